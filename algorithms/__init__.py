@@ -1,0 +1,1 @@
+"""One small file per method, found by the harness through the registry."""

@@ -1,0 +1,49 @@
+"""D-ASAGT: averaged stochastic approximation with gradient tracking."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bench.algorithm import Algorithm, Grad, Mix, algorithm
+from bench.schedules import Kind
+
+
+class State(NamedTuple):
+    x: Tensor
+    u: Tensor  # tracks the average gradient: ū = v̄
+    v: Tensor  # own gradient
+    z: Tensor  # moving average of the tracker
+
+
+@algorithm(
+    "dasagt",
+    sends=3,
+    needs={"smoothness", "topology"},
+    estimates="z",
+    cite="Xiao et al. 2023, A One-Sample Decentralized Proximal Algorithm (DASA-GT, proximal term zero)",
+)
+class DASAGT(Algorithm):
+    """V⁺ = G(X),  Ũ = U + V⁺ − V,  U⁺ = W Ũ
+    X⁺ = W ((1−α_t) X + α_t (X − η_t Z)),  Z⁺ = W ((1−α_t) Z + α_t Ũ);  Z⁰ = U⁰ = V⁰ = 0"""
+
+    @staticmethod
+    def stepsizes(kind: Kind, n: int, h: np.ndarray, eta: float = 0.01, alpha: float = 0.3) -> dict[str, Any]:
+        """η_t = η√(n/t), or η when fixed;  α_t = min(√(n/h), 0.3). ``alpha`` is for constant."""
+        if kind == "constant":
+            return {"eta": eta, "alpha": alpha}
+        root = np.sqrt(n / h)
+        return {"eta": eta * root if kind == "diminishing" else eta, "alpha": np.minimum(root, 0.3)}
+
+    def start(self, x: Tensor, grad: Grad) -> State:
+        zero = torch.zeros_like(x)
+        return State(x, u=zero, v=zero, z=zero)
+
+    def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
+        alpha = self.alpha[t]
+        v = grad(s.x, t)
+        u = s.u + v - s.v
+        x = torch.lerp(s.x, s.x - self.eta[t] * s.z, alpha)
+        x, u, z = mix(x, u, torch.lerp(s.z, u, alpha))
+        return State(x, u, v, z)

@@ -1,0 +1,48 @@
+"""D-NASA: normalised, averaged gradient tracking, free of problem parameters."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bench.algorithm import Algorithm, Grad, Mix, algorithm, unit
+from bench.schedules import Kind
+
+
+class State(NamedTuple):
+    x: Tensor
+    u: Tensor  # tracks the average gradient: ū = v̄
+    v: Tensor  # own gradient
+    z: Tensor  # moving average of the tracker
+
+
+@algorithm(
+    "dnasa",
+    sends=3,
+    estimates="z",
+    bounded=True,
+    cite="Li et al. 2024, Problem-Parameter-Free Decentralized Nonconvex Stochastic Optimization, Algorithm 2",
+)
+class DNASA(Algorithm):
+    """X̃ = X − η_t unit(Z),  V⁺ = G(X),  Ũ = U + V⁺ − V,  Z̃ = (1−α_t) Z + α_t Ũ
+    X⁺, U⁺, Z⁺ = W X̃, W Ũ, W Z̃;  Z⁰ = U⁰ = V⁰ = 0"""
+
+    @staticmethod
+    def stepsizes(kind: Kind, n: int, h: np.ndarray, multiplier: float = 1.0, alpha: float = 0.3) -> dict[str, Any]:
+        """η_t = n^¼ / h^¾,  α_t = min(1, √(n/h)). The multiplier of η is never tuned;
+        ``constant`` takes it as η itself, and ``alpha`` as given."""
+        if kind == "constant":
+            return {"eta": multiplier, "alpha": alpha}
+        return {"eta": multiplier * n**0.25 / h**0.75, "alpha": np.minimum(1.0, np.sqrt(n / h))}
+
+    def start(self, x: Tensor, grad: Grad) -> State:
+        zero = torch.zeros_like(x)
+        return State(x, u=zero, v=zero, z=zero)
+
+    def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
+        x = s.x - self.eta[t] * unit(s.z)
+        v = grad(s.x, t)
+        u = s.u + v - s.v
+        x, u, z = mix(x, u, torch.lerp(s.z, u, self.alpha[t]))
+        return State(x, u, v, z)

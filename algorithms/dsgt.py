@@ -1,0 +1,34 @@
+"""D-SGT: stochastic gradient descent with gradient tracking."""
+
+from typing import NamedTuple
+
+from torch import Tensor
+
+from bench.algorithm import Algorithm, Grad, Mix, algorithm
+
+
+class State(NamedTuple):
+    x: Tensor
+    u: Tensor  # tracks the average gradient: ū = v̄
+    v: Tensor  # own gradient
+
+
+@algorithm(
+    "dsgt",
+    sends=2,
+    start_samples=1,
+    needs={"smoothness", "topology"},
+    estimates="u",
+    cite="Li et al. 2024, Problem-Parameter-Free Decentralized Nonconvex Stochastic Optimization, Algorithm 1",
+)
+class DSGT(Algorithm):
+    """V⁰ = U⁰ = G(X⁰);  X⁺ = W (X − η_t U),  V⁺ = G(X⁺),  U⁺ = W U + V⁺ − V"""
+
+    def start(self, x: Tensor, grad: Grad) -> State:
+        v = grad(x, 0)
+        return State(x, u=v, v=v)
+
+    def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
+        x, u = mix(s.x - self.eta[t] * s.u, s.u)
+        v = grad(x, t + 1)
+        return State(x, u + v - s.v, v)

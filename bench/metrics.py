@@ -1,0 +1,89 @@
+"""What is measured, at the average point x̄ unless said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bench.algorithm import Declaration
+from bench.problem import Problem
+from bench.world import World
+
+COLUMNS = [
+    *("step", "epoch", "samples", "rounds", "vectors", "bytes"),
+    *("train_loss", "test_loss", "test_accuracy", "stationarity", "grad_norm", "grad_norm_mean"),
+    *("consensus", "consensus_z", "consensus_bound", "tracking_error"),
+    *("compute_s", "comm_s", "eval_s", "wall_s"),
+]
+
+Row = dict[str, Any]
+"""One line of the metrics: a value, or None where a column has no meaning, for every name in COLUMNS."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The state of all replicas after some step; every array has one entry per replica."""
+
+    train_loss: np.ndarray
+    test_loss: np.ndarray
+    test_accuracy: np.ndarray | None  # percent
+    grad_norm: np.ndarray
+    consensus: np.ndarray
+    consensus_z: np.ndarray | None
+    tracking_error: np.ndarray | None
+
+    @property
+    def finite(self) -> np.ndarray:
+        """Per replica: is the run still a run?"""
+        values = [self.train_loss, self.test_loss, self.grad_norm, self.consensus]
+        if self.test_accuracy is not None:
+            values.append(self.test_accuracy)
+        return np.isfinite(np.stack(values)).all(axis=0)
+
+    def row(self, r: int) -> Row:
+        """The columns of replica ``r`` that this measurement knows."""
+        row: Row = {name: None if values is None else float(values[r]) for name, values in vars(self).items()}
+        row["stationarity"] = row["grad_norm"] ** 2
+        if row["test_accuracy"] is not None and not np.isfinite(row["test_accuracy"]):
+            row["test_accuracy"] = None  # argmax of NaN is class 0: not an accuracy
+        return row
+
+
+def measure(state: Any, problem: Problem, world: World, declaration: Declaration) -> Measurement:
+    """Two exchanges: one for the means over nodes, one for the shares of everything else."""
+    n = world.nodes
+    wanted = [name for name in state._fields if name in ("x", "z", declaration.estimates)]
+    states = {name: getattr(state, name).double() for name in wanted}
+    flat = world.total(torch.cat([value.sum(1) for value in states.values()], dim=-1)) / n
+    means = dict(zip(states, flat.split(problem.layout.size, dim=-1), strict=True))
+
+    evaluation = problem.evaluate(means["x"])
+    spreads = [_spread(states[name], means[name]) / n for name in ("x", "z") if name in states]
+    shares = torch.cat([torch.stack(spreads, dim=1), evaluation.flat()], dim=1)
+    totals = world.total(shares)
+    evaluation = evaluation.unflat(totals[:, len(spreads) :])
+
+    tracking = None
+    if declaration.estimates is not None:
+        tracking = _numpy(torch.linalg.vector_norm(means[declaration.estimates] - evaluation.gradient, dim=-1))
+    return Measurement(
+        train_loss=_numpy(evaluation.train_loss),
+        test_loss=_numpy(evaluation.test_loss),
+        test_accuracy=None if evaluation.test_correct is None else 100 * _numpy(evaluation.test_correct),
+        grad_norm=_numpy(torch.linalg.vector_norm(evaluation.gradient, dim=-1)),
+        consensus=_numpy(totals[:, 0]),
+        consensus_z=_numpy(totals[:, 1]) if "z" in states else None,
+        tracking_error=tracking,
+    )
+
+
+def _spread(x: Tensor, mean: Tensor) -> Tensor:
+    return (x - mean.unsqueeze(1)).square().sum(dim=(1, 2))
+
+
+def _numpy(x: Tensor) -> np.ndarray:
+    return x.cpu().numpy()

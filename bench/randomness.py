@@ -1,0 +1,50 @@
+"""Random numbers keyed by what they are for, never by when or where they are drawn.
+
+Every draw belongs to (seed, node, purpose, block), so each engine, rank count and batching sees
+the same samples, and so does a run that was interrupted and continued.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+import numpy as np
+
+T = TypeVar("T")
+
+BLOCK = 64
+"""Samples per block: part of the key, so changing it changes every number of every run."""
+
+EVERYONE = -1
+"""The node of draws that all nodes share."""
+
+
+def generator(seed: int, node: int, purpose: str, block: int = 0) -> np.random.Generator:
+    """A fresh generator for one key. Distinct keys give independent streams."""
+    key = f"{seed}/{node}/{purpose}/{block}".encode()
+    digest = hashlib.blake2b(key, digest_size=16).digest()
+    return np.random.Generator(np.random.PCG64(int.from_bytes(digest, "little")))
+
+
+class Blocks(Generic[T]):
+    """Sample number s, served from blocks of consecutive samples that are drawn when first needed.
+
+    ``draw(stream, block)`` makes one block. Two blocks per stream are kept: methods that look back
+    one sample (or D-SGT's start beside its first step) never draw a block twice.
+    """
+
+    def __init__(self, draw: Callable[[int, int], T]) -> None:
+        self._draw = draw
+        self._kept: dict[int, dict[int, T]] = {}
+
+    def at(self, s: int, stream: int = 0) -> tuple[T, int]:
+        """The block that holds sample ``s`` of ``stream``, and the place of ``s`` in it."""
+        number, offset = divmod(s, BLOCK)
+        kept = self._kept.setdefault(stream, {})
+        if number not in kept:
+            if len(kept) == 2:
+                del kept[min(kept)]
+            kept[number] = self._draw(stream, number)
+        return kept[number], offset

@@ -1,0 +1,57 @@
+"""Tables of runs for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.table import Table
+
+ALWAYS = ("algo", "topology")
+CHOICES = ("algo", "topology", "dataset")
+NEVER = {"run_id", "results", "force", "tracker", "state", "engine", "device"}
+METRICS = ("test_loss", "test_accuracy", "grad_norm", "consensus", "wall_s")
+STYLES = {"done": "green", "diverged": "yellow", "failed": "red"}
+
+
+def run_table(summaries: Sequence[Mapping[str, Any]]) -> Table:
+    """One line per run: the labels that tell the runs apart, the state, the final metrics."""
+    labels = [name for name in _label_names(summaries) if name in ALWAYS or _varies(summaries, name)]
+    metrics = [name for name in METRICS if any(s.get(name) is not None for s in summaries)]
+    table = Table(*labels, "state", "step")
+    for name in metrics:
+        table.add_column("seconds" if name == "wall_s" else name, justify="right")
+    for s in summaries:
+        state = s.get("state", "?")
+        cells = [_cell(s.get(name)) for name in labels]
+        cells += [f"[{STYLES.get(state, '')}]{state}[/]" if state in STYLES else state, _cell(s.get("step"))]
+        table.add_row(*cells, *(_cell(s.get(name)) for name in metrics))
+    return table
+
+
+def _label_names(summaries: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Labels come before the state in a summary; metrics after it."""
+    names: dict[str, None] = {}
+    for s in summaries:
+        keys = list(s)
+        names.update(dict.fromkeys(keys[: keys.index("state")]))
+    return [name for name in names if name not in NEVER]
+
+
+def _varies(summaries: Sequence[Mapping[str, Any]], name: str) -> bool:
+    """Whether runs differ in a label; in an option only if runs of the same choice do."""
+    if name in CHOICES:
+        return len({s[name] for s in summaries}) > 1
+    owner = name.split(".")[0] if "." in name else "algo"
+    values: dict[str, set[str]] = {}
+    for s in summaries:
+        if name in s:
+            values.setdefault(s[owner], set()).add(str(s[name]))
+    everywhere = all(name in s for s in summaries) and "." not in name
+    return any(len(seen) > 1 for seen in values.values()) or (everywhere and len(set().union(*values.values())) > 1)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,1 @@
+"""One small file per dataset, found by the harness through the registry."""

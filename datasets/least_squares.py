@@ -1,0 +1,80 @@
+"""Least squares on a stream of Gaussian samples, with the population's values in closed form."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bench.problem import Evaluation, Problem, Setting, share, vector_layout
+from bench.randomness import BLOCK, EVERYONE, Blocks
+
+
+class LeastSquares(Problem):
+    """F(θ) = (Y − Xᵀθ)²,  Y = Xᵀθ* + ε,  X ~ N(0, diag(sd²)),  θ* ~ N(0, I),  x⁰ = 0.
+
+    A stream has no training set: train_loss and the gradient are the population's,
+    f(θ) = (θ−θ*)ᵀ Σ (θ−θ*) + noise²; test_loss is the mean over evaluation samples.
+    """
+
+    def __init__(self, setting: Setting, sd: np.ndarray, noise: float, evaluation: int) -> None:
+        super().__init__(setting)
+        self.layout = vector_layout(len(sd))
+        self._sd, self._noise = sd, noise
+        everyone = range(EVERYONE, EVERYONE + 1)
+        self._theta = setting.draw("theta", lambda g: g.standard_normal(len(sd)), nodes=everyone)[:, 0]  # (S, d)
+        self._blocks = Blocks(self._draw_block)
+        self._target = setting.per_replica(torch.as_tensor(self._theta, device=setting.device))
+        self._variance = torch.as_tensor(sd**2, device=setting.device)
+        self._test = [setting.per_replica(part) for part in self._evaluation_moments(evaluation)]
+
+    def start(self) -> Tensor:
+        s = self.setting
+        return torch.zeros(len(s.seeds), len(s.hosted), self.layout.size, dtype=s.dtype, device=s.device)
+
+    def grad(self, x: Tensor, s: int, stream: int = 0) -> Tensor:
+        (features, labels), at = self._blocks.at(s, stream)
+        a = self.setting.per_replica(features[at])  # (R, k, B, d)
+        y = self.setting.per_replica(labels[at])  # (R, k, B, 1)
+        residual = torch.matmul(a, x.unsqueeze(-1)) - y
+        return torch.matmul(residual.mT, a).squeeze(-2) * (2.0 / self.setting.batch_size)
+
+    def evaluate(self, mean: Tensor) -> Evaluation:
+        error = mean.double() - self._target
+        gradient = 2 * self._variance * error
+        loss = (error * gradient).sum(-1) / 2 + self._noise**2
+        quadratic, linear, constant = self._test
+        along = torch.matmul(quadratic, error.unsqueeze(-1)).squeeze(-1)
+        test_loss = ((along - 2 * linear) * error).sum(-1) + constant
+        part = share(self.setting)
+        return Evaluation(part * loss, test_loss, None, part * gradient)
+
+    def _draw_block(self, stream: int, block: int) -> tuple[Tensor, Tensor]:
+        """Features (BLOCK, S, k, B, d) and labels (BLOCK, S, k, B, 1) of one block."""
+        shape = (BLOCK, self.setting.batch_size, len(self._sd) + 1)
+        draws = self.setting.draw(f"stream {stream}", lambda g: g.standard_normal(shape), block)
+        features, labels = self._samples(draws)
+        return (
+            self.setting.tensor(np.ascontiguousarray(np.moveaxis(features, 2, 0))),
+            self.setting.tensor(np.ascontiguousarray(np.moveaxis(labels, 2, 0)[..., None])),
+        )
+
+    def _samples(self, draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """X and Y from standard normals of shape (S, …, d + 1)."""
+        features = draws[..., :-1] * self._sd
+        theta = self._theta.reshape(len(self._theta), *[1] * (draws.ndim - 3), -1, 1)
+        return features, (features @ theta)[..., 0] + self._noise * draws[..., -1]
+
+    def _evaluation_moments(self, count: int) -> list[Tensor]:
+        """What the test loss needs of the evaluation samples of the hosted nodes.
+
+        With e = θ − θ* the residual is ε − Xᵀe, so the mean loss is eᵀAe − 2bᵀe + c.
+        """
+
+        def moments(g: np.random.Generator) -> np.ndarray:
+            draws = g.standard_normal((count, len(self._sd) + 1))
+            draws *= np.append(self._sd, self._noise)
+            return draws.T @ draws / (count * self.setting.nodes)
+
+        total = torch.as_tensor(self.setting.draw("evaluation", moments).sum(axis=1), device=self.setting.device)
+        return [total[:, :-1, :-1], total[:, :-1, -1], total[:, -1, -1]]

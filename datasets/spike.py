@@ -1,0 +1,25 @@
+"""The spike model of the paper: one direction is far steeper than the rest."""
+
+import numpy as np
+
+from bench.options import Count, NonNegative
+from bench.problem import Setting, dataset
+from datasets.least_squares import LeastSquares
+
+
+@dataset("spike")
+class Spike(LeastSquares):
+    """X ~ N(0, diag(spike_sd², 1, …, 1)).
+
+    The paper's text says variance 100 (spike_sd = 10); its figure looks like spike_sd = 100.
+    """
+
+    def __init__(
+        self,
+        setting: Setting,
+        dimension: Count = 100,
+        spike_sd: float = 10.0,
+        noise: NonNegative = 0.1,
+        evaluation: Count = 10000,
+    ) -> None:
+        super().__init__(setting, np.append(spike_sd, np.ones(dimension - 1)), noise, evaluation)

@@ -1,0 +1,17 @@
+"""The least squares of the paper's speed-up experiment."""
+
+import numpy as np
+
+from bench.options import Count, NonNegative
+from bench.problem import Setting, dataset
+from datasets.least_squares import LeastSquares
+
+
+@dataset("synthetic")
+class Synthetic(LeastSquares):
+    """X ~ N(0, I): every direction is equally steep."""
+
+    def __init__(
+        self, setting: Setting, dimension: Count = 100, noise: NonNegative = 0.1, evaluation: Count = 10000
+    ) -> None:
+        super().__init__(setting, np.ones(dimension), noise, evaluation)

@@ -1,0 +1,101 @@
+"""The rules of the papers, written out node by node in NumPy, as plainly as possible."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+Rule = Callable[[np.ndarray, np.ndarray, Callable[[np.ndarray, int], np.ndarray], str, int, dict], list[np.ndarray]]
+
+
+def root(kind: str, n: int, t: int, T: int) -> float:
+    """√(n/t), √(n/T) or 1; 0 at t = 0 of a diminishing schedule."""
+    if kind == "diminishing":
+        return math.sqrt(n / t) if t > 0 else 0.0
+    return math.sqrt(n / T) if kind == "fixed" else 1.0
+
+
+def dsgd(X, W, G, kind, T, o):
+    n, out = len(X), [X]
+    for t in range(T):
+        eta = o["eta"] * root(kind, n, t, T)
+        X = W @ (X - eta * G(X, t))
+        out.append(X)
+    return out
+
+
+def dsgt(X, W, G, kind, T, o):
+    n, out = len(X), [X]
+    V = U = G(X, 0)
+    for t in range(T):
+        eta = o["eta"] * root(kind, n, t, T)
+        X = W @ (X - eta * U)
+        V_new = G(X, t + 1)
+        U = W @ U + V_new - V
+        V = V_new
+        out.append(X)
+    return out
+
+
+def dasagt(X, W, G, kind, T, o):
+    n, out = len(X), [X]
+    Z, U, V = (np.zeros_like(X) for _ in range(3))
+    for t in range(T):
+        if kind == "constant":
+            eta, alpha = o["eta"], o["alpha"]
+        else:
+            eta = o["eta"] * (root(kind, n, t, T) if kind == "diminishing" else 1.0)
+            alpha = min(root(kind, n, t, T), 0.3)
+        V_new = G(X, t)
+        U_half = U + V_new - V
+        X = W @ ((1 - alpha) * X + alpha * (X - eta * Z))
+        Z = W @ ((1 - alpha) * Z + alpha * U_half)
+        U, V = W @ U_half, V_new
+        out.append(X)
+    return out
+
+
+def dnasa(X, W, G, kind, T, o):
+    n, out = len(X), [X]
+    Z, U, V = (np.zeros_like(X) for _ in range(3))
+    for t in range(T):
+        if kind == "constant":
+            eta, alpha = o["multiplier"], o["alpha"]
+        else:
+            h = t if kind == "diminishing" else T
+            eta = o["multiplier"] * n**0.25 / h**0.75 if h > 0 else 0.0
+            alpha = min(1.0, math.sqrt(n / h)) if h > 0 else 0.0
+        X_half = X.copy()
+        for i in range(n):
+            length = math.sqrt(sum(z * z for z in Z[i]))
+            if length > 0:
+                X_half[i] = X[i] - eta * Z[i] / length
+        V_new = G(X, t)
+        U_half = U + V_new - V
+        Z_half = (1 - alpha) * Z + alpha * U_half
+        X, U, Z, V = W @ X_half, W @ U_half, W @ Z_half, V_new
+        out.append(X)
+    return out
+
+
+def d2(X, W, G, kind, T, o):
+    n, out = len(X), [X]
+    X_old, step_old = X, np.zeros_like(X)
+    for t in range(T):
+        step = o["eta"] * root(kind, n, t, T) * G(X, t)
+        X, X_old = W @ (2 * X - X_old - step + step_old), X
+        step_old = step
+        out.append(X)
+    return out
+
+
+RULES: dict[str, Rule] = {"dsgd": dsgd, "dsgt": dsgt, "dasagt": dasagt, "dnasa": dnasa, "d2": d2}
+OPTIONS = {
+    "dsgd": {"eta": 0.05},
+    "dsgt": {"eta": 0.05},
+    "dasagt": {"eta": 0.3, "alpha": 0.2},
+    "dnasa": {"multiplier": 0.7, "alpha": 0.2},
+    "d2": {"eta": 0.05},
+}

@@ -1,0 +1,132 @@
+"""Every registered method keeps its promises, and the checks notice those that do not."""
+
+from typing import NamedTuple
+
+import pytest
+import torch
+from torch import Tensor
+
+from bench import contract
+from bench.algorithm import unit
+from bench.registry import algorithms
+
+
+@pytest.mark.parametrize("check", contract.CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", list(algorithms))
+def test_promises(name, check):
+    check(algorithms[name])
+
+
+DNASA, DSGD = algorithms["dnasa"], algorithms["dsgd"]
+
+
+class InPlace(DSGD):
+    def step(self, s, t, grad, mix):
+        s.x.sub_(self.eta[t] * grad(s.x, t))
+        return s._replace(x=mix(s.x)[0])
+
+
+class WrongShape(DSGD):
+    def step(self, s, t, grad, mix):
+        (x,) = mix(s.x - self.eta[t] * grad(s.x, t))
+        return s._replace(x=x.mean(1))
+
+
+class ChangesStart(DSGD):
+    def start(self, x, grad):
+        return super().start(x + 1, grad)
+
+
+class Remembers(DSGD):
+    momentum = None
+
+    def step(self, s, t, grad, mix):
+        g = grad(s.x, t)
+        self.momentum = g if self.momentum is None else 0.9 * self.momentum + g
+        (x,) = mix(s.x - self.eta[t] * self.momentum)
+        return s._replace(x=x)
+
+
+class SendsTwice(DSGD):
+    def step(self, s, t, grad, mix):
+        x, _ = mix(s.x - self.eta[t] * grad(s.x, t), s.x)
+        return s._replace(x=x)
+
+
+class SamplesTwice(DSGD):
+    def step(self, s, t, grad, mix):
+        g = grad(s.x, 2 * t) + grad(s.x, 2 * t + 1)
+        (x,) = mix(s.x - self.eta[t] * g / 2)
+        return s._replace(x=x)
+
+
+class LosesTracker(DNASA):
+    def step(self, s, t, grad, mix):
+        return super().step(s._replace(v=0.9 * s.v), t, grad, mix)
+
+
+class FavoursNodeZero(DSGD):
+    def step(self, s, t, grad, mix):
+        g = grad(s.x, t)
+        (x,) = mix(s.x - self.eta[t] * torch.cat([2 * g[:, :1], g[:, 1:]], dim=1))
+        return s._replace(x=x)
+
+
+class Eavesdrops(DSGD):
+    def step(self, s, t, grad, mix):
+        (x,) = mix(s.x - self.eta[t] * grad(s.x, t).mean(1, keepdim=True))
+        return s._replace(x=x.expand_as(s.x))
+
+
+class FirstReplicaForAll(DSGD):
+    def step(self, s, t, grad, mix):
+        (x,) = mix(s.x - self.eta[t][:1] * grad(s.x, t))
+        return s._replace(x=x)
+
+
+class PerCoordinate(DNASA):
+    """Normalises every number by itself: moves by η√P."""
+
+    def step(self, s, t, grad, mix):
+        x = s.x - self.eta[t] * torch.sign(s.z)
+        new = super().step(s, t, grad, mix)
+        (x,) = mix(x)
+        return new._replace(x=x)
+
+
+class Misnamed(DSGD):
+    class State(NamedTuple):
+        theta: Tensor
+
+    def start(self, x, grad):
+        return self.State(x)
+
+    def step(self, s, t, grad, mix):
+        return s
+
+
+@pytest.mark.parametrize(
+    ("cls", "check"),
+    [
+        (InPlace, contract.nothing_in_place),
+        (WrongShape, contract.shapes),
+        (ChangesStart, contract.shapes),
+        (Misnamed, contract.shapes),
+        (Remembers, contract.no_memory),
+        (SendsTwice, contract.counts),
+        (SamplesTwice, contract.counts),
+        (LosesTracker, contract.estimates),
+        (FavoursNodeZero, contract.permutation),
+        (Eavesdrops, contract.locality),
+        (FirstReplicaForAll, contract.replicas),
+        (PerCoordinate, contract.bound),
+    ],
+)
+def test_a_broken_promise_is_named(cls, check):
+    with pytest.raises(contract.BrokenPromise):
+        check(cls)
+
+
+def test_unit_is_per_node_over_the_whole_vector():
+    z = torch.tensor([[[3.0, 4.0], [0.0, 0.0], [0.0, -2.0]]])
+    assert torch.equal(unit(z), torch.tensor([[[0.6, 0.8], [0.0, 0.0], [0.0, -1.0]]]))

@@ -1,0 +1,64 @@
+"""Where the methods end on heterogeneous quadratics with exact gradients."""
+
+from functools import cache
+
+import pytest
+import torch
+
+from bench import contract
+from bench.registry import algorithms
+from bench.simulate import simulate
+from tests.algorithms import exact
+from tests.algorithms.mutants import DNASA, FedByGradient, MeanNorm
+
+CONSTANT = {"dsgt": {}, "d2": {}, "dasagt": {"alpha": 0.3}}
+
+
+@pytest.mark.parametrize("name", CONSTANT)
+def test_trackers_reach_the_minimiser(name):
+    assert exact.error(algorithms[name], 3000, schedule="constant", eta=0.05, **CONSTANT[name]) <= 1e-8
+
+
+def test_dsgd_is_biased_by_heterogeneity_in_proportion_to_its_stepsize():
+    ends = [exact.error(algorithms["dsgd"], 8000, schedule="constant", eta=eta) for eta in (0.004, 0.002, 0.001)]
+    assert ends[-1] > 1e-3
+    assert 1.7 < ends[0] / ends[1] < 2.3
+    assert 1.7 < ends[1] / ends[2] < 2.3
+
+
+@cache
+def dnasa_error(cls, steps: int, schedule: str) -> float:
+    return exact.error(cls, steps, schedule=schedule)
+
+
+@pytest.mark.parametrize("schedule", ["fixed", "diminishing"])
+def test_dnasa_converges(schedule):
+    assert dnasa_error(DNASA, 2000, schedule) >= 3 * dnasa_error(DNASA, 20000, schedule)
+
+
+@pytest.mark.parametrize("schedule", ["fixed", "diminishing"])
+def test_an_average_fed_by_the_gradient_is_noticed(schedule):
+    assert dnasa_error(FedByGradient, 20000, schedule) >= 3 * dnasa_error(DNASA, 20000, schedule)
+
+
+def test_normalising_by_the_mean_norm_is_noticed():
+    with pytest.raises(contract.BrokenPromise, match="exceeds the bound"):
+        contract.bound(MeanNorm)
+    with pytest.raises(contract.BrokenPromise, match="another node"):
+        contract.locality(MeanNorm)
+
+
+@pytest.mark.parametrize("name", ["dsgd", "dsgt", "dasagt", "dnasa", "d2"])
+def test_complete_averaging_is_the_centralised_method(name):
+    """With W = 11ᵀ/n the mean follows the same method run by one node that sees ∇f."""
+    f = exact.quadratics()
+    everyone = torch.full((exact.N, exact.N), 1 / exact.N, dtype=torch.float64)
+
+    def central(x, s, stream):
+        return f.grad(x.expand(-1, exact.N, -1), s, stream).mean(1, keepdim=True)
+
+    alone = torch.ones(1, 1, dtype=torch.float64)
+    together = simulate(algorithms[name], everyone, f.grad, f.start(), 60).x().mean(2)
+    single = simulate(algorithms[name], alone, central, f.start()[:, :1], 60, schedule_nodes=exact.N).x()[:, :, 0]
+    assert torch.allclose(together, single, rtol=1e-11, atol=1e-12)
+    assert (single[-1] - single[0]).abs().max() > 1e-2

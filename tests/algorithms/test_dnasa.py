@@ -1,0 +1,73 @@
+"""What only D-NASA promises."""
+
+import pytest
+import torch
+
+from bench.algorithm import Layout
+from bench.registry import algorithms
+from bench.simulate import simulate
+from tests.algorithms import noisy
+from tests.algorithms.exact import ring
+from tests.algorithms.mutants import PerTensor
+
+STEPS = 60
+
+
+def trajectory(name: str, scale: float, schedule: str) -> torch.Tensor:
+    w = torch.as_tensor(ring().matrices[0])
+    return simulate(
+        algorithms[name],
+        w,
+        lambda x, s, stream: scale * noisy.gradient(x, s, stream),
+        noisy.start(),
+        STEPS,
+        {"schedule": schedule},
+    ).x()
+
+
+@pytest.mark.parametrize("schedule", ["diminishing", "fixed", "constant"])
+def test_scale_free_bit_for_bit(schedule):
+    assert torch.equal(trajectory("dnasa", 1.0, schedule), trajectory("dnasa", 8.0, schedule))
+    assert torch.equal(trajectory("dnasa", 1.0, schedule), trajectory("dnasa", 2.0**-20, schedule))
+
+
+@pytest.mark.parametrize("name", ["dsgd", "dsgt", "dasagt", "d2"])
+def test_no_other_method_is_scale_free(name):
+    assert not torch.allclose(trajectory(name, 1.0, "diminishing"), trajectory(name, 8.0, "diminishing"), rtol=1e-3)
+
+
+def excess(cls, steps: int, layout: Layout | None = None, loud: float = 1.0) -> float:
+    """Largest consensus − bound, relative to the bound, over all steps from an unequal start."""
+    mixing = ring()
+    rho, n = mixing.certificate.rho, noisy.N
+
+    class Laid(cls):
+        def __init__(self, old, schedules, **options):
+            super().__init__(layout or old, schedules, **options)
+            Laid.eta_values = schedules["eta"].values[:, 0]
+
+    pull = torch.linspace(-1, 1, n, dtype=torch.float64)[:, None] * loud
+    trace = simulate(
+        Laid,
+        torch.as_tensor(mixing.matrices[0]),
+        lambda x, s, stream: noisy.gradient(x, s % 200, stream) + pull,
+        noisy.start() * 1e-3,
+        steps,
+    )
+    spread = [float((s.x - s.x.mean(1, keepdim=True)).square().sum() / n) for s in trace.states]
+    b, worst = spread[0] ** 0.5, -1.0
+    for t in range(steps):
+        b = rho * (b + Laid.eta_values[t])
+        worst = max(worst, (spread[t + 1] - b**2) / b**2)
+    return worst
+
+
+@pytest.mark.parametrize("loud", [1.0, 1e4])
+def test_sharp_consensus_bound_on_every_step(loud):
+    assert excess(algorithms["dnasa"], 150, loud=loud) <= 1e-9
+
+
+def test_normalising_per_tensor_breaks_the_bound():
+    layout = Layout({f"part {i}": (1,) for i in range(noisy.D)})
+    assert excess(PerTensor, 150, layout, loud=1e4) > 0.1
+    assert excess(algorithms["dnasa"], 150, layout, loud=1e4) <= 1e-9

@@ -1,0 +1,52 @@
+"""Every method of the suite equals its rule as printed."""
+
+import pkgutil
+
+import numpy as np
+import pytest
+import torch
+
+import algorithms as package
+from bench.certificate import build_mixing
+from bench.registry import algorithms
+from bench.schedules import Schedule
+from bench.simulate import simulate
+from tests.algorithms import noisy
+from tests.algorithms.literal import OPTIONS, RULES
+
+T = 50
+KINDS = ("diminishing", "fixed", "constant")
+
+
+def difference(cls, name: str, kind: str, topology: str) -> float:
+    """Largest relative difference between the suite and the literal rule over all steps."""
+    w = build_mixing(topology, noisy.N, lazy=(name == "d2")).matrices[0]
+    literal = np.stack(RULES[name](noisy.START, w, noisy.G, kind, T, OPTIONS[name]))
+    options = {**OPTIONS[name], "schedule": kind}
+    ours = simulate(cls, torch.as_tensor(w), noisy.gradient, noisy.start(), T, options).x()[:, 0].numpy()
+    assert np.abs(literal[-1] - literal[0]).max() > 1e-2  # something happened
+    return float((np.abs(ours - literal) / np.abs(literal).max(axis=(1, 2), keepdims=True)).max())
+
+
+@pytest.mark.parametrize("topology", ["ring", "random", "ladder", "complete"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", RULES)
+def test_equals_the_literal_rule(name, kind, topology):
+    assert difference(algorithms[name], name, kind, topology) <= 1e-12
+
+
+def test_every_method_of_the_suite_has_a_literal_rule():
+    assert set(RULES) == {module.name for module in pkgutil.iter_modules(package.__path__)}
+
+
+def test_averaging_one_step_late_is_noticed():
+    class Late(Schedule):
+        def __getitem__(self, t):
+            return super().__getitem__(max(t - 1, 0))
+
+    class LateAlpha(algorithms["dnasa"]):
+        def __init__(self, layout, schedules, **options):
+            late = {**schedules, "alpha": Late(schedules["alpha"].values, torch.float64)}
+            super().__init__(layout, late, **options)
+
+    assert difference(LateAlpha, "dnasa", "diminishing", "ring") > 1e-3

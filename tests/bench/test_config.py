@@ -1,0 +1,101 @@
+"""What a run is, and when two runs are the same."""
+
+import pkgutil
+from pathlib import Path
+
+import pytest
+import yaml
+from hydra import compose, initialize_config_dir
+
+import bench
+from bench import fingerprint
+from bench.config import options_of
+from bench.plan import GROUPS, expand, plan, unique
+from bench.registry import UserError
+from tests.bench.configs import config
+
+CONF = Path(bench.__file__).parents[1] / "conf"
+
+
+def test_the_run_id_is_readable_and_covers_what_changes_the_numbers():
+    ids = {
+        config().run_id,
+        config(seed=1).run_id,
+        config(dtype="float32").run_id,
+        config(eval_every=20).run_id,
+        config(scale=2.0).run_id,
+        config(algo={"name": "dnasa", "schedule": "fixed"}).run_id,
+        config(topology={"name": "ring", "lazy": True}).run_id,
+    }
+    assert len(ids) == 7
+    assert config().run_id.startswith("dnasa-ring-synthetic-s0-")
+    assert config(results="elsewhere", force=True).run_id == config().run_id
+
+
+def test_labels_are_flat():
+    labels = config(algo={"name": "dsgd", "eta": 0.5}).labels()
+    assert labels["algo"] == "dsgd"
+    assert labels["eta"] == 0.5
+    assert labels["schedule"] == "diminishing"
+    assert labels["topology.weights"] == "max_degree"
+    assert not any(isinstance(value, dict) for value in labels.values())
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_conf_says_the_same_as_the_code(group):
+    """Every member of a group lists every option, with the code's default."""
+    for file in sorted((CONF / group).glob("*.yaml")):
+        values = yaml.safe_load(file.read_text())
+        values = values.get(group, values)
+        assert values.pop("name") == file.stem
+        assert values == {name: option.default for name, option in options_of(group, file.stem).items()}
+
+
+@pytest.fixture
+def hydra_here():
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        yield
+
+
+@pytest.mark.usefixtures("hydra_here")
+def test_an_experiment_is_a_union_of_grids():
+    runs = plan(compose("config", overrides=["experiment=example"]), ["experiment=example"])
+    assert len(runs) == 3 * 3 * 2 * 3 + 2 * 3
+    assert len(unique(runs)) == len(runs)
+    assert {run.algo.options["eta"] for run in runs if run.algo.name == "dsgd"} == {0.003, 0.03, 0.3}
+    assert all(run.batch_size == 1 for run in runs)
+
+
+@pytest.mark.usefixtures("hydra_here")
+def test_the_command_line_wins_over_the_experiment():
+    typed = ["experiment=example", "topology=ladder", "seed=9", "steps=7"]
+    runs = unique(plan(compose("config", overrides=typed), typed))
+    assert len(runs) == 3 * 3 + 1
+    assert {(run.topology.name, run.seed, run.steps) for run in runs} == {("ladder", 9, 7)}
+
+
+@pytest.mark.usefixtures("hydra_here")
+def test_every_experiment_composes():
+    for file in (CONF / "experiment").rglob("*.yaml"):
+        name = file.relative_to(CONF / "experiment").with_suffix("").as_posix()
+        assert plan(compose("config", overrides=[f"experiment={name}"]), [])
+
+
+@pytest.mark.usefixtures("hydra_here")
+def test_a_wrong_key_in_an_experiment_is_named():
+    with pytest.raises(UserError, match=r"algo=dnasa has no option 'algo.eta'"):
+        expand({"algo": "dnasa", "algo.eta": 0.1})
+    with pytest.raises(UserError, match="no setting called 'stepps'"):
+        expand({"stepps": 3})
+    with pytest.raises(UserError, match=r"no setting called 'algor.eta'"):
+        expand({"algor.eta": 3})
+
+
+def test_the_fingerprint_covers_the_numbers_and_nothing_else():
+    covered = {module.__name__ for module in fingerprint.CORE}
+    plumbing = {"config", "contract", "fingerprint", "options", "plan", "registry", "run", "simulate", "stacked"}
+    plumbing |= {"store", "sweep", "table", "world", "topologies", "models"}
+    every = {module.name for module in pkgutil.iter_modules(bench.__path__)}
+    assert {name.removeprefix("bench.") for name in covered} | plumbing == every
+    assert fingerprint.fingerprint(config()) == fingerprint.fingerprint(config(seed=1))
+    assert fingerprint.fingerprint(config()) != fingerprint.fingerprint(config(algo="dsgd"))

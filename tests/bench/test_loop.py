@@ -1,0 +1,144 @@
+"""The loop's rows against what they say."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from bench import stacked
+from bench.certificate import build_mixing
+from bench.loop import evaluation_steps
+from bench.metrics import COLUMNS
+from bench.problem import Setting
+from bench.registry import algorithms, datasets
+from bench.simulate import simulate
+from tests.bench.configs import config, rows
+
+TIMES = {"compute_s", "comm_s", "eval_s", "wall_s"}
+
+
+def test_evaluation_steps():
+    assert evaluation_steps(10, 4, "linear") == [0, 4, 8, 10]
+    assert evaluation_steps(3, 100, "linear") == [0, 3]
+    log = evaluation_steps(10000, 200, "log")
+    assert log[:3] == [0, 1, 2]
+    assert log[-1] == 10000
+    assert len(log) <= 51
+    ratios = np.diff(np.log(log[20:]))
+    assert ratios.max() < 1.3 * ratios.min()
+
+
+@pytest.mark.parametrize("name", list(algorithms))
+def test_metrics_are_what_their_definitions_say(name):
+    """Recomputed from a simulation on the same problem, with NumPy."""
+    c = config(algo=name, topology={"name": "ring", "lazy": True}, eval_every=1)
+    (measured,) = rows(c)
+    setting = Setting(6, range(6), (0,), 2, torch.float64, torch.device("cpu"))
+    f = datasets["synthetic"](setting, dimension=10, evaluation=100)
+    w = torch.as_tensor(build_mixing("ring", 6, lazy=True).matrices[0])
+    trace = simulate(algorithms[name], w, f.grad, f.start(), 40, c.algo.options)
+    theta = f._target[0].numpy()
+    for t, (row, state) in enumerate(zip(measured, trace.states, strict=True)):
+        X = state.x[0].numpy()
+        mean = X.mean(axis=0)
+        gradient = 2 * (mean - theta)
+        assert row["step"] == t
+        assert row["train_loss"] == pytest.approx(((mean - theta) ** 2).sum() + 0.01)
+        assert row["grad_norm"] == pytest.approx(np.linalg.norm(gradient))
+        assert row["stationarity"] == pytest.approx((gradient**2).sum())
+        assert row["consensus"] == pytest.approx(((X - mean) ** 2).sum() / 6, rel=1e-9, abs=1e-25)
+        if "z" in state._fields:
+            Z = state.z[0].numpy()
+            assert row["consensus_z"] == pytest.approx(((Z - Z.mean(axis=0)) ** 2).sum() / 6, rel=1e-9, abs=1e-25)
+        else:
+            assert row["consensus_z"] is None
+        estimate = algorithms[name].declaration.estimates
+        if estimate:
+            off = getattr(state, estimate)[0].numpy().mean(axis=0) - gradient
+            assert row["tracking_error"] == pytest.approx(np.linalg.norm(off))
+        else:
+            assert row["tracking_error"] is None
+    norms = [row["grad_norm"] for row in measured]
+    assert measured[-1]["grad_norm_mean"] == pytest.approx(np.trapezoid(norms) / 40)
+
+
+def test_counts_of_the_network():
+    (gt,) = rows(config(algo="dsgt"))
+    # one sample at the start, one a step; 2 vectors of 10 float64 over 12 directed edges
+    assert [row["samples"] for row in gt] == [(1 + t) * 2 * 6 for t in (0, 10, 20, 30, 40)]
+    assert gt[-1]["rounds"] == 40
+    assert gt[-1]["vectors"] == 80
+    assert gt[-1]["bytes"] == 40 * 2 * 10 * 8 * 12
+    assert gt[-1]["epoch"] is None  # a stream has no epochs
+    (single,) = rows(config(algo="dsgd", dtype="float32"))
+    assert single[-1]["bytes"] == 40 * 1 * 10 * 4 * 12
+    assert list(single[-1]) == COLUMNS
+
+
+def test_seconds_add_up():
+    (measured,) = rows(config())
+    for row in measured:
+        assert row["wall_s"] == pytest.approx(row["compute_s"] + row["comm_s"] + row["eval_s"])
+        assert min(row[name] for name in TIMES) >= 0
+    assert measured[-1]["wall_s"] > measured[0]["wall_s"]
+
+
+def test_consensus_stays_below_its_bound_and_only_dnasa_has_one():
+    for topology in ("ring", "ladder", "random"):
+        (measured,) = rows(config(topology=topology, eval_every=1, steps=200))
+        for row in measured:
+            assert row["consensus"] <= row["consensus_bound"] * (1 + 1e-9)
+        sparse = rows(config(topology=topology, eval_every=100, steps=200))[0]
+        assert sparse[-1]["consensus_bound"] == pytest.approx(measured[-1]["consensus_bound"])
+    assert rows(config(algo="dsgd"))[0][-1]["consensus_bound"] is None
+
+
+@pytest.mark.parametrize("name", list(algorithms))
+def test_replicas_equal_separate_runs(name):
+    lazy = {"name": "ring", "lazy": True}
+    changes = [
+        {"topology": lazy},
+        {"topology": lazy, "seed": 4},
+        {"topology": "complete"},
+        {"topology": lazy, "algo": {"name": name, "schedule": "fixed"}},
+    ]
+    configs = [config(**{"algo": name, **change}) for change in changes]
+    together = rows(*configs)
+    for c, ours in zip(configs, together, strict=True):
+        (alone,) = rows(c)
+        for a, b in zip(ours, alone, strict=True):
+            assert a.keys() == b.keys()
+            for column in set(COLUMNS) - TIMES:
+                if b[column] is None:
+                    assert a[column] is None
+                else:
+                    assert a[column] == pytest.approx(b[column], rel=1e-10, abs=1e-20), column
+
+
+def test_the_scale_of_f_scales_losses_and_leaves_dnasa_alone():
+    (one,), (eight,) = rows(config()), rows(config(scale=8.0))
+    for a, b in zip(one, eight, strict=True):
+        assert b["consensus"] == a["consensus"]
+        assert b["train_loss"] == 8 * a["train_loss"]
+        assert b["grad_norm"] == pytest.approx(8 * a["grad_norm"], rel=1e-14)
+
+
+def test_a_diverging_run_stops_with_its_metrics():
+    kept: list = []
+    c = config(algo={"name": "dsgd", "schedule": "constant", "eta": 1e200}, steps=1000)
+    (outcome,) = stacked.run([c], lambda r, row: kept.append(row))
+    assert (outcome.state, outcome.step) == ("diverged", 10)
+    assert [row["step"] for row in kept] == [0, 10]
+    assert math.isfinite(kept[0]["train_loss"])
+    assert not math.isfinite(kept[1]["train_loss"])
+
+
+def test_a_diverging_replica_touches_nobody():
+    wild = config(algo={"name": "dsgd", "schedule": "constant", "eta": 1e200})
+    calm = config(algo={"name": "dsgd", "schedule": "constant", "eta": 1e-3})
+    kept: list[list] = [[], []]
+    outcomes = stacked.run([wild, calm], lambda r, row: kept[r].append(row))
+    assert [outcome.state for outcome in outcomes] == ["diverged", "done"]
+    (alone,) = rows(calm)
+    assert [row["train_loss"] for row in kept[1]] == [row["train_loss"] for row in alone]

@@ -1,0 +1,30 @@
+import pytest
+
+from bench.registry import Registry, UserError, algorithms, datasets, models, topologies, weight_rules
+
+
+def test_what_ships_with_the_suite_is_found():
+    assert {"dsgd", "dsgt", "dasagt", "dnasa", "d2"} <= set(algorithms)
+    assert {"ring", "random", "ladder", "complete"} <= set(topologies)
+    assert {"uniform", "max_degree", "metropolis", "laplacian"} <= set(weight_rules)
+    assert {"synthetic", "spike", "quadratics"} <= set(datasets)
+    assert set(models) is not None
+
+
+def test_duplicates_are_refused_and_both_named():
+    registry: Registry = Registry("thing")
+
+    @registry.register("one")
+    def first(): ...
+
+    with pytest.raises(UserError, match=r"already a thing called 'one' .*first.*second must use another name"):
+
+        @registry.register("one")
+        def second(): ...
+
+
+def test_unknown_names_answer_with_the_closest_and_all():
+    with pytest.raises(
+        UserError, match=r"no algorithm called 'dnaas'. Did you mean 'dnasa'\? Known: d2, dasagt, dnasa"
+    ):
+        algorithms["dnaas"]

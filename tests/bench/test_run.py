@@ -1,0 +1,114 @@
+"""bench/run.py from the outside."""
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from bench.metrics import COLUMNS
+from tests.bench.cli import run
+
+QUICK = ("steps=30", "dataset.evaluation=50", "eval_every=10")
+
+
+def test_the_first_sweep(tmp_path):
+    """The README's sweep, smaller, from a foreign directory, beside a stranger's `datasets`."""
+    foreign = tmp_path / "elsewhere"
+    (foreign / "datasets").mkdir(parents=True)
+    (foreign / "datasets" / "__init__.py").write_text("raise ImportError('the wrong datasets')")
+    words = ("-m", "algo=dnasa,dsgt", "topology=ring,complete", *QUICK)
+    done = run(*words, cwd=foreign, PYTHONPATH=str(foreign))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    folders = sorted((foreign / "results" / "runs").iterdir())
+    assert len(folders) == 4
+    assert {path.name for path in foreign.iterdir()} == {"datasets", "results"}  # Hydra leaves nothing behind
+    for folder in folders:
+        assert f"results/runs/{folder.name}" in done.stdout
+        names = {"config.yaml", "log.txt", "manifest.json", "metrics.parquet", "status.json", "summary.json"}
+        assert {path.name for path in folder.iterdir()} == names
+        assert json.loads((folder / "status.json").read_text())["state"] == "done"
+        metrics = pq.read_table(folder / "metrics.parquet").to_pydict()
+        assert list(metrics) == COLUMNS
+        assert metrics["step"] == [0, 10, 20, 30]
+        summary = json.loads((folder / "summary.json").read_text())
+        assert summary["run_id"] == folder.name
+        assert summary["test_loss"] == metrics["test_loss"][-1]
+        assert yaml.safe_load((folder / "config.yaml").read_text())["algo"]["name"] == summary["algo"]
+        manifest = json.loads((folder / "manifest.json").read_text())
+        assert manifest["mixing"]["rho"] == pytest.approx(0.8047 if summary["topology"] == "ring" else 0, abs=1e-4)
+        assert manifest["algorithm"]["sends"] == (3 if summary["algo"] == "dnasa" else 2)
+
+    again = run(*words, cwd=foreign)
+    assert again.stdout.count("done before, by engine stacked") == 4
+    assert run(*words, "force=true", cwd=foreign).stdout.count("before") == 0
+
+
+def test_one_run_and_an_experiment(tmp_path):
+    one = run("algo=dsgd", "algo.eta=0.02", "seed=3", "eval_spacing=log", *QUICK, cwd=tmp_path)
+    assert one.returncode == 0, one.stderr
+    assert len(list((tmp_path / "results/runs").glob("dsgd-ring-synthetic-s3-*"))) == 1
+    many = run("experiment=example", "seed=0", "results=here", *QUICK, cwd=tmp_path)
+    assert many.returncode == 0, many.stderr
+    assert len(list((tmp_path / "here/runs").iterdir())) == 3 * 3 * 2 + 2
+
+
+def test_divergence_is_a_result_and_failure_an_error(tmp_path):
+    wild = run("algo=dsgd", "algo.schedule=constant", "algo.eta=1e30", *QUICK, cwd=tmp_path)
+    assert wild.returncode == 0
+    assert "diverged at step 10" in wild.stdout
+    # nobody has the memory for a trillion evaluation samples
+    broken = run("-m", "dataset.evaluation=1000000000000,50", "seed=5", "steps=30", cwd=tmp_path)
+    assert broken.returncode == 1
+    assert "failed:" in broken.stdout
+    assert "log.txt" in broken.stdout
+    states = {
+        json.loads((folder / "status.json").read_text())["state"]
+        for folder in (tmp_path / "results/runs").glob("dnasa-ring-synthetic-s5-*")
+    }
+    assert states == {"failed", "done"}  # the other run of the sweep went on
+
+
+BAD = {
+    "algo=dnaas": "There is no algo called 'dnaas'. Did you mean 'dnasa'?",
+    "algo.etaa=1": "algo=dnasa has no option 'algo.etaa'",
+    "algo=dsgd algo.eta=abc": "algo.eta must be a number; got 'abc'.",
+    "algo=dnasa algo.eta=1": "algo=dnasa has no option 'algo.eta'",
+    "algo=d2": "d2 needs the smallest eigenvalue of W above -0.3333; 'ring' with 8 nodes has -0.3333. Use ",
+    "topology=ladder nodes=7": "nodes must be even; got 7",
+    "topology.weights=metropolos": "There is no weight rule called 'metropolos'. Did you mean 'metropolis'?",
+    "topology=rings": "There is no topology called 'rings'. Did you mean 'ring'?",
+    "dataset=sintetic": "There is no dataset called 'sintetic'. Did you mean 'synthetic'?",
+    "engine=stack": "There is no engine called 'stack'. Did you mean 'stacked'?",
+    "experiment=exampel": "There is no experiment called 'exampel'. Did you mean 'example'?",
+    "steps=0": "steps must be at least 1; got 0.",
+    "nodes=-3": "nodes must be at least 1; got -3.",
+    "batch_size=0": "batch_size must be at least 1; got 0.",
+    "stepps=1": "There is no setting called 'stepps'. Did you mean 'steps'?",
+    "+foo=1": "There is no setting called 'foo'.",
+    "dtype=float16": "dtype must be one of float32, float64; got 'float16'.",
+    "algo=dnasa,dsgt": "algo=dnasa,dsgt names several values; add -m to run them all.",
+    "-m algo=dnasa,d2 steps=10": "d2 needs the smallest eigenvalue",
+    "topology=random topology.p=2": "topology.p is the probability of an edge",
+    "dataset.dimension=-1": "dataset.dimension must be at least 1; got -1.",
+    "dataset.noise=-1": "dataset.noise must be at least 0; got -1.",
+}
+
+
+@pytest.mark.parametrize("words", BAD)
+def test_bad_input_gets_a_sentence_and_leaves_nothing(words, tmp_path):
+    done = run(*words.split(), cwd=tmp_path)
+    assert done.returncode == 2
+    assert BAD[words] in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unwritable_results_folder_gets_a_sentence(tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    done = run("results=file/results", *QUICK, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "Cannot write to the results folder" in done.stderr
+    assert "Traceback" not in done.stderr

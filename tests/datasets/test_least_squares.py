@@ -1,0 +1,94 @@
+"""The closed forms against what they stand for."""
+
+import pytest
+import torch
+
+from bench.problem import Problem, Setting
+from bench.randomness import generator
+from bench.registry import datasets
+from datasets.quadratics import Quadratics
+
+
+def make(name: str, nodes: int = 4, hosted: range | None = None, seeds=(3,), batch_size: int = 1, **options) -> Problem:
+    setting = Setting(nodes, hosted or range(nodes), tuple(seeds), batch_size, torch.float64, torch.device("cpu"))
+    return datasets[name](setting, **options)
+
+
+@pytest.mark.parametrize("name", ["synthetic", "spike"])
+def test_population_loss_and_gradient_are_the_limits_of_the_samples(name):
+    f = make(name, nodes=2, dimension=6, batch_size=400)
+    x = torch.randn(1, 2, 6, dtype=torch.float64)
+    x[:, 1] = x[:, 0]
+    sampled = torch.stack([f.grad(x, s) for s in range(200)]).mean(0).mean(1)
+    e = f.evaluate(x.mean(1))
+    assert torch.allclose(sampled, e.gradient, rtol=0.03, atol=0.05 * e.gradient.abs().max().item())
+    point = x.mean(1).clone().requires_grad_()
+    (derivative,) = torch.autograd.grad(f.evaluate(point).train_loss.sum(), point)
+    assert torch.allclose(derivative, e.gradient)
+
+
+def test_spike_has_the_variance_it_says():
+    f = make("spike", nodes=1, dimension=4, batch_size=1000)
+    e = torch.eye(4, dtype=torch.float64)
+    curvature = [
+        float((f.evaluate(e[i : i + 1]).gradient - f.evaluate(0 * e[i : i + 1]).gradient)[0, i]) for i in range(4)
+    ]
+    assert curvature == pytest.approx([200, 2, 2, 2])
+
+
+def test_test_loss_is_the_mean_over_the_evaluation_samples():
+    f = make("synthetic", nodes=3, dimension=5, evaluation=50)
+    x = torch.randn(1, 5, dtype=torch.float64)
+    theta = f._target[0].numpy()
+    total = 0.0
+    for node in range(3):
+        draws = generator(3, node, "evaluation").standard_normal((50, 6))
+        y = draws[:, :5] @ theta + 0.1 * draws[:, 5]
+        total += ((y - draws[:, :5] @ x[0].numpy()) ** 2).mean() / 3
+    assert f.evaluate(x).test_loss.item() == pytest.approx(total, rel=1e-12)
+
+
+def test_at_the_true_parameter_only_the_noise_is_left():
+    f = make("synthetic")
+    e = f.evaluate(f._target)
+    assert e.train_loss.item() == pytest.approx(0.01)
+    assert e.gradient.abs().max().item() == 0
+    assert e.test_loss.item() == pytest.approx(0.01, rel=0.05)
+
+
+@pytest.mark.parametrize("name", ["synthetic", "spike", "quadratics"])
+def test_shares_of_processes_add_up_and_samples_do_not_depend_on_who_hosts(name):
+    noise = {"noise": 0.3}
+    whole = make(name, seeds=(1, 2, 1), **noise)
+    parts = [make(name, hosted=hosted, seeds=(1, 2, 1), **noise) for hosted in (range(3), range(3, 4))]
+    x = torch.randn(3, 4, whole.layout.size, dtype=torch.float64)
+    for s, stream in ((0, 0), (70, 0), (5, 1)):
+        split = [p.grad(x[:, list(p.setting.hosted)], s, stream) for p in parts]
+        assert torch.allclose(torch.cat(split, dim=1), whole.grad(x, s, stream), rtol=1e-13, atol=1e-13)
+    total = sum(p.evaluate(x.mean(1)).flat() for p in parts)
+    assert torch.allclose(total, whole.evaluate(x.mean(1)).flat(), rtol=1e-12)
+
+
+def test_samples_depend_on_sample_number_stream_seed_and_node():
+    f = make("synthetic", seeds=(1, 2))
+    x = torch.ones(2, 4, 100, dtype=torch.float64)
+    draws = [f.grad(x, 0), f.grad(x, 1), f.grad(x, 64), f.grad(x, 0, stream=1)]
+    rows = torch.cat(draws).flatten(0, 1)
+    assert len({tuple(row.tolist()) for row in rows}) == 4 * 2 * 4
+    assert torch.equal(f.grad(x, 0), draws[0])
+
+
+def test_replicas_with_one_seed_are_one_problem():
+    f, alone = make("synthetic", seeds=(5, 6, 5)), make("synthetic", seeds=(5,))
+    x = torch.randn(1, 4, 100, dtype=torch.float64)
+    g = f.grad(x.expand(3, -1, -1), 9)
+    assert torch.equal(g[0], g[2])
+    assert torch.allclose(g[0], alone.grad(x, 9)[0], rtol=1e-13)
+    assert not torch.allclose(g[0], g[1])
+
+
+def test_the_minimiser_of_the_quadratics_is_one():
+    f = make("quadratics", seeds=(1, 2))
+    assert isinstance(f, Quadratics)
+    assert f.evaluate(f.minimiser).gradient.abs().max().item() < 1e-12
+    assert f.grad(f.minimiser[:, None].expand(-1, 4, -1), 0).abs().max().item() > 0.1  # no node is at rest there
