@@ -134,6 +134,9 @@ def algorithm(
 
 
 def unit(z: Tensor) -> Tensor:
-    """z_i/‖z_i‖ over the whole vector of each node; 0 where the norm is 0."""
-    norm = torch.linalg.vector_norm(z, dim=-1, keepdim=True)
+    """z_i/‖z_i‖ over the whole vector of each node; 0 where the norm is 0.
+
+    The squares are summed in float64: in float32 they would vanish or overflow at scales where z does not.
+    """
+    norm = torch.linalg.vector_norm(z, dim=-1, keepdim=True, dtype=torch.float64).to(z.dtype)
     return z / norm.masked_fill(norm == 0, 1.0)

@@ -79,14 +79,23 @@ class Mixing:
 def build_mixing(name: str, nodes: int, weights: str | None = None, lazy: bool = False, **options: Any) -> Mixing:
     """The certified matrix of a registered topology."""
     topology = topologies[name]
-    graphs = topology.graph(nodes, **options)
-    rule = weights or topology.weights
+    made = topology.graph(nodes, **options)
     matrices = []
-    for graph in graphs if isinstance(graphs, list) else [graphs]:
-        graph.remove_edges_from(list(nx.selfloop_edges(graph)))  # networkx's cycle of one node is a loop
-        matrix = weigh(graph, rule)
+    for item in made if isinstance(made, list) else [made]:
+        matrix = item if isinstance(item, np.ndarray) else _weighed(item, name, weights or topology.weights)
+        _check_factor(matrix, name)
         matrices.append(make_lazy(matrix) if lazy else matrix)
     return Mixing(np.stack(matrices), name)
+
+
+def _weighed(graph: nx.Graph, name: str, rule: str) -> np.ndarray:
+    graph = nx.Graph(graph)
+    graph.remove_edges_from(list(nx.selfloop_edges(graph)))  # networkx's cycle of one node is a loop
+    if set(graph) != set(range(len(graph))):
+        raise UserError(
+            f"The graph '{name}' must have the nodes 0 … {len(graph) - 1}; it has {sorted(graph, key=str)}."
+        )
+    return weigh(graph, rule)
 
 
 def _check_factor(matrix: np.ndarray, name: str) -> None:

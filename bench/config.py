@@ -1,21 +1,22 @@
-"""A run as plain typed values, checked before anything starts. Nothing here knows Hydra."""
+"""A run as plain typed values, and when two runs are the same. Nothing here knows Hydra."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Literal
 
 from bench.algorithm import Algorithm
 from bench.certificate import Mixing, build_mixing
 from bench.loop import Spacing
 from bench.options import Count, Option, Options, coerce, convert, keyword_options
-from bench.problem import Problem
-from bench.registry import UserError, algorithms, closest, datasets, topologies
+from bench.registry import UserError, algorithms, closest, datasets, models, partitions, topologies
+from bench.supervised import Init
 
 HOW = {"how": True}
 """Marks what says how or where a run is made, not what it computes: not part of its identity."""
@@ -36,6 +37,8 @@ class RunConfig:
     algo: Choice
     topology: Choice
     dataset: Choice
+    partition: Choice
+    model: Choice
     engine: Choice = field(metadata=HOW)
     tracker: Choice = field(metadata=HOW)
     nodes: Count
@@ -43,6 +46,7 @@ class RunConfig:
     batch_size: Count
     seed: int
     scale: float
+    init: Init
     dtype: Literal["float32", "float64"]
     eval_every: Count
     eval_spacing: Spacing
@@ -51,13 +55,13 @@ class RunConfig:
     force: bool = field(metadata=HOW)
 
     def plain(self, identity_only: bool = False) -> dict[str, Any]:
-        """Nested dictionaries, as in config.yaml."""
+        """Nested dictionaries, as in config.yaml. In an identity, the content of a file stands for its path."""
         out: dict[str, Any] = {}
         for item in fields(self):
             if not (identity_only and "how" in item.metadata):
                 value = getattr(self, item.name)
                 out[item.name] = {"name": value.name, **value.options} if isinstance(value, Choice) else value
-        return out
+        return _without_paths(out, _content if identity_only else str)
 
     @property
     def run_id(self) -> str:
@@ -87,9 +91,28 @@ class RunConfig:
         return _mixing(self.topology.name, self.nodes, tuple(sorted(self.topology.options.items())))
 
 
+GROUPS = tuple(name for name, kind in RunConfig.__annotations__.items() if kind == Choice.__name__)
+"""The settings that choose by name."""
+
+
 @lru_cache(maxsize=256)
 def _mixing(name: str, nodes: int, options: tuple[tuple[str, Any], ...]) -> Mixing:
     return build_mixing(name, nodes, **dict(options))
+
+
+def _without_paths(values: dict[str, Any], replace: Callable[[Path], str]) -> dict[str, Any]:
+    return {
+        key: _without_paths(value, replace)
+        if isinstance(value, dict)
+        else replace(value)
+        if isinstance(value, Path)
+        else value
+        for key, value in values.items()
+    }
+
+
+def _content(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def options_of(group: str, name: str) -> Options:
@@ -99,10 +122,14 @@ def options_of(group: str, name: str) -> Options:
             return {**algorithms[name].stepsize_options(), **algorithms[name].structure_options()}
         case "topology":
             topology = topologies[name]
-            common = {"weights": Option(str, topology.weights), "lazy": Option(bool, False)}
-            return {**keyword_options(topology.graph), **common}
+            weights = {} if topology.weights is None else {"weights": Option(str, topology.weights)}
+            return {**keyword_options(topology.graph), **weights, "lazy": Option(bool, False)}
         case "dataset":
-            return keyword_options(datasets[name].__init__)
+            return keyword_options(datasets[name].__init__ if isinstance(datasets[name], type) else datasets[name])
+        case "partition":
+            return keyword_options(partitions[name])
+        case "model":
+            return keyword_options(models[name].__init__)
         case "engine" | "tracker":
             return SERVICES[group][name]
     raise KeyError(group)
@@ -113,7 +140,7 @@ SERVICES: dict[str, dict[str, Options]] = {"engine": {"stacked": {}}, "tracker":
 
 
 def parse(values: Mapping[str, Any]) -> RunConfig:
-    """A checked RunConfig from nested dictionaries, or a UserError that says what is wrong."""
+    """A RunConfig from nested dictionaries, or a UserError that says what is wrong."""
     hints = typing.get_type_hints(RunConfig, include_extras=True)
     known: dict[str, Any] = {}
     for name, value in values.items():
@@ -122,9 +149,7 @@ def parse(values: Mapping[str, Any]) -> RunConfig:
         known[name] = _choice(name, value) if hints[name] is Choice else convert(value, hints[name], name)
     if missing := [item.name for item in fields(RunConfig) if item.name not in known]:
         raise UserError(f"The configuration lacks {', '.join(missing)}.")
-    config = RunConfig(**known)
-    check(config)
-    return config
+    return RunConfig(**known)
 
 
 def _choice(group: str, value: Any) -> Choice:
@@ -133,30 +158,3 @@ def _choice(group: str, value: Any) -> Choice:
     name = value["name"]
     given = {key: option for key, option in value.items() if key != "name"}
     return Choice(name, coerce(options_of(group, name), given, f"{group}.", f"{group}={name}"))
-
-
-def check(config: RunConfig) -> None:
-    """What no single option can tell: whether method, graph and problem fit."""
-    if config.scale <= 0:
-        raise UserError(f"scale multiplies f and must be positive; got {config.scale:g}.")
-    if not issubclass(datasets[config.dataset.name], Problem):
-        raise UserError(f"dataset={config.dataset.name} is not a Problem.")
-    check_fit(config.algorithm, config.mixing())
-
-
-def check_fit(algorithm: type[Algorithm], mixing: Mixing) -> None:
-    """Refuse a method on a matrix that it does not converge with."""
-    name, least = algorithm.declaration.name, algorithm.declaration.lambda_min
-    if least is None:
-        return
-    lambda_n = mixing.certificate.lambda_n
-    if lambda_n is None:
-        raise UserError(
-            f"{name} needs one matrix with smallest eigenvalue above {least:.4g}; '{mixing.name}' changes every "
-            "round, and nothing is known of it then. Use a static topology."
-        )
-    if lambda_n <= least + 1e-9:
-        raise UserError(
-            f"{name} needs the smallest eigenvalue of W above {least:.4g}; '{mixing.name}' with {mixing.nodes} nodes "
-            f"has {lambda_n:.4g}. Use topology.lazy=true, which takes (I + W)/2."
-        )

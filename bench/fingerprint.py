@@ -16,9 +16,10 @@ import bench.mixing
 import bench.problem
 import bench.randomness
 import bench.schedules
+import bench.supervised
 import bench.weights
 from bench.config import RunConfig
-from bench.registry import datasets, topologies
+from bench.registry import datasets, models, partitions, topologies
 
 CORE: tuple[ModuleType, ...] = (
     bench.algorithm,
@@ -29,15 +30,16 @@ CORE: tuple[ModuleType, ...] = (
     bench.problem,
     bench.randomness,
     bench.schedules,
+    bench.supervised,
     bench.weights,
 )
 
 
 def fingerprint(config: RunConfig) -> str:
-    """Over the core, the algorithm, the graph and the dataset with its bases."""
-    chosen: list[object] = [topologies[config.topology.name].graph]
-    for cls in (config.algorithm, datasets[config.dataset.name]):
-        chosen += [base for base in inspect.getmro(cls) if base is not object]
+    """Over the core and what was chosen: algorithm, graph, dataset, partition, model, with their bases."""
+    chosen: list[object] = [topologies[config.topology.name].graph, partitions[config.partition.name]]
+    for item in (config.algorithm, datasets[config.dataset.name], models[config.model.name]):
+        chosen += [base for base in inspect.getmro(item) if base is not object] if inspect.isclass(item) else [item]
     files = {_source(item) for item in (*CORE, *chosen)} - {None}
     return hashlib.sha256("".join(_digest(file) for file in sorted(files, key=str) if file).encode()).hexdigest()[:16]
 

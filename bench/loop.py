@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from bench.algorithm import Algorithm
@@ -33,18 +34,18 @@ class Outcome:
     """How one replica ended."""
 
     state: Literal["done", "diverged"]
-    step: int
+    step: int  # the last evaluation: T, or the first one that is not finite
 
 
 class Stopwatch:
-    """Seconds of computing, communicating and evaluating, kept apart."""
+    """Seconds of computing, communicating and evaluating, kept apart; writing results down is none of them."""
 
     def __init__(self) -> None:
-        self.comm = self.evaluating = 0.0
+        self.comm = self.evaluating = self.storing = 0.0
         self.began = time.perf_counter()
 
     def seconds(self) -> Row:
-        wall = time.perf_counter() - self.began
+        wall = time.perf_counter() - self.began - self.storing
         return {
             "compute_s": wall - self.comm - self.evaluating,
             "comm_s": self.comm,
@@ -143,9 +144,12 @@ def train(
     due = set(evaluate_at)
 
     def evaluate(t: int, state: Any) -> None:
+        if state.x.is_cuda:
+            torch.cuda.synchronize()  # the steps before this one are computing, not evaluating
         began = time.perf_counter()
         measured = measure(state, problem, world, algorithm.declaration)
-        clock.evaluating += time.perf_counter() - began
+        ended = time.perf_counter()
+        clock.evaluating += ended - began
         seconds = {name: value / len(mixings) for name, value in clock.seconds().items()}
         for r, finite in enumerate(measured.finite):
             if outcomes[r] is None:
@@ -154,6 +158,7 @@ def train(
                     outcomes[r] = Outcome("diverged", t)
                 elif t == steps:
                     outcomes[r] = Outcome("done", t)
+        clock.storing += time.perf_counter() - ended
 
     state = algorithm.start(problem.start(), problem.grad)
     evaluate(0, state)

@@ -39,15 +39,13 @@ class Measurement:
     @property
     def finite(self) -> np.ndarray:
         """Per replica: is the run still a run?"""
-        values = [self.train_loss, self.test_loss, self.grad_norm, self.consensus]
-        if self.test_accuracy is not None:
-            values.append(self.test_accuracy)
+        values = [value for value in vars(self).values() if value is not None]
         return np.isfinite(np.stack(values)).all(axis=0)
 
     def row(self, r: int) -> Row:
         """The columns of replica ``r`` that this measurement knows."""
         row: Row = {name: None if values is None else float(values[r]) for name, values in vars(self).items()}
-        row["stationarity"] = row["grad_norm"] ** 2
+        row["stationarity"] = row["grad_norm"] * row["grad_norm"]  # ** would raise where this overflows
         if row["test_accuracy"] is not None and not np.isfinite(row["test_accuracy"]):
             row["test_accuracy"] = None  # argmax of NaN is class 0: not an accuracy
         return row

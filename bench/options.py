@@ -13,6 +13,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from bench.registry import UserError, closest
@@ -74,7 +75,7 @@ def coerce(options: Options, values: Mapping[str, Any], where: str, owner: str) 
     }
 
 
-_WORDS = {float: "a number", int: "a whole number", bool: "true or false", str: "a word"}
+_WORDS = {float: "a number", int: "a whole number", bool: "true or false", str: "a word", Path: "a path"}
 
 
 def convert(value: Any, to: Any, name: str) -> Any:
@@ -103,6 +104,8 @@ def convert(value: Any, to: Any, name: str) -> Any:
         return float(value)
     if to is int and is_number and float(value).is_integer():
         return int(value)
+    if to is Path and isinstance(value, str):
+        return Path(value).expanduser().resolve()
     if to in (str, bool) and isinstance(value, to):
         return value
     if to is str and isinstance(value, int | float):

@@ -5,15 +5,15 @@ from __future__ import annotations
 import copy
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from hydra import compose
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
-from bench.config import Choice, RunConfig, parse
+from bench.check import check
+from bench.compose import plain
+from bench.config import GROUPS, RunConfig, parse
 from bench.registry import UserError
-
-GROUPS = tuple(name for name, kind in RunConfig.__annotations__.items() if kind == Choice.__name__)
 
 
 def plan(config: DictConfig, overrides: Sequence[str]) -> list[RunConfig]:
@@ -22,10 +22,10 @@ def plan(config: DictConfig, overrides: Sequence[str]) -> list[RunConfig]:
     ``overrides`` is what the user typed; it wins over what an experiment says. Needs Hydra to be
     initialised, as it is inside a Hydra task.
     """
-    values = _plain(config)
+    values = plain(config)
     experiment = values.pop("experiment", None)
     if experiment is None:
-        return [parse(values)]
+        return [_checked(values)]
     typed = [override for override in overrides if not override.startswith("experiment=")]
     return [run for block in experiment["blocks"] for run in expand(block, typed)]
 
@@ -42,13 +42,13 @@ def expand(block: Mapping[str, Any], typed: Sequence[str] = ()) -> list[RunConfi
     runs = []
     for members in _product(groups):
         chosen = [f"{group}={member}" for group, member in members.items()]
-        base = _plain(compose("config", overrides=[*chosen, *typed]))
+        base = plain(compose("config", overrides=[*chosen, *typed]))
         base.pop("experiment", None)
         for point in _product(axes):
             values = copy.deepcopy(base)
             for key, value in point.items():
                 _set(values, key, value)
-            runs.append(parse(values))
+            runs.append(_checked(values))
     return runs
 
 
@@ -57,12 +57,14 @@ def unique(runs: Iterable[RunConfig]) -> list[RunConfig]:
     return list({run.run_id: run for run in runs}.values())
 
 
+def _checked(values: Mapping[str, Any]) -> RunConfig:
+    run = parse(values)
+    check(run)
+    return run
+
+
 def _product(axes: Mapping[str, Sequence[Any]]) -> Iterable[dict[str, Any]]:
     return (dict(zip(axes, point, strict=True)) for point in itertools.product(*axes.values()))
-
-
-def _plain(config: DictConfig) -> dict[str, Any]:
-    return cast(dict[str, Any], OmegaConf.to_container(config, resolve=True))
 
 
 def _set(values: dict[str, Any], key: str, value: Any) -> None:

@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 
 ENTRY_POINT_GROUP = "hearsay.plugins"
-HOME = ("algorithms", "datasets", "bench.topologies", "bench.weights", "bench.models")
+HOME = ("algorithms", "datasets", "bench.topologies", "bench.own_graph", "bench.weights", "bench.models")
 
 
 class UserError(Exception):

@@ -8,7 +8,6 @@ python bench/run.py experiment=example
 from __future__ import annotations
 
 import os
-import re
 import sys
 import tempfile
 from pathlib import Path
@@ -18,18 +17,15 @@ if __name__ == "__main__":  # ours before any installed package that is also cal
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
-from hydra.errors import HydraException, MissingConfigException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 from rich.console import Console
 
-from bench.config import RunConfig, options_of
-from bench.plan import GROUPS, plan, unique
-from bench.registry import UserError, broken_plugins, closest
+from bench.compose import HYDRA_ERRORS, SEARCHPATH, sentence, with_plugins
+from bench.config import RunConfig
+from bench.plan import plan, unique
+from bench.registry import UserError, broken_plugins
 from bench.sweep import run_all
-
-CONF = Path(__file__).resolve().parents[1] / "conf"
 
 collected: list[RunConfig] = []
 refused: list[str] = []
@@ -43,7 +39,8 @@ def task(config: DictConfig) -> None:
     """
     here = HydraConfig.get()
     try:
-        runs = plan(config, list(here.overrides.task))
+        searchpath = [word for word in here.overrides.hydra if word.startswith(SEARCHPATH)]
+        runs = plan(config, [*here.overrides.task, *searchpath])
     except UserError as error:
         refused.append(str(error))
         return
@@ -59,6 +56,7 @@ def main() -> int:
     for flag in {"-m", "--multirun"} & set(sys.argv):  # Hydra wants it before the overrides, people put it anywhere
         sys.argv.remove(flag)
         sys.argv.insert(1, flag)
+    sys.argv[1:] = with_plugins(sys.argv[1:])
     console = Console(width=None if sys.stdout.isatty() else 140, highlight=False)
     errors = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
     try:
@@ -72,39 +70,12 @@ def main() -> int:
         return run_all(unique(collected), console) if collected else 0
     except UserError as error:
         errors.print(str(error))
-    except (HydraException, OmegaConfBaseException) as error:
+    except HYDRA_ERRORS as error:
         errors.print(sentence(error, sys.argv[1:]))
     except KeyboardInterrupt:
         errors.print("Interrupted. The same command runs what is not done yet.")
         return 130
     return 2
-
-
-def sentence(error: Exception, typed: list[str]) -> str:
-    """Hydra's errors in the words of this suite."""
-    if isinstance(error, MissingConfigException) and error.missing_cfg_file:
-        group, _, name = error.missing_cfg_file.rpartition("/")
-        return f"There is no {group} called '{name}'.{closest(name, error.options or [])}"
-    if unknown := re.match(r"Could not override '([^']+)'", str(error)):
-        return no_such_setting(unknown[1], typed)
-    if several := re.match(r"Ambiguous value for argument '([^']+)'", str(error)):
-        return f"{several[1]} names several values; add -m to run them all."
-    return " ".join(str(error).split())
-
-
-def no_such_setting(key: str, typed: list[str]) -> str:
-    """Which choices lack the option that was typed, and what they have instead."""
-    group, _, option = key.rpartition(".")
-    if group not in GROUPS:
-        return f"There is no setting called '{key}'.{closest(key, RunConfig.__annotations__)}"
-    names = next((word.split("=", 1)[1] for word in typed if word.startswith(f"{group}=")), None)
-    if names is None:
-        with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
-            names = hydra.compose("config")[group].name
-    lacking = [name for name in names.split(",") if option not in options_of(group, name)]
-    return " ".join(
-        f"{group}={name} has no option '{key}'.{closest(option, options_of(group, name))}" for name in lacking
-    )
 
 
 if __name__ == "__main__":

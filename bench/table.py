@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Table
 
 ALWAYS = ("algo", "topology")
-CHOICES = ("algo", "topology", "dataset")
+CHOICES = ("algo", "topology", "dataset", "partition", "model")
 NEVER = {"run_id", "results", "force", "tracker", "state", "engine", "device"}
 METRICS = ("test_loss", "test_accuracy", "grad_norm", "consensus", "wall_s")
 STYLES = {"done": "green", "diverged": "yellow", "failed": "red"}

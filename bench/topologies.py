@@ -1,7 +1,8 @@
 """Graphs by name: a function from the number of nodes to who talks to whom.
 
 A function returns a graph on the nodes 0 … n−1, or a list of graphs that take turns. Weights live
-elsewhere (weights.py); the decorator only names the rule used when the user names none.
+elsewhere (weights.py); the decorator only names the rule used when the user names none. A function
+that brings weights of its own returns the matrix.
 """
 
 from __future__ import annotations
@@ -11,20 +12,21 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import networkx as nx
+import numpy as np
 
 from bench.randomness import EVERYONE, generator
 from bench.registry import UserError, topologies
 
-Graphs: TypeAlias = nx.Graph | list[nx.Graph]
+Graphs: TypeAlias = nx.Graph | list[nx.Graph] | np.ndarray
 
 
 @dataclass(frozen=True)
 class Topology:
     graph: Callable[..., Graphs]
-    weights: str
+    weights: str | None  # None: the function returns a matrix
 
 
-def topology(name: str, weights: str = "metropolis") -> Callable[[Callable[..., Graphs]], Callable[..., Graphs]]:
+def topology(name: str, weights: str | None = "metropolis") -> Callable[[Callable[..., Graphs]], Callable[..., Graphs]]:
     """Register a graph under ``name`` with its usual weight rule."""
 
     def decorate(function: Callable[..., Graphs]) -> Callable[..., Graphs]:
@@ -71,3 +73,74 @@ def random(nodes: int, p: float = 0.8, seed: int | None = None) -> nx.Graph:
         if nx.is_connected(graph):
             return graph
     raise UserError(f"No connected graph in 1000 draws with nodes={nodes} and topology.p={p}; raise topology.p.")
+
+
+@topology("path")
+def path(nodes: int) -> nx.Graph:
+    return nx.path_graph(nodes)
+
+
+@topology("star")
+def star(nodes: int) -> nx.Graph:
+    """Node 0 in the middle."""
+    return nx.star_graph(nodes - 1)
+
+
+@topology("grid")
+def grid(nodes: int, rows: int | None = None) -> nx.Graph:
+    """rows × columns, as square as can be unless ``rows`` is given."""
+    return nx.convert_node_labels_to_integers(nx.grid_2d_graph(*_rectangle("grid", "path", nodes, rows)))
+
+
+@topology("torus")
+def torus(nodes: int, rows: int | None = None) -> nx.Graph:
+    """A grid whose opposite sides are joined."""
+    return nx.convert_node_labels_to_integers(
+        nx.grid_2d_graph(*_rectangle("torus", "ring", nodes, rows), periodic=True)
+    )
+
+
+@topology("hypercube")
+def hypercube(nodes: int) -> nx.Graph:
+    """i and j are neighbours when they differ in one bit."""
+    bits = _power_of_two("hypercube", nodes)
+    graph = nx.empty_graph(nodes)
+    graph.add_edges_from((i, i ^ (1 << b)) for i in range(nodes) for b in range(bits))
+    return graph
+
+
+@topology("exponential")
+def exponential(nodes: int) -> nx.Graph:
+    """i talks to i ± 2^j, j = 0, 1, … while 2^j < n."""
+    graph = nx.empty_graph(nodes)
+    graph.add_edges_from((i, (i + 2**j) % nodes) for i in range(nodes) for j in range((nodes - 1).bit_length()))
+    return graph
+
+
+@topology("one_peer_exponential")
+def one_peer_exponential(nodes: int) -> list[nx.Graph]:
+    """In round r, i talks to i XOR 2^(r mod m) alone, m = log2 n: after m rounds all agree exactly."""
+    bits = _power_of_two("one_peer_exponential", nodes)
+    rounds = [nx.empty_graph(nodes) for _ in range(max(1, bits))]
+    for b in range(bits):
+        rounds[b].add_edges_from((i, i ^ (1 << b)) for i in range(nodes))
+    return rounds
+
+
+def _rectangle(name: str, instead: str, nodes: int, rows: int | None) -> tuple[int, int]:
+    if rows is None:
+        rows = max(r for r in range(1, int(nodes**0.5) + 1) if nodes % r == 0)
+        if rows == 1 and nodes > 3:
+            raise UserError(
+                f"{nodes} nodes make no {name} of two rows or more; use another number or topology={instead}."
+            )
+    if rows < 1 or nodes % rows:
+        raise UserError(f"topology.rows={rows} does not divide {nodes} nodes.")
+    return rows, nodes // rows
+
+
+def _power_of_two(name: str, nodes: int) -> int:
+    bits = nodes.bit_length() - 1
+    if nodes != 1 << bits:
+        raise UserError(f"{name} needs a power of two nodes; got {nodes}. The nearest are {1 << bits} and {2 << bits}.")
+    return bits

@@ -24,5 +24,14 @@ def gradient(x: Tensor, s: int, stream: int = 0) -> Tensor:
     return (a @ (x - b).unsqueeze(-1)).squeeze(-1) + torch.as_tensor(NOISE[s])
 
 
+def G_alone(X: np.ndarray, s: int) -> np.ndarray:
+    """Node 0 with nobody to talk to."""
+    return (A[0] @ (X[0] - B[0]) + NOISE[s, 0])[None]
+
+
+def gradient_alone(x: Tensor, s: int, stream: int = 0) -> Tensor:
+    return torch.as_tensor(G_alone(x[0].numpy(), s))[None]
+
+
 def start() -> Tensor:
     return torch.as_tensor(START).unsqueeze(0)

@@ -9,6 +9,8 @@ from bench import contract
 from bench.registry import algorithms
 from bench.simulate import simulate
 from tests.algorithms import exact
+from tests.algorithms.literal import OPTIONS
+from tests.algorithms.literal import RULES as OURS
 from tests.algorithms.mutants import DNASA, FedByGradient, MeanNorm
 
 CONSTANT = {"dsgt": {}, "d2": {}, "dasagt": {"alpha": 0.3}}
@@ -38,7 +40,7 @@ def test_dnasa_converges(schedule):
 
 @pytest.mark.parametrize("schedule", ["fixed", "diminishing"])
 def test_an_average_fed_by_the_gradient_is_noticed(schedule):
-    assert dnasa_error(FedByGradient, 20000, schedule) >= 3 * dnasa_error(DNASA, 20000, schedule)
+    assert dnasa_error(FedByGradient, 20000, schedule) >= 8 * dnasa_error(DNASA, 20000, schedule)
 
 
 def test_normalising_by_the_mean_norm_is_noticed():
@@ -48,8 +50,9 @@ def test_normalising_by_the_mean_norm_is_noticed():
         contract.locality(MeanNorm)
 
 
-@pytest.mark.parametrize("name", ["dsgd", "dsgt", "dasagt", "dnasa", "d2"])
-def test_complete_averaging_is_the_centralised_method(name):
+@pytest.mark.parametrize("kind", ["diminishing", "fixed", "constant"])
+@pytest.mark.parametrize("name", OURS)
+def test_complete_averaging_is_the_centralised_method(name, kind):
     """With W = 11ᵀ/n the mean follows the same method run by one node that sees ∇f."""
     f = exact.quadratics()
     everyone = torch.full((exact.N, exact.N), 1 / exact.N, dtype=torch.float64)
@@ -58,7 +61,9 @@ def test_complete_averaging_is_the_centralised_method(name):
         return f.grad(x.expand(-1, exact.N, -1), s, stream).mean(1, keepdim=True)
 
     alone = torch.ones(1, 1, dtype=torch.float64)
-    together = simulate(algorithms[name], everyone, f.grad, f.start(), 60).x().mean(2)
-    single = simulate(algorithms[name], alone, central, f.start()[:, :1], 60, schedule_nodes=exact.N).x()[:, :, 0]
+    options = {**OPTIONS[name], "schedule": kind}
+    together = simulate(algorithms[name], everyone, f.grad, f.start(), 60, options).x().mean(2)
+    one = simulate(algorithms[name], alone, central, f.start()[:, :1], 60, options, schedule_nodes=exact.N)
+    single = one.x()[:, :, 0]
     assert torch.allclose(together, single, rtol=1e-11, atol=1e-12)
     assert (single[-1] - single[0]).abs().max() > 1e-2

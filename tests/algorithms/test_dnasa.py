@@ -8,18 +8,18 @@ from bench.registry import algorithms
 from bench.simulate import simulate
 from tests.algorithms import noisy
 from tests.algorithms.exact import ring
+from tests.algorithms.literal import RULES as OURS
 from tests.algorithms.mutants import PerTensor
 
 STEPS = 60
 
 
-def trajectory(name: str, scale: float, schedule: str) -> torch.Tensor:
-    w = torch.as_tensor(ring().matrices[0])
+def trajectory(name: str, scale: float, schedule: str, dtype: torch.dtype = torch.float64) -> torch.Tensor:
     return simulate(
         algorithms[name],
-        w,
-        lambda x, s, stream: scale * noisy.gradient(x, s, stream),
-        noisy.start(),
+        torch.as_tensor(ring().matrices[0], dtype=dtype),
+        lambda x, s, stream: scale * noisy.gradient(x.double(), s, stream).to(dtype),
+        noisy.start().to(dtype),
         STEPS,
         {"schedule": schedule},
     ).x()
@@ -31,7 +31,13 @@ def test_scale_free_bit_for_bit(schedule):
     assert torch.equal(trajectory("dnasa", 1.0, schedule), trajectory("dnasa", 2.0**-20, schedule))
 
 
-@pytest.mark.parametrize("name", ["dsgd", "dsgt", "dasagt", "d2"])
+@pytest.mark.parametrize("exponent", [-80, -20, 3, 80])
+def test_scale_free_in_float32_where_squares_would_vanish_or_overflow(exponent):
+    one = trajectory("dnasa", 1.0, "diminishing", torch.float32)
+    assert torch.equal(one, trajectory("dnasa", 2.0**exponent, "diminishing", torch.float32))
+
+
+@pytest.mark.parametrize("name", sorted(set(OURS) - {"dnasa"}))
 def test_no_other_method_is_scale_free(name):
     assert not torch.allclose(trajectory(name, 1.0, "diminishing"), trajectory(name, 8.0, "diminishing"), rtol=1e-3)
 

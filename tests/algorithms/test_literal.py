@@ -35,6 +35,17 @@ def test_equals_the_literal_rule(name, kind, topology):
     assert difference(algorithms[name], name, kind, topology) <= 1e-12
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", RULES)
+def test_one_node_equals_the_literal_rule(name, kind):
+    w, x = np.ones((1, 1)), noisy.START[:1]
+    literal = RULES[name](x, w, noisy.G_alone, kind, T, OPTIONS[name])
+    options = {**OPTIONS[name], "schedule": kind}
+    gradient = noisy.gradient_alone
+    ours = simulate(algorithms[name], torch.as_tensor(w), gradient, torch.as_tensor(x)[None], T, options).x()[:, 0]
+    assert np.stack(literal) == pytest.approx(ours.numpy(), rel=1e-12, abs=1e-12)
+
+
 def test_every_method_of_the_suite_has_a_literal_rule():
     assert set(RULES) == {module.name for module in pkgutil.iter_modules(package.__path__)}
 

@@ -1,9 +1,12 @@
 import networkx as nx
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bench.certificate import Mixing, build_mixing
-from bench.config import check_fit
+from bench.check import check_fit
+from bench.config import options_of
 from bench.registry import UserError, algorithms, topologies, weight_rules
 from bench.weights import weigh
 
@@ -38,17 +41,78 @@ def test_weights_of_the_paper_by_hand():
     assert build_mixing("complete", 5).matrices[0] == pytest.approx(np.full((5, 5), 0.2))
 
 
-@pytest.mark.parametrize("rule", list(weight_rules))
-@pytest.mark.parametrize("lazy", [False, True])
-@pytest.mark.parametrize("name", list(topologies))
-@pytest.mark.parametrize("nodes", [2, 4, 8, 16])
-def test_every_graph_with_every_rule_is_certified(name, rule, lazy, nodes):
+GRAPHS = [name for name in topologies if "file" not in options_of("topology", name)]
+
+
+@given(st.sampled_from(GRAPHS), st.sampled_from(list(weight_rules)), st.booleans(), st.integers(1, 40))
+@settings(max_examples=300, deadline=None)
+def test_every_graph_with_every_rule_is_certified_or_refused_in_words(name, rule, lazy, nodes):
+    prime = all(nodes % k for k in range(2, nodes))
+    impossible = {
+        "ladder": nodes % 2 == 1,
+        "hypercube": nodes & (nodes - 1) != 0,
+        "one_peer_exponential": nodes & (nodes - 1) != 0,
+        "grid": prime and nodes > 3,
+        "torus": prime and nodes > 3,
+    }
+    if impossible.get(name):
+        with pytest.raises(UserError, match=str(nodes)):
+            build_mixing(name, nodes, weights=rule, lazy=lazy)
+        return
     mixing = build_mixing(name, nodes, weights=rule, lazy=lazy)
+    n, c = nodes, mixing.certificate
     for w in mixing.matrices:
-        assert w == pytest.approx(w.T)
-        assert w.sum(axis=1) == pytest.approx(np.ones(nodes))
+        assert w == pytest.approx(w.T, abs=1e-12)
+        assert w.sum(axis=1) == pytest.approx(np.ones(n))
         assert w.min() >= 0
-    assert 0 <= mixing.certificate.rho < 1
+    product = np.linalg.multi_dot([*mixing.matrices[::-1], np.eye(n)])
+    assert c.rho == pytest.approx(np.linalg.norm(product - 1 / n, 2), abs=1e-9)
+    assert 0 <= c.rho < 1
+    graph = nx.Graph(mixing.edges)
+    assert n == 1 or (nx.is_connected(graph) and len(graph) == n)
+    if lazy and c.lambda_n is not None:
+        assert c.lambda_n >= -1e-12
+
+
+@pytest.mark.parametrize(
+    ("name", "nodes", "edges"),
+    [
+        ("path", 7, 6),
+        ("star", 7, 6),
+        ("grid", 12, 17),
+        ("torus", 12, 24),
+        ("hypercube", 16, 32),
+        ("exponential", 8, 20),
+        ("exponential", 7, 21),
+        ("one_peer_exponential", 8, 12),
+    ],
+)
+def test_edges_of_the_graphs(name, nodes, edges):
+    assert len(build_mixing(name, nodes).edges) == edges
+
+
+def test_certificates_by_hand():
+    ring = build_mixing("ring", 8).certificate
+    assert (ring.diameter, build_mixing("ladder", 8).certificate.diameter) == (4, 4)
+    assert (ring.lambda_2, ring.lambda_n) == pytest.approx(((1 + 2**0.5) / 3, -1 / 3))
+    cycle = np.array([[2, 9, 0, 9], [9, 2, 9, 0], [0, 9, 2, 9], [9, 0, 9, 2]]) / 20
+    assert Mixing(cycle[None], "cycle").certificate.rho == pytest.approx(0.8)  # λ₄ = −0.8 beats λ₂ = 0.1
+
+
+def test_sequences_are_certified_by_the_product_of_a_period():
+    for m in range(1, 6):
+        c = build_mixing("one_peer_exponential", 2**m).certificate
+        assert (c.period, c.rho) == (m, pytest.approx(0, abs=1e-12))
+    halves = build_mixing("one_peer_exponential", 4).matrices
+    slow = Mixing(np.stack([(np.eye(4) + w) / 2 for w in halves]), "slow")
+    product = slow.matrices[1] @ slow.matrices[0]
+    assert slow.certificate.rho == pytest.approx(np.linalg.norm(product - 0.25, 2))
+    assert slow.certificate.rho == pytest.approx(0.5)
+    assert slow.certificate.lambda_n is None
+    with pytest.raises(UserError, match="changes every round"):
+        check_fit(algorithms["d2"], slow)
+    with pytest.raises(UserError, match="not connected"):
+        Mixing(halves[:1], "half")
 
 
 def test_one_node():

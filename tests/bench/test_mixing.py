@@ -2,25 +2,42 @@ import pytest
 import torch
 
 from bench.certificate import build_mixing
-from bench.mixing import DenseMixer
+from bench.mixing import DenseMixer, SparseMixer, make_mixer
 
 CPU = torch.device("cpu")
 
 
-@pytest.mark.parametrize("topology", ["ring", "random", "ladder", "complete"])
-def test_mixing_is_w_times_x_and_preserves_the_mean(topology):
+@pytest.mark.parametrize("topology", ["ring", "random", "ladder", "complete", "one_peer_exponential", "star"])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_mixing_is_w_times_x_and_preserves_the_mean(topology, kind):
     mixing = build_mixing(topology, 8)
+    if kind == "dense":
+        mixer = DenseMixer([mixing] * 3, torch.float64, CPU)
+    else:
+        mixer = SparseMixer(mixing, 3, torch.float64, CPU)
     x, y = torch.randn(3, 8, 7, dtype=torch.float64), torch.randn(3, 8, 1, dtype=torch.float64)
-    mixed = DenseMixer([mixing] * 3, torch.float64, CPU)(0, (x, y))
-    for before, after in zip((x, y), mixed, strict=True):
-        for r in range(3):
-            assert after[r].numpy() == pytest.approx(mixing.matrices[0] @ before[r].numpy(), abs=1e-14)
-        assert torch.allclose(after.mean(1), before.mean(1), rtol=0, atol=1e-14)
+    for round_number in range(4):
+        w = mixing.matrices[round_number % mixing.period]
+        for before, after in zip((x, y), mixer(round_number, (x, y)), strict=True):
+            for r in range(3):
+                assert after[r].numpy() == pytest.approx(w @ before[r].numpy(), abs=1e-14)
+            assert torch.allclose(after.mean(1), before.mean(1), rtol=0, atol=1e-14)
 
 
 def test_replicas_may_have_graphs_of_their_own():
     mixings = [build_mixing("ring", 8), build_mixing("complete", 8)]
     x = torch.randn(2, 8, 3, dtype=torch.float64)
-    (mixed,) = DenseMixer(mixings, torch.float64, CPU)(0, (x,))
+    (mixed,) = make_mixer(mixings, torch.float64, CPU)(0, (x,))
     for r, mixing in enumerate(mixings):
         assert mixed[r].numpy() == pytest.approx(mixing.matrices[0] @ x[r].numpy(), abs=1e-14)
+
+
+def test_large_sparse_graphs_are_mixed_edge_by_edge():
+    for name, expected in (("ring", SparseMixer), ("torus", SparseMixer), ("complete", DenseMixer)):
+        mixings = [build_mixing(name, 64)] * 2
+        mixer = make_mixer(mixings, torch.float64, CPU)
+        assert type(mixer) is expected
+        x = torch.randn(2, 64, 5, dtype=torch.float64)
+        (mixed,) = mixer(0, (x,))
+        assert torch.allclose(mixed, DenseMixer(mixings, torch.float64, CPU)(0, (x,))[0], atol=1e-14)
+    assert type(make_mixer([build_mixing("ring", 32)], torch.float64, CPU)) is DenseMixer

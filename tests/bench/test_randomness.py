@@ -27,3 +27,5 @@ def test_blocks_serve_any_sample_and_draw_each_block_once():
     assert drawn == [(0, 0), (0, 1), (1, 0)]
     blocks.at(2 * BLOCK)
     assert drawn[-1] == (0, 2)
+    blocks.at(2 * BLOCK - 1)  # one sample back: the block before is still there
+    assert drawn[-1] == (0, 2)

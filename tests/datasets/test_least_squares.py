@@ -48,6 +48,21 @@ def test_test_loss_is_the_mean_over_the_evaluation_samples():
     assert f.evaluate(x).test_loss.item() == pytest.approx(total, rel=1e-12)
 
 
+def test_the_stream_has_the_noise_it_says():
+    """At θ* a gradient is −2 ε X: its mean square is 4 noise² Σ sd² / B."""
+    f = make("spike", nodes=1, dimension=3, batch_size=2, noise=0.5)
+    squares = [f.grad(f._target[:, None], s).square().sum().item() for s in range(20000)]
+    assert sum(squares) / 20000 == pytest.approx(4 * 0.25 * (100 + 1 + 1) / 2, rel=0.05)
+
+
+def test_the_true_parameter_is_standard_normal_and_the_start_is_zero():
+    f = make("synthetic", seeds=(3, 4))
+    for r, seed in enumerate((3, 4)):
+        assert f._target[r].tolist() == generator(seed, -1, "theta").standard_normal(100).tolist()
+    assert f.start().shape == (2, 4, 100)
+    assert f.start().abs().max() == 0
+
+
 def test_at_the_true_parameter_only_the_noise_is_left():
     f = make("synthetic")
     e = f.evaluate(f._target)
@@ -92,3 +107,15 @@ def test_the_minimiser_of_the_quadratics_is_one():
     assert isinstance(f, Quadratics)
     assert f.evaluate(f.minimiser).gradient.abs().max().item() < 1e-12
     assert f.grad(f.minimiser[:, None].expand(-1, 4, -1), 0).abs().max().item() > 0.1  # no node is at rest there
+    point = torch.randn(2, 10, dtype=torch.float64, requires_grad=True)
+    e = f.evaluate(point)
+    (derivative,) = torch.autograd.grad(e.train_loss.sum(), point)
+    assert torch.allclose(derivative, e.gradient)
+    assert torch.allclose(f.grad(point.detach()[:, None].expand(-1, 4, -1), 0).mean(1), e.gradient)
+
+
+def test_noise_of_the_quadratics_is_averaged_over_the_batch():
+    f, exact = make("quadratics", noise=0.6, batch_size=4), make("quadratics")
+    x = torch.zeros(1, 4, 10, dtype=torch.float64)
+    noise = torch.stack([f.grad(x, s) - exact.grad(x, s) for s in range(400)])
+    assert noise.std().item() == pytest.approx(0.3, rel=0.05)

@@ -1,0 +1,55 @@
+"""Whether the parts of a run fit together: asked of every run before the first one starts."""
+
+from __future__ import annotations
+
+from bench.algorithm import Algorithm
+from bench.build import is_problem, load_arrays, shards
+from bench.certificate import Mixing
+from bench.config import RunConfig
+from bench.registry import UserError, datasets
+
+
+def check(config: RunConfig) -> None:
+    """A UserError if this run cannot be."""
+    if config.scale <= 0:
+        raise UserError(f"scale multiplies f and must be positive; got {config.scale:g}.")
+    check_fit(config.algorithm, config.mixing())
+    check_data(config)
+
+
+def check_fit(algorithm: type[Algorithm], mixing: Mixing) -> None:
+    """Refuse a method on a matrix that it does not converge with."""
+    name, least = algorithm.declaration.name, algorithm.declaration.lambda_min
+    if least is None:
+        return
+    lambda_n = mixing.certificate.lambda_n
+    if lambda_n is None:
+        raise UserError(
+            f"{name} needs one matrix with smallest eigenvalue above {least:.4g}; '{mixing.name}' changes every "
+            "round, and nothing is known of it then. Use a static topology."
+        )
+    if lambda_n <= least + 1e-9:
+        raise UserError(
+            f"{name} needs the smallest eigenvalue of W above {least:.4g}; '{mixing.name}' with {mixing.nodes} nodes "
+            f"has {lambda_n:.4g}. Use topology.lazy=true, which takes (I + W)/2."
+        )
+
+
+def check_data(config: RunConfig) -> None:
+    """Model and partition make sense for the dataset, and every node can fill a mini-batch."""
+    name = config.dataset.name
+    if is_problem(datasets[name]):
+        if config.model.name != "linear" or config.partition.name != "even" or config.init != "shared":
+            raise UserError(
+                f"dataset={name} brings its own model, start and samples: leave out model, partition and init."
+            )
+        return
+    samples = len(load_arrays(config.dataset).train_y)
+    smallest = min(len(rows) for rows in shards(config.dataset, config.partition, config.nodes, config.seed))
+    if smallest == 0:
+        raise UserError(f"The {samples} samples of {name} do not give each of {config.nodes} nodes at least one.")
+    if config.batch_size > smallest:
+        raise UserError(
+            f"batch_size={config.batch_size} is larger than the smallest shard, {smallest} samples; "
+            "use a smaller batch or fewer nodes."
+        )

@@ -1,0 +1,74 @@
+"""Graphs as pictures: in the terminal and as SVG."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+
+from bench.certificate import Mixing
+
+DOTS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
+"""Braille: a character is a grid of 4 × 2 dots, one bit each."""
+
+
+def positions(mixing: Mixing) -> np.ndarray:
+    """(n, 2) in the unit square, y upwards: on a circle, unless the graph is a tree or that has many crossings."""
+    graph = nx.empty_graph(mixing.nodes)
+    graph.add_edges_from(mixing.edges)
+    layouts = [nx.circular_layout(graph)]
+    if mixing.nodes <= 64:
+        layouts.append(nx.kamada_kawai_layout(graph, pos=nx.spectral_layout(graph)))
+    candidates = [np.array([places[i] for i in range(mixing.nodes)]) for places in layouts]
+    crossings = [_crossings(xy, mixing.edges) for xy in candidates]
+    tree = len(mixing.edges) < mixing.nodes
+    xy = candidates[-1] if tree or crossings[-1] < crossings[0] / 2 else candidates[0]
+    low, high = xy.min(axis=0), xy.max(axis=0)
+    flat = high - low < 1e-6
+    return np.where(flat, 0.5, (xy - low) / np.where(flat, 1.0, high - low))
+
+
+def _crossings(xy: np.ndarray, edges: list[tuple[int, int]]) -> int:
+    """Pairs of edges that cross in the plane."""
+    a, b = (xy[[edge[end] for edge in edges]] for end in (0, 1)) if edges else (np.empty((0, 2)),) * 2
+
+    def side(p: np.ndarray) -> np.ndarray:
+        """On which side of each edge (rows) each point (columns) lies."""
+        d, e = (b - a)[:, None], p[None] - a[:, None]
+        return np.sign((d[..., 0] * e[..., 1] - d[..., 1] * e[..., 0]).round(9))
+
+    split = side(a) * side(b) < 0
+    return int((split & split.T).sum()) // 2
+
+
+def text(mixing: Mixing, width: int = 44, height: int = 16) -> str:
+    """Edges in braille dots, nodes by number."""
+    xy = positions(mixing)
+    scale = np.array([width * 2 - 5, height * 4 - 4])
+    dots = np.column_stack([xy[:, 0], 1 - xy[:, 1]]) * scale + [2, 2]
+    bits = np.zeros((height, width), dtype=int)
+    for i, j in mixing.edges:
+        count = int(np.abs(dots[j] - dots[i]).max()) + 1
+        for x, y in np.linspace(dots[i], dots[j], 2 * count).round().astype(int):
+            bits[y // 4, x // 2] |= DOTS[y % 4, x % 2]
+    canvas = [[chr(0x2800 + cell) if cell else " " for cell in row] for row in bits]
+    for i, (x, y) in enumerate(dots.round().astype(int)):
+        label = str(i)
+        column = min(x // 2, width - len(label))
+        canvas[y // 4][column : column + len(label)] = label
+    return "\n".join("".join(row).rstrip() for row in canvas)
+
+
+def svg(mixing: Mixing, size: int = 96) -> str:
+    """A small drawing that stands on light and dark pages."""
+    margin, radius = 8, 3.5 if mixing.nodes <= 32 else 2
+    xy = np.column_stack([positions(mixing)[:, 0], 1 - positions(mixing)[:, 1]]) * (size - 2 * margin) + margin
+    lines = [
+        f'<line x1="{xy[i, 0]:.1f}" y1="{xy[i, 1]:.1f}" x2="{xy[j, 0]:.1f}" y2="{xy[j, 1]:.1f}"/>'
+        for i, j in mixing.edges
+    ]
+    nodes = [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}"/>' for x, y in xy]
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{size}" height="{size}" viewBox="0 0 {size} {size}">'
+        f"<title>{mixing.name}, {mixing.nodes} nodes</title>"
+        f'<g stroke="#7f7f7f" stroke-width="1">{"".join(lines)}</g><g fill="#0173b2">{"".join(nodes)}</g></svg>\n'
+    )

@@ -1,0 +1,64 @@
+"""Graphs and matrices that a user brings in a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+
+from bench.registry import UserError
+from bench.topologies import topology
+
+
+@topology("edges")
+def edges(nodes: int, file: Path | None = None) -> nx.Graph:
+    """A graph from a text file: two node numbers a line, from 0; # starts a comment."""
+    path = _existing(file, "edges")
+    graph = nx.empty_graph(nodes)
+    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+        words = line.split("#")[0].replace(",", " ").split()
+        if words:
+            _add_edge(graph, words, f"{path.name}, line {number}")
+    return graph
+
+
+def _add_edge(graph: nx.Graph, words: list[str], where: str) -> None:
+    if len(words) != 2 or not all(word.isdecimal() for word in words):
+        raise UserError(f"{where}: expected two node numbers, got '{' '.join(words)}'.")
+    i, j = int(words[0]), int(words[1])
+    if max(i, j) >= len(graph):
+        raise UserError(
+            f"{where}: node {max(i, j)} is out of range; with nodes={len(graph)} they are 0 … {len(graph) - 1}."
+        )
+    if i == j:
+        raise UserError(f"{where}: node {i} is joined to itself; the diagonal of W comes from the weight rule.")
+    if graph.has_edge(i, j):
+        raise UserError(f"{where}: the edge {i} – {j} is there already.")
+    graph.add_edge(i, j)
+
+
+@topology("matrix", weights=None)
+def matrix(nodes: int, file: Path | None = None) -> np.ndarray:
+    """A mixing matrix from a .csv (commas or spaces) or .npy file."""
+    path = _existing(file, "matrix")
+    try:
+        if path.suffix == ".npy":
+            w = np.load(path, allow_pickle=False)
+        else:
+            lines = path.read_text(encoding="utf-8").replace(",", " ").splitlines()
+            w = np.array([[float(word) for word in line.split()] for line in lines if line.strip()])
+        w = np.asarray(w, dtype=np.float64)
+    except (ValueError, OSError, EOFError) as error:
+        raise UserError(f"{path.name} is no matrix of numbers: {error}.") from error
+    if w.ndim == 2 and w.shape[0] == w.shape[1] and len(w) != nodes:
+        raise UserError(f"{path.name} is a matrix for {len(w)} nodes; set nodes={len(w)}.")
+    return w
+
+
+def _existing(file: Path | None, name: str) -> Path:
+    if file is None:
+        raise UserError(f"topology={name} needs topology.file=PATH.")
+    if not file.is_file():
+        raise UserError(f"topology.file: there is no file {file}.")
+    return file

@@ -1,0 +1,153 @@
+"""Classification on finite data: a dataset, a partition and a model make a problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from bench.models import Model
+from bench.problem import Evaluation, Problem, Setting
+from bench.randomness import BLOCK, EVERYONE, Blocks, generator
+from bench.registry import partitions
+
+Init = Literal["shared", "independent"]
+Partition = Callable[..., list[np.ndarray]]
+CHUNK = 1 << 14
+"""Replicas × samples evaluated at once."""
+
+
+def partition(name: str) -> Callable[[Partition], Partition]:
+    """Register a partition: from labels, nodes and a generator to one index array per node."""
+    return partitions.register(name)
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """A dataset as it lies in memory, in compact types; inputs become (raw − mean)/sd in the batch."""
+
+    train_x: np.ndarray
+    train_y: np.ndarray
+    test_x: np.ndarray
+    test_y: np.ndarray
+    classes: int
+    mean: float = 0.0
+    sd: float = 1.0
+
+
+class Supervised(Problem):
+    """f_i is the mean cross-entropy over node i's shard; mini-batches are drawn with replacement."""
+
+    def __init__(
+        self,
+        setting: Setting,
+        arrays: Arrays,
+        shards: Sequence[Sequence[np.ndarray]],
+        model: Model,
+        init: Init,
+    ) -> None:
+        """``shards`` holds, for every distinct seed, the rows of each node."""
+        super().__init__(setting)
+        self.layout, self._model, self._init = model.layout, model, init
+        self._arrays = arrays
+        self.epoch_size = len(arrays.train_y)
+        self._x, self._y = self._on_device(arrays.train_x, arrays.train_y)
+        self._test_x, self._test_y = self._on_device(arrays.test_x, arrays.test_y)
+        self._shards = shards
+        self._blocks = Blocks(self._draw_block)
+        self._rows, self._weights = self._evaluation_weights()
+
+    def start(self) -> Tensor:
+        s = self.setting
+        if self._init == "independent":
+            x = s.draw("init", self._model.initial)
+        else:
+            x = s.draw("init", self._model.initial, nodes=range(EVERYONE, EVERYONE + 1))
+        return s.per_replica(s.tensor(x)).expand(-1, len(s.hosted), -1).contiguous()
+
+    def grad(self, x: Tensor, s: int, stream: int = 0) -> Tensor:
+        block, at = self._blocks.at(s, stream)
+        inputs = self.setting.per_replica(self._inputs(self._x[block[at]]))  # (R, k, B, …)
+        labels = self.setting.per_replica(self._y[block[at]])
+        weight = 1 / self.setting.batch_size
+        _, gradient = self._losses(x.flatten(0, 1), inputs.flatten(0, 1), labels.flatten(0, 1), weight)
+        return gradient.view_as(x)
+
+    def evaluate(self, mean: Tensor) -> Evaluation:
+        point = mean.to(self.setting.dtype)
+        replicas = len(point)
+        loss = torch.zeros(replicas, dtype=torch.float64, device=point.device)
+        total = torch.zeros(point.shape, dtype=torch.float64, device=point.device)
+        chunk = max(1, CHUNK // replicas)
+        for rows, weights in zip(self._rows.split(chunk), self._weights.split(chunk, dim=1), strict=True):
+            inputs = self._inputs(self._x[rows]).expand(replicas, *[-1] * self._x.dim())
+            labels = self._y[rows].expand(replicas, -1)
+            share = self.setting.per_replica(weights)
+            losses, gradient = self._losses(point, inputs, labels, share.to(point.dtype))
+            loss += (losses.double() * share).sum(1)
+            total += gradient.double()
+        test_loss, correct = self._test(point, chunk)
+        return Evaluation(loss, test_loss, correct, total)
+
+    def _test(self, point: Tensor, chunk: int) -> tuple[Tensor, Tensor]:
+        """Shares of test loss and of the fraction right, on this process's slice of the test set."""
+        size, s = len(self._test_y), self.setting
+        mine = slice(size * s.hosted.start // s.nodes, size * s.hosted.stop // s.nodes)
+        loss = torch.zeros(len(point), dtype=torch.float64, device=point.device)
+        correct = torch.zeros_like(loss)
+        for x, y in zip(self._test_x[mine].split(chunk), self._test_y[mine].split(chunk), strict=True):
+            inputs = self._inputs(x).expand(len(point), *[-1] * x.dim())
+            logits = self._model.forward(self._model.unpack(point), inputs)
+            labels = y.expand(len(point), -1)
+            loss += F.cross_entropy(logits.mT, labels, reduction="none").double().sum(1)
+            correct += (logits.argmax(-1) == labels).double().sum(1)
+            correct += 0 * logits.double().sum(dim=(1, 2))  # not finite where a logit is not
+        return loss / size, correct / size
+
+    def _losses(self, x: Tensor, inputs: Tensor, labels: Tensor, weights: Tensor | float) -> tuple[Tensor, Tensor]:
+        """Cross-entropies (M, B) at parameters (M, P), and the gradient (M, P) of their weighted sums."""
+        leaf = x.detach().requires_grad_()
+        with torch.enable_grad():
+            logits = self._model.forward(self._model.unpack(leaf), inputs)
+            losses = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none").view(labels.shape)
+            (gradient,) = torch.autograd.grad((losses * weights).sum(), leaf)
+        return losses.detach(), gradient
+
+    def _inputs(self, raw: Tensor) -> Tensor:
+        x = raw.to(self.setting.dtype)
+        if (self._arrays.mean, self._arrays.sd) == (0.0, 1.0):
+            return x
+        return (x - self._arrays.mean) / self._arrays.sd
+
+    def _on_device(self, x: np.ndarray, y: np.ndarray) -> tuple[Tensor, Tensor]:
+        return torch.as_tensor(x, device=self.setting.device), torch.as_tensor(
+            y, dtype=torch.int64, device=self.setting.device
+        )
+
+    def _draw_block(self, stream: int, block: int) -> Tensor:
+        """Rows of the training set, (BLOCK, S, k, B)."""
+        s = self.setting
+        shape = (BLOCK, s.batch_size)
+        rows = [
+            [
+                shards[i][generator(seed, i, f"batch {stream}", block).integers(len(shards[i]), size=shape)]
+                for i in s.hosted
+            ]
+            for seed, shards in zip(s.distinct_seeds, self._shards, strict=True)
+        ]
+        return torch.as_tensor(np.moveaxis(np.array(rows), 2, 0).copy(), device=s.device)
+
+    def _evaluation_weights(self) -> tuple[Tensor, Tensor]:
+        """The rows of the hosted nodes and each one's weight 1/(n·|shard|) in f, per distinct seed."""
+        s = self.setting
+        weights = np.zeros((len(self._shards), self.epoch_size or 0))
+        for row, shards in zip(weights, self._shards, strict=True):
+            for i in s.hosted:
+                row[shards[i]] = 1 / (s.nodes * len(shards[i]))
+        rows = np.flatnonzero(weights.any(axis=0))
+        return torch.as_tensor(rows, device=s.device), torch.as_tensor(weights[:, rows], device=s.device)

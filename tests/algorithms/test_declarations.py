@@ -1,0 +1,33 @@
+"""Table 1 of the paper, and the rest of what the methods declare."""
+
+import pytest
+
+from bench.algorithm import Algorithm, algorithm
+from bench.registry import UserError, algorithms
+
+SMOOTHNESS_AND = {word: tuple(sorted(("smoothness", word))) for word in ("variance", "topology")}
+
+#        sends samples start needs                        assumes                     estimates bounded lambda_min
+TABLE = {
+    "dsgd": (1, 1, 0, SMOOTHNESS_AND["variance"], ("bounded heterogeneity",), None, False, None),
+    "dsgt": (2, 1, 1, SMOOTHNESS_AND["topology"], (), "u", False, None),
+    "dasagt": (3, 1, 0, SMOOTHNESS_AND["topology"], (), "z", False, None),
+    "dnasa": (3, 1, 0, (), (), "z", True, None),
+    "d2": (1, 1, 0, SMOOTHNESS_AND["topology"], (), None, False, -1 / 3),
+}
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_declaration(name):
+    d = algorithms[name].declaration
+    declared = (d.sends, d.samples, d.start_samples, d.needs, d.assumes, d.estimates, d.bounded, d.lambda_min)
+    assert declared == TABLE[name]
+    assert d.rounds == 1
+    assert any(year in d.cite for year in ("2017", "2018", "2023", "2024"))
+
+
+def test_only_known_information_can_be_needed():
+    with pytest.raises(UserError, match="wealthy needs \\['money'\\]"):
+
+        @algorithm("wealthy", sends=1, needs={"money"}, cite="nobody")
+        class Wealthy(Algorithm): ...

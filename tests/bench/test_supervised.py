@@ -1,0 +1,155 @@
+"""Stacked models and sharded data against plain PyTorch, one node at a time."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bench.build import build_problem, load_arrays, shards
+from bench.config import Choice
+from bench.problem import Setting
+from bench.randomness import EVERYONE, generator
+from bench.registry import models, partitions
+from tests.bench.configs import config, rows
+
+DIGITS = {"dataset": "digits", "batch_size": 4, "nodes": 7}
+
+
+def make(model: str = "mlp", seeds=(0,), hosted: range = range(7), dtype=torch.float64, **changes):
+    c = config(**{**DIGITS, "model": model, **changes})
+    return build_problem(c, Setting(7, hosted, tuple(seeds), 4, dtype, torch.device("cpu")))
+
+
+def plain(model: str, x: torch.Tensor) -> torch.nn.Module:
+    """The same network as an ordinary module, with the parameters x."""
+    if model == "linear":
+        net = torch.nn.Sequential(torch.nn.Linear(64, 10))
+    else:
+        net = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Tanh(), torch.nn.Linear(64, 10))
+    net = net.double()
+    start = 0
+    for layer in net:
+        if isinstance(layer, torch.nn.Linear):
+            size = layer.in_features * layer.out_features
+            layer.weight.data = x[start : start + size].view(layer.in_features, layer.out_features).T.clone()
+            layer.bias.data = x[start + size : start + size + layer.out_features].clone()
+            start += size + layer.out_features
+    assert start == len(x)
+    return net
+
+
+def loss_and_gradient(model: str, x: torch.Tensor, inputs: np.ndarray, labels: np.ndarray):
+    net = plain(model, x)
+    pixels = (torch.as_tensor(inputs, dtype=torch.float64).flatten(1) - 4.893) / 6.023
+    logits = net(pixels)
+    loss = torch.nn.functional.cross_entropy(logits, torch.as_tensor(labels))
+    loss.backward()
+    parts = [
+        p.T.flatten()
+        for layer in net
+        if isinstance(layer, torch.nn.Linear)
+        for p in (layer.weight.grad, layer.bias.grad)
+    ]
+    return loss.detach(), torch.cat(parts), logits.detach()
+
+
+@pytest.mark.parametrize("partition", ["even", "iid"])
+@pytest.mark.parametrize("model", ["linear", "mlp"])
+def test_gradients_are_those_of_plain_networks_on_the_keyed_batches(model, partition):
+    f = make(model, seeds=(5, 9), partition=partition)
+    arrays = load_arrays(Choice("digits", {}))
+    x = 0.3 * torch.randn(2, 7, f.layout.size, dtype=torch.float64)
+    for s in (0, 3, 64):
+        g = f.grad(x, s)
+        for r, seed in enumerate((5, 9)):
+            split = shards(Choice("digits", {}), Choice(partition, {}), 7, seed)
+            for i in range(7):
+                picks = generator(seed, i, "batch 0", s // 64).integers(len(split[i]), size=(64, 4))[s % 64]
+                batch = split[i][picks]
+                _, expected, _ = loss_and_gradient(model, x[r, i], arrays.train_x[batch], arrays.train_y[batch])
+                assert torch.allclose(g[r, i], expected, rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize("model", ["linear", "mlp"])
+def test_evaluation_is_node_weighted_over_uneven_shards(model):
+    """f is the mean over nodes of their means: with 1438 samples on 7 nodes that is not the pooled mean."""
+    f = make(model)
+    arrays = load_arrays(Choice("digits", {}))
+    point = 0.3 * torch.randn(1, f.layout.size, dtype=torch.float64)
+    split = np.array_split(np.arange(len(arrays.train_y)), 7)
+    each = [loss_and_gradient(model, point[0], arrays.train_x[rows], arrays.train_y[rows]) for rows in split]
+    e = f.evaluate(point)
+    node_mean = sum(loss for loss, _, _ in each) / 7
+    assert e.train_loss[0].item() == pytest.approx(node_mean.item(), rel=1e-12)
+    assert torch.allclose(e.gradient[0], sum(g for _, g, _ in each) / 7, rtol=1e-9, atol=1e-13)
+    pooled, _, _ = loss_and_gradient(model, point[0], arrays.train_x, arrays.train_y)
+    assert abs(e.train_loss[0].item() - pooled.item()) > 1e-8
+    test_loss, _, logits = loss_and_gradient(model, point[0], arrays.test_x, arrays.test_y)
+    assert e.test_loss[0].item() == pytest.approx(test_loss.item(), rel=1e-12)
+    right = (logits.argmax(1).numpy() == arrays.test_y).mean()
+    assert e.test_correct[0].item() == pytest.approx(right, rel=1e-12)
+
+
+def test_shares_of_processes_add_up():
+    whole = make(seeds=(1, 2), partition="iid")
+    parts = [make(seeds=(1, 2), partition="iid", hosted=hosted) for hosted in (range(3), range(3, 4), range(4, 7))]
+    x = 0.3 * torch.randn(2, 7, whole.layout.size, dtype=torch.float64)
+    split = [p.grad(x[:, list(p.setting.hosted)], 70, 1) for p in parts]
+    assert torch.allclose(torch.cat(split, dim=1), whole.grad(x, 70, 1), rtol=1e-11, atol=1e-14)
+    total = sum(p.evaluate(x.mean(1)).flat() for p in parts)
+    assert torch.allclose(total, whole.evaluate(x.mean(1)).flat(), rtol=1e-10, atol=1e-14)
+
+
+def test_one_start_for_all_or_one_each():
+    shared, own = make(seeds=(1, 2, 1)).start(), make(seeds=(1, 2, 1), init="independent").start()
+    assert shared.shape == own.shape == (3, 7, 4810)
+    assert torch.equal(shared[:, 0], shared[:, 6])
+    assert torch.equal(shared[0], shared[2])
+    assert torch.equal(own[0], own[2])
+    assert not torch.equal(shared[0], shared[1])
+    assert len({tuple(row.tolist()) for row in own[:2].flatten(0, 1)}) == 14
+    expected = models["mlp"]((8, 8), 10).initial(generator(2, EVERYONE, "init"))
+    assert shared[1, 3].tolist() == expected.tolist()
+
+
+def test_the_usual_layer_initialisation():
+    model = models["mlp"]((8, 8), 10, hidden=50)
+    x = torch.as_tensor(model.initial(generator(0, 0, "init")))[None]
+    for name, tensor in model.unpack(x).items():
+        bound = 1 / (64 if name.startswith("hidden") else 50) ** 0.5
+        assert tensor.abs().max() <= bound
+        assert tensor.abs().max() > 0.7 * bound
+    assert tensor.shape == (1, 10)
+
+
+def test_epochs_and_accuracy_are_counted():
+    (measured,) = rows(config(**DIGITS, model="linear", steps=40))
+    assert measured[-1]["epoch"] == pytest.approx(40 * 4 * 7 / 1438)
+    assert measured[-1]["test_accuracy"] > measured[0]["test_accuracy"]
+    assert 20 < measured[-1]["test_accuracy"] <= 100
+
+
+def test_logits_that_are_not_finite_give_no_accuracy():
+    """argmax of NaN is class 0: it must not count as right."""
+    wild = {"name": "dsgd", "schedule": "constant", "eta": 1e38}
+    (measured,) = rows(config(**DIGITS, model="mlp", dtype="float32", algo=wild, eval_every=1))
+    assert measured[-1]["test_accuracy"] is None
+    assert measured[-1]["step"] < 40
+    f = make("linear", dtype=torch.float32)
+    x = torch.zeros(1, f.layout.size)
+    x[0, 3] = float("nan")
+    assert not torch.isfinite(f.evaluate(x).test_correct).any()
+
+
+@given(st.sampled_from(list(partitions)), st.integers(1, 30), st.integers(30, 300), st.integers(0, 10**9))
+@settings(max_examples=100, deadline=None)
+def test_a_partition_puts_every_sample_on_one_node(name, nodes, samples, seed):
+    labels = np.arange(samples) % 7
+    split = partitions[name](labels, nodes, generator(seed, EVERYONE, "partition"))
+    assert len(split) == nodes
+    assert sorted(np.concatenate(split).tolist()) == list(range(samples))
+    sizes = [len(rows) for rows in split]
+    assert min(sizes) >= 1
+    if name in ("even", "iid"):
+        assert max(sizes) - min(sizes) <= 1
