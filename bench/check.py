@@ -13,8 +13,8 @@ def check(config: RunConfig) -> None:
     """A UserError if this run cannot be."""
     if config.scale <= 0:
         raise UserError(f"scale multiplies f and must be positive; got {config.scale:g}.")
-    check_fit(config.algorithm, config.mixing())
     check_data(config)
+    check_fit(config.algorithm, config.mixing())
 
 
 def check_fit(algorithm: type[Algorithm], mixing: Mixing) -> None:

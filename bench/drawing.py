@@ -15,21 +15,25 @@ def positions(mixing: Mixing) -> np.ndarray:
     """(n, 2) in the unit square, y upwards: on a circle, unless the graph is a tree or that has many crossings."""
     graph = nx.empty_graph(mixing.nodes)
     graph.add_edges_from(mixing.edges)
-    layouts = [nx.circular_layout(graph)]
-    if mixing.nodes <= 64:
-        layouts.append(nx.kamada_kawai_layout(graph, pos=nx.spectral_layout(graph)))
-    candidates = [np.array([places[i] for i in range(mixing.nodes)]) for places in layouts]
-    crossings = [_crossings(xy, mixing.edges) for xy in candidates]
-    tree = len(mixing.edges) < mixing.nodes
-    xy = candidates[-1] if tree or crossings[-1] < crossings[0] / 2 else candidates[0]
-    low, high = xy.min(axis=0), xy.max(axis=0)
-    flat = high - low < 1e-6
-    return np.where(flat, 0.5, (xy - low) / np.where(flat, 1.0, high - low))
+    circle = _array(nx.circular_layout(graph))
+    xy = circle
+    if 3 <= mixing.nodes <= 64:
+        first = _array(nx.spectral_layout(graph)) + circle / 10  # apart, where the spectrum puts nodes on one point
+        springs = _array(nx.kamada_kawai_layout(graph, pos=dict(enumerate(first))))
+        tree = len(mixing.edges) < mixing.nodes
+        if tree or _crossings(springs, mixing.edges) < _crossings(circle, mixing.edges) / 3:
+            xy = springs
+    centred = xy - (xy.min(axis=0) + xy.max(axis=0)) / 2
+    return 0.5 + centred / max(2 * np.abs(centred).max(), 1e-9)
+
+
+def _array(places: dict[int, np.ndarray]) -> np.ndarray:
+    return np.array([places[i] for i in range(len(places))])
 
 
 def _crossings(xy: np.ndarray, edges: list[tuple[int, int]]) -> int:
     """Pairs of edges that cross in the plane."""
-    a, b = (xy[[edge[end] for edge in edges]] for end in (0, 1)) if edges else (np.empty((0, 2)),) * 2
+    a, b = (xy[[edge[end] for edge in edges]] for end in (0, 1))
 
     def side(p: np.ndarray) -> np.ndarray:
         """On which side of each edge (rows) each point (columns) lies."""
@@ -55,7 +59,7 @@ def text(mixing: Mixing, width: int = 44, height: int = 16) -> str:
         label = str(i)
         column = min(x // 2, width - len(label))
         canvas[y // 4][column : column + len(label)] = label
-    return "\n".join("".join(row).rstrip() for row in canvas)
+    return "\n".join("".join(row).rstrip() for row in canvas).strip("\n")
 
 
 def svg(mixing: Mixing, size: int = 96) -> str:

@@ -46,10 +46,10 @@ def loss_and_gradient(model: str, x: torch.Tensor, inputs: np.ndarray, labels: n
     loss = torch.nn.functional.cross_entropy(logits, torch.as_tensor(labels))
     loss.backward()
     parts = [
-        p.T.flatten()
+        p.flatten()
         for layer in net
         if isinstance(layer, torch.nn.Linear)
-        for p in (layer.weight.grad, layer.bias.grad)
+        for p in (layer.weight.grad.T, layer.bias.grad)
     ]
     return loss.detach(), torch.cat(parts), logits.detach()
 

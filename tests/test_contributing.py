@@ -1,0 +1,53 @@
+"""The recipes of CONTRIBUTING.md, followed to the letter in a copy of the repository."""
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.bench.cli import ROOT
+
+BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
+
+
+@pytest.mark.timeout(240)
+def test_every_recipe(tmp_path):
+    copy = tmp_path / "hearsay"
+    for folder in ("algorithms", "bench", "conf", "datasets"):
+        shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    ran = []
+    for language, body in BLOCK.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")):
+        if language in ("python", "yaml"):
+            write(copy, body)
+        elif language == "bash":
+            ran += [follow(copy, line) for line in body.splitlines()]
+    assert any("BROKEN" not in out and out.count("kept") == 10 for out in ran)
+    assert any("wheel: 9 nodes, 16 edges" in out for out in ran)
+    assert len(list((copy / "results" / "runs").glob("dsgdm-wheel-blobs-*"))) == 1
+
+
+def write(copy: Path, body: str) -> None:
+    first, rest = body.split("\n", 1)
+    if first.startswith("# append to: "):
+        with (copy / first.removeprefix("# append to: ")).open("a", encoding="utf-8") as stream:
+            stream.write(rest)
+    else:
+        (copy / first.removeprefix("# file: ")).write_text(rest, encoding="utf-8")
+
+
+def follow(copy: Path, line: str) -> str:
+    words = shlex.split(line)
+    assert words[0] == "python"
+    done = subprocess.run([sys.executable, *words[1:]], cwd=copy, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, line + done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_recipe_for_an_algorithm_is_as_short_as_promised():
+    body = next(body for _, body in BLOCK.findall((ROOT / "CONTRIBUTING.md").read_text()) if "class DSGDm" in body)
+    code = [line for line in body.splitlines() if line.strip() and not line.startswith(("#", '"""', "import", "from"))]
+    assert len(code) <= 20

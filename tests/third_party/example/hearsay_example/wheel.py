@@ -1,0 +1,10 @@
+"""A ring with a hub."""
+
+import networkx as nx
+
+from bench.topologies import topology
+
+
+@topology("wheel")
+def wheel(nodes: int) -> nx.Graph:
+    return nx.wheel_graph(nodes)

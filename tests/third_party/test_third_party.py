@@ -1,0 +1,136 @@
+"""A stranger's package, installed for real into an environment of its own."""
+
+import json
+import site
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from tests.bench.cli import ROOT
+
+EXAMPLE = Path(__file__).parent / "example"
+
+BROKEN = """
+import torch
+from bench.algorithm import Algorithm, algorithm
+from algorithms.dsgd import DSGD, State
+
+@algorithm("in_place", sends=1, cite="nobody")
+class InPlace(DSGD):
+    def step(self, s, t, grad, mix):
+        s.x.sub_(self.eta[t] * grad(s.x, t))
+        return State(mix(s.x)[0])
+
+@algorithm("wrong_shape", sends=1, cite="nobody")
+class WrongShape(DSGD):
+    def step(self, s, t, grad, mix):
+        (x,) = mix(s.x - self.eta[t] * grad(s.x, t))
+        return State(x.mean(1))
+
+raise RuntimeError("this plug-in cannot be imported")
+"""
+
+
+class Environment:
+    """A virtual environment that sees the suite's dependencies and has packages of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True, timeout=100)
+        self.python = folder / "bin" / "python"
+        (packages,) = folder.glob("lib/python*/site-packages")
+        for number, shared in enumerate(site.getsitepackages()):
+            (packages / f"shared{number}.pth").write_text(f"import site; site.addsitedir({shared!r})\n")
+
+    def install(self, package: Path) -> None:
+        words = ["-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-build-isolation", str(package)]
+        subprocess.run([self.python, *words], check=True, timeout=100, capture_output=True)
+
+    def run(self, script: str, *words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+        command = [str(self.python), str(ROOT / script), *words]
+        return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=100)
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    environment = Environment(tmp_path_factory.mktemp("environment"))
+    source = tmp_path_factory.mktemp("source") / "example"
+    subprocess.run(["cp", "-r", EXAMPLE, source], check=True)  # building leaves files beside the sources
+    environment.install(source)
+    return environment
+
+
+def test_its_method_graph_and_dataset_run_in_a_sweep_beside_ours(environment, tmp_path):
+    words = ("-m", "algo=dsgdm,dsgd,dnasa", "topology=wheel,ring", "dataset=blobs", "steps=60", "seed=1")
+    done = environment.run("bench/run.py", *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert done.stderr == ""
+    summaries = [json.loads(path.read_text()) for path in tmp_path.glob("results/runs/*/summary.json")]
+    assert {(s["algo"], s["topology"]) for s in summaries} == {
+        (algo, topology) for algo in ("dsgdm", "dsgd", "dnasa") for topology in ("wheel", "ring")
+    }
+    assert all(s["state"] == "done" and s["dataset"] == "blobs" for s in summaries)
+    assert {s["beta"] for s in summaries if s["algo"] == "dsgdm"} == {0.9}
+    assert all(s["test_accuracy"] > 80 for s in summaries if s["algo"] == "dsgdm")
+
+
+def test_its_options_are_typed_and_its_names_known(environment, tmp_path):
+    typo = environment.run("bench/run.py", "algo=dsgdm", "algo.betta=1", cwd=tmp_path)
+    assert typo.returncode == 2
+    assert "algo=dsgdm has no option 'algo.betta'. Did you mean 'beta'?" in typo.stderr
+    wrong = environment.run("bench/run.py", "algo=dsgdm", "algo.beta=much", cwd=tmp_path)
+    assert "algo.beta must be a number; got 'much'." in wrong.stderr
+
+
+def test_its_method_works_in_an_experiment(environment, tmp_path):
+    conf = tmp_path / "conf" / "experiment"
+    conf.mkdir(parents=True)
+    (conf / "mine.yaml").write_text("blocks:\n  - algo: dsgdm\n    algo.beta: [0.5, 0.9]\n    steps: 20\n")
+    words = ("experiment=mine", f"hydra.searchpath=[file://{tmp_path}/conf]")
+    done = environment.run("bench/run.py", *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len(list(tmp_path.glob("results/runs/dsgdm-ring-synthetic-s0-*"))) == 2
+
+
+def test_one_line_tells_whether_it_keeps_its_promises(environment, tmp_path):
+    done = environment.run("bench/contract.py", "dsgdm", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert "BROKEN" not in done.stdout
+    assert done.stdout.count("kept") == 10
+
+
+def test_its_graph_can_be_looked_at(environment, tmp_path):
+    done = environment.run("bench/topology.py", "topology=wheel", "nodes=6", cwd=tmp_path)
+    assert "wheel: 6 nodes, 10 edges, diameter 2" in done.stdout
+
+
+def test_a_plugin_that_raises_is_named_and_the_rest_works(environment, tmp_path, tmp_path_factory):
+    source = tmp_path_factory.mktemp("broken")
+    (source / "hearsay_broken.py").write_text(BROKEN)
+    (source / "pyproject.toml").write_text(
+        textwrap.dedent("""
+            [build-system]
+            requires = ["setuptools"]
+            build-backend = "setuptools.build_meta"
+            [project]
+            name = "hearsay-broken"
+            version = "1.0"
+            [project.entry-points."hearsay.plugins"]
+            broken = "hearsay_broken"
+            [tool.setuptools]
+            py-modules = ["hearsay_broken"]
+        """)
+    )
+    environment.install(source)
+    done = environment.run("bench/run.py", "algo=dsgdm", "steps=20", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    reason = "Plug-in 'broken' is left out, it cannot be imported: RuntimeError: this plug-in cannot be imported"
+    assert reason in done.stderr
+    assert "Traceback" not in done.stderr
+
+    promises = environment.run("bench/contract.py", "in_place", "wrong_shape", cwd=tmp_path)
+    assert promises.returncode == 1
+    assert "was modified in place" in promises.stdout
+    assert "state x has the wrong shape (2, 4) after step 1" in promises.stdout
