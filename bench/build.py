@@ -3,18 +3,40 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
+import torch
 
 from bench.algorithm import Algorithm
 from bench.config import Choice, RunConfig
+from bench.loop import Outcome, evaluation_steps, train
+from bench.metrics import Row
 from bench.problem import Problem, Scaled, Setting
 from bench.randomness import EVERYONE, generator
 from bench.registry import datasets, models, partitions
 from bench.schedules import tables
 from bench.supervised import Arrays, Supervised
+from bench.world import World
+
+
+def run_in(
+    world: World,
+    configs: Sequence[RunConfig],
+    record: Callable[[int, Row], None],
+    tick: Callable[[int], None] | None = None,
+) -> list[Outcome]:
+    """Run configurations that differ only in stepsizes, seed or graph, as replicas of one program."""
+    first = configs[0]
+    dtype, device = getattr(torch, first.dtype), torch.device(first.device)
+    setting = Setting(first.nodes, world.hosted, tuple(c.seed for c in configs), first.batch_size, dtype, device)
+    problem = build_problem(first, setting)
+    algorithm = build_algorithm(configs, problem)
+    due = evaluation_steps(first.steps, first.eval_every, first.eval_spacing)
+    mixings = [config.mixing() for config in configs]
+    with torch.no_grad():
+        return train(algorithm, problem, world, mixings, first.steps, due, record, tick)
 
 
 def build_problem(config: RunConfig, setting: Setting) -> Problem:

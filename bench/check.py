@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import torch
+
 from bench.algorithm import Algorithm
 from bench.build import is_problem, load_arrays, shards
 from bench.certificate import Mixing
 from bench.config import RunConfig
+from bench.pool import launcher
 from bench.registry import UserError, datasets
 
 
@@ -13,8 +16,21 @@ def check(config: RunConfig) -> None:
     """A UserError if this run cannot be."""
     if config.scale <= 0:
         raise UserError(f"scale multiplies f and must be positive; got {config.scale:g}.")
+    check_machine(config)
     check_data(config)
     check_fit(config.algorithm, config.mixing())
+
+
+def check_machine(config: RunConfig) -> None:
+    """What the run is to be made on is there."""
+    if config.device == "cuda" and not torch.cuda.is_available():
+        raise UserError("device=cuda, but torch finds no GPU here; use device=cpu.")
+    if config.engine.name == "mpi":
+        if config.ranks and config.ranks > config.nodes:
+            raise UserError(f"ranks={config.ranks} is more than nodes={config.nodes}: some ranks would host nobody.")
+        launcher(config.engine.options["launch"])
+    elif config.ranks:
+        raise UserError(f"ranks={config.ranks} is for engine=mpi; engine={config.engine.name} is one process.")
 
 
 def check_fit(algorithm: type[Algorithm], mixing: Mixing) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from bench.algorithm import Algorithm
 from bench.certificate import Mixing, build_mixing
 from bench.loop import Spacing
-from bench.options import Count, Option, Options, coerce, convert, keyword_options
+from bench.options import Count, NonNegative, Option, Options, coerce, convert, keyword_options
 from bench.registry import UserError, algorithms, closest, datasets, models, partitions, topologies
 from bench.supervised import Init
 
@@ -50,6 +50,7 @@ class RunConfig:
     dtype: Literal["float32", "float64"]
     eval_every: Count
     eval_spacing: Spacing
+    ranks: Count | None = field(metadata=HOW)
     device: Literal["cpu", "cuda"] = field(metadata=HOW)
     results: str = field(metadata=HOW)
     force: bool = field(metadata=HOW)
@@ -135,7 +136,18 @@ def options_of(group: str, name: str) -> Options:
     raise KeyError(group)
 
 
-SERVICES: dict[str, dict[str, Options]] = {"engine": {"stacked": {}}, "tracker": {"none": {}}}
+SERVICES: dict[str, dict[str, Options]] = {
+    "engine": {
+        "mpi": {
+            "launch": Option(list[str] | None, None),
+            "pool": Option(bool, True),
+            "timeout_s": Option(NonNegative, 300.0),
+            "host": Option(str, "127.0.0.1"),
+        },
+        "stacked": {},
+    },
+    "tracker": {"none": {}},
+}
 """Options of what the harness itself offers."""
 
 

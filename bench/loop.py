@@ -133,8 +133,9 @@ def train(
     steps: int,
     evaluate_at: Sequence[int],
     record: Callable[[int, Row], None],
+    tick: Callable[[int], None] | None = None,
 ) -> list[Outcome]:
-    """Run ``steps`` steps of every replica; ``record(replica, row)`` gets each evaluation.
+    """Run ``steps`` steps of every replica; ``record(replica, row)`` gets each evaluation, ``tick(t)`` each step.
 
     A replica whose measurements are no longer finite ends there as diverged, with that last row.
     """
@@ -167,6 +168,8 @@ def train(
             break
         mix.begin(t)
         state = algorithm.step(state, t, problem.grad, mix)
+        if tick is not None:
+            tick(t + 1)
         if t + 1 in due:
             evaluate(t + 1, state)
     return [outcome for outcome in outcomes if outcome]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import shlex
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -94,6 +95,11 @@ def convert(value: Any, to: Any, name: str) -> Any:
         if value in choices:
             return value
         raise UserError(f"{name} must be one of {', '.join(map(str, choices))}; got {value!r}.")
+    if origin is list:
+        words = shlex.split(value) if isinstance(value, str) else value
+        if isinstance(words, list) and words and all(isinstance(word, str) for word in words):
+            return words
+        raise UserError(f"{name} must be a list of words; got {value!r}.")
     if origin in (typing.Union, types.UnionType):
         if value is None and types.NoneType in typing.get_args(to):
             return None

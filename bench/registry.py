@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import os
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
@@ -17,6 +18,8 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 
 ENTRY_POINT_GROUP = "hearsay.plugins"
+MODULES = "HEARSAY_PLUGINS"
+"""Environment variable with modules to import as plug-ins, separated by commas: for trying things out."""
 HOME = ("algorithms", "datasets", "bench.topologies", "bench.own_graph", "bench.weights", "bench.models")
 
 
@@ -93,7 +96,10 @@ def discover() -> None:
 
 
 def plugins() -> list[EntryPoint]:
-    return sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda plugin: plugin.name)
+    """Installed plug-ins, then the modules named in the environment."""
+    installed = sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda plugin: plugin.name)
+    named = filter(None, os.environ.get(MODULES, "").split(","))
+    return [*installed, *(EntryPoint(name, name, ENTRY_POINT_GROUP) for name in named)]
 
 
 def _origin(item: object) -> str:

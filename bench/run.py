@@ -8,6 +8,7 @@ python bench/run.py experiment=example
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -52,6 +53,7 @@ def task(config: DictConfig) -> None:
 
 
 def main() -> int:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     os.environ["HYDRA_FULL_ERROR"] = "1"  # let errors reach us, to be said in one sentence
     for flag in {"-m", "--multirun"} & set(sys.argv):  # Hydra wants it before the overrides, people put it anywhere
         sys.argv.remove(flag)
@@ -73,6 +75,7 @@ def main() -> int:
     except HYDRA_ERRORS as error:
         errors.print(sentence(error, sys.argv[1:]))
     except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         errors.print("Interrupted. The same command runs what is not done yet.")
         return 130
     return 2

@@ -63,14 +63,14 @@ class RunFolder:
     def manifest(self) -> dict[str, Any]:
         return _read(self.path / "manifest.json")
 
-    def begin(self) -> None:
+    def begin(self, ranks: int) -> None:
         """Start afresh: what an earlier try left is replaced."""
         self.path.mkdir(parents=True, exist_ok=True)
         for name in ("metrics.jsonl", "metrics.parquet", "summary.json", "log.txt"):
             (self.path / name).unlink(missing_ok=True)
         self._rows = []
         write_text(self.path / "config.yaml", yaml.safe_dump(self.config.plain(), sort_keys=False))
-        write_json(self.path / "manifest.json", describe(self.config))
+        write_json(self.path / "manifest.json", describe(self.config, ranks))
         self._set_status("running", 0)
         self.log(f"{self.config.run_id}: {self.config.steps} steps, engine {self.config.engine.name}")
 
@@ -92,13 +92,12 @@ class RunFolder:
         self._set_status(state, step)
         self.log(f"{state} at step {step}")
 
-    def fail(self, error: str) -> None:
-        """The run stopped for a reason that is not the mathematics'."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        self.log(error)
+    def fail(self, error: str, details: str) -> None:
+        """The run stopped for a reason that is not the mathematics': a sentence, and what to read about it."""
+        self.log(f"{error}\n{details}")
         last = self._rows[-1] if self._rows else {}
         write_json(self.path / "summary.json", {**self.config.labels(), "state": "failed", **last})
-        self._set_status("failed", last.get("step", 0), error.strip().splitlines()[-1])
+        self._set_status("failed", last.get("step", 0), error)
 
     def interrupt(self) -> None:
         """Stopped from outside: what was measured so far stays."""
@@ -112,7 +111,7 @@ class RunFolder:
         write_json(self.path / "status.json", {"state": state, "step": step, "error": error, "time": time.time()})
 
 
-def describe(config: RunConfig) -> dict[str, Any]:
+def describe(config: RunConfig, ranks: int) -> dict[str, Any]:
     """Where the numbers come from: versions, source, machine, and the promises of method and graph."""
     return {
         "versions": {
@@ -123,6 +122,7 @@ def describe(config: RunConfig) -> dict[str, Any]:
         "fingerprint": fingerprint(config),
         "host": {"name": platform.node(), "machine": platform.machine(), "cores": os.cpu_count()},
         "engine": config.engine.name,
+        "ranks": ranks,
         "device": config.device,
         "algorithm": asdict(config.algorithm.declaration),
         "mixing": config.mixing().describe(),

@@ -56,11 +56,12 @@ class Supervised(Problem):
         self.layout, self._model, self._init = model.layout, model, init
         self._arrays = arrays
         self.epoch_size = len(arrays.train_y)
-        self._x, self._y = self._on_device(arrays.train_x, arrays.train_y)
-        self._test_x, self._test_y = self._on_device(arrays.test_x, arrays.test_y)
-        self._shards = shards
+        self._shards, rows, self._weights = self._hosted(shards)
+        self._x, self._y = self._on_device(arrays.train_x, arrays.train_y, rows)
+        tests, hosted, n = len(arrays.test_y), setting.hosted, setting.nodes
+        mine = slice(tests * hosted.start // n, tests * hosted.stop // n)
+        self._test_x, self._test_y = self._on_device(arrays.test_x, arrays.test_y, mine)
         self._blocks = Blocks(self._draw_block)
-        self._rows, self._weights = self._evaluation_weights()
 
     def start(self) -> Tensor:
         s = self.setting
@@ -84,9 +85,11 @@ class Supervised(Problem):
         loss = torch.zeros(replicas, dtype=torch.float64, device=point.device)
         total = torch.zeros(point.shape, dtype=torch.float64, device=point.device)
         chunk = max(1, CHUNK // replicas)
-        for rows, weights in zip(self._rows.split(chunk), self._weights.split(chunk, dim=1), strict=True):
-            inputs = self._inputs(self._x[rows]).expand(replicas, *[-1] * self._x.dim())
-            labels = self._y[rows].expand(replicas, -1)
+        for raw, y, weights in zip(
+            self._x.split(chunk), self._y.split(chunk), self._weights.split(chunk, dim=1), strict=True
+        ):
+            inputs = self._inputs(raw).expand(replicas, *[-1] * raw.dim())
+            labels = y.expand(replicas, -1)
             share = self.setting.per_replica(weights)
             losses, gradient = self._losses(point, inputs, labels, share.to(point.dtype))
             loss += (losses.double() * share).sum(1)
@@ -96,11 +99,10 @@ class Supervised(Problem):
 
     def _test(self, point: Tensor, chunk: int) -> tuple[Tensor, Tensor]:
         """Shares of test loss and of the fraction right, on this process's slice of the test set."""
-        size, s = len(self._test_y), self.setting
-        mine = slice(size * s.hosted.start // s.nodes, size * s.hosted.stop // s.nodes)
+        size = len(self._arrays.test_y)
         loss = torch.zeros(len(point), dtype=torch.float64, device=point.device)
         correct = torch.zeros_like(loss)
-        for x, y in zip(self._test_x[mine].split(chunk), self._test_y[mine].split(chunk), strict=True):
+        for x, y in zip(self._test_x.split(chunk), self._test_y.split(chunk), strict=True):
             inputs = self._inputs(x).expand(len(point), *[-1] * x.dim())
             logits = self._model.forward(self._model.unpack(point), inputs)
             labels = y.expand(len(point), -1)
@@ -124,10 +126,9 @@ class Supervised(Problem):
             return x
         return (x - self._arrays.mean) / self._arrays.sd
 
-    def _on_device(self, x: np.ndarray, y: np.ndarray) -> tuple[Tensor, Tensor]:
-        return torch.as_tensor(x, device=self.setting.device), torch.as_tensor(
-            y, dtype=torch.int64, device=self.setting.device
-        )
+    def _on_device(self, x: np.ndarray, y: np.ndarray, rows: np.ndarray | slice) -> tuple[Tensor, Tensor]:
+        device = self.setting.device
+        return torch.as_tensor(x[rows], device=device), torch.as_tensor(y[rows], dtype=torch.int64, device=device)
 
     def _draw_block(self, stream: int, block: int) -> Tensor:
         """Rows of the training set, (BLOCK, S, k, B)."""
@@ -135,19 +136,28 @@ class Supervised(Problem):
         shape = (BLOCK, s.batch_size)
         rows = [
             [
-                shards[i][generator(seed, i, f"batch {stream}", block).integers(len(shards[i]), size=shape)]
-                for i in s.hosted
+                shard[generator(seed, node, f"batch {stream}", block).integers(len(shard), size=shape)]
+                for node, shard in zip(s.hosted, shards, strict=True)
             ]
             for seed, shards in zip(s.distinct_seeds, self._shards, strict=True)
         ]
         return torch.as_tensor(np.moveaxis(np.array(rows), 2, 0).copy(), device=s.device)
 
-    def _evaluation_weights(self) -> tuple[Tensor, Tensor]:
-        """The rows of the hosted nodes and each one's weight 1/(n·|shard|) in f, per distinct seed."""
-        s = self.setting
-        weights = np.zeros((len(self._shards), self.epoch_size or 0))
-        for row, shards in zip(weights, self._shards, strict=True):
+    def _hosted(
+        self, shards: Sequence[Sequence[np.ndarray]]
+    ) -> tuple[list[list[np.ndarray]], np.ndarray | slice, Tensor]:
+        """The hosted nodes' shards as places among the rows kept here, these rows, and their weights in f.
+
+        A row of node i weighs 1/(n·|shard i|), separately for every distinct seed.
+        """
+        s, total = self.setting, len(self._arrays.train_y)
+        weights = np.zeros((len(shards), total))
+        for row, of_seed in zip(weights, shards, strict=True):
             for i in s.hosted:
-                row[shards[i]] = 1 / (s.nodes * len(shards[i]))
+                row[of_seed[i]] = 1 / (s.nodes * len(of_seed[i]))
         rows = np.flatnonzero(weights.any(axis=0))
-        return torch.as_tensor(rows, device=s.device), torch.as_tensor(weights[:, rows], device=s.device)
+        place = np.zeros(total, dtype=np.int64)
+        place[rows] = np.arange(len(rows))
+        local = [[place[of_seed[i]] for i in s.hosted] for of_seed in shards]
+        kept = torch.as_tensor(weights[:, rows], device=s.device)
+        return local, slice(None) if len(rows) == total else rows, kept

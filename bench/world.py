@@ -17,7 +17,9 @@ class World(Protocol):
 
     nodes: int
     hosted: range
-    mixer: Mixer
+
+    @property
+    def mixer(self) -> Mixer: ...
 
     def total(self, share: Tensor) -> Tensor:
         """The sum over processes."""

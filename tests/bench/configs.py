@@ -25,6 +25,7 @@ BASE: dict[str, Any] = {
     "dtype": "float64",
     "eval_every": 10,
     "eval_spacing": "linear",
+    "ranks": None,
     "device": "cpu",
     "results": "results",
     "force": False,

@@ -1,0 +1,274 @@
+"""Worlds of ranks, started by mpiexec, kept warm across a sweep and never left behind."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from bench.config import RunConfig
+from bench.link import ADDRESS, TOKEN, Link, Message
+from bench.loop import Outcome
+from bench.metrics import Row
+from bench.registry import UserError
+
+ROOT = Path(__file__).resolve().parents[1]
+OPENMPI = {  # OpenMPI refuses root, and more ranks than cores, without these; others ignore them
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+}
+START_S = 180
+"""Seconds that ranks may take to import torch and report."""
+
+
+class WorldFailed(Exception):
+    """A run that ended its world: a sentence, and what there is to read about it."""
+
+    def __init__(self, sentence: str, details: str) -> None:
+        super().__init__(sentence)
+        self.details = details
+
+
+def default_ranks(config: RunConfig) -> int:
+    """One rank per core, but no more than nodes."""
+    return config.ranks or min(config.nodes, cores())
+
+
+def cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def launcher(launch: list[str] | None) -> list[str]:
+    """The words that start ranks: those given, or the environment's own mpiexec."""
+    words = launch or ["mpiexec"]
+    here = Path(sys.executable).parent / words[0]
+    found = str(here) if not launch and here.exists() else shutil.which(words[0])
+    if found is None:
+        raise UserError(
+            f"There is no '{words[0]}' to start ranks with. Install an MPI (pip install mpich), name yours with "
+            "engine.launch=[...], or use engine=stacked."
+        )
+    return [found, *words[1:]]
+
+
+class World:
+    """One running mpiexec and its ranks."""
+
+    def __init__(self, ranks: int, launch: list[str], host: str) -> None:
+        self.ranks = ranks
+        self._links: dict[int, Link] = {}
+        self._pids: list[int] = []
+        self.peak_mb: dict[int, float] = {}  # memory of each rank, the most so far
+        self._output = tempfile.TemporaryFile()  # noqa: SIM115
+        with socket.create_server((host, 0)) as server:
+            token = secrets.token_hex(16)
+            address = f"{host}:{server.getsockname()[1]}"
+            paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+            environment = {**OPENMPI, "OMP_NUM_THREADS": "1", **os.environ, "PYTHONPATH": paths}
+            self._process = subprocess.Popen(
+                [*launch, "-n", str(ranks), sys.executable, "-m", "mpi4py", "-m", "bench.worker"],
+                env={**environment, ADDRESS: address, TOKEN: token},
+                stdin=subprocess.DEVNULL,
+                stdout=self._output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # Ctrl-C is ours to pass on
+            )
+            try:
+                self._welcome(server, token)
+            except BaseException:
+                self.kill()
+                raise
+
+    def _welcome(self, server: socket.socket, token: str) -> None:
+        """Wait for every rank to say who it is."""
+        server.settimeout(0.1)
+        deadline = time.monotonic() + START_S
+        while len(self._links) < self.ranks:
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                reason = (
+                    f"ended with exit code {self._process.returncode}"
+                    if self._process.poll() is not None
+                    else "is silent"
+                )
+                raise WorldFailed(f"mpiexec {reason} before all {self.ranks} ranks had started.", self.output())
+            try:
+                connection, _ = server.accept()
+            except TimeoutError:
+                continue
+            connection.settimeout(10)
+            link = Link(connection)
+            hello = next(iter(link.receive() or []), {})
+            if not secrets.compare_digest(str(hello.get("token")), token):
+                link.close()
+                continue
+            self._pids.append(hello["pid"])
+            if hello["size"] != self.ranks or hello["rank"] in self._links:
+                raise UserError(
+                    f"The ranks came up as worlds of {hello['size']} instead of one of {self.ranks}: the launcher does "
+                    f"not belong to the MPI library that mpi4py found ({hello['library']}). Set engine.launch."
+                )
+            self._links[hello["rank"]] = link
+            self.peak_mb[hello["rank"]] = hello["peak_mb"]
+
+    def run(self, config: RunConfig, record: Callable[[Row], None], timeout_s: float) -> Outcome:
+        """One configuration; WorldFailed if any rank does not see it through."""
+        self._mark = self._output.seek(0, os.SEEK_END)
+        self._broadcast({"run": config.plain()})
+        done: dict[int, Message] = {}
+        heard, step = time.monotonic(), 0
+        while len(done) < self.ranks:
+            messages = self._messages(0.2)
+            if any("error" in message or "gone" in message for _, message in messages):
+                messages += self._messages(0.05)  # rows that other ranks had sent before
+            for rank, message in messages:
+                heard = time.monotonic()
+                if "row" in message:
+                    record(message["row"])
+                    step = message["row"]["step"]
+                elif "step" in message:
+                    step = max(step, message["step"])
+                elif "done" in message:
+                    done[rank] = message["done"]
+                    self.peak_mb[rank] = message["peak_mb"]
+            self._raise_failure(messages)
+            if time.monotonic() - heard > timeout_s:
+                raise self._stuck(timeout_s, step)
+        return Outcome(**done[0])
+
+    def _messages(self, patience: float) -> list[tuple[int, Message]]:
+        """What ranks have said within ``patience`` seconds; «gone» stands for the end of a connection."""
+        ready, _, _ = select.select(list(self._links.values()), [], [], patience)
+        out: list[tuple[int, Message]] = []
+        for rank, link in list(self._links.items()):
+            if link in ready:
+                messages = link.receive()
+                if messages is None:
+                    self._links.pop(rank).close()
+                out += [(rank, message) for message in ([{"gone": True}] if messages is None else messages)]
+        return out
+
+    def _raise_failure(self, messages: list[tuple[int, Message]]) -> None:
+        """A rank that raised explains itself; one that is just gone leaves others a second to explain it."""
+        gone = [rank for rank, message in messages if "gone" in message]
+        deadline = time.monotonic() + 1.0
+        while True:
+            for rank, message in messages:
+                if "error" in message:
+                    raise WorldFailed(f"rank {rank}: {message['error']}", message["traceback"] + self.output())
+            if not gone:
+                return
+            if not self._links or time.monotonic() > deadline:
+                break
+            messages = self._messages(0.1)
+        code = self._ended(1.0)
+        how = "" if code is None else f"; mpiexec ended with exit code {code}"
+        raise WorldFailed(f"rank {gone[0]} went away without a word, as when killed{how}.", self.output())
+
+    def _stuck(self, timeout_s: float, step: int) -> WorldFailed:
+        """No rank made progress: ask each where it is."""
+        self._broadcast({"where": True})
+        stacks: dict[int, str] = {}
+        deadline = time.monotonic() + 2
+        while len(stacks) < self.ranks and time.monotonic() < deadline:
+            messages = self._messages(0.1)
+            stacks |= {rank: message["stack"] for rank, message in messages if "stack" in message}
+            self._raise_failure(messages)
+        details = "\n".join(f"rank {rank} is at\n{stack}" for rank, stack in sorted(stacks.items()))
+        return WorldFailed(f"no rank made progress for {timeout_s:g} s after step {step} (engine.timeout_s).", details)
+
+    def _broadcast(self, message: Message) -> None:
+        for rank, link in list(self._links.items()):
+            try:
+                link.send(message)
+            except OSError:
+                self._raise_failure([(rank, {"gone": True})])
+
+    def output(self) -> str:
+        """The end of what ranks printed during the current run."""
+        end = self._output.seek(0, os.SEEK_END)
+        self._output.seek(max(getattr(self, "_mark", 0), end - 20_000))
+        text = self._output.read().decode(errors="replace").strip()
+        return f"\noutput of the ranks:\n{text}\n" if text else ""
+
+    def stop(self) -> None:
+        """Let the ranks finish by themselves, then make sure."""
+        for link in self._links.values():
+            try:
+                link.send({"stop": True})
+            except OSError:
+                break
+        self._ended(5.0)
+        self.kill()
+
+    def kill(self) -> None:
+        """End every process of this world, by its id, and wait until it is gone."""
+        for link in self._links.values():
+            link.close()  # a rank whose runner is gone ends itself
+        if self._ended(0.0) is None:
+            self._signal_group(signal.SIGTERM)
+            if self._ended(3.0) is None:
+                self._signal_group(signal.SIGKILL)
+                self._process.wait()
+        deadline = time.monotonic() + 1.0
+        for pid in self._pids:
+            while _is_worker(pid) and time.monotonic() < deadline:
+                time.sleep(0.02)
+            if _is_worker(pid):
+                os.kill(pid, signal.SIGKILL)
+        self._output.close()
+
+    def _ended(self, patience: float) -> int | None:
+        try:
+            return self._process.wait(timeout=patience)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def _signal_group(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, number)
+
+
+def _is_worker(pid: int) -> bool:
+    """Whether the process is still a rank of ours: ids are used again, so its words are checked."""
+    try:
+        return b"bench.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+class Pool:
+    """Warm worlds by number of ranks; a failed one is replaced when next needed."""
+
+    def __init__(self) -> None:
+        self._worlds: dict[int, World] = {}
+
+    def run(self, config: RunConfig, record: Callable[[Row], None]) -> Outcome:
+        options: dict[str, Any] = config.engine.options
+        ranks = default_ranks(config)
+        if ranks not in self._worlds:
+            self._worlds[ranks] = World(ranks, launcher(options["launch"]), options["host"])
+        try:
+            outcome = self._worlds[ranks].run(config, record, options["timeout_s"])
+        except BaseException:
+            self._worlds.pop(ranks).kill()
+            raise
+        if not options["pool"]:
+            self._worlds.pop(ranks).stop()
+        return outcome
+
+    def close(self) -> None:
+        while self._worlds:
+            self._worlds.popitem()[1].stop()

@@ -1,0 +1,111 @@
+"""One rank of a warm world: mpiexec -n N python -m mpi4py -m bench.worker
+
+Started by the runner, which sends one configuration after another to every rank. Rank 0 answers with
+the metrics; any rank answers when it fails. When the runner is gone, so is the rank.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import resource
+import sys
+import threading
+import time
+import traceback
+
+import torch
+from mpi4py import MPI
+
+from bench.backend import prepare
+from bench.build import run_in
+from bench.config import RunConfig, parse
+from bench.link import ADDRESS, TOKEN, Link, Message
+from bench.loop import Outcome
+from bench.metrics import Row
+from bench.mpi import MPIWorld, agree
+from bench.registry import UserError, discover
+
+BEAT_S = 0.5
+"""Seconds between signs of life."""
+
+
+class Orders:
+    """What the runner wants, read by a thread of its own so that its end is noticed at once."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self._jobs: queue.Queue[Message | None] = queue.Queue()
+        self._main = threading.main_thread().ident
+        self._stopping = False
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def next(self) -> Message | None:
+        """The next configuration; None when there is none to come."""
+        return self._jobs.get()
+
+    def _read(self) -> None:
+        while (messages := self._link.receive()) is not None:
+            for message in messages:
+                if "where" in message:
+                    frame = sys._current_frames().get(self._main or 0)
+                    self._link.send({"stack": "".join(traceback.format_stack(frame)) if frame else ""})
+                else:
+                    self._stopping = "run" not in message
+                    self._jobs.put(None if self._stopping else message)
+        if not self._stopping:
+            os._exit(70)  # the runner is gone, and this rank must not outlive it
+
+
+def run(config: RunConfig, comm: MPI.Intracomm, link: Link) -> Outcome:
+    """One configuration on all ranks."""
+    mixing = config.mixing()
+    agree(comm, "configuration", config.run_id)
+    agree(comm, "mixing matrix", mixing.certificate.hash)
+    beat = time.monotonic()
+
+    def record(_: int, row: Row) -> None:
+        if comm.rank == 0:
+            link.send({"row": row})
+
+    def tick(step: int) -> None:
+        nonlocal beat
+        now = time.monotonic()
+        if now - beat > BEAT_S:
+            beat = now
+            link.send({"step": step})
+
+    dtype, device = getattr(torch, config.dtype), torch.device(config.device)
+    with MPIWorld(comm, mixing, dtype, device) as world:
+        (outcome,) = run_in(world, [config], record, tick)
+    return outcome
+
+
+def peak_mb() -> float:
+    """The most memory this process has had, in megabytes."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 1e6 if sys.platform == "darwin" else peak / 1e3
+
+
+def main() -> None:
+    comm = MPI.COMM_WORLD
+    torch.set_num_threads(1)
+    prepare()
+    discover()
+    link = Link.connect(os.environ[ADDRESS])
+    link.wait_forever()
+    who = {"token": os.environ[TOKEN], "rank": comm.rank, "size": comm.size, "pid": os.getpid()}
+    link.send({**who, "library": MPI.Get_library_version().split("\n")[0], "peak_mb": peak_mb()})
+    orders = Orders(link)
+    while (job := orders.next()) is not None:
+        try:
+            outcome = run(parse(job["run"]), comm, link)
+            link.send({"done": {"state": outcome.state, "step": outcome.step}, "peak_mb": peak_mb()})
+        except BaseException as error:  # SystemExit too: no rank may leave the others waiting
+            sentence = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
+            link.send({"error": sentence, "traceback": traceback.format_exc()})
+            raise
+
+
+if __name__ == "__main__":
+    main()

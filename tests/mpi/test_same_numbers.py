@@ -1,0 +1,28 @@
+"""MPI with any number of ranks computes what one process computes."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench.pool import OPENMPI, launcher
+
+SCRIPT = Path(__file__).with_name("compare.py")
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("ranks", [1, 2, 3, 8])
+def test_every_method_on_several_graphs(ranks):
+    command = [*launcher(None), "-n", str(ranks), sys.executable, "-m", "mpi4py", str(SCRIPT)]
+    environment = {**OPENMPI, **os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    cases = json.loads(done.stdout.splitlines()[-1])
+    disagreement = cases.pop("disagreement")
+    assert len(cases) >= 5 * 4 + 4
+    assert {case: off for case, off in cases.items() if not off <= 1e-12} == {}
+    if ranks > 1:
+        assert "Ranks disagree about the time of day: rank 0 has noon" in disagreement
