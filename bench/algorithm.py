@@ -58,11 +58,12 @@ class Layout:
 
     def __init__(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
         self.shapes = dict(shapes)
-        self.slices: dict[str, slice] = {}
-        self.size = 0
-        for name, shape in shapes.items():
-            self.slices[name] = slice(self.size, self.size + int(np.prod(shape)))
-            self.size = self.slices[name].stop
+        self.sizes = [int(np.prod(shape)) for shape in shapes.values()]
+        self.size = sum(self.sizes)
+        stops = np.cumsum(self.sizes).tolist()
+        self.slices = {
+            name: slice(stop - size, stop) for name, size, stop in zip(shapes, self.sizes, stops, strict=True)
+        }
 
 
 class Algorithm:
@@ -139,4 +140,4 @@ def unit(z: Tensor) -> Tensor:
     The squares are summed in float64: in float32 they would vanish or overflow at scales where z does not.
     """
     norm = torch.linalg.vector_norm(z, dim=-1, keepdim=True, dtype=torch.float64).to(z.dtype)
-    return z / norm.masked_fill(norm == 0, 1.0)
+    return z / norm.clamp_min(torch.finfo(z.dtype).tiny)

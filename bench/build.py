@@ -35,7 +35,7 @@ def run_in(
     algorithm = build_algorithm(configs, problem)
     due = evaluation_steps(first.steps, first.eval_every, first.eval_spacing)
     mixings = [config.mixing() for config in configs]
-    with torch.no_grad():
+    with torch.no_grad() if problem.autograd else torch.inference_mode():
         return train(algorithm, problem, world, mixings, first.steps, due, record, tick)
 
 

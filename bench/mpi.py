@@ -48,6 +48,7 @@ class Exchange:
         self._w = torch.as_tensor(w[np.ix_(mine, columns)], dtype=dtype)
         self._buffer = torch.empty(len(columns), width, dtype=dtype)
         self._own = self._buffer[: len(mine)]
+        self._slab = self._own.unsqueeze(0)
         self._graph = comm.Create_dist_graph_adjacent(peers, peers)
         self._request: MPI.Prequest | None = None
         self._pack: Tensor | None = None
@@ -66,13 +67,13 @@ class Exchange:
             )
 
     def __call__(self, tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        torch.cat([tensor[0] for tensor in tensors], dim=1, out=self._own)
+        torch.cat(tensors, dim=2, out=self._slab)
         if self._pack is not None:
             torch.index_select(self._own, 0, self._pack, out=self._packed)
         if self._request is not None:
             self._request.Start()
             self._request.Wait()
-        mixed = torch.matmul(self._w, self._buffer).unsqueeze(0)
+        mixed = torch.mm(self._w, self._buffer).unsqueeze(0)
         return mixed.split([tensor.shape[-1] for tensor in tensors], dim=-1)
 
     def free(self) -> None:

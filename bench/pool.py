@@ -71,7 +71,8 @@ class World:
         self.ranks = ranks
         self._links: dict[int, Link] = {}
         self._pids: list[int] = []
-        self.peak_mb: dict[int, float] = {}  # memory of each rank, the most so far
+        self.idle_mb: dict[int, float] = {}  # memory of each rank: after its imports,
+        self.peak_mb: dict[int, float] = {}  # and the most so far
         self._output = tempfile.TemporaryFile()  # noqa: SIM115
         with socket.create_server((host, 0)) as server:
             token = secrets.token_hex(16)
@@ -121,7 +122,7 @@ class World:
                     f"not belong to the MPI library that mpi4py found ({hello['library']}). Set engine.launch."
                 )
             self._links[hello["rank"]] = link
-            self.peak_mb[hello["rank"]] = hello["peak_mb"]
+            self.idle_mb[hello["rank"]] = self.peak_mb[hello["rank"]] = hello["peak_mb"]
 
     def run(self, config: RunConfig, record: Callable[[Row], None], timeout_s: float) -> Outcome:
         """One configuration; WorldFailed if any rank does not see it through."""

@@ -92,6 +92,7 @@ class Problem(ABC):
 
     layout: Layout
     epoch_size: int | None = None  # samples in the training set; None for a stream
+    autograd: bool = True  # whether grad() differentiates; one that does not runs faster, in inference mode
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
@@ -115,7 +116,7 @@ class Scaled(Problem):
     def __init__(self, problem: Problem, scale: float) -> None:
         super().__init__(problem.setting)
         self.problem, self.scale = problem, scale
-        self.layout, self.epoch_size = problem.layout, problem.epoch_size
+        self.layout, self.epoch_size, self.autograd = problem.layout, problem.epoch_size, problem.autograd
 
     def start(self) -> Tensor:
         return self.problem.start()

@@ -20,6 +20,8 @@ Init = Literal["shared", "independent"]
 Partition = Callable[..., list[np.ndarray]]
 CHUNK = 1 << 14
 """Replicas × samples evaluated at once."""
+GATHER = 1 << 24
+"""Bytes of inputs that are gathered a block at a time; larger ones are gathered step by step."""
 
 
 def partition(name: str) -> Callable[[Partition], Partition]:
@@ -40,6 +42,15 @@ class Arrays:
     sd: float = 1.0
 
 
+@dataclass(frozen=True)
+class Batches:
+    """The mini-batches of one block of samples."""
+
+    rows: Tensor  # of the training set, (BLOCK, S, k, B)
+    labels: Tensor
+    inputs: Tensor | None  # ready for the model, where they are small enough to be kept
+
+
 class Supervised(Problem):
     """f_i is the mean cross-entropy over node i's shard; mini-batches are drawn with replacement."""
 
@@ -54,6 +65,7 @@ class Supervised(Problem):
         """``shards`` holds, for every distinct seed, the rows of each node."""
         super().__init__(setting)
         self.layout, self._model, self._init = model.layout, model, init
+        self.autograd = type(model).gradient is Model.gradient
         self._arrays = arrays
         self.epoch_size = len(arrays.train_y)
         self._shards, rows, self._weights = self._hosted(shards)
@@ -73,11 +85,10 @@ class Supervised(Problem):
 
     def grad(self, x: Tensor, s: int, stream: int = 0) -> Tensor:
         block, at = self._blocks.at(s, stream)
-        inputs = self.setting.per_replica(self._inputs(self._x[block[at]]))  # (R, k, B, …)
-        labels = self.setting.per_replica(self._y[block[at]])
-        weight = 1 / self.setting.batch_size
-        _, gradient = self._losses(x.flatten(0, 1), inputs.flatten(0, 1), labels.flatten(0, 1), weight)
-        return gradient.view_as(x)
+        by_seed = self._inputs(self._x[block.rows[at]]) if block.inputs is None else block.inputs[at]
+        inputs = self.setting.per_replica(by_seed)  # (R, k, B, …)
+        labels = self.setting.per_replica(block.labels[at])
+        return self._model.gradient(x.flatten(0, 1), inputs.flatten(0, 1), labels.flatten(0, 1)).view_as(x)
 
     def evaluate(self, mean: Tensor) -> Evaluation:
         point = mean.to(self.setting.dtype)
@@ -88,10 +99,8 @@ class Supervised(Problem):
         for raw, y, weights in zip(
             self._x.split(chunk), self._y.split(chunk), self._weights.split(chunk, dim=1), strict=True
         ):
-            inputs = self._inputs(raw).expand(replicas, *[-1] * raw.dim())
-            labels = y.expand(replicas, -1)
             share = self.setting.per_replica(weights)
-            losses, gradient = self._losses(point, inputs, labels, share.to(point.dtype))
+            losses, gradient = self._losses(point, raw, y, share.to(point.dtype))
             loss += (losses.double() * share).sum(1)
             total += gradient.double()
         test_loss, correct = self._test(point, chunk)
@@ -111,13 +120,14 @@ class Supervised(Problem):
             correct += 0 * logits.double().sum(dim=(1, 2))  # not finite where a logit is not
         return loss / size, correct / size
 
-    def _losses(self, x: Tensor, inputs: Tensor, labels: Tensor, weights: Tensor | float) -> tuple[Tensor, Tensor]:
-        """Cross-entropies (M, B) at parameters (M, P), and the gradient (M, P) of their weighted sums."""
-        leaf = x.detach().requires_grad_()
-        with torch.enable_grad():
+    def _losses(self, x: Tensor, raw: Tensor, y: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
+        """Cross-entropies (R, B) of samples at parameters (R, P), and the gradient of their weighted sums."""
+        with torch.inference_mode(False), torch.enable_grad():
+            leaf = x.clone().requires_grad_()
+            inputs = self._inputs(raw).expand(len(x), *[-1] * raw.dim())
             logits = self._model.forward(self._model.unpack(leaf), inputs)
-            losses = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none").view(labels.shape)
-            (gradient,) = torch.autograd.grad((losses * weights).sum(), leaf)
+            losses = F.cross_entropy(logits.mT, y.expand(len(x), -1), reduction="none")
+            (gradient,) = torch.autograd.grad(losses, leaf, weights)
         return losses.detach(), gradient
 
     def _inputs(self, raw: Tensor) -> Tensor:
@@ -130,8 +140,7 @@ class Supervised(Problem):
         device = self.setting.device
         return torch.as_tensor(x[rows], device=device), torch.as_tensor(y[rows], dtype=torch.int64, device=device)
 
-    def _draw_block(self, stream: int, block: int) -> Tensor:
-        """Rows of the training set, (BLOCK, S, k, B)."""
+    def _draw_block(self, stream: int, block: int) -> Batches:
         s = self.setting
         shape = (BLOCK, s.batch_size)
         rows = [
@@ -141,7 +150,9 @@ class Supervised(Problem):
             ]
             for seed, shards in zip(s.distinct_seeds, self._shards, strict=True)
         ]
-        return torch.as_tensor(np.moveaxis(np.array(rows), 2, 0).copy(), device=s.device)
+        drawn = torch.as_tensor(np.moveaxis(np.array(rows), 2, 0).copy(), device=s.device)
+        size = drawn.numel() * self._x[0].numel() * s.dtype.itemsize
+        return Batches(drawn, self._y[drawn], self._inputs(self._x[drawn]) if size <= GATHER else None)
 
     def _hosted(
         self, shards: Sequence[Sequence[np.ndarray]]

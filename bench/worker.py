@@ -6,6 +6,7 @@ the metrics; any rank answers when it fails. When the runner is gone, so is the 
 
 from __future__ import annotations
 
+import gc
 import os
 import queue
 import resource
@@ -92,6 +93,7 @@ def main() -> None:
     torch.set_num_threads(1)
     prepare()
     discover()
+    gc.freeze()  # what the imports left need never be searched for garbage again
     link = Link.connect(os.environ[ADDRESS])
     link.wait_forever()
     who = {"token": os.environ[TOKEN], "rank": comm.rank, "size": comm.size, "pid": os.getpid()}

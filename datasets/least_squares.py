@@ -17,6 +17,8 @@ class LeastSquares(Problem):
     f(θ) = (θ−θ*)ᵀ Σ (θ−θ*) + noise²; test_loss is the mean over evaluation samples.
     """
 
+    autograd = False
+
     def __init__(self, setting: Setting, sd: np.ndarray, noise: float, evaluation: int) -> None:
         super().__init__(setting)
         self.layout = vector_layout(len(sd))

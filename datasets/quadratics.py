@@ -19,6 +19,8 @@ class Quadratics(Problem):
     There are no samples: test_loss is f as well.
     """
 
+    autograd = False
+
     def __init__(
         self,
         setting: Setting,

@@ -93,7 +93,22 @@ def test_a_wrong_key_in_an_experiment_is_named():
 
 def test_the_fingerprint_covers_the_numbers_and_nothing_else():
     covered = {module.__name__ for module in fingerprint.CORE}
-    plumbing = {"backend", "build", "check", "compose", "config", "contract", "drawing", "fingerprint", "options"}
+    plumbing = {
+        "backend",
+        "build",
+        "check",
+        "compose",
+        "config",
+        "contract",
+        "drawing",
+        "fingerprint",
+        "options",
+        "link",
+        "mpi",
+        "perf",
+        "pool",
+        "worker",
+    }
     plumbing |= {"plan", "registry", "run", "simulate", "stacked", "store", "sweep", "table", "topology", "world"}
     plumbing |= {"topologies", "own_graph", "models"}  # counted where chosen
     every = {module.name for module in pkgutil.iter_modules(bench.__path__)}

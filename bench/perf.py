@@ -1,0 +1,161 @@
+"""How fast the suite is, here: python bench/perf.py [--quick] [--out FILE]
+
+Times depend on the machine; the ratios to the floor, measured in the same run, say what the suite
+adds to the arithmetic. The floor is the bare batched products of one iteration of all nodes, on one
+core: no update, no mixing, no sampling, no activation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+import torch
+from rich.console import Console
+from rich.table import Table
+
+from bench import stacked
+from bench.backend import prepare
+from bench.compose import compose_one
+from bench.config import RunConfig
+from bench.metrics import Row
+from bench.pool import Pool, cores
+from bench.store import RunFolder
+from bench.sweep import run_one
+
+NODES = 8
+PERCEPTRON = ["dataset=planted", "model=mlp", "batch_size=32"]
+LEAST_SQUARES = ["dataset=synthetic", "batch_size=1", "dataset.evaluation=100"]
+MATRICES = {  # (rows, inner, columns) of the products of one node's gradient
+    "perceptron": [(32, 123, 64), (32, 64, 2), (64, 32, 2), (32, 2, 64), (123, 32, 64)],
+    "least squares": [(1, 100, 1), (1, 1, 100)],
+}
+
+Entry = dict[str, Any]
+
+
+def floor_ms(work: str) -> float:
+    """The products alone."""
+    pairs = [(torch.randn(NODES, a, b), torch.randn(NODES, b, c)) for a, b, c in MATRICES[work]]
+    return 1e3 * best(lambda: [torch.bmm(x, y) for x, y in pairs], 200)
+
+
+def best(function: Callable[[], object], repeat: int) -> float:
+    """Seconds a call, the best of seven rounds."""
+    times = []
+    for _ in range(7):
+        began = time.perf_counter()
+        for _ in range(repeat):
+            function()
+        times.append((time.perf_counter() - began) / repeat)
+    return min(times)
+
+
+def iteration_ms(run: Callable[[RunConfig, Callable[[Row], None]], object], config: RunConfig) -> float:
+    """Computing and communicating in the second half of a run, per step; the median of three runs."""
+    times = []
+    for _ in range(3):
+        rows: list[Row] = []
+        run(config, rows.append)
+        spent = [row["compute_s"] + row["comm_s"] for row in rows]
+        times.append(1e3 * (spent[-1] - spent[-2]) / (rows[-1]["step"] - rows[-2]["step"]))
+    return statistics.median(times)
+
+
+def on_stacked(config: RunConfig, record: Callable[[Row], None]) -> None:
+    stacked.run([config], lambda _, row: record(row))
+
+
+def engines(pool: Pool, steps: int) -> list[Entry]:
+    """Milliseconds an iteration of D-NASA on 8 nodes in a ring, by engine."""
+    entries = []
+    for work, words in (("perceptron", PERCEPTRON), ("least squares", LEAST_SQUARES)):
+        floor = floor_ms(work)
+        common = [*words, f"nodes={NODES}", f"steps={steps}", f"eval_every={steps // 2}"]
+        entries.append({"what": f"{work}: floor", "ms": floor, "ratio": 1.0})
+        ms = iteration_ms(on_stacked, compose_one([*common, "engine=stacked"]))
+        entries.append({"what": f"{work}: stacked", "ms": ms, "ratio": ms / floor})
+        for ranks in dict.fromkeys((min(NODES, cores()), NODES)):
+            ms = iteration_ms(pool.run, compose_one([*common, "engine=mpi", f"ranks={ranks}"]))
+            entries.append({"what": f"{work}: mpi, {ranks} ranks", "ms": ms, "ratio": ms / floor})
+    return entries
+
+
+def overheads() -> list[Entry]:
+    """Starting a world, one more configuration in a warm one, and the memory of a rank."""
+    config = compose_one([*PERCEPTRON, f"nodes={NODES}", "steps=100", "engine=mpi"])
+    with closing(Pool()) as pool, tempfile.TemporaryDirectory() as folder:
+        extra, waits, peaks = [], [], []
+        for seed in range(6):
+            run = RunConfig(**{**vars(config), "seed": seed, "results": folder})
+            store = RunFolder(run)
+            began = time.perf_counter()
+            run_one(store, pool)
+            waits.append(time.perf_counter() - began)
+            extra.append(waits[-1] - store.summary()["wall_s"])
+            (world,) = pool._worlds.values()
+            peaks.append(max(world.peak_mb.values()))
+        idle = max(world.idle_mb.values())
+    return [
+        {"what": f"start of {world.ranks} ranks", "s": extra[0] - statistics.median(extra[1:])},
+        {"what": "one more configuration in a warm world", "s": statistics.median(extra[1:])},
+        {"what": "memory of an idle rank", "mb": idle},
+        {"what": "the most a rank needed beyond that", "mb": peaks[-1] - idle},
+    ]
+
+
+def scaling(sizes: list[int]) -> list[Entry]:
+    """Stacked D-NASA on a ring, per node and step, relative to the first size."""
+    entries: list[Entry] = []
+    for n in sizes:
+        words = [*PERCEPTRON, f"nodes={n}", "steps=20", "eval_every=10", "engine=stacked", "dataset.samples=32768"]
+        microseconds = 1e3 * iteration_ms(on_stacked, compose_one(words)) / n
+        first = entries[0]["us"] if entries else microseconds
+        entries.append({"what": f"ring of {n}: a step, per node", "us": microseconds, "ratio": microseconds / first})
+    return entries
+
+
+def table(title: str, entries: list[Entry]) -> Table:
+    units = [unit for unit in ("ms", "us", "s", "mb", "ratio") if any(unit in entry for entry in entries)]
+    out = Table(title, *units)
+    for entry in entries:
+        out.add_row(entry["what"], *(f"{entry[unit]:.3g}" if unit in entry else "" for unit in units))
+    return out
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="fewer steps and sizes")
+    parser.add_argument("--out", type=Path, default=Path("perf.json"), help="where the numbers go as JSON")
+    arguments = parser.parse_args()
+    prepare()
+    torch.set_num_threads(1)
+    machine = {"machine": platform.machine(), "cores": cores(), "torch": torch.__version__, "system": platform.system()}
+    console = Console(width=None if sys.stdout.isatty() else 100, highlight=False)
+    console.print(" ".join(f"{name} {value}" for name, value in machine.items()))
+    results: dict[str, list[Entry]] = {}
+    with closing(Pool()) as pool:
+        results["D-NASA, 8 nodes, ring: an iteration"] = engines(pool, 100 if arguments.quick else 1000)
+    results["around a run"] = overheads()
+    results["size of the network"] = scaling([8, 32] if arguments.quick else [8, 32, 128, 512])
+    for title, entries in results.items():
+        console.print(table(title, entries))
+    arguments.out.write_text(json.dumps({"machine": machine, **results}, indent=1) + "\n", encoding="utf-8")
+    console.print(f"written to {arguments.out}", soft_wrap=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
