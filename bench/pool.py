@@ -82,6 +82,7 @@ class World:
             self._process = subprocess.Popen(
                 [*launch, "-n", str(ranks), sys.executable, "-m", "mpi4py", "-m", "bench.worker"],
                 env={**environment, ADDRESS: address, TOKEN: token},
+                cwd=ROOT,  # python -m looks here first: a stranger's package called datasets must not be found
                 stdin=subprocess.DEVNULL,
                 stdout=self._output,
                 stderr=subprocess.STDOUT,

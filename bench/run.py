@@ -22,7 +22,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
-from bench.compose import HYDRA_ERRORS, SEARCHPATH, sentence, with_plugins
+from bench.compose import CONF, HYDRA_ERRORS, SEARCHPATH, sentence, with_plugins
 from bench.config import RunConfig
 from bench.plan import plan, unique
 from bench.registry import UserError, broken_plugins
@@ -32,7 +32,7 @@ collected: list[RunConfig] = []
 refused: list[str] = []
 
 
-@hydra.main(version_base="1.3", config_path="../conf", config_name="config")
+@hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
 def task(config: DictConfig) -> None:
     """Collect: the whole sweep is known before its first run starts.
 

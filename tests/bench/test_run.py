@@ -4,10 +4,11 @@ import json
 
 import pyarrow.parquet as pq
 import pytest
+import torch
 import yaml
 
 from bench.metrics import COLUMNS
-from tests.bench.cli import run
+from tests.bench.cli import run, typed
 
 QUICK = ("steps=30", "dataset.evaluation=50", "eval_every=10")
 
@@ -41,21 +42,21 @@ def test_the_first_sweep(tmp_path):
         assert manifest["algorithm"]["sends"] == (3 if summary["algo"] == "dnasa" else 2)
 
     again = run(*words, cwd=foreign)
-    assert again.stdout.count("done before, by engine stacked") == 4
-    assert run(*words, "force=true", cwd=foreign).stdout.count("before") == 0
+    assert again.stdout.count("done before, by engine mpi") == 4
+    assert typed(*words, "force=true", "engine=stacked", cwd=foreign).stdout.count("before") == 0
 
 
 def test_one_run_and_an_experiment(tmp_path):
     one = run("algo=dsgd", "algo.eta=0.02", "seed=3", "eval_spacing=log", *QUICK, cwd=tmp_path)
     assert one.returncode == 0, one.stderr
     assert len(list((tmp_path / "results/runs").glob("dsgd-ring-synthetic-s3-*"))) == 1
-    many = run("experiment=example", "seed=0", "results=here", *QUICK, cwd=tmp_path)
+    many = run("experiment=example", "seed=0", "results=here", "engine=stacked", *QUICK, cwd=tmp_path)
     assert many.returncode == 0, many.stderr
     assert len(list((tmp_path / "here/runs").iterdir())) == 3 * 3 * 2 + 2
 
 
 def test_divergence_is_a_result_and_failure_an_error(tmp_path):
-    wild = run("algo=dsgd", "algo.schedule=constant", "algo.eta=1e30", *QUICK, cwd=tmp_path)
+    wild = typed("algo=dsgd", "algo.schedule=constant", "algo.eta=1e30", "engine=stacked", *QUICK, cwd=tmp_path)
     assert wild.returncode == 0
     assert "diverged at step 10" in wild.stdout
     # nobody has the memory for a trillion evaluation samples
@@ -93,12 +94,16 @@ BAD = {
     "topology=random topology.p=2": "topology.p is the probability of an edge",
     "dataset.dimension=-1": "dataset.dimension must be at least 1; got -1.",
     "dataset.noise=-1": "dataset.noise must be at least 0; got -1.",
+    "ranks=9": "ranks=9 is more than nodes=8: some ranks would host nobody.",
+    "ranks=0": "ranks must be at least 1; got 0.",
+    "engine.launch=[nompi]": "There is no 'nompi' to start ranks with. Install an MPI (pip install mpich)",
+    "engine=stacked ranks=2": "ranks=2 is for engine=mpi; engine=stacked is one process.",
 }
 
 
 @pytest.mark.parametrize("words", BAD)
 def test_bad_input_gets_a_sentence_and_leaves_nothing(words, tmp_path):
-    done = run(*words.split(), cwd=tmp_path)
+    done = typed(*words.split(), cwd=tmp_path)
     assert done.returncode == 2
     assert BAD[words] in done.stderr
     assert "Traceback" not in done.stderr
@@ -106,9 +111,25 @@ def test_bad_input_gets_a_sentence_and_leaves_nothing(words, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
+@pytest.mark.parametrize("engine", ["mpi", "stacked"])
+def test_no_gpu_gets_a_sentence(engine, tmp_path):
+    done = typed("device=cuda", f"engine={engine}", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "device=cuda, but torch finds no GPU here; use device=cpu." in done.stderr
+
+
+def test_bad_input_to_the_script_itself(tmp_path):
+    """Once without the short cut of the table above."""
+    done = run("algo=dnaas", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "Did you mean 'dnasa'?" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_an_unwritable_results_folder_gets_a_sentence(tmp_path):
     (tmp_path / "file").write_text("not a folder")
-    done = run("results=file/results", *QUICK, cwd=tmp_path)
+    done = typed("results=file/results", *QUICK, cwd=tmp_path)
     assert done.returncode == 2
     assert "Cannot write to the results folder" in done.stderr
     assert "Traceback" not in done.stderr

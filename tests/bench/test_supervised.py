@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from bench.build import build_problem, load_arrays, shards
 from bench.config import Choice
+from bench.models import Model
 from bench.problem import Setting
 from bench.randomness import EVERYONE, generator
 from bench.registry import models, partitions
@@ -54,9 +55,11 @@ def loss_and_gradient(model: str, x: torch.Tensor, inputs: np.ndarray, labels: n
     return loss.detach(), torch.cat(parts), logits.detach()
 
 
+@pytest.mark.parametrize("gather", [0, 1 << 24])
 @pytest.mark.parametrize("partition", ["even", "iid"])
 @pytest.mark.parametrize("model", ["linear", "mlp"])
-def test_gradients_are_those_of_plain_networks_on_the_keyed_batches(model, partition):
+def test_gradients_are_those_of_plain_networks_on_the_keyed_batches(model, partition, gather, monkeypatch):
+    monkeypatch.setattr("bench.supervised.GATHER", gather)  # a block at a time, or step by step
     f = make(model, seeds=(5, 9), partition=partition)
     arrays = load_arrays(Choice("digits", {}))
     x = 0.3 * torch.randn(2, 7, f.layout.size, dtype=torch.float64)
@@ -111,6 +114,16 @@ def test_one_start_for_all_or_one_each():
     assert len({tuple(row.tolist()) for row in own[:2].flatten(0, 1)}) == 14
     expected = models["mlp"]((8, 8), 10).initial(generator(2, EVERYONE, "init"))
     assert shared[1, 3].tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("name", ["linear", "mlp"])
+def test_gradients_written_out_are_those_of_autograd(name):
+    model = models[name]((8, 8), 10)
+    x = torch.randn(5, model.layout.size, dtype=torch.float64)
+    inputs, labels = torch.randn(5, 6, 8, 8, dtype=torch.float64), torch.randint(0, 10, (5, 6))
+    assert torch.allclose(
+        model.gradient(x, inputs, labels), Model.gradient(model, x, inputs, labels), rtol=1e-12, atol=1e-15
+    )
 
 
 def test_the_usual_layer_initialisation():

@@ -1,13 +1,16 @@
 """Graphs that users bring, through the real command line."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from bench.certificate import build_mixing
 from bench.drawing import positions, svg, text
 from bench.registry import topologies
-from tests.bench.cli import python, run
+from tests.bench.cli import typed
 
+look = partial(typed, script="bench/topology.py")
 RING = "0 1\n1 2\n2 3\n3 0\n"
 
 
@@ -25,29 +28,34 @@ def write(folder, files: dict) -> None:
 def test_a_graph_and_matrices_of_ones_own(tmp_path):
     w = build_mixing("ring", 4, weights="metropolis").matrices[0]
     write(tmp_path, {"ring.txt": "# mine\n" + RING.replace(" ", ", "), "w.csv": w, "w.npy": w})
-    quick = ("nodes=4", "steps=20", "algo=dsgd", "dataset.evaluation=50", "eval_every=10")
+    quick = ("nodes=4", "steps=20", "algo=dsgd", "dataset.evaluation=50", "eval_every=10", "engine=stacked")
     losses = set()
     for words in (
         ("topology=edges", "topology.file=ring.txt"),
         ("topology=matrix", "topology.file=w.csv"),
         ("topology=matrix", "topology.file=w.npy"),
     ):
-        done = run(*words, *quick, cwd=tmp_path)
+        done = typed(*words, *quick, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         losses.add(done.stdout.split("│")[5].strip())
     assert len(losses) == 1  # three ways to say the same matrix
-    lazy = python(
-        "bench/topology.py", "topology=matrix", "topology.file=w.npy", "nodes=4", "topology.lazy=true", cwd=tmp_path
-    )
+    lazy = look("topology=matrix", "topology.file=w.npy", "nodes=4", "topology.lazy=true", cwd=tmp_path)
     assert "λₙ = 0.333333" in lazy.stdout
 
 
 def test_the_content_of_a_file_is_part_of_the_run(tmp_path):
     write(tmp_path, {"graph.txt": RING})
-    quick = ("topology=edges", "topology.file=graph.txt", "nodes=4", "steps=10", "dataset.evaluation=50")
+    quick = (
+        "topology=edges",
+        "topology.file=graph.txt",
+        "nodes=4",
+        "steps=10",
+        "dataset.evaluation=50",
+        "engine=stacked",
+    )
     for content in (RING, RING + "0 2\n"):
         write(tmp_path, {"graph.txt": content})
-        assert run(*quick, cwd=tmp_path).returncode == 0
+        assert typed(*quick, cwd=tmp_path).returncode == 0
     assert len(list((tmp_path / "results/runs").iterdir())) == 2
 
 
@@ -97,7 +105,7 @@ BAD = {
 def test_bad_graphs_get_a_sentence_and_leave_nothing(case, tmp_path):
     words, files, sentence = BAD[case]
     write(tmp_path, files)
-    done = run(*words, cwd=tmp_path)
+    done = typed(*words, cwd=tmp_path)
     assert done.returncode == 2
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr
@@ -105,14 +113,14 @@ def test_bad_graphs_get_a_sentence_and_leave_nothing(case, tmp_path):
 
 
 def test_the_command_shows_certificate_matrix_and_drawing(tmp_path):
-    done = python("bench/topology.py", "topology=ladder", "nodes=8", "--svg", "ladder.svg", cwd=tmp_path)
+    done = look("topology=ladder", "nodes=8", "--svg", "ladder.svg", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "ladder: 8 nodes, 10 edges, diameter 4" in done.stdout
     assert "ρ = 0.891806" in done.stdout
     assert "0.6306 0.1847" in done.stdout
     assert any(0x2800 < ord(character) < 0x2900 for character in done.stdout)
     assert (tmp_path / "ladder.svg").read_text().count("<line") == 10
-    wrong = python("bench/topology.py", "topology=ladder", "nodes=7", cwd=tmp_path)
+    wrong = look("topology=ladder", "nodes=7", cwd=tmp_path)
     assert wrong.returncode == 2
     assert "even" in wrong.stderr
 

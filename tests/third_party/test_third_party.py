@@ -1,6 +1,7 @@
 """A stranger's package, installed for real into an environment of its own."""
 
 import json
+import os
 import site
 import subprocess
 import sys
@@ -50,7 +51,10 @@ class Environment:
 
     def run(self, script: str, *words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         command = [str(self.python), str(ROOT / script), *words]
-        return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=100)
+        home = Path(sys.executable).parent  # the MPI of the suite's environment
+        path = {"PATH": f"{home}:{os.environ['PATH']}", "LD_LIBRARY_PATH": str(home.parent / "lib")}
+        environment = {**os.environ, **path}
+        return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=100)
 
 
 @pytest.fixture(scope="module")
