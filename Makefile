@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help install demo test lint clean
+.PHONY: help install demo test perf lint clean
 
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -15,11 +15,14 @@ install: .venv/installed  ## Make the virtual environment .venv and install ever
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
-demo: install  ## Run the first sweep: two methods on two graphs, no network, no account, no GPU
+demo: install  ## Run the first sweep: two methods on two graphs, no account, no GPU, no download
 	$(BIN)/python bench/run.py -m algo=dnasa,dsgt topology=ring,complete
 
 test: install  ## Run the tests
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadgroup
+
+perf: install  ## Measure the suite on this machine
+	$(BIN)/python bench/perf.py
 
 lint: install  ## Check style and types
 	$(BIN)/ruff check .

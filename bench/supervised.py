@@ -18,7 +18,7 @@ from bench.registry import partitions
 
 Init = Literal["shared", "independent"]
 Partition = Callable[..., list[np.ndarray]]
-CHUNK = 1 << 14
+CHUNK = 1 << 12
 """Replicas × samples evaluated at once."""
 GATHER = 1 << 24
 """Bytes of inputs that are gathered a block at a time; larger ones are gathered step by step."""
@@ -123,11 +123,11 @@ class Supervised(Problem):
     def _losses(self, x: Tensor, raw: Tensor, y: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
         """Cross-entropies (R, B) of samples at parameters (R, P), and the gradient of their weighted sums."""
         with torch.inference_mode(False), torch.enable_grad():
-            leaf = x.clone().requires_grad_()
+            leaf = x.clone().requires_grad_()  # clones made here are no inference tensors
             inputs = self._inputs(raw).expand(len(x), *[-1] * raw.dim())
             logits = self._model.forward(self._model.unpack(leaf), inputs)
             losses = F.cross_entropy(logits.mT, y.expand(len(x), -1), reduction="none")
-            (gradient,) = torch.autograd.grad(losses, leaf, weights)
+            (gradient,) = torch.autograd.grad((losses * weights.clone()).sum(), leaf)
         return losses.detach(), gradient
 
     def _inputs(self, raw: Tensor) -> Tensor:

@@ -19,7 +19,11 @@ def planted(
 ) -> Arrays:
     """y = argmax(x A + noise), A ~ N(0, 1), each feature 1 with probability ``density``, else 0."""
     g = generator(0, EVERYONE, "planted")
-    x = (g.random((samples + tests, features)) < density).astype(np.uint8)
     rule = g.standard_normal((features, classes))
-    y = (x @ rule + noise * g.standard_normal((len(x), classes))).argmax(axis=1)
+    x = np.empty((samples + tests, features), dtype=np.uint8)
+    y = np.empty(len(x), dtype=np.int64)
+    for start in range(0, len(x), 1024):  # piece by piece, to need little memory
+        piece = x[start : start + 1024]
+        piece[:] = g.random(piece.shape) < density
+        y[start : start + 1024] = (piece @ rule + noise * g.standard_normal((len(piece), classes))).argmax(axis=1)
     return Arrays(x[:samples], y[:samples], x[samples:], y[samples:], classes)
