@@ -33,11 +33,16 @@ def dnasa_error(cls, steps: int, schedule: str) -> float:
     return exact.error(cls, steps, schedule=schedule)
 
 
+long_runs = pytest.mark.xdist_group("long runs")  # they share what is cached
+
+
+@long_runs
 @pytest.mark.parametrize("schedule", ["fixed", "diminishing"])
 def test_dnasa_converges(schedule):
     assert dnasa_error(DNASA, 2000, schedule) >= 3 * dnasa_error(DNASA, 20000, schedule)
 
 
+@long_runs
 @pytest.mark.parametrize("schedule", ["fixed", "diminishing"])
 def test_an_average_fed_by_the_gradient_is_noticed(schedule):
     assert dnasa_error(FedByGradient, 20000, schedule) >= 8 * dnasa_error(DNASA, 20000, schedule)

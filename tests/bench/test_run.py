@@ -41,16 +41,16 @@ def test_the_first_sweep(tmp_path):
         assert manifest["mixing"]["rho"] == pytest.approx(0.8047 if summary["topology"] == "ring" else 0, abs=1e-4)
         assert manifest["algorithm"]["sends"] == (3 if summary["algo"] == "dnasa" else 2)
 
-    again = run(*words, cwd=foreign)
+    again = typed(*words, cwd=foreign)
     assert again.stdout.count("done before, by engine mpi") == 4
     assert typed(*words, "force=true", "engine=stacked", cwd=foreign).stdout.count("before") == 0
 
 
 def test_one_run_and_an_experiment(tmp_path):
-    one = run("algo=dsgd", "algo.eta=0.02", "seed=3", "eval_spacing=log", *QUICK, cwd=tmp_path)
+    one = typed("algo=dsgd", "algo.eta=0.02", "seed=3", "eval_spacing=log", *QUICK, cwd=tmp_path)
     assert one.returncode == 0, one.stderr
     assert len(list((tmp_path / "results/runs").glob("dsgd-ring-synthetic-s3-*"))) == 1
-    many = run("experiment=example", "seed=0", "results=here", "engine=stacked", *QUICK, cwd=tmp_path)
+    many = typed("experiment=example", "seed=0", "results=here", "engine=stacked", *QUICK, cwd=tmp_path)
     assert many.returncode == 0, many.stderr
     assert len(list((tmp_path / "here/runs").iterdir())) == 3 * 3 * 2 + 2
 
@@ -60,7 +60,7 @@ def test_divergence_is_a_result_and_failure_an_error(tmp_path):
     assert wild.returncode == 0
     assert "diverged at step 10" in wild.stdout
     # nobody has the memory for a trillion evaluation samples
-    broken = run("-m", "dataset.evaluation=1000000000000,50", "seed=5", "steps=30", cwd=tmp_path)
+    broken = typed("-m", "dataset.evaluation=1000000000000,50", "seed=5", "steps=30", cwd=tmp_path)
     assert broken.returncode == 1
     assert "failed:" in broken.stdout
     assert "log.txt" in broken.stdout

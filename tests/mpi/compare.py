@@ -66,13 +66,14 @@ def main() -> None:
     comm = MPI.COMM_WORLD
     torch.set_num_threads(1)
     prepare()
+    nodes = int(sys.argv[1])
     out = {}
     for name in algorithms:
         for graph in [*GRAPHS, *ONCE] if name == "dnasa" else GRAPHS:
             for dataset in ("synthetic", "digits") if graph == "ring" else ("synthetic",):
                 topology = {"name": graph, "lazy": name == "d2"}
                 size = {"dimension": 12, "evaluation": 100} if dataset == "synthetic" else {}
-                c = config(algo=name, topology=topology, dataset={"name": dataset, **size}, nodes=8, steps=STEPS)
+                c = config(algo=name, topology=topology, dataset={"name": dataset, **size}, nodes=nodes, steps=STEPS)
                 try:
                     check_fit(c.algorithm, c.mixing())
                 except UserError:
