@@ -39,17 +39,16 @@ def task(config: DictConfig) -> None:
     Launchers that send tasks elsewhere cannot collect; there each task runs its own configuration.
     """
     here = HydraConfig.get()
+    searchpath = [word for word in here.overrides.hydra if word.startswith(SEARCHPATH)]
+    typed = [*here.overrides.task, *searchpath]
+    if here.mode == RunMode.MULTIRUN and not here.launcher._target_.endswith(".BasicLauncher"):
+        if run_all(unique(plan(config, typed)), Console(width=140, highlight=False)):
+            raise UserError(f"A run of the job {here.job.override_dirname} failed; its log says why.")
+        return
     try:
-        searchpath = [word for word in here.overrides.hydra if word.startswith(SEARCHPATH)]
-        runs = plan(config, [*here.overrides.task, *searchpath])
+        collected.extend(plan(config, typed))
     except UserError as error:
         refused.append(str(error))
-        return
-    if here.mode == RunMode.MULTIRUN and not here.launcher._target_.endswith(".BasicLauncher"):
-        if code := run_all(unique(runs), Console(width=140, highlight=False)):
-            raise RuntimeError(f"{HydraConfig.get().job.override_dirname} ended with exit code {code}")
-    else:
-        collected.extend(runs)
 
 
 def main() -> int:

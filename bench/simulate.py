@@ -62,7 +62,7 @@ def simulate(
         trace.sent[-1].append(tensors)
         return tuple(torch.matmul(w, tensor) for tensor in tensors)
 
-    with torch.no_grad():
+    with torch.inference_mode():
         trace.samples.append(set())
         state = algorithm.start(x, grad)
         trace.states.append(state)

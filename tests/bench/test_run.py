@@ -60,7 +60,7 @@ def test_divergence_is_a_result_and_failure_an_error(tmp_path):
     assert wild.returncode == 0
     assert "diverged at step 10" in wild.stdout
     # nobody has the memory for a trillion evaluation samples
-    broken = typed("-m", "dataset.evaluation=1000000000000,50", "seed=5", "steps=30", cwd=tmp_path)
+    broken = typed("-m", "dataset.evaluation=1000000000000,50", "seed=5", "steps=30", "engine=stacked", cwd=tmp_path)
     assert broken.returncode == 1
     assert "failed:" in broken.stdout
     assert "log.txt" in broken.stdout
