@@ -45,7 +45,7 @@ GRAPHS = [name for name in topologies if "file" not in options_of("topology", na
 
 
 @given(st.sampled_from(GRAPHS), st.sampled_from(list(weight_rules)), st.booleans(), st.integers(1, 40))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_every_graph_with_every_rule_is_certified_or_refused_in_words(name, rule, lazy, nodes):
     prime = all(nodes % k for k in range(2, nodes))
     impossible = {

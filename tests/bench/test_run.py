@@ -41,6 +41,11 @@ def test_the_first_sweep(tmp_path):
         assert manifest["mixing"]["rho"] == pytest.approx(0.8047 if summary["topology"] == "ring" else 0, abs=1e-4)
         assert manifest["algorithm"]["sends"] == (3 if summary["algo"] == "dnasa" else 2)
 
+    wrong = run("algo=dnaas", cwd=foreign)  # the script itself, without the short cut of the table below
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "Did you mean 'dnasa'?" in wrong.stderr
+    assert "Traceback" not in wrong.stderr
+
     again = typed(*words, cwd=foreign)
     assert again.stdout.count("done before, by engine mpi") == 4
     assert typed(*words, "force=true", "engine=stacked", cwd=foreign).stdout.count("before") == 0
@@ -117,14 +122,6 @@ def test_no_gpu_gets_a_sentence(engine, tmp_path):
     done = typed("device=cuda", f"engine={engine}", cwd=tmp_path)
     assert done.returncode == 2
     assert "device=cuda, but torch finds no GPU here; use device=cpu." in done.stderr
-
-
-def test_bad_input_to_the_script_itself(tmp_path):
-    """Once without the short cut of the table above."""
-    done = run("algo=dnaas", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "Did you mean 'dnasa'?" in done.stderr
-    assert "Traceback" not in done.stderr
 
 
 def test_an_unwritable_results_folder_gets_a_sentence(tmp_path):

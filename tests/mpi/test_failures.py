@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bench.pool import launcher
-from tests.bench.cli import ROOT, run
+from tests.bench.cli import ROOT, run, typed
 from tests.mpi.processes import MARK, gone, marked
 
 pytestmark = pytest.mark.timeout(200)
@@ -136,11 +136,11 @@ def test_a_world_of_singletons_is_noticed(trouble, mark, tmp_path):
     assert gone(mark)
 
 
-def test_a_launcher_that_fails_is_reported_with_its_words(trouble, mark, tmp_path):
+def test_a_launcher_that_fails_is_reported_with_its_words(tmp_path):
     fake = tmp_path / "fake_mpiexec"
     fake.write_text("#!/bin/sh\necho no queue for you\nexit 5\n")
     fake.chmod(0o755)
-    done = run(*trouble, f"engine.launch=[{fake}]", cwd=tmp_path, **PLUGIN, **{MARK: mark})
+    done = typed(f"engine.launch=[{fake}]", "ranks=2", "steps=10", cwd=tmp_path)
     assert done.returncode == 1
     assert "mpiexec ended with exit code 5 before all 2 ranks had started." in done.stdout
     (log,) = (tmp_path / "results" / "runs").glob("*/log.txt")
