@@ -100,8 +100,9 @@ class Bookkeeper:
         row = {**self.counts(r, t), **measured, **seconds}
         row["grad_norm_mean"] = self._running_mean(last, row)
         row["consensus_bound"] = self._bound(r, last, row)
-        self._last[r] = {name: row[name] for name in COLUMNS}
-        return self._last[r] or {}
+        ordered = {name: row[name] for name in COLUMNS}
+        self._last[r] = ordered
+        return ordered
 
     @staticmethod
     def _running_mean(last: Row | None, row: Row) -> float:

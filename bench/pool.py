@@ -71,6 +71,7 @@ class World:
         self.ranks = ranks
         self._links: dict[int, Link] = {}
         self._pids: list[int] = []
+        self._mark = 0  # where the output of the current run begins
         self.idle_mb: dict[int, float] = {}  # memory of each rank: after its imports,
         self.peak_mb: dict[int, float] = {}  # and the most so far
         self._output = tempfile.TemporaryFile()  # noqa: SIM115
@@ -201,7 +202,7 @@ class World:
     def output(self) -> str:
         """The end of what ranks printed during the current run."""
         end = self._output.seek(0, os.SEEK_END)
-        self._output.seek(max(getattr(self, "_mark", 0), end - 20_000))
+        self._output.seek(max(self._mark, end - 20_000))
         text = self._output.read().decode(errors="replace").strip()
         return f"\noutput of the ranks:\n{text}\n" if text else ""
 

@@ -24,7 +24,7 @@ def run_table(summaries: Sequence[Mapping[str, Any]]) -> Table:
     for s in summaries:
         state = s.get("state", "?")
         cells = [_cell(s.get(name)) for name in labels]
-        cells += [f"[{STYLES.get(state, '')}]{state}[/]" if state in STYLES else state, _cell(s.get("step"))]
+        cells += [f"[{STYLES[state]}]{state}[/]" if state in STYLES else state, _cell(s.get("step"))]
         table.add_row(*cells, *(_cell(s.get(name)) for name in metrics))
     return table
 
