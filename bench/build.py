@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 import torch
 
 from bench.algorithm import Algorithm
-from bench.config import Choice, RunConfig
-from bench.loop import Outcome, evaluation_steps, train
-from bench.metrics import Row
+from bench.config import RunConfig
+from bench.data import PARTS, checksum, data_folder, load
+from bench.loop import Observer, Outcome, evaluation_steps, train
+from bench.models import Model
 from bench.problem import Problem, Scaled, Setting
 from bench.randomness import EVERYONE, generator
-from bench.registry import datasets, models, partitions
+from bench.registry import datasets, models, partitions, recipes
 from bench.schedules import tables
 from bench.supervised import Arrays, Supervised
 from bench.world import World
@@ -24,8 +26,7 @@ from bench.world import World
 def run_in(
     world: World,
     configs: Sequence[RunConfig],
-    record: Callable[[int, Row], None],
-    tick: Callable[[int], None] | None = None,
+    observer: Observer,
 ) -> list[Outcome]:
     """Run configurations that differ only in stepsizes, seed or graph, as replicas of one program."""
     first = configs[0]
@@ -36,7 +37,7 @@ def run_in(
     due = evaluation_steps(first.steps, first.eval_every, first.eval_spacing)
     mixings = [config.mixing() for config in configs]
     with torch.no_grad() if problem.autograd else torch.inference_mode():
-        return train(algorithm, problem, world, mixings, first.steps, due, record, tick)
+        return train(algorithm, problem, world, mixings, first.steps, due, observer)
 
 
 def build_problem(config: RunConfig, setting: Setting) -> Problem:
@@ -45,10 +46,10 @@ def build_problem(config: RunConfig, setting: Setting) -> Problem:
     if is_problem(entry):
         problem: Problem = entry(setting, **config.dataset.options)
     else:
-        arrays = load_arrays(config.dataset)
-        split = [shards(config.dataset, config.partition, config.nodes, seed) for seed in setting.distinct_seeds]
-        model = models[config.model.name](arrays.train_x.shape[1:], arrays.classes, **config.model.options)
-        problem = Supervised(setting, arrays, split, model, config.init)
+        arrays = load_arrays(config)
+        split = [shards(config, seed) for seed in setting.distinct_seeds]
+        model = build_model(config, arrays)
+        problem = Supervised(setting, arrays, split, model, config.init, config.sampling)
     return problem if config.scale == 1.0 else Scaled(problem, config.scale)
 
 
@@ -67,17 +68,43 @@ def is_problem(entry: object) -> bool:
     return inspect.isclass(entry) and issubclass(entry, Problem)
 
 
-def load_arrays(dataset: Choice) -> Arrays:
-    return _load(dataset.name, tuple(sorted(dataset.options.items())))
+def build_model(config: RunConfig, arrays: Arrays) -> Model:
+    return models[config.model.name](arrays.train_x.shape[1:], arrays.classes, **config.model.options)
+
+
+def load_arrays(config: RunConfig) -> Arrays:
+    """The dataset, which must have been prepared if it is one that is fetched."""
+    folder = data_folder(config.data_dir)
+    return _load(config.dataset.name, tuple(sorted(config.dataset.options.items())), folder)
 
 
 @lru_cache(maxsize=4)
-def _load(name: str, options: tuple[tuple[str, object], ...]) -> Arrays:
-    return datasets[name](**dict(options))
+def _load(name: str, options: tuple[tuple[str, object], ...], folder: Path) -> Arrays:
+    prepared = (load(name, folder),) if name in recipes else ()
+    return datasets[name](*prepared, **dict(options))
 
 
-def shards(dataset: Choice, partition: Choice, nodes: int, seed: int) -> list[np.ndarray]:
+def shards(config: RunConfig, seed: int) -> list[np.ndarray]:
     """The rows of each node under one seed."""
-    labels = load_arrays(dataset).train_y
-    split = partitions[partition.name]
-    return split(labels, nodes, generator(seed, EVERYONE, "partition"), **partition.options)
+    labels = load_arrays(config).train_y
+    split = partitions[config.partition.name]
+    return split(labels, config.nodes, generator(seed, EVERYONE, "partition"), **config.partition.options)
+
+
+def describe_data(config: RunConfig) -> dict[str, object]:
+    """For the manifest: the checksum of the data, and how many samples of which class each node holds."""
+    if is_problem(datasets[config.dataset.name]):
+        return {"sha256": None}
+    arrays = load_arrays(config)
+    counts = class_counts(arrays, shards(config, config.seed))
+    return {"sha256": _checksum(arrays), "samples": counts.sum(axis=1).tolist(), "classes": counts.tolist()}
+
+
+def class_counts(arrays: Arrays, split: Sequence[np.ndarray]) -> np.ndarray:
+    """Samples by node and class."""
+    return np.stack([np.bincount(arrays.train_y[rows], minlength=arrays.classes) for rows in split])
+
+
+@lru_cache(maxsize=4)
+def _checksum(arrays: Arrays) -> str:
+    return checksum({part: getattr(arrays, part) for part in PARTS})

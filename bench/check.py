@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
+
 import torch
+from rich.console import Console
 
 from bench.algorithm import Algorithm
-from bench.build import is_problem, load_arrays, shards
+from bench.build import build_model, is_problem, load_arrays, shards
 from bench.certificate import Mixing
 from bench.config import RunConfig
+from bench.data import data_folder, prepare
 from bench.pool import launcher
-from bench.registry import UserError, datasets
+from bench.registry import UserError, datasets, recipes
 
 
 def check(config: RunConfig) -> None:
@@ -52,16 +57,20 @@ def check_fit(algorithm: type[Algorithm], mixing: Mixing) -> None:
 
 
 def check_data(config: RunConfig) -> None:
-    """Model and partition make sense for the dataset, and every node can fill a mini-batch."""
+    """The data is here; model and partition make sense for it, and every node can fill a mini-batch."""
     name = config.dataset.name
     if is_problem(datasets[name]):
-        if config.model.name != "linear" or config.partition.name != "even" or config.init != "shared":
+        given = config.model.name, config.partition.name, config.init, config.sampling
+        if given != ("linear", "even", "shared", "replacement"):
             raise UserError(
-                f"dataset={name} brings its own model, start and samples: leave out model, partition and init."
+                f"dataset={name} brings its own model, start and samples: leave out model, partition, init, sampling."
             )
         return
-    samples = len(load_arrays(config.dataset).train_y)
-    smallest = min(len(rows) for rows in shards(config.dataset, config.partition, config.nodes, config.seed))
+    if name in recipes:
+        _prepared(name, data_folder(config.data_dir))
+    arrays = load_arrays(config)
+    build_model(config, arrays)
+    samples, smallest = len(arrays.train_y), _smallest_shard(config)
     if smallest == 0:
         raise UserError(f"The {samples} samples of {name} do not give each of {config.nodes} nodes at least one.")
     if config.batch_size > smallest:
@@ -69,3 +78,13 @@ def check_data(config: RunConfig) -> None:
             f"batch_size={config.batch_size} is larger than the smallest shard, {smallest} samples; "
             "use a smaller batch or fewer nodes."
         )
+
+
+@cache
+def _prepared(name: str, folder: Path) -> None:
+    """Fetched, if it is not there: by this process, before any rank is started."""
+    prepare(name, folder, Console(stderr=True, highlight=False, soft_wrap=True))
+
+
+def _smallest_shard(config: RunConfig) -> int:
+    return min(len(rows) for rows in shards(config, config.seed))

@@ -16,7 +16,7 @@ from bench.certificate import Mixing, build_mixing
 from bench.loop import Spacing
 from bench.options import Count, NonNegative, Option, Options, coerce, convert, keyword_options
 from bench.registry import UserError, algorithms, closest, datasets, models, partitions, topologies
-from bench.supervised import Init
+from bench.supervised import Init, Sampling
 
 HOW = {"how": True}
 """Marks what says how or where a run is made, not what it computes: not part of its identity."""
@@ -47,12 +47,14 @@ class RunConfig:
     seed: int
     scale: float
     init: Init
+    sampling: Sampling
     dtype: Literal["float32", "float64"]
     eval_every: Count
     eval_spacing: Spacing
     ranks: Count | None = field(metadata=HOW)
     device: Literal["cpu", "cuda"] = field(metadata=HOW)
     results: str = field(metadata=HOW)
+    data_dir: Path | None = field(metadata=HOW)
     force: bool = field(metadata=HOW)
 
     def plain(self, identity_only: bool = False) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ from torch import Tensor
 
 from bench.algorithm import Algorithm
 from bench.certificate import Mixing
-from bench.metrics import COLUMNS, Row, measure
+from bench.metrics import COLUMNS, Row, heterogeneity, measure
 from bench.problem import Problem
 from bench.world import World
 
@@ -35,6 +35,19 @@ class Outcome:
 
     state: Literal["done", "diverged"]
     step: int  # the last evaluation: T, or the first one that is not finite
+
+
+class Observer:
+    """Hears what a run has to tell while it is under way. Any method may be overridden, none must."""
+
+    def learn(self, r: int, facts: Row) -> None:
+        """What is found out about replica ``r`` before its first step."""
+
+    def record(self, r: int, row: Row) -> None:
+        """An evaluation of replica ``r``."""
+
+    def tick(self, t: int) -> None:
+        """Step t is done."""
 
 
 class Stopwatch:
@@ -133,10 +146,9 @@ def train(
     mixings: Sequence[Mixing],
     steps: int,
     evaluate_at: Sequence[int],
-    record: Callable[[int, Row], None],
-    tick: Callable[[int], None] | None = None,
+    observer: Observer,
 ) -> list[Outcome]:
-    """Run ``steps`` steps of every replica; ``record(replica, row)`` gets each evaluation, ``tick(t)`` each step.
+    """Run ``steps`` steps of every replica, and tell the observer.
 
     A replica whose measurements are no longer finite ends there as diverged, with that last row.
     """
@@ -155,7 +167,7 @@ def train(
         seconds = {name: value / len(mixings) for name, value in clock.seconds().items()}
         for r, finite in enumerate(measured.finite):
             if outcomes[r] is None:
-                record(r, books.row(r, t, measured.row(r), seconds))
+                observer.record(r, books.row(r, t, measured.row(r), seconds))
                 if not finite:
                     outcomes[r] = Outcome("diverged", t)
                 elif t == steps:
@@ -163,14 +175,15 @@ def train(
         clock.storing += time.perf_counter() - ended
 
     state = algorithm.start(problem.start(), problem.grad)
+    for r, zeta in enumerate(heterogeneity(state.x, problem, world)):
+        observer.learn(r, {"heterogeneity": zeta})
     evaluate(0, state)
     for t in range(steps):
         if all(outcomes):
             break
         mix.begin(t)
         state = algorithm.step(state, t, problem.grad, mix)
-        if tick is not None:
-            tick(t + 1)
+        observer.tick(t + 1)
         if t + 1 in due:
             evaluate(t + 1, state)
     return [outcome for outcome in outcomes if outcome]

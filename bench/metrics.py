@@ -79,6 +79,21 @@ def measure(state: Any, problem: Problem, world: World, declaration: Declaration
     )
 
 
+def heterogeneity(x: Tensor, problem: Problem, world: World) -> list[float | None]:
+    """ζ² = (1/n) Σ ‖∇f_i(x̄) − ∇f(x̄)‖² of every replica; None where the problem cannot tell."""
+    mean = world.total(x.double().sum(1)) / world.nodes
+    total = torch.zeros(len(x), 1 + mean.shape[1], dtype=torch.float64, device=x.device)
+    gradients = problem.node_gradients(mean)
+    if gradients is None:
+        return [None] * len(x)
+    for gradient in gradients:
+        total[:, 0] += gradient.square().sum(-1)
+        total[:, 1:] += gradient
+    total = world.total(total) / world.nodes
+    zeta = total[:, 0] - total[:, 1:].square().sum(-1)
+    return [max(0.0, value) for value in zeta.tolist()]
+
+
 def _spread(x: Tensor, mean: Tensor) -> Tensor:
     return (x - mean.unsqueeze(1)).square().sum(dim=(1, 2))
 

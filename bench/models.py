@@ -1,7 +1,7 @@
 """Models written for stacked parameters.
 
 A model computes for M parameter vectors at once, each with inputs of its own: batched products over
-the M axis and plain autograd, so that all nodes and replicas are one tensor program.
+the M axis, so that all nodes and replicas are one tensor program.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from bench.algorithm import Layout
@@ -24,10 +23,16 @@ def model(name: str) -> Callable[[type[Model]], type[Model]]:
     return models.register(name)
 
 
+Pullback = Callable[[Tensor], Tensor]
+"""From the gradient of a function of the logits, (M, B, classes), to that of the parameters, (M, P)."""
+
+
 class Model(ABC):
     """Logits from inputs, for M parameter vectors side by side."""
 
     layout: Layout
+    floats: int = 1000
+    """About how many numbers are kept per sample between logits and gradient: decides the size of pieces."""
 
     @abstractmethod
     def __init__(self, inputs: tuple[int, ...], classes: int) -> None: ...
@@ -36,13 +41,17 @@ class Model(ABC):
     def forward(self, p: Mapping[str, Tensor], x: Tensor) -> Tensor:
         """Logits (M, B, classes) from tensors (M, *shape) and inputs (M, B, *inputs)."""
 
-    def gradient(self, x: Tensor, inputs: Tensor, labels: Tensor) -> Tensor:
-        """(M, P): of the mean cross-entropy over each batch, at parameters (M, P)."""
-        leaf = x.detach().requires_grad_()
-        with torch.enable_grad():
-            logits = self.forward(self.unpack(leaf), inputs).flatten(0, 1)
-            loss = F.cross_entropy(logits, labels.flatten(), reduction="sum") / labels.shape[1]
-            return torch.autograd.grad(loss, leaf)[0]
+    def linearise(self, x: Tensor, inputs: Tensor) -> tuple[Tensor, Pullback]:
+        """Logits at parameters (M, P), and how gradients go back from there: by autograd, unless written out."""
+        with torch.inference_mode(False), torch.enable_grad():
+            leaf = x.clone().requires_grad_()  # clones made here are no inference tensors
+            logits = self.forward(self.unpack(leaf), inputs.clone() if inputs.is_inference() else inputs)
+
+        def pull(delta: Tensor) -> Tensor:
+            with torch.inference_mode(False), torch.enable_grad():
+                return torch.autograd.grad((logits * delta.clone()).sum(), leaf)[0]
+
+        return logits.detach(), pull
 
     def initial(self, g: np.random.Generator) -> np.ndarray:
         """One parameter vector: every tensor of a layer uniform in ±1/√fan_in, PyTorch's usual."""
@@ -73,7 +82,7 @@ def dense(p: Mapping[str, Tensor], layer: str, x: Tensor) -> Tensor:
 class DenseModel(Model):
     """Dense layers with tanh between them.
 
-    The gradient is written out: autograd costs 0.2 ms a call whatever the size, which is most of the
+    The way back is written out: autograd costs 0.2 ms a call whatever the size, which is most of the
     time of a rank that hosts one small network.
     """
 
@@ -84,7 +93,7 @@ class DenseModel(Model):
         for layer, size_in, size_out in zip(self._layers, ends[:-1], ends[1:], strict=True):
             shapes |= {f"{layer}.weight": (size_in, size_out), f"{layer}.bias": (size_out,)}
         self.layout = Layout(shapes)
-        self._one_hot = torch.eye(classes)
+        self.floats = 2 * sum(ends)
 
     def forward(self, p: Mapping[str, Tensor], x: Tensor) -> Tensor:
         return dense(p, "out", self._sources(p, x)[-1])
@@ -96,19 +105,31 @@ class DenseModel(Model):
             sources.append(torch.tanh(dense(p, layer, sources[-1])))
         return sources
 
-    def gradient(self, x: Tensor, inputs: Tensor, labels: Tensor) -> Tensor:
-        p, out = self.unpack(x), torch.empty_like(x)
-        g = self.unpack(out)
+    def linearise(self, x: Tensor, inputs: Tensor) -> tuple[Tensor, Pullback]:
+        p = self.unpack(x)
         sources = self._sources(p, inputs)
-        probability = torch.softmax(dense(p, "out", sources[-1]), dim=-1)
-        target = self._one_hot.to(probability)[labels]
-        delta = torch.sub(probability, target).mul_(1 / labels.shape[1])
-        for layer, source in zip(reversed(self._layers), reversed(sources), strict=True):
-            torch.bmm(source.mT, delta, out=g[f"{layer}.weight"])
-            torch.sum(delta, dim=1, out=g[f"{layer}.bias"])
-            if layer != self._layers[0]:
-                delta = torch.ops.aten.tanh_backward(torch.bmm(delta, p[f"{layer}.weight"].mT), source)
-        return out
+
+        def pull(delta: Tensor) -> Tensor:
+            out = torch.empty_like(x)
+            g = self.unpack(out)
+            for layer, source in zip(reversed(self._layers), reversed(sources), strict=True):
+                delta = dense_back(p, g, layer, source, delta, last=layer == self._layers[0])
+            return out
+
+        return dense(p, "out", sources[-1]), pull
+
+
+def dense_back(
+    p: Mapping[str, Tensor], g: Mapping[str, Tensor], layer: str, source: Tensor, delta: Tensor, last: bool = False
+) -> Tensor:
+    """Write a dense layer's gradient into ``g``; the gradient before the tanh that made ``source``, if wanted."""
+    torch.bmm(source.mT, delta, out=g[f"{layer}.weight"])
+    torch.sum(delta, dim=1, out=g[f"{layer}.bias"])
+    return delta if last else tanh_back(torch.bmm(delta, p[f"{layer}.weight"].mT), source)
+
+
+tanh_back = torch.ops.aten.tanh_backward
+"""From the gradient after a tanh and what the tanh gave to the gradient before it."""
 
 
 @model("linear")

@@ -33,13 +33,15 @@ Options = dict[str, Option]
 
 @dataclass(frozen=True)
 class AtLeast:
-    """The smallest value an option may take."""
+    """The smallest value an option may take, or what it must exceed."""
 
     bound: float
+    strict: bool = False
 
 
 Count = Annotated[int, AtLeast(1)]
 NonNegative = Annotated[float, AtLeast(0)]
+Positive = Annotated[float, AtLeast(0, strict=True)]
 
 
 def keyword_options(function: Callable[..., Any]) -> Options:
@@ -87,8 +89,10 @@ def convert(value: Any, to: Any, name: str) -> Any:
     if origin is Annotated:
         inner, limit = typing.get_args(to)
         number = convert(value, inner, name)
-        if number < limit.bound:
-            raise UserError(f"{name} must be at least {limit.bound}; got {number:g}.")
+        if number < limit.bound or (limit.strict and number == limit.bound):
+            raise UserError(
+                f"{name} must be {'more than' if limit.strict else 'at least'} {limit.bound}; got {number:g}."
+            )
         return number
     if origin is Literal:
         choices = typing.get_args(to)

@@ -30,6 +30,7 @@ from bench import stacked
 from bench.backend import prepare
 from bench.compose import compose_one
 from bench.config import RunConfig
+from bench.loop import Observer
 from bench.metrics import Row
 from bench.pool import Pool, cores
 from bench.store import RunFolder
@@ -63,19 +64,29 @@ def best(function: Callable[[], object], repeat: int) -> float:
     return min(times)
 
 
-def iteration_ms(run: Callable[[RunConfig, Callable[[Row], None]], object], config: RunConfig) -> float:
+class Rows(Observer):
+    """Keeps the rows of one run."""
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+
+    def record(self, r: int, row: Row) -> None:
+        self.rows.append(row)
+
+
+def iteration_ms(run: Callable[[RunConfig, Observer], object], config: RunConfig) -> float:
     """Computing and communicating in the second half of a run, per step; the median of three runs."""
     times = []
     for _ in range(3):
-        rows: list[Row] = []
-        run(config, rows.append)
-        spent = [row["compute_s"] + row["comm_s"] for row in rows]
-        times.append(1e3 * (spent[-1] - spent[-2]) / (rows[-1]["step"] - rows[-2]["step"]))
+        kept = Rows()
+        run(config, kept)
+        spent = [row["compute_s"] + row["comm_s"] for row in kept.rows]
+        times.append(1e3 * (spent[-1] - spent[-2]) / (kept.rows[-1]["step"] - kept.rows[-2]["step"]))
     return statistics.median(times)
 
 
-def on_stacked(config: RunConfig, record: Callable[[Row], None]) -> None:
-    stacked.run([config], lambda _, row: record(row))
+def on_stacked(config: RunConfig, observer: Observer) -> None:
+    stacked.run([config], observer)
 
 
 def engines(pool: Pool, steps: int) -> list[Entry]:

@@ -12,15 +12,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from bench.config import RunConfig
+from bench.data import FOLDER, data_folder
 from bench.link import ADDRESS, TOKEN, Link, Message
-from bench.loop import Outcome
-from bench.metrics import Row
+from bench.loop import Observer, Outcome
 from bench.registry import UserError
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -82,7 +81,7 @@ class World:
             environment = {**OPENMPI, "OMP_NUM_THREADS": "1", **os.environ, "PYTHONPATH": paths}
             self._process = subprocess.Popen(
                 [*launch, "-n", str(ranks), sys.executable, "-m", "mpi4py", "-m", "bench.worker"],
-                env={**environment, ADDRESS: address, TOKEN: token},
+                env={**environment, ADDRESS: address, TOKEN: token, FOLDER: str(data_folder())},
                 cwd=ROOT,  # python -m looks here first: a stranger's package called datasets must not be found
                 stdin=subprocess.DEVNULL,
                 stdout=self._output,
@@ -126,7 +125,7 @@ class World:
             self._links[hello["rank"]] = link
             self.idle_mb[hello["rank"]] = self.peak_mb[hello["rank"]] = hello["peak_mb"]
 
-    def run(self, config: RunConfig, record: Callable[[Row], None], timeout_s: float) -> Outcome:
+    def run(self, config: RunConfig, observer: Observer, timeout_s: float) -> Outcome:
         """One configuration; WorldFailed if any rank does not see it through."""
         self._mark = self._output.seek(0, os.SEEK_END)
         self._broadcast({"run": config.plain()})
@@ -139,10 +138,13 @@ class World:
             for rank, message in messages:
                 heard = time.monotonic()
                 if "row" in message:
-                    record(message["row"])
+                    observer.record(0, message["row"])
                     step = message["row"]["step"]
                 elif "step" in message:
                     step = max(step, message["step"])
+                    observer.tick(step)
+                elif "facts" in message:
+                    observer.learn(0, message["facts"])
                 elif "done" in message:
                     done[rank] = message["done"]
                     self.peak_mb[rank] = message["peak_mb"]
@@ -258,13 +260,13 @@ class Pool:
     def __init__(self) -> None:
         self._worlds: dict[int, World] = {}
 
-    def run(self, config: RunConfig, record: Callable[[Row], None]) -> Outcome:
+    def run(self, config: RunConfig, observer: Observer) -> Outcome:
         options: dict[str, Any] = config.engine.options
         ranks = default_ranks(config)
         if ranks not in self._worlds:
             self._worlds[ranks] = World(ranks, launcher(options["launch"]), options["host"])
         try:
-            outcome = self._worlds[ranks].run(config, record, options["timeout_s"])
+            outcome = self._worlds[ranks].run(config, observer, options["timeout_s"])
         except BaseException:
             self._worlds.pop(ranks).kill()
             raise

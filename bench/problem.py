@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TypeVar
@@ -13,14 +13,20 @@ import torch
 from torch import Tensor
 
 from bench.algorithm import Layout
+from bench.data import Recipe
 from bench.randomness import generator
-from bench.registry import datasets
+from bench.registry import datasets, recipes
 
 D = TypeVar("D")
 
 
-def dataset(name: str) -> Callable[[D], D]:
-    """Register a dataset under ``name``: a Problem of its own."""
+def dataset(name: str, recipe: Recipe | None = None) -> Callable[[D], D]:
+    """Register a dataset under ``name``: a Problem of its own, or a function that returns Arrays.
+
+    With a recipe, the function is given the prepared arrays that the recipe makes.
+    """
+    if recipe is not None:
+        recipes.add(name, recipe)
     return datasets.register(name)
 
 
@@ -109,6 +115,10 @@ class Problem(ABC):
     def evaluate(self, mean: Tensor) -> Evaluation:
         """This process's share of the metrics at x̄, given as (R, P)."""
 
+    def node_gradients(self, mean: Tensor) -> Iterable[Tensor] | None:
+        """∇f_i(x̄) of each hosted node in turn, (R, P) in float64, where the problem can tell."""
+        return None
+
 
 class Scaled(Problem):
     """c·f for a problem f: what a method that needs no problem parameters must not notice."""
@@ -127,6 +137,10 @@ class Scaled(Problem):
     def evaluate(self, mean: Tensor) -> Evaluation:
         e, c = self.problem.evaluate(mean), self.scale
         return Evaluation(c * e.train_loss, c * e.test_loss, e.test_correct, c * e.gradient)
+
+    def node_gradients(self, mean: Tensor) -> Iterable[Tensor] | None:
+        gradients = self.problem.node_gradients(mean)
+        return None if gradients is None else (self.scale * gradient for gradient in gradients)
 
 
 def share(setting: Setting) -> float:

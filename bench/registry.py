@@ -20,7 +20,7 @@ T = TypeVar("T")
 ENTRY_POINT_GROUP = "hearsay.plugins"
 MODULES = "HEARSAY_PLUGINS"
 """Environment variable with modules to import as plug-ins, separated by commas: for trying things out."""
-HOME = ("algorithms", "datasets", "bench.topologies", "bench.own_graph", "bench.weights", "bench.models")
+HOME = ("algorithms", "datasets", "bench.topologies", "bench.own_graph", "bench.weights", "bench.models", "bench.lenet")
 
 
 class UserError(Exception):
@@ -60,6 +60,10 @@ class Registry(Generic[T]):
         discover()
         return iter(sorted(self._items))
 
+    def __contains__(self, name: object) -> bool:
+        discover()
+        return name in self._items
+
     def register(self, name: str) -> Callable[[T], T]:
         """Decorator that adds what it decorates under ``name``."""
 
@@ -74,6 +78,7 @@ algorithms: Registry[Any] = Registry("algorithm")
 topologies: Registry[Any] = Registry("topology")
 weight_rules: Registry[Any] = Registry("weight rule")
 datasets: Registry[Any] = Registry("dataset")
+recipes: Registry[Any] = Registry("dataset that is fetched")
 partitions: Registry[Any] = Registry("partition")
 models: Registry[Any] = Registry("model")
 

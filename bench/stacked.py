@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 
 from bench.backend import prepare
 from bench.build import run_in
 from bench.config import RunConfig
-from bench.loop import Outcome
-from bench.metrics import Row
+from bench.loop import Observer, Outcome
 from bench.mixing import make_mixer
 from bench.world import OneProcess
 
 
-def run(configs: Sequence[RunConfig], record: Callable[[int, Row], None]) -> list[Outcome]:
+def run(configs: Sequence[RunConfig], observer: Observer) -> list[Outcome]:
     """Run configurations that differ only in stepsizes, seed or graph, as replicas of one program."""
     prepare()
     first = configs[0]
     mixer = make_mixer([c.mixing() for c in configs], getattr(torch, first.dtype), torch.device(first.device))
-    return run_in(OneProcess(first.nodes, mixer), configs, record)
+    return run_in(OneProcess(first.nodes, mixer), configs, observer)

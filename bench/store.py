@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import yaml
 
 from bench import __version__
+from bench.build import describe_data
 from bench.config import RunConfig
 from bench.fingerprint import fingerprint
 from bench.metrics import COLUMNS, Row
@@ -74,6 +75,10 @@ class RunFolder:
         self._set_status("running", 0)
         self.log(f"{self.config.run_id}: {self.config.steps} steps, engine {self.config.engine.name}")
 
+    def learn(self, facts: Row) -> None:
+        """What was found out about the run before its first step: into the manifest."""
+        write_json(self.path / "manifest.json", {**self.manifest(), **facts})
+
     def record(self, row: Row) -> None:
         """One evaluation: kept on disk from now on."""
         self._rows.append(row)
@@ -126,6 +131,7 @@ def describe(config: RunConfig, ranks: int) -> dict[str, Any]:
         "device": config.device,
         "algorithm": asdict(config.algorithm.declaration),
         "mixing": config.mixing().describe(),
+        "data": describe_data(config),
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,15 +11,19 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from bench.data import Parts
 from bench.models import Model
 from bench.problem import Evaluation, Problem, Setting
 from bench.randomness import BLOCK, EVERYONE, Blocks, generator
 from bench.registry import partitions
 
 Init = Literal["shared", "independent"]
+Sampling = Literal["replacement", "epochs"]
 Partition = Callable[..., list[np.ndarray]]
 CHUNK = 1 << 12
-"""Replicas × samples evaluated at once."""
+"""Replicas × samples evaluated at once, at most;"""
+FLOATS = 1 << 24
+"""fewer where a model would keep more numbers than this for them."""
 GATHER = 1 << 24
 """Bytes of inputs that are gathered a block at a time; larger ones are gathered step by step."""
 
@@ -29,7 +33,7 @@ def partition(name: str) -> Callable[[Partition], Partition]:
     return partitions.register(name)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Arrays:
     """A dataset as it lies in memory, in compact types; inputs become (raw − mean)/sd in the batch."""
 
@@ -40,6 +44,11 @@ class Arrays:
     classes: int
     mean: float = 0.0
     sd: float = 1.0
+
+    @classmethod
+    def of(cls, parts: Parts, classes: int, mean: float = 0.0, sd: float = 1.0) -> Arrays:
+        """From the parts that a recipe prepared."""
+        return cls(parts["train_x"], parts["train_y"], parts["test_x"], parts["test_y"], classes, mean, sd)
 
 
 @dataclass(frozen=True)
@@ -52,7 +61,10 @@ class Batches:
 
 
 class Supervised(Problem):
-    """f_i is the mean cross-entropy over node i's shard; mini-batches are drawn with replacement."""
+    """f_i is the mean cross-entropy over node i's shard.
+
+    Mini-batches are drawn with replacement, or run through the shard in a new order every epoch.
+    """
 
     def __init__(
         self,
@@ -61,11 +73,14 @@ class Supervised(Problem):
         shards: Sequence[Sequence[np.ndarray]],
         model: Model,
         init: Init,
+        sampling: Sampling,
     ) -> None:
         """``shards`` holds, for every distinct seed, the rows of each node."""
         super().__init__(setting)
-        self.layout, self._model, self._init = model.layout, model, init
-        self.autograd = type(model).gradient is Model.gradient
+        self.layout, self._model, self._init, self._sampling = model.layout, model, init, sampling
+        self.autograd = type(model).linearise is Model.linearise
+        self._one_hot = torch.eye(arrays.classes, dtype=setting.dtype, device=setting.device)
+        self._chunk = max(1, min(CHUNK, FLOATS // model.floats) // len(setting.seeds))
         self._arrays = arrays
         self.epoch_size = len(arrays.train_y)
         self._shards, rows, self._weights = self._hosted(shards)
@@ -88,30 +103,49 @@ class Supervised(Problem):
         by_seed = self._inputs(self._x[block.rows[at]]) if block.inputs is None else block.inputs[at]
         inputs = self.setting.per_replica(by_seed)  # (R, k, B, …)
         labels = self.setting.per_replica(block.labels[at])
-        return self._model.gradient(x.flatten(0, 1), inputs.flatten(0, 1), labels.flatten(0, 1)).view_as(x)
+        logits, pull = self._model.linearise(x.flatten(0, 1), inputs.flatten(0, 1))
+        return pull(self._delta(logits, labels.flatten(0, 1), 1 / labels.shape[-1])).view_as(x)
 
     def evaluate(self, mean: Tensor) -> Evaluation:
         point = mean.to(self.setting.dtype)
-        replicas = len(point)
-        loss = torch.zeros(replicas, dtype=torch.float64, device=point.device)
+        loss = torch.zeros(len(point), dtype=torch.float64, device=point.device)
         total = torch.zeros(point.shape, dtype=torch.float64, device=point.device)
-        chunk = max(1, CHUNK // replicas)
         for raw, y, weights in zip(
-            self._x.split(chunk), self._y.split(chunk), self._weights.split(chunk, dim=1), strict=True
+            self._x.split(self._chunk), self._y.split(self._chunk), self._weights.split(self._chunk, dim=1), strict=True
         ):
             share = self.setting.per_replica(weights)
-            losses, gradient = self._losses(point, raw, y, share.to(point.dtype))
+            losses, gradient = self._weighted(point, raw.expand(len(point), *raw.shape), y, share.to(point.dtype))
             loss += (losses.double() * share).sum(1)
             total += gradient.double()
-        test_loss, correct = self._test(point, chunk)
+        test_loss, correct = self._test(point)
         return Evaluation(loss, test_loss, correct, total)
 
-    def _test(self, point: Tensor, chunk: int) -> tuple[Tensor, Tensor]:
+    def node_gradients(self, mean: Tensor) -> Iterator[Tensor]:
+        point = mean.to(self.setting.dtype)
+        keys = [(seed, x.cpu().numpy().tobytes()) for seed, x in zip(self.setting.seeds, point, strict=True)]
+        first = {key: keys.index(key) for key in keys}  # at the start, replicas of one seed are at one point
+        for node in range(len(self.setting.hosted)):
+            known = {}
+            for (seed, x), r in first.items():
+                shard = self._shards[self.setting.distinct_seeds.index(seed)][node]
+                known[seed, x] = self._node_gradient(point[r : r + 1], shard)
+            yield torch.stack([known[key] for key in keys])
+
+    def _node_gradient(self, point: Tensor, shard: np.ndarray) -> Tensor:
+        """∇f_i at one point (1, P), from the rows of one shard; float64."""
+        total = torch.zeros(point.shape[1], dtype=torch.float64, device=point.device)
+        for piece in np.array_split(shard, -(-len(shard) // self._chunk)):
+            rows = torch.as_tensor(piece, device=point.device)
+            weights = point.new_full((1, len(piece)), 1 / len(shard))
+            total += self._weighted(point, self._x[rows][None], self._y[rows], weights)[1][0].double()
+        return total
+
+    def _test(self, point: Tensor) -> tuple[Tensor, Tensor]:
         """Shares of test loss and of the fraction right, on this process's slice of the test set."""
         size = len(self._arrays.test_y)
         loss = torch.zeros(len(point), dtype=torch.float64, device=point.device)
         correct = torch.zeros_like(loss)
-        for x, y in zip(self._test_x.split(chunk), self._test_y.split(chunk), strict=True):
+        for x, y in zip(self._test_x.split(self._chunk), self._test_y.split(self._chunk), strict=True):
             inputs = self._inputs(x).expand(len(point), *[-1] * x.dim())
             logits = self._model.forward(self._model.unpack(point), inputs)
             labels = y.expand(len(point), -1)
@@ -120,15 +154,17 @@ class Supervised(Problem):
             correct += 0 * logits.double().sum(dim=(1, 2))  # not finite where a logit is not
         return loss / size, correct / size
 
-    def _losses(self, x: Tensor, raw: Tensor, y: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
+    def _weighted(self, x: Tensor, raw: Tensor, y: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
         """Cross-entropies (R, B) of samples at parameters (R, P), and the gradient of their weighted sums."""
-        with torch.inference_mode(False), torch.enable_grad():
-            leaf = x.clone().requires_grad_()  # clones made here are no inference tensors
-            inputs = self._inputs(raw).expand(len(x), *[-1] * raw.dim())
-            logits = self._model.forward(self._model.unpack(leaf), inputs)
-            losses = F.cross_entropy(logits.mT, y.expand(len(x), -1), reduction="none")
-            (gradient,) = torch.autograd.grad((losses * weights.clone()).sum(), leaf)
-        return losses.detach(), gradient
+        inputs = self._inputs(raw[0]).expand(raw.shape) if raw.stride(0) == 0 else self._inputs(raw)
+        logits, pull = self._model.linearise(x, inputs)
+        labels = y.expand(len(x), -1)
+        losses = F.cross_entropy(logits.mT, labels, reduction="none")
+        return losses, pull(self._delta(logits, labels, weights.unsqueeze(-1)))
+
+    def _delta(self, logits: Tensor, labels: Tensor, weight: Tensor | float) -> Tensor:
+        """The gradient of weighted cross-entropies in the logits."""
+        return torch.softmax(logits, dim=-1).sub_(self._one_hot[labels]).mul_(weight)
 
     def _inputs(self, raw: Tensor) -> Tensor:
         x = raw.to(self.setting.dtype)
@@ -141,11 +177,10 @@ class Supervised(Problem):
         return torch.as_tensor(x[rows], device=device), torch.as_tensor(y[rows], dtype=torch.int64, device=device)
 
     def _draw_block(self, stream: int, block: int) -> Batches:
-        s = self.setting
-        shape = (BLOCK, s.batch_size)
+        s, pick = self.setting, with_replacement if self._sampling == "replacement" else without_replacement
         rows = [
             [
-                shard[generator(seed, node, f"batch {stream}", block).integers(len(shard), size=shape)]
+                shard[pick(seed, node, stream, block, len(shard), s.batch_size)]
                 for node, shard in zip(s.hosted, shards, strict=True)
             ]
             for seed, shards in zip(s.distinct_seeds, self._shards, strict=True)
@@ -171,4 +206,19 @@ class Supervised(Problem):
         place[rows] = np.arange(len(rows))
         local = [[place[of_seed[i]] for i in s.hosted] for of_seed in shards]
         kept = torch.as_tensor(weights[:, rows], device=s.device)
-        return local, slice(None) if len(rows) == total else rows, kept
+        contiguous = len(rows) == rows[-1] - rows[0] + 1  # then no copy is made of what may be mapped from a file
+        return local, slice(int(rows[0]), int(rows[-1]) + 1) if contiguous else rows, kept
+
+
+def with_replacement(seed: int, node: int, stream: int, block: int, samples: int, batch: int) -> np.ndarray:
+    """Places in a shard for one block of mini-batches, (BLOCK, batch): every one drawn afresh."""
+    return generator(seed, node, f"batch {stream}", block).integers(samples, size=(BLOCK, batch))
+
+
+def without_replacement(seed: int, node: int, stream: int, block: int, samples: int, batch: int) -> np.ndarray:
+    """The same from a walk through the whole shard in a fresh order each epoch, cut into mini-batches."""
+    start, stop = block * BLOCK * batch, (block + 1) * BLOCK * batch
+    epochs = range(start // samples, -(-stop // samples))
+    walk = np.concatenate([generator(seed, node, f"epoch {stream}", e).permutation(samples) for e in epochs])
+    skip = start - epochs.start * samples
+    return walk[skip : skip + stop - start].reshape(BLOCK, batch)

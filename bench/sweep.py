@@ -11,7 +11,8 @@ from rich.console import Console
 from bench import stacked
 from bench.config import RunConfig
 from bench.fingerprint import fingerprint
-from bench.loop import Outcome
+from bench.loop import Observer, Outcome
+from bench.metrics import Row
 from bench.pool import Pool, WorldFailed, default_ranks
 from bench.registry import UserError
 from bench.store import RunFolder
@@ -71,7 +72,21 @@ def run_one(folder: RunFolder, pool: Pool) -> None:
 
 
 def run_on_engine(folder: RunFolder, pool: Pool) -> Outcome:
+    observer = Stored([folder])
     if folder.config.engine.name == "mpi":
-        return pool.run(folder.config, folder.record)
-    (outcome,) = stacked.run([folder.config], lambda _, row: folder.record(row))
+        return pool.run(folder.config, observer)
+    (outcome,) = stacked.run([folder.config], observer)
     return outcome
+
+
+class Stored(Observer):
+    """Everything a run tells goes to its folder."""
+
+    def __init__(self, folders: Sequence[RunFolder]) -> None:
+        self._folders = folders
+
+    def learn(self, r: int, facts: Row) -> None:
+        self._folders[r].learn(facts)
+
+    def record(self, r: int, row: Row) -> None:
+        self._folders[r].record(row)

@@ -22,7 +22,7 @@ from bench.backend import prepare
 from bench.build import run_in
 from bench.config import RunConfig, parse
 from bench.link import ADDRESS, TOKEN, Link, Message
-from bench.loop import Outcome
+from bench.loop import Observer, Outcome
 from bench.metrics import Row
 from bench.mpi import MPIWorld, agree
 from bench.registry import UserError, discover
@@ -58,27 +58,35 @@ class Orders:
             os._exit(70)  # the runner is gone, and this rank must not outlive it
 
 
+class Reporter(Observer):
+    """Tells the runner: rank 0 what was found, every rank that it is alive."""
+
+    def __init__(self, link: Link, rank: int) -> None:
+        self._link, self._first, self._beat = link, rank == 0, time.monotonic()
+
+    def learn(self, r: int, facts: Row) -> None:
+        if self._first:
+            self._link.send({"facts": facts})
+
+    def record(self, r: int, row: Row) -> None:
+        if self._first:
+            self._link.send({"row": row})
+
+    def tick(self, t: int) -> None:
+        now = time.monotonic()
+        if now - self._beat > BEAT_S:
+            self._beat = now
+            self._link.send({"step": t})
+
+
 def run(config: RunConfig, comm: MPI.Intracomm, link: Link) -> Outcome:
     """One configuration on all ranks."""
     mixing = config.mixing()
     agree(comm, "configuration", config.run_id)
     agree(comm, "mixing matrix", mixing.certificate.hash)
-    beat = time.monotonic()
-
-    def record(_: int, row: Row) -> None:
-        if comm.rank == 0:
-            link.send({"row": row})
-
-    def tick(step: int) -> None:
-        nonlocal beat
-        now = time.monotonic()
-        if now - beat > BEAT_S:
-            beat = now
-            link.send({"step": step})
-
     dtype, device = getattr(torch, config.dtype), torch.device(config.device)
     with MPIWorld(comm, mixing, dtype, device) as world:
-        (outcome,) = run_in(world, [config], record, tick)
+        (outcome,) = run_in(world, [config], Reporter(link, comm.rank))
     return outcome
 
 

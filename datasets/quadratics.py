@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -59,6 +61,9 @@ class Quadratics(Problem):
         gradients = _times(self._a64, apart)
         loss = (apart * gradients).sum(dim=(1, 2)) / (2 * self.setting.nodes)
         return Evaluation(loss, loss, None, gradients.sum(1) / self.setting.nodes)
+
+    def node_gradients(self, mean: Tensor) -> Sequence[Tensor]:
+        return _times(self._a64, mean.double().unsqueeze(1) - self._b64).unbind(1)
 
     def _draw_block(self, stream: int, block: int) -> Tensor:
         """Noise (BLOCK, S, k, P), averaged over the mini-batch."""

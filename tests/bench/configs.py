@@ -6,6 +6,7 @@ from typing import Any
 
 from bench import stacked
 from bench.config import RunConfig, parse
+from bench.loop import Observer
 from bench.metrics import Row
 
 BASE: dict[str, Any] = {
@@ -22,12 +23,14 @@ BASE: dict[str, Any] = {
     "seed": 0,
     "scale": 1.0,
     "init": "shared",
+    "sampling": "replacement",
     "dtype": "float64",
     "eval_every": 10,
     "eval_spacing": "linear",
     "ranks": None,
     "device": "cpu",
     "results": "results",
+    "data_dir": None,
     "force": False,
 }
 
@@ -38,8 +41,22 @@ def config(**changes: Any) -> RunConfig:
     return parse({**BASE, **named})
 
 
+class Kept(Observer):
+    """The rows and facts of every replica."""
+
+    def __init__(self, replicas: int = 1) -> None:
+        self.rows: list[list[Row]] = [[] for _ in range(replicas)]
+        self.facts: list[Row] = [{} for _ in range(replicas)]
+
+    def record(self, r: int, row: Row) -> None:
+        self.rows[r].append(row)
+
+    def learn(self, r: int, facts: Row) -> None:
+        self.facts[r] |= facts
+
+
 def rows(*configs: RunConfig) -> list[list[Row]]:
     """The metrics of every configuration, run together as replicas."""
-    out: list[list[Row]] = [[] for _ in configs]
-    stacked.run(configs, lambda r, row: out[r].append(row))
-    return out
+    kept = Kept(len(configs))
+    stacked.run(configs, kept)
+    return kept.rows

@@ -18,7 +18,7 @@ from bench.problem import Setting
 from bench.registry import algorithms, datasets
 from bench.simulate import simulate
 from bench.world import OneProcess
-from tests.bench.configs import config, rows
+from tests.bench.configs import Kept, config, rows
 
 TIMES = {"compute_s", "comm_s", "eval_s", "wall_s"}
 
@@ -110,16 +110,9 @@ def test_time_in_mix_is_communication():
         time.sleep(0.02)
         return tensors
 
-    last: dict = {}
-    train(
-        build_algorithm([c], problem),
-        problem,
-        OneProcess(6, slow),
-        [c.mixing()],
-        5,
-        [5],
-        lambda r, row: last.update(row),
-    )
+    kept = Kept()
+    train(build_algorithm([c], problem), problem, OneProcess(6, slow), [c.mixing()], 5, [5], kept)
+    last = kept.rows[0][-1]
     assert 0.1 <= last["comm_s"] < 0.2
     assert last["compute_s"] < 0.1
 
@@ -144,10 +137,11 @@ def test_rounds_are_numbered_through_the_run():
         seen.append(r)
         return mixer(r, tensors)
 
-    last: dict = {}
+    kept = Kept()
     schedules = {"eta": build_algorithm([c], problem).eta}
     world = OneProcess(4, watched)
-    train(Twice(problem.layout, schedules), problem, world, [sequence], 4, [4], lambda r, row: last.update(row))
+    train(Twice(problem.layout, schedules), problem, world, [sequence], 4, [4], kept)
+    last = kept.rows[0][-1]
     assert seen == [0, 1, 2, 3, 4, 5, 6, 7]
     assert last["rounds"] == 8
     assert last["consensus"] < 1e-25  # two rounds of one-peer exponential average four nodes exactly
@@ -240,9 +234,10 @@ def test_the_scale_of_f_scales_losses_and_leaves_dnasa_alone():
 
 
 def test_a_diverging_run_stops_with_its_metrics():
-    kept: list = []
+    observer = Kept()
     c = config(algo={"name": "dsgd", "schedule": "constant", "eta": 1e200}, steps=1000)
-    (outcome,) = stacked.run([c], lambda r, row: kept.append(row))
+    (outcome,) = stacked.run([c], observer)
+    (kept,) = observer.rows
     assert (outcome.state, outcome.step) == ("diverged", 10)
     assert [row["step"] for row in kept] == [0, 10]
     assert math.isfinite(kept[0]["train_loss"])
@@ -255,15 +250,15 @@ def test_numbers_that_overflow_when_squared_are_a_divergence_not_an_error():
         dataset={"name": "synthetic", "dimension": 1},
         eval_every=1,
     )
-    (outcome,) = stacked.run([c], lambda r, row: None)
+    (outcome,) = stacked.run([c], Kept())
     assert outcome.state == "diverged"
 
 
 def test_a_diverging_replica_touches_nobody():
     wild = config(algo={"name": "dsgd", "schedule": "constant", "eta": 1e200})
     calm = config(algo={"name": "dsgd", "schedule": "constant", "eta": 1e-3})
-    kept: list[list] = [[], []]
-    outcomes = stacked.run([wild, calm], lambda r, row: kept[r].append(row))
+    kept = Kept(2)
+    outcomes = stacked.run([wild, calm], kept)
     assert [outcome.state for outcome in outcomes] == ["diverged", "done"]
     (alone,) = rows(calm)
-    assert [row["train_loss"] for row in kept[1]] == [row["train_loss"] for row in alone]
+    assert [row["train_loss"] for row in kept.rows[1]] == [row["train_loss"] for row in alone]

@@ -6,13 +6,16 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench import stacked
 from bench.build import build_problem, load_arrays, shards
-from bench.config import Choice
+from bench.metrics import heterogeneity
 from bench.models import Model
 from bench.problem import Setting
 from bench.randomness import EVERYONE, generator
-from bench.registry import models, partitions
-from tests.bench.configs import config, rows
+from bench.registry import UserError, models, partitions
+from bench.supervised import without_replacement
+from bench.world import OneProcess
+from tests.bench.configs import Kept, config, rows
 
 DIGITS = {"dataset": "digits", "batch_size": 4, "nodes": 7}
 
@@ -61,12 +64,12 @@ def loss_and_gradient(model: str, x: torch.Tensor, inputs: np.ndarray, labels: n
 def test_gradients_are_those_of_plain_networks_on_the_keyed_batches(model, partition, gather, monkeypatch):
     monkeypatch.setattr("bench.supervised.GATHER", gather)  # a block at a time, or step by step
     f = make(model, seeds=(5, 9), partition=partition)
-    arrays = load_arrays(Choice("digits", {}))
+    arrays = load_arrays(config(**DIGITS))
     x = 0.3 * torch.randn(2, 7, f.layout.size, dtype=torch.float64)
     for s in (0, 3, 64):
         g = f.grad(x, s)
         for r, seed in enumerate((5, 9)):
-            split = shards(Choice("digits", {}), Choice(partition, {}), 7, seed)
+            split = shards(config(**DIGITS, partition=partition), seed)
             for i in range(7):
                 picks = generator(seed, i, "batch 0", s // 64).integers(len(split[i]), size=(64, 4))[s % 64]
                 batch = split[i][picks]
@@ -78,7 +81,7 @@ def test_gradients_are_those_of_plain_networks_on_the_keyed_batches(model, parti
 def test_evaluation_is_node_weighted_over_uneven_shards(model):
     """f is the mean over nodes of their means: with 1438 samples on 7 nodes that is not the pooled mean."""
     f = make(model)
-    arrays = load_arrays(Choice("digits", {}))
+    arrays = load_arrays(config(**DIGITS))
     point = 0.3 * torch.randn(1, f.layout.size, dtype=torch.float64)
     split = np.array_split(np.arange(len(arrays.train_y)), 7)
     each = [loss_and_gradient(model, point[0], arrays.train_x[rows], arrays.train_y[rows]) for rows in split]
@@ -116,14 +119,112 @@ def test_one_start_for_all_or_one_each():
     assert shared[1, 3].tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("name", ["linear", "mlp"])
-def test_gradients_written_out_are_those_of_autograd(name):
-    model = models[name]((8, 8), 10)
+@pytest.mark.parametrize(
+    ("name", "inputs"), [("linear", (8, 8)), ("mlp", (8, 8)), ("lenet", (28, 28)), ("lenet", (3, 19, 16))]
+)
+def test_gradients_written_out_are_those_of_autograd(name, inputs):
+    model = models[name](inputs, 10)
     x = torch.randn(5, model.layout.size, dtype=torch.float64)
-    inputs, labels = torch.randn(5, 6, 8, 8, dtype=torch.float64), torch.randint(0, 10, (5, 6))
-    assert torch.allclose(
-        model.gradient(x, inputs, labels), Model.gradient(model, x, inputs, labels), rtol=1e-12, atol=1e-15
+    own = torch.randn(5, 6, *inputs, dtype=torch.float64)
+    shared = own[0].expand(5, *own.shape[1:])
+    delta = torch.randn(5, 6, 10, dtype=torch.float64)
+    for images in (own, shared):
+        (logits, pull), (expected, autograd) = model.linearise(x, images), Model.linearise(model, x, images)
+        assert torch.equal(logits, expected)
+        assert torch.allclose(pull(delta), autograd(delta), rtol=1e-11, atol=1e-12)
+
+
+def plain_lenet(x: torch.Tensor) -> torch.nn.Module:
+    nn = torch.nn
+    net = nn.Sequential(
+        *(nn.Conv2d(1, 6, 5), nn.Tanh(), nn.MaxPool2d(2)),
+        *(nn.Conv2d(6, 16, 5), nn.Tanh(), nn.MaxPool2d(2)),
+        *(nn.Flatten(), nn.Linear(256, 84), nn.Tanh(), nn.Linear(84, 10)),
+    ).double()
+    with torch.no_grad():
+        for parameter in net.parameters():
+            part, x = x[: parameter.numel()], x[parameter.numel() :]
+            parameter.copy_(part.view(parameter.T.shape).T if parameter.dim() == 2 else part.view(parameter.shape))
+    assert len(x) == 0
+    return net
+
+
+def test_lenet_is_the_papers_network():
+    """Against torch.nn, on images with blank parts, where many values of a pooling window are equal."""
+    model = models["lenet"]((28, 28), 10)
+    g = generator(0, 0, "test")
+    x = torch.as_tensor(np.stack([model.initial(g) for _ in range(3)]))
+    images = torch.as_tensor(g.random((3, 4, 28, 28)))
+    images[:, :, :14] = 0
+    labels = torch.as_tensor(g.integers(10, size=(3, 4)))
+    logits, pull = model.linearise(x, images)
+    delta = (torch.softmax(logits, -1) - torch.eye(10, dtype=torch.float64)[labels]) / 4
+    gradient = pull(delta)
+    for m in range(3):
+        net = plain_lenet(x[m])
+        out = net(images[m].unsqueeze(1))
+        assert torch.allclose(out, logits[m], rtol=1e-12)
+        torch.nn.functional.cross_entropy(out, labels[m]).backward()
+        expected = [p.grad.T.flatten() if p.dim() == 2 else p.grad.flatten() for p in net.parameters()]
+        assert torch.allclose(gradient[m], torch.cat(expected), rtol=1e-10, atol=1e-15)
+
+
+def test_lenet_wants_images():
+    with pytest.raises(UserError, match="at least 16×16"):
+        models["lenet"]((8, 8), 10)
+
+
+def test_evaluating_in_pieces_changes_nothing(monkeypatch):
+    point = 0.3 * torch.randn(2, 4810, dtype=torch.float64)
+    whole = make(seeds=(1, 2), partition="iid").evaluate(point).flat()
+    monkeypatch.setattr("bench.supervised.CHUNK", 77)
+    assert torch.allclose(make(seeds=(1, 2), partition="iid").evaluate(point).flat(), whole, rtol=1e-11, atol=1e-14)
+
+
+@pytest.mark.parametrize("partition", ["even", "dirichlet"])
+def test_heterogeneity_is_the_spread_of_the_nodes_gradients(partition):
+    f = make(seeds=(1, 2, 1), partition=partition, nodes=7)
+    x = f.start()
+    arrays = load_arrays(config(**DIGITS))
+    measured = heterogeneity(x, f, OneProcess(7, lambda r, tensors: tensors))
+    for r, seed in enumerate((1, 2, 1)):
+        split = shards(config(**{**DIGITS, "partition": partition}), seed)
+        each = [loss_and_gradient("mlp", x[r, 0], arrays.train_x[s], arrays.train_y[s])[1] for s in split]
+        mean = sum(each) / 7
+        assert measured[r] == pytest.approx(sum((g - mean).square().sum().item() for g in each) / 7, rel=1e-9)
+
+
+def test_a_stream_is_homogeneous_and_quadratics_are_not():
+    kept = Kept(2)
+    stacked.run([config(steps=1), config(steps=1, seed=4)], kept)
+    assert [facts["heterogeneity"] for facts in kept.facts] == pytest.approx([0, 0], abs=1e-12)
+    stacked.run(
+        [config(dataset="quadratics", steps=1, scale=3.0), config(dataset="quadratics", steps=1, seed=4, scale=3.0)],
+        kept,
     )
+    f = build_problem(config(dataset="quadratics"), Setting(6, range(6), (4,), 2, torch.float64, torch.device("cpu")))
+    each = f.grad(f.start(), 0)[0] * 3
+    assert kept.facts[1]["heterogeneity"] == pytest.approx((each - each.mean(0)).square().sum().item() / 6)
+
+
+@given(st.integers(1, 50), st.integers(1, 20), st.integers(0, 6))
+@settings(max_examples=50, deadline=None)
+def test_epochs_visit_every_sample_once_in_a_new_order(samples, batch, stream):
+    blocks = [without_replacement(3, 1, stream, b, samples, batch) for b in range(1 + 3 * samples // (64 * batch))]
+    walk = np.concatenate([block.ravel() for block in blocks])
+    for epoch in range(len(walk) // samples):
+        assert sorted(walk[epoch * samples : (epoch + 1) * samples]) == list(range(samples))
+    if samples > 20 and len(walk) >= 2 * samples:
+        assert walk[:samples].tolist() != walk[samples : 2 * samples].tolist()
+
+
+def test_sampling_by_epochs_is_another_run():
+    one, other = config(**DIGITS, model="linear"), config(**DIGITS, model="linear", sampling="epochs")
+    assert one.run_id != other.run_id
+    (a,), (b,) = rows(one), rows(other)
+    assert a[0]["train_loss"] == b[0]["train_loss"]
+    assert a[-1]["train_loss"] != b[-1]["train_loss"]
+    assert b[-1]["test_accuracy"] > 20
 
 
 def test_the_usual_layer_initialisation():
@@ -155,7 +256,7 @@ def test_logits_that_are_not_finite_give_no_accuracy():
     assert not torch.isfinite(f.evaluate(x).test_correct).any()
 
 
-@given(st.sampled_from(list(partitions)), st.integers(1, 30), st.integers(30, 300), st.integers(0, 10**9))
+@given(st.sampled_from(list(partitions)), st.integers(1, 30), st.integers(60, 300), st.integers(0, 10**9))
 @settings(max_examples=100, deadline=None)
 def test_a_partition_puts_every_sample_on_one_node(name, nodes, samples, seed):
     labels = np.arange(samples) % 7
@@ -166,3 +267,20 @@ def test_a_partition_puts_every_sample_on_one_node(name, nodes, samples, seed):
     assert min(sizes) >= 1
     if name in ("even", "iid"):
         assert max(sizes) - min(sizes) <= 1
+    again = partitions[name](labels, nodes, generator(seed, EVERYONE, "partition"))
+    assert all(np.array_equal(a, b) for a, b in zip(split, again, strict=True))
+
+
+def test_partitions_by_label_are_uneven_in_the_way_they_say():
+    labels = np.random.default_rng(0).integers(10, size=5000)
+    classes = lambda split: np.stack([np.bincount(labels[rows], minlength=10) for rows in split])  # noqa: E731
+    draw = lambda: generator(0, EVERYONE, "partition")  # noqa: E731
+    assert (classes(partitions["by_label"](labels, 10, draw(), pieces=1)) > 0).sum(axis=1).max() <= 3
+    assert classes(partitions["iid"](labels, 10, draw())).min() > 20
+    skewed = classes(partitions["dirichlet"](labels, 10, draw(), alpha=0.1)).max(axis=1).sum()
+    mild = classes(partitions["dirichlet"](labels, 10, draw(), alpha=100.0)).max(axis=1).sum()
+    assert skewed > 3 * mild / 2
+    sizes = [len(rows) for rows in partitions["quantity"](labels, 10, draw(), alpha=0.3)]
+    assert max(sizes) > 5 * min(sizes)
+    with pytest.raises(UserError, match="more pieces than 5000 samples"):
+        partitions["by_label"](labels, 100, draw(), pieces=60)

