@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -56,6 +57,13 @@ class Stopwatch:
     def __init__(self) -> None:
         self.comm = self.evaluating = self.storing = 0.0
         self.began = time.perf_counter()
+
+    @contextmanager
+    def evaluation(self) -> Iterator[None]:
+        """What happens inside is evaluating."""
+        began = time.perf_counter()
+        yield
+        self.evaluating += time.perf_counter() - began
 
     def seconds(self) -> Row:
         wall = time.perf_counter() - self.began - self.storing
@@ -160,10 +168,9 @@ def train(
     def evaluate(t: int, state: Any) -> None:
         if state.x.is_cuda:
             torch.cuda.synchronize()  # the steps before this one are computing, not evaluating
-        began = time.perf_counter()
-        measured = measure(state, problem, world, algorithm.declaration)
+        with clock.evaluation():
+            measured = measure(state, problem, world, algorithm.declaration)
         ended = time.perf_counter()
-        clock.evaluating += ended - began
         seconds = {name: value / len(mixings) for name, value in clock.seconds().items()}
         for r, finite in enumerate(measured.finite):
             if outcomes[r] is None:
@@ -175,7 +182,9 @@ def train(
         clock.storing += time.perf_counter() - ended
 
     state = algorithm.start(problem.start(), problem.grad)
-    for r, zeta in enumerate(heterogeneity(state.x, problem, world)):
+    with clock.evaluation():
+        zetas = heterogeneity(state.x, problem, world)
+    for r, zeta in enumerate(zetas):
         observer.learn(r, {"heterogeneity": zeta})
     evaluate(0, state)
     for t in range(steps):

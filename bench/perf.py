@@ -25,14 +25,17 @@ if __name__ == "__main__":
 import torch
 from rich.console import Console
 from rich.table import Table
+from torch import nn
 
 from bench import stacked
 from bench.backend import prepare
 from bench.compose import compose_one
 from bench.config import RunConfig
+from bench.data import data_folder, load
 from bench.loop import Observer
 from bench.metrics import Row
 from bench.pool import Pool, cores
+from bench.registry import UserError, models, recipes
 from bench.store import RunFolder
 from bench.sweep import run_one
 
@@ -104,6 +107,55 @@ def engines(pool: Pool, steps: int) -> list[Entry]:
     return entries
 
 
+def networks() -> list[Entry]:
+    """Gradients of 8 LeNets on batches of 32 images, against torch.nn one network at a time; on one core and on all."""
+    entries: list[Entry] = []
+    images, labels = torch.randn(NODES, 32, 28, 28), torch.randint(0, 10, (NODES, 32))
+    model = models["lenet"]((28, 28), 10)
+    x = 0.1 * torch.randn(NODES, model.layout.size)
+    delta = torch.randn(NODES, 32, 10)
+
+    def ours() -> None:
+        with torch.inference_mode():
+            model.linearise(x, images)[1](delta)
+
+    def plain() -> None:
+        for net, image, label in zip(nets, images, labels, strict=True):
+            net.zero_grad(set_to_none=True)
+            nn.functional.cross_entropy(net(image.unsqueeze(1)), label).backward()
+
+    nets = [plain_lenet() for _ in range(NODES)]
+    for threads in dict.fromkeys((1, cores())):
+        torch.set_num_threads(threads)
+        base = 1e3 * best(plain, 3)
+        entries.append({"what": f"8 plain networks, {threads} threads", "ms": base, "ratio": 1.0})
+        ms = 1e3 * best(ours, 3)
+        entries.append({"what": f"8 stacked networks, {threads} threads", "ms": ms, "ratio": ms / base})
+    torch.set_num_threads(1)
+    return entries
+
+
+def plain_lenet() -> nn.Module:
+    return nn.Sequential(
+        *(nn.Conv2d(1, 6, 5), nn.Tanh(), nn.MaxPool2d(2)),
+        *(nn.Conv2d(6, 16, 5), nn.Tanh(), nn.MaxPool2d(2)),
+        *(nn.Flatten(), nn.Linear(256, 84), nn.Tanh(), nn.Linear(84, 10)),
+    )
+
+
+def data() -> list[Entry]:
+    """Loading what lies prepared in the data folder, checksum included."""
+    entries: list[Entry] = []
+    for name in recipes:
+        try:
+            began = time.perf_counter()
+            load(name, data_folder())
+            entries.append({"what": f"loading {name}", "s": time.perf_counter() - began})
+        except UserError:
+            continue
+    return entries
+
+
 def overheads() -> list[Entry]:
     """Starting a world, one more configuration in a warm one, and the memory of a rank."""
     config = compose_one([*PERCEPTRON, f"nodes={NODES}", "steps=100", "engine=mpi"])
@@ -159,7 +211,8 @@ def main() -> int:
     results: dict[str, list[Entry]] = {}
     with closing(Pool()) as pool:
         results["D-NASA, 8 nodes, ring: an iteration"] = engines(pool, 100 if arguments.quick else 1000)
-    results["around a run"] = overheads()
+    results["LeNet, 8 nodes: gradients"] = networks()
+    results["around a run"] = [*overheads(), *data()]
     results["size of the network"] = scaling([8, 32] if arguments.quick else [8, 32, 128, 512])
     for title, entries in results.items():
         console.print(table(title, entries))

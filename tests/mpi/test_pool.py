@@ -6,16 +6,16 @@ import pytest
 
 from bench.metrics import COLUMNS
 from bench.pool import Pool
-from tests.bench.configs import config, rows
+from tests.bench.configs import Kept, config, rows
 
 TIMES = {"compute_s", "comm_s", "eval_s", "wall_s"}
 
 
 def on(pool: Pool, **changes):
-    kept: list = []
+    kept = Kept()
     engine = {"name": "mpi", "pool": changes.pop("warm", True)}
-    outcome = pool.run(config(engine=engine, **changes), kept.append)
-    return outcome, kept
+    outcome = pool.run(config(engine=engine, **changes), kept)
+    return outcome, kept.rows[0]
 
 
 def same(ours, theirs, tolerance: float) -> None:
