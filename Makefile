@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help install demo test perf lint clean
+.PHONY: help install demo test thorough perf lint clean
 
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,6 +20,9 @@ demo: install  ## Run the first sweep: two methods on two graphs, no account, no
 
 test: install  ## Run the tests
 	$(BIN)/python -m pytest -n auto --dist loadgroup
+
+thorough: install  ## Run the tests that take minutes
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m thorough
 
 perf: install  ## Measure the suite on this machine
 	$(BIN)/python bench/perf.py

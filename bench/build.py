@@ -13,7 +13,7 @@ import torch
 from bench.algorithm import Algorithm
 from bench.config import RunConfig
 from bench.data import PARTS, checksum, data_folder, load
-from bench.loop import Observer, Outcome, evaluation_steps, train
+from bench.loop import Moment, Observer, Outcome, evaluation_steps, train
 from bench.models import Model
 from bench.problem import Problem, Scaled, Setting
 from bench.randomness import EVERYONE, generator
@@ -27,7 +27,9 @@ def run_in(
     world: World,
     configs: Sequence[RunConfig],
     observer: Observer,
-) -> list[Outcome]:
+    begin: Moment | None = None,
+    thin: bool = False,
+) -> tuple[list[Outcome | None], Moment]:
     """Run configurations that differ only in stepsizes, seed or graph, as replicas of one program."""
     first = configs[0]
     dtype, device = getattr(torch, first.dtype), torch.device(first.device)
@@ -36,8 +38,9 @@ def run_in(
     algorithm = build_algorithm(configs, problem)
     due = evaluation_steps(first.steps, first.eval_every, first.eval_spacing)
     mixings = [config.mixing() for config in configs]
+    every = first.checkpoint_every
     with torch.no_grad() if problem.autograd else torch.inference_mode():
-        return train(algorithm, problem, world, mixings, first.steps, due, observer)
+        return train(algorithm, problem, world, mixings, first.steps, due, observer, begin, every, thin)
 
 
 def build_problem(config: RunConfig, setting: Setting) -> Problem:

@@ -51,11 +51,14 @@ class RunConfig:
     dtype: Literal["float32", "float64"]
     eval_every: Count
     eval_spacing: Spacing
+    checkpoint_every: Count | None = field(metadata=HOW)
     ranks: Count | None = field(metadata=HOW)
+    jobs: Count = field(metadata=HOW)
     device: Literal["cpu", "cuda"] = field(metadata=HOW)
     results: str = field(metadata=HOW)
     data_dir: Path | None = field(metadata=HOW)
     force: bool = field(metadata=HOW)
+    stale: Literal["rerun", "keep"] | None = field(metadata=HOW)
 
     def plain(self, identity_only: bool = False) -> dict[str, Any]:
         """Nested dictionaries, as in config.yaml. In an identity, the content of a file stands for its path."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -38,6 +38,22 @@ class Outcome:
     step: int  # the last evaluation: T, or the first one that is not finite
 
 
+@dataclass(frozen=True)
+class Moment:
+    """A run between two steps: all it takes to go on from there."""
+
+    step: int
+    state: Mapping[str, Tensor]  # every field of the algorithm's state, (R, k, …), of the hosted nodes
+    seconds: Row  # spent so far, per replica
+    last: list[Row]  # the latest row of every replica
+
+    def only(self, replicas: Sequence[int]) -> Moment:
+        """The same for some of the replicas."""
+        keep = list(replicas)
+        state = {name: tensor[keep] for name, tensor in self.state.items()}
+        return Moment(self.step, state, self.seconds, [self.last[r] for r in keep])
+
+
 class Observer:
     """Hears what a run has to tell while it is under way. Any method may be overridden, none must."""
 
@@ -47,14 +63,26 @@ class Observer:
     def record(self, r: int, row: Row) -> None:
         """An evaluation of replica ``r``."""
 
+    def end(self, r: int, outcome: Outcome) -> None:
+        """Replica ``r`` has made its last evaluation."""
+
     def tick(self, t: int) -> None:
         """Step t is done."""
 
+    def checkpoint(self, r: int, moment: Moment) -> None:
+        """A good time to note where replica ``r`` stands; the moment is its alone."""
+
 
 class Stopwatch:
-    """Seconds of computing, communicating and evaluating, kept apart; writing results down is none of them."""
+    """Seconds of computing, communicating and evaluating, kept apart; writing results down is none of them.
 
-    def __init__(self) -> None:
+    A group of replicas shares its seconds: each is given its part.
+    """
+
+    NAMES = ("compute_s", "comm_s", "eval_s", "wall_s")
+
+    def __init__(self, replicas: int = 1, before: Row | None = None) -> None:
+        self._replicas, self._before = replicas, before or dict.fromkeys(self.NAMES, 0.0)
         self.comm = self.evaluating = self.storing = 0.0
         self.began = time.perf_counter()
 
@@ -65,14 +93,17 @@ class Stopwatch:
         yield
         self.evaluating += time.perf_counter() - began
 
+    @contextmanager
+    def pause(self) -> Iterator[None]:
+        """What happens inside is nobody's business."""
+        began = time.perf_counter()
+        yield
+        self.storing += time.perf_counter() - began
+
     def seconds(self) -> Row:
         wall = time.perf_counter() - self.began - self.storing
-        return {
-            "compute_s": wall - self.comm - self.evaluating,
-            "comm_s": self.comm,
-            "eval_s": self.evaluating,
-            "wall_s": wall,
-        }
+        spent = (wall - self.comm - self.evaluating, self.comm, self.evaluating, wall)
+        return {name: self._before[name] + s / self._replicas for name, s in zip(self.NAMES, spent, strict=True)}
 
 
 class Rounds:
@@ -96,9 +127,11 @@ class Rounds:
 class Bookkeeper:
     """Turns measurements into rows: counts, running means, theory's bound. Knows R replicas."""
 
-    def __init__(self, algorithm: Algorithm, problem: Problem, mixings: Sequence[Mixing]) -> None:
+    def __init__(
+        self, algorithm: Algorithm, problem: Problem, mixings: Sequence[Mixing], last: Sequence[Row] = ()
+    ) -> None:
         self._algorithm, self._problem, self._mixings = algorithm, problem, mixings
-        self._last: list[Row | None] = [None] * len(mixings)
+        self.last: list[Row] = list(last) or [{} for _ in mixings]  # an empty row: none yet
 
     def counts(self, r: int, t: int) -> Row:
         """What t steps have cost the whole network."""
@@ -117,29 +150,29 @@ class Bookkeeper:
         }
 
     def row(self, r: int, t: int, measured: Row, seconds: Row) -> Row:
-        last = self._last[r]
+        last = self.last[r]
         row = {**self.counts(r, t), **measured, **seconds}
         row["grad_norm_mean"] = self._running_mean(last, row)
         row["consensus_bound"] = self._bound(r, last, row)
         ordered = {name: row[name] for name in COLUMNS}
-        self._last[r] = ordered
+        self.last[r] = ordered
         return ordered
 
     @staticmethod
-    def _running_mean(last: Row | None, row: Row) -> float:
+    def _running_mean(last: Row, row: Row) -> float:
         """(1/t) ∫ ‖∇f(x̄)‖ by the trapezoid rule over the evaluated steps."""
-        if last is None:
+        if not last:
             return row["grad_norm"]
         width = row["step"] - last["step"]
         area = last["grad_norm_mean"] * last["step"] + width * (last["grad_norm"] + row["grad_norm"]) / 2
         return area / row["step"]
 
-    def _bound(self, r: int, last: Row | None, row: Row) -> float | None:
+    def _bound(self, r: int, last: Row, row: Row) -> float | None:
         """b_t² with b_{t+1} = ρ (b_t + η_t): what consensus can never exceed."""
         mixing = self._mixings[r]
         if not self._algorithm.declaration.bounded or mixing.period > 1:
             return None
-        if last is None:
+        if not last:
             return row["consensus"]
         b = last["consensus_bound"] ** 0.5
         for eta in self._algorithm.eta.values[last["step"] : row["step"], r]:
@@ -155,44 +188,61 @@ def train(
     steps: int,
     evaluate_at: Sequence[int],
     observer: Observer,
-) -> list[Outcome]:
-    """Run ``steps`` steps of every replica, and tell the observer.
+    begin: Moment | None = None,
+    checkpoint_every: int | None = None,
+    thin: bool = False,
+) -> tuple[list[Outcome | None], Moment]:
+    """Run every replica to its last step, from the start or from a moment, and tell the observer.
 
-    A replica whose measurements are no longer finite ends there as diverged, with that last row.
+    A replica whose measurements are no longer finite ends there as diverged, with that last row. With
+    ``thin``, everything stops once half of the replicas have: the others have no outcome yet, and can
+    go on from the moment that is returned without the weight of the dead.
     """
-    clock, books = Stopwatch(), Bookkeeper(algorithm, problem, mixings)
+    clock = Stopwatch(len(mixings), begin.seconds if begin else None)
+    books = Bookkeeper(algorithm, problem, mixings, begin.last if begin else ())
     mix = Rounds(world, algorithm.declaration.rounds, clock)
     outcomes: list[Outcome | None] = [None] * len(mixings)
     due = set(evaluate_at)
 
-    def evaluate(t: int, state: Any) -> None:
+    def evaluate(t: int) -> None:
         if state.x.is_cuda:
             torch.cuda.synchronize()  # the steps before this one are computing, not evaluating
         with clock.evaluation():
             measured = measure(state, problem, world, algorithm.declaration)
-        ended = time.perf_counter()
-        seconds = {name: value / len(mixings) for name, value in clock.seconds().items()}
-        for r, finite in enumerate(measured.finite):
-            if outcomes[r] is None:
-                observer.record(r, books.row(r, t, measured.row(r), seconds))
-                if not finite:
-                    outcomes[r] = Outcome("diverged", t)
-                elif t == steps:
-                    outcomes[r] = Outcome("done", t)
-        clock.storing += time.perf_counter() - ended
+        seconds = clock.seconds()
+        with clock.pause():
+            for r, finite in enumerate(measured.finite):
+                if outcomes[r] is None:
+                    observer.record(r, books.row(r, t, measured.row(r), seconds))
+                    if not finite or t == steps:
+                        outcomes[r] = outcome = Outcome("done" if finite else "diverged", t)
+                        observer.end(r, outcome)
 
-    state = algorithm.start(problem.start(), problem.grad)
-    with clock.evaluation():
-        zetas = heterogeneity(state.x, problem, world)
-    for r, zeta in enumerate(zetas):
-        observer.learn(r, {"heterogeneity": zeta})
-    evaluate(0, state)
-    for t in range(steps):
-        if all(outcomes):
-            break
+    def now(t: int) -> Moment:
+        return Moment(t, state._asdict(), clock.seconds(), books.last)
+
+    state: Any = algorithm.start(problem.start(), problem.grad)
+    if begin:
+        state = type(state)(**begin.state)
+    else:
+        with clock.evaluation():
+            zetas = heterogeneity(state.x, problem, world)
+        for r, zeta in enumerate(zetas):
+            observer.learn(r, {"heterogeneity": zeta})
+        evaluate(0)
+    t = begin.step if begin else 0
+    while t < steps and not all(outcomes):
         mix.begin(t)
         state = algorithm.step(state, t, problem.grad, mix)
-        observer.tick(t + 1)
-        if t + 1 in due:
-            evaluate(t + 1, state)
-    return [outcome for outcome in outcomes if outcome]
+        t += 1
+        observer.tick(t)
+        if t in due:
+            evaluate(t)
+            if thin and 2 * sum(outcome is not None for outcome in outcomes) >= len(outcomes):
+                break
+        if checkpoint_every and t % checkpoint_every == 0 and t < steps:
+            with clock.pause():
+                moment = now(t)
+                for r in (r for r, outcome in enumerate(outcomes) if outcome is None):
+                    observer.checkpoint(r, moment.only([r]))
+    return outcomes, now(t)

@@ -32,12 +32,13 @@ from bench.backend import prepare
 from bench.compose import compose_one
 from bench.config import RunConfig
 from bench.data import data_folder, load
+from bench.display import Display
 from bench.loop import Observer
 from bench.metrics import Row
 from bench.pool import Pool, cores
 from bench.registry import UserError, models, recipes
 from bench.store import RunFolder
-from bench.sweep import run_one
+from bench.sweep import Sweep
 
 NODES = 8
 PERCEPTRON = ["dataset=planted", "model=mlp", "batch_size=32"]
@@ -92,6 +93,10 @@ def on_stacked(config: RunConfig, observer: Observer) -> None:
     stacked.run([config], observer)
 
 
+def on(pool: Pool) -> Callable[[RunConfig, Observer], None]:
+    return lambda config, observer: pool.run([config], observer)
+
+
 def engines(pool: Pool, steps: int) -> list[Entry]:
     """Milliseconds an iteration of D-NASA on 8 nodes in a ring, by engine."""
     entries = []
@@ -102,7 +107,7 @@ def engines(pool: Pool, steps: int) -> list[Entry]:
         ms = iteration_ms(on_stacked, compose_one([*common, "engine=stacked"]))
         entries.append({"what": f"{work}: stacked", "ms": ms, "ratio": ms / floor})
         for ranks in dict.fromkeys((min(NODES, cores()), NODES)):
-            ms = iteration_ms(pool.run, compose_one([*common, "engine=mpi", f"ranks={ranks}"]))
+            ms = iteration_ms(on(pool), compose_one([*common, "engine=mpi", f"ranks={ranks}"]))
             entries.append({"what": f"{work}: mpi, {ranks} ranks", "ms": ms, "ratio": ms / floor})
     return entries
 
@@ -161,11 +166,12 @@ def overheads() -> list[Entry]:
     config = compose_one([*PERCEPTRON, f"nodes={NODES}", "steps=100", "engine=mpi"])
     with closing(Pool()) as pool, tempfile.TemporaryDirectory() as folder:
         extra, waits, peaks = [], [], []
-        for seed in range(6):
-            run = RunConfig(**{**vars(config), "seed": seed, "results": folder})
+        runs = [RunConfig(**{**vars(config), "seed": seed, "results": folder}) for seed in range(6)]
+        sweep = Sweep(Display(Console(quiet=True), runs))
+        for run in runs:
             store = RunFolder(run)
             began = time.perf_counter()
-            run_one(store, pool)
+            sweep.run_group([store], pool, alone=False)
             waits.append(time.perf_counter() - began)
             extra.append(waits[-1] - store.summary()["wall_s"])
             (world,) = pool._worlds.values()

@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from hydra import compose
+import hydra
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig
 
 from bench.check import check
-from bench.compose import plain
+from bench.compose import CONF, HYDRA_ERRORS, plain, sentence, with_plugins
 from bench.config import GROUPS, RunConfig, parse
 from bench.registry import UserError
 
+Make = Callable[[Mapping[str, Any]], RunConfig]
 
-def plan(config: DictConfig, overrides: Sequence[str]) -> list[RunConfig]:
+
+def checked(values: Mapping[str, Any]) -> RunConfig:
+    """A run that can be made here and now."""
+    run = parse(values)
+    check(run)
+    return run
+
+
+def plan(config: DictConfig, overrides: Sequence[str], make: Make = checked) -> list[RunConfig]:
     """The runs of one composed configuration: itself, or those of its experiment.
 
     ``overrides`` is what the user typed; it wins over what an experiment says. Needs Hydra to be
@@ -25,12 +36,12 @@ def plan(config: DictConfig, overrides: Sequence[str]) -> list[RunConfig]:
     values = plain(config)
     experiment = values.pop("experiment", None)
     if experiment is None:
-        return [_checked(values)]
+        return [make(values)]
     typed = [override for override in overrides if not override.startswith("experiment=")]
-    return [run for block in experiment["blocks"] for run in expand(block, typed)]
+    return [run for block in experiment["blocks"] for run in expand(block, typed, make)]
 
 
-def expand(block: Mapping[str, Any], typed: Sequence[str] = ()) -> list[RunConfig]:
+def expand(block: Mapping[str, Any], typed: Sequence[str] = (), make: Make = checked) -> list[RunConfig]:
     """All combinations of one block: a list is swept, anything else is set.
 
     Hydra composes once per combination of group members; plain values are then filled in, which is
@@ -42,13 +53,13 @@ def expand(block: Mapping[str, Any], typed: Sequence[str] = ()) -> list[RunConfi
     runs = []
     for members in _product(groups):
         chosen = [f"{group}={member}" for group, member in members.items()]
-        base = plain(compose("config", overrides=[*chosen, *typed]))
+        base = plain(hydra.compose("config", overrides=[*chosen, *typed]))
         base.pop("experiment", None)
         for point in _product(axes):
             values = copy.deepcopy(base)
             for key, value in point.items():
                 _set(values, key, value)
-            runs.append(_checked(values))
+            runs.append(make(values))
     return runs
 
 
@@ -57,10 +68,16 @@ def unique(runs: Iterable[RunConfig]) -> list[RunConfig]:
     return list({run.run_id: run for run in runs}.values())
 
 
-def _checked(values: Mapping[str, Any]) -> RunConfig:
-    run = parse(values)
-    check(run)
-    return run
+def of_command(words: Sequence[str]) -> list[RunConfig]:
+    """The runs that a command line of run.py stands for, without asking whether they can be made here."""
+    words = with_plugins([word for word in words if word not in ("-m", "--multirun")])
+    try:
+        parser = OverridesParser.create()
+        (sweep,) = BasicSweeper.split_arguments(parser.parse_overrides(words), max_batch_size=None)
+        with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+            return unique(run for typed in sweep for run in plan(hydra.compose("config", typed), typed, parse))
+    except HYDRA_ERRORS as error:
+        raise UserError(sentence(error, words)) from error
 
 
 def _product(axes: Mapping[str, Sequence[Any]]) -> Iterable[dict[str, Any]]:

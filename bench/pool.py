@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 import select
@@ -11,11 +12,14 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from bench.checkpoint import Resume
 from bench.config import RunConfig
 from bench.data import FOLDER, data_folder
 from bench.link import ADDRESS, TOKEN, Link, Message
@@ -40,9 +44,18 @@ class WorldFailed(Exception):
         self.details = details
 
 
+class Stopped(Exception):
+    """The sweep is coming to an end from outside."""
+
+
 def default_ranks(config: RunConfig) -> int:
-    """One rank per core, but no more than nodes."""
-    return config.ranks or min(config.nodes, cores())
+    """One rank per core, but no more than nodes; cores are shared between jobs."""
+    return config.ranks or min(config.nodes, core_share(config))
+
+
+def core_share(config: RunConfig) -> int:
+    """Cores for one of the jobs that run side by side."""
+    return max(1, cores() // config.jobs)
 
 
 def cores() -> int:
@@ -64,10 +77,10 @@ def launcher(launch: list[str] | None) -> list[str]:
 
 
 class World:
-    """One running mpiexec and its ranks."""
+    """One running mpiexec and its ranks; without words to launch it, a single process."""
 
-    def __init__(self, ranks: int, launch: list[str], host: str) -> None:
-        self.ranks = ranks
+    def __init__(self, ranks: int, launch: list[str] | None, host: str, stop: threading.Event) -> None:
+        self.ranks, self._stop = ranks, stop
         self._links: dict[int, Link] = {}
         self._pids: list[int] = []
         self._mark = 0  # where the output of the current run begins
@@ -78,9 +91,11 @@ class World:
             token = secrets.token_hex(16)
             address = f"{host}:{server.getsockname()[1]}"
             paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-            environment = {**OPENMPI, "OMP_NUM_THREADS": "1", **os.environ, "PYTHONPATH": paths}
+            one_thread = {"OMP_NUM_THREADS": "1"} if launch else {}
+            environment = {**OPENMPI, **one_thread, **os.environ, "PYTHONPATH": paths}
+            prefix = [*launch, "-n", str(ranks)] if launch else []
             self._process = subprocess.Popen(
-                [*launch, "-n", str(ranks), sys.executable, "-m", "mpi4py", "-m", "bench.worker"],
+                [*prefix, sys.executable, "-m", "mpi4py", "-m", "bench.worker"],
                 env={**environment, ADDRESS: address, TOKEN: token, FOLDER: str(data_folder())},
                 cwd=ROOT,  # python -m looks here first: a stranger's package called datasets must not be found
                 stdin=subprocess.DEVNULL,
@@ -125,33 +140,37 @@ class World:
             self._links[hello["rank"]] = link
             self.idle_mb[hello["rank"]] = self.peak_mb[hello["rank"]] = hello["peak_mb"]
 
-    def run(self, config: RunConfig, observer: Observer, timeout_s: float) -> Outcome:
-        """One configuration; WorldFailed if any rank does not see it through."""
+    def run(self, job: Message, observer: Observer, timeout_s: float) -> None:
+        """One job; WorldFailed if any rank does not see it through."""
         self._mark = self._output.seek(0, os.SEEK_END)
-        self._broadcast({"run": config.plain()})
-        done: dict[int, Message] = {}
+        self._broadcast(job)
+        done: set[int] = set()
         heard, step = time.monotonic(), 0
         while len(done) < self.ranks:
+            if self._stop.is_set():
+                raise Stopped
             messages = self._messages(0.2)
             if any("error" in message or "gone" in message for _, message in messages):
                 messages += self._messages(0.05)  # rows that other ranks had sent before
             for rank, message in messages:
                 heard = time.monotonic()
-                if "row" in message:
-                    observer.record(0, message["row"])
-                    step = message["row"]["step"]
-                elif "step" in message:
-                    step = max(step, message["step"])
-                    observer.tick(step)
-                elif "facts" in message:
-                    observer.learn(0, message["facts"])
-                elif "done" in message:
-                    done[rank] = message["done"]
-                    self.peak_mb[rank] = message["peak_mb"]
+                match message:
+                    case {"row": row, "r": r}:
+                        observer.record(r, row)
+                        step = row["step"]
+                    case {"step": t}:
+                        step = max(step, t)
+                        observer.tick(step)
+                    case {"facts": facts, "r": r}:
+                        observer.learn(r, facts)
+                    case {"end": outcome, "r": r}:
+                        observer.end(r, Outcome(**outcome))
+                    case {"done": _, "peak_mb": peak}:
+                        done.add(rank)
+                        self.peak_mb[rank] = peak
             self._raise_failure(messages)
             if time.monotonic() - heard > timeout_s:
                 raise self._stuck(timeout_s, step)
-        return Outcome(**done[0])
 
     def _messages(self, patience: float) -> list[tuple[int, Message]]:
         """What ranks have said within ``patience`` seconds; «gone» stands for the end of a connection."""
@@ -255,24 +274,40 @@ def _is_worker(pid: int) -> bool:
 
 
 class Pool:
-    """Warm worlds by number of ranks; a failed one is replaced when next needed."""
+    """Warm worlds by engine and number of ranks; a failed one is replaced when next needed."""
 
-    def __init__(self) -> None:
-        self._worlds: dict[int, World] = {}
+    def __init__(self, stop: threading.Event | None = None) -> None:
+        self._worlds: dict[tuple[str, int], World] = {}
+        self._stop = stop or threading.Event()
 
-    def run(self, config: RunConfig, observer: Observer) -> Outcome:
-        options: dict[str, Any] = config.engine.options
-        ranks = default_ranks(config)
-        if ranks not in self._worlds:
-            self._worlds[ranks] = World(ranks, launcher(options["launch"]), options["host"])
+    def run(
+        self,
+        configs: Sequence[RunConfig],
+        observer: Observer,
+        resume: Resume | None = None,
+        checkpoints: Sequence[Path] = (),
+    ) -> None:
+        """One configuration on ranks, or a group of them in one process; checkpoints go to one folder each."""
+        first = configs[0]
+        mpi = first.engine.name == "mpi"
+        options: dict[str, Any] = first.engine.options if mpi else {"pool": True, "timeout_s": math.inf}
+        key = first.engine.name, default_ranks(first) if mpi else 1
+        if key not in self._worlds:
+            launch = launcher(options["launch"]) if mpi else None
+            self._worlds[key] = World(key[1], launch, options.get("host", "127.0.0.1"), self._stop)
+        job = {
+            "runs": [config.plain() for config in configs],
+            "checkpoints": [str(folder) for folder in checkpoints],
+            "resume": None if resume is None else {"step": resume.step, "rows": list(resume.rows)},
+            "threads": core_share(first),
+        }
         try:
-            outcome = self._worlds[ranks].run(config, observer, options["timeout_s"])
+            self._worlds[key].run(job, observer, options["timeout_s"])
         except BaseException:
-            self._worlds.pop(ranks).kill()
+            self._worlds.pop(key).kill()
             raise
         if not options["pool"]:
-            self._worlds.pop(ranks).stop()
-        return outcome
+            self._worlds.pop(key).stop()
 
     def close(self) -> None:
         while self._worlds:

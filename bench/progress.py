@@ -1,4 +1,4 @@
-"""Bars for people who wait."""
+"""A bar for things that take a while and are somebody else's: downloads."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
+
+PATIENCE_S = 0.1
+"""Seconds between looks."""
 
 
 @contextmanager
@@ -18,13 +22,13 @@ def growing(console: Console, title: str, folder: Path) -> Iterator[None]:
         console.print(f"{title} …", markup=False)
         yield
         return
-    columns = TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeElapsedColumn()
+    columns: list[Any] = [TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn()]
     finished = threading.Event()
-    with Progress(*columns, console=console, transient=True) as progress:
+    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
         task = progress.add_task(title, total=None)
 
         def look() -> None:
-            while not finished.wait(0.1):
+            while not finished.wait(PATIENCE_S):
                 progress.update(task, completed=size(folder))
 
         watcher = threading.Thread(target=look, daemon=True)

@@ -75,7 +75,7 @@ def main() -> int:
         errors.print(sentence(error, sys.argv[1:]))
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        errors.print("Interrupted. The same command runs what is not done yet.")
+        errors.print("Interrupted. The same command goes on where this one stopped.")
         return 130
     return 2
 

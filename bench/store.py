@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
-import math
 import os
 import platform
 import time
 from dataclasses import asdict
 from importlib.metadata import version
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -16,34 +17,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-from bench import __version__
+from bench import __version__, checkpoint
 from bench.build import describe_data
 from bench.config import RunConfig
+from bench.files import read_json, write_bytes, write_json, write_text
 from bench.fingerprint import fingerprint
+from bench.loop import Outcome, evaluation_steps
 from bench.metrics import COLUMNS, Row
 
 COUNTS = {"step", "samples", "rounds", "vectors", "bytes"}
 SCHEMA = pa.schema([(name, pa.int64() if name in COUNTS else pa.float64()) for name in COLUMNS])
-
-
-def write_text(path: Path, text: str) -> None:
-    """Replace ``path`` in one move: a reader sees the old text or the new, never a part."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(path)
-
-
-def write_json(path: Path, value: Any) -> None:
-    write_text(path, json.dumps(_finite(value), indent=1, allow_nan=False) + "\n")
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no NaN: null stands for it."""
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+FINAL = ("done", "diverged")
 
 
 class RunFolder:
@@ -51,29 +35,82 @@ class RunFolder:
 
     def __init__(self, config: RunConfig) -> None:
         self.config = config
-        self.path = Path(config.results) / "runs" / config.run_id
+        self.path = Path(config.results).resolve() / "runs" / config.run_id
+        self.checkpoints = self.path / "checkpoint"
         self._rows: list[Row] = []
+        self._lock: TextIOWrapper | None = None
 
     def status(self) -> dict[str, Any]:
         """What status.json says; an empty dictionary where there is none to read."""
-        return _read(self.path / "status.json")
+        return read_json(self.path / "status.json")
 
     def summary(self) -> dict[str, Any]:
-        return _read(self.path / "summary.json")
+        """Labels, state and latest metrics, whatever became of the run."""
+        return read_json(self.path / "summary.json") or {**self.config.labels(), "state": "missing"}
 
     def manifest(self) -> dict[str, Any]:
-        return _read(self.path / "manifest.json")
+        return read_json(self.path / "manifest.json")
 
-    def begin(self, ranks: int) -> None:
-        """Start afresh: what an earlier try left is replaced."""
+    @property
+    def final(self) -> bool:
+        """Whether there is nothing left to do: the state says so and the metrics are there."""
+        return self.status().get("state") in FINAL and _is_parquet(self.path / "metrics.parquet")
+
+    @property
+    def stale(self) -> bool:
+        """Whether what is there was made by another source."""
+        made_by = self.manifest().get("fingerprint")
+        return made_by is not None and made_by != fingerprint(self.config)
+
+    def claim(self) -> bool:
+        """Make this run ours until ``release`` or the end of this process; False where it is another process's."""
         self.path.mkdir(parents=True, exist_ok=True)
-        for name in ("metrics.jsonl", "metrics.parquet", "summary.json", "log.txt"):
-            (self.path / name).unlink(missing_ok=True)
-        self._rows = []
+        lock = (self.path / ".lock").open("a")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.close()
+            return False
+        self._lock = lock
+        return True
+
+    def release(self) -> None:
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def resume_point(self) -> tuple[int, list[Row]] | None:
+        """The step to go on from and the rows up to there; None where only the start is left."""
+        if self.config.force or self.stale:
+            return None
+        rows = read_rows(self.path / "metrics.jsonl")
+        due = evaluation_steps(self.config.steps, self.config.eval_every, self.config.eval_spacing)
+        for step in checkpoint.steps(self.checkpoints, self.config.nodes):
+            kept = [row for row in rows if row["step"] <= step]
+            if [row["step"] for row in kept] == [t for t in due if t <= step]:
+                return step, kept
+        return None
+
+    def begin(self, ranks: int, rows: list[Row] | None = None) -> None:
+        """Start afresh, replacing what an earlier try left; or go on after ``rows``."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        manifest = describe(self.config, ranks)
+        if rows:
+            before = self.manifest()
+            manifest["resumed"] = [*before.get("resumed", []), rows[-1]["step"]]
+            manifest["heterogeneity"] = before.get("heterogeneity")
+        else:
+            for name in ("metrics.jsonl", "log.txt"):
+                (self.path / name).unlink(missing_ok=True)
+            checkpoint.discard(self.checkpoints)
+        (self.path / "metrics.parquet").unlink(missing_ok=True)
+        self._rows = list(rows or [])
+        write_text(self.path / "metrics.jsonl", "".join(json.dumps(row) + "\n" for row in self._rows))
         write_text(self.path / "config.yaml", yaml.safe_dump(self.config.plain(), sort_keys=False))
-        write_json(self.path / "manifest.json", describe(self.config, ranks))
-        self._set_status("running", 0)
-        self.log(f"{self.config.run_id}: {self.config.steps} steps, engine {self.config.engine.name}")
+        write_json(self.path / "manifest.json", manifest)
+        self._set_state("running")
+        verb = f"goes on after step {rows[-1]['step']}" if rows else "starts"
+        self.log(f"{self.config.run_id} {verb}: {self.config.steps} steps, engine {self.config.engine.name}")
 
     def learn(self, facts: Row) -> None:
         """What was found out about the run before its first step: into the manifest."""
@@ -84,36 +121,67 @@ class RunFolder:
         self._rows.append(row)
         with (self.path / "metrics.jsonl").open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(row) + "\n")
-        self._set_status("running", row["step"])
+        self._set_status("running")
 
-    def finish(self, state: str, step: int) -> None:
+    def finish(self, outcome: Outcome) -> None:
         """Done or diverged: the stream becomes one parquet file, the last row the summary."""
         columns = {name: [row[name] for row in self._rows] for name in COLUMNS}
-        draft = self.path / ".metrics.parquet"
-        pq.write_table(pa.table(columns, schema=SCHEMA), draft)
-        draft.replace(self.path / "metrics.parquet")
+        sink = pa.BufferOutputStream()
+        pq.write_table(pa.table(columns, schema=SCHEMA), sink)
+        write_bytes(self.path / "metrics.parquet", sink.getvalue().to_pybytes())
+        self._set_state(outcome.state)
+        self.log(f"{outcome.state} at step {outcome.step}")
         (self.path / "metrics.jsonl").unlink(missing_ok=True)
-        write_json(self.path / "summary.json", {**self.config.labels(), "state": state, **self._rows[-1]})
-        self._set_status(state, step)
-        self.log(f"{state} at step {step}")
+        checkpoint.discard(self.checkpoints)
 
     def fail(self, error: str, details: str) -> None:
         """The run stopped for a reason that is not the mathematics': a sentence, and what to read about it."""
         self.log(f"{error}\n{details}")
-        last = self._rows[-1] if self._rows else {}
-        write_json(self.path / "summary.json", {**self.config.labels(), "state": "failed", **last})
-        self._set_status("failed", last.get("step", 0), error)
+        self._set_state("failed", error)
 
     def interrupt(self) -> None:
         """Stopped from outside: what was measured so far stays."""
-        self._set_status("interrupted", self._rows[-1]["step"] if self._rows else 0)
+        self.log("interrupted")
+        self._set_state("interrupted")
 
     def log(self, text: str) -> None:
         with (self.path / "log.txt").open("a", encoding="utf-8") as stream:
             stream.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text.rstrip()}\n")
 
-    def _set_status(self, state: str, step: int, error: str | None = None) -> None:
+    def _set_state(self, state: str, error: str | None = None) -> None:
+        last = self._rows[-1] if self._rows else {}
+        write_json(self.path / "summary.json", {**self.config.labels(), "state": state, **last})
+        self._set_status(state, error)
+
+    def _set_status(self, state: str, error: str | None = None) -> None:
+        step = self._rows[-1]["step"] if self._rows else 0
         write_json(self.path / "status.json", {"state": state, "step": step, "error": error, "time": time.time()})
+
+
+def _is_parquet(path: Path) -> bool:
+    """Whether the file begins and ends as it should."""
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(4)
+            stream.seek(-4, os.SEEK_END)
+            return head == stream.read() == b"PAR1"
+    except OSError:
+        return False
+
+
+def read_rows(path: Path) -> list[Row]:
+    """The rows of a stream that may have been cut off in the middle of a line."""
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError):
+        return []
+    rows = []
+    for line in lines[:-1]:  # what follows the last newline was never finished
+        try:
+            rows.append(json.loads(line))
+        except ValueError:
+            break
+    return rows
 
 
 def describe(config: RunConfig, ranks: int) -> dict[str, Any]:
@@ -133,10 +201,3 @@ def describe(config: RunConfig, ranks: int) -> dict[str, Any]:
         "mixing": config.mixing().describe(),
         "data": describe_data(config),
     }
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}

@@ -2,91 +2,246 @@
 
 from __future__ import annotations
 
+import threading
+import time
 import traceback
+from collections import deque
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
 
 from rich.console import Console
 
-from bench import stacked
+from bench import checkpoint, stacked
+from bench.checkpoint import Resume
 from bench.config import RunConfig
-from bench.fingerprint import fingerprint
-from bench.loop import Observer, Outcome
+from bench.display import Display
+from bench.loop import Moment, Observer, Outcome
 from bench.metrics import Row
-from bench.pool import Pool, WorldFailed, default_ranks
+from bench.pool import Pool, Stopped, WorldFailed, default_ranks
 from bench.registry import UserError
 from bench.store import RunFolder
-from bench.table import run_table
+from bench.table import show_failures, show_table
+
+Group = list[RunFolder]
 
 
 def run_all(configs: Sequence[RunConfig], console: Console) -> int:
     """Run what is not done yet, show the table of all, return the exit code."""
     folders = [RunFolder(config) for config in configs]
-    with closing(Pool()) as pool:
-        for number, folder in enumerate(folders, 1):
-            head = f"[{number}/{len(folders)}] {folder.config.run_id}"
+    refuse_stale(folders)
+    jobs = configs[0].jobs
+    with Display(console, [folder.config for folder in folders]) as display:
+        sweep = Sweep(display)
+        todo = []
+        for folder in folders:
             if reusable(folder):
-                console.print(f"{head}: {folder.status()['state']} before, by engine {folder.manifest()['engine']}")
-                continue
-            run_one(folder, pool)
-            status = folder.status()
-            console.print(f"{head}: {status['state']} at step {status['step']}")
+                sweep.reuse(folder)
+            else:
+                todo.append(folder)
+        groups = [[folder] for folder in todo]
+        sweep.run(groups, jobs)
     console.print()
-    console.print(run_table([folder.summary() for folder in folders]))
-    failures = [folder for folder in folders if folder.status()["state"] == "failed"]
-    for folder in failures:
-        sentence = f"{folder.config.run_id} failed: {folder.status()['error']}\n  see {folder.path / 'log.txt'}"
-        console.print(sentence, markup=False, soft_wrap=True)
-    console.print("Results:")
-    for folder in folders:
-        console.print(f"  {folder.path}", markup=False, soft_wrap=True)
+    failures = {run_id: fate.error for run_id, fate in sweep.fates.items() if fate.error is not None}
+    show_table(console, [{**folder.summary(), "state": sweep.fates[folder.config.run_id].state} for folder in folders])
+    show_failures(
+        console, [(folder.path, failures[folder.path.name]) for folder in folders if folder.path.name in failures]
+    )
+    console.print(f"Results: {Path(configs[0].results) / 'runs'}", markup=False, soft_wrap=True)
     return 1 if failures else 0
 
 
 def reusable(folder: RunFolder) -> bool:
-    """Done or diverged before, by the same source, and not asked for again."""
-    if folder.config.force or folder.status().get("state") not in ("done", "diverged"):
+    """Done or diverged before, by the same source or one that is good enough, and not asked for again."""
+    if folder.config.force or not folder.final:
         return False
-    return folder.manifest().get("fingerprint") == fingerprint(folder.config)
+    return not folder.stale or folder.config.stale == "keep"
 
 
-def run_one(folder: RunFolder, pool: Pool) -> None:
-    """Run one configuration into its folder, whatever comes of it."""
-    config = folder.config
-    try:
-        folder.begin(ranks=default_ranks(config) if config.engine.name == "mpi" else 1)
-    except OSError as error:
-        raise UserError(f"Cannot write to the results folder '{folder.path}': {error.strerror or error}.") from error
-    try:
-        outcome = run_on_engine(folder, pool)
-        folder.finish(outcome.state, outcome.step)
-    except KeyboardInterrupt:
-        folder.interrupt()
-        raise
-    except UserError as error:
-        folder.fail(str(error), "")
-    except WorldFailed as error:
-        folder.fail(str(error), error.details)
-    except Exception as error:  # anything a method or dataset may raise; the sweep goes on
-        folder.fail(f"{type(error).__name__}: {error}", traceback.format_exc())
+def refuse_stale(folders: Sequence[RunFolder]) -> None:
+    """What another version of the source has made is neither used nor replaced unless the user says so."""
+    old = [f for f in folders if not f.config.force and f.config.stale is None and f.final and f.stale]
+    if old:
+        raise UserError(
+            f"{len(old)} of {len(folders)} runs are done, but by another version of the source, {old[0].path.name} "
+            "first. Choose: stale=rerun makes them anew, stale=keep uses them as they are."
+        )
 
 
-def run_on_engine(folder: RunFolder, pool: Pool) -> Outcome:
-    observer = Stored([folder])
-    if folder.config.engine.name == "mpi":
-        return pool.run(folder.config, observer)
-    (outcome,) = stacked.run([folder.config], observer)
-    return outcome
+@dataclass(frozen=True)
+class Fate:
+    """What became of a run in this sweep."""
+
+    state: str
+    error: str | None = None
+
+
+class Sweep:
+    """Groups of runs, worked off by one or several workers side by side."""
+
+    def __init__(self, display: Display) -> None:
+        self.fates: dict[str, Fate] = {}
+        self._display = display
+        self._waiting: deque[Group] = deque()
+        self._elsewhere: list[RunFolder] = []  # claimed by another process
+        self._stop = threading.Event()
+
+    def run(self, groups: Sequence[Group], jobs: int) -> None:
+        self._waiting.extend(groups)
+        self._work(jobs)
+        while self._elsewhere:  # wait for the other process; what it leaves undone is ours
+            free = [folder for folder in self._elsewhere if folder.claim()]
+            for folder in free:
+                folder.release()
+                self._elsewhere.remove(folder)
+                self._waiting.append([folder])
+            self._work(jobs)
+            time.sleep(0 if free else 0.3)
+
+    def reuse(self, folder: RunFolder) -> None:
+        state = folder.status()["state"]
+        self._end(folder, Fate(state), f"{state} before, by engine {folder.manifest().get('engine', '?')}")
+
+    def _work(self, jobs: int) -> None:
+        """Until nothing is waiting. One worker is this thread; more are threads with worlds of their own."""
+        if not self._waiting:
+            return
+        if jobs == 1:
+            with closing(Pool()) as pool:
+                self._serve(pool, alone=True)
+            return
+        errors: list[BaseException] = []
+
+        def worker() -> None:
+            try:
+                with closing(Pool(self._stop)) as pool:
+                    self._serve(pool, alone=False)
+            except Stopped:
+                pass
+            except BaseException as error:
+                errors.append(error)
+                self._stop.set()
+
+        threads = [threading.Thread(target=worker) for _ in range(min(jobs, len(self._waiting)))]
+        for thread in threads:
+            thread.start()
+        try:
+            while any(thread.is_alive() for thread in threads):
+                time.sleep(0.1)
+        finally:  # also when interrupted
+            self._stop.set()
+            for thread in threads:
+                thread.join()
+            self._stop.clear()
+        if errors:
+            raise errors[0]
+
+    def _serve(self, pool: Pool, alone: bool) -> None:
+        while self._waiting and not self._stop.is_set():
+            try:
+                group = self._waiting.popleft()
+            except IndexError:  # another worker was faster
+                return
+            self.run_group(group, pool, alone)
+
+    def run_group(self, group: Group, pool: Pool, alone: bool) -> None:
+        """Claim what is free, and run what can start from one step together."""
+        mine: dict[int, list[tuple[RunFolder, list[Row]]]] = {}
+        try:
+            for folder in group:
+                try:
+                    if not folder.claim():
+                        self._elsewhere.append(folder)
+                    elif reusable(folder) and not folder.config.force:
+                        self.reuse(folder)  # made by another process in the meantime
+                    else:
+                        step, rows = folder.resume_point() or (0, [])
+                        mine.setdefault(step, []).append((folder, rows))
+                except OSError as error:
+                    self._end(folder, *_failed(unwritable(folder, error)))
+            for step, members in mine.items():
+                self._run_together(step, members, pool, alone)
+        finally:
+            for folder in group:
+                folder.release()
+
+    def _run_together(self, step: int, members: list[tuple[RunFolder, list[Row]]], pool: Pool, alone: bool) -> None:
+        folders = [folder for folder, _ in members]
+        first = folders[0].config
+        observer = Stored(folders, self._display, step)
+        resume = Resume(step, [f.checkpoints for f in folders], [rows[-1] for _, rows in members]) if step else None
+        error, details = "", ""
+        try:
+            for folder, rows in members:
+                folder.begin(default_ranks(first) if first.engine.name == "mpi" else 1, rows)
+            self._display.begin(folders, step)
+            if first.engine.name == "mpi" or not alone:
+                pool.run([folder.config for folder in folders], observer, resume, [f.checkpoints for f in folders])
+            else:
+                stacked.run([folder.config for folder in folders], observer, resume)
+        except (KeyboardInterrupt, Stopped):
+            for r, folder in enumerate(folders):
+                if r not in observer.outcomes:
+                    folder.interrupt()
+            raise
+        except UserError as reason:
+            error = str(reason)
+        except WorldFailed as reason:
+            error, details = str(reason), reason.details
+        except OSError as reason:
+            error, details = unwritable(folders[0], reason), traceback.format_exc()
+        except Exception as reason:  # anything a method or dataset may raise; the sweep goes on
+            error, details = f"{type(reason).__name__}: {reason}", traceback.format_exc()
+        finally:
+            self._display.leave(folders)
+        for r, folder in enumerate(folders):
+            if r in observer.outcomes:
+                outcome = observer.outcomes[r]
+                self._end(folder, Fate(outcome.state), f"{outcome.state} at step {outcome.step}")
+            elif len(folders) > 1:
+                folder.release()
+                self._waiting.append([folder])  # one of them is the culprit: each alone will tell which
+            else:
+                with suppress(OSError):  # where nothing can be written, the sweep's own table still tells
+                    folder.fail(error, details)
+                self._end(folder, *_failed(error))
+
+    def _end(self, folder: RunFolder, fate: Fate, text: str) -> None:
+        self.fates[folder.config.run_id] = fate
+        self._display.end(folder.config, fate.state, text)
+
+
+def _failed(error: str) -> tuple[Fate, str]:
+    return Fate("failed", error), f"failed: {error}"
+
+
+def unwritable(folder: RunFolder, error: OSError) -> str:
+    return f"Cannot write to the results folder '{folder.path}': {error.strerror or error}."
 
 
 class Stored(Observer):
-    """Everything a run tells goes to its folder."""
+    """Everything a group tells goes to its folders, and to who is watching."""
 
-    def __init__(self, folders: Sequence[RunFolder]) -> None:
-        self._folders = folders
+    def __init__(self, folders: Sequence[RunFolder], display: Display, step: int) -> None:
+        self._folders, self._display = folders, display
+        self.outcomes: dict[int, Outcome] = {}
+        self._step = step
 
     def learn(self, r: int, facts: Row) -> None:
         self._folders[r].learn(facts)
 
     def record(self, r: int, row: Row) -> None:
         self._folders[r].record(row)
+        self._display.record(self._folders, r, row)
+
+    def end(self, r: int, outcome: Outcome) -> None:
+        self._folders[r].finish(outcome)
+        self.outcomes[r] = outcome
+
+    def tick(self, t: int) -> None:
+        self._display.tick(self._folders, t)
+
+    def checkpoint(self, r: int, moment: Moment) -> None:
+        folder = self._folders[r]
+        checkpoint.write(folder.checkpoints, moment, range(folder.config.nodes))

@@ -3,15 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from rich.console import Console
 from rich.table import Table
 
 ALWAYS = ("algo", "topology")
 CHOICES = ("algo", "topology", "dataset", "partition", "model")
-NEVER = {"run_id", "results", "force", "tracker", "state", "engine", "device"}
+NEVER = {"run_id", "results", "data_dir", "force", "stale", "tracker", "state", "engine", "device", "ranks", "jobs"}
+NEVER |= {"checkpoint_every"}
 METRICS = ("test_loss", "test_accuracy", "grad_norm", "consensus", "wall_s")
-STYLES = {"done": "green", "diverged": "yellow", "failed": "red"}
+STYLES = {"done": "green", "diverged": "yellow", "failed": "red", "missing": "dim", "running": "cyan"}
+TAIL = 4
+"""Lines of a log that are shown."""
+
+
+def show_table(console: Console, summaries: Sequence[Mapping[str, Any]]) -> None:
+    """A table of runs, or a sentence where there are none."""
+    console.print(run_table(summaries) if summaries else "No runs.")
+
+
+def show_failures(console: Console, failures: Sequence[tuple[Path, str]]) -> None:
+    """For each failed run its sentence, the last lines of its log and where the log is."""
+    for path, error in failures:
+        log = path / "log.txt"
+        lines = [f"{path.name} failed: {error}"]
+        try:
+            lines += [f"    {line}" for line in log.read_text(encoding="utf-8").rstrip().splitlines()[-TAIL:]]
+            lines.append(f"  see {log}")
+        except OSError:
+            pass
+        console.print("\n".join(lines), markup=False, soft_wrap=True)
 
 
 def run_table(summaries: Sequence[Mapping[str, Any]]) -> Table:

@@ -1,7 +1,8 @@
 """One rank of a warm world: mpiexec -n N python -m mpi4py -m bench.worker
 
-Started by the runner, which sends one configuration after another to every rank. Rank 0 answers with
-the metrics; any rank answers when it fails. When the runner is gone, so is the rank.
+Without mpiexec it is a world of one, for engine=stacked in a process of its own. Started by the runner,
+which sends one job after another to every rank. Rank 0 answers with the metrics; any rank answers when
+it fails. When the runner is gone, so is the rank.
 """
 
 from __future__ import annotations
@@ -14,15 +15,20 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
 
 import torch
 from mpi4py import MPI
 
+from bench import checkpoint, stacked
 from bench.backend import prepare
 from bench.build import run_in
-from bench.config import RunConfig, parse
+from bench.checkpoint import Resume
+from bench.config import parse
 from bench.link import ADDRESS, TOKEN, Link, Message
-from bench.loop import Observer, Outcome
+from bench.loop import Moment, Observer, Outcome
 from bench.metrics import Row
 from bench.mpi import MPIWorld, agree
 from bench.registry import UserError, discover
@@ -52,25 +58,31 @@ class Orders:
                     frame = sys._current_frames().get(self._main or 0)
                     self._link.send({"stack": "".join(traceback.format_stack(frame)) if frame else ""})
                 else:
-                    self._stopping = "run" not in message
+                    self._stopping = "runs" not in message
                     self._jobs.put(None if self._stopping else message)
         if not self._stopping:
             os._exit(70)  # the runner is gone, and this rank must not outlive it
 
 
 class Reporter(Observer):
-    """Tells the runner: rank 0 what was found, every rank that it is alive."""
+    """Tells the runner: rank 0 what was found, every rank that it is alive. Each keeps its own nodes' checkpoints."""
 
-    def __init__(self, link: Link, rank: int) -> None:
+    def __init__(self, link: Link, rank: int, hosted: range, folders: Sequence[str]) -> None:
         self._link, self._first, self._beat = link, rank == 0, time.monotonic()
+        self._hosted, self._folders = hosted, [Path(folder) for folder in folders]
+
+    def _tell(self, message: Message) -> None:
+        if self._first:
+            self._link.send(message)
 
     def learn(self, r: int, facts: Row) -> None:
-        if self._first:
-            self._link.send({"facts": facts})
+        self._tell({"r": r, "facts": facts})
 
     def record(self, r: int, row: Row) -> None:
-        if self._first:
-            self._link.send({"row": row})
+        self._tell({"r": r, "row": row})
+
+    def end(self, r: int, outcome: Outcome) -> None:
+        self._tell({"r": r, "end": asdict(outcome)})
 
     def tick(self, t: int) -> None:
         now = time.monotonic()
@@ -78,16 +90,35 @@ class Reporter(Observer):
             self._beat = now
             self._link.send({"step": t})
 
+    def checkpoint(self, r: int, moment: Moment) -> None:
+        checkpoint.write(self._folders[r], moment, self._hosted)
 
-def run(config: RunConfig, comm: MPI.Intracomm, link: Link) -> Outcome:
+
+def resume_from(job: Message) -> Resume | None:
+    """Where the runner wants the job to go on."""
+    if job["resume"] is None:
+        return None
+    return Resume(job["resume"]["step"], [Path(folder) for folder in job["checkpoints"]], job["resume"]["rows"])
+
+
+def run(job: Message, comm: MPI.Intracomm, link: Link) -> None:
     """One configuration on all ranks."""
+    config = parse(job["runs"][0])
     mixing = config.mixing()
     agree(comm, "configuration", config.run_id)
     agree(comm, "mixing matrix", mixing.certificate.hash)
     dtype, device = getattr(torch, config.dtype), torch.device(config.device)
     with MPIWorld(comm, mixing, dtype, device) as world:
-        (outcome,) = run_in(world, [config], Reporter(link, comm.rank))
-    return outcome
+        resume = resume_from(job)
+        begin = None if resume is None else checkpoint.load(resume, world.hosted, dtype, device)
+        run_in(world, [config], Reporter(link, comm.rank, world.hosted, job["checkpoints"]), begin)
+
+
+def run_stacked(job: Message, link: Link) -> None:
+    """A group of configurations in this process alone."""
+    torch.set_num_threads(job["threads"])
+    configs = [parse(values) for values in job["runs"]]
+    stacked.run(configs, Reporter(link, 0, range(configs[0].nodes), job["checkpoints"]), resume_from(job))
 
 
 def peak_mb() -> float:
@@ -109,8 +140,11 @@ def main() -> None:
     orders = Orders(link)
     while (job := orders.next()) is not None:
         try:
-            outcome = run(parse(job["run"]), comm, link)
-            link.send({"done": {"state": outcome.state, "step": outcome.step}, "peak_mb": peak_mb()})
+            if job["runs"][0]["engine"]["name"] == "mpi":
+                run(job, comm, link)
+            else:
+                run_stacked(job, link)
+            link.send({"done": True, "peak_mb": peak_mb()})
         except BaseException as error:  # SystemExit too: no rank may leave the others waiting
             sentence = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
             link.send({"error": sentence, "traceback": traceback.format_exc()})

@@ -32,12 +32,15 @@ def run(*words: str, cwd: Path, **environment: str) -> Done:
     return python("bench/run.py", *words, cwd=cwd, **environment)
 
 
-def typed(*words: str, cwd: Path, script: str = "bench/run.py") -> Done:
-    """The script's ``main`` on these words in a process of its own, which need not import torch again."""
+def typed(*words: str, cwd: Path, script: str = "bench/run.py", kill_after: float | None = None) -> Done:
+    """The script's ``main`` on these words in a process of its own, which need not import torch again.
+
+    With ``kill_after`` its whole process group is killed after so many seconds, if it still runs.
+    """
     zygote = _zygote()
     assert zygote.stdin is not None
     assert zygote.stdout is not None
-    zygote.stdin.write(json.dumps({"script": script, "words": words, "cwd": str(cwd)}) + "\n")
+    zygote.stdin.write(json.dumps({"script": script, "words": words, "cwd": str(cwd), "kill_after": kill_after}) + "\n")
     zygote.stdin.flush()
     answer = json.loads(zygote.stdout.readline())
     return subprocess.CompletedProcess(words, answer["code"], answer["out"], answer["err"])

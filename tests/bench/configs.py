@@ -6,7 +6,7 @@ from typing import Any
 
 from bench import stacked
 from bench.config import RunConfig, parse
-from bench.loop import Observer
+from bench.loop import Observer, Outcome
 from bench.metrics import Row
 
 BASE: dict[str, Any] = {
@@ -27,11 +27,14 @@ BASE: dict[str, Any] = {
     "dtype": "float64",
     "eval_every": 10,
     "eval_spacing": "linear",
+    "checkpoint_every": None,
     "ranks": None,
+    "jobs": 1,
     "device": "cpu",
     "results": "results",
     "data_dir": None,
     "force": False,
+    "stale": None,
 }
 
 
@@ -47,12 +50,16 @@ class Kept(Observer):
     def __init__(self, replicas: int = 1) -> None:
         self.rows: list[list[Row]] = [[] for _ in range(replicas)]
         self.facts: list[Row] = [{} for _ in range(replicas)]
+        self.ends: dict[int, Outcome] = {}
 
     def record(self, r: int, row: Row) -> None:
         self.rows[r].append(row)
 
     def learn(self, r: int, facts: Row) -> None:
         self.facts[r] |= facts
+
+    def end(self, r: int, outcome: Outcome) -> None:
+        self.ends[r] = outcome
 
 
 def rows(*configs: RunConfig) -> list[list[Row]]:

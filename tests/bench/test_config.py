@@ -96,13 +96,16 @@ def test_the_fingerprint_covers_the_numbers_and_nothing_else():
     plumbing = {
         "backend",
         "build",
+        "checkpoint",
         "check",
         "compose",
         "config",
         "contract",
         "data",
+        "display",
         "drawing",
         "fetch",
+        "files",
         "fingerprint",
         "options",
         "link",
@@ -112,6 +115,7 @@ def test_the_fingerprint_covers_the_numbers_and_nothing_else():
         "pool",
         "progress",
         "sources",
+        "status",
         "worker",
     }
     plumbing |= {"plan", "registry", "run", "simulate", "stacked", "store", "sweep", "table", "topology", "world"}

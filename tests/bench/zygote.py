@@ -1,7 +1,8 @@
 """A process that has imported the suite and forks a child per command: python -m tests.bench.zygote
 
-One JSON line in, {"script", "words", "cwd"}; one out, {"code", "out", "err"}. It has no threads, so
-its children are as good as new.
+One JSON line in, {"script", "words", "cwd", "kill_after"}; one out, {"code", "out", "err"}. It has no
+threads, so its children are as good as new. With ``kill_after``, the child's process group is killed
+that many seconds after its birth.
 """
 
 import json
@@ -12,11 +13,14 @@ import tempfile
 import time
 import traceback
 
+import sklearn.datasets  # noqa: F401  a second to import, which no child need spend
+
 import bench.run
+import bench.status
 import bench.topology
 from bench.registry import discover
 
-MAIN = {"bench/run.py": bench.run.main, "bench/topology.py": bench.topology.main}
+MAIN = {"bench/run.py": bench.run.main, "bench/topology.py": bench.topology.main, "bench/status.py": bench.status.main}
 TIMEOUT_S = 60
 
 
@@ -44,7 +48,7 @@ def serve(order: dict) -> dict:
         pid = os.fork()
         if pid == 0:
             child(order, out.fileno(), err.fileno())
-        deadline = time.monotonic() + TIMEOUT_S
+        deadline = time.monotonic() + (order["kill_after"] or TIMEOUT_S)
         while (ended := os.waitpid(pid, os.WNOHANG)) == (0, 0):
             if time.monotonic() > deadline:
                 os.killpg(pid, signal.SIGKILL)

@@ -14,8 +14,8 @@ TIMES = {"compute_s", "comm_s", "eval_s", "wall_s"}
 def on(pool: Pool, **changes):
     kept = Kept()
     engine = {"name": "mpi", "pool": changes.pop("warm", True)}
-    outcome = pool.run(config(engine=engine, **changes), kept)
-    return outcome, kept.rows[0]
+    pool.run([config(engine=engine, **changes)], kept)
+    return kept.ends[0], kept.rows[0]
 
 
 def same(ours, theirs, tolerance: float) -> None:
@@ -30,13 +30,13 @@ def test_a_world_stays_warm_and_one_without_a_pool_gives_the_same():
     with closing(Pool()) as pool:
         outcome, first = on(pool, ranks=3, nodes=8)
         assert (outcome.state, outcome.step) == ("done", 40)
-        world = pool._worlds[3]
+        world = pool._worlds["mpi", 3]
         _, again = on(pool, ranks=3, nodes=8)
         _, other = on(pool, ranks=3, nodes=8, algo="dsgt", topology="one_peer_exponential")
         wild = {"name": "dsgd", "schedule": "constant", "eta": 1e200}
         diverged, _ = on(pool, ranks=3, nodes=8, algo=wild)
         assert (diverged.state, diverged.step) == ("diverged", 10)
-        assert pool._worlds[3] is world
+        assert pool._worlds["mpi", 3] is world
         same(first, again, 0)
         same(first, rows(config(nodes=8))[0], 1e-10)
         same(other, rows(config(nodes=8, algo="dsgt", topology="one_peer_exponential"))[0], 1e-10)

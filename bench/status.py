@@ -1,0 +1,87 @@
+"""What a results folder holds, and what is still to be done.
+
+python bench/status.py results                          every run, its state and final metrics
+python bench/status.py results experiment=example       the runs of an experiment: which there are, which it lacks
+python bench/status.py results algo=dnasa,dsgt seed=range(3)     the runs of a sweep
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+from rich.console import Console
+
+from bench.files import read_json
+from bench.registry import UserError
+from bench.table import show_failures, show_table
+
+
+def look(path: Path) -> dict[str, Any]:
+    """Labels, state and latest metrics of one run folder. «running» is said only of what really runs."""
+    status = read_json(path / "status.json")
+    state = status.get("state", "unreadable")
+    if state == "running" and not in_use(path):
+        state = "interrupted"
+    summary = read_json(path / "summary.json")
+    if "state" not in summary:
+        return {"algo": path.name, "topology": "?", "state": state}
+    return {**summary, "state": state, "step": status.get("step")}
+
+
+def in_use(path: Path) -> bool:
+    """Whether a process holds this run."""
+    try:
+        with (path / ".lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return False
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+
+
+def wanted(overrides: list[str]) -> list[tuple[str, dict[str, Any]]]:
+    """The run ids and labels of an experiment or a sweep."""
+    from bench.plan import of_command  # Hydra and torch: not for those who only look
+
+    return [(config.run_id, config.labels()) for config in of_command(overrides)]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", type=Path, nargs="?", default=Path("results"), help="the results folder")
+    parser.add_argument("overrides", nargs="*", help="an experiment or a sweep, as for run.py")
+    arguments = parser.parse_args()
+    console = Console(width=None if sys.stdout.isatty() else 140, highlight=False)
+    runs = arguments.results / "runs"
+    try:
+        if not arguments.overrides:
+            if not runs.is_dir():
+                raise UserError(f"There are no runs in '{arguments.results}'.")
+            found = {path.name: look(path) for path in sorted(runs.iterdir()) if path.is_dir()}
+        else:
+            found = {
+                name: look(runs / name) if (runs / name / "status.json").exists() else {**labels, "state": "missing"}
+                for name, labels in wanted(arguments.overrides)
+            }
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return 2
+    show_table(console, list(found.values()))
+    failed = [name for name, run in found.items() if run["state"] == "failed"]
+    show_failures(console, [(runs / name, read_json(runs / name / "status.json").get("error", "?")) for name in failed])
+    counts = Counter(run["state"] for run in found.values())
+    console.print(f"{len(found)} runs: " + ", ".join(f"{count} {state}" for state, count in counts.most_common()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
