@@ -38,6 +38,11 @@ def read_json(path: Path) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def lock_of(run: Path) -> Path:
+    """The file that whoever works on a run folder holds: <results>/.locks/<run_id>."""
+    return run.parents[1] / ".locks" / run.name
+
+
 def _finite(value: Any) -> Any:
     """JSON has no NaN: null stands for it."""
     if isinstance(value, dict):

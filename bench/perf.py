@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import shutil
 import statistics
 import sys
 import tempfile
@@ -27,18 +28,19 @@ from rich.console import Console
 from rich.table import Table
 from torch import nn
 
+import analysis
 from bench import stacked
 from bench.backend import prepare
 from bench.compose import compose_one
 from bench.config import RunConfig
 from bench.data import data_folder, load
 from bench.display import Display
-from bench.loop import Observer
+from bench.loop import Moment, Observer, Outcome
 from bench.metrics import Row
 from bench.pool import Pool, cores
 from bench.registry import UserError, models, recipes
 from bench.store import RunFolder
-from bench.sweep import Sweep
+from bench.sweep import Stored, Sweep
 
 NODES = 8
 PERCEPTRON = ["dataset=planted", "model=mlp", "batch_size=32"]
@@ -161,6 +163,54 @@ def data() -> list[Entry]:
     return entries
 
 
+class Timed(Stored):
+    """Counts the seconds that storing takes."""
+
+    seconds = 0.0
+
+    def learn(self, r: int, facts: Row) -> None:
+        self._timed(super().learn, r, facts)
+
+    def record(self, r: int, row: Row) -> None:
+        self._timed(super().record, r, row)
+
+    def end(self, r: int, outcome: Outcome) -> None:
+        self._timed(super().end, r, outcome)
+
+    def checkpoint(self, r: int, moment: Moment) -> None:
+        self._timed(super().checkpoint, r, moment)
+
+    def _timed(self, function: Callable[..., None], *arguments: object) -> None:
+        began = time.perf_counter()
+        function(*arguments)
+        self.seconds += time.perf_counter() - began
+
+
+def storing(steps: int, runs: int) -> list[Entry]:
+    """What the run store costs a run with 50 evaluations, and what it takes to read many runs."""
+    words = [*PERCEPTRON, f"nodes={NODES}", f"steps={steps}", f"eval_every={steps // 50}", "engine=stacked"]
+    with tempfile.TemporaryDirectory() as place:
+        folder = RunFolder(compose_one([*words, f"results={place}"]))
+        with Display(Console(quiet=True), [folder.config]) as display:
+            display.begin([folder], 0)
+            observer = Timed([folder], display)
+            began = time.perf_counter()
+            folder.begin(1)
+            observer.seconds += time.perf_counter() - began
+            stacked.run([folder.config], observer)
+            wall = time.perf_counter() - began
+        for number in range(1, runs):
+            shutil.copytree(folder.path, folder.path.with_name(f"copy-{number}"))
+        began = time.perf_counter()
+        table = analysis.load(place)
+        seconds = time.perf_counter() - began
+    return [
+        {"what": f"storing a run of {wall:.1f} s with 50 evaluations", "s": observer.seconds},
+        {"what": "the same, as a part of the run", "ratio": observer.seconds / wall},
+        {"what": f"analysis.load of {runs} runs, {len(table)} rows", "s": seconds},
+    ]
+
+
 def overheads() -> list[Entry]:
     """Starting a world, one more configuration in a warm one, and the memory of a rank."""
     config = compose_one([*PERCEPTRON, f"nodes={NODES}", "steps=100", "engine=mpi"])
@@ -219,6 +269,7 @@ def main() -> int:
         results["D-NASA, 8 nodes, ring: an iteration"] = engines(pool, 100 if arguments.quick else 1000)
     results["LeNet, 8 nodes: gradients"] = networks()
     results["around a run"] = [*overheads(), *data()]
+    results["the store"] = storing(*((1000, 100) if arguments.quick else (8000, 1000)))
     results["size of the network"] = scaling([8, 32] if arguments.quick else [8, 32, 128, 512])
     for title, entries in results.items():
         console.print(table(title, entries))

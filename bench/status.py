@@ -19,7 +19,7 @@ if __name__ == "__main__":
 
 from rich.console import Console
 
-from bench.files import read_json
+from bench.files import lock_of, read_json
 from bench.registry import UserError
 from bench.table import show_failures, show_table
 
@@ -39,7 +39,7 @@ def look(path: Path) -> dict[str, Any]:
 def in_use(path: Path) -> bool:
     """Whether a process holds this run."""
     try:
-        with (path / ".lock").open("a") as lock:
+        with lock_of(path).open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return False
     except BlockingIOError:

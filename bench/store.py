@@ -20,7 +20,7 @@ import yaml
 from bench import __version__, checkpoint
 from bench.build import describe_data
 from bench.config import RunConfig
-from bench.files import read_json, write_bytes, write_json, write_text
+from bench.files import lock_of, read_json, write_bytes, write_json, write_text
 from bench.fingerprint import fingerprint
 from bench.loop import Outcome, evaluation_steps
 from bench.metrics import COLUMNS, Row
@@ -64,8 +64,9 @@ class RunFolder:
 
     def claim(self) -> bool:
         """Make this run ours until ``release`` or the end of this process; False where it is another process's."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        lock = (self.path / ".lock").open("a")
+        path = lock_of(self.path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = path.open("a")
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

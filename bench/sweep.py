@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import threading
 import time
 import traceback
@@ -40,6 +41,7 @@ def run_all(configs: Sequence[RunConfig], console: Console) -> int:
                 sweep.reuse(folder)
             else:
                 todo.append(folder)
+        check_writable(todo)
         groups = [[folder] for folder in todo]
         sweep.run(groups, jobs)
     console.print()
@@ -67,6 +69,17 @@ def refuse_stale(folders: Sequence[RunFolder]) -> None:
             f"{len(old)} of {len(folders)} runs are done, but by another version of the source, {old[0].path.name} "
             "first. Choose: stale=rerun makes them anew, stale=keep uses them as they are."
         )
+
+
+def check_writable(todo: Sequence[RunFolder]) -> None:
+    """If nothing can be written, that is said once and not of every run."""
+    try:
+        for parent in {folder.path.parent for folder in todo}:
+            parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=parent):
+                pass
+    except OSError as error:
+        raise UserError(unwritable(parent, error)) from error
 
 
 @dataclass(frozen=True)
@@ -159,7 +172,7 @@ class Sweep:
                         step, rows = folder.resume_point() or (0, [])
                         mine.setdefault(step, []).append((folder, rows))
                 except OSError as error:
-                    self._end(folder, *_failed(unwritable(folder, error)))
+                    self._end(folder, *_failed(unwritable(folder.path, error)))
             for step, members in mine.items():
                 self._run_together(step, members, pool, alone)
         finally:
@@ -169,7 +182,7 @@ class Sweep:
     def _run_together(self, step: int, members: list[tuple[RunFolder, list[Row]]], pool: Pool, alone: bool) -> None:
         folders = [folder for folder, _ in members]
         first = folders[0].config
-        observer = Stored(folders, self._display, step)
+        observer = Stored(folders, self._display)
         resume = Resume(step, [f.checkpoints for f in folders], [rows[-1] for _, rows in members]) if step else None
         error, details = "", ""
         try:
@@ -190,7 +203,7 @@ class Sweep:
         except WorldFailed as reason:
             error, details = str(reason), reason.details
         except OSError as reason:
-            error, details = unwritable(folders[0], reason), traceback.format_exc()
+            error, details = unwritable(folders[0].path, reason), traceback.format_exc()
         except Exception as reason:  # anything a method or dataset may raise; the sweep goes on
             error, details = f"{type(reason).__name__}: {reason}", traceback.format_exc()
         finally:
@@ -216,17 +229,16 @@ def _failed(error: str) -> tuple[Fate, str]:
     return Fate("failed", error), f"failed: {error}"
 
 
-def unwritable(folder: RunFolder, error: OSError) -> str:
-    return f"Cannot write to the results folder '{folder.path}': {error.strerror or error}."
+def unwritable(path: Path, error: OSError) -> str:
+    return f"Cannot write to the results folder '{path}': {error.strerror or error}."
 
 
 class Stored(Observer):
     """Everything a group tells goes to its folders, and to who is watching."""
 
-    def __init__(self, folders: Sequence[RunFolder], display: Display, step: int) -> None:
+    def __init__(self, folders: Sequence[RunFolder], display: Display) -> None:
         self._folders, self._display = folders, display
         self.outcomes: dict[int, Outcome] = {}
-        self._step = step
 
     def learn(self, r: int, facts: Row) -> None:
         self._folders[r].learn(facts)

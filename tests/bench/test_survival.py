@@ -258,8 +258,8 @@ def test_a_read_only_results_folder_gives_a_sentence(tmp_path):
     disk = tmp_path / "disk"
     command = f"'{sys.executable}' '{ROOT}/bench/run.py' {' '.join(SHORT)} results='{disk}'"
     done = on_a_disk(disk, "ro", f"{command} -m seed=0,1; echo exit $?")
-    assert "exit 1" in done.stdout
-    assert done.stdout.count(": Read-only file system.") >= 2
+    assert "exit 2" in done.stdout
+    assert done.stderr.count(": Read-only file system.") == 1
     assert "Traceback" not in done.stderr + done.stdout
 
 

@@ -81,7 +81,7 @@ def start(trouble, mark, folder) -> subprocess.Popen[str]:
         command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     deadline = time.monotonic() + 60
-    while not any((path / "metrics.jsonl").exists() for path in (folder / "results" / "runs").glob("*")):
+    while not any(path.stat().st_size for path in (folder / "results" / "runs").glob("*/metrics.jsonl")):
         assert process.poll() is None, process.stderr.read() if process.stderr else ""
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -99,7 +99,7 @@ def test_interrupting_the_runner(trouble, mark, tmp_path, number):
     process.send_signal(number)
     code, _, err = ends(process, 10)
     assert code == 130
-    assert "Interrupted. The same command runs what is not done yet." in err
+    assert "Interrupted. The same command goes on where this one stopped." in err
     assert "Traceback" not in err
     assert gone(mark)
     (status,) = statuses(tmp_path).values()
