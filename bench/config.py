@@ -14,7 +14,7 @@ from typing import Any, Literal
 from bench.algorithm import Algorithm
 from bench.certificate import Mixing, build_mixing
 from bench.loop import Spacing
-from bench.options import Count, NonNegative, Option, Options, coerce, convert, keyword_options
+from bench.options import Count, NonNegative, Option, Options, Positive, coerce, convert, keyword_options
 from bench.registry import UserError, algorithms, closest, datasets, models, partitions, topologies
 from bench.supervised import Init, Sampling
 
@@ -53,7 +53,7 @@ class RunConfig:
     eval_spacing: Spacing
     checkpoint_every: Count | None = field(metadata=HOW)
     ranks: Count | None = field(metadata=HOW)
-    jobs: Count = field(metadata=HOW)
+    jobs: Count | None = field(metadata=HOW)
     device: Literal["cpu", "cuda"] = field(metadata=HOW)
     results: str = field(metadata=HOW)
     data_dir: Path | None = field(metadata=HOW)
@@ -149,7 +149,7 @@ SERVICES: dict[str, dict[str, Options]] = {
             "timeout_s": Option(NonNegative, 300.0),
             "host": Option(str, "127.0.0.1"),
         },
-        "stacked": {},
+        "stacked": {"memory_gb": Option(Positive | None, None)},
     },
     "tracker": {"none": {}},
 }

@@ -195,7 +195,7 @@ def storing(steps: int, runs: int) -> list[Entry]:
             display.begin([folder], 0)
             observer = Timed([folder], display)
             began = time.perf_counter()
-            folder.begin(1)
+            folder.begin()
             observer.seconds += time.perf_counter() - began
             stacked.run([folder.config], observer)
             wall = time.perf_counter() - began
@@ -221,7 +221,7 @@ def overheads() -> list[Entry]:
         for run in runs:
             store = RunFolder(run)
             began = time.perf_counter()
-            sweep.run_group([store], pool, alone=False)
+            sweep.run_group([store], pool, in_process=False)
             waits.append(time.perf_counter() - began)
             extra.append(waits[-1] - store.summary()["wall_s"])
             (world,) = pool._worlds.values()

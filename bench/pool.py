@@ -48,14 +48,14 @@ class Stopped(Exception):
     """The sweep is coming to an end from outside."""
 
 
-def default_ranks(config: RunConfig) -> int:
+def default_ranks(config: RunConfig, jobs: int = 1) -> int:
     """One rank per core, but no more than nodes; cores are shared between jobs."""
-    return config.ranks or min(config.nodes, core_share(config))
+    return config.ranks or min(config.nodes, core_share(jobs))
 
 
-def core_share(config: RunConfig) -> int:
+def core_share(jobs: int) -> int:
     """Cores for one of the jobs that run side by side."""
-    return max(1, cores() // config.jobs)
+    return max(1, cores() // jobs)
 
 
 def cores() -> int:
@@ -276,9 +276,10 @@ def _is_worker(pid: int) -> bool:
 class Pool:
     """Warm worlds by engine and number of ranks; a failed one is replaced when next needed."""
 
-    def __init__(self, stop: threading.Event | None = None) -> None:
+    def __init__(self, jobs: int = 1, stop: threading.Event | None = None) -> None:
+        """``jobs`` pools share this machine; a world ends its run when ``stop`` is set."""
         self._worlds: dict[tuple[str, int], World] = {}
-        self._stop = stop or threading.Event()
+        self._jobs, self._stop = jobs, stop or threading.Event()
 
     def run(
         self,
@@ -291,7 +292,7 @@ class Pool:
         first = configs[0]
         mpi = first.engine.name == "mpi"
         options: dict[str, Any] = first.engine.options if mpi else {"pool": True, "timeout_s": math.inf}
-        key = first.engine.name, default_ranks(first) if mpi else 1
+        key = first.engine.name, self.ranks(first)
         if key not in self._worlds:
             launch = launcher(options["launch"]) if mpi else None
             self._worlds[key] = World(key[1], launch, options.get("host", "127.0.0.1"), self._stop)
@@ -299,7 +300,7 @@ class Pool:
             "runs": [config.plain() for config in configs],
             "checkpoints": [str(folder) for folder in checkpoints],
             "resume": None if resume is None else {"step": resume.step, "rows": list(resume.rows)},
-            "threads": core_share(first),
+            "threads": core_share(self._jobs),
         }
         try:
             self._worlds[key].run(job, observer, options["timeout_s"])
@@ -308,6 +309,10 @@ class Pool:
             raise
         if not options["pool"]:
             self._worlds.pop(key).stop()
+
+    def ranks(self, config: RunConfig) -> int:
+        """How many processes a run of this configuration gets."""
+        return default_ranks(config, self._jobs) if config.engine.name == "mpi" else 1
 
     def close(self) -> None:
         while self._worlds:

@@ -69,7 +69,13 @@ class Setting:
         return np.stack([np.stack(row) for row in rows])
 
     def tensor(self, values: np.ndarray) -> Tensor:
-        return torch.as_tensor(values, dtype=self.dtype, device=self.device)
+        """Numbers of the run's type, on its device."""
+        return self.move(values, self.dtype)
+
+    def move(self, values: np.ndarray, dtype: torch.dtype | None = None) -> Tensor:
+        """To the device; a GPU goes on computing meanwhile."""
+        here = torch.as_tensor(np.ascontiguousarray(values), dtype=dtype)
+        return here.pin_memory().to(self.device, non_blocking=True) if self.device.type == "cuda" else here
 
 
 @dataclass(frozen=True)
@@ -103,6 +109,11 @@ class Problem(ABC):
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
 
+    @property
+    def work(self) -> int:
+        """About how many numbers a gradient needs per node and replica, besides parameters."""
+        return self.setting.batch_size * self.layout.size
+
     @abstractmethod
     def start(self) -> Tensor:
         """X⁰ of the hosted nodes: (R, k, P)."""
@@ -127,6 +138,10 @@ class Scaled(Problem):
         super().__init__(problem.setting)
         self.problem, self.scale = problem, scale
         self.layout, self.epoch_size, self.autograd = problem.layout, problem.epoch_size, problem.autograd
+
+    @property
+    def work(self) -> int:
+        return self.problem.work
 
     def start(self) -> Tensor:
         return self.problem.start()

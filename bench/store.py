@@ -38,6 +38,7 @@ class RunFolder:
         self.path = Path(config.results).resolve() / "runs" / config.run_id
         self.checkpoints = self.path / "checkpoint"
         self._rows: list[Row] = []
+        self._marks: dict[str, Any] = {}
         self._lock: TextIOWrapper | None = None
 
     def status(self) -> dict[str, Any]:
@@ -92,10 +93,14 @@ class RunFolder:
                 return step, kept
         return None
 
-    def begin(self, ranks: int, rows: list[Row] | None = None) -> None:
-        """Start afresh, replacing what an earlier try left; or go on after ``rows``."""
+    def begin(self, ranks: int = 1, replicas: int = 1, rows: list[Row] | None = None) -> None:
+        """Start afresh, replacing what an earlier try left; or go on after ``rows``.
+
+        With ``replicas`` the run is one of a group, and its seconds are its part of the group's.
+        """
         self.path.mkdir(parents=True, exist_ok=True)
-        manifest = describe(self.config, ranks)
+        manifest = {**describe(self.config), "ranks": ranks, "replicas": replicas}
+        self._marks = {"replicas": replicas}
         if rows:
             before = self.manifest()
             manifest["resumed"] = [*before.get("resumed", []), rows[-1]["step"]]
@@ -151,7 +156,7 @@ class RunFolder:
 
     def _set_state(self, state: str, error: str | None = None) -> None:
         last = self._rows[-1] if self._rows else {}
-        write_json(self.path / "summary.json", {**self.config.labels(), "state": state, **last})
+        write_json(self.path / "summary.json", {**self.config.labels(), **self._marks, "state": state, **last})
         self._set_status(state, error)
 
     def _set_status(self, state: str, error: str | None = None) -> None:
@@ -185,7 +190,7 @@ def read_rows(path: Path) -> list[Row]:
     return rows
 
 
-def describe(config: RunConfig, ranks: int) -> dict[str, Any]:
+def describe(config: RunConfig) -> dict[str, Any]:
     """Where the numbers come from: versions, source, machine, and the promises of method and graph."""
     return {
         "versions": {
@@ -196,7 +201,6 @@ def describe(config: RunConfig, ranks: int) -> dict[str, Any]:
         "fingerprint": fingerprint(config),
         "host": {"name": platform.node(), "machine": platform.machine(), "cores": os.cpu_count()},
         "engine": config.engine.name,
-        "ranks": ranks,
         "device": config.device,
         "algorithm": asdict(config.algorithm.declaration),
         "mixing": config.mixing().describe(),

@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from bench.backend import pieces
 from bench.data import Parts
 from bench.models import Model
 from bench.problem import Evaluation, Problem, Setting
@@ -20,10 +21,6 @@ from bench.registry import partitions
 Init = Literal["shared", "independent"]
 Sampling = Literal["replacement", "epochs"]
 Partition = Callable[..., list[np.ndarray]]
-CHUNK = 1 << 12
-"""Replicas × samples evaluated at once, at most;"""
-FLOATS = 1 << 24
-"""fewer where a model would keep more numbers than this for them."""
 GATHER = 1 << 24
 """Bytes of inputs that are gathered a block at a time; larger ones are gathered step by step."""
 
@@ -80,7 +77,6 @@ class Supervised(Problem):
         self.layout, self._model, self._init, self._sampling = model.layout, model, init, sampling
         self.autograd = type(model).linearise is Model.linearise
         self._one_hot = torch.eye(arrays.classes, dtype=setting.dtype, device=setting.device)
-        self._chunk = max(1, min(CHUNK, FLOATS // model.floats) // len(setting.seeds))
         self._arrays = arrays
         self.epoch_size = len(arrays.train_y)
         self._shards, rows, self._weights = self._hosted(shards)
@@ -89,6 +85,10 @@ class Supervised(Problem):
         mine = slice(tests * hosted.start // n, tests * hosted.stop // n)
         self._test_x, self._test_y = self._on_device(arrays.test_x, arrays.test_y, mine)
         self._blocks = Blocks(self._draw_block)
+
+    @property
+    def work(self) -> int:
+        return self.setting.batch_size * (self._model.floats + 2 * self._x[0].numel())
 
     def start(self) -> Tensor:
         s = self.setting
@@ -110,8 +110,9 @@ class Supervised(Problem):
         point = mean.to(self.setting.dtype)
         loss = torch.zeros(len(point), dtype=torch.float64, device=point.device)
         total = torch.zeros(point.shape, dtype=torch.float64, device=point.device)
+        size = self._piece(len(point))
         for raw, y, weights in zip(
-            self._x.split(self._chunk), self._y.split(self._chunk), self._weights.split(self._chunk, dim=1), strict=True
+            self._x.split(size), self._y.split(size), self._weights.split(size, dim=1), strict=True
         ):
             share = self.setting.per_replica(weights)
             losses, gradient = self._weighted(point, raw.expand(len(point), *raw.shape), y, share.to(point.dtype))
@@ -134,7 +135,7 @@ class Supervised(Problem):
     def _node_gradient(self, point: Tensor, shard: np.ndarray) -> Tensor:
         """∇f_i at one point (1, P), from the rows of one shard; float64."""
         total = torch.zeros(point.shape[1], dtype=torch.float64, device=point.device)
-        for piece in np.array_split(shard, -(-len(shard) // self._chunk)):
+        for piece in np.array_split(shard, -(-len(shard) // self._piece(1))):
             rows = torch.as_tensor(piece, device=point.device)
             weights = point.new_full((1, len(piece)), 1 / len(shard))
             total += self._weighted(point, self._x[rows][None], self._y[rows], weights)[1][0].double()
@@ -142,17 +143,21 @@ class Supervised(Problem):
 
     def _test(self, point: Tensor) -> tuple[Tensor, Tensor]:
         """Shares of test loss and of the fraction right, on this process's slice of the test set."""
-        size = len(self._arrays.test_y)
+        count, size = len(self._arrays.test_y), self._piece(len(point))
         loss = torch.zeros(len(point), dtype=torch.float64, device=point.device)
         correct = torch.zeros_like(loss)
-        for x, y in zip(self._test_x.split(self._chunk), self._test_y.split(self._chunk), strict=True):
+        for x, y in zip(self._test_x.split(size), self._test_y.split(size), strict=True):
             inputs = self._inputs(x).expand(len(point), *[-1] * x.dim())
             logits = self._model.forward(self._model.unpack(point), inputs)
             labels = y.expand(len(point), -1)
             loss += F.cross_entropy(logits.mT, labels, reduction="none").double().sum(1)
             correct += (logits.argmax(-1) == labels).double().sum(1)
             correct += 0 * logits.double().sum(dim=(1, 2))  # not finite where a logit is not
-        return loss / size, correct / size
+        return loss / count, correct / count
+
+    def _piece(self, replicas: int) -> int:
+        """Samples to evaluate at once."""
+        return max(1, pieces(self.setting.device, self._model.floats * replicas))
 
     def _weighted(self, x: Tensor, raw: Tensor, y: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
         """Cross-entropies (R, B) of samples at parameters (R, P), and the gradient of their weighted sums."""
@@ -185,7 +190,7 @@ class Supervised(Problem):
             ]
             for seed, shards in zip(s.distinct_seeds, self._shards, strict=True)
         ]
-        drawn = torch.as_tensor(np.moveaxis(np.array(rows), 2, 0).copy(), device=s.device)
+        drawn = s.move(np.moveaxis(np.array(rows), 2, 0))
         size = drawn.numel() * self._x[0].numel() * s.dtype.itemsize
         return Batches(drawn, self._y[drawn], self._inputs(self._x[drawn]) if size <= GATHER else None)
 

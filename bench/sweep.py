@@ -15,24 +15,26 @@ from pathlib import Path
 from rich.console import Console
 
 from bench import checkpoint, stacked
+from bench.batch import batches
 from bench.checkpoint import Resume
 from bench.config import RunConfig
 from bench.display import Display
 from bench.loop import Moment, Observer, Outcome
 from bench.metrics import Row
-from bench.pool import Pool, Stopped, WorldFailed, default_ranks
+from bench.pool import Pool, Stopped, WorldFailed
 from bench.registry import UserError
 from bench.store import RunFolder
 from bench.table import show_failures, show_table
 
 Group = list[RunFolder]
+Member = tuple[RunFolder, list[Row]]
+"""A run of a group and the rows it has already."""
 
 
 def run_all(configs: Sequence[RunConfig], console: Console) -> int:
     """Run what is not done yet, show the table of all, return the exit code."""
     folders = [RunFolder(config) for config in configs]
     refuse_stale(folders)
-    jobs = configs[0].jobs
     with Display(console, [folder.config for folder in folders]) as display:
         sweep = Sweep(display)
         todo = []
@@ -42,8 +44,9 @@ def run_all(configs: Sequence[RunConfig], console: Console) -> int:
             else:
                 todo.append(folder)
         check_writable(todo)
-        groups = [[folder] for folder in todo]
-        sweep.run(groups, jobs)
+        if todo:
+            groups, jobs = batches([folder.config for folder in todo])
+            sweep.run([[todo[place] for place in group] for group in groups], jobs)
     console.print()
     failures = {run_id: fate.error for run_id, fate in sweep.fates.items() if fate.error is not None}
     show_table(console, [{**folder.summary(), "state": sweep.fates[folder.config.run_id].state} for folder in folders])
@@ -122,14 +125,14 @@ class Sweep:
             return
         if jobs == 1:
             with closing(Pool()) as pool:
-                self._serve(pool, alone=True)
+                self._serve(pool, in_process=True)
             return
         errors: list[BaseException] = []
 
         def worker() -> None:
             try:
-                with closing(Pool(self._stop)) as pool:
-                    self._serve(pool, alone=False)
+                with closing(Pool(jobs, self._stop)) as pool:
+                    self._serve(pool, in_process=False)
             except Stopped:
                 pass
             except BaseException as error:
@@ -150,17 +153,17 @@ class Sweep:
         if errors:
             raise errors[0]
 
-    def _serve(self, pool: Pool, alone: bool) -> None:
+    def _serve(self, pool: Pool, in_process: bool) -> None:
         while self._waiting and not self._stop.is_set():
             try:
                 group = self._waiting.popleft()
             except IndexError:  # another worker was faster
                 return
-            self.run_group(group, pool, alone)
+            self.run_group(group, pool, in_process)
 
-    def run_group(self, group: Group, pool: Pool, alone: bool) -> None:
+    def run_group(self, group: Group, pool: Pool, in_process: bool) -> None:
         """Claim what is free, and run what can start from one step together."""
-        mine: dict[int, list[tuple[RunFolder, list[Row]]]] = {}
+        mine: dict[int, list[Member]] = {}
         try:
             for folder in group:
                 try:
@@ -174,12 +177,14 @@ class Sweep:
                 except OSError as error:
                     self._end(folder, *_failed(unwritable(folder.path, error)))
             for step, members in mine.items():
-                self._run_together(step, members, pool, alone)
+                self._run_together(step, members, pool, in_process)
         finally:
             for folder in group:
                 folder.release()
 
-    def _run_together(self, step: int, members: list[tuple[RunFolder, list[Row]]], pool: Pool, alone: bool) -> None:
+    def _run_together(
+        self, step: int, members: list[tuple[RunFolder, list[Row]]], pool: Pool, in_process: bool
+    ) -> None:
         folders = [folder for folder, _ in members]
         first = folders[0].config
         observer = Stored(folders, self._display)
@@ -187,9 +192,9 @@ class Sweep:
         error, details = "", ""
         try:
             for folder, rows in members:
-                folder.begin(default_ranks(first) if first.engine.name == "mpi" else 1, rows)
+                folder.begin(pool.ranks(first), len(members), rows)
             self._display.begin(folders, step)
-            if first.engine.name == "mpi" or not alone:
+            if first.engine.name == "mpi" or not in_process:
                 pool.run([folder.config for folder in folders], observer, resume, [f.checkpoints for f in folders])
             else:
                 stacked.run([folder.config for folder in folders], observer, resume)

@@ -12,7 +12,7 @@ from rich.table import Table
 ALWAYS = ("algo", "topology")
 CHOICES = ("algo", "topology", "dataset", "partition", "model")
 NEVER = {"run_id", "results", "data_dir", "force", "stale", "tracker", "state", "engine", "device", "ranks", "jobs"}
-NEVER |= {"checkpoint_every"}
+NEVER |= {"checkpoint_every", "replicas"}
 METRICS = ("test_loss", "test_accuracy", "grad_norm", "consensus", "wall_s")
 STYLES = {"done": "green", "diverged": "yellow", "failed": "red", "missing": "dim", "running": "cyan"}
 TAIL = 4

@@ -64,8 +64,8 @@ class LeastSquares(Problem):
         draws = self.setting.draw(f"stream {stream}", lambda g: g.standard_normal(shape), block)
         features, labels = self._samples(draws)
         return (
-            self.setting.tensor(np.ascontiguousarray(np.moveaxis(features, 2, 0))),
-            self.setting.tensor(np.ascontiguousarray(np.moveaxis(labels, 2, 0)[..., None])),
+            self.setting.tensor(np.moveaxis(features, 2, 0)),
+            self.setting.tensor(np.moveaxis(labels, 2, 0)[..., None]),
         )
 
     def _samples(self, draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -70,7 +70,7 @@ class Quadratics(Problem):
         scale = self._noise / np.sqrt(self.setting.batch_size)
         shape = (BLOCK, self.layout.size)
         draws = self.setting.draw(f"stream {stream}", lambda g: scale * g.standard_normal(shape), block)
-        return self.setting.tensor(np.ascontiguousarray(np.moveaxis(draws, 2, 0)))
+        return self.setting.tensor(np.moveaxis(draws, 2, 0))
 
 
 def _curvature(g: np.random.Generator, dimension: int, condition: float) -> np.ndarray:

@@ -29,7 +29,7 @@ BASE: dict[str, Any] = {
     "eval_spacing": "linear",
     "checkpoint_every": None,
     "ranks": None,
-    "jobs": 1,
+    "jobs": None,
     "device": "cpu",
     "results": "results",
     "data_dir": None,

@@ -95,6 +95,7 @@ def test_the_fingerprint_covers_the_numbers_and_nothing_else():
     covered = {module.__name__ for module in fingerprint.CORE}
     plumbing = {
         "backend",
+        "batch",
         "build",
         "checkpoint",
         "check",

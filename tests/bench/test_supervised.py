@@ -177,7 +177,7 @@ def test_lenet_wants_images():
 def test_evaluating_in_pieces_changes_nothing(monkeypatch):
     point = 0.3 * torch.randn(2, 4810, dtype=torch.float64)
     whole = make(seeds=(1, 2), partition="iid").evaluate(point).flat()
-    monkeypatch.setattr("bench.supervised.CHUNK", 77)
+    monkeypatch.setattr("bench.supervised.pieces", lambda device, floats: 77)
     assert torch.allclose(make(seeds=(1, 2), partition="iid").evaluate(point).flat(), whole, rtol=1e-11, atol=1e-14)
 
 

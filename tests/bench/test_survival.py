@@ -151,7 +151,7 @@ def test_a_checkpoint_without_its_rows_is_not_used(tmp_path):
     c = config(results=str(tmp_path), steps=40, eval_every=10)
     folder = RunFolder(c)
     assert folder.claim()
-    folder.begin(1)
+    folder.begin()
     for row in rows(c)[0][:3]:
         folder.record(row)
     moment = Moment(30, {"x": torch.zeros(1, 6, 2)}, dict.fromkeys(TIMES, 0.0), [{}])
