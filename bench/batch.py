@@ -21,7 +21,7 @@ from bench.mixing import SPARSE_FROM
 from bench.pool import cores
 from bench.problem import Problem, Setting
 
-VECTORS = 14
+VECTORS = 16
 """Parameter vectors per node that are alive at the busiest moment of a step: two states and what lies between."""
 FIXED = 300_000_000
 """Bytes for pieces of the data under evaluation, blocks of samples and the like."""

@@ -14,9 +14,10 @@ import shutil
 import statistics
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,8 @@ from bench.sweep import Stored, Sweep
 
 NODES = 8
 PERCEPTRON = ["dataset=planted", "model=mlp", "batch_size=32"]
+IMAGES = ["dataset.samples=1024", "dataset.tests=1024", "dataset.features=784", "dataset.square=true"]
+LENET = ["dataset=planted", *IMAGES, "model=lenet", "batch_size=32"]
 LEAST_SQUARES = ["dataset=synthetic", "batch_size=1", "dataset.evaluation=100"]
 MATRICES = {  # (rows, inner, columns) of the products of one node's gradient
     "perceptron": [(32, 123, 64), (32, 64, 2), (64, 32, 2), (32, 2, 64), (123, 32, 64)],
@@ -71,13 +74,14 @@ def best(function: Callable[[], object], repeat: int) -> float:
 
 
 class Rows(Observer):
-    """Keeps the rows of one run."""
+    """Keeps the rows of one run, the first of a group."""
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
 
     def record(self, r: int, row: Row) -> None:
-        self.rows.append(row)
+        if r == 0:
+            self.rows.append(row)
 
 
 def iteration_ms(run: Callable[[RunConfig, Observer], object], config: RunConfig) -> float:
@@ -112,6 +116,52 @@ def engines(pool: Pool, steps: int) -> list[Entry]:
             ms = iteration_ms(on(pool), compose_one([*common, "engine=mpi", f"ranks={ranks}"]))
             entries.append({"what": f"{work}: mpi, {ranks} ranks", "ms": ms, "ratio": ms / floor})
     return entries
+
+
+REPLICAS = (1, 5, 25, 125)
+
+
+def batched(device: str, work: str, words: list[str], sizes: Sequence[int], steps: int) -> list[Entry]:
+    """Milliseconds per replica and step of D-NASA on 8 nodes, for R runs as one program, beside R separate runs.
+
+    On a CPU, R runs are shared between a process per core, as in a long sweep; one run has a core.
+    """
+    entries: list[Entry] = []
+    lanes = cores() if device == "cpu" else 1
+    common = [*words, f"nodes={NODES}", "engine=stacked", f"device={device}", "checkpoint_every=null"]
+    for r in sizes:
+        length = max(4, steps // r) if device == "cpu" else steps
+        first = compose_one([*common, f"steps={length}", f"eval_every={length // 2}"])
+        group = [RunConfig(**{**vars(first), "seed": seed}) for seed in range(r)]
+        used = min(lanes, r)
+        ms = [lane_ms(part) for part in side_by_side([group[i::used] for i in range(used)])]
+        each = statistics.mean(ms) / used
+        if not entries:
+            alone = each
+        entries.append({"what": f"{work}, {device}: R = {r}", "ms": each, "ratio": each / alone})
+    return entries
+
+
+def lane_ms(rows: list[Row]) -> float:
+    """Milliseconds per replica and step in the second half of a group's run."""
+    spent = [row["compute_s"] + row["comm_s"] for row in rows]
+    return 1e3 * (spent[-1] - spent[-2]) / (rows[-1]["step"] - rows[-2]["step"])
+
+
+def side_by_side(groups: Sequence[Sequence[RunConfig]]) -> list[list[Row]]:
+    """Run groups at the same time, each in a process of its own; the rows of each one's first run."""
+    kept = [Rows() for _ in groups]
+
+    def work(group: Sequence[RunConfig], observer: Rows) -> None:
+        with closing(Pool(len(groups))) as pool:
+            pool.run(group, observer)
+
+    threads = [threading.Thread(target=work, args=pair) for pair in zip(groups, kept, strict=True)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return [observer.rows for observer in kept]
 
 
 def networks() -> list[Entry]:
@@ -154,12 +204,10 @@ def data() -> list[Entry]:
     """Loading what lies prepared in the data folder, checksum included."""
     entries: list[Entry] = []
     for name in recipes:
-        try:
+        with suppress(UserError):
             began = time.perf_counter()
             load(name, data_folder())
             entries.append({"what": f"loading {name}", "s": time.perf_counter() - began})
-        except UserError:
-            continue
     return entries
 
 
@@ -262,11 +310,19 @@ def main() -> int:
     prepare()
     torch.set_num_threads(1)
     machine = {"machine": platform.machine(), "cores": cores(), "torch": torch.__version__, "system": platform.system()}
+    if torch.cuda.is_available():
+        machine["gpu"] = torch.cuda.get_device_name()
     console = Console(width=None if sys.stdout.isatty() else 100, highlight=False)
     console.print(" ".join(f"{name} {value}" for name, value in machine.items()))
     results: dict[str, list[Entry]] = {}
     with closing(Pool()) as pool:
         results["D-NASA, 8 nodes, ring: an iteration"] = engines(pool, 100 if arguments.quick else 1000)
+    sizes, length = (REPLICAS[:3], 200) if arguments.quick else (REPLICAS, 1000)
+    for device in ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",):
+        title = f"D-NASA, 8 nodes, R runs at once on {device}: per run and step"
+        floor: Entry = {"what": "perceptron: floor of one run on one core", "ms": floor_ms("perceptron")}
+        results[title] = [floor, *batched(device, "perceptron", PERCEPTRON, sizes, length)]
+        results[title] += batched(device, "LeNet", LENET, sizes[:3] if device == "cpu" else sizes, length // 10)
     results["LeNet, 8 nodes: gradients"] = networks()
     results["around a run"] = [*overheads(), *data()]
     results["the store"] = storing(*((1000, 100) if arguments.quick else (8000, 1000)))
