@@ -16,7 +16,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -103,19 +103,22 @@ def on(pool: Pool) -> Callable[[RunConfig, Observer], None]:
     return lambda config, observer: pool.run([config], observer)
 
 
-def engines(pool: Pool, steps: int) -> list[Entry]:
+def engines(steps: int) -> list[Entry]:
     """Milliseconds an iteration of D-NASA on 8 nodes in a ring, by engine."""
-    entries = []
+    with closing(Pool()) as pool:
+        return list(_engines(pool, steps))
+
+
+def _engines(pool: Pool, steps: int) -> Iterator[Entry]:
     for work, words in (("perceptron", PERCEPTRON), ("least squares", LEAST_SQUARES)):
         floor = floor_ms(work)
         common = [*words, f"nodes={NODES}", f"steps={steps}", f"eval_every={steps // 2}"]
-        entries.append({"what": f"{work}: floor", "ms": floor, "ratio": 1.0})
+        yield ({"what": f"{work}: floor", "ms": floor, "ratio": 1.0})
         ms = iteration_ms(on_stacked, compose_one([*common, "engine=stacked"]))
-        entries.append({"what": f"{work}: stacked", "ms": ms, "ratio": ms / floor})
+        yield ({"what": f"{work}: stacked", "ms": ms, "ratio": ms / floor})
         for ranks in dict.fromkeys((min(NODES, cores()), NODES)):
             ms = iteration_ms(on(pool), compose_one([*common, "engine=mpi", f"ranks={ranks}"]))
-            entries.append({"what": f"{work}: mpi, {ranks} ranks", "ms": ms, "ratio": ms / floor})
-    return entries
+            yield ({"what": f"{work}: mpi, {ranks} ranks", "ms": ms, "ratio": ms / floor})
 
 
 REPLICAS = (1, 5, 25, 125)
@@ -302,33 +305,46 @@ def table(title: str, entries: list[Entry]) -> Table:
     return out
 
 
+def all_batched(device: str, sizes: Sequence[int], steps: int) -> list[Entry]:
+    """Perceptrons and LeNets on one device; LeNet's larger groups are left to GPUs."""
+    floor: Entry = {"what": "perceptron: floor of one run on one core", "ms": floor_ms("perceptron")}
+    lenets = [r for r in sizes if device == "cuda" or r <= 25]
+    return [
+        floor,
+        *batched(device, "perceptron", PERCEPTRON, sizes, steps),
+        *batched(device, "LeNet", LENET, lenets, steps // 10),
+    ]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer steps and sizes")
+    parser.add_argument("--only", default="", metavar="WORD", help="only the tables with this word in their title")
     parser.add_argument("--out", type=Path, default=Path("perf.json"), help="where the numbers go as JSON")
     arguments = parser.parse_args()
+    quick = arguments.quick
     prepare()
     torch.set_num_threads(1)
     machine = {"machine": platform.machine(), "cores": cores(), "torch": torch.__version__, "system": platform.system()}
     if torch.cuda.is_available():
         machine["gpu"] = torch.cuda.get_device_name()
+    sizes, steps = (REPLICAS[:3], 200) if quick else (REPLICAS, 1000)
+    sections: dict[str, Callable[[], list[Entry]]] = {
+        "D-NASA, 8 nodes, ring: an iteration": lambda: engines(100 if quick else 1000),
+        "D-NASA, 8 nodes, R runs at once on a CPU: per run and step": lambda: all_batched("cpu", sizes, steps),
+        "D-NASA, 8 nodes, R runs at once on a GPU: per run and step": lambda: all_batched("cuda", sizes, steps),
+        "LeNet, 8 nodes: gradients": networks,
+        "around a run": lambda: [*overheads(), *data()],
+        "the store": lambda: storing(*((1000, 100) if quick else (8000, 1000))),
+        "size of the network": lambda: scaling([8, 32] if quick else [8, 32, 128, 512]),
+    }
     console = Console(width=None if sys.stdout.isatty() else 100, highlight=False)
     console.print(" ".join(f"{name} {value}" for name, value in machine.items()))
     results: dict[str, list[Entry]] = {}
-    with closing(Pool()) as pool:
-        results["D-NASA, 8 nodes, ring: an iteration"] = engines(pool, 100 if arguments.quick else 1000)
-    sizes, length = (REPLICAS[:3], 200) if arguments.quick else (REPLICAS, 1000)
-    for device in ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",):
-        title = f"D-NASA, 8 nodes, R runs at once on {device}: per run and step"
-        floor: Entry = {"what": "perceptron: floor of one run on one core", "ms": floor_ms("perceptron")}
-        results[title] = [floor, *batched(device, "perceptron", PERCEPTRON, sizes, length)]
-        results[title] += batched(device, "LeNet", LENET, sizes[:3] if device == "cpu" else sizes, length // 10)
-    results["LeNet, 8 nodes: gradients"] = networks()
-    results["around a run"] = [*overheads(), *data()]
-    results["the store"] = storing(*((1000, 100) if arguments.quick else (8000, 1000)))
-    results["size of the network"] = scaling([8, 32] if arguments.quick else [8, 32, 128, 512])
-    for title, entries in results.items():
-        console.print(table(title, entries))
+    for title, measure in sections.items():
+        if arguments.only in title and ("GPU" not in title or torch.cuda.is_available()):
+            results[title] = measure()
+            console.print(table(title, results[title]))
     arguments.out.write_text(json.dumps({"machine": machine, **results}, indent=1) + "\n", encoding="utf-8")
     console.print(f"written to {arguments.out}", soft_wrap=True)
     return 0
