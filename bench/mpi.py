@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 
 import numpy as np
@@ -11,6 +13,8 @@ from torch import Tensor
 
 from bench.certificate import Mixing
 from bench.registry import UserError
+
+dist_graph = MPI.Intracomm.Create_dist_graph_adjacent
 
 
 def block(nodes: int, ranks: int, rank: int) -> range:
@@ -49,8 +53,9 @@ class Exchange:
         self._buffer = torch.empty(len(columns), width, dtype=dtype)
         self._own = self._buffer[: len(mine)]
         self._slab = self._own.unsqueeze(0)
-        self._graph = comm.Create_dist_graph_adjacent(peers, peers)
+        self._graph = dist_graph(comm, peers, peers)
         self._request: MPI.Prequest | None = None
+        self._exchange: Callable[[], object] | None = None
         self._pack: Tensor | None = None
         self._packed = self._own
         if peers:
@@ -61,20 +66,27 @@ class Exchange:
                 starts = np.cumsum([0, *(len(rows) for rows in given[:-1])]).tolist()
             kind = MPI.DOUBLE if dtype == torch.float64 else MPI.FLOAT
             got = np.cumsum([len(mine), *(len(rows) for rows in wanted[:-1])])
-            self._request = self._graph.Neighbor_alltoallv_init(
-                [self._packed.numpy(), ([len(rows) * width for rows in given], [s * width for s in starts]), kind],
-                [self._buffer.numpy(), ([len(rows) * width for rows in wanted], (got * width).tolist()), kind],
-            )
+            send = [self._packed.numpy(), ([len(rows) * width for rows in given], [s * width for s in starts]), kind]
+            receive = [self._buffer.numpy(), ([len(rows) * width for rows in wanted], (got * width).tolist()), kind]
+            try:
+                self._request = self._graph.Neighbor_alltoallv_init(send, receive)
+                self._exchange = self._start_and_wait
+            except NotImplementedError:  # an MPI older than version 4, such as OpenMPI 4.1
+                self._exchange = partial(self._graph.Neighbor_alltoallv, send, receive)
 
     def __call__(self, tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         torch.cat(tensors, dim=2, out=self._slab)
         if self._pack is not None:
             torch.index_select(self._own, 0, self._pack, out=self._packed)
-        if self._request is not None:
-            self._request.Start()
-            self._request.Wait()
+        if self._exchange is not None:
+            self._exchange()
         mixed = torch.mm(self._w, self._buffer).unsqueeze(0)
         return mixed.split([tensor.shape[-1] for tensor in tensors], dim=-1)
+
+    def _start_and_wait(self) -> None:
+        assert self._request is not None
+        self._request.Start()
+        self._request.Wait()
 
     def free(self) -> None:
         if self._request is not None:

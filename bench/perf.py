@@ -113,12 +113,12 @@ def _engines(pool: Pool, steps: int) -> Iterator[Entry]:
     for work, words in (("perceptron", PERCEPTRON), ("least squares", LEAST_SQUARES)):
         floor = floor_ms(work)
         common = [*words, f"nodes={NODES}", f"steps={steps}", f"eval_every={steps // 2}"]
-        yield ({"what": f"{work}: floor", "ms": floor, "ratio": 1.0})
+        yield {"what": f"{work}: floor", "ms": floor, "ratio": 1.0}
         ms = iteration_ms(on_stacked, compose_one([*common, "engine=stacked"]))
-        yield ({"what": f"{work}: stacked", "ms": ms, "ratio": ms / floor})
+        yield {"what": f"{work}: stacked", "ms": ms, "ratio": ms / floor}
         for ranks in dict.fromkeys((min(NODES, cores()), NODES)):
             ms = iteration_ms(on(pool), compose_one([*common, "engine=mpi", f"ranks={ranks}"]))
-            yield ({"what": f"{work}: mpi, {ranks} ranks", "ms": ms, "ratio": ms / floor})
+            yield {"what": f"{work}: mpi, {ranks} ranks", "ms": ms, "ratio": ms / floor}
 
 
 REPLICAS = (1, 5, 25, 125)

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -10,6 +11,7 @@ import numpy as np
 import torch
 from mpi4py import MPI
 
+import bench.mpi
 from bench.backend import prepare
 from bench.build import build_algorithm, build_problem
 from bench.check import check_fit
@@ -62,6 +64,22 @@ def difference(comm, c) -> float:
     return max(off)
 
 
+@contextmanager
+def without_persistent_collectives():
+    """As in an MPI older than version 4."""
+
+    def refuse(*_):
+        raise NotImplementedError
+
+    class Old(MPI.Distgraphcomm):
+        Neighbor_alltoallv_init = refuse
+
+    new = MPI.Intracomm.Create_dist_graph_adjacent
+    bench.mpi.dist_graph = lambda comm, *args: Old(new(comm, *args))
+    yield
+    bench.mpi.dist_graph = new
+
+
 def main() -> None:
     comm = MPI.COMM_WORLD
     torch.set_num_threads(1)
@@ -79,6 +97,8 @@ def main() -> None:
                 except UserError:
                     continue
                 out[f"{name} {graph} {dataset}"] = difference(comm, c)
+    with without_persistent_collectives():
+        out["dnasa star, MPI 3"] = difference(comm, config(topology="star", nodes=nodes, steps=STEPS))
     agree(comm, "time of day", "noon")
     try:
         agree(comm, "time of day", "night" if comm.rank == comm.size - 1 else "noon")
