@@ -71,7 +71,7 @@ def is_stacked(config: RunConfig) -> bool:
 
 
 def problem_of(config: RunConfig) -> Problem:
-    """The problem of one run, on the CPU: to be asked about, not to be run."""
+    """The problem of one run, on the CPU: to be asked about its size, not to be run."""
     dtype = getattr(torch, config.dtype)
     hosted = range(config.nodes)
     return build_problem(config, Setting(config.nodes, hosted, (config.seed,), config.batch_size, dtype, CPU))

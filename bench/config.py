@@ -151,7 +151,7 @@ SERVICES: dict[str, dict[str, Options]] = {
         },
         "stacked": {"memory_gb": Option(Positive | None, None)},
     },
-    "tracker": {"none": {}},
+    "tracker": {"none": {}, "wandb": {"project": Option(str, "hearsay"), "entity": Option(str | None, None)}},
 }
 """Options of what the harness itself offers."""
 

@@ -2,20 +2,44 @@
 
 from __future__ import annotations
 
-import networkx as nx
-import numpy as np
+from dataclasses import dataclass
+from typing import Protocol
 
-from bench.certificate import Mixing
+import numpy as np
 
 DOTS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
 """Braille: a character is a grid of 4 × 2 dots, one bit each."""
 
 
-def positions(mixing: Mixing) -> np.ndarray:
+class Drawable(Protocol):
+    """What a drawing needs to know; a Mixing has it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def nodes(self) -> int: ...
+
+    @property
+    def edges(self) -> list[tuple[int, int]]: ...
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A graph as a run's manifest describes it."""
+
+    name: str
+    nodes: int
+    edges: list[tuple[int, int]]
+
+
+def positions(mixing: Drawable) -> np.ndarray:
     """(n, 2) in the unit square, y upwards: on a circle, unless the graph is a tree or that has many crossings."""
+    import networkx as nx  # a quarter of a second, and more for its springs
+
     graph = nx.empty_graph(mixing.nodes)
     graph.add_edges_from(mixing.edges)
-    circle = _array(nx.circular_layout(graph))
+    circle = on_a_circle(mixing)
     xy = circle
     if 3 <= mixing.nodes <= 64:
         first = _array(nx.spectral_layout(graph)) + circle / 10  # apart, where the spectrum puts nodes on one point
@@ -25,6 +49,12 @@ def positions(mixing: Mixing) -> np.ndarray:
             xy = springs
     centred = xy - (xy.min(axis=0) + xy.max(axis=0)) / 2
     return 0.5 + centred / max(2 * np.abs(centred).max(), 1e-9)
+
+
+def on_a_circle(mixing: Drawable) -> np.ndarray:
+    """(n, 2): every node at its hour."""
+    angle = 2 * np.pi * np.arange(mixing.nodes) / mixing.nodes
+    return np.column_stack([np.cos(angle), np.sin(angle)])
 
 
 def _array(places: dict[int, np.ndarray]) -> np.ndarray:
@@ -44,7 +74,7 @@ def _crossings(xy: np.ndarray, edges: list[tuple[int, int]]) -> int:
     return int((split & split.T).sum()) // 2
 
 
-def text(mixing: Mixing, width: int = 44, height: int = 16) -> str:
+def text(mixing: Drawable, width: int = 44, height: int = 16) -> str:
     """Edges in braille dots, nodes by number."""
     xy = positions(mixing)
     scale = np.array([width * 2 - 5, height * 4 - 4])
@@ -62,10 +92,11 @@ def text(mixing: Mixing, width: int = 44, height: int = 16) -> str:
     return "\n".join("".join(row).rstrip() for row in canvas).strip("\n")
 
 
-def svg(mixing: Mixing, size: int = 96) -> str:
+def svg(mixing: Drawable, size: int = 96, places: np.ndarray | None = None) -> str:
     """A small drawing that stands on light and dark pages."""
     margin, radius = 8, 3.5 if mixing.nodes <= 32 else 2
-    xy = np.column_stack([positions(mixing)[:, 0], 1 - positions(mixing)[:, 1]]) * (size - 2 * margin) + margin
+    unit = positions(mixing) if places is None else places
+    xy = np.column_stack([unit[:, 0], 1 - unit[:, 1]]) * (size - 2 * margin) + margin
     lines = [
         f'<line x1="{xy[i, 0]:.1f}" y1="{xy[i, 1]:.1f}" x2="{xy[j, 0]:.1f}" y2="{xy[j, 1]:.1f}"/>'
         for i, j in mixing.edges

@@ -38,6 +38,21 @@ def read_json(path: Path) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """The rows of a stream that may have been cut off in the middle of a line."""
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError):
+        return []
+    rows = []
+    for line in lines[:-1]:  # what follows the last newline was never finished
+        try:
+            rows.append(json.loads(line))
+        except ValueError:
+            break
+    return rows
+
+
 def lock_of(run: Path) -> Path:
     """The file that whoever works on a run folder holds: <results>/.locks/<run_id>."""
     return run.parents[1] / ".locks" / run.name

@@ -17,6 +17,7 @@ if __name__ == "__main__":  # ours before any installed package that is also cal
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import hydra
+from hydra.conf import HydraConf
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
@@ -29,6 +30,7 @@ from bench.registry import UserError, broken_plugins
 from bench.sweep import run_all
 
 collected: list[RunConfig] = []
+names: list[str] = []
 refused: list[str] = []
 
 
@@ -42,13 +44,20 @@ def task(config: DictConfig) -> None:
     searchpath = [word for word in here.overrides.hydra if word.startswith(SEARCHPATH)]
     typed = [*here.overrides.task, *searchpath]
     if here.mode == RunMode.MULTIRUN and not here.launcher._target_.endswith(".BasicLauncher"):
-        if run_all(unique(plan(config, typed)), Console(width=140, highlight=False)):
+        if run_all(unique(plan(config, typed)), Console(width=140, highlight=False), sweep_name(here)):
             raise UserError(f"A run of the job {here.job.override_dirname} failed; its log says why.")
         return
+    names[:] = [sweep_name(here)]
     try:
         collected.extend(plan(config, typed))
     except UserError as error:
         refused.append(str(error))
+
+
+def sweep_name(here: HydraConf) -> str:
+    """The experiment, or what was typed."""
+    words = [word for word in sys.argv[1:] if "=" in word and not word.startswith(("hydra", "results", "tracker"))]
+    return here.runtime.choices.get("experiment") or " ".join(words) or "defaults"
 
 
 def main() -> int:
@@ -68,7 +77,7 @@ def main() -> int:
             errors.print(f"Plug-in '{name}' is left out, it cannot be imported: {reason}")
         if refused:
             raise UserError("\n".join(dict.fromkeys(refused)))
-        return run_all(unique(collected), console) if collected else 0
+        return run_all(unique(collected), console, names[0]) if collected else 0
     except UserError as error:
         errors.print(str(error))
     except HYDRA_ERRORS as error:

@@ -20,7 +20,7 @@ import yaml
 from bench import __version__, checkpoint
 from bench.build import describe_data
 from bench.config import RunConfig
-from bench.files import lock_of, read_json, write_bytes, write_json, write_text
+from bench.files import lock_of, read_json, read_rows, write_bytes, write_json, write_text
 from bench.fingerprint import fingerprint
 from bench.loop import Outcome, evaluation_steps
 from bench.metrics import COLUMNS, Row
@@ -93,13 +93,13 @@ class RunFolder:
                 return step, kept
         return None
 
-    def begin(self, ranks: int = 1, replicas: int = 1, rows: list[Row] | None = None) -> None:
+    def begin(self, ranks: int = 1, replicas: int = 1, rows: list[Row] | None = None, sweep: str | None = None) -> None:
         """Start afresh, replacing what an earlier try left; or go on after ``rows``.
 
         With ``replicas`` the run is one of a group, and its seconds are its part of the group's.
         """
         self.path.mkdir(parents=True, exist_ok=True)
-        manifest = {**describe(self.config), "ranks": ranks, "replicas": replicas}
+        manifest = {**describe(self.config), "ranks": ranks, "replicas": replicas, "sweep": sweep}
         self._marks = {"replicas": replicas}
         if rows:
             before = self.manifest()
@@ -173,21 +173,6 @@ def _is_parquet(path: Path) -> bool:
             return head == stream.read() == b"PAR1"
     except OSError:
         return False
-
-
-def read_rows(path: Path) -> list[Row]:
-    """The rows of a stream that may have been cut off in the middle of a line."""
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError):
-        return []
-    rows = []
-    for line in lines[:-1]:  # what follows the last newline was never finished
-        try:
-            rows.append(json.loads(line))
-        except ValueError:
-            break
-    return rows
 
 
 def describe(config: RunConfig) -> dict[str, Any]:

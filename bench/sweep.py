@@ -25,18 +25,19 @@ from bench.pool import Pool, Stopped, WorldFailed
 from bench.registry import UserError
 from bench.store import RunFolder
 from bench.table import show_failures, show_table
+from bench.tracking import Tracker, make_tracker
 
 Group = list[RunFolder]
 Member = tuple[RunFolder, list[Row]]
 """A run of a group and the rows it has already."""
 
 
-def run_all(configs: Sequence[RunConfig], console: Console) -> int:
-    """Run what is not done yet, show the table of all, return the exit code."""
+def run_all(configs: Sequence[RunConfig], console: Console, name: str | None = None) -> int:
+    """Run what is not done yet, show the table of all, return the exit code. ``name`` is that of the sweep."""
     folders = [RunFolder(config) for config in configs]
     refuse_stale(folders)
     with Display(console, [folder.config for folder in folders]) as display:
-        sweep = Sweep(display)
+        sweep = Sweep(display, name)
         todo = []
         for folder in folders:
             if reusable(folder):
@@ -46,7 +47,11 @@ def run_all(configs: Sequence[RunConfig], console: Console) -> int:
         check_writable(todo)
         if todo:
             groups, jobs = batches([folder.config for folder in todo])
-            sweep.run([[todo[place] for place in group] for group in groups], jobs)
+            sweep.tracker = make_tracker(configs[0].tracker, Path(configs[0].results))
+            try:
+                sweep.run([[todo[place] for place in group] for group in groups], jobs)
+            finally:
+                sweep.tracker.close(lambda text: console.print(text, markup=False, soft_wrap=True))
     console.print()
     failures = {run_id: fate.error for run_id, fate in sweep.fates.items() if fate.error is not None}
     show_table(console, [{**folder.summary(), "state": sweep.fates[folder.config.run_id].state} for folder in folders])
@@ -96,8 +101,10 @@ class Fate:
 class Sweep:
     """Groups of runs, worked off by one or several workers side by side."""
 
-    def __init__(self, display: Display) -> None:
+    def __init__(self, display: Display, name: str | None = None) -> None:
         self.fates: dict[str, Fate] = {}
+        self.tracker = Tracker()
+        self._name = name
         self._display = display
         self._waiting: deque[Group] = deque()
         self._elsewhere: list[RunFolder] = []  # claimed by another process
@@ -187,12 +194,13 @@ class Sweep:
     ) -> None:
         folders = [folder for folder, _ in members]
         first = folders[0].config
-        observer = Stored(folders, self._display)
+        observer = Stored(folders, self._display, self.tracker)
         resume = Resume(step, [f.checkpoints for f in folders], [rows[-1] for _, rows in members]) if step else None
         error, details = "", ""
         try:
             for folder, rows in members:
-                folder.begin(pool.ranks(first), len(members), rows)
+                folder.begin(pool.ranks(first), len(members), rows, self._name)
+                self.tracker.begin(folder.path, live=len(members) == 1)
             self._display.begin(folders, step)
             if first.engine.name == "mpi" or not in_process:
                 pool.run([folder.config for folder in folders], observer, resume, [f.checkpoints for f in folders])
@@ -202,6 +210,7 @@ class Sweep:
             for r, folder in enumerate(folders):
                 if r not in observer.outcomes:
                     folder.interrupt()
+                    self.tracker.end(folder.path)
             raise
         except UserError as reason:
             error = str(reason)
@@ -223,6 +232,7 @@ class Sweep:
             else:
                 with suppress(OSError):  # where nothing can be written, the sweep's own table still tells
                     folder.fail(error, details)
+                    self.tracker.end(folder.path)
                 self._end(folder, *_failed(error))
 
     def _end(self, folder: RunFolder, fate: Fate, text: str) -> None:
@@ -241,8 +251,8 @@ def unwritable(path: Path, error: OSError) -> str:
 class Stored(Observer):
     """Everything a group tells goes to its folders, and to who is watching."""
 
-    def __init__(self, folders: Sequence[RunFolder], display: Display) -> None:
-        self._folders, self._display = folders, display
+    def __init__(self, folders: Sequence[RunFolder], display: Display, tracker: Tracker | None = None) -> None:
+        self._folders, self._display, self._tracker = folders, display, tracker or Tracker()
         self.outcomes: dict[int, Outcome] = {}
 
     def learn(self, r: int, facts: Row) -> None:
@@ -255,6 +265,7 @@ class Stored(Observer):
     def end(self, r: int, outcome: Outcome) -> None:
         self._folders[r].finish(outcome)
         self.outcomes[r] = outcome
+        self._tracker.end(self._folders[r].path)
 
     def tick(self, t: int) -> None:
         self._display.tick(self._folders, t)

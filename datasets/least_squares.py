@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import repeat
 
 import numpy as np
@@ -31,7 +32,7 @@ class LeastSquares(Problem):
         self._blocks = Blocks(self._draw_block)
         self._target = setting.per_replica(torch.as_tensor(self._theta, device=setting.device))
         self._variance = torch.as_tensor(sd**2, device=setting.device)
-        self._test = [setting.per_replica(part) for part in self._evaluation_moments(evaluation)]
+        self._evaluation = evaluation
 
     def start(self) -> Tensor:
         s = self.setting
@@ -48,7 +49,7 @@ class LeastSquares(Problem):
         error = mean.double() - self._target
         gradient = 2 * self._variance * error
         loss = (error * gradient).sum(-1) / 2 + self._noise**2
-        quadratic, linear, constant = self._test
+        quadratic, linear, constant = self._test_moments
         along = torch.matmul(quadratic, error.unsqueeze(-1)).squeeze(-1)
         test_loss = ((along - 2 * linear) * error).sum(-1) + constant
         part = share(self.setting)
@@ -74,16 +75,17 @@ class LeastSquares(Problem):
         theta = self._theta.reshape(len(self._theta), *[1] * (draws.ndim - 3), -1, 1)
         return features, (features @ theta)[..., 0] + self._noise * draws[..., -1]
 
-    def _evaluation_moments(self, count: int) -> list[Tensor]:
-        """What the test loss needs of the evaluation samples of the hosted nodes.
+    @cached_property
+    def _test_moments(self) -> list[Tensor]:
+        """What the test loss needs of the evaluation samples of the hosted nodes, for every replica.
 
         With e = θ − θ* the residual is ε − Xᵀe, so the mean loss is eᵀAe − 2bᵀe + c.
         """
 
         def moments(g: np.random.Generator) -> np.ndarray:
-            draws = g.standard_normal((count, len(self._sd) + 1))
+            draws = g.standard_normal((self._evaluation, len(self._sd) + 1))
             draws *= np.append(self._sd, self._noise)
-            return draws.T @ draws / (count * self.setting.nodes)
+            return draws.T @ draws / (self._evaluation * self.setting.nodes)
 
         total = torch.as_tensor(self.setting.draw("evaluation", moments).sum(axis=1), device=self.setting.device)
-        return [total[:, :-1, :-1], total[:, :-1, -1], total[:, -1, -1]]
+        return [self.setting.per_replica(part) for part in (total[:, :-1, :-1], total[:, :-1, -1], total[:, -1, -1])]

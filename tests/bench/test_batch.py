@@ -119,6 +119,7 @@ print((peak() - before) / (len(many) * each))
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("model", "algo", "replicas"), [("mlp", "dnasa", "40"), ("mlp", "dsgd", "80"), ("lenet", "dnasa", "10")]
 )
@@ -188,6 +189,7 @@ def test_one_that_fails_does_not_take_its_group_along(tmp_path):
     assert "ArithmeticError: this stepsize is too large for me" in done.stdout
 
 
+@pytest.mark.thorough
 def test_a_killed_group_goes_on_to_the_same_end(tmp_path):
     words = [*SWEEP, "steps=700", "checkpoint_every=50", "algo=dsgt", "algo.eta=0.01,0.1,0.3", "seed=0,1"]
     assert typed(*words, "results=whole", cwd=tmp_path).returncode == 0

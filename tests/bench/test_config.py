@@ -110,6 +110,7 @@ def test_the_fingerprint_covers_the_numbers_and_nothing_else():
         "fingerprint",
         "options",
         "link",
+        "mirror",
         "mpi",
         "partition",
         "perf",
@@ -117,6 +118,9 @@ def test_the_fingerprint_covers_the_numbers_and_nothing_else():
         "progress",
         "sources",
         "status",
+        "sync",
+        "tracker",
+        "tracking",
         "worker",
     }
     plumbing |= {"plan", "registry", "run", "simulate", "stacked", "store", "sweep", "table", "topology", "world"}

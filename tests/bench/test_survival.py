@@ -20,8 +20,9 @@ import torch
 from analysis import load
 from bench import checkpoint, stacked
 from bench.checkpoint import Resume
+from bench.files import read_rows
 from bench.loop import Moment, Outcome
-from bench.store import RunFolder, read_rows
+from bench.store import RunFolder
 from tests.bench.cli import ROOT, typed
 from tests.bench.configs import Kept, config, rows
 from tests.bench.disks import on_a_disk
@@ -254,6 +255,7 @@ def test_a_full_disk_gives_a_sentence_and_what_was_done_stays(tmp_path):
     assert state(first)["state"] == "done"
 
 
+@pytest.mark.thorough
 def test_a_read_only_results_folder_gives_a_sentence(tmp_path):
     disk = tmp_path / "disk"
     command = f"'{sys.executable}' '{ROOT}/bench/run.py' {' '.join(SHORT)} results='{disk}'"
@@ -311,7 +313,8 @@ def test_a_terminal_gets_bars_and_whole_lines(tmp_path):
     text, code = screen([sys.executable, *words], tmp_path)
     assert code == 0, text
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
-    assert "1 running of 2" in plain
+    assert "2 running of 2" in plain
+    assert "2 × dnasa-digits" in plain
     assert re.search(r"\d+/2000 loss [\d.]+  accuracy [\d.]+ %  \d+ steps/s", plain)
     assert [
         line

@@ -97,7 +97,7 @@ def ends(process: subprocess.Popen[str], seconds: float) -> tuple[int, str, str]
 def test_interrupting_the_runner(trouble, mark, tmp_path, number):
     process = start(trouble, mark, tmp_path)
     process.send_signal(number)
-    code, _, err = ends(process, 10)
+    code, _, err = ends(process, 25)
     assert code == 130
     assert "Interrupted. The same command goes on where this one stopped." in err
     assert "Traceback" not in err
@@ -126,6 +126,7 @@ def test_killing_the_runner_leaves_no_rank(trouble, mark, tmp_path):
     assert gone(mark)
 
 
+@pytest.mark.thorough
 def test_a_world_of_singletons_is_noticed(trouble, mark, tmp_path):
     fake = tmp_path / "fake_mpiexec"
     fake.write_text('#!/bin/sh\nshift 2\n"$@" &\n"$@" &\nwait\n')

@@ -8,6 +8,7 @@ from tests.bench.cli import run
 
 
 @pytest.mark.timeout(200)
+@pytest.mark.thorough
 def test_a_sweep_as_jobs_of_which_one_fails(tmp_path):
     # nobody has the memory for a trillion evaluation samples
     sweep = ("dataset.evaluation=50,1000000000000", "nodes=4", "ranks=2", "steps=20")

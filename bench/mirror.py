@@ -1,0 +1,153 @@
+"""A run folder as a Weights & Biases run.
+
+The store is the source of truth; a W&B run is an image of it, one per run_id, made from the folder alone
+while the run goes on, at its end, or any time later. The k-th evaluation is the k-th entry of its history.
+"""
+
+from __future__ import annotations
+
+import netrc
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlparse
+
+import pyarrow.parquet as pq
+import wandb
+
+from bench.drawing import Graph, on_a_circle, svg
+from bench.files import read_json, read_rows, write_json
+
+MARK = "wandb.json"
+"""In a run folder: what its W&B run holds."""
+AXES = ("step", "epoch", "bytes", "wall_s")
+EXIT = {"done": 0, "diverged": 0, "failed": 1, "interrupted": 130, "running": 130}
+"""Divergence is a result; what was stopped from outside ends as a shell would say it."""
+
+
+def mode() -> str:
+    """What the user set, else online for those who are logged in, else offline."""
+    if given := os.environ.get("WANDB_MODE"):
+        return given
+    if os.environ.get("WANDB_API_KEY"):
+        return "online"
+    host = urlparse(os.environ.get("WANDB_BASE_URL", "https://api.wandb.ai")).hostname
+    try:
+        known = netrc.netrc().hosts
+    except (OSError, netrc.NetrcParseError):
+        return "offline"
+    return "online" if host in known else "offline"
+
+
+def settings() -> wandb.Settings:
+    """Nothing but the metrics: no console, no system statistics, no code, and patience with limits."""
+    return wandb.Settings(
+        mode=mode(),  # type: ignore[arg-type]
+        silent=True,
+        console="off",
+        x_disable_stats=True,
+        x_disable_meta=True,
+        x_disable_machine_info=True,
+        disable_git=True,
+        disable_code=True,
+        x_save_requirements=False,
+        init_timeout=10,
+    )
+
+
+def warm_up() -> None:
+    """A run for nobody: what W&B does once is then done."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = wandb.init(dir=folder, mode="offline", settings=settings())
+        run.log({"nothing": wandb.Html("", inject=False)})
+        run.finish()
+
+
+class Mirror:
+    """The W&B run of one run folder."""
+
+    def __init__(self, folder: Path, project: str, entity: str | None) -> None:
+        self._folder, self._results = folder, folder.parents[1]
+        summary, manifest = read_json(folder / "summary.json"), read_json(folder / "manifest.json")
+        labels = dict(list(summary.items())[: list(summary).index("state")])
+        run_id = folder.name
+        for old in images(self._results, run_id):
+            shutil.rmtree(old, ignore_errors=True)
+        (folder / MARK).unlink(missing_ok=True)
+        certificate = {name: value for name, value in manifest["mixing"].items() if name != "edge_list"}
+        facts = {name: manifest.get(name) for name in ("fingerprint", "heterogeneity", "versions", "host", "data")}
+        self._results.mkdir(exist_ok=True)
+        self._run = wandb.init(
+            dir=self._results,
+            project=project,
+            entity=entity,
+            id=run_id,
+            name=title(labels),
+            group=str(manifest.get("sweep") or "single runs")[:128],
+            job_type=f"{manifest['engine']} {manifest['device']}",
+            tags=[labels[name] for name in ("algo", "topology", "dataset", "engine")],
+            config={**labels, "certificate": certificate, **facts},
+            resume="allow" if mode() == "online" else None,
+            reinit="create_new",
+            settings=settings(),
+        )
+        for axis in AXES:
+            self._run.define_metric(axis)
+        self._run.define_metric("*", step_metric="step")
+        edges = [tuple(edge) for edge in manifest["mixing"]["edge_list"]]
+        graph = Graph(labels["topology"], certificate["nodes"], edges)
+        self._drawing = svg(graph, 320, 0.5 + on_a_circle(graph) / 2)
+        self._sent = self._run.step  # what an online run has already; 0 offline
+
+    def update(self) -> None:
+        """Bring the history up to date."""
+        rows = all_rows(self._folder)
+        for number, row in enumerate(rows[self._sent :], self._sent):
+            entry: dict[str, Any] = {name: value for name, value in row.items() if value is not None}
+            if number == 0:
+                entry["topology"] = wandb.Html(self._drawing, inject=False)
+            self._run.log(entry)
+        self._sent = max(self._sent, len(rows))
+
+    def finish(self) -> None:
+        """The rest, the state, and a mark in the folder that the image is whole."""
+        self.update()
+        state = read_json(self._folder / "status.json").get("state", "running")
+        self._run.summary["state"] = state
+        self._run.finish(exit_code=EXIT.get(state, 1))
+        write_json(self._folder / MARK, current(self._folder))
+
+
+def current(folder: Path) -> dict[str, Any]:
+    """What a whole image of this folder would be marked with."""
+    status = read_json(folder / "status.json")
+    return {"state": status.get("state"), "time": status.get("time")}
+
+
+def up_to_date(folder: Path) -> bool:
+    """Whether the W&B run is there and tells the end of the story."""
+    mark = read_json(folder / MARK)
+    return (
+        bool(mark) and mark == current(folder) and (mode() == "online" or bool(images(folder.parents[1], folder.name)))
+    )
+
+
+def images(results: Path, run_id: str) -> list[Path]:
+    """The offline folders of a run."""
+    return [path for path in (results / "wandb").glob(f"offline-run-*-{run_id}*") if path.is_dir()]
+
+
+def all_rows(folder: Path) -> list[dict[str, Any]]:
+    """The evaluations made so far."""
+    if (folder / "metrics.parquet").exists():
+        with pq.ParquetFile(folder / "metrics.parquet") as file:
+            return file.read().to_pylist()
+    return read_rows(folder / "metrics.jsonl")
+
+
+def title(labels: dict[str, Any]) -> str:
+    """dsgt ring a9a η=0.1 s0"""
+    eta = f"η={labels['eta']:g} " if isinstance(labels.get("eta"), float) else ""
+    return f"{labels['algo']} {labels['topology']} {labels['dataset']} {eta}s{labels['seed']}"

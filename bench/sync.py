@@ -1,0 +1,53 @@
+"""Bring Weights & Biases up to date with a results folder: python bench/sync.py results
+
+Makes the W&B run of every run that has none or an old one, also of runs made with tracker=none; what is up to
+date is left alone. Offline runs go to <results>/wandb, where `wandb sync` and `wandb leet` find them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+from rich.console import Console
+from rich.progress import track
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", type=Path, nargs="?", default=Path("results"), help="the results folder")
+    parser.add_argument("--project", default="hearsay")
+    parser.add_argument("--entity")
+    arguments = parser.parse_args()
+    console = Console(highlight=False, soft_wrap=True)
+    runs = arguments.results.resolve() / "runs"
+    if not runs.is_dir():
+        print(f"There are no runs in '{arguments.results}'.", file=sys.stderr)
+        return 2
+    os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
+    try:
+        from bench.mirror import Mirror, mode, up_to_date
+    except ImportError as error:
+        print(f"W&B cannot be used here: {error}. pip install wandb", file=sys.stderr)
+        return 2
+    folders = sorted(path for path in runs.iterdir() if (path / "summary.json").exists())
+    todo = [path for path in folders if not up_to_date(path)]
+    failed = 0
+    for folder in track(todo, "runs", console=console, disable=not console.is_terminal):
+        try:
+            Mirror(folder, arguments.project, arguments.entity).finish()
+        except Exception as error:  # the network, the server, the disk: the next run may do better
+            failed += 1
+            console.print(f"{folder.name}: {type(error).__name__}: {error}", markup=False)
+    made = len(todo) - failed
+    console.print(f"{made} written ({mode()}), {len(folders) - len(todo)} up to date, {failed} failed.")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
