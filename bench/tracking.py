@@ -83,7 +83,7 @@ class WandbTracker(Tracker):
     def close(self, say: Callable[[str], None]) -> None:
         """Wait for what is still to be written, as long as something is being written."""
         patience = max(SILENCE_S, START_S - (time.monotonic() - self._began))  # until it is ready
-        while self._open and not self._broken:
+        while self._open:
             try:
                 news = self._news.get(timeout=patience)
             except queue.Empty:

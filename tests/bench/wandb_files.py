@@ -1,0 +1,53 @@
+"""Reads what W&B wrote: a log of records in blocks, as LevelDB has it, each a protocol buffer."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
+from wandb.proto.wandb_internal_pb2 import Record
+
+BLOCK, HEADER = 32768, 7
+
+
+def records(path: Path) -> list[Record]:
+    raw, at, out, parts = path.read_bytes(), HEADER, [], b""
+    while at + HEADER <= len(raw):
+        if BLOCK - at % BLOCK < HEADER:  # no room for a header: padding
+            at += BLOCK - at % BLOCK
+            continue
+        _, length, kind = struct.unpack("<IHB", raw[at : at + HEADER])
+        piece, at = raw[at + HEADER : at + HEADER + length], at + HEADER + length
+        parts = piece if kind in (1, 2) else parts + piece
+        if kind in (1, 4):
+            record = Record()
+            record.ParseFromString(parts)
+            out.append(record)
+    return out
+
+
+class Image:
+    """One offline run."""
+
+    def __init__(self, folder: Path) -> None:
+        (file,) = folder.glob("*.wandb")
+        found = records(file)
+        (self.run,) = (record.run for record in found if record.HasField("run"))
+        self.config = {item.key: json.loads(item.value_json) for item in self.run.config.update}
+        self.history = [_items(record.history) for record in found if record.HasField("history")]
+        self.exits = [record.exit.exit_code for record in found if record.HasField("exit")]
+        self.axes = {record.metric.name or record.metric.glob_name for record in found if record.HasField("metric")}
+        self.media = list((folder / "files" / "media").rglob("*.html"))
+
+
+def _items(history: Any) -> dict[str, Any]:
+    return {(item.key or ".".join(item.nested_key)): json.loads(item.value_json) for item in history.item}
+
+
+def images(results: Path) -> dict[str, Image]:
+    """By run id; every run once."""
+    found = [Image(path) for path in sorted((results / "wandb").glob("offline-run-*"))]
+    assert len({image.run.run_id for image in found}) == len(found)
+    return {image.run.run_id: image for image in found}
