@@ -55,7 +55,7 @@ def main() -> None:
         answer(trouble=f"{error}")
         return
     warm_up()
-    answer(ready=True)
+    answer(ready=mode())
     stand_back()
     followed: dict[str, Mirror] = {}
     messages = Messages()
@@ -65,6 +65,7 @@ def main() -> None:
             try:
                 if "end" in message:
                     mirror = followed.pop(run, None) or Mirror(Path(run), project, entity)
+                    answer(alive=True)
                     mirror.finish()
                     answer(run=run)
                 elif message["live"] and mode() == "online":

@@ -17,9 +17,9 @@ from typing import Any
 from bench.config import Choice
 
 ROOT = Path(__file__).resolve().parents[1]
-SILENCE_S = 2.0
-"""Seconds without news after which the end of a sweep no longer waits for the tracker."""
-START_S = 6.0
+SILENCE_S = {"online": 2.0, "offline": 30.0}
+"""Seconds without news after which the end of a sweep no longer waits for the tracker: a server may never answer."""
+START_S = 20.0
 """Seconds that its first news may take: it imports a large library."""
 
 
@@ -82,7 +82,7 @@ class WandbTracker(Tracker):
 
     def close(self, say: Callable[[str], None]) -> None:
         """Wait for what is still to be written, as long as something is being written."""
-        patience = max(SILENCE_S, START_S - (time.monotonic() - self._began))  # until it is ready
+        patience = max(SILENCE_S["online"], START_S - (time.monotonic() - self._began))  # until it is ready
         while self._open:
             try:
                 news = self._news.get(timeout=patience)
@@ -90,7 +90,8 @@ class WandbTracker(Tracker):
                 break
             if news is None:
                 break
-            patience = SILENCE_S
+            if "ready" in news:
+                patience = SILENCE_S.get(news["ready"], SILENCE_S["online"])
             if "trouble" in news:
                 self._trouble[news.get("run", "")] = news["trouble"]
             self._open.discard(news.get("run", ""))

@@ -108,6 +108,12 @@ def test_sync_makes_what_is_missing_and_nothing_twice(tmp_path):
     found = images(tmp_path / "results")
     for folder in folders(tmp_path / "results"):
         same(found[folder.name], folder)
+    with stub("fine") as server:  # W&B's own upload of the offline runs
+        offline = [str(path) for path in (tmp_path / "results/wandb").glob("offline-run-*")]
+        environment = {**os.environ, "WANDB_BASE_URL": server.url, "WANDB_API_KEY": KEY, "HOME": str(tmp_path)}
+        upload = [str(Path(sys.executable).with_name("wandb")), "sync", "--yes", *offline]
+        subprocess.run(upload, env=environment, check=True, capture_output=True, timeout=60)
+        assert {run: len(history) for run, history in server.history.items()} == dict.fromkeys(found, 4)
     assert "0 written (offline), 3 up to date" in command("bench/sync.py", cwd=tmp_path).stdout
     assert command("bench/run.py", *words, "force=true", "tracker=none", cwd=tmp_path).returncode == 0
     assert "3 written" in command("bench/sync.py", cwd=tmp_path).stdout
