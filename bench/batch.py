@@ -25,6 +25,8 @@ VECTORS = 16
 """Parameter vectors per node that are alive at the busiest moment of a step: two states and what lies between."""
 FIXED = 300_000_000
 """Bytes for pieces of the data under evaluation, blocks of samples and the like."""
+MOST = 500
+"""Runs in a group at most: each holds a lock, and a process may not open files without end."""
 WORTH_S = 30.0
 """Estimated seconds of one core from which starting processes pays."""
 OPERATIONS, PER_SECOND, STEP_S = 60, 1.2e10, 1e-4
@@ -49,7 +51,7 @@ def batches(configs: Sequence[RunConfig]) -> tuple[list[list[int]], int]:
     for place, config in enumerate(configs):
         together.setdefault(program(config) if is_stacked(config) else str(place), []).append(place)
     groups = [(configs[places[0]], places) for places in together.values()]
-    problems = {id(first): problem_of(first) for first, _ in groups if is_stacked(first)}
+    problems = {id(first): sized(first) for first, _ in groups if is_stacked(first)}
     jobs = configs[0].jobs
     if jobs is None:
         on_cpu = [(first, places) for first, places in groups if is_stacked(first) and first.device == "cpu"]
@@ -59,7 +61,9 @@ def batches(configs: Sequence[RunConfig]) -> tuple[list[list[int]], int]:
     for first, places in groups:
         parts = 1
         if is_stacked(first):
-            most = (budget(first) / jobs - FIXED) // bytes_per_replica(first, problems[id(first)])
+            problem = problems[id(first)]
+            each = bytes_per_replica(first, problem) if problem else math.inf
+            most = min(MOST, (budget(first) / jobs - FIXED) // each)
             parts = math.ceil(len(places) / max(1, most))
             parts = min(len(places), math.ceil(parts / jobs) * jobs)
         out += [places[i * len(places) // parts : (i + 1) * len(places) // parts] for i in range(parts)]
@@ -68,6 +72,14 @@ def batches(configs: Sequence[RunConfig]) -> tuple[list[list[int]], int]:
 
 def is_stacked(config: RunConfig) -> bool:
     return config.engine.name == "stacked"
+
+
+def sized(config: RunConfig) -> Problem | None:
+    """The problem of one run; None where it cannot be built, which the run itself will then say."""
+    try:
+        return problem_of(config)
+    except Exception:  # anything a dataset may raise
+        return None
 
 
 def problem_of(config: RunConfig) -> Problem:
@@ -87,8 +99,10 @@ def bytes_per_replica(config: RunConfig, problem: Problem) -> int:
     return config.nodes * (VECTORS * problem.layout.size + problem.work) * itemsize + tables
 
 
-def run_seconds(config: RunConfig, problem: Problem) -> float:
+def run_seconds(config: RunConfig, problem: Problem | None) -> float:
     """A rough guess for one core."""
+    if problem is None:
+        return 0.0
     return config.steps * (STEP_S + config.nodes * problem.work * OPERATIONS / PER_SECOND)
 
 

@@ -2,7 +2,7 @@
 
 A dataset that cannot be made on the spot comes with a recipe: where its raw files can be had, and the
 sha256 of the arrays they must become. Whatever the source, the arrays are the same bytes. They lie in
-the data folder as <name>/train_x.npy and so on; ranks map them and so share one copy.
+the data folder as prepared/<name>/train_x.npy and so on; ranks map them and so share one copy.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from rich.console import Console
 from bench.progress import growing
 from bench.registry import UserError, recipes
 
+PREPARED = "prepared"
+"""The part of the data folder that is ours; what lies beside it is the user's."""
 PARTS = ("train_x", "train_y", "test_x", "test_y")
 FOLDER = "HEARSAY_DATA"
 """Environment variable with the data folder."""
@@ -80,21 +82,20 @@ def checksum(parts: Parts) -> str:
 
 def load(name: str, folder: Path) -> Parts:
     """The prepared arrays, mapped from disk. UserError where there are none that can be trusted."""
+    place = folder / PREPARED / name
     try:
-        parts = {part: np.load(folder / name / f"{part}.npy", mmap_mode="c", allow_pickle=False) for part in PARTS}
+        parts = {part: np.load(place / f"{part}.npy", mmap_mode="c", allow_pickle=False) for part in PARTS}
     except FileNotFoundError:
         raise UserError(f"dataset={name} is not in {folder}; python bench/fetch.py {name} gets it.") from None
     except (OSError, ValueError) as error:
-        raise UserError(f"{folder / name} cannot be read ({error}); python bench/fetch.py {name} repairs it.") from None
+        raise UserError(f"{place} cannot be read ({error}); python bench/fetch.py {name} repairs it.") from None
     recipe = recipes[name]
     try:
         recipe.check(parts)
         if recipe.sha256 not in (None, checksum(parts)):
             raise NotHere("its checksum is wrong")
     except NotHere as reason:
-        raise UserError(
-            f"{folder / name} is not {name}: {reason}; python bench/fetch.py {name} replaces it."
-        ) from reason
+        raise UserError(f"{place} is not {name}: {reason}; python bench/fetch.py {name} replaces it.") from reason
     return parts
 
 
@@ -110,7 +111,7 @@ def prepare(name: str, folder: Path, console: Console) -> Parts:
             try:
                 return load(name, folder)  # made by another process while this one waited
             except UserError:
-                if (folder / name).exists():
+                if (folder / PREPARED / name).exists():
                     console.print(trouble, markup=False)
             with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=folder) as scratch:
                 fetch(name, folder, Path(scratch), console)
@@ -141,11 +142,13 @@ def fetch(name: str, folder: Path, scratch: Path, console: Console) -> None:
         made.mkdir()
         for part in PARTS:
             np.save(made / f"{part}.npy", np.ascontiguousarray(parts[part]), allow_pickle=False)
-        if (folder / name).exists():
-            (folder / name).rename(scratch / "replaced")
-        made.rename(folder / name)
+        place = folder / PREPARED / name
+        place.parent.mkdir(exist_ok=True)
+        if place.exists():
+            place.rename(scratch / "replaced")
+        made.rename(place)
         size = sum(part.nbytes for part in parts.values()) / 1e6
-        console.print(f"{name}: {size:.1f} MB from {source.title}, now in {folder / name}", markup=False)
+        console.print(f"{name}: {size:.1f} MB from {source.title}, now in {place}", markup=False)
         return
     raise UserError("\n  ".join([f"dataset={name} could not be had from any source.", *reasons, recipe.help]).rstrip())
 

@@ -101,12 +101,12 @@ class Display:
                 self._bars.remove_task(run.bar)  # type: ignore[arg-type]
                 self._sweep.advance(self._all, (run.steps - run.step) * run.runs)
 
-    def end(self, config: RunConfig, state: str, text: str) -> None:
+    def end(self, run_id: str, state: str, text: str) -> None:
         """One run has come to its end."""
         with self._lock:
             self._count += 1
             self._states[state] = self._states.get(state, 0) + 1
-            line = f"[{self._count}/{self._total}] {config.run_id}: {text}"
+            line = f"[{self._count}/{self._total}] {run_id}: {text}"
             self._console.print(line, markup=False, soft_wrap=True)
             self._headline()
 

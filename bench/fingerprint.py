@@ -1,54 +1,53 @@
-"""Which source made the numbers: a hash of the files that can change them, and of nothing else."""
+"""Which source made the numbers: a hash of the files that can change them."""
 
 from __future__ import annotations
 
 import hashlib
 import inspect
+import sys
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 
-import bench.algorithm
-import bench.certificate
-import bench.loop
-import bench.metrics
-import bench.mixing
-import bench.problem
-import bench.randomness
-import bench.schedules
-import bench.supervised
-import bench.weights
 from bench.config import RunConfig
 from bench.registry import datasets, models, partitions, topologies
 
-CORE: tuple[ModuleType, ...] = (
-    bench.algorithm,
-    bench.certificate,
-    bench.loop,
-    bench.metrics,
-    bench.mixing,
-    bench.problem,
-    bench.randomness,
-    bench.schedules,
-    bench.supervised,
-    bench.weights,
+CORE = (
+    "algorithm",
+    "backend",
+    "build",
+    "certificate",
+    "checkpoint",
+    "loop",
+    "metrics",
+    "mixing",
+    "mpi",
+    "problem",
+    "randomness",
+    "schedules",
+    "supervised",
+    "weights",
 )
+"""Modules of bench that have a part in every number; what is chosen by name is counted where it is chosen."""
 
 
 def fingerprint(config: RunConfig) -> str:
-    """Over the core and what was chosen: algorithm, graph, dataset, partition, model, with their bases."""
+    """Over the core and what was chosen: algorithm, graph, dataset, partition, model, with their bases.
+
+    Where the files lie makes no difference, nor does Python's own library.
+    """
     chosen: list[object] = [topologies[config.topology.name].graph, partitions[config.partition.name]]
     for item in (config.algorithm, datasets[config.dataset.name], models[config.model.name]):
-        chosen += [base for base in inspect.getmro(item) if base is not object] if inspect.isclass(item) else [item]
-    files = {_source(item) for item in (*CORE, *chosen)} - {None}
-    return hashlib.sha256("".join(_digest(file) for file in sorted(files, key=str) if file).encode()).hexdigest()[:16]
+        chosen += inspect.getmro(item) if inspect.isclass(item) else [item]
+    here = Path(__file__).parent
+    files = {here / f"{name}.py" for name in CORE} | {path for item in chosen if (path := _source(item))}
+    return hashlib.sha256("".join(sorted({_digest(file) for file in files})).encode()).hexdigest()[:16]
 
 
 def _source(item: object) -> Path | None:
-    try:
-        return Path(inspect.getfile(item))  # type: ignore[arg-type]
-    except TypeError:  # built in
+    """The file that defines something of ours or of a plug-in."""
+    if str(getattr(item, "__module__", "")).partition(".")[0] in sys.stdlib_module_names:
         return None
+    return Path(inspect.getfile(item))  # type: ignore[arg-type]
 
 
 @cache

@@ -89,7 +89,6 @@ class Mirror:
             job_type=f"{manifest['engine']} {manifest['device']}",
             tags=[labels[name] for name in ("algo", "topology", "dataset", "engine")],
             config={**labels, "certificate": certificate, **facts},
-            resume="allow" if mode() == "online" else None,
             reinit="create_new",
             settings=settings(),
         )
@@ -99,7 +98,7 @@ class Mirror:
         edges = [tuple(edge) for edge in manifest["mixing"]["edge_list"]]
         graph = Graph(labels["topology"], certificate["nodes"], edges)
         self._drawing = svg(graph, 320, 0.5 + on_a_circle(graph) / 2)
-        self._sent = self._run.step  # what an online run has already; 0 offline
+        self._sent = 0  # a run of the same id that a server may have is replaced: the folder has everything
 
     def update(self) -> None:
         """Bring the history up to date."""
@@ -113,25 +112,25 @@ class Mirror:
 
     def finish(self) -> None:
         """The rest, the state, and a mark in the folder that the image is whole."""
+        mark = current(self._folder)  # before the rows are read: a run that ends meanwhile is then not up to date
         self.update()
-        state = read_json(self._folder / "status.json").get("state", "running")
-        self._run.summary["state"] = state
-        self._run.finish(exit_code=EXIT.get(state, 1))
-        write_json(self._folder / MARK, current(self._folder))
+        self._run.summary["state"] = mark["state"]
+        self._run.finish(exit_code=EXIT.get(mark["state"], 1))
+        write_json(self._folder / MARK, mark)
 
 
 def current(folder: Path) -> dict[str, Any]:
     """What a whole image of this folder would be marked with."""
     status = read_json(folder / "status.json")
-    return {"state": status.get("state"), "time": status.get("time")}
+    return {"state": status.get("state", "running"), "time": status.get("time"), "mode": mode()}
 
 
 def up_to_date(folder: Path) -> bool:
     """Whether the W&B run is there and tells the end of the story."""
     mark = read_json(folder / MARK)
-    return (
-        bool(mark) and mark == current(folder) and (mode() == "online" or bool(images(folder.parents[1], folder.name)))
-    )
+    if mark != current(folder):
+        return False
+    return mode() == "online" or bool(images(folder.parents[1], folder.name))
 
 
 def images(results: Path, run_id: str) -> list[Path]:

@@ -68,6 +68,18 @@ def unique(runs: Iterable[RunConfig]) -> list[RunConfig]:
     return list({run.run_id: run for run in runs}.values())
 
 
+def same_run_twice(runs: Sequence[RunConfig]) -> str | None:
+    """A sentence, if some of these differ only in how or where they are made: that makes no second run."""
+    last = {run.run_id: run.plain() for run in runs}
+    lost = sum(run.plain() != last[run.run_id] for run in runs)
+    if not lost:
+        return None
+    return (
+        f"{lost} of {len(runs)} configurations are the same run as another and differ only in how it is made (engine, "
+        "ranks, results and the like): only the last of each is made."
+    )
+
+
 def of_command(words: Sequence[str]) -> list[RunConfig]:
     """The runs that a command line of run.py stands for, without asking whether they can be made here."""
     words = with_plugins([word for word in words if word not in ("-m", "--multirun")])

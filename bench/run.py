@@ -25,7 +25,7 @@ from rich.console import Console
 
 from bench.compose import CONF, HYDRA_ERRORS, SEARCHPATH, sentence, with_plugins
 from bench.config import RunConfig
-from bench.plan import plan, unique
+from bench.plan import plan, same_run_twice, unique
 from bench.registry import UserError, broken_plugins
 from bench.sweep import run_all
 
@@ -77,6 +77,8 @@ def main() -> int:
             errors.print(f"Plug-in '{name}' is left out, it cannot be imported: {reason}")
         if refused:
             raise UserError("\n".join(dict.fromkeys(refused)))
+        if note := same_run_twice(collected):
+            errors.print(note)
         return run_all(unique(collected), console, names[0]) if collected else 0
     except UserError as error:
         errors.print(str(error))

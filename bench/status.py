@@ -2,7 +2,7 @@
 
 python bench/status.py results                          every run, its state and final metrics
 python bench/status.py results experiment=example       the runs of an experiment: which there are, which it lacks
-python bench/status.py results algo=dnasa,dsgt seed=range(3)     the runs of a sweep
+python bench/status.py results algo=dnasa,dsgt seed=0,1,2     the runs of a sweep
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if __name__ == "__main__":
 
 from rich.console import Console
 
-from bench.files import lock_of, read_json
+from bench.files import lock_of, read_json, read_rows
 from bench.registry import UserError
 from bench.table import show_failures, show_table
 
@@ -33,13 +33,14 @@ def look(path: Path) -> dict[str, Any]:
     summary = read_json(path / "summary.json")
     if "state" not in summary:
         return {"algo": path.name, "topology": "?", "state": state}
-    return {**summary, "state": state, "step": status.get("step")}
+    rows = read_rows(path / "metrics.jsonl") if state in ("running", "interrupted") else []
+    return {**summary, "step": status.get("step"), **(rows[-1] if rows else {}), "state": state}
 
 
 def in_use(path: Path) -> bool:
     """Whether a process holds this run."""
     try:
-        with lock_of(path).open("a") as lock:
+        with lock_of(path).open() as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return False
     except BlockingIOError:

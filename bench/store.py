@@ -47,7 +47,11 @@ class RunFolder:
 
     def summary(self) -> dict[str, Any]:
         """Labels, state and latest metrics, whatever became of the run."""
-        return read_json(self.path / "summary.json") or {**self.config.labels(), "state": "missing"}
+        return read_json(self.path / "summary.json") or {**self._labels(), "state": "missing"}
+
+    def _labels(self) -> dict[str, Any]:
+        """A file that the configuration names may have changed since: the folder's name stands."""
+        return {**self.config.labels(), "run_id": self.path.name}
 
     def manifest(self) -> dict[str, Any]:
         return read_json(self.path / "manifest.json")
@@ -147,6 +151,7 @@ class RunFolder:
 
     def interrupt(self) -> None:
         """Stopped from outside: what was measured so far stays."""
+        self.path.mkdir(parents=True, exist_ok=True)
         self.log("interrupted")
         self._set_state("interrupted")
 
@@ -156,7 +161,7 @@ class RunFolder:
 
     def _set_state(self, state: str, error: str | None = None) -> None:
         last = self._rows[-1] if self._rows else {}
-        write_json(self.path / "summary.json", {**self.config.labels(), **self._marks, "state": state, **last})
+        write_json(self.path / "summary.json", {**self._labels(), **self._marks, "state": state, **last})
         self._set_status(state, error)
 
     def _set_status(self, state: str, error: str | None = None) -> None:

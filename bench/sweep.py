@@ -54,7 +54,7 @@ def run_all(configs: Sequence[RunConfig], console: Console, name: str | None = N
                 sweep.tracker.close(lambda text: console.print(text, markup=False, soft_wrap=True))
     console.print()
     failures = {run_id: fate.error for run_id, fate in sweep.fates.items() if fate.error is not None}
-    show_table(console, [{**folder.summary(), "state": sweep.fates[folder.config.run_id].state} for folder in folders])
+    show_table(console, [{**folder.summary(), "state": sweep.fates[folder.path.name].state} for folder in folders])
     show_failures(
         console, [(folder.path, failures[folder.path.name]) for folder in folders if folder.path.name in failures]
     )
@@ -197,8 +197,10 @@ class Sweep:
         observer = Stored(folders, self._display, self.tracker)
         resume = Resume(step, [f.checkpoints for f in folders], [rows[-1] for _, rows in members]) if step else None
         error, details = "", ""
+        begun: list[RunFolder] = []
         try:
             for folder, rows in members:
+                begun.append(folder)
                 folder.begin(pool.ranks(first), len(members), rows, self._name)
                 self.tracker.begin(folder.path, live=len(members) == 1)
             self._display.begin(folders, step)
@@ -207,10 +209,11 @@ class Sweep:
             else:
                 stacked.run([folder.config for folder in folders], observer, resume)
         except (KeyboardInterrupt, Stopped):
-            for r, folder in enumerate(folders):
-                if r not in observer.outcomes:
+            for folder in begun:
+                if not folder.final:
                     folder.interrupt()
-                    self.tracker.end(folder.path)
+                    if len(folders) == 1:
+                        self.tracker.end(folder.path)
             raise
         except UserError as reason:
             error = str(reason)
@@ -236,8 +239,8 @@ class Sweep:
                 self._end(folder, *_failed(error))
 
     def _end(self, folder: RunFolder, fate: Fate, text: str) -> None:
-        self.fates[folder.config.run_id] = fate
-        self._display.end(folder.config, fate.state, text)
+        self.fates[folder.path.name] = fate
+        self._display.end(folder.path.name, fate.state, text)
 
 
 def _failed(error: str) -> tuple[Fate, str]:

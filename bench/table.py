@@ -64,12 +64,12 @@ def _label_names(summaries: Sequence[Mapping[str, Any]]) -> list[str]:
 def _varies(summaries: Sequence[Mapping[str, Any]], name: str) -> bool:
     """Whether runs differ in a label; in an option only if runs of the same choice do."""
     if name in CHOICES:
-        return len({s[name] for s in summaries}) > 1
+        return len({s.get(name) for s in summaries}) > 1
     owner = name.split(".")[0] if "." in name else "algo"
     values: dict[str, set[str]] = {}
     for s in summaries:
         if name in s:
-            values.setdefault(s[owner], set()).add(str(s[name]))
+            values.setdefault(s.get(owner, ""), set()).add(str(s[name]))
     everywhere = all(name in s for s in summaries) and "." not in name
     return any(len(seen) > 1 for seen in values.values()) or (everywhere and len(set().union(*values.values())) > 1)
 

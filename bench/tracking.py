@@ -43,7 +43,6 @@ class WandbTracker(Tracker):
         self._began = time.monotonic()
         self._open: set[str] = set()  # ended, and not yet heard of
         self._trouble: dict[str, str] = {}
-        self._broken = False
         self._news: queue.Queue[dict[str, Any] | None] = queue.Queue()
         words = [sys.executable, "-m", "bench.tracker", options["project"], options["entity"] or ""]
         self._process = subprocess.Popen(
@@ -54,9 +53,9 @@ class WandbTracker(Tracker):
             stderr=subprocess.DEVNULL,
             start_new_session=True,  # Ctrl-C is for the runner
         )
-        assert self._process.stdin is not None
-        os.set_blocking(self._process.stdin.fileno(), False)  # a tracker that does not read is not waited for
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._outbox: queue.Queue[dict[str, Any]] = queue.Queue()  # a tracker that does not read is not waited for
+        for work in (self._listen, self._write):
+            threading.Thread(target=work, daemon=True).start()
 
     def begin(self, run: Path, live: bool) -> None:
         self._tell({"run": str(run), "live": live})
@@ -66,12 +65,13 @@ class WandbTracker(Tracker):
         self._tell({"run": str(run), "end": True})
 
     def _tell(self, message: dict[str, Any]) -> None:
+        self._outbox.put(message)
+
+    def _write(self) -> None:
         assert self._process.stdin is not None
-        try:
-            if not self._broken:
-                os.write(self._process.stdin.fileno(), json.dumps(message).encode() + b"\n")
-        except OSError:  # it is gone, or its pipe is full because it hangs
-            self._broken = True
+        with suppress(OSError, ValueError):  # it is gone
+            while True:
+                os.write(self._process.stdin.fileno(), json.dumps(self._outbox.get()).encode() + b"\n")
 
     def _listen(self) -> None:
         assert self._process.stdout is not None
@@ -82,6 +82,12 @@ class WandbTracker(Tracker):
 
     def close(self, say: Callable[[str], None]) -> None:
         """Wait for what is still to be written, as long as something is being written."""
+        try:
+            self._wait(say)
+        finally:  # also when interrupted
+            self.abandon()
+
+    def _wait(self, say: Callable[[str], None]) -> None:
         patience = max(SILENCE_S["online"], START_S - (time.monotonic() - self._began))  # until it is ready
         while self._open:
             try:
@@ -100,13 +106,9 @@ class WandbTracker(Tracker):
             reason = f" ({next(iter(self._trouble.values()))})" if self._trouble else ""
             remedy = f"python bench/sync.py {self._results} brings it up to date."
             say(f"W&B has not got {lost} of these runs{reason}; {remedy}")
-        self.abandon()
 
     def abandon(self) -> None:
         """Let go. Everything it has finished is on disk."""
-        assert self._process.stdin is not None
-        with suppress(OSError):
-            self._process.stdin.close()
         self._process.terminate()
         try:
             self._process.wait(timeout=1)

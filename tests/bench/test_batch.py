@@ -5,11 +5,13 @@ import json
 import pandas as pd
 import pytest
 import torch
+from rich.console import Console
 
 from bench import batch, stacked
 from bench.batch import batches, bytes_per_replica, problem_of, program
 from bench.loop import Outcome
 from bench.registry import algorithms
+from bench.sweep import run_all
 from tests.bench.cli import ROOT, python, typed
 from tests.bench.configs import Kept, config, rows
 from tests.bench.test_survival import TIMES, folders, metrics, state
@@ -216,3 +218,15 @@ def test_a_gpu_computes_what_the_cpu_computes(algo):
 
 def _plain(c):
     return {name: value for name, value in c.plain().items() if isinstance(value, dict)}
+
+
+def test_a_group_never_holds_more_locks_than_a_process_may():
+    groups, _ = batches([config(seed=seed) for seed in range(1100)])
+    assert sum(map(len, groups)) == 1100
+    assert max(map(len, groups)) <= batch.MOST
+
+
+def test_a_problem_that_cannot_be_built_fails_alone(tmp_path):
+    impossible = config(dataset={"name": "quadratics", "dimension": 10**9}, results=str(tmp_path))
+    assert run_all([impossible, config(results=str(tmp_path))], Console(quiet=True)) == 1
+    assert sorted(state(folder)["state"] for folder in folders(tmp_path)) == ["done", "failed"]

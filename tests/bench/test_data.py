@@ -52,7 +52,7 @@ def test_prepared_arrays_are_mapped_and_found_again(tmp_path, diary):
     assert diary.read_text() == "asked\n"
     assert isinstance(again["train_x"], np.memmap)
     assert checksum(first) == checksum(again) == checksum(local_data.parts())
-    assert kept_in(tmp_path / "data") == {".slow.lock", "slow"}
+    assert kept_in(tmp_path / "data") == {".slow.lock", "prepared"}
 
 
 def truncate(file: Path) -> None:
@@ -76,14 +76,14 @@ def pickled(file: Path) -> None:
 @pytest.mark.parametrize("damage", [truncate, corrupt, replace, pickled, Path.unlink])
 def test_damaged_arrays_are_named_refused_and_repaired(damage, tmp_path, diary):
     get(tmp_path)
-    damage(tmp_path / "slow" / "train_x.npy")
+    damage(tmp_path / "prepared" / "slow" / "train_x.npy")
     with pytest.raises(UserError, match=r"slow.*fetch.py slow"):
         load("slow", tmp_path)
     parts, said = get(tmp_path)
     assert checksum(parts) == checksum(local_data.parts())
     assert str(tmp_path) in said
     assert "from the slow source" in said
-    assert kept_in(tmp_path) == {".slow.lock", "slow", "diary"}
+    assert kept_in(tmp_path) == {".slow.lock", "prepared", "diary"}
 
 
 def test_where_no_source_answers_every_reason_is_given(tmp_path, monkeypatch):
@@ -101,7 +101,7 @@ def test_a_source_with_other_bytes_is_refused(tmp_path, diary, monkeypatch):
     monkeypatch.setattr(local_data, "parts", lambda: {**PARTS, "train_y": PARTS["test_y"]})
     with pytest.raises(UserError, match=r"what it gives is not slow: sha256 \w+… instead of \w+…"):
         prepare("slow", tmp_path, QUIET)
-    assert not (tmp_path / "slow").exists()
+    assert not (tmp_path / "prepared").exists()
 
 
 PARTS = local_data.parts()

@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import torch
+from rich.console import Console
 
 from analysis import load
 from bench import checkpoint, stacked
@@ -23,6 +24,7 @@ from bench.checkpoint import Resume
 from bench.files import read_rows
 from bench.loop import Moment, Outcome
 from bench.store import RunFolder
+from bench.sweep import run_all
 from tests.bench.cli import ROOT, typed
 from tests.bench.configs import Kept, config, rows
 from tests.bench.disks import on_a_disk
@@ -353,3 +355,41 @@ def test_the_tidy_table_is_labels_times_metrics_and_needs_no_torch(tmp_path):
     assert done.stdout.strip() == "[]", done.stderr
     assert load(tmp_path / "empty").empty
     assert np.isfinite(table.wall_s).all()
+
+
+def test_an_interruption_while_a_group_begins_touches_only_what_had_begun(tmp_path, monkeypatch):
+    configs = [config(results=str(tmp_path), seed=seed) for seed in range(3)]
+    quiet = Console(quiet=True)
+    assert run_all(configs, quiet) == 0
+    done = {folder.name: (folder / "metrics.parquet").read_bytes() for folder in folders(tmp_path)}
+    again = [config(results=str(tmp_path), seed=seed, force=True) for seed in range(3)]
+    begin, count = RunFolder.begin, []
+
+    def interrupted(self, *arguments):
+        count.append(self)
+        if len(count) == 2:
+            raise KeyboardInterrupt
+        begin(self, *arguments)
+
+    monkeypatch.setattr(RunFolder, "begin", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_all(again, quiet)
+    states = [state(RunFolder(c).path)["state"] for c in again]
+    assert states == ["interrupted", "done", "done"]
+    for c in again[1:]:
+        assert (RunFolder(c).path / "metrics.parquet").read_bytes() == done[c.run_id]
+
+
+def test_status_survives_what_is_no_run(tmp_path):
+    assert run_all([config(results=str(tmp_path))], Console(quiet=True)) == 0
+    (tmp_path / "runs" / "stray").mkdir()
+    done = typed(str(tmp_path), cwd=tmp_path, script="bench/status.py")
+    assert done.returncode == 0, done.stderr
+    assert "2 runs: 1 unreadable, 1 done" in done.stdout or "2 runs: 1 done, 1 unreadable" in done.stdout
+
+
+def test_a_second_way_to_make_the_same_run_is_mentioned(tmp_path):
+    done = typed(*SHORT, "-m", "checkpoint_every=10,20", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "1 of 2 configurations are the same run as another" in done.stderr
+    assert typed(*SHORT, cwd=tmp_path).stderr == ""

@@ -1,6 +1,7 @@
 """The real datasets: a9a end to end, MNIST from a registry, MiniBooNE from files of either format."""
 
 import gzip
+import io
 import json
 
 import numpy as np
@@ -198,3 +199,18 @@ def test_a_machine_without_miniboone_is_told_what_to_do(tmp_path):
     )
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
+
+
+def test_raw_files_of_the_user_stay_where_they_are(tmp_path):
+    a = parts_of("a9a")
+    (tmp_path / "a9a").write_text(libsvm(a["train_x"], a["train_y"]))
+    (tmp_path / "a9a.t").write_text(libsvm(a["test_x"], a["test_y"]))
+    console = Console(file=io.StringIO(), width=1000)
+    assert checksum(prepare("a9a", tmp_path, console)) == recipes["a9a"].sha256
+    assert "from your own a9a, a9a.t" in console.file.getvalue()
+    assert (tmp_path / "a9a").is_file()
+    (tmp_path / "train-images-idx3-ubyte.gz").write_bytes(b"\x1f\x8b\x08\x00" + bytes(30))
+    for name in ("train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"):
+        (tmp_path / name).write_bytes(b"")
+    with pytest.raises(NotHere, match="cannot be read"):
+        recipes["mnist"].sources[0].get(tmp_path, tmp_path)
