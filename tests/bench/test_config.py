@@ -136,4 +136,5 @@ def test_the_fingerprint_does_not_depend_on_where_the_files_lie(monkeypatch, tmp
     monkeypatch.setattr(fingerprint, "__file__", str(elsewhere / "fingerprint.py"))
     assert fingerprint.fingerprint(config(dataset="digits", model="mlp")) == before
     (elsewhere / "loop.py").write_text("# another loop")
+    fingerprint._digest.cache_clear()
     assert fingerprint.fingerprint(config(dataset="digits", model="mlp")) != before
