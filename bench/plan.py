@@ -37,8 +37,11 @@ def plan(config: DictConfig, overrides: Sequence[str], make: Make = checked) -> 
     experiment = values.pop("experiment", None)
     if experiment is None:
         return [make(values)]
+    blocks = experiment.get("blocks") if isinstance(experiment, dict) else None
+    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
+        raise UserError("An experiment is a list of 'blocks', each a mapping from settings to values.")
     typed = [override for override in overrides if not override.startswith("experiment=")]
-    return [run for block in experiment["blocks"] for run in expand(block, typed, make)]
+    return [run for block in blocks for run in expand(block, typed, make)]
 
 
 def expand(block: Mapping[str, Any], typed: Sequence[str] = (), make: Make = checked) -> list[RunConfig]:

@@ -17,12 +17,14 @@ if __name__ == "__main__":
 from rich.console import Console
 from rich.progress import track
 
+from bench.files import read_json
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", type=Path, nargs="?", default=Path("results"), help="the results folder")
-    parser.add_argument("--project", default="hearsay")
-    parser.add_argument("--entity")
+    parser.add_argument("--project", help="instead of each run's own (tracker.project)")
+    parser.add_argument("--entity", help="instead of each run's own (tracker.entity)")
     arguments = parser.parse_args()
     console = Console(highlight=False, soft_wrap=True)
     runs = arguments.results.resolve() / "runs"
@@ -40,7 +42,9 @@ def main() -> int:
     failed = 0
     for folder in track(todo, "runs", console=console, disable=not console.is_terminal):
         try:
-            Mirror(folder, arguments.project, arguments.entity).finish()
+            own = read_json(folder / "summary.json")
+            project = arguments.project or own.get("tracker.project") or "hearsay"
+            Mirror(folder, project, arguments.entity or own.get("tracker.entity")).finish()
         except Exception as error:  # the network, the server, the disk: the next run may do better
             failed += 1
             console.print(f"{folder.name}: {type(error).__name__}: {error}", markup=False)

@@ -76,6 +76,13 @@ def test_the_command_line_wins_over_the_experiment():
 
 
 @pytest.mark.usefixtures("hydra_here")
+@pytest.mark.parametrize("experiment", ["{}", "{blocks: 3}", "{blocks: {algo: dsgd}}", "{blocks: [3]}"])
+def test_an_experiment_without_blocks_gets_a_sentence(experiment):
+    with pytest.raises(UserError, match="list of 'blocks'"):
+        plan(compose("config", overrides=[f"+experiment={experiment}"]), [])
+
+
+@pytest.mark.usefixtures("hydra_here")
 def test_every_experiment_composes():
     for file in (CONF / "experiment").rglob("*.yaml"):
         name = file.relative_to(CONF / "experiment").with_suffix("").as_posix()
