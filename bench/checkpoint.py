@@ -38,7 +38,7 @@ class Resume:
 def write(folder: Path, moment: Moment, hosted: range) -> None:
     """Keep the hosted nodes of one replica; forget all but the last two steps."""
     arrays = {name: tensor[0].cpu().numpy() for name, tensor in moment.state.items()}
-    arrays[SECONDS] = np.array([moment.seconds[name] for name in Stopwatch.NAMES])
+    arrays[SECONDS] = np.array([moment.seconds[0][name] for name in Stopwatch.NAMES])
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)  # type: ignore[arg-type]
     folder.mkdir(exist_ok=True)
@@ -66,7 +66,7 @@ def load(resume: Resume, hosted: range, dtype: torch.dtype, device: torch.device
     state = {
         name: torch.as_tensor(np.stack([part[name] for part in parts]), dtype=dtype, device=device) for name in names
     }
-    seconds = dict(zip(Stopwatch.NAMES, parts[0][SECONDS].tolist(), strict=True))
+    seconds = [dict(zip(Stopwatch.NAMES, part[SECONDS].tolist(), strict=True)) for part in parts]
     return Moment(resume.step, state, seconds, list(resume.rows))
 
 

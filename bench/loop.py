@@ -44,14 +44,14 @@ class Moment:
 
     step: int
     state: Mapping[str, Tensor]  # every field of the algorithm's state, (R, k, …), of the hosted nodes
-    seconds: Row  # spent so far, per replica
+    seconds: list[Row]  # that every replica has spent so far
     last: list[Row]  # the latest row of every replica
 
     def only(self, replicas: Sequence[int]) -> Moment:
         """The same for some of the replicas."""
         keep = list(replicas)
         state = {name: tensor[keep] for name, tensor in self.state.items()}
-        return Moment(self.step, state, self.seconds, [self.last[r] for r in keep])
+        return Moment(self.step, state, [self.seconds[r] for r in keep], [self.last[r] for r in keep])
 
 
 class Observer:
@@ -81,8 +81,8 @@ class Stopwatch:
 
     NAMES = ("compute_s", "comm_s", "eval_s", "wall_s")
 
-    def __init__(self, replicas: int = 1, before: Row | None = None) -> None:
-        self._replicas, self._before = replicas, before or dict.fromkeys(self.NAMES, 0.0)
+    def __init__(self, replicas: int, before: Sequence[Row] | None = None) -> None:
+        self._before = before or [dict.fromkeys(self.NAMES, 0.0)] * replicas
         self.comm = self.evaluating = self.storing = 0.0
         self.began = time.perf_counter()
 
@@ -100,10 +100,13 @@ class Stopwatch:
         yield
         self.storing += time.perf_counter() - began
 
-    def seconds(self) -> Row:
+    def seconds(self) -> list[Row]:
+        """Of every replica."""
         wall = time.perf_counter() - self.began - self.storing
-        spent = (wall - self.comm - self.evaluating, self.comm, self.evaluating, wall)
-        return {name: self._before[name] + s / self._replicas for name, s in zip(self.NAMES, spent, strict=True)}
+        spent = dict(
+            zip(self.NAMES, (wall - self.comm - self.evaluating, self.comm, self.evaluating, wall), strict=True)
+        )
+        return [{name: old[name] + spent[name] / len(self._before) for name in self.NAMES} for old in self._before]
 
 
 class Rounds:
@@ -213,7 +216,7 @@ def train(
         with clock.pause():
             for r, finite in enumerate(measured.finite):
                 if outcomes[r] is None:
-                    observer.record(r, books.row(r, t, measured.row(r), seconds))
+                    observer.record(r, books.row(r, t, measured.row(r), seconds[r]))
                     if not finite or t == steps:
                         outcomes[r] = outcome = Outcome("done" if finite else "diverged", t)
                         observer.end(r, outcome)

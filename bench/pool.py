@@ -295,7 +295,11 @@ class Pool:
         key = first.engine.name, self.ranks(first)
         if key not in self._worlds:
             launch = launcher(options["launch"]) if mpi else None
-            self._worlds[key] = World(key[1], launch, options.get("host", "127.0.0.1"), self._stop)
+            host = options.get("host", "127.0.0.1")
+            try:
+                self._worlds[key] = World(key[1], launch, host, self._stop)
+            except OSError as error:
+                raise UserError(f"Ranks cannot be started, or reached at {host} (engine.host): {error}.") from error
         job = {
             "runs": [config.plain() for config in configs],
             "checkpoints": [str(folder) for folder in checkpoints],

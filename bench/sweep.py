@@ -53,11 +53,10 @@ def run_all(configs: Sequence[RunConfig], console: Console, name: str | None = N
             finally:
                 sweep.tracker.close(lambda text: console.print(text, markup=False, soft_wrap=True))
     console.print()
-    failures = {run_id: fate.error for run_id, fate in sweep.fates.items() if fate.error is not None}
-    show_table(console, [{**folder.summary(), "state": sweep.fates[folder.path.name].state} for folder in folders])
-    show_failures(
-        console, [(folder.path, failures[folder.path.name]) for folder in folders if folder.path.name in failures]
-    )
+    fates = [(folder, sweep.fates[folder.path.name]) for folder in folders]
+    failures = [(folder.path, fate.error) for folder, fate in fates if fate.error is not None]
+    show_table(console, [{**folder.summary(), "state": fate.state} for folder, fate in fates])
+    show_failures(console, failures)
     console.print(f"Results: {Path(configs[0].results) / 'runs'}", markup=False, soft_wrap=True)
     return 1 if failures else 0
 
@@ -176,7 +175,7 @@ class Sweep:
                 try:
                     if not folder.claim():
                         self._elsewhere.append(folder)
-                    elif reusable(folder) and not folder.config.force:
+                    elif reusable(folder):
                         self.reuse(folder)  # made by another process in the meantime
                     else:
                         step, rows = folder.resume_point() or (0, [])

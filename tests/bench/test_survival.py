@@ -136,7 +136,7 @@ def test_every_method_resumes_bit_for_bit_and_on_any_number_of_processes(algo, t
 
 def test_only_the_last_two_whole_checkpoints_count(tmp_path):
     state = {"x": torch.arange(6.0).view(1, 3, 2)}
-    seconds = dict.fromkeys(TIMES, 1.0)
+    seconds = [dict.fromkeys(TIMES, 1.0)]
     for step in (10, 20, 30, 40):
         checkpoint.write(tmp_path / "c", Moment(step, state, seconds, [{}]), range(3))
     assert checkpoint.steps(tmp_path / "c", 3) == [40, 30]
@@ -147,6 +147,11 @@ def test_only_the_last_two_whole_checkpoints_count(tmp_path):
     moment = checkpoint.load(Resume(30, [tmp_path / "c"], [{}]), range(1, 3), torch.float64, torch.device("cpu"))
     assert moment.state["x"].tolist() == [[[2, 3], [4, 5]]]
     assert moment.seconds == seconds
+    slow = Moment(30, state, [dict.fromkeys(TIMES, 9.0)], [{}])
+    checkpoint.write(tmp_path / "d", slow, range(3))
+    both = Resume(30, [tmp_path / "c", tmp_path / "d"], [{}, {}])
+    pair = checkpoint.load(both, range(3), torch.float64, torch.device("cpu"))
+    assert [each["wall_s"] for each in pair.seconds] == [1.0, 9.0]  # each replica goes on from its own seconds
 
 
 def test_a_checkpoint_without_its_rows_is_not_used(tmp_path):
@@ -157,7 +162,7 @@ def test_a_checkpoint_without_its_rows_is_not_used(tmp_path):
     folder.begin()
     for row in rows(c)[0][:3]:
         folder.record(row)
-    moment = Moment(30, {"x": torch.zeros(1, 6, 2)}, dict.fromkeys(TIMES, 0.0), [{}])
+    moment = Moment(30, {"x": torch.zeros(1, 6, 2)}, [dict.fromkeys(TIMES, 0.0)], [{}])
     checkpoint.write(folder.checkpoints, moment, range(6))
     assert folder.resume_point() is None
     checkpoint.write(folder.checkpoints, Moment(25, moment.state, moment.seconds, [{}]), range(6))

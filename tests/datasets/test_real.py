@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from bench.data import NotHere, checksum, data_folder, prepare
-from bench.registry import UserError, recipes
+from bench.registry import UserError, datasets, recipes
 from bench.sources import idx
 from datasets import a9a, miniboone
 from tests.bench.cli import ROOT, python, typed
@@ -58,6 +58,8 @@ def test_mnist_is_mnist():
     assert checksum(m) == recipes["mnist"].sha256
     assert m["train_x"].mean() / 255 == pytest.approx(0.1307, abs=5e-5)
     assert m["train_x"].std() / 255 == pytest.approx(0.3081, abs=5e-5)
+    arrays = datasets["mnist"](m)  # what a batch is normalised with is in the units of the pixels
+    assert (arrays.mean, arrays.sd) == pytest.approx((m["train_x"].mean(), m["train_x"].std()), rel=1e-3)
 
 
 def test_two_hosts_of_halves_hold_no_copy_of_mapped_data(tmp_path):
