@@ -1,6 +1,6 @@
 """D-ASAGT: averaged stochastic approximation with gradient tracking."""
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -26,7 +26,10 @@ class State(NamedTuple):
 )
 class DASAGT(Algorithm):
     """V⁺ = G(X),  Ũ = U + V⁺ − V,  U⁺ = W Ũ
-    X⁺ = W ((1−α_t) X + α_t (X − η_t Z)),  Z⁺ = W ((1−α_t) Z + α_t Ũ);  Z⁰ = U⁰ = V⁰ = 0"""
+    X⁺ = W ((1−α_t) X + α_t (X − η_t Z)),  Z⁺ = W ((1−α_t) Z + α_t Ũ);  Z⁰ = U⁰ = V⁰ = 0
+    average="gradient", as in the released code of D-NASA's paper, puts V⁺ in the place of Ũ in Z⁺"""
+
+    average: Literal["tracker", "gradient"] = "tracker"
 
     @staticmethod
     def stepsizes(kind: Kind, n: int, h: np.ndarray, eta: float = 0.01, alpha: float = 0.3) -> dict[str, Any]:
@@ -45,5 +48,6 @@ class DASAGT(Algorithm):
         v = grad(s.x, t)
         u = s.u + v - s.v
         x = torch.lerp(s.x, s.x - self.eta[t] * s.z, alpha)
-        x, u, z = mix(x, u, torch.lerp(s.z, u, alpha))
+        z = torch.lerp(s.z, u if self.average == "tracker" else v, alpha)
+        x, u, z = mix(x, u, z)
         return State(x, u, v, z)

@@ -1,12 +1,13 @@
 """D-NASA: normalised, averaged gradient tracking, free of problem parameters."""
 
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from bench.algorithm import Algorithm, Grad, Mix, algorithm, unit
+from bench.algorithm import Algorithm, Declaration, Grad, Mix, algorithm, unit
 from bench.schedules import Kind
 
 
@@ -26,7 +27,17 @@ class State(NamedTuple):
 )
 class DNASA(Algorithm):
     """X̃ = X − η_t unit(Z),  V⁺ = G(X),  Ũ = U + V⁺ − V,  Z̃ = (1−α_t) Z + α_t Ũ
-    X⁺, U⁺, Z⁺ = W X̃, W Ũ, W Z̃;  Z⁰ = U⁰ = V⁰ = 0"""
+    X⁺, U⁺, Z⁺ = W X̃, W Ũ, W Z̃;  Z⁰ = U⁰ = V⁰ = 0
+    As in the released code: average="gradient" puts V⁺ in the place of Ũ in Z̃, so that the tracker is sent and
+    never read; normalize="tensor" takes unit of every tensor of the model by itself."""
+
+    normalize: Literal["vector", "tensor"] = "vector"
+    average: Literal["tracker", "gradient"] = "tracker"
+
+    @classmethod
+    def declare(cls, normalize: str, average: str) -> Declaration:
+        """A step of one unit per tensor is longer than η_t."""
+        return replace(cls.declaration, bounded=normalize == "vector")
 
     @staticmethod
     def stepsizes(kind: Kind, n: int, h: np.ndarray, multiplier: float = 1.0, alpha: float = 0.3) -> dict[str, Any]:
@@ -41,8 +52,14 @@ class DNASA(Algorithm):
         return State(x, u=zero, v=zero, z=zero)
 
     def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
-        x = s.x - self.eta[t] * unit(s.z)
+        x = s.x - self.eta[t] * self.direction(s.z)
         v = grad(s.x, t)
         u = s.u + v - s.v
-        x, u, z = mix(x, u, torch.lerp(s.z, u, self.alpha[t]))
+        z = torch.lerp(s.z, u if self.average == "tracker" else v, self.alpha[t])
+        x, u, z = mix(x, u, z)
         return State(x, u, v, z)
+
+    def direction(self, z: Tensor) -> Tensor:
+        if self.normalize == "vector":
+            return unit(z)
+        return torch.cat([unit(part) for part in z.split(self.layout.sizes, dim=-1)], dim=-1)

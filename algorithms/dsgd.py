@@ -1,10 +1,11 @@
 """D-SGD: decentralized stochastic gradient descent."""
 
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Literal, NamedTuple
 
 from torch import Tensor
 
-from bench.algorithm import Algorithm, Grad, Mix, algorithm
+from bench.algorithm import Algorithm, Declaration, Grad, Mix, algorithm
 
 
 class State(NamedTuple):
@@ -19,11 +20,19 @@ class State(NamedTuple):
     cite="Lian et al. 2017, Can Decentralized Algorithms Outperform Centralized Algorithms?",
 )
 class DSGD(Algorithm):
-    """X⁺ = W (X − η_t G(X))"""
+    """X⁺ = W (X − η_t G(X));  gossip twice, as in the released code of D-NASA's paper: X⁺ = W (W X − η_t G(X))"""
+
+    gossip: Literal["once", "twice"] = "once"
+
+    @classmethod
+    def declare(cls, gossip: str) -> Declaration:
+        return cls.declaration if gossip == "once" else replace(cls.declaration, sends=2, rounds=2)
 
     def start(self, x: Tensor, grad: Grad) -> State:
         return State(x)
 
     def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
-        (x,) = mix(s.x - self.eta[t] * grad(s.x, t))
+        g = grad(s.x, t)
+        (x,) = mix(s.x) if self.gossip == "twice" else (s.x,)
+        (x,) = mix(x - self.eta[t] * g)
         return State(x)

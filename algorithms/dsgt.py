@@ -1,10 +1,11 @@
 """D-SGT: stochastic gradient descent with gradient tracking."""
 
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Literal, NamedTuple
 
 from torch import Tensor
 
-from bench.algorithm import Algorithm, Grad, Mix, algorithm
+from bench.algorithm import Algorithm, Declaration, Grad, Mix, algorithm
 
 
 class State(NamedTuple):
@@ -22,13 +23,21 @@ class State(NamedTuple):
     cite="Li et al. 2024, Problem-Parameter-Free Decentralized Nonconvex Stochastic Optimization, Algorithm 1",
 )
 class DSGT(Algorithm):
-    """V⁰ = U⁰ = G(X⁰);  X⁺ = W (X − η_t U),  V⁺ = G(X⁺),  U⁺ = W U + V⁺ − V"""
+    """V⁰ = U⁰ = G(X⁰);  X⁺ = W (X − η_t U),  V⁺ = G(X⁺),  U⁺ = W U + V⁺ − V
+    gossip twice, as in the released code: X⁺ = W (W X − η_t U)"""
+
+    gossip: Literal["once", "twice"] = "once"
+
+    @classmethod
+    def declare(cls, gossip: str) -> Declaration:
+        return cls.declaration if gossip == "once" else replace(cls.declaration, sends=3, rounds=2)
 
     def start(self, x: Tensor, grad: Grad) -> State:
         v = grad(x, 0)
         return State(x, u=v, v=v)
 
     def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
-        x, u = mix(s.x - self.eta[t] * s.u, s.u)
+        (x,) = mix(s.x) if self.gossip == "twice" else (s.x,)
+        x, u = mix(x - self.eta[t] * s.u, s.u)
         v = grad(x, t + 1)
         return State(x, u + v - s.v, v)

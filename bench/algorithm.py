@@ -79,6 +79,7 @@ class Algorithm:
         self.layout = layout
         for name, value in {**schedules, **options}.items():
             setattr(self, name, value)
+        self.promise = self.declare(**{name: getattr(self, name) for name in self.structure_options()})
 
     @staticmethod
     def stepsizes(kind: Kind, n: int, h: np.ndarray, eta: float = 0.01) -> dict[str, Any]:
@@ -92,6 +93,11 @@ class Algorithm:
     def step(self, s: Any, t: int, grad: Grad, mix: Mix) -> Any:
         """The state after step t + 1, from the state ``s`` after step t."""
         raise NotImplementedError
+
+    @classmethod
+    def declare(cls, **options: Any) -> Declaration:
+        """What is promised with these options; for a method with an option that changes it."""
+        return cls.declaration
 
     @classmethod
     def stepsize_options(cls) -> Options:
@@ -135,7 +141,7 @@ def algorithm(
 
 
 def unit(z: Tensor) -> Tensor:
-    """z_i/‖z_i‖ over the whole vector of each node; 0 where the norm is 0.
+    """z_i/‖z_i‖ over the last axis, the whole vector of each node; 0 where the norm is 0.
 
     The squares are summed in float64: in float32 they would vanish or overflow at scales where z does not.
     """

@@ -35,15 +35,16 @@ class Certificate:
     rho: float
     gap: float
     hash: str
+    biased: bool = False  # only the rows sum to one: the nodes agree, but not on the average
 
 
 class Mixing:
     """A certified matrix W, or a periodic sequence W(0), W(1), … of them."""
 
-    def __init__(self, matrices: np.ndarray, name: str) -> None:
+    def __init__(self, matrices: np.ndarray, name: str, allow_biased: bool = False) -> None:
         """``matrices`` has shape (period, n, n)."""
         for matrix in matrices:
-            _check_factor(matrix, name)
+            _check_factor(matrix, name, allow_biased)
         self.matrices = np.ascontiguousarray(matrices, dtype=np.float64)
         self.name = name
         self.certificate = _certify(self.matrices, name)
@@ -76,16 +77,18 @@ class Mixing:
         return {**asdict(self.certificate), "edge_list": self.edges}
 
 
-def build_mixing(name: str, nodes: int, weights: str | None = None, lazy: bool = False, **options: Any) -> Mixing:
-    """The certified matrix of a registered topology."""
+def build_mixing(
+    name: str, nodes: int, weights: str | None = None, lazy: bool = False, allow_biased: bool = False, **options: Any
+) -> Mixing:
+    """The certified matrix of a registered topology; with ``allow_biased``, one whose columns need not sum to one."""
     topology = topologies[name]
     made = topology.graph(nodes, **options)
     matrices = []
     for item in made if isinstance(made, list) else [made]:
         matrix = item if isinstance(item, np.ndarray) else _weighed(item, name, weights or topology.weights)
-        _check_factor(matrix, name)
+        _check_factor(matrix, name, allow_biased)
         matrices.append(make_lazy(matrix) if lazy else matrix)
-    return Mixing(np.stack(matrices), name)
+    return Mixing(np.stack(matrices), name, allow_biased)
 
 
 def _weighed(graph: nx.Graph, name: str, rule: str) -> np.ndarray:
@@ -98,8 +101,11 @@ def _weighed(graph: nx.Graph, name: str, rule: str) -> np.ndarray:
     return weigh(graph, rule)
 
 
-def _check_factor(matrix: np.ndarray, name: str) -> None:
-    """Refuse a matrix that is not square, finite, non-negative, symmetric and doubly stochastic."""
+def _check_factor(matrix: np.ndarray, name: str, allow_biased: bool) -> None:
+    """Refuse a matrix that is not square, finite, non-negative, symmetric and doubly stochastic.
+
+    With ``allow_biased`` its rows must sum to one and its graph be undirected, and that is all.
+    """
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise UserError(f"The mixing matrix of '{name}' must be square; it has shape {matrix.shape}.")
     if not np.isfinite(matrix).all():
@@ -108,7 +114,7 @@ def _check_factor(matrix: np.ndarray, name: str) -> None:
     for axis, word in ((1, "row"), (0, "column")):
         off = matrix.sum(axis=axis) - 1
         worst = int(np.abs(off).argmax())
-        if abs(off[worst]) > TOLERANCE:
+        if abs(off[worst]) > TOLERANCE and not (allow_biased and word == "column"):
             raise UserError(
                 f"The mixing matrix of '{name}' is not doubly stochastic: {word} {worst} sums to "
                 f"{1 + off[worst]:.9g}, {abs(off[worst]):.3g} away from 1. Every method would be biased; "
@@ -117,7 +123,7 @@ def _check_factor(matrix: np.ndarray, name: str) -> None:
     if matrix.min() < 0:
         i, j = np.unravel_index(matrix.argmin(), matrix.shape)
         raise UserError(f"The mixing matrix of '{name}' has the negative entry {matrix[i, j]:.6g} at ({i}, {j}).")
-    skew = np.abs(matrix - matrix.T)
+    skew = np.abs((matrix > 0) ^ (matrix.T > 0) if allow_biased else matrix - matrix.T).astype(float)
     if skew.max() > TOLERANCE:
         i, j = np.unravel_index(skew.argmax(), skew.shape)
         raise UserError(
@@ -138,7 +144,10 @@ def _certify(matrices: np.ndarray, name: str) -> Certificate:
     product = np.linalg.multi_dot(matrices[::-1]) if len(matrices) > 1 else matrices[0]
     lambda_2: float | None = None
     lambda_n: float | None = None
-    if len(matrices) == 1:
+    biased = not np.allclose(matrices.sum(axis=1), 1, rtol=0, atol=TOLERANCE)
+    if biased:
+        rho = float(np.sort(np.abs(np.linalg.eigvals(product)))[-2]) if n > 1 else 0.0
+    elif len(matrices) == 1:
         spectrum = np.linalg.eigvalsh(product)
         lambda_n = float(spectrum[0])
         lambda_2 = float(spectrum[-2]) if n > 1 else 0.0
@@ -159,4 +168,5 @@ def _certify(matrices: np.ndarray, name: str) -> Certificate:
         rho=rho,
         gap=1 - rho,
         hash=hashlib.sha256(matrices.tobytes()).hexdigest()[:16],
+        biased=biased,
     )

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from bench.algorithm import Algorithm
+from bench.algorithm import Algorithm, Declaration
 from bench.certificate import Mixing, build_mixing
 from bench.loop import Spacing
 from bench.options import Count, NonNegative, Option, Options, Positive, coerce, convert, keyword_options
@@ -92,6 +92,12 @@ class RunConfig:
     def algorithm(self) -> type[Algorithm]:
         return algorithms[self.algo.name]
 
+    @property
+    def declaration(self) -> Declaration:
+        """What the method promises with the options of this run."""
+        structure = self.algorithm.structure_options()
+        return self.algorithm.declare(**{k: v for k, v in self.algo.options.items() if k in structure})
+
     def mixing(self) -> Mixing:
         """The certified mixing matrix."""
         return _mixing(self.topology.name, self.nodes, tuple(sorted(self.topology.options.items())))
@@ -128,8 +134,9 @@ def options_of(group: str, name: str) -> Options:
             return {**algorithms[name].stepsize_options(), **algorithms[name].structure_options()}
         case "topology":
             topology = topologies[name]
+            own = {"allow_biased": Option(bool, False)} if topology.weights is None else {}
             weights = {} if topology.weights is None else {"weights": Option(str, topology.weights)}
-            return {**keyword_options(topology.graph), **weights, "lazy": Option(bool, False)}
+            return {**keyword_options(topology.graph), **weights, **own, "lazy": Option(bool, False)}
         case "dataset":
             return keyword_options(datasets[name].__init__ if isinstance(datasets[name], type) else datasets[name])
         case "partition":

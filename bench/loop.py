@@ -138,7 +138,7 @@ class Bookkeeper:
 
     def counts(self, r: int, t: int) -> Row:
         """What t steps have cost the whole network."""
-        promise, setting = self._algorithm.declaration, self._problem.setting
+        promise, setting = self._algorithm.promise, self._problem.setting
         per_node = promise.start_samples + promise.samples * t
         samples = per_node * setting.batch_size * setting.nodes
         vector = self._problem.layout.size * setting.dtype.itemsize
@@ -173,7 +173,7 @@ class Bookkeeper:
     def _bound(self, r: int, last: Row, row: Row) -> float | None:
         """b_t² with b_{t+1} = ρ (b_t + η_t): what consensus can never exceed."""
         mixing = self._mixings[r]
-        if not self._algorithm.declaration.bounded or mixing.period > 1:
+        if not self._algorithm.promise.bounded or mixing.period > 1 or mixing.certificate.biased:
             return None
         if not last:
             return row["consensus"]
@@ -203,7 +203,7 @@ def train(
     """
     clock = Stopwatch(len(mixings), begin.seconds if begin else None)
     books = Bookkeeper(algorithm, problem, mixings, begin.last if begin else ())
-    mix = Rounds(world, algorithm.declaration.rounds, clock)
+    mix = Rounds(world, algorithm.promise.rounds, clock)
     outcomes: list[Outcome | None] = [None] * len(mixings)
     due = set(evaluate_at)
 
@@ -211,7 +211,7 @@ def train(
         if state.x.is_cuda:
             torch.cuda.synchronize()  # the steps before this one are computing, not evaluating
         with clock.evaluation():
-            measured = measure(state, problem, world, algorithm.declaration)
+            measured = measure(state, problem, world, algorithm.promise)
         seconds = clock.seconds()
         with clock.pause():
             for r, finite in enumerate(measured.finite):

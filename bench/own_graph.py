@@ -1,4 +1,4 @@
-"""Graphs and matrices that a user brings in a file."""
+"""Matrices that come without a weight rule, and graphs in files: a user's own, and one that must be refused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import networkx as nx
 import numpy as np
 
 from bench.registry import UserError
-from bench.topologies import topology
+from bench.topologies import random, topology
+from bench.weights import adjacency
 
 
 @topology("edges")
@@ -54,6 +55,13 @@ def matrix(nodes: int, file: Path | None = None) -> np.ndarray:
     if w.ndim == 2 and w.shape[0] == w.shape[1] and len(w) != nodes:
         raise UserError(f"{path.name} is a matrix for {len(w)} nodes; set nodes={len(w)}.")
     return w
+
+
+@topology("row_stochastic", weights=None)
+def row_stochastic(nodes: int, p: float = 0.8, seed: int | None = None) -> np.ndarray:
+    """A negative example: the random graph with 1/(d_i + 1) in row i, so that only the rows sum to one."""
+    a = adjacency(random(nodes, p, seed)) + np.eye(nodes)
+    return a / a.sum(axis=1, keepdims=True)
 
 
 def _existing(file: Path | None, name: str) -> Path:

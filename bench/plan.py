@@ -37,11 +37,27 @@ def plan(config: DictConfig, overrides: Sequence[str], make: Make = checked) -> 
     experiment = values.pop("experiment", None)
     if experiment is None:
         return [make(values)]
-    blocks = experiment.get("blocks") if isinstance(experiment, dict) else None
-    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
+    typed = [override for override in overrides if not override.startswith(("experiment=", "experiment."))]
+    return [run for block in blocks_of(experiment) for run in expand(block, typed, make)]
+
+
+def blocks_of(experiment: Any) -> list[dict[str, Any]]:
+    """The grids of an experiment: each block on top of what is ``common`` to all.
+
+    In the size ``quick``, what is written under ``quick``, for all or in a block, replaces what a block has.
+    """
+    parts = experiment if isinstance(experiment, dict) else {}
+    blocks, common, quick = parts.get("blocks"), parts.get("common", {}), parts.get("quick", {})
+    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in (*blocks, common, quick)):
         raise UserError("An experiment is a list of 'blocks', each a mapping from settings to values.")
-    typed = [override for override in overrides if not override.startswith("experiment=")]
-    return [run for block in blocks for run in expand(block, typed, make)]
+    if (size := parts.get("size", "full")) not in ("full", "quick"):
+        raise UserError(f"experiment.size is full or quick; got {size!r}.")
+    out = []
+    for block in blocks:
+        own = {**common, **block}
+        smaller = {**quick, **own.pop("quick", {})}
+        out.append({key: smaller.get(key, value) if size == "quick" else value for key, value in own.items()})
+    return out
 
 
 def expand(block: Mapping[str, Any], typed: Sequence[str] = (), make: Make = checked) -> list[RunConfig]:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bench.algorithm import Algorithm
+from bench.algorithm import Algorithm, Layout
 from bench.problem import vector_layout
 from bench.schedules import tables
 
@@ -39,18 +39,20 @@ def simulate(
     *,
     keep: bool = True,
     schedule_nodes: int | None = None,
+    layout: Layout | None = None,
 ) -> Trace:
     """``steps`` steps from x of shape (R, n, P) with W of shape (n, n) or (R, n, n).
 
     ``gradient(x, s, stream)`` gives the stacked gradients. ``options`` may be one mapping for all
-    replicas or one each. ``schedule_nodes`` is the n of the stepsizes where it is not that of x.
+    replicas or one each. ``schedule_nodes`` is the n of the stepsizes where it is not that of x;
+    ``layout`` says which tensors the P parameters are, where they are more than one.
     """
     replicas = [options] * len(x) if isinstance(options, Mapping) else list(options) or [{}] * len(x)
     given = [{**{k: o.default for k, o in cls.stepsize_options().items()}, **replica} for replica in replicas]
     structure = {k: given[0].pop(k, o.default) for k, o in cls.structure_options().items()}
     stepsizes = [{k: replica[k] for k in cls.stepsize_options()} for replica in given]
     schedules = tables(cls.stepsizes, stepsizes, schedule_nodes or x.shape[1], steps, x.dtype)
-    algorithm = cls(vector_layout(x.shape[-1]), schedules, **structure)
+    algorithm = cls(layout or vector_layout(x.shape[-1]), schedules, **structure)
 
     trace = Trace()
 

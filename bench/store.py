@@ -192,7 +192,7 @@ def describe(config: RunConfig) -> dict[str, Any]:
         "host": {"name": platform.node(), "machine": platform.machine(), "cores": os.cpu_count()},
         "engine": config.engine.name,
         "device": config.device,
-        "algorithm": asdict(config.algorithm.declaration),
+        "algorithm": asdict(config.declaration),
         "mixing": config.mixing().describe(),
         "data": describe_data(config),
     }

@@ -30,8 +30,11 @@ def show(mixing: Mixing) -> str:
     """Everything about one graph, for the terminal."""
     c = mixing.certificate
     lines = [f"{mixing.name}: {c.nodes} nodes, {c.edges} edges, diameter {c.diameter}"]
-    lines.append("symmetric, doubly stochastic, non-negative, connected: certified")
-    if c.lambda_2 is None:
+    certified = "symmetric, doubly stochastic, non-negative, connected: certified"
+    lines.append("NOT doubly stochastic: every method is biased on it" if c.biased else certified)
+    if c.biased:
+        lines.append(f"second largest |eigenvalue| = {c.rho:.6f}   gap = {c.gap:.6f}")
+    elif c.lambda_2 is None:
         lines.append(
             f"a sequence of {c.period} matrices; ρ of the product of a period = {c.rho:.6f}, gap = {c.gap:.6f}"
         )
@@ -54,7 +57,7 @@ def table(folder: Path) -> str:
     head = " | ".join(f"ρ, n = {n}" for n in SIZES)
     lines = [f"| | `topology` | weights | edges, n = 8 | {head} |", "|---|---|---|---|" + "---|" * len(SIZES)]
     for name in topologies:
-        if "file" in options_of("topology", name):
+        if topologies[name].weights is None or "file" in options_of("topology", name):
             continue
         mixings = [compose_one([f"topology={name}", f"nodes={n}"]).mixing() for n in SIZES]
         (folder / f"{name}.svg").write_text(svg(mixings[0]), encoding="utf-8")

@@ -7,7 +7,14 @@ from collections.abc import Callable
 
 import numpy as np
 
+from bench.algorithm import Layout
+
 Rule = Callable[[np.ndarray, np.ndarray, Callable[[np.ndarray, int], np.ndarray], str, int, dict], list[np.ndarray]]
+
+
+PARTS = [range(2), range(2, 5)]
+LAYOUT = Layout({"weight": (1, 2), "bias": (3,)})
+"""Five parameters in two tensors."""
 
 
 def root(kind: str, n: int, t: int, T: int) -> float:
@@ -21,7 +28,8 @@ def dsgd(X, W, G, kind, T, o):
     n, out = len(X), [X]
     for t in range(T):
         eta = o["eta"] * root(kind, n, t, T)
-        X = W @ (X - eta * G(X, t))
+        mixed = W @ X if o.get("gossip") == "twice" else X
+        X = W @ (mixed - eta * G(X, t))
         out.append(X)
     return out
 
@@ -31,7 +39,7 @@ def dsgt(X, W, G, kind, T, o):
     V = U = G(X, 0)
     for t in range(T):
         eta = o["eta"] * root(kind, n, t, T)
-        X = W @ (X - eta * U)
+        X = W @ ((W @ X if o.get("gossip") == "twice" else X) - eta * U)
         V_new = G(X, t + 1)
         U = W @ U + V_new - V
         V = V_new
@@ -51,7 +59,7 @@ def dasagt(X, W, G, kind, T, o):
         V_new = G(X, t)
         U_half = U + V_new - V
         X = W @ ((1 - alpha) * X + alpha * (X - eta * Z))
-        Z = W @ ((1 - alpha) * Z + alpha * U_half)
+        Z = W @ ((1 - alpha) * Z + alpha * (V_new if o.get("average") == "gradient" else U_half))
         U, V = W @ U_half, V_new
         out.append(X)
     return out
@@ -69,12 +77,14 @@ def dnasa(X, W, G, kind, T, o):
             alpha = min(1.0, math.sqrt(n / h)) if h > 0 else 0.0
         X_half = X.copy()
         for i in range(n):
-            length = math.sqrt(sum(z * z for z in Z[i]))
-            if length > 0:
-                X_half[i] = X[i] - eta * Z[i] / length
+            for part in PARTS if o.get("normalize") == "tensor" else [range(len(Z[i]))]:
+                length = math.sqrt(sum(Z[i][j] ** 2 for j in part))
+                for j in part:
+                    if length > 0:
+                        X_half[i][j] = X[i][j] - eta * Z[i][j] / length
         V_new = G(X, t)
         U_half = U + V_new - V
-        Z_half = (1 - alpha) * Z + alpha * U_half
+        Z_half = (1 - alpha) * Z + alpha * (V_new if o.get("average") == "gradient" else U_half)
         X, U, Z, V = W @ X_half, W @ U_half, W @ Z_half, V_new
         out.append(X)
     return out
@@ -99,3 +109,12 @@ OPTIONS = {
     "dnasa": {"multiplier": 0.7, "alpha": 0.2},
     "d2": {"eta": 0.05},
 }
+VARIANTS = [
+    ("dsgd", {"gossip": "twice"}),
+    ("dsgt", {"gossip": "twice"}),
+    ("dasagt", {"average": "gradient"}),
+    ("dnasa", {"average": "gradient"}),
+    ("dnasa", {"normalize": "tensor"}),
+    ("dnasa", {"normalize": "tensor", "average": "gradient"}),
+]
+"""As in the released code."""

@@ -9,12 +9,23 @@ from torch import Tensor
 from bench import contract
 from bench.algorithm import unit
 from bench.registry import algorithms
+from tests.algorithms.literal import VARIANTS
 
 
 @pytest.mark.parametrize("check", contract.CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("name", list(algorithms))
 def test_promises(name, check):
     check(algorithms[name])
+
+
+@pytest.mark.parametrize("check", contract.CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize(("name", "variant"), VARIANTS)
+def test_variants_keep_their_promises_too(name, variant, check):
+    cls = type(name, (algorithms[name],), variant)
+    options = {key: option.default for key, option in cls.structure_options().items()}
+    assert options | variant == options
+    cls.declaration = cls.declare(**options)
+    check(cls)
 
 
 DNASA, DSGD = algorithms["dnasa"], algorithms["dsgd"]

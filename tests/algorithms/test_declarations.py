@@ -1,5 +1,7 @@
 """Table 1 of the paper, and the rest of what the methods declare."""
 
+from dataclasses import replace
+
 import pytest
 
 from bench.algorithm import Algorithm, algorithm
@@ -24,6 +26,22 @@ def test_declaration(name):
     assert declared == TABLE[name]
     assert d.rounds == 1
     assert any(year in d.cite for year in ("2017", "2018", "2023", "2024"))
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "promised"),
+    [
+        ("dsgd", {"gossip": "twice"}, {"sends": 2, "rounds": 2}),
+        ("dsgt", {"gossip": "twice"}, {"sends": 3, "rounds": 2}),
+        ("dnasa", {"normalize": "tensor", "average": "tracker"}, {"bounded": False}),
+    ],
+)
+def test_variants_promise_what_they_cost(name, options, promised):
+    declared = algorithms[name].declare(**options)
+    assert {key: getattr(declared, key) for key in promised} == promised
+    assert replace(declared, **{key: getattr(algorithms[name].declaration, key) for key in promised}) == (
+        algorithms[name].declaration
+    )
 
 
 def test_only_known_information_can_be_needed():

@@ -9,7 +9,6 @@ from bench.simulate import simulate
 from tests.algorithms import noisy
 from tests.algorithms.exact import ring
 from tests.algorithms.literal import RULES as OURS
-from tests.algorithms.mutants import PerTensor
 
 STEPS = 60
 
@@ -42,14 +41,14 @@ def test_no_other_method_is_scale_free(name):
     assert not torch.allclose(trajectory(name, 1.0, "diminishing"), trajectory(name, 8.0, "diminishing"), rtol=1e-3)
 
 
-def excess(cls, steps: int, layout: Layout | None = None, loud: float = 1.0) -> float:
+def excess(steps: int, normalize: str = "vector", loud: float = 1.0) -> float:
     """Largest consensus − bound, relative to the bound, over all steps from an unequal start."""
     mixing = ring()
     rho, n = mixing.certificate.rho, noisy.N
 
-    class Laid(cls):
-        def __init__(self, old, schedules, **options):
-            super().__init__(layout or old, schedules, **options)
+    class Laid(algorithms["dnasa"]):
+        def __init__(self, layout, schedules, **options):
+            super().__init__(layout, schedules, **options)
             Laid.eta_values = schedules["eta"].values[:, 0]
 
     pull = torch.linspace(-1, 1, n, dtype=torch.float64)[:, None] * loud
@@ -59,6 +58,8 @@ def excess(cls, steps: int, layout: Layout | None = None, loud: float = 1.0) -> 
         lambda x, s, stream: noisy.gradient(x, s % 200, stream) + pull,
         noisy.start() * 1e-3,
         steps,
+        {"normalize": normalize},
+        layout=Layout({f"part {i}": (1,) for i in range(noisy.D)}),
     )
     spread = [float((s.x - s.x.mean(1, keepdim=True)).square().sum() / n) for s in trace.states]
     b, worst = spread[0] ** 0.5, -1.0
@@ -70,10 +71,8 @@ def excess(cls, steps: int, layout: Layout | None = None, loud: float = 1.0) -> 
 
 @pytest.mark.parametrize("loud", [1.0, 1e4])
 def test_sharp_consensus_bound_on_every_step(loud):
-    assert excess(algorithms["dnasa"], 150, loud=loud) <= 1e-9
+    assert excess(150, loud=loud) <= 1e-9
 
 
 def test_normalising_per_tensor_breaks_the_bound():
-    layout = Layout({f"part {i}": (1,) for i in range(noisy.D)})
-    assert excess(PerTensor, 150, layout, loud=1e4) > 0.1
-    assert excess(algorithms["dnasa"], 150, layout, loud=1e4) <= 1e-9
+    assert excess(150, "tensor", loud=1e4) > 0.1

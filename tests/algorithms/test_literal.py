@@ -12,18 +12,20 @@ from bench.registry import algorithms
 from bench.schedules import Schedule
 from bench.simulate import simulate
 from tests.algorithms import noisy
-from tests.algorithms.literal import OPTIONS, RULES
+from tests.algorithms.literal import LAYOUT, OPTIONS, RULES, VARIANTS
 
 T = 50
 KINDS = ("diminishing", "fixed", "constant")
 
 
-def difference(cls, name: str, kind: str, topology: str) -> float:
+def difference(cls, name: str, kind: str, topology: str, variant: dict | None = None) -> float:
     """Largest relative difference between the suite and the literal rule over all steps."""
     w = build_mixing(topology, noisy.N, lazy=(name == "d2")).matrices[0]
-    literal = np.stack(RULES[name](noisy.START, w, noisy.G, kind, T, OPTIONS[name]))
-    options = {**OPTIONS[name], "schedule": kind}
-    ours = simulate(cls, torch.as_tensor(w), noisy.gradient, noisy.start(), T, options).x()[:, 0].numpy()
+    options = {**OPTIONS[name], **(variant or {})}
+    literal = np.stack(RULES[name](noisy.START, w, noisy.G, kind, T, options))
+    options["schedule"] = kind
+    trace = simulate(cls, torch.as_tensor(w), noisy.gradient, noisy.start(), T, options, layout=LAYOUT)
+    ours = trace.x()[:, 0].numpy()
     assert np.abs(literal[-1] - literal[0]).max() > 1e-2  # something happened
     return float((np.abs(ours - literal) / np.abs(literal).max(axis=(1, 2), keepdims=True)).max())
 
@@ -33,6 +35,21 @@ def difference(cls, name: str, kind: str, topology: str) -> float:
 @pytest.mark.parametrize("name", RULES)
 def test_equals_the_literal_rule(name, kind, topology):
     assert difference(algorithms[name], name, kind, topology) <= 1e-12
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("name", "variant"), VARIANTS)
+def test_variants_as_released_equal_their_literal_rules(name, variant, kind):
+    assert difference(algorithms[name], name, kind, "ring", variant) <= 1e-12
+    for option in variant:  # and each option makes a difference
+        rest = {key: value for key, value in variant.items() if key != option}
+        assert difference_between(name, kind, variant, rest) > 1e-3
+
+
+def difference_between(name: str, kind: str, one: dict, other: dict) -> float:
+    w = build_mixing("ring", noisy.N).matrices[0]
+    x = [RULES[name](noisy.START, w, noisy.G, kind, T, {**OPTIONS[name], **options})[-1] for options in (one, other)]
+    return float(np.abs(x[0] - x[1]).max())
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from bench.certificate import Mixing, build_mixing
 from bench.check import check_fit
-from bench.config import options_of
 from bench.registry import UserError, algorithms, topologies, weight_rules
 from bench.weights import weigh
 
@@ -41,7 +40,7 @@ def test_weights_of_the_paper_by_hand():
     assert build_mixing("complete", 5).matrices[0] == pytest.approx(np.full((5, 5), 0.2))
 
 
-GRAPHS = [name for name in topologies if "file" not in options_of("topology", name)]
+GRAPHS = [name for name in topologies if topologies[name].weights and name != "edges"]
 
 
 @given(st.sampled_from(GRAPHS), st.sampled_from(list(weight_rules)), st.booleans(), st.integers(1, 40))
@@ -143,9 +142,30 @@ def test_a_wrong_matrix_is_refused_with_the_reason(matrix, sentence):
 
 def test_the_published_random_matrix_of_the_authors_kind_is_refused():
     """1/(d_i + 1) on every row: rows sum to one, columns do not."""
-    a = nx.to_numpy_array(topologies["random"].graph(8)) + np.eye(8)
     with pytest.raises(UserError, match="not doubly stochastic: column"):
-        Mixing((a / a.sum(axis=1, keepdims=True))[None], "released")
+        build_mixing("row_stochastic", 8)
+
+
+def test_a_biased_matrix_can_be_had_by_asking_for_it():
+    mixing = build_mixing("row_stochastic", 8, allow_biased=True)
+    w = mixing.matrices[0]
+    assert w.sum(axis=1) == pytest.approx(np.ones(8))
+    assert np.abs(w.sum(axis=0) - 1).max() > 0.1
+    assert mixing.edges == build_mixing("random", 8).edges
+    assert w[2, 2] == pytest.approx(1 / 6)  # node 2 has five neighbours
+    agreed = np.linalg.matrix_power(w, 200)
+    assert agreed == pytest.approx(np.tile(agreed[0], (8, 1)))  # they agree, but not on the average
+    assert np.abs(agreed[0] - 1 / 8).max() > 0.01
+    drift = [np.linalg.norm(np.linalg.matrix_power(w, k) - agreed) for k in (10, 11)]
+    assert drift[1] / drift[0] == pytest.approx(mixing.certificate.rho, rel=1e-2)
+    assert mixing.certificate.biased
+    assert not build_mixing("random", 8).certificate.biased
+    with pytest.raises(UserError, match=r"row 1 sums to 0\.9"):
+        Mixing(np.array([[[0.5, 0.5], [0.4, 0.5]]]), "mine", allow_biased=True)
+    with pytest.raises(UserError, match="not symmetric"):
+        Mixing(np.array([[[0.5, 0.5], [0.0, 1.0]]]), "mine", allow_biased=True)
+    with pytest.raises(UserError, match="only row-stochastic"):
+        check_fit(algorithms["d2"], mixing)
 
 
 def test_d2_refuses_the_ring_of_the_paper_and_takes_its_lazy_form():

@@ -86,7 +86,7 @@ def test_an_experiment_without_blocks_gets_a_sentence(experiment):
 def test_every_experiment_composes():
     for file in (CONF / "experiment").rglob("*.yaml"):
         name = file.relative_to(CONF / "experiment").with_suffix("").as_posix()
-        assert plan(compose("config", overrides=[f"experiment={name}"]), [])
+        assert plan(compose("config", overrides=[f"experiment={name}"]), [], parse)
 
 
 @pytest.mark.usefixtures("hydra_here")
