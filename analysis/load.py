@@ -1,18 +1,20 @@
-"""A results folder as one tidy table."""
+"""A results folder read back: what was run, what was measured, and where the numbers come from."""
 
 from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-STATES = ("done", "diverged")
+from analysis.results import Results
+
+ENDED = ("done", "diverged")
 
 
 def load(results: str | Path) -> pd.DataFrame:
@@ -22,28 +24,68 @@ def load(results: str | Path) -> pd.DataFrame:
     of metrics.parquet, or of the stream of a run that has not ended. A run whose files cannot be read
     is left out and named in ``table.attrs["unreadable"]``.
     """
-    folders = sorted(path for path in (Path(results) / "runs").glob("*") if path.is_dir())
-    with ThreadPoolExecutor() as pool:
-        runs = list(pool.map(_read, folders))
-    unreadable = [folder.name for folder, run in zip(folders, runs, strict=True) if run is None]
-    good = [run for run in runs if run is not None]
-    table = _table(good)
-    table.attrs["unreadable"] = unreadable
+    folders = _folders(Path(results))
+    runs = _parallel(_read, folders)
+    table = _rows([run for run in runs if run is not None])
+    table.attrs["unreadable"] = _unreadable(folders, runs)
     return table
 
 
-def _read(folder: Path) -> tuple[dict[str, Any], pa.Table] | None:
+def load_folder(results: Path) -> Results:
+    """The same with everything the figures need: also runs without a row, and what the manifests say."""
+    folders = _folders(results)
+    runs = _parallel(_read, folders)
+    good = [(folder, run) for folder, run in zip(folders, runs, strict=True) if run is not None]
+    facts = _parallel(_manifest, [folder for folder, _ in good])
+    labels = pd.DataFrame([run.labels for _, run in good])
+    return Results(
+        runs=labels,
+        rows=_metrics([run for _, run in good]),
+        facts=dict(zip([folder.name for folder, _ in good], facts, strict=True)),
+        unreadable=_unreadable(folders, runs),
+        source=str(results),
+    )
+
+
+class Run(NamedTuple):
+    labels: dict[str, Any]
+    metrics: pa.Table
+
+
+def _folders(results: Path) -> list[Path]:
+    return sorted(path for path in (results / "runs").glob("*") if path.is_dir())
+
+
+def _parallel(function: Any, items: list[Path]) -> list[Any]:
+    with ThreadPoolExecutor() as pool:
+        return list(pool.map(function, items))
+
+
+def _unreadable(folders: list[Path], runs: list[Run | None]) -> list[str]:
+    return [folder.name for folder, run in zip(folders, runs, strict=True) if run is None]
+
+
+def _read(folder: Path) -> Run | None:
     """The labels and the metrics of one run."""
     try:
         summary = json.loads((folder / "summary.json").read_bytes())
         labels = dict(list(summary.items())[: list(summary).index("state") + 1])
-        if labels["state"] in STATES:
+        labels["run_id"] = folder.name
+        if labels["state"] in ENDED:
             # not read_table, which looks for a whole dataset of files and takes four times as long
             with pq.ParquetFile(folder / "metrics.parquet") as file:
-                return labels, file.read()
-        return labels, _stream(folder / "metrics.jsonl")
-    except (OSError, ValueError, KeyError, pa.ArrowException):
+                return Run(labels, file.read())
+        return Run(labels, _stream(folder / "metrics.jsonl"))
+    except (OSError, ValueError, KeyError, AttributeError, pa.ArrowException):
         return None
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    try:
+        manifest = json.loads((folder / "manifest.json").read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return manifest if isinstance(manifest, dict) else {}
 
 
 def _stream(path: Path) -> pa.Table:
@@ -57,11 +99,21 @@ def _stream(path: Path) -> pa.Table:
     return pa.Table.from_pylist(rows)
 
 
-def _table(runs: list[tuple[dict[str, Any], pa.Table]]) -> pd.DataFrame:
-    lengths = np.array([len(metrics) for _, metrics in runs], dtype=int)
-    if lengths.sum() == 0:
-        return pd.DataFrame([labels for labels, _ in runs])
-    labels = pd.DataFrame([labels for labels, _ in runs])
-    labels = labels.loc[np.repeat(np.arange(len(runs)), lengths)].reset_index(drop=True)
-    metrics = pa.concat_tables([metrics for _, metrics in runs if len(metrics)], promote_options="permissive")
-    return pd.concat([labels, metrics.to_pandas()], axis=1)
+def _rows(runs: list[Run]) -> pd.DataFrame:
+    """Labels and metrics side by side."""
+    labels = pd.DataFrame([run.labels for run in runs])
+    lengths = [len(run.metrics) for run in runs]
+    if sum(lengths) == 0:
+        return labels
+    repeated = labels.loc[np.repeat(np.arange(len(runs)), lengths)].reset_index(drop=True)
+    return pd.concat([repeated, _metrics(runs).drop(columns="run_id")], axis=1)
+
+
+def _metrics(runs: list[Run]) -> pd.DataFrame:
+    """A row per evaluation, with the run it belongs to."""
+    some = [run for run in runs if len(run.metrics)]
+    if not some:
+        return pd.DataFrame({"run_id": [], "step": []})
+    metrics = pa.concat_tables([run.metrics for run in some], promote_options="permissive").to_pandas()
+    names = np.repeat([run.labels["run_id"] for run in some], [len(run.metrics) for run in some])
+    return pd.concat([pd.Series(names, name="run_id"), metrics], axis=1)

@@ -1,0 +1,108 @@
+"""Which runs belong to a figure. What is chosen, and what is left out, is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from analysis.results import Results
+from analysis.say import NoData
+from analysis.statistics import RULE, Best, best_stepsize, score
+from analysis.style import name_of
+
+AS_WRITTEN = {"normalize": "vector", "average": "tracker", "gossip": "once", "multiplier": 1.0}
+"""The methods as their papers have them; other values are variants, with a figure of their own."""
+
+
+def as_written(results: Results, finals: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Of every method on one problem, its form in the paper; of other options the value with most runs."""
+    kept, notes = [], []
+    for algo, runs in finals.groupby("algo", sort=False):
+        chosen = runs
+        for option in results.options:
+            if option == "eta" or chosen[option].nunique(dropna=False) < 2:
+                continue
+            counts = chosen[option].value_counts(dropna=False)
+            usual = AS_WRITTEN.get(option, "diminishing" if option == "schedule" else None)
+            if option not in AS_WRITTEN and (usual not in counts or counts[usual] < counts.max()):
+                usual = counts.index[0]
+            chosen = chosen[chosen[option] == usual]
+        if len(chosen) < len(runs):
+            notes.append(f"{algo}: {len(runs) - len(chosen)} runs of its variants are not drawn here")
+        kept.append(chosen)
+    return pd.concat(kept), notes
+
+
+def problems(
+    results: Results, finals: pd.DataFrame, but: tuple[str, ...] = ()
+) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
+    """The runs problem by problem; labels in ``but``, and those below them, may differ within one."""
+    keys = [c for c in results.problem if c not in but and c.partition(".")[0] not in but]
+    keys = [c for c in keys if c in finals and not finals[c].isna().all()]
+    for values, runs in finals.groupby(keys, dropna=False, sort=False):
+        yield dict(zip(keys, values, strict=True)), runs
+
+
+def one_per_dataset(
+    results: Results, finals: pd.DataFrame
+) -> tuple[list[tuple[dict[str, Any], pd.DataFrame]], list[str]]:
+    """For every dataset the setting with most runs; between equals the paper's random graph, then the longest."""
+    best: dict[str, tuple[tuple[Any, ...], dict[str, Any], pd.DataFrame]] = {}
+    others: dict[str, int] = {}
+    for key, runs in problems(results, finals):
+        rank = (len(runs), key["topology"] == "random", key["steps"], str(key))
+        old = best.get(key["dataset"])
+        others[key["dataset"]] = others.get(key["dataset"], -1) + 1
+        if old is None or rank > old[0]:
+            best[key["dataset"]] = (rank, key, runs)
+    notes = [
+        f"{name_of(dataset)}: drawn for {in_words(best[dataset][1])}; {count} other settings are in these results "
+        "(choose with --where LABEL=VALUE)"
+        for dataset, count in others.items()
+        if count
+    ]
+    order = ["mnist", "a9a", "miniboone"]
+    names = sorted(best, key=lambda name: (order.index(name) if name in order else len(order), name))
+    return [best[name][1:] for name in names], notes
+
+
+def in_words(key: dict[str, Any]) -> str:
+    """The part of a problem that a reader asks for first."""
+    words = f"topology={key['topology']} nodes={key['nodes']} steps={key['steps']}"
+    return words + ("" if key.get("partition", "even") == "even" else f" partition={key['partition']}")
+
+
+def at_best(finals: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Best | None]]:
+    """Every method of one problem at its best stepsize; one without a stepsize as it is."""
+    kept, chosen = [], {}
+    for algo, runs in finals.groupby("algo", sort=False):
+        if "eta" not in runs or runs["eta"].isna().all():
+            kept.append(runs)
+            continue
+        best = chosen[str(algo)] = best_stepsize(runs)
+        if best is not None:
+            kept.append(runs[runs["eta"] == best.eta])
+    return (pd.concat(kept) if kept else finals.iloc[:0]), chosen
+
+
+def rule_in_words(finals: pd.DataFrame, chosen: dict[str, Best | None], where: str = "") -> list[str]:
+    """Which rule picked which stepsize."""
+    if not chosen:
+        return []
+    words = []
+    for algo, best in chosen.items():
+        if best is None:
+            words.append(f"{algo} not drawn: every stepsize diverged for some seed")
+        elif len(best.grid) == 1:
+            words.append(f"{algo} η={best.eta:g}, the only one run")
+        else:
+            words.append(f"{algo} η={best.eta:g}" + (" (the edge of its grid)" if best.edge else ""))
+    rule = RULE.format(score=score(finals)[0].replace("_", " "))
+    return [f"{where}{'; '.join(words)}", rule]
+
+
+def need(condition: bool, sentence: str) -> None:
+    if not condition:
+        raise NoData(sentence)

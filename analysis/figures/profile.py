@@ -1,0 +1,96 @@
+"""Performance profiles over problems, tuned on the grid and untuned."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from analysis.choose import as_written, need, problems
+from analysis.draw import Picture, entry, legend, letter, panels
+from analysis.figures import Ask
+from analysis.results import Results
+from analysis.statistics import profile
+from analysis.style import METRICS, styles
+
+TITLE = "Performance profiles: tuned on the grid, and with a stepsize taken blindly from it"
+COMMAND = "python bench/run.py experiment=paper/topology_a9a"
+TAU = 0.1
+RULES = {
+    "tuned": "tuned on the grid: each method at the stepsize with the least cost on each problem",
+    "untuned": "untuned: every stepsize of the grid counts as one try on each problem",
+}
+
+
+def draw(results: Results, ask: Ask) -> Picture:
+    costs = to_target(results, ask.cost)
+    need(costs["algo"].nunique() >= 2, "only one method was run")
+    need(costs["problem"].nunique() >= 2, "there is only one problem (graph, dataset, seed, …)")
+    look = styles(costs["algo"].unique())
+    figure, axes = panels(1, 2, 2.0, 6.0, sharey=True)
+    drawn = []
+    for ax, (rule, table) in zip(axes[0], (("tuned", tuned(costs)), ("untuned", untuned(costs))), strict=True):
+        curves, right = profile(table), 1.0
+        for algo, style in look.items():
+            factors, solved = curves[algo]
+            drawn.append(pd.DataFrame({"rule": rule, "algo": algo, "x": factors, "mean": solved}))
+            right = max(right, factors.max(initial=1.0))
+        for algo, style in look.items():
+            factors, solved = curves[algo]
+            x = np.concatenate([[1.0], factors, [right * 1.3]])
+            y = np.concatenate([[0.0], solved, [solved[-1] if len(solved) else 0.0]])
+            ax.step(x, y, where="post", color=style.colour, ls=style.dash)
+        ax.set(xscale="log", xlabel=f"factor of the least {METRICS[ask.cost]}", ylim=(-0.02, 1.02))
+        letter(ax, "tuned on the grid" if rule == "tuned" else "a stepsize taken blindly")
+    axes[0, 0].set_ylabel("part of the problems solved")
+    legend(figure, [entry(style, marker=False) for style in look.values()])
+    notes = [
+        *RULES.values(),
+        f"cost: {METRICS[ask.cost]} until the training loss has fallen by {1 - TAU:.0%} of the largest fall of any run on "
+        "the problem (Moré and Wild 2009); a missed target is infinite and stays in the denominator",
+        f"{costs['problem'].nunique()} problems (setting and seed)",
+    ]
+    return Picture(figure, pd.concat(drawn, ignore_index=True), set(costs["run_id"]), notes)
+
+
+def to_target(results: Results, cost: str) -> pd.DataFrame:
+    """What every run paid until its problem's target; infinite where it never got there."""
+    finals, out = results.finals, []
+    for number, (_, runs) in enumerate(problems(results, finals)):
+        if runs["algo"].nunique() < 2:
+            continue
+        runs, _ = as_written(results, runs)
+        rows = results.curves(runs)
+        for seed, some in rows.groupby("seed"):
+            if some["algo"].nunique() < 2:
+                continue
+            start, least = some.loc[some["step"] == 0, "train_loss"].min(), some["train_loss"].min()
+            target = least + TAU * (start - least)
+            reached = some[some["train_loss"] <= target].groupby("run_id")[cost].min()
+            mine = runs[runs["seed"] == seed]
+            out.append(
+                mine[["run_id", "algo", *(["eta"] if "eta" in mine else [])]].assign(
+                    problem=f"{number}/{seed}", cost=mine["run_id"].map(reached).fillna(np.inf)
+                )
+            )
+    need(bool(out), "no problem was run with two methods")
+    table = pd.concat(out, ignore_index=True)
+    # a cost of 0 (all of them are counted from the start) would make every ratio infinite
+    return table.assign(cost=table["cost"].clip(lower=1e-12))
+
+
+def tuned(costs: pd.DataFrame) -> pd.DataFrame:
+    """Problems × methods: the least over the grid."""
+    return costs.pivot_table(index="problem", columns="algo", values="cost", aggfunc="min", dropna=False).fillna(np.inf)
+
+
+def untuned(costs: pd.DataFrame) -> pd.DataFrame:
+    """(Problem, try) × methods: the k-th try of a method is the k-th stepsize of its grid; one without is the same each time."""
+    tries = costs.assign(attempt=costs.groupby(["problem", "algo"])["cost"].cumcount())
+    most = tries.groupby("problem")["attempt"].max() + 1
+    out = []
+    for (problem, algo), some in tries.groupby(["problem", "algo"]):
+        values = np.resize(some["cost"].to_numpy(), most[problem])
+        out.append(
+            pd.DataFrame({"problem": [f"{problem}/{k}" for k in range(most[problem])], "algo": algo, "cost": values})
+        )
+    return pd.concat(out).pivot(index="problem", columns="algo", values="cost").fillna(np.inf)

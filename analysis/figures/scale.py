@@ -1,0 +1,61 @@
+"""What parameter-free means: c·f in the place of f."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from analysis.choose import as_written, need, problems
+from analysis.draw import DIVERGED, Picture, against, entry, legend, letter, panels
+from analysis.figures import Ask
+from analysis.results import Results
+from analysis.statistics import score
+from analysis.style import COLUMN, METRICS, name_of, styles
+
+TITLE = "Every method on c·f: only D-NASA does not notice"
+COMMAND = "python bench/run.py experiment=extra/scale"
+
+
+def draw(results: Results, ask: Ask) -> Picture:
+    finals = results.finals
+    settings: list[tuple[dict, pd.DataFrame]] = []
+    for key, runs in problems(results, finals, but=("scale",)):
+        spans = runs.groupby("algo")["scale"].transform("nunique")
+        if (spans >= 2).any():
+            settings.append((key, runs[spans >= 2]))
+    need(bool(settings), "no method was run with two values of scale or more")
+    key, runs = max(settings, key=lambda item: (len(item[1]), str(item[0])))
+    runs, notes = as_written(results, runs)
+    runs = pd.concat([_one_stepsize(some) for _, some in runs.groupby("algo", sort=False)])
+    metric = score(runs)[0]
+    if metric == "test_loss":
+        runs = runs.assign(test_loss=runs["test_loss"] / runs["scale"])
+    look = styles(runs["algo"].unique())
+    figure, axes = panels(1, 1, 2.1, COLUMN)
+    ax, drawn = axes[0, 0], []
+    for algo, style in look.items():
+        mine = runs[runs["algo"] == algo]
+        drawn.append(against(ax, mine, "scale", metric, style).assign(algo=algo, **key))
+        if mine["eta"].notna().any() if "eta" in mine else False:
+            notes.append(f"{algo}: η={mine['eta'].iloc[0]:g} at every c")
+    ax.set(
+        xscale="log",
+        xlabel="c",
+        ylabel=METRICS[metric] if metric == "test_accuracy" else "test loss of c·f, divided by c",
+    )
+    if metric == "test_loss":
+        ax.set_yscale("log")
+    letter(ax, f"{name_of(key['dataset'])}, {key['topology']}: minimising c·f")
+    data = pd.concat(drawn, ignore_index=True)
+    legend(
+        figure, [*(entry(style) for style in look.values()), *([DIVERGED] if (data["diverged"] > 0).any() else [])], 3
+    )
+    return Picture(figure, data, set(runs["run_id"]), notes)
+
+
+def _one_stepsize(runs: pd.DataFrame) -> pd.DataFrame:
+    """The stepsize that was run at most scales."""
+    if "eta" not in runs or runs["eta"].isna().all():
+        return runs
+    spans = runs.groupby("eta")["scale"].nunique()
+    return runs[np.isclose(runs["eta"], float(spans.idxmax()))]

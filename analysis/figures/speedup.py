@@ -1,0 +1,147 @@
+"""Figure 1: more nodes, smaller error; and the exponents of n and T beside theory's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from analysis.choose import need, problems
+from analysis.draw import Picture, curve, entry, legend, letter, panels, spread
+from analysis.figures import Ask
+from analysis.results import Results
+from analysis.statistics import Interval, slope
+from analysis.style import INK, METRICS, PAGE, STYLES, Style, styles
+
+TITLE = "Linear speed-up: D-NASA with more nodes, and the fitted exponents of n and T"
+COMMAND = "python bench/run.py experiment=paper/speedup"
+THEORY = {("dnasa", "nodes"): -0.25, ("dnasa", "steps"): -0.25, ("dsgt", "steps"): -0.25}
+"""Exponents of the mean gradient norm over all steps that the theory promises for the fixed schedule, as an upper
+bound. For D-SGT: of the root of the mean square, which is no smaller."""
+
+
+def draw(results: Results, ask: Ask) -> Picture:
+    finals = family(results)
+    mine = finals[finals["algo"] == "dnasa"]
+    shades = _shades(sorted(mine["nodes"].unique()))
+    schedules = [name for name in ("fixed", "diminishing") if name in set(mine["schedule"])]
+    figure, axes = panels(len(schedules), 3, 1.8, PAGE)
+    drawn, used = [], set()
+    for row, schedule in zip(axes, schedules, strict=True):
+        longest = mine[
+            (mine["schedule"] == schedule) & (mine["steps"] == mine.loc[mine["schedule"] == schedule, "steps"].max())
+        ]
+        rows = results.curves(longest)
+        used |= set(longest["run_id"])
+        for ax, metric in zip(row, ("test_loss", "grad_norm"), strict=False):
+            for nodes, style in shades.items():
+                table = curve(ax, rows[rows["nodes"] == nodes], "step", metric, style)
+                drawn.append(table.assign(nodes=nodes, schedule=schedule))
+            ax.set(yscale="log", xlabel="iterations", ylabel="")
+            letter(ax, f"{METRICS[metric]}, {schedule}")
+    notes: list[str] = []
+    rates = exponents(finals)
+    for ax, key in zip(axes[:, 2], ("nodes", "steps"), strict=False):
+        used |= _fits(ax, finals, key, rates, drawn)
+    for _, rate in rates.iterrows():
+        promised = f", theory at most {rate['theory']:+.2f}" if np.isfinite(rate["theory"]) else ""
+        span = f" [{rate['low']:+.3f}, {rate['high']:+.3f}]" if np.isfinite(rate["low"]) else ""
+        notes.append(
+            f"{rate['algo']}, exponent of {rate['of']} at {rate['at']}: {rate['exponent']:+.3f}{span}{promised}"
+        )
+    legend(figure, [entry(style, f"n = {nodes}", marker=False) for nodes, style in shades.items()])
+    return Picture(figure, pd.concat([*drawn, rates], ignore_index=True), used, notes)
+
+
+def family(results: Results) -> pd.DataFrame:
+    """The runs of D-NASA on one problem with different numbers of nodes, and other methods beside them."""
+    best = None
+    for _, runs in problems(results, results.finals, but=("nodes", "steps")):
+        widths = runs[runs["algo"] == "dnasa"]["nodes"].nunique()
+        if widths >= 2 and (best is None or len(runs) > len(best)):
+            best = runs
+    need(best is not None, "D-NASA was not run on one problem with two numbers of nodes or more")
+    return best  # type: ignore[return-value]
+
+
+def exponents(finals: pd.DataFrame) -> pd.DataFrame:
+    """The exponents of n at the longest T, and of T at every n, for the fixed schedule."""
+    fixed = finals[(finals["schedule"] == "fixed") & (finals["state"] == "done")]
+    out: list[dict[str, Any]] = []
+
+    def add(algo: str, of: str, at: str, fit: Interval) -> None:
+        theory = THEORY.get((algo, of), np.nan)
+        out.append(
+            {
+                "algo": algo,
+                "of": of,
+                "at": at,
+                "exponent": fit.value,
+                "low": fit.low,
+                "high": fit.high,
+                "seeds": fit.count,
+                "theory": theory,
+            }
+        )
+
+    for algo, runs in fixed.groupby("algo"):
+        if runs["nodes"].nunique() >= 2:
+            longest = runs[runs["steps"] == runs["steps"].max()]
+            add(
+                str(algo),
+                "nodes",
+                f"T = {longest['steps'].iloc[0]}",
+                slope(longest["nodes"], longest["grad_norm_mean"], longest["seed"]),
+            )
+        for nodes, some in runs.groupby("nodes"):
+            if some["steps"].nunique() >= 2:
+                add(str(algo), "steps", f"n = {nodes}", slope(some["steps"], some["grad_norm_mean"], some["seed"]))
+    return pd.DataFrame(out, columns=["algo", "of", "at", "exponent", "low", "high", "seeds", "theory"])
+
+
+def _fits(ax: Axes, finals: pd.DataFrame, key: str, rates: pd.DataFrame, drawn: list[pd.DataFrame]) -> set[str]:
+    """Mean gradient norm against n or T, in logarithms, with theory's slope through the first point."""
+    fixed = finals[(finals["schedule"] == "fixed") & (finals["state"] == "done")]
+    look, used = styles(fixed["algo"].unique()), set()
+    for algo, style in look.items():
+        mine = fixed[fixed["algo"] == algo]
+        fits = rates[(rates["algo"] == algo) & (rates["of"] == key)]
+        if fits.empty:
+            continue
+        if key == "nodes":
+            mine = mine[mine["steps"] == mine["steps"].max()]
+        else:
+            mine = mine[mine["nodes"] == mine["nodes"].max()]
+            fits = fits.iloc[[-1]]
+        table = spread(mine, key, "grad_norm_mean")
+        label = f"{style.label}: {fits['exponent'].iloc[0]:+.2f}"
+        ax.errorbar(
+            table[key], table["mean"], [table["mean"] - table["low"], table["high"] - table["mean"]],
+            color=style.colour, ls=style.dash, marker=style.marker, lw=1, capsize=1.5, label=label,
+        )  # fmt: skip
+        if (algo, key) in THEORY and algo == "dnasa":
+            line = table["mean"].iloc[0] * (table[key] / table[key].iloc[0]) ** THEORY[algo, key]
+            ax.plot(table[key], line, color=INK, lw=0.8, ls=":", label=f"theory: {THEORY[algo, key]:+.2f}")
+        drawn.append(table.rename(columns={key: "x"}).assign(setting=key, algo=algo, metric="grad_norm_mean"))
+        used |= set(mine["run_id"])
+    ax.set(xscale="log", yscale="log", xlabel="nodes n" if key == "nodes" else "horizon T", ylabel="")
+    ticks = sorted(fixed[key].unique())
+    ax.set_xticks(ticks, [f"{tick}" for tick in ticks])
+    ax.minorticks_off()
+    letter(ax, "mean of ‖∇f(x̄)‖ over all steps, fixed")
+    if ax.get_legend_handles_labels()[0]:
+        ax.legend(handlelength=1.8)
+    return used
+
+
+def _shades(counts: list[int]) -> dict[int, Style]:
+    """D-NASA's colour, darker with more nodes."""
+    base = np.array(STYLES["dnasa"].colour)
+    out = {}
+    for place, nodes in enumerate(counts):
+        weight = (place + 1) / len(counts)
+        colour = tuple(weight * base + (1 - weight) * (0.35 * base + 0.6)) if weight < 1 else tuple(0.75 * base)
+        out[nodes] = Style(f"n = {nodes}", colour, "", ((0, (1, 1)), (0, (4, 1.6)), "-")[min(place, 2)])
+    return out

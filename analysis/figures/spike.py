@@ -1,0 +1,46 @@
+"""Figure 2: one steep direction, in both readings of the paper."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis.choose import as_written, at_best, need, problems, rule_in_words
+from analysis.draw import Picture, curve, entry, legend, letter, panels
+from analysis.figures import Ask
+from analysis.results import Results
+from analysis.style import METRICS, styles
+
+TITLE = "The spike model: test loss and gradient norm, baselines at their best stepsize"
+COMMAND = "python bench/run.py experiment=paper/spike"
+
+
+def draw(results: Results, ask: Ask) -> Picture:
+    finals = results.finals
+    finals = finals[finals["dataset"] == "spike"]
+    need(not finals.empty, "no run of dataset spike has ended")
+    readings: dict[float, pd.DataFrame] = {}
+    for key, runs in problems(results, finals):
+        sd = key["dataset.spike_sd"]
+        if sd not in readings or len(runs) > len(readings[sd]):
+            readings[sd] = runs
+    look = styles(finals["algo"].unique())
+    figure, axes = panels(2, len(readings), 1.7, 3.35 if len(readings) == 1 else 6.0)
+    drawn, used, notes = [], set(), []
+    for column, sd in enumerate(sorted(readings)):
+        runs, said = as_written(results, readings[sd])
+        best, chosen = at_best(runs)
+        notes += [*said, *rule_in_words(runs, chosen, f"sd {sd:g}: ")]
+        rows = results.curves(best)
+        for ax, metric in zip(axes[:, column], ("test_loss", "grad_norm"), strict=True):
+            for algo, style in look.items():
+                table = curve(ax, rows[rows["algo"] == algo], "step", metric, style)
+                drawn.append(table.assign(algo=algo, spike_sd=sd))
+            ax.set(
+                yscale="log",
+                xlabel="iterations" if metric == "grad_norm" else "",
+                ylabel=METRICS[metric] if column == 0 else "",
+            )
+        letter(axes[0, column], f"standard deviation {sd:g} along the spike")
+        used |= set(best["run_id"])
+    legend(figure, [entry(style) for style in look.values()])
+    return Picture(figure, pd.concat(drawn, ignore_index=True), used, list(dict.fromkeys(notes)))

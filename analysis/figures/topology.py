@@ -1,0 +1,41 @@
+"""Figure 5: how much the stepsize matters, on every graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from analysis.choose import need, problems
+from analysis.draw import Picture, panels
+from analysis.figures import Ask
+from analysis.figures.stepsize import fill, grids
+from analysis.results import Results
+from analysis.style import PAGE, name_of
+
+TITLE = "Final test accuracy against the stepsize, graph by graph"
+COMMAND = "python bench/run.py experiment=paper/topology_a9a"
+PAPER = ("ring", "random", "ladder", "complete")
+
+
+def draw(results: Results, ask: Ask) -> Picture:
+    finals = grids(results, results.finals)
+    families = []
+    for key, runs in problems(results, finals, but=("topology", "steps")):
+        graphs = {}
+        for graph, some in problems(results, runs):
+            name = graph["topology"]
+            rank = (len(some), graph["steps"], str(graph))
+            if name not in graphs or rank > graphs[name][0]:
+                graphs[name] = (rank, graph, some)
+        families.append((len(graphs), sum(len(some) for _, _, some in graphs.values()), str(key), graphs))
+    most, _, _, graphs = max(families, key=lambda family: family[:3])
+    need(most >= 2, "no dataset was run on two graphs or more with several stepsizes")
+    order = sorted(graphs, key=lambda name: (PAPER.index(name) if name in PAPER else len(PAPER), name))
+    settings = [graphs[name][1:] for name in order]
+    columns = 2 if len(settings) in (2, 4) else 3
+    figure, axes = panels(-(-len(settings) // columns), columns, 1.9, PAGE if columns == 3 else 5.4, sharey=True)
+
+    def title(key: dict[str, Any]) -> str:
+        rho = graphs[key["topology"]][2]["rho"].iloc[0]
+        return f"{name_of(key['dataset'])}, {key['topology']} (ρ = {max(rho, 0):.3f}), T = {key['steps']}"
+
+    return fill(results, figure, axes, settings, [], title)

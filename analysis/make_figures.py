@@ -1,0 +1,152 @@
+"""Draw every figure and table for which there are results.
+
+python analysis/make_figures.py                                   everything, into results/figures and results/tables
+python analysis/make_figures.py --figure stepsize --format pdf    one figure
+python analysis/make_figures.py --where dataset=a9a steps=5001    from some of the runs
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+from rich.console import Console
+
+from analysis import words
+from analysis.draw import Picture, seeds_in_words
+from analysis.figures import Ask, Drawing, drawings
+from analysis.results import Results
+from analysis.say import NoData
+from analysis.source import read
+from analysis.style import STABLE, save, use
+from analysis.tables import Recipe, recipes
+from bench.files import write_text
+
+X = {"epochs": "epoch", "steps": "step", "rounds": "rounds", "bytes": "bytes", "seconds": "wall_s"}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    arguments = parse(argv)
+    console = Console(highlight=False, soft_wrap=True)
+    try:
+        results = read(arguments.results).where(arguments.where)
+        out = Path(arguments.out or (Path(arguments.results) / "figures"))
+        use()
+        for sentence in warnings(results):
+            console.print(sentence, markup=False)
+        wanted = arguments.figure
+        drawn = [make_figure(drawing, results, arguments, out, console) for drawing in _chosen(wanted, drawings())]
+        made = [make_table(recipe, results, out, console) for recipe in _chosen(wanted, recipes())]
+    except NoData as error:
+        print(f"Nothing to draw: {error}.", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"Cannot write {error.filename}: {error.strerror}.", file=sys.stderr)
+        return 2
+    console.print(f"Figures and tables: {out}", markup=False)
+    return 0 if any(drawn) or any(made) else 2
+
+
+def parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    names = [*drawings(), *recipes()]
+    parser.add_argument("--figure", action="append", metavar="NAME", help=f"of {', '.join(names)}; may be given again")
+    parser.add_argument("--results", default="results", help="a results folder, an archive, or wandb:ENTITY/PROJECT")
+    parser.add_argument("--out", help="where the pictures go; default <results>/figures")
+    parser.add_argument("--format", default="pdf,png", help="of pdf, png, svg")
+    parser.add_argument("--where", nargs="+", default=[], metavar="LABEL=VALUE,VALUE", help="only these runs")
+    parser.add_argument("--x", default="epochs", choices=X, help="the axis of the curves")
+    parser.add_argument(
+        "--cost", default="steps", choices=[name for name in X if name != "epochs"], help="of the profiles"
+    )
+    arguments = parser.parse_args(argv)
+    arguments.format = arguments.format.split(",")
+    if wrong := [kind for kind in arguments.format if kind not in STABLE]:
+        parser.error(f"there is no format {wrong[0]!r}; there are {', '.join(STABLE)}")
+    if wrong := [name for name in arguments.figure or [] if name not in names]:
+        parser.error(f"there is no figure or table {wrong[0]!r}; there are {', '.join(names)}")
+    if wrong := [word for word in arguments.where if "=" not in word]:
+        parser.error(f"--where takes LABEL=VALUE; got {wrong[0]!r}")
+    arguments.where = [(word.split("=", 1)[0], word.split("=", 1)[1].split(",")) for word in arguments.where]
+    if arguments.out is None and not Path(arguments.results).is_dir():
+        arguments.out = "figures"
+    return arguments
+
+
+def _chosen(wanted: list[str] | None, there: dict) -> list:
+    return [item for name, item in there.items() if wanted is None or name in wanted]
+
+
+def warnings(results: Results) -> list[str]:
+    """What a reader of every figure should know: runs that are not in them, and versions that mix."""
+    out = []
+    if results.unreadable:
+        some = ", ".join(results.unreadable[:3]) + (" …" if len(results.unreadable) > 3 else "")
+        out.append(f"{len(results.unreadable)} runs cannot be read and are left out: {some}")
+    states = results.runs["state"].value_counts() if len(results.runs) else {}
+    for state in ("running", "interrupted", "failed"):
+        if state in states:
+            out.append(f"{states[state]} runs are {state} and are in no figure; python bench/status.py shows them")
+    if mixed := mixed_sources(results):
+        out.append(
+            f"Runs of {', '.join(mixed)} were made by different versions of the source: compare with care, or rerun with stale=rerun."
+        )
+    return out
+
+
+def mixed_sources(results: Results) -> list[str]:
+    """Methods of which runs with the same parts have different source fingerprints."""
+    if results.runs.empty:
+        return []
+    runs = results.described(results.runs).dropna(subset="fingerprint")
+    parts = ["algo", "topology", "dataset", "partition", "model"]
+    counts = runs.groupby([c for c in parts if c in runs], dropna=False)["fingerprint"].nunique()
+    return sorted({str(key[0]) for key, count in counts.items() if count > 1})
+
+
+def make_figure(drawing: Drawing, results: Results, arguments: argparse.Namespace, out: Path, console: Console) -> bool:
+    """Draw one and say what it shows, or what would make it."""
+    try:
+        picture = drawing.draw(results, Ask(X[arguments.x], X[arguments.cost]))
+    except NoData as error:
+        console.print(f"{drawing.name:15} not drawn: {error}. Its runs: {drawing.command}", markup=False)
+        return False
+    files = save(picture.figure, out, drawing.name, arguments.format)
+    write_text(out / f"{drawing.name}.csv", picture.data.to_csv(index=False, lineterminator="\n", float_format="%.10g"))
+    console.print(
+        f"{drawing.name:15} {describe(results, picture)} → {', '.join(file.name for file in files)}", markup=False
+    )
+    for note in picture.notes:
+        console.print(f"{'':15} {note}", markup=False, style="dim")
+    return True
+
+
+def describe(results: Results, picture: Picture) -> str:
+    """12 runs (11 done, 1 diverged), seeds 0–2"""
+    return seeds_in_words(results.runs[results.runs["run_id"].isin(picture.runs)])
+
+
+def make_table(recipe: Recipe, results: Results, out: Path, console: Console) -> bool:
+    try:
+        table = recipe.make(results)
+    except NoData as error:
+        console.print(f"{recipe.name:15} not made: {error}", markup=False)
+        return False
+    out.mkdir(parents=True, exist_ok=True)
+    for kind, text in (
+        ("md", words.markdown(table, recipe.title)),
+        ("tex", words.latex(table, recipe.title)),
+        ("csv", words.csv(table)),
+    ):
+        write_text(out / f"table_{recipe.name}.{kind}", text)
+    console.print(f"{recipe.name:15} {len(table.data)} rows → table_{recipe.name}.md, .tex, .csv", markup=False)
+    return True
+
+
+if __name__ == "__main__":
+    sys.exit(main())

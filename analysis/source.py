@@ -1,0 +1,21 @@
+"""Where results come from: a folder of runs, an archive of one, or a W&B project."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from analysis.load import load_folder
+from analysis.results import Results
+from analysis.say import NoData
+
+
+def read(source: str | Path) -> Results:
+    path = Path(source)
+    if not path.exists():
+        raise NoData(f"there is no folder {path}")
+    if not (path / "runs").is_dir():
+        raise NoData(f"{path} holds no runs: there is no folder {path / 'runs'}")
+    results = load_folder(path)
+    if results.runs.empty:
+        raise NoData(f"{path} holds no run that can be read")
+    return results

@@ -1,0 +1,31 @@
+"""Every configuration that was run, with its seeds together."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis.choose import problems
+from analysis.results import Results
+from analysis.tables import Table
+from analysis.words import settings, summarise
+
+TITLE = "Every configuration"
+
+
+def make(results: Results) -> Table:
+    data, shown = [], []
+    for key, runs in problems(results, results.finals):
+        options = [c for c in results.options if c in runs]
+        for values, some in runs.groupby(["algo", *options], dropna=False, sort=False):
+            chosen = {name: value for name, value in zip(["algo", *options], values, strict=True) if pd.notna(value)}
+            numbers, words = summarise(some)
+            data.append({**key, **chosen, **numbers})
+            rest = " ".join(
+                f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in chosen.items() if k != "algo"
+            )
+            shown.append({**settings(key), "method": chosen["algo"], "options": rest, **words})
+    return Table(
+        pd.DataFrame(shown),
+        pd.DataFrame(data),
+        ["Means with 95 % intervals over seeds (Student); where any run diverged there is no mean."],
+    )

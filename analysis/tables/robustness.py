@@ -1,0 +1,74 @@
+"""Stepsize robustness: how far off a stepsize may be, and what no tuning costs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from analysis.choose import as_written, at_best, need, problems
+from analysis.results import Results
+from analysis.statistics import WITHIN, paired, robustness
+from analysis.style import styles
+from analysis.tables import Table
+from analysis.words import interval, settings
+
+TITLE = "How much each method cares about its stepsize"
+
+
+def make(results: Results) -> Table:
+    data, shown = [], []
+    for key, runs in problems(results, results.finals):
+        if "eta" not in runs or not runs["test_accuracy"].notna().any():
+            continue
+        runs, _ = as_written(results, runs)
+        best, _ = at_best(runs)
+        untuned = best[best["algo"] == "dnasa"].set_index("seed")["test_accuracy"]
+        for algo, style in styles(runs["algo"].unique()).items():
+            mine = runs[runs["algo"] == algo]
+            found = robustness(mine) if mine["eta"].nunique() >= 2 else None
+            if found is None:
+                continue
+            gap = (
+                paired(untuned, mine[mine["eta"] == found.best.eta].set_index("seed")["test_accuracy"])
+                if len(untuned)
+                else None
+            )
+            data.append(
+                {
+                    **key,
+                    "algo": algo,
+                    "eta": found.best.eta,
+                    "edge": found.best.edge,
+                    "accuracy": found.accuracy,
+                    "decades": found.decades,
+                    "lost_up": found.lost_up,
+                    "lost_down": found.lost_down,
+                    **({"dnasa_minus": gap.value, "low": gap.low, "high": gap.high, "seeds": gap.count} if gap else {}),
+                }
+            )
+            shown.append(
+                {
+                    **settings(key),
+                    "method": style.label,
+                    "best η": f"{found.best.eta:g}{' (edge)' if found.best.edge else ''}",
+                    "accuracy there": f"{found.accuracy:.2f}",
+                    f"decades within {WITHIN:g} points": f"{found.decades:.1f}",
+                    "lost at 10 η": _lost(found.lost_up),
+                    "lost at η/10": _lost(found.lost_down),
+                    "D-NASA, untuned, minus this": interval(gap, signed=True) if gap else "—",
+                }
+            )
+    need(bool(data), "no method with accuracies was run with two stepsizes or more")
+    return Table(
+        pd.DataFrame(shown),
+        pd.DataFrame(data),
+        [
+            f"Decades: of the range of grid stepsizes around the best whose mean accuracy is within {WITHIN:g} points of it. Differences are paired by seed, with 95 % bootstrap intervals."
+        ],
+    )
+
+
+def _lost(points: float) -> str:
+    if np.isnan(points):
+        return "not on the grid"
+    return "diverged" if np.isinf(points) else f"{points:.2f}"
