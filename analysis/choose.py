@@ -57,12 +57,12 @@ def one_per_dataset(
         others[key["dataset"]] = others.get(key["dataset"], -1) + 1
         if old is None or rank > old[0]:
             best[key["dataset"]] = (rank, key, runs)
-    notes = [
-        f"{name_of(dataset)}: drawn for {in_words(best[dataset][1])}; {count} other settings are in these results "
-        "(choose with --where LABEL=VALUE)"
-        for dataset, count in others.items()
-        if count
-    ]
+    notes = []
+    for dataset, count in others.items():
+        if count:
+            more = "another setting is" if count == 1 else f"{count} other settings are"
+            drawn = f"{name_of(dataset)}: drawn for {in_words(best[dataset][1])}"
+            notes.append(f"{drawn}; {more} in these results (choose with --where LABEL=VALUE)")
     order = ["mnist", "a9a", "miniboone"]
     names = sorted(best, key=lambda name: (order.index(name) if name in order else len(order), name))
     return [best[name][1:] for name in names], notes

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from analysis.style import INK, PAGE, Style
 
@@ -29,7 +32,7 @@ class Picture:
 
 
 def panels(
-    rows: int, columns: int, height: float = 1.7, width: float = PAGE, **share: object
+    rows: int, columns: int, height: float = 1.7, width: float = PAGE, **share: Any
 ) -> tuple[Figure, np.ndarray]:
     """A grid of axes, with despined frames."""
     figure = Figure(figsize=(width, height * rows + 0.3), layout="constrained")
@@ -60,6 +63,15 @@ def letter(ax: Axes, text: str) -> None:
     ax.set_title(text, loc="left")
 
 
+def log_ticks(axis: Axis) -> None:
+    """Plain numbers where the axis spans less than two decades: 0.3 0.5 1 2, not 3×10⁻¹."""
+    low, high = sorted(axis.get_view_interval())
+    if low > 0 and high / low < 100:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0) if high / low > 4 else range(1, 10)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())
+
+
 def curve(
     ax: Axes, rows: pd.DataFrame, x: str, y: str, style: Style, dash: object = None, alpha: float = 1
 ) -> pd.DataFrame:
@@ -82,10 +94,9 @@ def curve(
     every = max(1, len(drawn) // 8)
     if count >= BAND_FROM and not drawn.empty:
         ax.fill_between(drawn["x"], drawn["low"], drawn["high"], color=style.colour, alpha=0.18 * alpha, lw=0)
-        sns.lineplot(
-            x=drawn["x"], y=drawn["mean"], ax=ax, color=style.colour, ls=dash, marker=style.marker, markevery=every,
-            markeredgewidth=0, estimator=None, errorbar=None, legend=False, alpha=alpha,
-        )  # fmt: skip
+        x_values, means = drawn["x"].to_numpy(), drawn["mean"].to_numpy()
+        look = {"color": style.colour, "ls": dash, "marker": style.marker, "markevery": every, "alpha": alpha}
+        sns.lineplot(x=x_values, y=means, ax=ax, estimator=None, legend=False, markeredgewidth=0, **look)
     else:
         for _, one in well.groupby("run_id"):
             ax.plot(

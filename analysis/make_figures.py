@@ -94,7 +94,8 @@ def warnings(results: Results) -> list[str]:
             out.append(f"{states[state]} runs are {state} and are in no figure; python bench/status.py shows them")
     if mixed := mixed_sources(results):
         out.append(
-            f"Runs of {', '.join(mixed)} were made by different versions of the source: compare with care, or rerun with stale=rerun."
+            f"Runs of {', '.join(mixed)} were made by different versions of the source: compare with care, or make "
+            "them again with stale=rerun."
         )
     return out
 

@@ -68,8 +68,8 @@ def score(finals: pd.DataFrame) -> tuple[str, float]:
 
 
 RULE = (
-    "best stepsize: of those at which every seed ended without diverging, the one with the best mean final {score} over "
-    "the seeds that all of them have; ties go to the smaller"
+    "best stepsize: of those at which every seed ended without diverging, the one with the best mean final {score} "
+    "over the seeds that all of them have; ties go to the smaller"
 )
 
 
@@ -136,16 +136,17 @@ def robustness(finals: pd.DataFrame) -> Robustness | None:
     return Robustness(best, top, decades, lost(10.0), lost(0.1))
 
 
-def profile(costs: pd.DataFrame) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+def profile(costs: pd.DataFrame, least: pd.Series | None = None) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Performance profiles (Dolan and Moré 2002) of a table problems × methods of costs to a target.
 
-    For each method: factors τ, and the part of all problems it solved within τ times the least cost. A
-    missed target is infinite and stays in the denominator, also where every method missed it.
+    For each method: factors τ, and the part of all problems it solved within τ times the least cost, that
+    of the row unless it is given. A missed target is infinite and stays in the denominator, also where
+    every method missed it.
     """
     values = costs.to_numpy(float)
-    least = values.min(axis=1, keepdims=True)
+    best = (costs.min(axis=1) if least is None else least).to_numpy(float)[:, None]
     with np.errstate(invalid="ignore"):
-        ratios = np.where(np.isfinite(values), values / np.where(np.isfinite(least), least, 1), np.inf)
+        ratios = np.where(np.isfinite(values), values / np.where(np.isfinite(best), best, 1), np.inf)
     out = {}
     for column, name in enumerate(costs.columns):
         solved = np.sort(ratios[:, column][np.isfinite(ratios[:, column])])

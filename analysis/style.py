@@ -46,10 +46,10 @@ METRICS = {
     "test_accuracy": "test accuracy (%)",
     "test_loss": "test loss",
     "train_loss": "training loss",
-    "stationarity": "‖∇f(x̄)‖²",
-    "grad_norm": "‖∇f(x̄)‖",
-    "grad_norm_mean": "mean of ‖∇f(x̄)‖ over all steps",
-    "consensus": "consensus error (1/n) Σ ‖x$_i$ − x̄‖²",
+    "stationarity": r"$\|\nabla f(\bar{x})\|^2$",
+    "grad_norm": r"$\|\nabla f(\bar{x})\|$",
+    "grad_norm_mean": r"mean of $\|\nabla f(\bar{x})\|$ over all steps",
+    "consensus": r"consensus $\frac{1}{n}\sum\,\|x_i-\bar{x}\|^2$",
     "tracking_error": "tracking error",
     "step": "iterations",
     "epoch": "epochs",
@@ -58,7 +58,7 @@ METRICS = {
     "wall_s": "seconds",
 }
 DATASETS = {"mnist": "MNIST", "fashion_mnist": "Fashion-MNIST", "miniboone": "MiniBooNE", "synthetic": "least squares"}
-TICKS = {"svg.hashsalt": "hearsay", "svg.fonttype": "none", "pdf.fonttype": 42, "ps.fonttype": 42}
+FILES = {"svg.hashsalt": "hearsay", "svg.fonttype": "path", "pdf.fonttype": 42, "ps.fonttype": 42}
 
 
 def name_of(dataset: str) -> str:
@@ -117,7 +117,7 @@ def use() -> None:
             "figure.facecolor": "white",
             "figure.constrained_layout.use": True,
             "axes.formatter.useoffset": False,
-            **TICKS,
+            **FILES,
         },
     )
 

@@ -41,8 +41,9 @@ def interval(found: Interval | None, digits: int | None = None, signed: bool = F
     if found is None or np.isnan(found.value):
         return "—"
     if signed:
-        span = f" [{found.low:+.2f}, {found.high:+.2f}]" if np.isfinite(found.low) else ""
-        return f"{found.value:+.2f}{span}" if abs(found.value) < 1e4 else f"{found.value:+.3g}"
+        places = "+.2f" if max(abs(found.value), abs(found.low), abs(found.high)) >= 0.05 else "+.2g"
+        span = f" [{found.low:{places}}, {found.high:{places}}]" if np.isfinite(found.low) else ""
+        return f"{found.value:{places}}{span}" if abs(found.value) < 1e4 else f"{found.value:+.3g}"
     if digits is not None:
         return f"{found.value:.{digits}f}" + (
             f" ± {found.high - found.value:.{digits}f}" if np.isfinite(found.high) else ""

@@ -24,36 +24,36 @@ def draw(results: Results, ask: Ask) -> Picture:
     settings = sorted(problems(results, finals), key=lambda item: -len(item[1]))
     notes = [f"the {MOST} settings with most runs, of {len(settings)}"] if len(settings) > MOST else []
     settings = settings[:MOST]
-    differ = (
-        [c for c in settings[0][0] if len({str(key.get(c)) for key, _ in settings}) > 1] if len(settings) > 1 else []
-    )
     look = styles(set().union(*(set(runs["algo"]) for _, runs in settings)))
+    shared = len({key["dataset"] for key, _ in settings}) == 1
     width = PAGE if len(settings) > 2 else 2.3 * len(settings) + 1.2
-    figure, axes = panels(3, len(settings), 1.4, max(width, 3.35), sharey="row")
+    figure, axes = panels(3, len(settings), 1.4, max(width, 3.35), sharey="row" if shared else False)
     entries: dict[str, tuple[Style, Any]] = {}
     drawn, used = [], set()
     for column, (key, runs) in enumerate(settings):
-        metric = score(runs)[0]
-        for algo, mine in runs.groupby("algo", sort=False):
-            for number, (label, some) in enumerate(_variants(results, mine)):
+        title = _title(key, [other for other, _ in settings])
+        metrics = (score(runs)[0], "grad_norm", "consensus")
+        for algo in (name for name in look if name in set(runs["algo"])):
+            for number, (label, some) in enumerate(_variants(results, runs[runs["algo"] == algo])):
                 best, chosen = at_best(some)
-                notes += rule_in_words(
-                    some,
-                    {a: b for a, b in chosen.items() if b is None or len(b.grid) > 1},
-                    f"{_title(key, differ)}{label}: ",
-                )
-                style, dash = look[str(algo)], DASHES[number % len(DASHES)] if label else None
-                rows = results.curves(best)
-                rows = rows[rows["step"] > 0] if len(rows) > len(best) else rows
+                tuned = {name: choice for name, choice in chosen.items() if choice is None or len(choice.grid) > 1}
+                notes += rule_in_words(some, tuned, f"{title}{label}: ")
+                style, dash = look[algo], DASHES[number % len(DASHES)] if label else None
                 entries[f"{style.label}{label}"] = (style, dash)
-                for ax, name in zip(axes[:, column], (metric, "grad_norm", "consensus"), strict=True):
-                    positive = rows if name == "test_accuracy" else rows[rows[name] > 0]
-                    drawn.append(curve(ax, positive, "step", name, style, dash).assign(algo=algo, variant=label, **key))
-                    ax.set(yscale="linear" if name == "test_accuracy" else "log")
-                    ax.set_ylabel(METRICS[name].replace(" (1/n)", "\n(1/n)") if column == 0 else "")
+                rows = results.curves(best)
+                for ax, metric in zip(axes[:, column], metrics, strict=True):
+                    later = rows[rows["step"] > 0] if metric == "test_accuracy" else rows[rows[metric] > 0]
+                    drawn.append(curve(ax, later, "step", metric, style, dash).assign(algo=algo, variant=label, **key))
                 used |= set(some["run_id"])
+        for ax, metric in zip(axes[:, column], metrics, strict=True):
+            ax.set(yscale="linear" if metric == "test_accuracy" else "log", xlabel="")
+            ax.set_ylabel(METRICS[metric] if column == 0 or not shared else "")
         axes[2, column].set_xlabel("iterations")
-        letter(axes[0, column], _title(key, differ) or name_of(key["dataset"]))
+        if not axes[2, column].lines:
+            axes[2, column].text(
+                0.5, 0.5, "0: all nodes agree", ha="center", va="center", transform=axes[2, column].transAxes
+            )
+        letter(axes[0, column], title)
     legend(figure, [_entry(label, style, dash) for label, (style, dash) in entries.items()], 4)
     return Picture(figure, pd.concat(drawn, ignore_index=True), used, list(dict.fromkeys(notes)))
 
@@ -69,9 +69,12 @@ def _variants(results: Results, runs: pd.DataFrame) -> list[tuple[str, pd.DataFr
     ]
 
 
-def _title(key: dict[str, Any], differ: list[str]) -> str:
-    short = [c for c in differ if not any(c.startswith(f"{other}.") for other in differ)]
-    return ", ".join(str(key[c]) if c in ("topology", "dataset") else f"{c} {key[c]}" for c in short[:3])
+def _title(key: dict[str, Any], keys: list[dict[str, Any]]) -> str:
+    """The dataset and the graph, and what else tells the settings apart."""
+    title = f"{name_of(key['dataset'])}, {key['topology']}"
+    keys = [other for other in keys if (other["dataset"], other["topology"]) == (key["dataset"], key["topology"])]
+    differ = [c for c in key if c not in ("dataset", "topology") and len({str(other.get(c)) for other in keys}) > 1]
+    return title + "".join(f", {c.rpartition('.')[2]} {key[c]}" for c in differ[:2] if pd.notna(key[c]))
 
 
 def _entry(label: str, style: Style, dash: Any) -> Any:

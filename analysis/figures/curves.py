@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from analysis.choose import as_written, at_best, need, one_per_dataset, rule_in_words
-from analysis.draw import Picture, curve, entry, legend, letter, panels
+from analysis.draw import Picture, curve, entry, legend, letter, log_ticks, panels
 from analysis.figures import Ask
 from analysis.results import Results
 from analysis.style import METRICS, PAGE, name_of, styles
@@ -38,6 +38,8 @@ def draw(results: Results, ask: Ask) -> Picture:
                 drawn.append(table.assign(algo=algo, **key))
             ax.set(xlabel=METRICS[x], ylabel="", yscale="linear" if metric == "test_accuracy" else "log")
             letter(ax, METRICS[metric])
+            if metric != "test_accuracy":
+                log_ticks(ax.yaxis)
         _away_from_the_start(row[SHOWN.index("test_accuracy")], rows)
         row[0].set_ylabel(f"{name_of(key['dataset'])}, {key['topology']}", fontsize=8)
         used |= set(best["run_id"])

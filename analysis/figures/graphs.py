@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from matplotlib.collections import LineCollection
 
@@ -42,8 +41,7 @@ def draw(results: Results, ask: Ask) -> Picture:
         places = positions(graph)
         ax.add_collection(LineCollection([places[list(edge)] for edge in graph.edges], colors=INK, lw=0.7, alpha=0.7))
         ax.scatter(*places.T, s=42, color=[PALETTE[0]], zorder=2, edgecolor="white", lw=0.6)
-        ax.set(aspect="equal")
-        ax.margins(0.12)
+        ax.set(aspect="equal", xlim=(-0.12, 1.12), ylim=(-0.12, 1.12))
         word = "second |λ|" if mixing.get("biased") else "ρ"
         ax.set_title(f"{name}, n = {mixing['nodes']}\n{word} = {max(mixing['rho'], 0):.3f}")
         data.append({"topology": name, **{k: mixing.get(k) for k in ("nodes", "edges", "diameter", "rho", "hash")}})

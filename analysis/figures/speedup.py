@@ -63,7 +63,7 @@ def family(results: Results) -> pd.DataFrame:
         if widths >= 2 and (best is None or len(runs) > len(best)):
             best = runs
     need(best is not None, "D-NASA was not run on one problem with two numbers of nodes or more")
-    return best  # type: ignore[return-value]
+    return best
 
 
 def exponents(finals: pd.DataFrame) -> pd.DataFrame:
@@ -130,7 +130,7 @@ def _fits(ax: Axes, finals: pd.DataFrame, key: str, rates: pd.DataFrame, drawn: 
     ticks = sorted(fixed[key].unique())
     ax.set_xticks(ticks, [f"{tick}" for tick in ticks])
     ax.minorticks_off()
-    letter(ax, "mean of ‖∇f(x̄)‖ over all steps, fixed")
+    letter(ax, f"{METRICS['grad_norm_mean']}, fixed")
     if ax.get_legend_handles_labels()[0]:
         ax.legend(handlelength=1.8)
     return used

@@ -20,7 +20,7 @@ def draw(results: Results, ask: Ask) -> Picture:
     finals = grids(results, results.finals)
     families = []
     for key, runs in problems(results, finals, but=("topology", "steps")):
-        graphs = {}
+        graphs: dict[str, Any] = {}
         for graph, some in problems(results, runs):
             name = graph["topology"]
             rank = (len(some), graph["steps"], str(graph))

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 
 from analysis.choose import as_written, at_best, problems
 from analysis.results import Results
-from analysis.statistics import RULE, paired, score
+from analysis.statistics import RULE, Best, Interval, paired, score
+from analysis.style import styles
 from analysis.tables import Table
 from analysis.words import interval, settings, summarise
 
 TITLE = "Final results, baselines at their best stepsize"
+NOTES = [
+    RULE.format(score="test accuracy (test loss where there is none)"),
+    "means with 95 % intervals over seeds (Student), none from fewer than three; differences, of accuracies or of test "
+    "losses, are paired by seed (bootstrap)",
+]
 
 
 def make(results: Results) -> Table:
@@ -20,64 +28,31 @@ def make(results: Results) -> Table:
         notes += said
         best, chosen = at_best(runs)
         metric = score(runs)[0]
-        for algo, choice in chosen.items():
-            if choice is None:
-                some = runs[runs["algo"] == algo]
-                line = summarise(some.iloc[:0])
-                data.append(
-                    {
-                        **key,
-                        "algo": algo,
-                        "eta": None,
-                        **line[0],
-                        "runs": len(some),
-                        "diverged": int((some["state"] == "diverged").sum()),
-                    }
-                )
-                shown.append(
-                    {
-                        **settings(key),
-                        "method": algo,
-                        "η": "every one diverged",
-                        **line[1],
-                        "runs": len(some),
-                        "diverged": data[-1]["diverged"],
-                    }
-                )
         untuned = best[best["algo"] == "dnasa"].set_index("seed")[metric]
-        for algo, some in best.groupby("algo", sort=False):
-            choice = chosen.get(str(algo))
-            gap = paired(untuned, some.set_index("seed")[metric]) if algo != "dnasa" and len(untuned) else None
+        for algo, style in styles(runs["algo"].unique()).items():
+            some = best[best["algo"] == algo]
+            gap = None
+            if algo != "dnasa" and len(untuned) and len(some):
+                gap = paired(untuned, some.set_index("seed")[metric])
+            if some.empty:  # every stepsize diverged: counted, not hidden
+                some = runs[runs["algo"] == algo]
             numbers, words = summarise(some)
-            data.append(
-                {
-                    **key,
-                    "algo": algo,
-                    "eta": choice.eta if choice else None,
-                    **numbers,
-                    **(
-                        {"dnasa_minus": gap.value, "dnasa_minus_low": gap.low, "dnasa_minus_high": gap.high}
-                        if gap
-                        else {}
-                    ),
-                }
-            )
-            shown.append(
-                {
-                    **settings(key),
-                    "method": algo,
-                    "η": f"{choice.eta:g}{' (edge)' if choice.edge else ''}" if choice else "—",
-                    **words,
-                    "D-NASA minus this": interval(gap, signed=True) if gap else "—",
-                }
-            )
-    rule = [RULE.format(score="test accuracy (test loss where there is none)")]
-    return Table(
-        pd.DataFrame(shown),
-        pd.DataFrame(data),
-        [
-            *rule,
-            "Means with 95 % intervals over seeds (Student); differences are paired by seed (bootstrap). No interval from fewer than three seeds.",
-            *dict.fromkeys(notes),
-        ],
-    )
+            data.append({**key, "algo": algo, "eta": _eta(chosen.get(algo)), **numbers, **_gap(gap)})
+            told = {"method": style.label, "η": _eta_in_words(algo, chosen), **words}
+            shown.append({**settings(key), **told, "D-NASA minus this": interval(gap, signed=True)})
+    return Table(pd.DataFrame(shown), pd.DataFrame(data), [*NOTES, *dict.fromkeys(notes)])
+
+
+def _eta(best: Best | None) -> float | None:
+    return best.eta if best else None
+
+
+def _eta_in_words(algo: str, chosen: dict[str, Best | None]) -> str:
+    if algo not in chosen:
+        return "—"
+    best = chosen[algo]
+    return "every one diverged" if best is None else f"{best.eta:g}{' (edge)' if best.edge else ''}"
+
+
+def _gap(gap: Interval | None) -> dict[str, Any]:
+    return {"dnasa_minus": gap.value, "dnasa_minus_low": gap.low, "dnasa_minus_high": gap.high} if gap else {}

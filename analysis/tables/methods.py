@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 
 from analysis.choose import need
@@ -14,7 +16,7 @@ INFORMATION = ("smoothness", "variance", "heterogeneity", "topology")
 
 
 def make(results: Results) -> Table:
-    found = {}
+    found: dict[str, dict[str, Any]] = {}
     for run, algo in zip(results.runs.get("run_id", []), results.runs.get("algo", []), strict=True):
         if declared := results.facts.get(run, {}).get("algorithm"):
             found.setdefault(algo, declared)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
+
 import pandas as pd
 
 from analysis.choose import as_written, at_best, need, problems
@@ -13,6 +14,10 @@ from analysis.tables import Table
 from analysis.words import interval, settings
 
 TITLE = "How much each method cares about its stepsize"
+NOTES = [
+    f"decades: of the range of grid stepsizes around the best with a mean accuracy within {WITHIN:g} points of its",
+    "differences are paired by seed, with 95 % bootstrap intervals",
+]
 
 
 def make(results: Results) -> Table:
@@ -21,18 +26,14 @@ def make(results: Results) -> Table:
         if "eta" not in runs or not runs["test_accuracy"].notna().any():
             continue
         runs, _ = as_written(results, runs)
-        best, _ = at_best(runs)
-        untuned = best[best["algo"] == "dnasa"].set_index("seed")["test_accuracy"]
+        untuned = at_best(runs)[0].query("algo == 'dnasa'").set_index("seed")["test_accuracy"]
         for algo, style in styles(runs["algo"].unique()).items():
             mine = runs[runs["algo"] == algo]
             found = robustness(mine) if mine["eta"].nunique() >= 2 else None
             if found is None:
                 continue
-            gap = (
-                paired(untuned, mine[mine["eta"] == found.best.eta].set_index("seed")["test_accuracy"])
-                if len(untuned)
-                else None
-            )
+            tuned = mine[mine["eta"] == found.best.eta].set_index("seed")["test_accuracy"]
+            gap = paired(untuned, tuned) if len(untuned) else None
             data.append(
                 {
                     **key,
@@ -55,20 +56,14 @@ def make(results: Results) -> Table:
                     f"decades within {WITHIN:g} points": f"{found.decades:.1f}",
                     "lost at 10 η": _lost(found.lost_up),
                     "lost at η/10": _lost(found.lost_down),
-                    "D-NASA, untuned, minus this": interval(gap, signed=True) if gap else "—",
+                    "D-NASA, untuned, minus this": interval(gap, signed=True),
                 }
             )
     need(bool(data), "no method with accuracies was run with two stepsizes or more")
-    return Table(
-        pd.DataFrame(shown),
-        pd.DataFrame(data),
-        [
-            f"Decades: of the range of grid stepsizes around the best whose mean accuracy is within {WITHIN:g} points of it. Differences are paired by seed, with 95 % bootstrap intervals."
-        ],
-    )
+    return Table(pd.DataFrame(shown), pd.DataFrame(data), NOTES)
 
 
 def _lost(points: float) -> str:
-    if np.isnan(points):
+    if math.isnan(points):
         return "not on the grid"
-    return "diverged" if np.isinf(points) else f"{points:.2f}"
+    return "diverged" if math.isinf(points) else f"{points:.2f}"

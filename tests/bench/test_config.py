@@ -10,8 +10,8 @@ from hydra import compose, initialize_config_dir
 
 import bench
 from bench import fingerprint
-from bench.config import GROUPS, options_of
-from bench.plan import expand, plan, unique
+from bench.config import GROUPS, options_of, parse
+from bench.plan import blocks_of, expand, plan, unique
 from bench.registry import UserError
 from tests.bench.configs import config
 
@@ -86,7 +86,29 @@ def test_an_experiment_without_blocks_gets_a_sentence(experiment):
 def test_every_experiment_composes():
     for file in (CONF / "experiment").rglob("*.yaml"):
         name = file.relative_to(CONF / "experiment").with_suffix("").as_posix()
-        assert plan(compose("config", overrides=[f"experiment={name}"]), [], parse)
+        runs = plan(compose("config", overrides=[f"experiment={name}"]), [], parse)
+        if name != "example":
+            words = [f"experiment={name}", "experiment.size=quick"]
+            quick = plan(compose("config", overrides=words), words, parse)
+            assert {run.algo.name for run in quick} == {run.algo.name for run in runs}
+            assert sum(run.steps for run in quick) < sum(run.steps for run in runs) / 10
+
+
+def test_the_blocks_of_an_experiment():
+    """What is common to all, what a block says, and what is smaller in the quick size, in this order."""
+    experiment = {
+        "common": {"steps": 100, "seed": [0, 1], "nodes": 8},
+        "quick": {"steps": 10, "algo.eta": 3},
+        "blocks": [{"algo": "dnasa"}, {"algo": "dsgt", "algo.eta": [1, 2], "nodes": 4, "quick": {"steps": 5}}],
+    }
+    first, second = blocks_of({**experiment, "size": "quick"})
+    assert first == {"steps": 10, "seed": [0, 1], "nodes": 8, "algo": "dnasa"}
+    assert second == {"steps": 5, "seed": [0, 1], "nodes": 4, "algo": "dsgt", "algo.eta": 3}
+    first, second = blocks_of(experiment)
+    assert first == {"steps": 100, "seed": [0, 1], "nodes": 8, "algo": "dnasa"}
+    assert second == {"steps": 100, "seed": [0, 1], "nodes": 4, "algo": "dsgt", "algo.eta": [1, 2]}
+    with pytest.raises(UserError, match="full or quick; got 'tiny'"):
+        blocks_of({**experiment, "size": "tiny"})
 
 
 @pytest.mark.usefixtures("hydra_here")

@@ -1,0 +1,79 @@
+"""Beyond the paper: what uneven data does to each method."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis.choose import as_written, need, problems
+from analysis.draw import Picture, entry, legend, letter, panels, spread
+from analysis.figures import Ask
+from analysis.figures.released import _split
+from analysis.results import Results
+from analysis.statistics import best_stepsize
+from analysis.style import METRICS, PAGE, name_of, styles
+
+TITLE = "Uneven data: what happens as the shards differ more"
+COMMAND = "python bench/run.py experiment=extra/heterogeneity"
+SHOWN = ("test_accuracy", "stationarity", "consensus")
+
+
+def draw(results: Results, ask: Ask) -> Picture:
+    splits = family(results)
+    look = styles(set().union(*(set(runs["algo"]) for runs in splits.values())))
+    finals, said = as_written(results, pd.concat([runs.assign(split=split) for split, runs in splits.items()]))
+    finals, notes = _one_stepsize(finals)
+    order = finals.groupby("split")["heterogeneity"].mean().sort_values()
+    finals["x"] = finals["split"].map({split: place for place, split in enumerate(order.index)})
+    figure, axes = panels(1, 3, 1.9, PAGE)
+    drawn = []
+    for ax, metric in zip(axes[0], SHOWN, strict=True):
+        for number, (algo, style) in enumerate(look.items()):
+            table = spread(finals[finals["algo"] == algo], "x", metric)
+            x = table["x"] + 0.08 * (number - (len(look) - 1) / 2)
+            ax.errorbar(
+                x, table["mean"], [table["mean"] - table["low"], table["high"] - table["mean"]], color=style.colour,
+                ls=style.dash, marker=style.marker, lw=1, elinewidth=0.8, capsize=0,
+            )  # fmt: skip
+            drawn.append(table.assign(algo=algo, metric=metric))
+        ax.set_xticks(range(len(order)), [f"{split}\nζ = {zeta:.2g}" for split, zeta in order.items()])
+        if metric != "test_accuracy":
+            ax.set_yscale("log")
+        letter(ax, METRICS[metric])
+    legend(figure, [entry(style) for style in look.values()])
+    key = finals.iloc[0]
+    notes.insert(
+        0,
+        f"{name_of(key['dataset'])}, {key['topology']}, T = {key['steps']}; ζ: the measured heterogeneity at the start",
+    )
+    data = pd.concat(drawn, ignore_index=True)
+    data["split"] = data["x"].map(dict(enumerate(order.index)))
+    return Picture(figure, data, set(finals["run_id"]), [*notes, *said])
+
+
+def _one_stepsize(finals: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Every method at one stepsize for all splits, so that only the data changes: the best on average over them."""
+    kept, words = [], []
+    for algo, runs in finals.groupby("algo", sort=False):
+        if "eta" in runs and runs["eta"].notna().any():
+            best = best_stepsize(runs)
+            if best is None:
+                words.append(f"{algo} not drawn: every stepsize diverged somewhere")
+                continue
+            runs = runs[runs["eta"] == best.eta]
+            words.append(f"{algo} η={best.eta:g}")
+        kept.append(runs)
+    need(bool(kept), "every stepsize diverged somewhere")
+    rule = "one stepsize for all splits, with the best mean final test accuracy over all of them: "
+    return pd.concat(kept), [rule + "; ".join(words)]
+
+
+def family(results: Results) -> dict[str, pd.DataFrame]:
+    """The runs of two methods or more on one problem with its data divided in two ways or more."""
+    best: dict[str, pd.DataFrame] = {}
+    for _, runs in problems(results, results.finals, but=("partition",)):
+        told = runs.assign(split=[_split(row) for row in runs.to_dict("records")])
+        splits = {str(split): some for split, some in told.groupby("split") if some["algo"].nunique() >= 2}
+        if len(splits) > max(len(best), 1):
+            best = splits
+    need(bool(best), "no problem was run with its data divided in two ways or more")
+    return best

@@ -1,0 +1,16 @@
+import pytest
+
+from analysis.load import load_folder
+from analysis.style import use
+from tests.analysis import sweeps
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    return sweeps.make(tmp_path_factory.mktemp("sweeps"))
+
+
+@pytest.fixture(scope="session")
+def results(folder):
+    use()
+    return load_folder(folder)

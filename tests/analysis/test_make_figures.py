@@ -1,0 +1,151 @@
+"""The command, as it is typed."""
+
+import json
+import re
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from analysis import make_figures
+from tests.analysis import sweeps
+from tests.bench.cli import python
+
+pytestmark = pytest.mark.xdist_group("figures")
+
+
+@pytest.fixture
+def command(capsys, monkeypatch):
+    """main() on these words, from a folder."""
+
+    def call(*words, cwd):
+        monkeypatch.chdir(cwd)
+        try:
+            code = make_figures.main(words)
+        except SystemExit as stop:
+            code = stop.code
+        said = capsys.readouterr()
+        return CompletedProcess(words, code, said.out, said.err)
+
+    return call
+
+
+def test_everything_there_is_data_for(command, folder, tmp_path):
+    done = command("--results", str(folder), "--out", str(tmp_path / "out"), "--format", "svg", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^stepsize +21 runs \(15 done, 6 diverged\), seeds 0–2 → stepsize.svg$", done.stdout, re.M)
+    assert re.search(r"^robustness +\d+ rows", done.stdout, re.M)
+    made = {path.name for path in (tmp_path / "out").iterdir()}
+    for name in (
+        "stepsize",
+        "topology",
+        "speedup",
+        "spike",
+        "curves",
+        "graphs",
+        "consensus",
+        "scale",
+        "profile",
+        "compare",
+    ):
+        assert {f"{name}.svg", f"{name}.csv"} <= made
+    for name in ("methods", "final", "robustness", "configurations"):
+        assert {f"table_{name}.{kind}" for kind in ("md", "tex", "csv")} <= made
+
+
+def test_one_figure_from_some_runs_and_what_would_make_the_missing(command, folder, tmp_path):
+    words = (
+        "--figure",
+        "stepsize",
+        "--figure",
+        "speedup",
+        "--where",
+        "dataset=digits",
+        "topology=ring",
+        "--format",
+        "png",
+    )
+    done = command(*words, "--results", str(folder), "--out", "here", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in (tmp_path / "here").iterdir()) == ["stepsize.csv", "stepsize.png"]
+    assert "Its runs: python bench/run.py experiment=paper/speedup" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--results", "nowhere"), "there is no folder nowhere"),
+        (("--results", "."), "holds no runs"),
+        (("--figure", "stepsise"), "there is no figure or table 'stepsise'"),
+        (("--format", "gif"), "there is no format 'gif'; there are pdf"),
+        (("--where", "algo"), "--where takes LABEL=VALUE"),
+    ],
+)
+def test_bad_input_gets_a_sentence(command, words, sentence, tmp_path):
+    done = command(*words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_empty_folder_and_a_label_nobody_has(command, folder, tmp_path):
+    (tmp_path / "results" / "runs").mkdir(parents=True)
+    assert "holds no run that can be read" in command(cwd=tmp_path).stderr
+    done = command("--results", str(folder), "--where", "colour=red", "--out", "x", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "no run has a label 'colour'" in done.stderr
+
+
+def test_what_is_not_in_the_figures_is_said(command, tmp_path):
+    """A run that failed, one still running, one unreadable, and one made by another version of the source."""
+    folder = sweeps.make(tmp_path / "results", "untuned")
+    runs = sorted((folder / "runs").iterdir())
+    for run, state in zip(runs, ("failed", "running"), strict=False):
+        summary = json.loads((run / "summary.json").read_text())
+        (run / "summary.json").write_text(json.dumps({**summary, "state": state}))
+    (runs[2] / "summary.json").write_text("{")
+    manifest = json.loads((runs[3] / "manifest.json").read_text())
+    (runs[3] / "manifest.json").write_text(json.dumps({**manifest, "fingerprint": "another"}))
+    done = command("--figure", "compare", cwd=tmp_path)
+    assert done.returncode == 0
+    assert f"1 runs cannot be read and are left out: {runs[2].name}" in done.stdout
+    assert "1 runs are failed and are in no figure" in done.stdout
+    assert "1 runs are running and are in no figure" in done.stdout
+    assert "Runs of dnasa were made by different versions of the source" in done.stdout
+
+
+def test_tables_count_diverged_runs_and_pair_seeds(command, folder, tmp_path):
+    command(
+        "--figure",
+        "final",
+        "--figure",
+        "robustness",
+        "--figure",
+        "methods",
+        "--results",
+        str(folder),
+        "--out",
+        "x",
+        cwd=tmp_path,
+    )
+    robustness = (tmp_path / "x" / "table_robustness.md").read_text()
+    assert "| digits | ring | 8 | 40 | — | D-SGD | 0.1 |" in robustness
+    methods = (tmp_path / "x" / "table_methods.md").read_text()
+    assert "| D-SGD | bounded heterogeneity | needed | needed | — | — | 1 |" in methods
+    assert "| D-NASA | — | — | — | — | — | 3 |" in methods
+    assert "n and the horizon T is free" in methods
+    tex = (tmp_path / "x" / "table_robustness.tex").read_text()
+    assert r"\toprule" in tex
+    assert r"best $\eta$" in tex
+    header, *lines = (tmp_path / "x" / "table_final.csv").read_text().splitlines()
+    assert {"algo", "test_accuracy", "runs", "diverged", "dnasa_minus_low"} <= set(header.split(","))
+    assert len(lines) > 4
+
+
+def test_the_script_needs_neither_torch_nor_mpi(tmp_path):
+    code = "import sys, analysis.make_figures; print({'torch', 'mpi4py', 'hydra'} & set(sys.modules))"
+    (tmp_path / "look.py").write_text(code)
+    assert (
+        python(str(tmp_path / "look.py"), cwd=tmp_path, PYTHONPATH=str(Path(make_figures.__file__).parents[1])).stdout
+        == "set()\n"
+    )

@@ -1,0 +1,94 @@
+"""The statistics against cases worked out by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.statistics import best_stepsize, bootstrap, mean, paired, profile, robustness, slope
+
+
+def test_a_mean_has_students_interval_from_three_values_on():
+    found = mean(np.array([1.0, 2.0, 3.0]))
+    half = 4.302653 / np.sqrt(3)  # the 97.5 % point of Student's distribution with two degrees of freedom
+    assert (found.value, found.count) == (2.0, 3)
+    assert (found.low, found.high) == (pytest.approx(2 - half, rel=1e-6), pytest.approx(2 + half, rel=1e-6))
+    assert mean(np.array([1.0, 3.0])).value == 2.0
+    assert np.isnan(mean(np.array([1.0, 3.0])).low)
+    assert np.isnan(mean(np.array([1.0, np.nan, 3.0])).value)  # never the mean of the survivors
+    assert np.isnan(mean(np.array([])).value)
+
+
+def test_differences_are_taken_seed_by_seed():
+    ours = pd.Series({0: 11.0, 1: 22.0, 2: 33.0})
+    theirs = pd.Series({2: 30.0, 1: 20.0, 0: 10.0, 9: 1e9})
+    found = paired(ours, theirs)
+    assert (found.value, found.count) == (2.0, 3)
+    assert (found.low, found.high) == (1.0, 3.0)  # (1, 1, 1) and (3, 3, 3) are drawn once in 27 times each
+    assert paired(ours, ours - 5).low == paired(ours, ours - 5).high == 5.0
+    assert bootstrap(np.array([0.0, 1.0, 1.0, 1.0])).low == 0.25  # P(mean = 0) = 1/256 < 2.5 % < P(mean ≤ 1/4) = 13/256
+
+
+def test_the_exponent_of_a_power_law():
+    x = pd.Series([1.0, 4.0, 16.0] * 3)
+    seeds = pd.Series([0] * 3 + [1] * 3 + [2] * 3)
+    found = slope(x, 7 * x**-0.25, seeds)
+    assert (found.value, found.low, found.high) == pytest.approx((-0.25, -0.25, -0.25))
+    tilted = x ** (-0.25 - 0.01 * seeds)
+    assert slope(x, tilted, seeds).value == pytest.approx(-0.26)
+    assert slope(x[:6], 7 * x[:6] ** -0.25, seeds[:6]).count == 2
+    assert np.isnan(slope(x[:6], 7 * x[:6] ** -0.25, seeds[:6]).low)
+
+
+def runs(rows: list[tuple], metric: str = "test_accuracy") -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["eta", "seed", "state", metric])
+
+
+def grid(accuracies: dict[float, list[float | None]]) -> pd.DataFrame:
+    """None: that seed diverged."""
+    return runs(
+        [
+            (eta, seed, "done" if value is not None else "diverged", np.nan if value is None else value)
+            for eta, values in accuracies.items()
+            for seed, value in enumerate(values)
+        ]
+    )
+
+
+def test_the_rule_for_the_best_stepsize():
+    best = best_stepsize(grid({0.01: [80, 82], 0.1: [90, 88], 1.0: [89, 90], 10.0: [99, None]}))
+    assert (best.eta, best.edge) == (1.0, False)  # 89.5 beats 89; at 10 a seed diverged
+    assert best_stepsize(grid({0.1: [90.0], 1.0: [90.0]})).eta == 0.1  # ties go to the smaller
+    assert best_stepsize(grid({0.1: [80.0], 1.0: [90.0]})).edge
+    assert not best_stepsize(grid({0.1: [80.0]})).edge
+    assert best_stepsize(grid({0.1: [None, 80], 1.0: [None, None]})) is None
+
+
+def test_stepsizes_are_compared_on_the_seeds_that_all_have():
+    table = grid({0.1: [90, 90, 50, 50], 1.0: [80, 80]})
+    assert best_stepsize(table).eta == 0.1
+
+
+def test_without_accuracies_the_least_loss_is_best():
+    table = runs([(0.1, 0, "done", 3.0), (1.0, 0, "done", 2.0), (10.0, 0, "done", 5.0)], "test_loss")
+    assert best_stepsize(table).eta == 1.0
+
+
+def test_robustness_by_hand():
+    found = robustness(grid({0.01: [70.0], 0.1: [89.6], 0.5: [89.4], 1.0: [90.0], 5.0: [89.8], 10.0: [60.0]}))
+    assert found.best.eta == 1.0
+    assert found.decades == pytest.approx(np.log10(5 / 1))  # 0.5 is more than half a point off, so 0.1 does not count
+    assert found.lost_up == pytest.approx(30.0)
+    assert found.lost_down == pytest.approx(0.4)
+    gone = robustness(grid({0.1: [80.0], 1.0: [90.0], 10.0: [None]}))
+    assert (gone.lost_up, gone.lost_down, gone.decades) == (np.inf, 10.0, 0.0)
+    assert np.isnan(robustness(grid({1.0: [90.0], 5.0: [89.0]})).lost_up)
+
+
+def test_a_missed_target_stays_in_the_denominator():
+    inf = np.inf
+    costs = pd.DataFrame({"a": [1.0, inf, inf, 8.0], "b": [2.0, 3.0, inf, 4.0]})
+    found = profile(costs)
+    assert [list(side) for side in found["a"]] == [[1.0, 2.0], [0.25, 0.5]]
+    assert [list(side) for side in found["b"]] == [[1.0, 1.0, 2.0], [0.25, 0.5, 0.75]]
+    below = profile(costs, pd.Series([0.5, 3.0, 1.0, 4.0]))
+    assert list(below["a"][0]) == [2.0, 2.0]
