@@ -8,9 +8,13 @@ python analysis/make_figures.py --where dataset=a9a steps=5001    from some of t
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
@@ -39,9 +43,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         use()
         for sentence in warnings(results):
             console.print(sentence, markup=False)
-        wanted = arguments.figure
-        drawn = [make_figure(drawing, results, arguments, out, console) for drawing in _chosen(wanted, drawings())]
-        made = [make_table(recipe, results, out, console) for recipe in _chosen(wanted, recipes())]
+        made = 0
+        for said, done in make_all(results, arguments, out):
+            console.print(said, markup=False)
+            made += done
     except NoData as error:
         print(f"Nothing to draw: {error}.", file=sys.stderr)
         return 2
@@ -49,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"Cannot write {error.filename}: {error.strerror}.", file=sys.stderr)
         return 2
     console.print(f"Figures and tables: {out}", markup=False)
-    return 0 if any(drawn) or any(made) else 2
+    return 0 if made else 2
 
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -78,8 +83,28 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     return arguments
 
 
-def _chosen(wanted: list[str] | None, there: dict) -> list:
-    return [item for name, item in there.items() if wanted is None or name in wanted]
+def make_all(results: Results, arguments: argparse.Namespace, out: Path) -> Iterator[tuple[str, bool]]:
+    """Every figure and table that is wanted, on all cores: what is said of each, and whether it was made."""
+    out.mkdir(parents=True, exist_ok=True)
+    wanted = arguments.figure or [*drawings(), *recipes()]
+    jobs = [name for name in [*drawings(), *recipes()] if name in wanted]
+    _shared.update(results=results, arguments=arguments, out=out)
+    if len(jobs) < 3 or sys.platform != "linux":
+        yield from map(_make, jobs)
+        return
+    # forked, so that the results need not be sent
+    with ProcessPoolExecutor(min(len(jobs), os.cpu_count() or 1), get_context("fork")) as pool:
+        yield from pool.map(_make, jobs)
+
+
+_shared: dict[str, Any] = {}
+
+
+def _make(name: str) -> tuple[str, bool]:
+    results, arguments, out = _shared["results"], _shared["arguments"], _shared["out"]
+    if name in drawings():
+        return make_figure(drawings()[name], results, arguments, out)
+    return make_table(recipes()[name], results, out)
 
 
 def warnings(results: Results) -> list[str]:
@@ -110,21 +135,16 @@ def mixed_sources(results: Results) -> list[str]:
     return sorted({str(key[0]) for key, count in counts.items() if count > 1})
 
 
-def make_figure(drawing: Drawing, results: Results, arguments: argparse.Namespace, out: Path, console: Console) -> bool:
+def make_figure(drawing: Drawing, results: Results, arguments: argparse.Namespace, out: Path) -> tuple[str, bool]:
     """Draw one and say what it shows, or what would make it."""
     try:
         picture = drawing.draw(results, Ask(X[arguments.x], X[arguments.cost]))
     except NoData as error:
-        console.print(f"{drawing.name:15} not drawn: {error}. Its runs: {drawing.command}", markup=False)
-        return False
+        return f"{drawing.name:15} not drawn: {error}. Its runs: {drawing.command}", False
     files = save(picture.figure, out, drawing.name, arguments.format)
     write_text(out / f"{drawing.name}.csv", picture.data.to_csv(index=False, lineterminator="\n", float_format="%.10g"))
-    console.print(
-        f"{drawing.name:15} {describe(results, picture)} → {', '.join(file.name for file in files)}", markup=False
-    )
-    for note in picture.notes:
-        console.print(f"{'':15} {note}", markup=False, style="dim")
-    return True
+    first = f"{drawing.name:15} {describe(results, picture)} → {', '.join(file.name for file in files)}"
+    return "\n".join([first, *(f"{'':15} {note}" for note in picture.notes)]), True
 
 
 def describe(results: Results, picture: Picture) -> str:
@@ -132,21 +152,19 @@ def describe(results: Results, picture: Picture) -> str:
     return seeds_in_words(results.runs[results.runs["run_id"].isin(picture.runs)])
 
 
-def make_table(recipe: Recipe, results: Results, out: Path, console: Console) -> bool:
+def make_table(recipe: Recipe, results: Results, out: Path) -> tuple[str, bool]:
     try:
         table = recipe.make(results)
     except NoData as error:
-        console.print(f"{recipe.name:15} not made: {error}", markup=False)
-        return False
-    out.mkdir(parents=True, exist_ok=True)
-    for kind, text in (
-        ("md", words.markdown(table, recipe.title)),
-        ("tex", words.latex(table, recipe.title)),
-        ("csv", words.csv(table)),
-    ):
+        return f"{recipe.name:15} not made: {error}", False
+    texts = {
+        "md": words.markdown(table, recipe.title),
+        "tex": words.latex(table, recipe.title),
+        "csv": words.csv(table),
+    }
+    for kind, text in texts.items():
         write_text(out / f"table_{recipe.name}.{kind}", text)
-    console.print(f"{recipe.name:15} {len(table.data)} rows → table_{recipe.name}.md, .tex, .csv", markup=False)
-    return True
+    return f"{recipe.name:15} {len(table.data)} rows → table_{recipe.name}.md, .tex, .csv", True
 
 
 if __name__ == "__main__":

@@ -131,6 +131,9 @@ STABLE: dict[str, dict[str, Any]] = {
 
 
 def render(figure: Figure, kind: str) -> bytes:
+    if figure.get_layout_engine() is not None:
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")  # the places are found once, and are the same in every format
     sink = io.BytesIO()
     figure.savefig(sink, format=kind, **STABLE[kind])
     return sink.getvalue()
