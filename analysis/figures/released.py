@@ -18,8 +18,8 @@ TITLE = "As written and as released: what each difference does"
 COMMAND = "python bench/run.py experiment=paper/released_vs_written"
 SHOWN = ("test_accuracy", "stationarity", "consensus")
 CHANGES = {
-    "normalize": "each tensor normalised by itself",
-    "average": "average fed by the gradient",
+    "normalize": "per-tensor norm",
+    "average": "raw gradients averaged",
     "gossip": "mixed twice",
     "init": "independent starts",
     "topology": "row-stochastic matrix",

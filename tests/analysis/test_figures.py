@@ -176,7 +176,7 @@ def test_heterogeneity_orders_the_splits_as_measured(results):
 
 def test_released_compares_each_change_with_what_is_written(results, finals):
     data = draw("released", results).data
-    changed = "each tensor normalised by itself, average fed by the gradient"
+    changed = "per-tensor norm, raw gradients averaged"
     assert set(data["change"]) == {"as written", changed}
     mine = of(finals, algo="dnasa", normalize="tensor")
     (shown,) = data[(data["change"] == changed) & (data["metric"] == "test_accuracy")]["mean"]

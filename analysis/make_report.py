@@ -1,0 +1,54 @@
+"""Make the report of a results folder: a page that opens from disk, or a W&B report.
+
+python analysis/make_report.py                             results/report.html
+python analysis/make_report.py --wandb ENTITY/PROJECT      the same story as a W&B report
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+from analysis.report.page import page
+from analysis.report.story import tell
+from analysis.say import NoData
+from analysis.source import read
+from analysis.style import use
+from bench.files import write_text
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--results", "--from", default="results", help="a results folder, or wandb:ENTITY/PROJECT")
+    parser.add_argument("--out", type=Path, help="the page; default <results>/report.html")
+    parser.add_argument("--wandb", metavar="ENTITY/PROJECT", help="also publish as a W&B report in this project")
+    arguments = parser.parse_args(argv)
+    if arguments.wandb and arguments.wandb.count("/") != 1:
+        parser.error(f"--wandb takes ENTITY/PROJECT; got {arguments.wandb!r}")
+    folder = Path(arguments.results) if Path(arguments.results).is_dir() else None
+    out = arguments.out or (folder or Path()) / "report.html"
+    try:
+        use()
+        story = tell(read(arguments.results))
+        write_text(out, page(story, folder))
+    except NoData as error:
+        print(f"There is nothing to report: {error}.", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"Cannot write {error.filename}: {error.strerror}.", file=sys.stderr)
+        return 2
+    print(f"Report: {out}")
+    if arguments.wandb:
+        from analysis.report.publish import publish  # W&B takes a second to import
+
+        return publish(story, arguments.wandb, out.with_name("wandb_report.json"))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The report: one page that opens from disk, and the same story on W&B."""

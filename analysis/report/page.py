@@ -1,0 +1,171 @@
+"""One self-contained page: it opens from disk, and nothing in it asks for the network."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import numpy as np
+import pandas as pd
+
+from analysis.report.story import Story, run_table
+from analysis.results import Results
+from analysis.style import STYLES, page_svg
+
+HERE = Path(__file__).parent
+LOG_CHARACTERS = 4000
+POINTS = 40
+SPARKS = ("test_accuracy", "test_loss", "grad_norm", "consensus")
+MISSING = "–"
+
+
+def page(story: Story, folder: Path | None) -> str:
+    """The whole page as text; ``folder`` is where the runs' configs and logs lie."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    runs = run_table(story.results) if len(story.results.runs) else pd.DataFrame()
+    text = environment.get_template("page.html.j2").render(
+        story=story,
+        style=(HERE / "page.css").read_text(encoding="utf-8"),
+        script=(HERE / "page.js").read_text(encoding="utf-8"),
+        figures=[
+            {"name": d.name, "title": d.title, "svg": page_svg(p.figure, d.name), "used": used, "notes": p.notes}
+            for d, p, used in story.figures
+        ],
+        tables=[
+            {
+                "name": r.name,
+                "title": r.title,
+                "columns": list(t.shown.columns),
+                "rows": cells(t.shown),
+                "notes": t.notes,
+            }
+            for r, t in story.tables
+        ],
+        runs={"columns": list(runs.columns), "rows": cells(runs), "choices": choices(runs)},
+        trouble=trouble(story.results, folder),
+        details=embed(details(story.results, folder)),
+    )
+    return text
+
+
+def embed(value: Any) -> str:
+    """JSON that can stand inside a script element whatever it contains."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def cells(table: pd.DataFrame) -> list[list[dict[str, Any]]]:
+    """Every cell as it is shown and as it is sorted."""
+    out = []
+    for row in table.itertuples(index=False, name=None):
+        out.append([{"text": shown(value), "sort": sortable(value)} for value in row])
+    return out
+
+
+def shown(value: Any) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return MISSING
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if isinstance(value, float | np.floating):
+        return f"{value:.4g}"
+    return str(value)
+
+
+def sortable(value: Any) -> str:
+    """A number where there is one in front: 85.12 ± 0.03 sorts by 85.12."""
+    if isinstance(value, bool | np.bool_):
+        return str(int(value))
+    if isinstance(value, int | float | np.number):
+        return "" if isinstance(value, float) and not math.isfinite(value) else repr(float(value))
+    first = str(value).split(" ")[0]
+    try:
+        return repr(float(first))
+    except ValueError:
+        return str(value)
+
+
+def choices(runs: pd.DataFrame) -> list[dict[str, Any]]:
+    """The columns to filter by: those with a few different words."""
+    out = []
+    for name in ("state", "algo", "dataset", "topology"):
+        if name in runs and runs[name].nunique() > 1:
+            out.append({"column": list(runs.columns).index(name), "name": name, "values": sorted(runs[name].unique())})
+    return out
+
+
+def trouble(results: Results, folder: Path | None) -> list[dict[str, str]]:
+    """Runs that failed or diverged, with what is known of why."""
+    out = []
+    for run, state in zip(results.runs.get("run_id", []), results.runs.get("state", []), strict=True):
+        if state in ("failed", "diverged", "interrupted"):
+            status = _json(folder / "runs" / run / "status.json") if folder else {}
+            at = f"at step {status['step']}" if "step" in status else ""
+            out.append({"run": run, "state": state, "why": status.get("error") or at})
+    return sorted(out, key=lambda item: (item["state"] != "failed", item["state"], item["run"]))
+
+
+def details(results: Results, folder: Path | None) -> dict[str, Any]:
+    """What opens when a run is clicked: its config, how it ended, its log, its curves."""
+    metrics = [c for c in SPARKS if c in results.rows]
+    curves = {run: _curves(rows, metrics) for run, rows in results.rows.groupby("run_id")} if len(results.rows) else {}
+    out = {}
+    for run, state, algo in zip(
+        results.runs.get("run_id", []), results.runs.get("state", []), results.runs.get("algo", []), strict=True
+    ):
+        home = folder / "runs" / run if folder else None
+        fact = results.facts.get(run, {})
+        out[run] = {
+            "state": state,
+            "error": (_json(home / "status.json").get("error") if home else None) or "",
+            "config": _text(home / "config.yaml") if home else _labels(results, run),
+            "log": _text(home / "log.txt")[-LOG_CHARACTERS:] if home else "",
+            "origin": {
+                k: fact[k] for k in ("fingerprint", "engine", "device", "ranks", "replicas", "sweep") if fact.get(k)
+            },
+            "curves": curves.get(run, {}),
+            "colour": _hex(algo),
+        }
+    return out
+
+
+def _curves(rows: pd.DataFrame, metrics: list[str]) -> dict[str, Any]:
+    """A few points of each metric, enough for a small drawing."""
+    rows = rows.iloc[np.unique(np.linspace(0, len(rows) - 1, min(POINTS, len(rows))).astype(int))]
+    out: dict[str, Any] = {"step": [int(step) for step in rows["step"]]}
+    for metric in metrics:
+        values = [None if not math.isfinite(v) else float(f"{v:.4g}") for v in rows[metric].astype(float)]
+        if any(value is not None for value in values):
+            out[metric] = values
+    return out
+
+
+def _hex(algo: str) -> str:
+    colour = STYLES[algo].colour if algo in STYLES else (0.4, 0.4, 0.4)
+    return "#" + "".join(f"{round(255 * part):02x}" for part in colour)
+
+
+def _labels(results: Results, run: str) -> str:
+    row = results.runs[results.runs["run_id"] == run].iloc[0].dropna()
+    return "\n".join(f"{key}: {value}" for key, value in row.items())
+
+
+def _text(path: Path) -> str:
+    """What the file says now; a run may be writing it."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(_text(path))
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
