@@ -10,6 +10,10 @@ from analysis.say import NoData
 
 
 def read(source: str | Path) -> Results:
+    if str(source).startswith("wandb:"):
+        from analysis.from_wandb import load_wandb  # W&B takes a second to import
+
+        return load_wandb(str(source).removeprefix("wandb:"))
     path = Path(source)
     if not path.exists():
         raise NoData(f"there is no folder {path}")

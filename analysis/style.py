@@ -154,6 +154,7 @@ def page_svg(figure: Figure, prefix: str) -> str:
     """The figure for a web page: its ink is the page's text colour, its ids are its own."""
     figure.patch.set_alpha(0)
     text = render(figure, "svg").decode()
-    text = text[text.index("<svg") :].replace(INK, "currentColor")
+    text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
+    text = text.replace(INK, "currentColor")
     text = re.sub(r'(id="|#)([A-Za-z_][\w.-]*)', rf"\1{prefix}-\2", text)
     return re.sub(rf"(fill|stroke|stop-color): #{prefix}-", r"\1: #", text)

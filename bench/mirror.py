@@ -33,12 +33,16 @@ def mode() -> str:
         return given
     if os.environ.get("WANDB_API_KEY"):
         return "online"
-    host = urlparse(os.environ.get("WANDB_BASE_URL", "https://api.wandb.ai")).hostname
     try:
         known = netrc.netrc().hosts
     except (OSError, netrc.NetrcParseError):
         return "offline"
-    return "online" if host in known else "offline"
+    return "online" if urlparse(base_url()).hostname in known else "offline"
+
+
+def base_url() -> str:
+    """The server that W&B itself would talk to: of its environment, its settings file, or its own default."""
+    return str(wandb.setup().settings.base_url)
 
 
 def settings() -> wandb.Settings:
@@ -77,7 +81,8 @@ class Mirror:
             shutil.rmtree(old, ignore_errors=True)
         (folder / MARK).unlink(missing_ok=True)
         certificate = {name: value for name, value in manifest["mixing"].items() if name != "edge_list"}
-        facts = {name: manifest.get(name) for name in ("fingerprint", "heterogeneity", "versions", "host", "data")}
+        known = ("fingerprint", "heterogeneity", "versions", "host", "data", "algorithm", "sweep")
+        facts = {name: manifest.get(name) for name in known}
         self._results.mkdir(exist_ok=True)
         self._run = wandb.init(
             dir=self._results,
@@ -88,7 +93,7 @@ class Mirror:
             group=str(manifest.get("sweep") or "single runs")[:128],
             job_type=f"{manifest['engine']} {manifest['device']}",
             tags=[labels[name] for name in ("algo", "topology", "dataset", "engine")],
-            config={**labels, "certificate": certificate, **facts},
+            config={**labels, "certificate": certificate, "edges": manifest["mixing"]["edge_list"], **facts},
             reinit="create_new",
             settings=settings(),
         )

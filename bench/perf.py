@@ -12,6 +12,7 @@ import json
 import platform
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 import threading
@@ -38,11 +39,13 @@ from bench.data import data_folder, load
 from bench.display import Display
 from bench.loop import Moment, Observer, Outcome
 from bench.metrics import Row
+from bench.plan import of_command
 from bench.pool import Pool, cores
 from bench.registry import UserError, models, recipes
 from bench.store import RunFolder
-from bench.sweep import Stored, Sweep
+from bench.sweep import Stored, Sweep, run_all
 
+ROOT = Path(__file__).resolve().parents[1]
 NODES = 8
 PERCEPTRON = ["dataset=planted", "model=mlp", "batch_size=32"]
 IMAGES = ["dataset.samples=1024", "dataset.tests=1024", "dataset.features=784", "dataset.square=true"]
@@ -262,6 +265,25 @@ def storing(steps: int, runs: int) -> list[Entry]:
     ]
 
 
+def reporting(seeds: int) -> list[Entry]:
+    """What it takes to draw and report a real sweep of 62 runs a seed with 50 evaluations each."""
+    small = ["dataset=digits", "steps=50", "eval_every=1", "topology=ring,complete", "engine=stacked", "tracker=none"]
+    numbers = f"seed={','.join(map(str, range(seeds)))}"
+    with tempfile.TemporaryDirectory() as place:
+        tuned = ["algo=dsgd,dsgt,dasagt", "algo.eta=0.005,0.01,0.05,0.1,0.5,1,5,10,50,100"]
+        for words in (tuned, ["algo=dnasa"]):
+            run_all(of_command([*words, *small, numbers, f"results={place}"]), Console(quiet=True))
+        runs = len(list((Path(place) / "runs").iterdir()))
+        entries: list[Entry] = []
+        for script in ("make_figures", "make_report"):
+            began = time.perf_counter()
+            command = [sys.executable, f"analysis/{script}.py", "--results", place]
+            subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+            entries.append({"what": f"{script}.py of {runs} runs", "s": time.perf_counter() - began})
+        entries[-1]["mb"] = (Path(place) / "report.html").stat().st_size / 1e6
+    return entries
+
+
 def overheads() -> list[Entry]:
     """Starting a world, one more configuration in a warm one, and the memory of a rank."""
     config = compose_one([*PERCEPTRON, f"nodes={NODES}", "steps=100", "engine=mpi"])
@@ -336,6 +358,7 @@ def main() -> int:
         "LeNet, 8 nodes: gradients": networks,
         "around a run": lambda: [*overheads(), *data()],
         "the store": lambda: storing(*((1000, 100) if quick else (8000, 1000))),
+        "figures and report": lambda: reporting(2 if quick else 17),
         "size of the network": lambda: scaling([8, 32] if quick else [8, 32, 128, 512]),
     }
     console = Console(width=None if sys.stdout.isatty() else 100, highlight=False)

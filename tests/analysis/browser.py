@@ -39,7 +39,7 @@ class Browser:
 
         self._process = subprocess.Popen(
             [program, *FLAGS, f"--user-data-dir={profile}", "about:blank"],
-            preexec_fn=pipes,  # noqa: PLW1509  no threads yet
+            preexec_fn=pipes,
             close_fds=False,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -77,7 +77,9 @@ class Browser:
 
     def open(self, page: Path, width: int = 1200, height: int = 900, dark: bool = False) -> None:
         """Load a page from disk and wait for it."""
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
+        self.call(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
+        )
         scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self.call("Emulation.setEmulatedMedia", features=scheme)
         self.events.clear()
@@ -94,7 +96,11 @@ class Browser:
     def complaints(self) -> list[dict[str, Any]]:
         """Errors and warnings of the console, and exceptions."""
         self.run("0")
-        return [e for e in self.events if e.get("method") in ("Runtime.exceptionThrown", "Log.entryAdded", "Runtime.consoleAPICalled")]
+        return [
+            e
+            for e in self.events
+            if e.get("method") in ("Runtime.exceptionThrown", "Log.entryAdded", "Runtime.consoleAPICalled")
+        ]
 
     def requests(self) -> list[str]:
         sent = [event for event in self.events if event.get("method") == "Network.requestWillBeSent"]

@@ -35,11 +35,14 @@ SWEEPS = {
     "even, untuned": {"algo": "dnasa", **SHARDS},
     "released": {"algo": "dnasa", "algo.normalize": "tensor", "algo.average": "gradient", **DIGITS},
 }
+MORE = {"few": {"algo": "dsgd", "algo.eta": [0.1, 1e39], "topology": ["ring", "complete"], **DIGITS}}
 
 
 def make(results: Path, *names: str) -> Path:
     """Run the named sweeps, or all, into a folder."""
     with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
-        runs = [run for name in names or SWEEPS for run in expand(SWEEPS[name], [*HOW, f"results={results}"])]
+        runs = [
+            run for name in names or SWEEPS for run in expand({**SWEEPS, **MORE}[name], [*HOW, f"results={results}"])
+        ]
     assert run_all(unique(runs), Console(quiet=True), "small sweeps") == 0
     return results

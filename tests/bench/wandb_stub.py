@@ -23,6 +23,7 @@ class Stub(ThreadingHTTPServer):
         self.history: dict[str, dict[int, dict[str, Any]]] = {}
         self.runs: dict[str, dict[str, Any]] = {}
         self.exits: dict[str, int] = {}
+        self.summaries: dict[str, dict[str, Any]] = {}
         self.over = threading.Event()
 
     def handle_error(self, *_: object) -> None:
@@ -88,6 +89,8 @@ class Handler(BaseHTTPRequestHandler):
             if name == "wandb-history.jsonl":
                 for number, line in enumerate(file["content"], file["offset"]):
                     self.server.history.setdefault(run, {})[number] = json.loads(line)
+            if name == "wandb-summary.json" and file["content"]:
+                self.server.summaries[run] = json.loads(file["content"][-1])
 
     def reply(self, code: int, value: Any) -> None:
         raw = json.dumps(value).encode()

@@ -1,0 +1,152 @@
+"""The story as a W&B report: live panels over the project's runs, with the tables as text."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from pathlib import Path
+from typing import Any
+
+import wandb
+import wandb_workspaces.reports.v2 as wr
+from wandb_workspaces.expr import Config, FilterExpr
+
+from analysis import words
+from analysis.from_wandb import PATIENCE_S, unreachable
+from analysis.report.story import Story
+from analysis.style import STYLES, name_of
+from bench.files import write_text
+from bench.mirror import mode
+
+TITLE = "hearsay"
+LINKS = 300
+"""Runs that are linked to by name; the panels show all."""
+SHORT = ("methods", "final", "robustness")
+
+
+def publish(story: Story, target: str, specification: Path) -> int:
+    """Create the report or bring it up to date; without a login its specification goes to a file."""
+    entity, project = target.split("/")
+    report = build(story, entity, project)
+    # the library's own way to JSON is private; its version is pinned
+    write_text(
+        specification, report._to_model().spec.model_dump_json(by_alias=True, exclude_none=True, indent=1) + "\n"
+    )
+    if mode() != "online":
+        print(
+            f"Not logged in to W&B: the report's specification is in {specification}. To publish it: wandb login, "
+            f"python bench/sync.py, wandb sync for the runs, and this command again."
+        )
+        return 0
+    if trouble := unreachable():
+        print(f"The W&B report was not published: {trouble}. Its specification is in {specification}.", file=sys.stderr)
+        return 1
+    try:
+        logging.getLogger("wandb").setLevel(logging.CRITICAL)
+        report.id = existing(entity, project)
+        known = bool(report.id)
+        report.save()
+    except Exception as error:  # whatever a server may answer: the local page is there already
+        sentence = " ".join(str(error).split())[:300]
+        print(
+            f"The W&B report was not published: {sentence}. Its specification is in {specification}.", file=sys.stderr
+        )
+        return 1
+    print(f"W&B report {'updated' if known else 'created'}: {report.url}")
+    return 0
+
+
+def existing(entity: str, project: str) -> str:
+    """The id of the report that an earlier call made, or nothing."""
+    try:
+        reports = list(wandb.Api(timeout=PATIENCE_S).reports(f"{entity}/{project}"))
+    except (ValueError, TypeError):  # the project is not there yet
+        return ""
+    return next((report.id for report in reports if report.display_name == TITLE), "")
+
+
+def build(story: Story, entity: str, project: str) -> wr.Report:
+    """The report, without asking a server anything."""
+    runs = story.results.runs
+    facts = "\n".join(f"- **{name}**: {text}" for name, text in story.facts)
+    blocks: list[Any] = [wr.MarkdownBlock(facts), *(wr.CalloutBlock(sentence) for sentence in story.warnings)]
+    blocks.append(wr.H2("On the way"))
+    for dataset in runs["dataset"].unique():
+        some = runs[runs["dataset"] == dataset]
+        accuracy = _has_accuracy(story, dataset)
+        blocks += [wr.H3(name_of(dataset)), grid(dataset, sorted(some["topology"].unique()), accuracy)]
+    if "eta" in runs and runs["eta"].nunique() > 1:
+        blocks += [wr.H2("How much the stepsize matters"), stepsizes(story)]
+    blocks.append(wr.H2("Tables"))
+    for recipe, table in story.tables:
+        if recipe.name in SHORT:
+            blocks.append(wr.MarkdownBlock(words.markdown(table, recipe.title)))
+    blocks += [wr.H2("Runs"), wr.MarkdownBlock(links(story, entity, project))]
+    return wr.Report(project, entity, title=TITLE, description=story.headline[:500], blocks=blocks, width="fluid")
+
+
+def _has_accuracy(story: Story, dataset: str) -> bool:
+    rows, runs = story.results.rows, story.results.runs
+    mine = rows["run_id"].isin(runs.loc[runs["dataset"] == dataset, "run_id"])
+    return "test_accuracy" in rows and bool(rows.loc[mine, "test_accuracy"].notna().any())
+
+
+def runset(dataset: str, topology: str | None, groupby: list[str]) -> wr.Runset:
+    """Runs of the report's own project on one dataset and graph."""
+    conditions: list[FilterExpr] = [Config("dataset") == dataset]
+    if topology is not None:
+        conditions.append(Config("topology") == topology)
+    return wr.Runset(name=topology or dataset, filters=conditions, groupby=groupby)
+
+
+def grid(dataset: str, topologies: list[str], accuracy: bool) -> wr.PanelGrid:
+    """A run set per graph, grouped by method and stepsize; means over seeds with their range."""
+    metrics = (["test_accuracy"] if accuracy else ["test_loss"]) + ["train_loss", "grad_norm", "consensus"]
+    panels: list[Any] = []
+    for place, metric in enumerate(metrics):
+        panels.append(
+            wr.LinePlot(
+                title=metric,
+                x="epoch" if accuracy else "step",
+                y=[metric],
+                log_y=metric != "test_accuracy",
+                groupby_aggfunc="mean",
+                groupby_rangefunc="minmax",
+                max_runs_to_show=100,
+                layout=wr.Layout(x=6 * (place % 4), y=8 * (place // 4), w=6, h=8),
+            )
+        )
+    sets = [runset(dataset, topology, ["config.algo", "config.eta"]) for topology in topologies]
+    return wr.PanelGrid(runsets=sets, panels=panels)
+
+
+def stepsizes(story: Story) -> wr.PanelGrid:
+    """Final values against η, a point per run."""
+    panels: list[Any] = []
+    sets = []
+    for place, dataset in enumerate(story.results.runs.dropna(subset="eta")["dataset"].unique()):
+        metric = "test_accuracy" if _has_accuracy(story, dataset) else "test_loss"
+        sets.append(runset(dataset, None, ["config.algo"]))
+        panels.append(
+            wr.ScatterPlot(
+                title=f"{name_of(dataset)}: {metric} against η",
+                x=wr.Config("eta"),
+                y=wr.SummaryMetric(metric),
+                log_x=True,
+                log_y=metric == "test_loss",
+                layout=wr.Layout(x=12 * (place % 2), y=10 * (place // 2), w=12, h=10),
+            )
+        )
+    return wr.PanelGrid(runsets=sets, panels=panels)
+
+
+def links(story: Story, entity: str, project: str) -> str:
+    """Every run by name, up to a number, with a link to its page."""
+    runs = story.results.runs.head(LINKS)
+    base = wandb.setup().settings.app_url
+    lines = [
+        f"- [{run}]({base}/{entity}/{project}/runs/{run}): {STYLES[algo].label if algo in STYLES else algo}, {state}"
+        for run, algo, state in zip(runs["run_id"], runs["algo"], runs["state"], strict=True)
+    ]
+    rest = len(story.results.runs) - len(runs)
+    return "\n".join([*lines, *([f"- and {rest} more"] if rest else [])])
