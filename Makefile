@@ -2,10 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help install demo test thorough perf lint clean
+.PHONY: help install demo paper-quick reproduction test thorough perf lint clean
 
 help:  ## Show this list
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 install: .venv/installed  ## Make the virtual environment .venv and install everything, pinned
 
@@ -15,8 +15,24 @@ install: .venv/installed  ## Make the virtual environment .venv and install ever
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
-demo: install  ## Run the first sweep: two methods on two graphs, no account, no GPU, no download
+demo: install  ## Run the first sweep, two methods on two graphs, and make its page: no account, no GPU, no download
 	$(BIN)/python bench/run.py -m algo=dnasa,dsgt topology=ring,complete
+	$(BIN)/python analysis/make_figures.py --figure compare
+	$(BIN)/python analysis/make_report.py
+
+QUICK := paper/speedup paper/spike paper/stepsize_mnist paper/stepsize_a9a paper/topology_a9a paper/curves_mnist \
+	paper/curves_a9a paper/released_vs_written extra/heterogeneity extra/scale extra/table_1
+
+paper-quick: install  ## Run a small size of every experiment of the paper, draw everything, check every claim
+	for name in $(QUICK); do \
+	  $(BIN)/python bench/run.py experiment=$$name experiment.size=quick results=results/quick tracker=none || exit 1; done
+	-$(BIN)/python bench/run.py experiment=paper/stepsize_miniboone experiment.size=quick results=results/quick tracker=none
+	$(BIN)/python analysis/make_figures.py --results results/quick
+	$(BIN)/python analysis/check_claims.py --results results/quick
+	$(BIN)/python analysis/make_report.py --results results/quick
+
+reproduction: install  ## Write REPRODUCTION.md anew from the archive of the full-size runs
+	$(BIN)/python analysis/check_claims.py --results docs/reproduction --out REPRODUCTION.md
 
 test: install  ## Run the tests
 	$(BIN)/python -m pytest -n auto --dist loadgroup

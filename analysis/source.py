@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from analysis.archive import is_archive, read_archive
 from analysis.load import load_folder
 from analysis.results import Results
 from analysis.say import NoData
@@ -17,6 +18,8 @@ def read(source: str | Path) -> Results:
     path = Path(source)
     if not path.exists():
         raise NoData(f"there is no folder {path}")
+    if is_archive(path):
+        return read_archive(path)
     if not (path / "runs").is_dir():
         raise NoData(f"{path} holds no runs: there is no folder {path / 'runs'}")
     results = load_folder(path)

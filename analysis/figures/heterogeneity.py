@@ -21,7 +21,7 @@ def draw(results: Results, ask: Ask) -> Picture:
     splits = family(results)
     look = styles(set().union(*(set(runs["algo"]) for runs in splits.values())))
     finals, said = as_written(results, pd.concat([runs.assign(split=split) for split, runs in splits.items()]))
-    finals, notes = _one_stepsize(finals)
+    finals, notes = one_stepsize(finals)
     order = finals.groupby("split")["heterogeneity"].mean().sort_values()
     finals["x"] = finals["split"].map({split: place for place, split in enumerate(order.index)})
     figure, axes = panels(1, 3, 1.9, PAGE)
@@ -50,7 +50,7 @@ def draw(results: Results, ask: Ask) -> Picture:
     return Picture(figure, data, set(finals["run_id"]), [*notes, *said])
 
 
-def _one_stepsize(finals: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+def one_stepsize(finals: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """Every method at one stepsize for all splits, so that only the data changes: the best on average over them."""
     kept, words = [], []
     for algo, runs in finals.groupby("algo", sort=False):

@@ -1,0 +1,64 @@
+"""Recompute every verdict on the paper's claims from results, and write them down.
+
+python analysis/check_claims.py                                 from results/, into results/REPRODUCTION.md
+python analysis/check_claims.py --results docs/reproduction     from the archive in this repository
+python analysis/check_claims.py --claim spike_lower             one claim, on the terminal only
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+from analysis.reproduction import case_table, document
+from analysis.say import NoData
+from analysis.source import read
+from analysis.style import use
+from analysis.verdicts import Verdict, claims, judge
+from bench.files import write_text
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    known = {claim.id: claim for claim in claims()}
+    parser.add_argument("--results", default="results", help="a results folder, an archive, or wandb:ENTITY/PROJECT")
+    parser.add_argument("--claim", action="append", metavar="ID", help=f"of {', '.join(known)}; may be given again")
+    parser.add_argument("--out", type=Path, help="the document; default REPRODUCTION.md in the results")
+    arguments = parser.parse_args(argv)
+    if wrong := [name for name in arguments.claim or [] if name not in known]:
+        parser.error(f"there is no claim {wrong[0]!r}; there are {', '.join(known)}")
+    try:
+        results = read(arguments.results)
+        verdicts = [judge(known[name], results) for name in arguments.claim or known]
+        for verdict in verdicts:
+            print(summary(verdict))
+        if arguments.claim:
+            return 0
+        folder = Path(arguments.results) if Path(arguments.results).is_dir() else Path()
+        out = arguments.out or folder / "REPRODUCTION.md"
+        use()
+        out.parent.mkdir(parents=True, exist_ok=True)
+        pictures = folder / "figures"
+        write_text(out, document(verdicts, results, pictures, Path(os.path.relpath(pictures, out.parent))))
+    except NoData as error:
+        print(f"Nothing can be checked: {error}.", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"Cannot write {error.filename}: {error.strerror}.", file=sys.stderr)
+        return 2
+    print(f"Written to {out}")
+    return 0
+
+
+def summary(verdict: Verdict) -> str:
+    return "\n".join([f"{verdict.claim.id}: {verdict.sentence}", *(f"  {line}" for line in case_table(verdict))])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
