@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analysis.results import Results
+from analysis.say import NoData
 
 ENDED = ("done", "diverged")
 
@@ -24,6 +25,8 @@ def load(results: str | Path) -> pd.DataFrame:
     of metrics.parquet, or of the stream of a run that has not ended. A run whose files cannot be read
     is left out and named in ``table.attrs["unreadable"]``.
     """
+    if not (Path(results) / "runs").is_dir():
+        raise NoData(f"{results} is no results folder: there is no folder {Path(results) / 'runs'}")
     folders = _folders(Path(results))
     runs = _parallel(_read, folders)
     table = _rows([run for run in runs if run is not None])

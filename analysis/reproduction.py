@@ -38,7 +38,7 @@ HEAD = """# The paper, reproduced
 
 *Problem-Parameter-Free Decentralized Nonconvex Stochastic Optimization* (Li, Chen, Ma, Hong), claim by claim. This
 page is written by `python analysis/check_claims.py`: no number and no verdict in it was typed. The claims, their
-statistics and their bounds are data, in [analysis/claims.yaml](analysis/claims.yaml). A verdict is **holds** where every
+statistics and bounds are data, in [analysis/claims.yaml](analysis/claims.yaml). A verdict is **holds** where every
 case keeps the bound, **holds only if** where some do, **does not hold** where none does, **not tested here** where the
 runs are missing. An estimate decides; where its 95 % interval reaches across the bound, the case is *not settled*.
 

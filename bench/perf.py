@@ -364,6 +364,8 @@ def main() -> int:
     console = Console(width=None if sys.stdout.isatty() else 100, highlight=False)
     console.print(" ".join(f"{name} {value}" for name, value in machine.items()))
     results: dict[str, list[Entry]] = {}
+    if not any(arguments.only in title for title in sections):
+        parser.error(f"no table has {arguments.only!r} in its title; there are: {'; '.join(sections)}")
     for title, measure in sections.items():
         if arguments.only in title and ("GPU" not in title or torch.cuda.is_available()):
             results[title] = measure()

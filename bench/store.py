@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import torch
 import yaml
 
 from bench import __version__, checkpoint
@@ -189,7 +190,12 @@ def describe(config: RunConfig) -> dict[str, Any]:
             **{name: version(name) for name in ("torch", "numpy")},
         },
         "fingerprint": fingerprint(config),
-        "host": {"name": platform.node(), "machine": platform.machine(), "cores": os.cpu_count()},
+        "host": {
+            "name": platform.node(),
+            "machine": platform.machine(),
+            "cores": os.cpu_count(),
+            **({"gpu": torch.cuda.get_device_name()} if config.device == "cuda" else {}),
+        },
         "engine": config.engine.name,
         "device": config.device,
         "algorithm": asdict(config.declaration),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from wandb_workspaces.expr import Config, FilterExpr
 
 from analysis import words
 from analysis.from_wandb import PATIENCE_S, unreachable
+from analysis.report.preview import preview
 from analysis.report.story import Story
 from analysis.style import STYLES, name_of
 from bench.files import write_text
@@ -29,13 +31,14 @@ def publish(story: Story, target: str, specification: Path) -> int:
     entity, project = target.split("/")
     report = build(story, entity, project)
     # the library's own way to JSON is private; its version is pinned
-    write_text(
-        specification, report._to_model().spec.model_dump_json(by_alias=True, exclude_none=True, indent=1) + "\n"
-    )
+    text = report._to_model().spec.model_dump_json(by_alias=True, exclude_none=True, indent=1)
+    write_text(specification, text + "\n")
+    write_text(specification.with_suffix(".html"), preview(json.loads(text), TITLE, report.description))
     if mode() != "online":
         print(
-            f"Not logged in to W&B: the report's specification is in {specification}. To publish it: wandb login, "
-            f"python bench/sync.py, wandb sync for the runs, and this command again."
+            f"Not logged in to W&B: the report's specification is in {specification} (to look at: "
+            f"{specification.with_suffix('.html').name}). To publish it: wandb login, python bench/sync.py RESULTS for "
+            "the runs, and this command again."
         )
         return 0
     if trouble := unreachable():

@@ -92,7 +92,7 @@ def _environment(fact: dict[str, Any]) -> str:
     if not fact:
         return ""
     host = fact.get("host") or {}
-    how = f"engine {fact.get('engine')}, {fact.get('device')}"
+    how = f"engine {fact.get('engine')}, {host.get('gpu') or fact.get('device')}"
     if fact.get("engine") == "mpi":
         how += f", {_many(fact.get('ranks', 1), 'rank')}"
     return f"{how}, {host.get('machine', 'unknown machine')} with {_many(host.get('cores') or 0, 'core')}"

@@ -1,0 +1,159 @@
+"""Verdicts: the logic by hand, the evidence from small real sweeps, the document from the archive."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis import check_claims, evidence
+from analysis.archive import read_archive, write_archive
+from analysis.evidence import EVIDENCE, Case, exactly, gather, rho_tilde
+from analysis.say import NoData
+from analysis.source import read
+from analysis.statistics import Interval
+from analysis.verdicts import Claim, Verdict, claims, judge
+from bench.compose import CONF
+from tests.bench.cli import ROOT
+
+pytestmark = pytest.mark.xdist_group("figures")
+
+
+def claim(**holds: float) -> Claim:
+    return Claim("id", "It is so.", "nowhere", "made_up", "apples", holds, "of the test", expects=("a", "c"))
+
+
+def verdict(monkeypatch, bound: Claim, cases: dict[str, float]) -> Verdict:
+    monkeypatch.setitem(EVIDENCE, "made_up", lambda results: [Case(k, exactly(v), 1) for k, v in cases.items()])
+    return judge(bound, None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("bound", "cases", "sentence"),
+    [
+        ({"at_most": 1.0}, {"a": 1.0, "c": 0.5}, "holds"),
+        ({"at_least": 1.0}, {"a": 1.0, "c": 3.5}, "holds"),
+        ({"within": 0.3}, {"a": -0.3, "c": 0.3}, "holds"),
+        ({"within": 0.3}, {"a": -0.4, "c": 0.4}, "does not hold"),
+        ({"at_most": 1.0}, {"a": 2.0, "b": 0.5, "c": 3.0}, "holds only if b"),
+        ({"at_most": 1.0}, {"a": 2.0, "b": 0.5, "c": 0.3}, "holds only if not a"),
+        ({"at_most": 1.0}, {"a": 0.0}, "holds; not tested here: c"),
+        ({"at_most": 1.0}, {}, "not tested here"),
+        ({"at_most": 1.0}, {"a": float("nan")}, "not tested here"),
+    ],
+)
+def test_the_words_of_a_verdict(monkeypatch, bound, cases, sentence):
+    assert verdict(monkeypatch, claim(**bound), cases).sentence == sentence
+
+
+def test_an_interval_that_reaches_across_the_bound_is_not_settled():
+    told = Verdict(claim(at_most=1.0), "holds", [], [], [])
+    assert told.settled(Case("a", Interval(0.5, 0.2, 0.9, 5), 5))
+    assert not told.settled(Case("a", Interval(0.5, 0.2, 1.1, 5), 5))
+    assert told.settled(Case("a", Interval(3.0, 2.0, 4.0, 5), 5))
+    assert told.settled(Case("a", exactly(0.5), 5))
+
+
+def test_every_claim_names_what_there_is():
+    known = claims()
+    assert len({one.id for one in known}) == len(known)
+    for one in known:
+        assert one.commands
+        for name in (one.experiment, *one.also):
+            assert name is None or (CONF / "experiment" / f"{name}.yaml").is_file()
+        assert one.keeps(0.0) in (True, False)
+
+
+def test_evidence_from_small_sweeps(results):
+    """Each that has runs here gives finite numbers, and some are known."""
+    found = {
+        one.id: gather(one.evidence, results, one.parameters or {})
+        for one in claims()
+        if one.id != "tracking_invariant"
+    }
+    for name in ("speedup_fixed", "rate_dnasa", "consensus_sharp", "spike_lower", "scale_free", "table_1", "released"):
+        assert found[name], name
+        assert all(np.isfinite(case.found.value) for case in found[name])
+    assert [case.found.value for case in found["scale_free"]] == [0.0]
+    assert found["others_not_scale_free"][0].found.value > 0.01
+    assert all(case.found.value <= 1 for case in found["consensus_sharp"])
+    assert all(case.found.value == 0 for case in found["table_1"])
+    assert found["published_mnist"] == []
+
+
+def test_the_sensitivity_of_a_method_that_diverges_is_infinite(results):
+    cases = {case.name: case.found.value for case in evidence.points_lost_at(results, 1e39)}
+    assert cases == {} or all(np.isinf(value) for value in cases.values())
+    lost = evidence._lost(
+        results.finals.query(
+            "dataset == 'digits' and algo == 'dsgd' and topology == 'ring' and scale == 1 and nodes == 8"
+        )
+    )
+    assert lost[1e39] == np.inf
+    assert min(lost.values()) == 0
+
+
+def test_means_over_steps_by_hand(results):
+    """The trapezoid rule over unequal steps, of all steps and of the last part."""
+    from dataclasses import replace
+
+    rows = pd.DataFrame({"run_id": ["r"] * 4, "step": [0, 10, 20, 40], "grad_norm": [4.0, 2.0, 2.0, 0.0]})
+    made = replace(results, rows=rows)
+    finals = pd.DataFrame({"run_id": ["r"]})
+    assert evidence._means(made, finals, "grad_norm")["r"] == pytest.approx((30 + 20 + 20) / 40)
+    assert evidence._means(made, finals, "grad_norm", last=0.5)["r"] == pytest.approx(20 / 20)
+
+
+def test_rho_tilde_by_hand():
+    assert rho_tilde(0.0) == pytest.approx(1 / (1 - np.sqrt(0.5)))
+    first = 1 / (1 - np.sqrt(0.9)) * np.sqrt(1.64 / 0.36)
+    assert rho_tilde(0.8) == pytest.approx(max(first, 4 * 1.64 / 0.36))
+
+
+def test_an_archive_tells_the_same_story(results, tmp_path):
+    write_archive(results, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"runs.parquet", "rows.parquet", "facts.json"}
+    back = read(tmp_path)
+    assert back.options == results.options
+    assert set(back.runs["run_id"]) == set(results.runs["run_id"])
+    here, there = (r.finals.set_index("run_id").sort_index() for r in (results, back))
+    for column in ("algo", "eta", "state", "rho", "heterogeneity", "test_accuracy", "fingerprint"):
+        pd.testing.assert_series_equal(here[column], there[column], check_dtype=False, rtol=1e-6)
+    assert "name" not in (tmp_path / "facts.json").read_text().partition('"host"')[2][:40]
+    for one in claims():
+        if one.id in ("spike_lower", "scale_free", "rate_dnasa", "released"):
+            ours, theirs = (gather(one.evidence, r, one.parameters or {}) for r in (results, back))
+            assert [case.found.value for case in ours] == pytest.approx([case.found.value for case in theirs], rel=1e-4)
+    (tmp_path / "rows.parquet").write_bytes(b"PAR1")
+    with pytest.raises(NoData, match="no archive that can be read"):
+        read_archive(tmp_path)
+
+
+def test_one_claim_on_the_terminal(folder, capsys):
+    assert check_claims.main(["--results", str(folder), "--claim", "scale_free"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("scale_free: holds\n")
+    assert "| digits, ring, c from 0.5 to 4 | 0 |" in said
+
+
+def test_bad_input(tmp_path, capsys):
+    assert check_claims.main(["--results", str(tmp_path / "nowhere")]) == 2
+    assert "Nothing can be checked: there is no folder" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        check_claims.main(["--claim", "the_earth_is_flat"])
+    assert "there is no claim 'the_earth_is_flat'" in capsys.readouterr().err
+
+
+@pytest.mark.thorough
+def test_the_document_in_the_repository_is_what_the_archive_says(tmp_path):
+    """Nothing in REPRODUCTION.md was typed by hand."""
+    assert (
+        check_claims.main(["--results", str(ROOT / "docs/reproduction"), "--out", str(tmp_path / "REPRODUCTION.md")])
+        == 0
+    )
+    made = (tmp_path / "REPRODUCTION.md").read_text().replace(str(ROOT) + "/", "")
+    kept = (ROOT / "REPRODUCTION.md").read_text()
+    links = [line for line in made.splitlines() if line.startswith("![")]
+    plain = [line for line in made.splitlines() if not line.startswith("![")]
+    assert plain == [line for line in kept.splitlines() if not line.startswith("![")]
+    assert len(links) == kept.count("\n![") >= 8
+    size = sum(path.stat().st_size for path in (ROOT / "docs/reproduction").rglob("*") if path.is_file())
+    assert size < 10_000_000
