@@ -35,7 +35,7 @@ class DNASA(Algorithm):
     average: Literal["tracker", "gradient"] = "tracker"
 
     @classmethod
-    def declare(cls, normalize: str, average: str) -> Declaration:
+    def declare(cls, *, normalize: str, **others: Any) -> Declaration:
         """A step of one unit per tensor is longer than η_t."""
         return replace(cls.declaration, bounded=normalize == "vector")
 

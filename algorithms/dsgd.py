@@ -1,7 +1,7 @@
 """D-SGD: decentralized stochastic gradient descent."""
 
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from torch import Tensor
 
@@ -25,7 +25,7 @@ class DSGD(Algorithm):
     gossip: Literal["once", "twice"] = "once"
 
     @classmethod
-    def declare(cls, gossip: str) -> Declaration:
+    def declare(cls, *, gossip: str, **others: Any) -> Declaration:
         return cls.declaration if gossip == "once" else replace(cls.declaration, sends=2, rounds=2)
 
     def start(self, x: Tensor, grad: Grad) -> State:

@@ -1,7 +1,7 @@
 """D-SGT: stochastic gradient descent with gradient tracking."""
 
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from torch import Tensor
 
@@ -29,7 +29,7 @@ class DSGT(Algorithm):
     gossip: Literal["once", "twice"] = "once"
 
     @classmethod
-    def declare(cls, gossip: str) -> Declaration:
+    def declare(cls, *, gossip: str, **others: Any) -> Declaration:
         return cls.declaration if gossip == "once" else replace(cls.declaration, sends=3, rounds=2)
 
     def start(self, x: Tensor, grad: Grad) -> State:

@@ -105,7 +105,8 @@ def _means(results: Results, finals: pd.DataFrame, metric: str, last: float = 1.
     out = {}
     for run, some in rows.groupby("run_id"):
         some = some[some["step"] >= (1 - last) * some["step"].max()]
-        out[run] = np.trapezoid(some[metric], some["step"]) / (some["step"].iloc[-1] - some["step"].iloc[0])
+        width = some["step"].iloc[-1] - some["step"].iloc[0]
+        out[run] = np.trapezoid(some[metric], some["step"]) / width if width else some[metric].iloc[-1]
     return pd.Series(out)
 
 

@@ -19,6 +19,7 @@ import torch
 from rich.console import Console
 
 from analysis import load
+from analysis.say import NoData
 from bench import checkpoint, stacked
 from bench.checkpoint import Resume
 from bench.files import read_rows
@@ -358,7 +359,10 @@ def test_the_tidy_table_is_labels_times_metrics_and_needs_no_torch(tmp_path):
     code = "import sys, analysis; print(sorted({'torch', 'mpi4py', 'yaml', 'hydra'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert done.stdout.strip() == "[]", done.stderr
+    (tmp_path / "empty" / "runs").mkdir(parents=True)
     assert load(tmp_path / "empty").empty
+    with pytest.raises(NoData, match="is no results folder"):
+        load(tmp_path / "nowhere")
     assert np.isfinite(table.wall_s).all()
 
 
