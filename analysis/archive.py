@@ -55,7 +55,9 @@ def write_archive(results: Results, folder: Path) -> None:
     for name in rows.columns:
         if name not in ("run_id", "step", *DROPPED):
             values = rows[name].astype("float64")
-            table[name] = values.where(~np.isfinite(values), values.clip(-LARGEST, LARGEST)).astype("float32")
+            table[name] = values.where(~np.isfinite(values), values.clip(-LARGEST, LARGEST)).astype(
+                "float64" if name == "test_accuracy" else "float32"
+            )
     table = table.sort_values(["run", "step"], ignore_index=True)
     _write(folder / RUNS, labels)
     _write(folder / ROWS, table)

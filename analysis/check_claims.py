@@ -21,6 +21,7 @@ from analysis.say import NoData
 from analysis.source import read
 from analysis.style import use
 from analysis.verdicts import Verdict, claims, judge
+from analysis.warn import warnings
 from bench.files import write_text
 
 
@@ -35,6 +36,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"there is no claim {wrong[0]!r}; there are {', '.join(known)}")
     try:
         results = read(arguments.results)
+        for sentence in warnings(results):
+            print(sentence)
         verdicts = [judge(known[name], results) for name in arguments.claim or known]
         for verdict in verdicts:
             print(summary(verdict))

@@ -16,23 +16,32 @@ AS_WRITTEN = {"normalize": "vector", "average": "tracker", "gossip": "once", "mu
 """The methods as their papers have them; other values are variants, with a figure of their own."""
 
 
+def plain(finals: pd.DataFrame) -> pd.Series:
+    """Which runs have no variant; a run without the option is as written."""
+    keep = pd.Series(True, index=finals.index)
+    for option, usual in AS_WRITTEN.items():
+        if option in finals:
+            keep &= finals[option].isna() | (finals[option] == usual)
+    return keep
+
+
 def as_written(results: Results, finals: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Of every method on one problem, its form in the paper; of other options the value with most runs."""
+    """Of every method on one problem, its form in the paper with the diminishing schedule, if it was run with that;
+    of other options the value with most runs."""
     kept, notes = [], []
     for algo, runs in finals.groupby("algo", sort=False):
-        chosen = runs
+        chosen = runs[plain(runs)]
         for option in results.options:
-            if option == "eta" or chosen[option].nunique(dropna=False) < 2:
+            values = chosen[option].dropna() if option in chosen else pd.Series(dtype=object)
+            if option == "eta" or option in AS_WRITTEN or values.nunique() < 2:
                 continue
-            counts = chosen[option].value_counts(dropna=False)
-            usual = AS_WRITTEN.get(option, "diminishing" if option == "schedule" else None)
-            if option not in AS_WRITTEN and (usual not in counts or counts[usual] < counts.max()):
-                usual = counts.index[0]
-            chosen = chosen[chosen[option] == usual]
+            counts = values.value_counts()
+            usual = "diminishing" if option == "schedule" and "diminishing" in counts else counts.index[0]
+            chosen = chosen[chosen[option].isna() | (chosen[option] == usual)]
         if len(chosen) < len(runs):
             notes.append(f"{algo}: {len(runs) - len(chosen)} runs of its variants are not drawn here")
         kept.append(chosen)
-    return pd.concat(kept), notes
+    return (pd.concat(kept) if kept else finals), notes
 
 
 def problems(
@@ -74,8 +83,11 @@ def in_words(key: dict[str, Any]) -> str:
     return words + ("" if key.get("partition", "even") == "even" else f" partition={key['partition']}")
 
 
-def at_best(finals: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Best | None]]:
-    """Every method of one problem at its best stepsize; one without a stepsize as it is."""
+def at_best(finals: pd.DataFrame, compared: bool = False) -> tuple[pd.DataFrame, dict[str, Best | None]]:
+    """Every method of one problem at its best stepsize; one without a stepsize as it is.
+
+    With ``compared``, only the seeds that its stepsizes were compared on: more seeds of the best alone are left out.
+    """
     kept, chosen = [], {}
     for algo, runs in finals.groupby("algo", sort=False):
         if "eta" not in runs or runs["eta"].isna().all():
@@ -83,7 +95,8 @@ def at_best(finals: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Best | None]]
             continue
         best = chosen[str(algo)] = best_stepsize(runs)
         if best is not None:
-            kept.append(runs[runs["eta"] == best.eta])
+            runs = runs[runs["eta"] == best.eta]
+            kept.append(runs[runs["seed"].isin(best.seeds)] if compared else runs)
     return (pd.concat(kept) if kept else finals.iloc[:0]), chosen
 
 

@@ -73,20 +73,31 @@ def log_ticks(axis: Axis) -> None:
 
 
 def curve(
-    ax: Axes, rows: pd.DataFrame, x: str, y: str, style: Style, dash: object = None, alpha: float = 1
+    ax: Axes,
+    rows: pd.DataFrame,
+    x: str,
+    y: str,
+    style: Style,
+    dash: object = None,
+    alpha: float = 1,
+    after: int = -1,
+    positive: bool = False,
 ) -> pd.DataFrame:
     """The mean over runs with the range of the seeds as a band, where all runs have a finite value.
 
-    Below three runs each is drawn by itself. A run that diverged is drawn as far as it went and marked.
+    Below three runs each is drawn by itself. A run that diverged is drawn as far as it went and marked, and
+    from there on there is no mean. What is drawn comes ``after`` a step, and may have to be ``positive``.
     Returns what was drawn.
     """
-    rows = rows[np.isfinite(rows[y].astype(float)) & np.isfinite(rows[x].astype(float))]
+    count = rows["run_id"].nunique()
+    rows = rows[np.isfinite(rows[y].astype(float)) & np.isfinite(rows[x].astype(float)) & (rows["step"] > after)]
+    if positive:
+        rows = rows[rows[y] > 0]
     if rows.empty:
         return pd.DataFrame()
     dash = style.dash if dash is None else dash
     gone = rows[rows["state"] == "diverged"]
     well = rows[rows["state"] != "diverged"]
-    count = rows["run_id"].nunique()
     whole = rows.groupby("step").agg(
         x=(x, "mean"), mean=(y, "mean"), low=(y, "min"), high=(y, "max"), runs=("run_id", "nunique")
     )
@@ -139,16 +150,7 @@ def against(ax: Axes, values: pd.DataFrame, key: str, metric: str, style: Style)
     alive = few[few["state"] == "done"]
     ax.plot(alive[key], alive[metric], color=style.colour, ls="", marker=style.marker, ms=2, alpha=0.6)
     for _, point in table[table["diverged"] > 0].iterrows():
-        ax.plot(
-            point[key],
-            0.02,
-            transform=ax.get_xaxis_transform(),
-            color=style.colour,
-            marker="x",
-            ls="",
-            ms=4,
-            clip_on=False,
-        )
+        fallen(ax, point[key], style)
     return table.rename(columns={key: "x"}).assign(setting=key, metric=metric)
 
 
@@ -165,6 +167,12 @@ def level(ax: Axes, values: pd.DataFrame, metric: str, style: Style) -> pd.DataF
         for value in values[metric]:
             ax.axhline(value, color=style.colour, ls=style.dash, lw=1)
     return table.assign(x=np.nan, setting=None, metric=metric)
+
+
+def fallen(ax: Axes, x: float, style: Style) -> None:
+    """Runs that diverged stand on the floor."""
+    look = {"color": style.colour, "marker": "x", "ls": "", "ms": 4, "clip_on": False}
+    ax.plot(x, 0.02, transform=ax.get_xaxis_transform(), **look)
 
 
 def seeds_in_words(finals: pd.DataFrame) -> str:

@@ -16,12 +16,12 @@ import numpy as np
 import pandas as pd
 
 from analysis import published
-from analysis.choose import as_written, at_best, problems
+from analysis.choose import as_written, at_best, plain, problems
 from analysis.figures import heterogeneity as uneven
 from analysis.figures import released, speedup
 from analysis.results import Results
 from analysis.say import NoData
-from analysis.statistics import Interval, best_stepsize, bootstrap, mean, paired, robustness, slope
+from analysis.statistics import Best, Interval, at, best_stepsize, bootstrap, mean, paired, slope
 from analysis.style import name_of, styles
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -29,11 +29,12 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True)
 class Case:
-    """One number: where, how much, from which runs."""
+    """One number: where, how much, from which runs. NaN: a run of it diverged. Without runs: not tested."""
 
     name: str
     found: Interval
     runs: int
+    exact: bool = False  # a maximum or a count, which has no interval
 
 
 Evidence = Callable[..., list[Case]]
@@ -45,57 +46,72 @@ def evidence(function: Evidence) -> Evidence:
     return function
 
 
-def exactly(value: float, count: int = 1) -> Interval:
+def exact(name: str, value: float, runs: int) -> Case:
     """A number without a spread: a maximum, a count."""
-    return Interval(value, np.nan, np.nan, count)
+    return Case(name, Interval(value, np.nan, np.nan, runs), runs, exact=True)
+
+
+def untested(name: str) -> Case:
+    return Case(name, Interval(np.nan, np.nan, np.nan, 0), 0)
 
 
 def label(algo: str) -> str:
     return styles([algo])[algo].label
 
 
+Setting = tuple[str, pd.DataFrame]
+
+
 def settings(
-    results: Results, dataset: str | None = None, topology: str | None = None
-) -> Iterable[tuple[str, pd.DataFrame]]:
-    """The paper's settings with accuracies: methods as written, plain problems, one per dataset and graph."""
+    results: Results, dataset: str | None = None, topology: str | None = None, even: bool = True
+) -> list[Setting]:
+    """The paper's settings with accuracies and stepsize grids, methods as written: one per dataset, graph and split."""
     finals = results.finals
-    plain = (finals["partition"] == "even") & (finals["scale"] == 1.0) & (finals["init"] == "shared")
-    finals = finals[plain & (finals["topology"] != "row_stochastic") & (finals["nodes"] == 8)]
+    usual = (finals["scale"] == 1.0) & (finals["init"] == "shared") & (finals["topology"] != "row_stochastic")
+    finals = finals[usual & (finals["nodes"] == 8) & ((finals["partition"] == "even") == even)]
     chosen: dict[str, tuple[tuple[int, int], pd.DataFrame]] = {}
     for key, runs in problems(results, finals):
         if not runs["test_accuracy"].notna().any() or runs["algo"].nunique() < 2 or runs["eta"].nunique() < 3:
             continue
         if (dataset and key["dataset"] != dataset) or (topology and key["topology"] != topology):
             continue
-        name = f"{name_of(key['dataset'])}, {key['topology']}"
+        split = "" if even else f", {released.split(runs.iloc[0].to_dict())}"
+        name = f"{name_of(key['dataset'])}, {key['topology']}{split}"
         rank = (len(runs), key["steps"])
         if name not in chosen or rank > chosen[name][0]:
             chosen[name] = (rank, as_written(results, runs)[0])
     return [(name, runs) for name, (_, runs) in sorted(chosen.items())]
 
 
+def tuned_methods(runs: pd.DataFrame) -> list[str]:
+    """Those with a stepsize, in the order of the style table."""
+    return [algo for algo in styles(runs["algo"].unique()) if runs.loc[runs["algo"] == algo, "eta"].notna().any()]
+
+
 @evidence
 def exponent_of_nodes(results: Results, schedule: str, last: float = 1.0) -> list[Case]:
     """The exponent p of n in the mean gradient norm over the last part of the steps, at the longest horizon."""
     finals = speedup.family(results)
-    mine = finals[(finals["algo"] == "dnasa") & (finals["schedule"] == schedule) & (finals["state"] == "done")]
+    mine = finals[(finals["algo"] == "dnasa") & (finals["schedule"] == schedule)]
     mine = mine[mine["steps"] == mine["steps"].max()]
     if mine["nodes"].nunique() < 2:
         return []
-    means = mine["run_id"].map(_means(results, mine, "grad_norm", last))
-    return [Case(f"T = {mine['steps'].max()}", slope(mine["nodes"], means, mine["seed"]), len(mine))]
+    means = mine["run_id"].map(_means(results, mine, "grad_norm", last)).where(mine["state"] == "done")
+    part = "all steps" if last == 1 else f"the last {last:.0%} of the steps"
+    return [Case(f"T = {mine['steps'].max()}, {part}", slope(mine["nodes"], means, mine["seed"]), len(mine))]
 
 
 @evidence
 def exponent_of_steps(results: Results, algo: str, metrics: list[str]) -> list[Case]:
     """The exponent p of T in the mean over all steps of the sum of these metrics, fixed schedule, for every n."""
     finals = speedup.family(results)
-    mine = finals[(finals["algo"] == algo) & (finals["schedule"] == "fixed") & (finals["state"] == "done")]
+    mine = finals[(finals["algo"] == algo) & (finals["schedule"] == "fixed")]
     out = []
     for nodes, some in mine.groupby("nodes"):
         if some["steps"].nunique() >= 2:
             means = some["run_id"].map(sum(_means(results, some, metric) for metric in metrics))
-            out.append(Case(f"n = {nodes}", slope(some["steps"], means, some["seed"]), len(some)))
+            fit = slope(some["steps"], means.where(some["state"] == "done"), some["seed"])
+            out.append(Case(f"n = {nodes}", fit, len(some)))
     return out
 
 
@@ -113,6 +129,7 @@ def _means(results: Results, finals: pd.DataFrame, metric: str, last: float = 1.
 def _bounded(results: Results) -> Iterable[tuple[str, pd.DataFrame]]:
     """D-NASA as written on graphs where agreement takes time, by dataset, graph and split."""
     finals = results.finals
+    finals = finals[plain(finals)]
     mine = finals[(finals["algo"] == "dnasa") & (finals["rho"] > 1e-9) & finals["consensus_bound"].notna()]
     for (dataset, topology, nodes, split), some in mine.assign(split=mine["partition"]).groupby(
         ["dataset", "topology", "nodes", "split"]
@@ -126,9 +143,7 @@ def part_of_the_sharp_bound(results: Results) -> list[Case]:
     out = []
     for name, some in _bounded(results):
         rows = results.rows[results.rows["run_id"].isin(some["run_id"]) & (results.rows["step"] > 0)]
-        out.append(
-            Case(name, exactly(float((rows["consensus"] / rows["consensus_bound"]).max()), len(rows)), len(some))
-        )
+        out.append(exact(name, float((rows["consensus"] / rows["consensus_bound"]).max(skipna=False)), len(some)))
     return out
 
 
@@ -146,7 +161,7 @@ def part_of_the_papers_bound(results: Results) -> list[Case]:
             rows = results.rows[results.rows["run_id"] == run.run_id]
             parts.append(float(np.trapezoid(rows["consensus"], rows["step"])) / (rho_tilde(float(run.rho)) * eta2))
         if parts:
-            out.append(Case(name, exactly(max(parts), len(parts)), len(parts)))
+            out.append(exact(name, float(np.max(parts)), len(parts)))
     return out
 
 
@@ -157,11 +172,11 @@ def rho_tilde(rho: float) -> float:
 
 
 @evidence
-def untuned_minus_best_tuned(results: Results) -> list[Case]:
+def untuned_minus_best_tuned(results: Results, even: bool = True) -> list[Case]:
     """Test accuracy of D-NASA minus that of the best tuned method at its best stepsize, paired by seed."""
     out = []
-    for name, runs in settings(results):
-        best, chosen = at_best(runs)
+    for name, runs in settings(results, even=even):
+        best, chosen = at_best(runs, compared=True)
         untuned = best[best["algo"] == "dnasa"]
         tuned = best[best["algo"].isin(chosen)]
         if untuned.empty or tuned.empty:
@@ -169,64 +184,70 @@ def untuned_minus_best_tuned(results: Results) -> list[Case]:
         winner = str(tuned.groupby("algo")["test_accuracy"].mean().idxmax())
         theirs = tuned[tuned["algo"] == winner]
         gap = paired(untuned.set_index("seed")["test_accuracy"], theirs.set_index("seed")["test_accuracy"])
-        out.append(Case(f"{name} (best: {label(winner)})", gap, len(untuned) + len(theirs)))
+        out.append(Case(f"{name} (best: {label(winner)})", gap, 2 * gap.count))
     return out
 
 
 @evidence
 def points_lost_by_a_factor_of_ten(results: Results) -> list[Case]:
-    """Mean test accuracy lost at ten times or a tenth of a method's best stepsize, whichever costs more."""
+    """Test accuracy lost at ten times or a tenth of a method's best stepsize, whichever costs more, paired by seed."""
     out = []
     for name, runs in settings(results):
-        for algo in [algo for algo in styles(runs["algo"].unique()) if algo != "dnasa"]:
+        for algo in tuned_methods(runs):
             mine = runs[runs["algo"] == algo]
-            found = robustness(mine)
-            if found is not None and not np.isnan([found.lost_up, found.lost_down]).all():
-                out.append(
-                    Case(
-                        f"{name}, {label(algo)}", exactly(float(np.nanmax([found.lost_up, found.lost_down]))), len(mine)
-                    )
-                )
+            best = best_stepsize(mine)
+            near = [eta for factor in (10.0, 0.1) if best and (eta := at(best, factor))]
+            if best is None or not near:
+                out.append(untested(f"{name}, {label(algo)}"))
+                continue
+            worse = min(near, key=lambda eta: best.means[eta])
+            out.append(
+                Case(f"{name}, {label(algo)}, η = {worse:g} for {best.eta:g}", _lost(mine, best, worse), len(mine))
+            )
     return out
+
+
+def _lost(mine: pd.DataFrame, best: Best, eta: float) -> Interval:
+    """Points lost at this stepsize against the best, over the seeds compared; infinite where it diverged."""
+    if not np.isfinite(best.means[eta]):
+        return Interval(np.inf, np.nan, np.nan, len(best.seeds))
+    held = mine[mine["seed"].isin(best.seeds)]
+    ours, theirs = (held[held["eta"] == value].set_index("seed")["test_accuracy"] for value in (best.eta, eta))
+    return mean((ours - theirs.reindex(ours.index)).to_numpy(float))
 
 
 @evidence
 def points_lost_at(results: Results, eta: float) -> list[Case]:
-    """Mean test accuracy lost at this stepsize against the method's best."""
+    """Test accuracy lost at this stepsize against the method's best, paired by seed."""
     out = []
     for name, runs in settings(results, topology="random"):
-        for algo in [algo for algo in styles(runs["algo"].unique()) if algo != "dnasa"]:
+        for algo in tuned_methods(runs):
             mine = runs[runs["algo"] == algo]
-            lost = _lost(mine)
-            if eta in lost:
-                out.append(Case(f"{name}, {label(algo)}", exactly(lost[eta]), len(mine)))
+            best = best_stepsize(mine)
+            if best is not None and eta in best.grid:
+                out.append(Case(f"{name}, {label(algo)}", _lost(mine, best, eta), 2 * len(best.seeds)))
     return out
 
 
 @evidence
 def points_lost_at_the_best_common_stepsize(results: Results) -> list[Case]:
-    """The least, over stepsizes, of the most a method loses with it on any dataset (random graph)."""
-    by_method: dict[str, list[dict[float, float]]] = {}
-    for _, runs in settings(results, topology="random"):
-        for algo in [algo for algo in styles(runs["algo"].unique()) if algo != "dnasa"]:
-            by_method.setdefault(algo, []).append(_lost(runs[runs["algo"] == algo]))
+    """The least, over stepsizes, of the most a method loses with it on any dataset (random graph), paired by seed."""
+    by_method: dict[str, dict[str, tuple[pd.DataFrame, Best]]] = {}
+    for name, runs in settings(results, topology="random"):
+        for algo in tuned_methods(runs):
+            mine = runs[runs["algo"] == algo]
+            if (best := best_stepsize(mine)) is not None:
+                by_method.setdefault(algo, {})[name.partition(",")[0]] = (mine, best)
     out = []
-    for algo, losses in by_method.items():
-        common = set.intersection(*(set(loss) for loss in losses))
-        if len(losses) >= 2 and common:
-            worst = {eta: max(loss[eta] for loss in losses) for eta in common}
-            eta = min(worst, key=lambda eta: (worst[eta], eta))
-            out.append(Case(f"{label(algo)}, η = {eta:g} on {len(losses)} datasets", exactly(worst[eta]), len(losses)))
+    for algo, found in by_method.items():
+        common = set.intersection(*(set(best.grid) for _, best in found.values()))
+        if len(found) >= 2 and common:
+            losses = {eta: [best.means[best.eta] - best.means[eta] for _, best in found.values()] for eta in common}
+            eta = min(losses, key=lambda eta: (max(losses[eta]), eta))
+            mine, best = list(found.values())[int(np.argmax(losses[eta]))]
+            runs = sum(2 * len(best.seeds) for _, best in found.values())
+            out.append(Case(f"{label(algo)}, η = {eta:g} on {' and '.join(found)}", _lost(mine, best, eta), runs))
     return out
-
-
-def _lost(mine: pd.DataFrame) -> dict[float, float]:
-    best = best_stepsize(mine)
-    if best is None:
-        return {}
-    clean = mine.groupby("eta")["state"].agg(lambda states: (states == "done").all())
-    means = mine.groupby("eta")["test_accuracy"].mean().where(clean, -np.inf)
-    return {float(eta): float(means[best.eta] - value) for eta, value in means.items()}
 
 
 @evidence
@@ -235,13 +256,13 @@ def spike_ratio(results: Results) -> list[Case]:
     out = []
     finals = results.finals
     for key, runs in problems(results, finals[finals["dataset"] == "spike"]):
-        best, chosen = at_best(as_written(results, runs)[0])
+        best, chosen = at_best(as_written(results, runs)[0], compared=True)
         tuned, untuned = best[best["algo"].isin(chosen)], best[best["algo"] == "dnasa"]
         if tuned.empty or untuned.empty:
             continue
         winner = str(tuned.groupby("algo")["test_loss"].mean().idxmin())
         theirs = tuned[tuned["algo"] == winner].set_index("seed")["test_loss"]
-        ours = untuned.set_index("seed")["test_loss"]
+        ours = untuned.set_index("seed")["test_loss"].where(untuned.set_index("seed")["state"] == "done")
         ratio = _exp(paired(np.log(ours), np.log(theirs)))
         out.append(
             Case(
@@ -257,6 +278,7 @@ def spike_ratio(results: Results) -> list[Case]:
 def part_of_rises(results: Results) -> list[Case]:
     """The part of D-NASA's evaluations on the spike model at which the test loss rose, over the second half."""
     finals = results.finals
+    finals = finals[plain(finals)]
     out = []
     for key, runs in problems(results, finals[(finals["dataset"] == "spike") & (finals["algo"] == "dnasa")]):
         parts = []
@@ -276,16 +298,17 @@ def change_with_scale(results: Results, algo: str) -> list[Case]:
         runs, _ = as_written(results, runs)
         if runs["scale"].nunique() < 2 or 1.0 not in set(runs["scale"]):
             continue
-        if runs["eta"].notna().any():
+        if "eta" in runs and runs["eta"].notna().any():
             runs = runs[runs["eta"] == runs.groupby("eta")["scale"].nunique().idxmax()]
         rows = results.curves(runs).assign(f=lambda table: table["train_loss"] / table["scale"])
-        plain = rows[rows["scale"] == 1.0].set_index(["seed", "step"])["f"]
-        others = rows[(rows["scale"] != 1.0) & rows["seed"].isin(plain.index.get_level_values(0))]
-        base = plain.reindex(pd.MultiIndex.from_frame(others[["seed", "step"]])).to_numpy()
-        worst = float(np.nanmax(np.abs(others["f"].to_numpy() - base) / np.abs(base)))
+        plain_f = rows[rows["scale"] == 1.0].set_index(["seed", "step"])["f"]
+        others = rows[(rows["scale"] != 1.0) & rows["seed"].isin(plain_f.index.get_level_values(0))]
+        base = plain_f.reindex(pd.MultiIndex.from_frame(others[["seed", "step"]])).to_numpy()
+        whole = len(others) == others.groupby(["scale", "seed"]).ngroups * rows["step"].nunique()  # none ended early
+        worst = float(np.max(np.abs(others["f"].to_numpy() - base) / np.abs(base))) if whole else np.nan
         scales = sorted(others["scale"].unique())
         name = f"{name_of(key['dataset'])}, {key['topology']}, c from {scales[0]:g} to {scales[-1]:g}"
-        out.append(Case(name, exactly(worst, len(others)), len(runs)))
+        out.append(exact(name, worst, len(runs)))
     return out
 
 
@@ -301,7 +324,7 @@ def differences_from_table_1(results: Results, expected: dict[str, dict[str, lis
         )
         if declared:
             differ = sum(set(row[word]) ^ set(declared[word]) != set() for word in ("needs", "assumes"))
-            out.append(Case(label(algo), exactly(float(differ)), len(mine)))
+            out.append(exact(label(algo), float(differ), len(mine)))
     return out
 
 
@@ -314,18 +337,18 @@ def broken_promises(results: Results, algos: list[str]) -> list[Case]:
             [sys.executable, "bench/contract.py", algo], cwd=ROOT, capture_output=True, text=True, timeout=300
         )
         kept, broken = done.stdout.count("  kept  "), done.stdout.count("  BROKEN  ")
-        if kept + broken:
-            out.append(Case(f"{label(algo)}, {kept + broken} checks", exactly(float(broken)), 0))
+        known = done.returncode in (0, 1) and kept + broken > 0
+        out.append(exact(f"{label(algo)}, {kept + broken} checks", float(broken) if known else np.nan, kept + broken))
     return out
 
 
 @evidence
 def from_published(results: Results, dataset: str) -> list[Case]:
-    """Our best mean test accuracy over the grid minus the published best, per method."""
+    """Our best mean test accuracy over the grid minus the published best, some of whose points are single runs."""
     out = []
     for name, runs in settings(results, dataset=dataset):
         theirs = published.of(dataset, str(runs["topology"].iloc[0]), int(runs["steps"].iloc[0]))
-        best, _ = at_best(runs)
+        best, _ = at_best(runs, compared=True)
         for algo, mine in best.groupby("algo"):
             table = published.of_dnasa(theirs) if algo == "dnasa" else theirs[theirs["algo"] == algo]
             if len(table):
@@ -340,7 +363,7 @@ def from_published_with_schedule(results: Results, dataset: str, algo: str, sche
     """The same for one method with another schedule than the paper's formula."""
     finals = results.finals
     mine = finals[(finals["dataset"] == dataset) & (finals["algo"] == algo) & (finals["schedule"] == schedule)]
-    mine = mine[(mine["partition"] == "even") & (mine["average"] == "tracker")]
+    mine = mine[(mine["partition"] == "even") & plain(mine)]
     out = []
     for key, runs in problems(results, mine):
         theirs = published.of(dataset, key["topology"], key["steps"])
@@ -372,14 +395,16 @@ def growth_of_disagreement(results: Results, algos: list[str]) -> list[Case]:
     """Final consensus error on the most uneven data as a multiple of that on evenly divided data, seeds paired."""
     splits = uneven.family(results)
     finals = as_written(results, pd.concat([runs.assign(split=split) for split, runs in splits.items()]))[0]
+    tried = set(finals["algo"])
     finals, _ = uneven.one_stepsize(finals)
     order = finals.groupby("split")["heterogeneity"].mean().sort_values().index
     out = []
-    for algo in [algo for algo in algos if algo in set(finals["algo"])]:
+    for algo in [algo for algo in algos if algo in tried]:
         mine = finals[finals["algo"] == algo]
-        logs = [np.log(mine[mine["split"] == split].set_index("seed")["consensus"]) for split in (order[-1], order[0])]
-        ratio = _exp(paired(*logs))
-        out.append(Case(f"{label(algo)}, {order[-1]} against {order[0]}", ratio, len(mine)))
+        ends = [mine[mine["split"] == split].set_index("seed") for split in (order[-1], order[0])]
+        logs = [np.log(end["consensus"].where(end["state"] == "done")) for end in ends]
+        name = f"{label(algo)}, {order[-1]} against {order[0]}"
+        out.append(Case(name, _exp(paired(*logs)), sum(len(end) for end in ends) or 1))
     return out
 
 
@@ -391,11 +416,12 @@ def accuracy_as_released(results: Results) -> list[Case]:
     for (algo, split, change), some in finals.groupby(["algo", "split", "change"]):
         if change == "as written":
             continue
-        plain = finals[(finals["algo"] == algo) & (finals["split"] == split) & (finals["change"] == "as written")]
-        both = pd.concat([s.set_index("seed")["test_accuracy"] for s in (some, plain)], axis=1, join="inner")
+        written = finals[(finals["algo"] == algo) & (finals["split"] == split) & (finals["change"] == "as written")]
+        keys = ["seed", "eta"] if "eta" in finals and some["eta"].notna().any() else ["seed"]
+        both = some.merge(written, on=keys, suffixes=("", "_written"))
         if len(both):
-            gap = bootstrap((both.iloc[:, 0] - both.iloc[:, 1]).to_numpy(float))
-            out.append(Case(f"{label(algo)}, {change}, {split}", gap, len(some) + len(plain)))
+            gap = bootstrap((both["test_accuracy"] - both["test_accuracy_written"]).to_numpy(float))
+            out.append(Case(f"{label(algo)}, {change}, {split}", gap, 2 * len(both)))
     return out
 
 

@@ -15,6 +15,7 @@ from analysis.say import NoData
 from analysis.style import save
 from analysis.tables import recipes
 from analysis.verdicts import FAILS, HOLDS, ONLY, UNTESTED, Verdict
+from analysis.warn import warnings
 
 
 def document(verdicts: list[Verdict], results: Results, pictures: Path, link: Path) -> str:
@@ -58,6 +59,7 @@ def _what_was_run(results: Results) -> Iterator[str]:
     yield ""
     for name, text in facts(results):
         yield f"- {name}: {text}"
+    yield from (f"- {sentence}" for sentence in warnings(results))
     yield ""
 
 
@@ -107,6 +109,10 @@ def case_table(verdict: Verdict) -> Iterator[str]:
 
 def number(case: Case) -> str:
     found = case.found
+    if math.isnan(found.value):
+        return "none: a run diverged"
+    if math.isinf(found.value):
+        return "diverged"
     if math.isfinite(found.low):
         return f"{found.value:.3g} [{found.low:.3g}, {found.high:.3g}]"
     return f"{found.value:.3g}"

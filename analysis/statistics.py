@@ -40,24 +40,30 @@ def paired(ours: pd.Series, theirs: pd.Series) -> Interval:
 
 
 def bootstrap(values: np.ndarray) -> Interval:
-    """The mean with its percentile interval; the resamples are the same every time."""
+    """The mean with its expanded percentile interval (Hesterberg 2015), wider than the plain one as Student's is than
+    the normal; the resamples are the same every time."""
     x = np.asarray(values, dtype=float)
     if len(x) == 0 or not np.isfinite(x).all():
         return Interval(np.nan, np.nan, np.nan, len(x))
     if len(x) < 3:
         return Interval(float(x.mean()), np.nan, np.nan, len(x))
     draws = np.random.default_rng(0).integers(len(x), size=(RESAMPLES, len(x)))
-    low, high = np.quantile(x[draws].mean(axis=1), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    tail = stats.norm.cdf(-np.sqrt(len(x) / (len(x) - 1)) * stats.t.ppf((1 + LEVEL) / 2, len(x) - 1))
+    low, high = np.quantile(x[draws].mean(axis=1), [tail, 1 - tail])
     return Interval(float(x.mean()), float(low), float(high), len(x))
 
 
 def slope(x: pd.Series, y: pd.Series, seeds: pd.Series) -> Interval:
-    """The exponent p of y ∝ x^p: least squares in logarithms per seed, with an interval over seeds."""
+    """The exponent p of y ∝ x^p: least squares in logarithms per seed, with an interval over seeds.
+
+    There is none where a value is missing (a run diverged), or a seed lacks an x that another has.
+    """
     each = []
     for seed in sorted(seeds.unique()):
         a, b = x[seeds == seed].to_numpy(float), y[seeds == seed].to_numpy(float)
-        if len(np.unique(a)) >= 2 and (b > 0).all() and np.isfinite(b).all():
-            each.append(float(np.polyfit(np.log(a), np.log(b), 1)[0]))
+        if set(a) != set(x) or not (np.isfinite(b).all() and (b > 0).all()):
+            return Interval(np.nan, np.nan, np.nan, seeds.nunique())
+        each.append(float(np.polyfit(np.log(a), np.log(b), 1)[0]))
     return mean(np.array(each))
 
 
@@ -68,8 +74,8 @@ def score(finals: pd.DataFrame) -> tuple[str, float]:
 
 
 RULE = (
-    "best stepsize: of those at which every seed ended without diverging, the one with the best mean final {score} "
-    "over the seeds that all of them have; ties go to the smaller"
+    "best stepsize: of those at which every run ended without diverging, the one with the best mean final {score} over "
+    "the seeds that most of them have; one that lacks such a seed is set aside; ties go to the smaller"
 )
 
 
@@ -80,22 +86,27 @@ class Best:
     eta: float
     edge: bool  # the smallest or largest of the grid: a better one may lie outside
     grid: list[float]
+    seeds: list[int]  # those that stepsizes are compared on
+    means: pd.Series  # by stepsize, over those seeds; −∞ for accuracies, ∞ for losses, where a run diverged
 
 
 def best_stepsize(finals: pd.DataFrame) -> Best | None:
     """By the rule above, of the runs of one method on one problem; None where every stepsize diverged for some seed."""
     name, sign = score(finals)
-    grid = sorted(finals["eta"].dropna().unique())
-    common = set.intersection(*(set(finals.loc[finals["eta"] == eta, "seed"]) for eta in grid)) if grid else set()
-    pool = finals[finals["seed"].isin(common)] if common else finals
-    by_eta = pool.groupby("eta")
-    clean = by_eta["state"].agg(lambda states: (states == "done").all())
-    means = sign * by_eta[name].mean()[clean]
-    means = means[np.isfinite(means)]
-    if means.empty:
+    runs = finals.dropna(subset="eta")
+    having = runs.groupby("seed")["eta"].nunique()
+    seeds = sorted(having.index[having * 2 > runs["eta"].nunique()]) or sorted(having.index[having == having.max()])
+    held = runs[runs["seed"].isin(seeds)]
+    whole = held.groupby("eta")["seed"].nunique() == len(seeds)
+    held = held[held["eta"].isin(whole.index[whole])]
+    clean = runs.groupby("eta")["state"].agg(lambda states: (states == "done").all())
+    means = held.groupby("eta")[name].agg(lambda values: values.astype(float).mean(skipna=False)).sort_index()
+    means = means.where(clean.reindex(means.index) & np.isfinite(means), -sign * np.inf)
+    if means.empty or not np.isfinite(means).any():
         return None
-    eta = float(means.index[int(np.argmax(means.to_numpy()))])
-    return Best(eta, len(grid) > 1 and eta in (grid[0], grid[-1]), [float(value) for value in grid])
+    eta = float(means.index[int(np.argmax(sign * means.to_numpy()))])
+    grid = [float(value) for value in means.index]
+    return Best(eta, len(grid) > 1 and eta in (grid[0], grid[-1]), grid, [int(seed) for seed in seeds], means)
 
 
 @dataclass(frozen=True)
@@ -117,10 +128,7 @@ def robustness(finals: pd.DataFrame) -> Robustness | None:
     best = best_stepsize(finals)
     if best is None or score(finals)[0] != "test_accuracy":
         return None
-    by_eta = finals.groupby("eta")
-    clean = by_eta["state"].agg(lambda states: (states == "done").all())
-    means = by_eta["test_accuracy"].mean().where(clean, -np.inf).sort_index()
-    top = float(means[best.eta])
+    means, top = best.means, float(best.means[best.eta])
     good = (means >= top - WITHIN).to_numpy()
     low = high = int(np.flatnonzero(means.index == best.eta)[0])
     while low > 0 and good[low - 1]:
@@ -128,27 +136,28 @@ def robustness(finals: pd.DataFrame) -> Robustness | None:
     while high < len(good) - 1 and good[high + 1]:
         high += 1
     decades = float(np.log10(means.index[high] / means.index[low]))
-
-    def lost(factor: float) -> float:
-        near = np.isclose(means.index, best.eta * factor, rtol=1e-6)
-        return top - float(means.to_numpy()[near][0]) if near.any() else np.nan
-
-    return Robustness(best, top, decades, lost(10.0), lost(0.1))
+    lost = [top - float(means[near]) if (near := at(best, factor)) else np.nan for factor in (10.0, 0.1)]
+    return Robustness(best, top, decades, *lost)
 
 
-def profile(costs: pd.DataFrame, least: pd.Series | None = None) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Performance profiles (Dolan and Moré 2002) of a table problems × methods of costs to a target.
+def at(best: Best, factor: float) -> float | None:
+    """The stepsize of the grid at this multiple of the best."""
+    near = [eta for eta in best.grid if np.isclose(eta, best.eta * factor, rtol=1e-6)]
+    return near[0] if near else None
 
-    For each method: factors τ, and the part of all problems it solved within τ times the least cost, that
-    of the row unless it is given. A missed target is infinite and stays in the denominator, also where
-    every method missed it.
+
+def profile(costs: pd.DataFrame, least: pd.Series) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Performance profiles (Dolan and Moré 2002) of costs to a target, with columns problem, algo, cost, weight.
+
+    For each method: factors τ, and the part of all problems it solved within τ times the ``least`` cost of the
+    problem; a problem with several tries counts each by its weight. A missed target is infinite and stays in the
+    denominator, also where every method missed it.
     """
-    values = costs.to_numpy(float)
-    best = (costs.min(axis=1) if least is None else least).to_numpy(float)[:, None]
-    with np.errstate(invalid="ignore"):
-        ratios = np.where(np.isfinite(values), values / np.where(np.isfinite(best), best, 1), np.inf)
     out = {}
-    for column, name in enumerate(costs.columns):
-        solved = np.sort(ratios[:, column][np.isfinite(ratios[:, column])])
-        out[str(name)] = (solved, np.arange(1, len(solved) + 1) / len(values))
+    for algo, mine in costs.groupby("algo"):
+        ratios = (mine["cost"] / mine["problem"].map(least).where(lambda cost: np.isfinite(cost), 1.0)).to_numpy(float)
+        solved = np.isfinite(ratios)
+        order = np.argsort(ratios[solved], kind="stable")
+        weights = mine["weight"].to_numpy(float)[solved][order]
+        out[str(algo)] = (ratios[solved][order], np.cumsum(weights) / costs["problem"].nunique())
     return out

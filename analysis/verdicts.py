@@ -63,16 +63,22 @@ class Verdict:
     @property
     def sentence(self) -> str:
         """The verdict, with its condition where it has one."""
-        rest = f"; not tested here: {', '.join(self.missing)}" if self.missing and self.word != UNTESTED else ""
+        cases = [*self.kept, *self.broken]
+        unsettled = sum(not self.settled(case) for case in cases)
+        rest = f" ({unsettled} of {len(cases)} not settled)" if unsettled else ""
+        rest += f"; not tested here: {', '.join(self.missing)}" if self.missing and self.word != UNTESTED else ""
         if self.word != ONLY:
             return self.word + rest
         few, word = (self.kept, ONLY) if len(self.kept) <= len(self.broken) else (self.broken, f"{ONLY} not")
         return f"{word} {'; '.join(case.name for case in few)}{rest}"
 
     def settled(self, case: Case) -> bool:
-        """Whether the whole interval is on one side of the bound."""
-        ends = [end for end in (case.found.low, case.found.high) if math.isfinite(end)]
-        return all(self.claim.keeps(end) == self.claim.keeps(case.found.value) for end in ends)
+        """Whether the whole interval is on one side of the bound; without an interval only what is exact is."""
+        low, high = case.found.low, case.found.high
+        if not math.isfinite(low):
+            return case.exact or not math.isfinite(case.found.value)
+        ((word, bound),) = self.claim.holds.items()
+        return not any(low < edge < high for edge in ((-bound, bound) if word == "within" else (bound,)))
 
 
 def claims() -> list[Claim]:
@@ -89,11 +95,11 @@ def _claim(also: tuple[str, ...] = (), expects: tuple[str, ...] = (), **entry: A
 
 
 def judge(claim: Claim, results: Results) -> Verdict:
-    cases = [
-        case for case in gather(claim.evidence, results, claim.parameters or {}) if math.isfinite(case.found.value)
-    ]
+    found = gather(claim.evidence, results, claim.parameters or {})
+    cases = [case for case in found if case.runs]
     kept = [case for case in cases if claim.keeps(case.found.value)]
-    broken = [case for case in cases if not claim.keeps(case.found.value)]
-    missing = [word for word in claim.expects if not any(word in case.name for case in cases)]
+    broken = [case for case in cases if not claim.keeps(case.found.value)]  # NaN, a diverged run, keeps nothing
+    missing = [case.name for case in found if not case.runs]
+    missing += [word for word in claim.expects if not any(word in case.name for case in found)]
     word = UNTESTED if not cases else HOLDS if not broken else ONLY if kept else FAILS
     return Verdict(claim, word, kept, broken, missing)

@@ -35,7 +35,7 @@ class Certificate:
     rho: float
     gap: float
     hash: str
-    biased: bool = False  # only the rows sum to one: the nodes agree, but not on the average
+    biased: bool = False  # not symmetric, allowed by hand: the nodes may agree on something else than the average
 
 
 class Mixing:
@@ -144,7 +144,7 @@ def _certify(matrices: np.ndarray, name: str) -> Certificate:
     product = np.linalg.multi_dot(matrices[::-1]) if len(matrices) > 1 else matrices[0]
     lambda_2: float | None = None
     lambda_n: float | None = None
-    biased = not np.allclose(matrices.sum(axis=1), 1, rtol=0, atol=TOLERANCE)
+    biased = not np.allclose(matrices, matrices.transpose(0, 2, 1), rtol=0, atol=TOLERANCE)
     if biased:
         rho = float(np.sort(np.abs(np.linalg.eigvals(product)))[-2]) if n > 1 else 0.0
     elif len(matrices) == 1:

@@ -45,7 +45,7 @@ def check_fit(algorithm: type[Algorithm], mixing: Mixing) -> None:
         return
     lambda_n = mixing.certificate.lambda_n
     if mixing.certificate.biased:
-        raise UserError(f"{name} needs a symmetric matrix; '{mixing.name}' is only row-stochastic.")
+        raise UserError(f"{name} needs a symmetric matrix; '{mixing.name}' is not.")
     if lambda_n is None:
         raise UserError(
             f"{name} needs one matrix with smallest eigenvalue above {least:.4g}; '{mixing.name}' changes every "

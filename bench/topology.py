@@ -31,7 +31,7 @@ def show(mixing: Mixing) -> str:
     c = mixing.certificate
     lines = [f"{mixing.name}: {c.nodes} nodes, {c.edges} edges, diameter {c.diameter}"]
     certified = "symmetric, doubly stochastic, non-negative, connected: certified"
-    lines.append("NOT doubly stochastic: every method is biased on it" if c.biased else certified)
+    lines.append("NOT symmetric and doubly stochastic: methods are biased on it" if c.biased else certified)
     if c.biased:
         lines.append(f"second largest |eigenvalue| = {c.rho:.6f}   gap = {c.gap:.6f}")
     elif c.lambda_2 is None:

@@ -42,8 +42,10 @@ def draw(results: Results, ask: Ask) -> Picture:
                 entries[f"{style.label}{label}"] = (style, dash)
                 rows = results.curves(best)
                 for ax, metric in zip(axes[:, column], metrics, strict=True):
-                    later = rows[rows["step"] > 0] if metric == "test_accuracy" else rows[rows[metric] > 0]
-                    drawn.append(curve(ax, later, "step", metric, style, dash).assign(algo=algo, variant=label, **key))
+                    accuracy = metric == "test_accuracy"
+                    after = 0 if accuracy else -1
+                    table = curve(ax, rows, "step", metric, style, dash, after=after, positive=not accuracy)
+                    drawn.append(table.assign(algo=algo, variant=label, **key))
                 used |= set(some["run_id"])
         for ax, metric in zip(axes[:, column], metrics, strict=True):
             ax.set(yscale="linear" if metric == "test_accuracy" else "log", xlabel="")

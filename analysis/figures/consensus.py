@@ -44,16 +44,16 @@ def draw(results: Results, ask: Ask) -> Picture:
         best, chosen = at_best(runs)
         notes += [*said, *rule_in_words(runs, chosen, f"{in_words(key)}: ")]
         rows = results.curves(best)
-        rows = rows[rows["step"] > 0]
         for ax, metric in zip(axes[:, column], ("consensus", "tracking_error"), strict=True):
             for algo, style in look.items():
-                mine = rows[(rows["algo"] == algo) & (rows[metric] > 0)]
-                drawn.append(curve(ax, mine, "step", metric, style).assign(algo=algo, **key))
+                mine = rows[rows["algo"] == algo]
+                drawn.append(curve(ax, mine, "step", metric, style, after=0, positive=True).assign(algo=algo, **key))
             ax.set(
                 yscale="log",
                 xlabel="iterations" if metric != "consensus" else "",
                 ylabel=METRICS[metric] if column == 0 else "",
             )
+        rows = rows[rows["step"] > 0]
         bound = rows.dropna(subset="consensus_bound").groupby("step")["consensus_bound"].max()
         axes[0, column].plot(bound.index, bound, color=INK, lw=0.8, ls=":")
         drawn.append(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 
 from analysis.choose import as_written, need, problems
-from analysis.draw import Picture, entry, legend, letter, panels, spread
+from analysis.draw import BAND_FROM, Picture, entry, fallen, legend, letter, panels, spread
 from analysis.figures import Ask
-from analysis.figures.released import _split
+from analysis.figures.released import split as split_of
 from analysis.results import Results
 from analysis.statistics import best_stepsize
 from analysis.style import METRICS, PAGE, name_of, styles
@@ -34,6 +34,11 @@ def draw(results: Results, ask: Ask) -> Picture:
                 x, table["mean"], [table["mean"] - table["low"], table["high"] - table["mean"]], color=style.colour,
                 ls=style.dash, marker=style.marker, lw=1, elinewidth=0.8, capsize=0,
             )  # fmt: skip
+            for place in x[table["diverged"] > 0]:
+                fallen(ax, place, style)
+            few = finals[(finals["algo"] == algo) & (finals["state"] == "done")]
+            few = few[few["x"].isin(table.loc[(table["runs"] < BAND_FROM) | (table["diverged"] > 0), "x"])]
+            ax.plot(few["x"], few[metric], color=style.colour, ls="", marker=style.marker, ms=2, alpha=0.6)
             drawn.append(table.assign(algo=algo, metric=metric))
         ax.set_xticks(range(len(order)), [f"{split}\nζ = {zeta:.2g}" for split, zeta in order.items()])
         if metric != "test_accuracy":
@@ -51,16 +56,18 @@ def draw(results: Results, ask: Ask) -> Picture:
 
 
 def one_stepsize(finals: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Every method at one stepsize for all splits, so that only the data changes: the best on average over them."""
+    """Every method at one stepsize for all splits, so that only the data changes: the best on average over them, of
+    those that were run on all."""
     kept, words = [], []
     for algo, runs in finals.groupby("algo", sort=False):
         if "eta" in runs and runs["eta"].notna().any():
-            best = best_stepsize(runs)
+            everywhere = runs.groupby("eta")["split"].nunique() == runs["split"].nunique()
+            best = best_stepsize(runs[runs["eta"].isin(everywhere.index[everywhere])])
             if best is None:
                 words.append(f"{algo} not drawn: every stepsize diverged somewhere")
                 continue
             runs = runs[runs["eta"] == best.eta]
-            words.append(f"{algo} η={best.eta:g}")
+            words.append(f"{algo} η={best.eta:g}" + (" (the edge of its grid)" if best.edge else ""))
         kept.append(runs)
     need(bool(kept), "every stepsize diverged somewhere")
     rule = "one stepsize for all splits, with the best mean final test accuracy over all of them: "
@@ -71,7 +78,7 @@ def family(results: Results) -> dict[str, pd.DataFrame]:
     """The runs of two methods or more on one problem with its data divided in two ways or more."""
     best: dict[str, pd.DataFrame] = {}
     for _, runs in problems(results, results.finals, but=("partition",)):
-        told = runs.assign(split=[_split(row) for row in runs.to_dict("records")])
+        told = runs.assign(split=[split_of(row) for row in runs.to_dict("records")])
         splits = {str(split): some for split, some in told.groupby("split") if some["algo"].nunique() >= 2}
         if len(splits) > max(len(best), 1):
             best = splits

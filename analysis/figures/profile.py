@@ -15,28 +15,26 @@ from analysis.style import METRICS, styles
 TITLE = "Performance profiles: tuned on the grid, and with a stepsize taken blindly from it"
 COMMAND = "python bench/run.py experiment=paper/topology_a9a"
 TAU = 0.01
+STEPSIZES = 3
+"""What makes a grid: below, a method is not tuned on a problem."""
 RULES = {
     "tuned": "tuned on the grid: each method at the stepsize with the least cost on each problem",
-    "untuned": "untuned: every stepsize of the grid counts as one try on each problem",
+    "untuned": "untuned: every stepsize of a method's grid counts as one try, all with the same weight",
 }
 
 
 def draw(results: Results, ask: Ask) -> Picture:
     costs = to_target(results, ask.cost)
-    need(costs["algo"].nunique() >= 2, "only one method was run")
-    need(costs["problem"].nunique() >= 2, "there is only one problem (graph, dataset, seed, …)")
     look = styles(costs["algo"].unique())
     figure, axes = panels(1, 2, 2.0, 6.0, sharey=True)
-    drawn = []
     least = costs.groupby("problem")["cost"].min()
+    drawn = []
     for ax, (rule, table) in zip(axes[0], (("tuned", tuned(costs)), ("untuned", untuned(costs))), strict=True):
-        curves, right = profile(table, least.loc[[name.split(" try ")[0] for name in table.index]]), 1.0
-        for algo in look:
-            factors, solved = curves[algo]
-            drawn.append(pd.DataFrame({"rule": rule, "algo": algo, "x": factors, "mean": solved}))
-            right = max(right, factors.max(initial=1.0))
+        curves = profile(table, least)
+        right = max([1.0, *(factors.max(initial=1.0) for factors, _ in curves.values())])
         for algo, style in look.items():
             factors, solved = curves[algo]
+            drawn.append(pd.DataFrame({"rule": rule, "algo": algo, "x": factors, "mean": solved}))
             x = np.concatenate([[1.0], factors, [right * 1.3]])
             y = np.concatenate([[0.0], solved, [solved[-1] if len(solved) else 0.0]])
             ax.step(x, y, where="post", color=style.colour, ls=style.dash)
@@ -49,7 +47,8 @@ def draw(results: Results, ask: Ask) -> Picture:
         *RULES.values(),
         f"cost: {METRICS[ask.cost]} until the training loss has fallen by {1 - TAU:.0%} of the largest fall of any run "
         "on the problem (Moré and Wild 2009); a missed target is infinite and stays in the denominator",
-        f"{costs['problem'].nunique()} problems (setting and seed)",
+        f"{costs['problem'].nunique()} problems (setting and seed) on which every method with a stepsize was run with "
+        f"{STEPSIZES} or more",
     ]
     return Picture(figure, pd.concat(drawn, ignore_index=True), set(costs["run_id"]), notes)
 
@@ -62,9 +61,10 @@ def to_target(results: Results, cost: str) -> pd.DataFrame:
         if not methods <= set(runs["algo"]):
             continue
         runs, _ = as_written(results, runs[runs["algo"].isin(methods)])
+        runs = runs.sort_values("run_id")
         rows = results.curves(runs)
         for seed, some in rows.groupby("seed"):
-            if not methods <= set(some["algo"]):
+            if not methods <= set(some["algo"]) or not _has_grids(some):
                 continue
             start, least = some.loc[some["step"] == 0, "train_loss"].min(), some["train_loss"].min()
             target = least + TAU * (start - least)
@@ -75,7 +75,7 @@ def to_target(results: Results, cost: str) -> pd.DataFrame:
                     problem=f"{number}/{seed}", cost=mine["run_id"].map(reached).fillna(np.inf)
                 )
             )
-    need(bool(out), "no problem was run with two methods")
+    need(bool(out), f"no problem was run with two methods and {STEPSIZES} stepsizes or more of each that has one")
     table = pd.concat(out, ignore_index=True)
     # a cost of 0 (all of them are counted from the start) would make every ratio infinite
     return table.assign(cost=table["cost"].clip(lower=1e-12))
@@ -90,21 +90,19 @@ def _most_compared(results: Results, finals: pd.DataFrame) -> set[str]:
     return set(max(several, key=lambda methods: (len(set(methods)), sorted(methods))))
 
 
+def _has_grids(rows: pd.DataFrame) -> bool:
+    """Whether every method with a stepsize was run with several."""
+    if "eta" not in rows:
+        return False
+    counts = rows.groupby("algo")["eta"].nunique()
+    return bool((counts >= STEPSIZES).any()) and bool(((counts == 0) | (counts >= STEPSIZES)).all())
+
+
 def tuned(costs: pd.DataFrame) -> pd.DataFrame:
-    """Problems × methods: the least over the grid."""
-    return costs.pivot_table(index="problem", columns="algo", values="cost", aggfunc="min", dropna=False).fillna(np.inf)
+    """Each method's least cost over its grid, per problem."""
+    return costs.groupby(["problem", "algo"], as_index=False)["cost"].min().assign(weight=1.0)
 
 
 def untuned(costs: pd.DataFrame) -> pd.DataFrame:
-    """(Problem, try) × methods: the k-th try is the k-th stepsize; a method without one is the same each time."""
-    tries = costs.assign(attempt=costs.groupby(["problem", "algo"])["cost"].cumcount())
-    most = tries.groupby("problem")["attempt"].max() + 1
-    out = []
-    for (problem, algo), some in tries.groupby(["problem", "algo"]):
-        values = np.resize(some["cost"].to_numpy(), most[problem])
-        out.append(
-            pd.DataFrame(
-                {"problem": [f"{problem} try {k}" for k in range(most[problem])], "algo": algo, "cost": values}
-            )
-        )
-    return pd.concat(out).pivot(index="problem", columns="algo", values="cost").fillna(np.inf)
+    """Every try, all of a method on a problem together with the weight of one."""
+    return costs.assign(weight=1.0 / costs.groupby(["problem", "algo"])["cost"].transform("count"))

@@ -52,17 +52,21 @@ def draw(results: Results, ask: Ask) -> Picture:
         [Line2D([], [], color=INK, ls="", marker="o", mfc=(INK, "none")[n % 2], label=s) for n, s in enumerate(splits)],
     )
     (dataset,) = finals["dataset"].unique()
-    notes = [f"{name_of(dataset)}; dots are means, lines the range over the seeds; one change at a time"]
+    notes = [f"{name_of(dataset)}; dots are means, lines the range over the seeds"]
     return Picture(figure, pd.concat(drawn, ignore_index=True), set(finals["run_id"]), notes)
 
 
 def variants(results: Results) -> pd.DataFrame:
     """Runs as written and changed in one way or more, on one dataset, with what was changed and how data is split."""
     best = None
-    for _, runs in problems(results, results.finals, but=("partition", "topology", "init")):
+    finals = results.finals
+    if "multiplier" in finals:
+        finals = finals[finals["multiplier"].isna() | (finals["multiplier"] == AS_WRITTEN["multiplier"])]
+    finals = finals[finals["schedule"] == "diminishing"] if "schedule" in finals else finals
+    for _, runs in problems(results, finals, but=("partition", "topology", "init")):
         told = runs.assign(
             change=[_change(row) for row in runs.to_dict("records")],
-            split=[_split(row) for row in runs.to_dict("records")],
+            split=[split(row) for row in runs.to_dict("records")],
         )
         told = told[told["topology"].isin(_graphs(told))]
         # with the stepsize at which the change was made, and the graph and split on which it was
@@ -101,7 +105,7 @@ def _change(row: dict[str, Any]) -> str:
     return ", ".join(words) or "as written"
 
 
-def _split(row: dict[str, Any]) -> str:
+def split(row: dict[str, Any]) -> str:
     alpha = row.get("partition.alpha")
     return f"{row['partition']}({alpha:g})" if pd.notna(alpha) else str(row["partition"])
 

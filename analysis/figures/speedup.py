@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis.choose import need, problems
-from analysis.draw import Picture, curve, entry, legend, letter, panels, spread
+from analysis.choose import need, plain, problems
+from analysis.draw import Picture, curve, entry, fallen, legend, letter, panels, spread
 from analysis.figures import Ask
 from analysis.results import Results
 from analysis.statistics import Interval, slope
@@ -58,7 +58,13 @@ def draw(results: Results, ask: Ask) -> Picture:
 def family(results: Results) -> pd.DataFrame:
     """The runs of D-NASA on one problem with different numbers of nodes, and other methods beside them."""
     best = None
-    for _, runs in problems(results, results.finals, but=("nodes", "steps")):
+    finals = results.finals
+    for _, runs in problems(results, finals[plain(finals)], but=("nodes", "steps")):
+        if "eta" in runs:  # of a method with stepsizes, the one with most runs
+            usual = runs.groupby("algo")["eta"].transform(
+                lambda eta: eta.mode().iloc[0] if eta.notna().any() else np.nan
+            )
+            runs = runs[runs["eta"].isna() | (runs["eta"] == usual)]
         widths = runs[runs["algo"] == "dnasa"]["nodes"].nunique()
         if widths >= 2 and (best is None or len(runs) > len(best)):
             best = runs
@@ -68,7 +74,8 @@ def family(results: Results) -> pd.DataFrame:
 
 def exponents(finals: pd.DataFrame) -> pd.DataFrame:
     """The exponents of n at the longest T, and of T at every n, for the fixed schedule."""
-    fixed = finals[(finals["schedule"] == "fixed") & (finals["state"] == "done")]
+    fixed = finals[finals["schedule"] == "fixed"]
+    fixed = fixed.assign(grad_norm_mean=fixed["grad_norm_mean"].where(fixed["state"] == "done"))
     out: list[dict[str, Any]] = []
 
     def add(algo: str, of: str, at: str, fit: Interval) -> None:
@@ -103,7 +110,7 @@ def exponents(finals: pd.DataFrame) -> pd.DataFrame:
 
 def _fits(ax: Axes, finals: pd.DataFrame, key: str, rates: pd.DataFrame, drawn: list[pd.DataFrame]) -> set[str]:
     """Mean gradient norm against n or T, in logarithms, with theory's slope through the first point."""
-    fixed = finals[(finals["schedule"] == "fixed") & (finals["state"] == "done")]
+    fixed = finals[finals["schedule"] == "fixed"]
     look, used = styles(fixed["algo"].unique()), set()
     for algo, style in look.items():
         mine = fixed[fixed["algo"] == algo]
@@ -124,6 +131,8 @@ def _fits(ax: Axes, finals: pd.DataFrame, key: str, rates: pd.DataFrame, drawn: 
         if (algo, key) in THEORY and algo == "dnasa":
             line = table["mean"].iloc[0] * (table[key] / table[key].iloc[0]) ** THEORY[algo, key]
             ax.plot(table[key], line, color=INK, lw=0.8, ls=":", label=f"theory: {THEORY[algo, key]:+.2f}")
+        for place in table.loc[table["diverged"] > 0, key]:
+            fallen(ax, place, style)
         drawn.append(table.rename(columns={key: "x"}).assign(setting=key, algo=algo, metric="grad_norm_mean"))
         used |= set(mine["run_id"])
     ax.set(xscale="log", yscale="log", xlabel="nodes n" if key == "nodes" else "horizon T", ylabel="")

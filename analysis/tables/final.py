@@ -26,7 +26,7 @@ def make(results: Results) -> Table:
     for key, runs in problems(results, results.finals):
         runs, said = as_written(results, runs)
         notes += said
-        best, chosen = at_best(runs)
+        best, chosen = at_best(runs, compared=True)
         metric = score(runs)[0]
         untuned = best[best["algo"] == "dnasa"].set_index("seed")[metric]
         for algo, style in styles(runs["algo"].unique()).items():
@@ -38,8 +38,10 @@ def make(results: Results) -> Table:
                 some = runs[runs["algo"] == algo]
             numbers, words = summarise(some)
             data.append({**key, "algo": algo, "eta": _eta(chosen.get(algo)), **numbers, **_gap(gap)})
-            told = {"method": style.label, "η": _eta_in_words(algo, chosen), **words}
-            shown.append({**settings(key), **told, "D-NASA minus this": interval(gap, signed=True)})
+            schedule = " ".join(sorted(set(some["schedule"].dropna()))) if "schedule" in some else "—"
+            told = {"method": style.label, "η": _eta_in_words(algo, chosen), "schedule": schedule, **words}
+            pairs = f" ({gap.count} pairs)" if gap else ""
+            shown.append({**settings(key), **told, "D-NASA minus this": interval(gap, signed=True) + pairs})
     return Table(pd.DataFrame(shown), pd.DataFrame(data), [*NOTES, *dict.fromkeys(notes)])
 
 
@@ -51,7 +53,9 @@ def _eta_in_words(algo: str, chosen: dict[str, Best | None]) -> str:
     if algo not in chosen:
         return "—"
     best = chosen[algo]
-    return "every one diverged" if best is None else f"{best.eta:g}{' (edge)' if best.edge else ''}"
+    if best is None:
+        return "every one diverged"
+    return f"{best.eta:g}{' (the only one run)' if len(best.grid) == 1 else ' (edge)' if best.edge else ''}"
 
 
 def _gap(gap: Interval | None) -> dict[str, Any]:

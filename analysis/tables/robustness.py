@@ -6,7 +6,7 @@ import math
 
 import pandas as pd
 
-from analysis.choose import as_written, at_best, need, problems
+from analysis.choose import as_written, need, problems
 from analysis.results import Results
 from analysis.statistics import WITHIN, paired, robustness
 from analysis.style import styles
@@ -26,13 +26,14 @@ def make(results: Results) -> Table:
         if "eta" not in runs or not runs["test_accuracy"].notna().any():
             continue
         runs, _ = as_written(results, runs)
-        untuned = at_best(runs)[0].query("algo == 'dnasa'").set_index("seed")["test_accuracy"]
+        untuned = runs[runs["algo"] == "dnasa"].set_index("seed")["test_accuracy"]
         for algo, style in styles(runs["algo"].unique()).items():
             mine = runs[runs["algo"] == algo]
             found = robustness(mine) if mine["eta"].nunique() >= 2 else None
             if found is None:
                 continue
-            tuned = mine[mine["eta"] == found.best.eta].set_index("seed")["test_accuracy"]
+            tuned = mine[(mine["eta"] == found.best.eta) & mine["seed"].isin(found.best.seeds)]
+            tuned = tuned.set_index("seed")["test_accuracy"]
             gap = paired(untuned, tuned) if len(untuned) else None
             data.append(
                 {
@@ -56,6 +57,7 @@ def make(results: Results) -> Table:
                     f"decades within {WITHIN:g} points": f"{found.decades:.1f}",
                     "lost at 10 η": _lost(found.lost_up),
                     "lost at η/10": _lost(found.lost_down),
+                    "diverged": f"{(mine['state'] == 'diverged').sum()} of {len(mine)}",
                     "D-NASA, untuned, minus this": interval(gap, signed=True),
                 }
             )

@@ -1,15 +1,17 @@
 """Verdicts: the logic by hand, the evidence from small real sweeps, the document from the archive."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from analysis import check_claims, evidence
 from analysis.archive import read_archive, write_archive
-from analysis.evidence import EVIDENCE, Case, exactly, gather, rho_tilde
+from analysis.evidence import EVIDENCE, Case, exact, gather, rho_tilde, untested
 from analysis.say import NoData
 from analysis.source import read
-from analysis.statistics import Interval
+from analysis.statistics import Interval, best_stepsize
 from analysis.verdicts import Claim, Verdict, claims, judge
 from bench.compose import CONF
 from tests.bench.cli import ROOT
@@ -22,7 +24,9 @@ def claim(**holds: float) -> Claim:
 
 
 def verdict(monkeypatch, bound: Claim, cases: dict[str, float]) -> Verdict:
-    monkeypatch.setitem(EVIDENCE, "made_up", lambda results: [Case(k, exactly(v), 1) for k, v in cases.items()])
+    monkeypatch.setitem(
+        EVIDENCE, "made_up", lambda results: [untested(k) if v is None else exact(k, v, 1) for k, v in cases.items()]
+    )
     return judge(bound, None)  # type: ignore[arg-type]
 
 
@@ -37,7 +41,10 @@ def verdict(monkeypatch, bound: Claim, cases: dict[str, float]) -> Verdict:
         ({"at_most": 1.0}, {"a": 2.0, "b": 0.5, "c": 0.3}, "holds only if not a"),
         ({"at_most": 1.0}, {"a": 0.0}, "holds; not tested here: c"),
         ({"at_most": 1.0}, {}, "not tested here"),
-        ({"at_most": 1.0}, {"a": float("nan")}, "not tested here"),
+        ({"at_most": 1.0}, {"a": float("nan"), "c": 0.0}, "holds only if c"),  # a diverged run keeps no bound
+        ({"at_most": 1.0}, {"a": float("inf"), "c": float("inf")}, "does not hold"),
+        ({"at_least": 1.0}, {"a": float("inf"), "c": 2.0}, "holds"),
+        ({"at_most": 1.0}, {"a": 0.0, "c": None}, "holds; not tested here: c"),
     ],
 )
 def test_the_words_of_a_verdict(monkeypatch, bound, cases, sentence):
@@ -49,7 +56,13 @@ def test_an_interval_that_reaches_across_the_bound_is_not_settled():
     assert told.settled(Case("a", Interval(0.5, 0.2, 0.9, 5), 5))
     assert not told.settled(Case("a", Interval(0.5, 0.2, 1.1, 5), 5))
     assert told.settled(Case("a", Interval(3.0, 2.0, 4.0, 5), 5))
-    assert told.settled(Case("a", exactly(0.5), 5))
+    assert told.settled(exact("a", 0.5, 5))
+    assert not told.settled(Case("a", Interval(0.5, np.nan, np.nan, 2), 2))  # two seeds settle nothing
+    band = Verdict(claim(within=0.4), "does not hold", [], [], [])
+    assert not band.settled(Case("a", Interval(0.45, -0.6, 1.5, 5), 5))
+    assert band.settled(Case("a", Interval(1.0, 0.6, 1.5, 5), 5))
+    told = Verdict(claim(at_most=1.0), "holds", [Case("a", Interval(0.5, 0.2, 1.1, 5), 5)], [], ["c"])
+    assert told.sentence == "holds (1 of 1 not settled); not tested here: c"
 
 
 def test_every_claim_names_what_there_is():
@@ -80,21 +93,48 @@ def test_evidence_from_small_sweeps(results):
 
 
 def test_the_sensitivity_of_a_method_that_diverges_is_infinite(results):
-    cases = {case.name: case.found.value for case in evidence.points_lost_at(results, 1e39)}
-    assert cases == {} or all(np.isinf(value) for value in cases.values())
-    lost = evidence._lost(
-        results.finals.query(
-            "dataset == 'digits' and algo == 'dsgd' and topology == 'ring' and scale == 1 and nodes == 8"
-        )
-    )
-    assert lost[1e39] == np.inf
-    assert min(lost.values()) == 0
+    finals = results.finals
+    mine = finals[(finals["dataset"] == "digits") & (finals["algo"] == "dsgd") & (finals["topology"] == "ring")]
+    mine = mine[(mine["scale"] == 1) & (mine["nodes"] == 8)]
+    best = best_stepsize(mine)
+    assert best is not None
+    assert evidence._lost(mine, best, 1e39).value == np.inf
+    assert evidence._lost(mine, best, best.eta).value == 0
+
+
+def diverge(results, **labels):
+    """The same results, but these runs diverged."""
+    runs = results.runs.copy()
+    hit = pd.Series(True, index=runs.index)
+    for name, value in labels.items():
+        hit &= runs[name] == value
+    assert hit.any()
+    runs.loc[hit, "state"] = "diverged"
+    rows = results.rows.copy()
+    last = rows.drop_duplicates("run_id", keep="last").index
+    gone = rows.index.isin(last) & rows["run_id"].isin(runs.loc[hit, "run_id"])
+    rows.loc[gone, ["test_accuracy", "test_loss", "train_loss", "grad_norm", "grad_norm_mean", "consensus"]] = np.nan
+    return replace(results, runs=runs, rows=rows)
+
+
+def test_a_run_that_diverges_never_improves_a_verdict(results):
+    """It gives a case without a number, which keeps no bound, in place of a mean of the survivors."""
+    broken = {
+        "spike_lower": {"dataset": "spike", "algo": "dnasa", "seed": 0},
+        "rate_dnasa": {"dataset": "synthetic", "algo": "dnasa", "schedule": "fixed", "seed": 1},
+        "speedup_fixed": {"dataset": "synthetic", "algo": "dnasa", "schedule": "fixed", "seed": 1},
+        "scale_free": {"dataset": "digits", "algo": "dnasa", "scale": 4.0},
+        "heterogeneity_trackers": {"algo": "dnasa", "partition": "dirichlet", "seed": 2},
+    }
+    by_id = {one.id: one for one in claims()}
+    for name, labels in broken.items():
+        before, after = judge(by_id[name], results), judge(by_id[name], diverge(results, **labels))
+        assert len(after.kept) + len(after.broken) == len(before.kept) + len(before.broken), name
+        assert any(np.isnan(case.found.value) for case in after.broken), name
 
 
 def test_means_over_steps_by_hand(results):
     """The trapezoid rule over unequal steps, of all steps and of the last part."""
-    from dataclasses import replace
-
     rows = pd.DataFrame({"run_id": ["r"] * 4, "step": [0, 10, 20, 40], "grad_norm": [4.0, 2.0, 2.0, 0.0]})
     made = replace(results, rows=rows)
     finals = pd.DataFrame({"run_id": ["r"]})

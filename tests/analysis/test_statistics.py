@@ -25,7 +25,9 @@ def test_differences_are_taken_seed_by_seed():
     assert (found.value, found.count) == (2.0, 3)
     assert (found.low, found.high) == (1.0, 3.0)  # (1, 1, 1) and (3, 3, 3) are drawn once in 27 times each
     assert paired(ours, ours - 5).low == paired(ours, ours - 5).high == 5.0
-    assert bootstrap(np.array([0.0, 1.0, 1.0, 1.0])).low == 0.25  # P(mean = 0) = 1/256 < 2.5 % < P(mean ≤ 1/4) = 13/256
+    assert bootstrap(np.array([0.0, 1.0, 1.0, 1.0])).low == 0.0  # P(mean = 0) = 1/256, and the tail is 0.012 %
+    many = bootstrap(np.repeat([0.0, 1.0], 200))  # of many, that of the normal distribution
+    assert (many.low, many.high) == pytest.approx((0.5 - 1.96 * 0.025, 0.5 + 1.96 * 0.025), abs=0.003)
 
 
 def test_the_exponent_of_a_power_law():
@@ -36,6 +38,9 @@ def test_the_exponent_of_a_power_law():
     tilted = x ** (-0.25 - 0.01 * seeds)
     assert slope(x, tilted, seeds).value == pytest.approx(-0.26)
     assert slope(x[:6], 7 * x[:6] ** -0.25, seeds[:6]).count == 2
+    gone = (7 * x**-0.25).where(x.index != 4)
+    assert np.isnan(slope(x, gone, seeds).value)  # not the exponent of the survivors
+    assert np.isnan(slope(x[:8], 7 * x[:8] ** -0.25, seeds[:8]).value)  # a seed lacks a point
     assert np.isnan(slope(x[:6], 7 * x[:6] ** -0.25, seeds[:6]).low)
 
 
@@ -63,9 +68,16 @@ def test_the_rule_for_the_best_stepsize():
     assert best_stepsize(grid({0.1: [None, 80], 1.0: [None, None]})) is None
 
 
-def test_stepsizes_are_compared_on_the_seeds_that_all_have():
-    table = grid({0.1: [90, 90, 50, 50], 1.0: [80, 80]})
-    assert best_stepsize(table).eta == 0.1
+def test_stepsizes_are_compared_on_the_seeds_that_most_have():
+    best = best_stepsize(grid({0.1: [90, 90, 50, 50], 1.0: [80, 80], 10.0: [70, 70]}))
+    assert (best.eta, best.seeds) == (0.1, [0, 1])
+    lone = pd.concat([grid({0.1: [90, 90], 1.0: [80, 80], 5.0: [85, 85]}), runs([(10.0, 1, "done", 99.0)])])
+    assert best_stepsize(lone).eta == 0.1  # one exploratory run neither wins nor decides which seeds count
+    late = grid({0.1: [80, 80], 0.5: [70, 70], 1.0: [90, 90, None]})
+    assert best_stepsize(late).eta == 0.1  # it diverged, if for a seed that the others do not have
+    hole = grid({0.1: [80.0, 80.0], 1.0: [90.0, 90.0]})
+    hole.loc[3, "test_accuracy"] = np.nan
+    assert best_stepsize(hole).eta == 0.1  # never the mean of what is left
 
 
 def test_without_accuracies_the_least_loss_is_best():
@@ -86,9 +98,11 @@ def test_robustness_by_hand():
 
 def test_a_missed_target_stays_in_the_denominator():
     inf = np.inf
-    costs = pd.DataFrame({"a": [1.0, inf, inf, 8.0], "b": [2.0, 3.0, inf, 4.0]})
-    found = profile(costs)
+    costs = pd.DataFrame({"a": [1.0, inf, inf, 8.0], "b": [2.0, 3.0, inf, 4.0]}, index=["p", "q", "r", "s"])
+    table = costs.rename_axis("problem").reset_index().melt("problem", var_name="algo", value_name="cost")
+    found = profile(table.assign(weight=1.0), costs.min(axis=1))
     assert [list(side) for side in found["a"]] == [[1.0, 2.0], [0.25, 0.5]]
     assert [list(side) for side in found["b"]] == [[1.0, 1.0, 2.0], [0.25, 0.5, 0.75]]
-    below = profile(costs, pd.Series([0.5, 3.0, 1.0, 4.0]))
-    assert list(below["a"][0]) == [2.0, 2.0]
+    tries = pd.DataFrame({"problem": ["p", "p", "q"], "algo": "a", "cost": [3.0, inf, 2.0], "weight": [0.5, 0.5, 1.0]})
+    factors, solved = profile(tries, pd.Series({"p": 1.0, "q": 2.0}))["a"]
+    assert (list(factors), list(solved)) == ([1.0, 3.0], [0.5, 0.75])  # half of p, all of q, of two problems

@@ -160,11 +160,15 @@ def test_a_biased_matrix_can_be_had_by_asking_for_it():
     assert drift[1] / drift[0] == pytest.approx(mixing.certificate.rho, rel=1e-2)
     assert mixing.certificate.biased
     assert not build_mixing("random", 8).certificate.biased
+    turning = np.array([[0.1, 0.89, 0.01], [0.01, 0.1, 0.89], [0.89, 0.01, 0.1]])  # doubly stochastic, not symmetric
+    certificate = Mixing(turning[None], "mine", allow_biased=True).certificate
+    assert certificate.biased
+    assert certificate.rho == pytest.approx(np.sort(np.abs(np.linalg.eigvals(turning)))[-2])
     with pytest.raises(UserError, match=r"row 1 sums to 0\.9"):
         Mixing(np.array([[[0.5, 0.5], [0.4, 0.5]]]), "mine", allow_biased=True)
     with pytest.raises(UserError, match="not symmetric"):
         Mixing(np.array([[[0.5, 0.5], [0.0, 1.0]]]), "mine", allow_biased=True)
-    with pytest.raises(UserError, match="only row-stochastic"):
+    with pytest.raises(UserError, match="needs a symmetric matrix"):
         check_fit(algorithms["d2"], mixing)
 
 
