@@ -195,5 +195,6 @@ def test_the_document_in_the_repository_is_what_the_archive_says(tmp_path):
     plain = [line for line in made.splitlines() if not line.startswith("![")]
     assert plain == [line for line in kept.splitlines() if not line.startswith("![")]
     assert len(links) == kept.count("\n![") >= 8
+    assert f"goes through {len(claims())} claims" in (ROOT / "README.md").read_text()
     size = sum(path.stat().st_size for path in (ROOT / "docs/reproduction").rglob("*") if path.is_file())
     assert size < 10_000_000
