@@ -30,7 +30,7 @@ def document(verdicts: list[Verdict], results: Results, pictures: Path, link: Pa
         figure = verdict.claim.figure if verdict.claim.figure not in seen else None
         parts += [*_claim(verdict, results), *(_figure(figure, drawn, link) if figure in drawn else []), ""]
         seen |= {figure} if figure else set()
-    for name in ("robustness", "final"):
+    for name in ("robustness", "variants", "final"):
         parts += _table(name, results)
     return "\n".join(parts).rstrip() + "\n"
 

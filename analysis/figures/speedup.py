@@ -141,7 +141,7 @@ def _fits(ax: Axes, finals: pd.DataFrame, key: str, rates: pd.DataFrame, drawn: 
     ax.minorticks_off()
     letter(ax, f"{METRICS['grad_norm_mean']}, fixed")
     if ax.get_legend_handles_labels()[0]:
-        ax.legend(handlelength=1.8)
+        ax.legend(handlelength=1.8, loc="lower left")
     return used
 
 

@@ -28,7 +28,7 @@ class Recipe:
     make: Callable[[Results], Table]
 
 
-ORDER = ("methods", "final", "robustness", "configurations")
+ORDER = ("methods", "final", "robustness", "variants", "configurations")
 
 
 def recipes() -> dict[str, Recipe]:

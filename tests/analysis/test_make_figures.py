@@ -49,7 +49,7 @@ def test_everything_there_is_data_for(command, folder, tmp_path):
         "compare",
     ):
         assert {f"{name}.svg", f"{name}.csv"} <= made
-    for name in ("methods", "final", "robustness", "configurations"):
+    for name in ("methods", "final", "robustness", "variants", "configurations"):
         assert {f"table_{name}.{kind}" for kind in ("md", "tex", "csv")} <= made
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
-from tests.bench.wandb_stub import Handler, Stub
+from tests.bench.wandb_stub import Handler, Stub, serving
 
 
 class Api(Stub):
@@ -116,14 +114,5 @@ class Reader(Handler):
         }
 
 
-@contextmanager
-def api() -> Iterator[Api]:
-    server = Api()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.over.set()
-        server.shutdown()
-        server.server_close()
+def api() -> AbstractContextManager[Api]:
+    return serving(Api())

@@ -7,9 +7,9 @@ import json
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, TypeVar
 
 
 class Stub(ThreadingHTTPServer):
@@ -104,9 +104,11 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
+S = TypeVar("S", bound=Stub)
+
+
 @contextmanager
-def stub(behaviour: str) -> Iterator[Stub]:
-    server = Stub(behaviour)
+def serving(server: S) -> Iterator[S]:
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     try:
@@ -115,3 +117,7 @@ def stub(behaviour: str) -> Iterator[Stub]:
         server.over.set()
         server.shutdown()
         server.server_close()
+
+
+def stub(behaviour: str) -> AbstractContextManager[Stub]:
+    return serving(Stub(behaviour))
