@@ -30,6 +30,7 @@ def command(capsys, monkeypatch):
     return call
 
 
+@pytest.mark.thorough
 def test_everything_there_is_data_for(command, folder, tmp_path):
     done = command("--results", str(folder), "--out", str(tmp_path / "out"), "--format", "svg", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

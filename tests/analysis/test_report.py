@@ -173,6 +173,7 @@ def test_only_failed_runs_no_runs_and_nothing(report, folder, tmp_path):
     assert report("--results", tmp_path / "nowhere").returncode == 2
 
 
+@pytest.mark.thorough
 def test_a_folder_that_is_being_written_to(report, folder, tmp_path):
     """Runs whose files come, change and go while they are read."""
     busy = tmp_path / "busy"

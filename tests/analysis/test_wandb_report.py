@@ -99,7 +99,7 @@ def test_w_and_b_may_fail_and_the_page_is_still_made(folder, uploaded, tmp_path,
     if kind == "unreachable":
         environment["WANDB_BASE_URL"] = "http://127.0.0.1:9"
     if kind == "no key":
-        environment |= {"WANDB_API_KEY": "", "WANDB_MODE": "", "HOME": str(tmp_path)}
+        environment |= {"WANDB_API_KEY": "", "WANDB_MODE": "offline", "HOME": str(tmp_path)}
     uploaded.behaviour = "errors" if kind == "errors" else "fine"
     try:
         done = report(folder, "--wandb", "me/hearsay", "--out", str(tmp_path / "page.html"), **environment)
