@@ -1,6 +1,6 @@
 """Draw every figure and table for which there are results.
 
-python analysis/make_figures.py                                   everything, into results/figures and results/tables
+python analysis/make_figures.py                                   everything, into results/figures
 python analysis/make_figures.py --figure stepsize --format pdf    one figure
 python analysis/make_figures.py --where dataset=a9a steps=5001    from some of the runs
 """
@@ -54,7 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         print(f"Cannot write {error.filename}: {error.strerror}.", file=sys.stderr)
         return 2
-    console.print(f"Figures and tables: {out}", markup=False)
+    if made:
+        console.print(f"Figures and tables: {out}", markup=False)
     return 0 if made else 2
 
 
@@ -74,6 +75,7 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     arguments.format = arguments.format.split(",")
     if wrong := [kind for kind in arguments.format if kind not in STABLE]:
         parser.error(f"there is no format {wrong[0]!r}; there are {', '.join(STABLE)}")
+    arguments.figure = [name for words in arguments.figure or [] for name in words.split(",")] or None
     if wrong := [name for name in arguments.figure or [] if name not in names]:
         parser.error(f"there is no figure or table {wrong[0]!r}; there are {', '.join(names)}")
     if wrong := [word for word in arguments.where if "=" not in word]:

@@ -68,11 +68,15 @@ class Results:
 
     def where(self, conditions: Iterable[tuple[str, list[str]]]) -> Results:
         """Only the runs whose label is one of the values."""
+        conditions = list(conditions)
         keep = pd.Series(True, index=self.runs.index)
         for label, values in conditions:
             if label not in self.runs:
                 raise NoData(f"no run has a label '{label}'; there are {', '.join(self.runs.columns)}")
             keep &= self.runs[label].map(lambda value, values=values: _is_one_of(value, values))
+        if len(self.runs) and not keep.any():
+            asked = " ".join(f"{label}={','.join(values)}" for label, values in conditions)
+            raise NoData(f"none of the {len(self.runs)} runs has {asked}")
         runs = self.runs[keep].reset_index(drop=True)
         return replace(self, runs=runs, rows=self.rows[self.rows["run_id"].isin(runs["run_id"])])
 

@@ -17,9 +17,13 @@ def read(source: str | Path) -> Results:
         return load_wandb(str(source).removeprefix("wandb:"))
     path = Path(source)
     if not path.exists():
-        raise NoData(f"there is no folder {path}")
+        raise NoData(
+            f"there is no folder {path} in {Path.cwd()}" if not path.is_absolute() else f"there is no folder {path}"
+        )
     if is_archive(path):
         return read_archive(path)
+    if path.name == "runs" and path.is_dir():
+        raise NoData(f"{path} is the folder of the runs; give {path.parent}, which holds it")
     if not (path / "runs").is_dir():
         raise NoData(f"{path} holds no runs: there is no folder {path / 'runs'}")
     results = load_folder(path)

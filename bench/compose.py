@@ -56,6 +56,11 @@ def sentence(error: Exception, typed: Sequence[str]) -> str:
     """Hydra's errors in the words of this suite; ``typed`` is the command line."""
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         group, _, name = error.missing_cfg_file.rpartition("/")
+        if group.partition("/")[0] == "experiment":
+            files = (CONF / "experiment").rglob("*.yaml")
+            known = sorted(file.relative_to(CONF / "experiment").with_suffix("").as_posix() for file in files)
+            typed_name = error.missing_cfg_file.removeprefix("experiment/")
+            return f"There is no experiment called '{typed_name}'.{closest(typed_name, known)}"
         return f"There is no {group} called '{name}'.{closest(name, error.options or [])}"
     if unknown := re.match(r"Could not override '([^']+)'", str(error)):
         return _no_such_setting(unknown[1], typed)

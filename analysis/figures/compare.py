@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.choose import at_best, problems, rule_in_words
+from analysis.choose import as_written, at_best, problems, rule_in_words
 from analysis.draw import Picture, curve, entry, legend, letter, panels
 from analysis.figures import Ask
 from analysis.results import Results
@@ -15,7 +15,7 @@ from analysis.style import METRICS, PAGE, Style, name_of, styles
 
 TITLE = "Everything side by side"
 COMMAND = "python bench/run.py -m algo=dnasa,dsgt topology=ring,complete"
-MOST = 4
+MOST, MOST_LINES = 4, 16
 DASHES: tuple[Any, ...] = ("-", (0, (4, 1.6)), (0, (1, 1)), (0, (5, 1, 1, 1)))
 
 
@@ -30,6 +30,9 @@ def draw(results: Results, ask: Ask) -> Picture:
     figure, axes = panels(3, len(settings), 1.4, max(width, 3.35), sharey="row" if shared else False)
     entries: dict[str, tuple[Style, Any]] = {}
     drawn, used = [], set()
+    if sum(len(_variants(results, mine)) for _, runs in settings for _, mine in runs.groupby("algo")) > MOST_LINES:
+        notes.append("methods as written: with all their variants there would be too many lines")
+        settings = [(key, as_written(results, runs)[0]) for key, runs in settings]
     for column, (key, runs) in enumerate(settings):
         title = _title(key, [other for other, _ in settings])
         metrics = (score(runs)[0], "grad_norm", "consensus")

@@ -123,7 +123,8 @@ def _fits(ax: Axes, finals: pd.DataFrame, key: str, rates: pd.DataFrame, drawn: 
             mine = mine[mine["nodes"] == mine["nodes"].max()]
             fits = fits.iloc[[-1]]
         table = spread(mine, key, "grad_norm_mean")
-        label = f"{style.label}: {fits['exponent'].iloc[0]:+.2f}"
+        at = "" if key == "nodes" else f", {fits['at'].iloc[0]}"
+        label = f"{style.label}{at}: {fits['exponent'].iloc[0]:+.3f}"
         ax.errorbar(
             table[key], table["mean"], [table["mean"] - table["low"], table["high"] - table["mean"]],
             color=style.colour, ls=style.dash, marker=style.marker, lw=1, capsize=1.5, label=label,
@@ -141,6 +142,8 @@ def _fits(ax: Axes, finals: pd.DataFrame, key: str, rates: pd.DataFrame, drawn: 
     ax.minorticks_off()
     letter(ax, f"{METRICS['grad_norm_mean']}, fixed")
     if ax.get_legend_handles_labels()[0]:
+        low, high = ax.get_ylim()
+        ax.set_ylim(low / (high / low) ** 0.7, high)  # room for the legend below the lines
         ax.legend(handlelength=1.8, loc="lower left")
     return used
 

@@ -72,7 +72,7 @@ def fill(results: Results, figure: Any, axes: Any, settings: Any, notes: list[st
     entries = [entry(style, marker=algo != "dnasa") for algo, style in look.items()]
     legend(figure, [*entries, *([DIVERGED] if crossed else []), *([PUBLISHED] if overlay else [])], 7)
     if overlay:
-        notes.append("hollow markers: the published runs; their η axis is not ours, so they are shifted sideways")
+        notes.append("hollow markers: the published runs; their η axis is another, so they do not line up with ours")
     return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes)
 
 
