@@ -79,7 +79,6 @@ def curve(
     y: str,
     style: Style,
     dash: object = None,
-    alpha: float = 1,
     after: int = -1,
     positive: bool = False,
 ) -> pd.DataFrame:
@@ -104,18 +103,16 @@ def curve(
     drawn = whole[whole["runs"] == count].reset_index()
     every = max(1, len(drawn) // 8)
     if count >= BAND_FROM and not drawn.empty:
-        ax.fill_between(drawn["x"], drawn["low"], drawn["high"], color=style.colour, alpha=0.18 * alpha, lw=0)
+        ax.fill_between(drawn["x"], drawn["low"], drawn["high"], color=style.colour, alpha=0.18, lw=0)
         x_values, means = drawn["x"].to_numpy(), drawn["mean"].to_numpy()
-        look = {"color": style.colour, "ls": dash, "marker": style.marker, "markevery": every, "alpha": alpha}
+        look = {"color": style.colour, "ls": dash, "marker": style.marker, "markevery": every}
         sns.lineplot(x=x_values, y=means, ax=ax, estimator=None, legend=False, markeredgewidth=0, **look)
     else:
         for _, one in well.groupby("run_id"):
-            ax.plot(
-                one[x], one[y], color=style.colour, ls=dash, lw=1, marker=style.marker, markevery=every, alpha=alpha
-            )
+            ax.plot(one[x], one[y], color=style.colour, ls=dash, lw=1, marker=style.marker, markevery=every)
     for _, one in gone.groupby("run_id"):
-        ax.plot(one[x], one[y], color=style.colour, ls=dash, lw=0.6, alpha=0.6 * alpha)
-        ax.plot(one[x].iloc[-1], one[y].iloc[-1], color=style.colour, marker="x", ls="", alpha=alpha)
+        ax.plot(one[x], one[y], color=style.colour, ls=dash, lw=0.6, alpha=0.6)
+        ax.plot(one[x].iloc[-1], one[y].iloc[-1], color=style.colour, marker="x", ls="")
     return drawn.assign(x_axis=x, metric=y)
 
 

@@ -152,7 +152,7 @@ def part_of_the_papers_bound(results: Results) -> list[Case]:
     """Σ consensus over all steps as a part of ρ̃ Σ η_t², from equal starts: the largest of the runs."""
     out = []
     for name, some in _bounded(results):
-        some = some[(some["init"] == "shared") & (some["multiplier"] == 1.0)]
+        some = some[some["init"] == "shared"]
         parts = []
         for run in some.itertuples():
             steps, n = int(run.steps), int(run.nodes)

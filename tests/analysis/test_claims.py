@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from analysis import check_claims, evidence
 from analysis.archive import read_archive, write_archive
@@ -14,6 +15,8 @@ from analysis.source import read
 from analysis.statistics import Interval, best_stepsize
 from analysis.verdicts import Claim, Verdict, claims, judge
 from bench.compose import CONF
+from bench.registry import algorithms
+from bench.schedules import tables
 from tests.bench.cli import ROOT
 
 pytestmark = pytest.mark.xdist_group("figures")
@@ -140,6 +143,35 @@ def test_means_over_steps_by_hand(results):
     finals = pd.DataFrame({"run_id": ["r"]})
     assert evidence._means(made, finals, "grad_norm")["r"] == pytest.approx((30 + 20 + 20) / 40)
     assert evidence._means(made, finals, "grad_norm", last=0.5)["r"] == pytest.approx(20 / 20)
+
+
+def test_the_parts_of_the_bounds_against_the_suites_own_stepsizes(results):
+    """Σ η_t² from the schedule that the run used, and the consensus error of its rows, run by run."""
+    finals = results.finals
+    mine = finals[(finals["algo"] == "dnasa") & (finals["dataset"] == "synthetic") & (finals["nodes"] == 4)]
+    parts = []
+    for run in mine.to_dict("records"):
+        options = [{"schedule": run["schedule"], "multiplier": 1.0, "alpha": 0.3}]
+        eta = tables(algorithms["dnasa"].stepsizes, options, 4, run["steps"], torch.float64)["eta"].values
+        rows = results.rows[results.rows["run_id"] == run["run_id"]]
+        parts.append(np.trapezoid(rows["consensus"], rows["step"]) / (rho_tilde(run["rho"]) * (eta**2).sum()))
+    cases = {case.name: case.found.value for case in evidence.part_of_the_papers_bound(results)}
+    assert cases["least squares, ring of 4, even"] == pytest.approx(max(parts), rel=1e-9)
+
+
+def test_ratios_and_rises_by_hand(results):
+    """Final losses and their ups and downs on the spike model, from numbers put in by hand."""
+    finals = results.finals
+    spike = finals[(finals["dataset"] == "spike") & (finals["dataset.spike_sd"] == 10.0)]
+    rows = results.rows.copy()
+    for run in spike.to_dict("records"):
+        losses = {"dnasa": [9.0, 9.0, 1.0, 3.0, 2.0 * 2 ** run["seed"]], "dsgd": [9.0, 8.0, 7.0, 6.0, 1.0 / run["eta"]]}
+        rows.loc[rows["run_id"] == run["run_id"], "test_loss"] = losses[run["algo"]]
+    made = replace(results, rows=rows)
+    ratio = next(case for case in evidence.spike_ratio(made) if "deviation 10 " in case.name)
+    assert ratio.found.value == pytest.approx(4.0 / 1e3)  # the geometric mean of 2, 4, 8, over 1/η at the largest η
+    rises = next(case for case in evidence.part_of_rises(made) if case.name.endswith(" 10"))
+    assert rises.found.value == pytest.approx(np.mean([0.5, 1.0, 1.0]))  # 1 3 2; 1 3 4; 1 3 8
 
 
 def test_rho_tilde_by_hand():
