@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analysis.results import HOW, Results
-from analysis.say import NoData
+from analysis.say import NoData, in_sentences
 from bench.files import write_bytes, write_text
 
 RUNS, ROWS, FACTS = "runs.parquet", "rows.parquet", "facts.json"
@@ -93,6 +93,7 @@ def _write(path: Path, table: pd.DataFrame) -> None:
     write_bytes(path, sink.getvalue().to_pybytes())
 
 
+@in_sentences("Nothing to keep")
 def main(argv: Sequence[str] | None = None) -> int:
     from analysis.source import read
 
@@ -100,15 +101,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("results", help="a results folder, or wandb:ENTITY/PROJECT")
     parser.add_argument("archive", type=Path, help="the folder to write")
     arguments = parser.parse_args(argv)
-    try:
-        results = read(arguments.results)
-        write_archive(results, arguments.archive)
-    except NoData as error:
-        print(f"Nothing to keep: {error}.", file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"Cannot write {error.filename}: {error.strerror}.", file=sys.stderr)
-        return 2
+    results = read(arguments.results)
+    write_archive(results, arguments.archive)
     size = sum(path.stat().st_size for path in arguments.archive.iterdir() if path.is_file())
     print(f"{len(results.runs)} runs, {size / 1e6:.1f} MB: {arguments.archive}")
     return 0

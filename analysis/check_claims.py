@@ -17,7 +17,7 @@ if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from analysis.reproduction import case_table, document
-from analysis.say import NoData
+from analysis.say import in_sentences
 from analysis.source import read
 from analysis.style import use
 from analysis.verdicts import Verdict, claims, judge
@@ -25,6 +25,7 @@ from analysis.warn import warnings
 from bench.files import write_text
 
 
+@in_sentences("Nothing can be checked")
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     known = {claim.id: claim for claim in claims()}
@@ -34,27 +35,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     if wrong := [name for name in arguments.claim or [] if name not in known]:
         parser.error(f"there is no claim {wrong[0]!r}; there are {', '.join(known)}")
-    try:
-        results = read(arguments.results)
-        for sentence in warnings(results):
-            print(sentence)
-        verdicts = [judge(known[name], results) for name in arguments.claim or known]
-        for verdict in verdicts:
-            print(summary(verdict))
-        if arguments.claim:
-            return 0
-        folder = Path(arguments.results) if Path(arguments.results).is_dir() else Path()
-        out = arguments.out or folder / "REPRODUCTION.md"
-        use()
-        out.parent.mkdir(parents=True, exist_ok=True)
-        pictures = folder / "figures"
-        write_text(out, document(verdicts, results, pictures, Path(os.path.relpath(pictures, out.parent))))
-    except NoData as error:
-        print(f"Nothing can be checked: {error}.", file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"Cannot write {error.filename}: {error.strerror}.", file=sys.stderr)
-        return 2
+    results = read(arguments.results)
+    for sentence in warnings(results):
+        print(sentence)
+    verdicts = [judge(known[name], results) for name in arguments.claim or known]
+    for verdict in verdicts:
+        print(summary(verdict))
+    if arguments.claim:
+        return 0
+    folder = Path(arguments.results) if Path(arguments.results).is_dir() else Path()
+    out = arguments.out or folder / "REPRODUCTION.md"
+    use()
+    out.parent.mkdir(parents=True, exist_ok=True)
+    pictures = folder / "figures"
+    write_text(out, document(verdicts, results, pictures, Path(os.path.relpath(pictures, out.parent))))
     print(f"Written to {out}")
     return 0
 

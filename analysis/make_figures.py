@@ -25,7 +25,7 @@ from analysis import words
 from analysis.draw import Picture, seeds_in_words
 from analysis.figures import Ask, Drawing, drawings
 from analysis.results import Results
-from analysis.say import NoData
+from analysis.say import NoData, in_sentences
 from analysis.source import read
 from analysis.style import STABLE, save, use
 from analysis.tables import Recipe, recipes
@@ -35,25 +35,19 @@ from bench.files import write_text
 X = {"epochs": "epoch", "steps": "step", "rounds": "rounds", "bytes": "bytes", "seconds": "wall_s"}
 
 
+@in_sentences("Nothing to draw")
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = parse(argv)
     console = Console(highlight=False, soft_wrap=True)
-    try:
-        results = read(arguments.results).where(arguments.where)
-        out = Path(arguments.out or (Path(arguments.results) / "figures"))
-        use()
-        for sentence in warnings(results):
-            console.print(sentence, markup=False)
-        made = 0
-        for said, done in make_all(results, arguments, out):
-            console.print(said, markup=False)
-            made += done
-    except NoData as error:
-        print(f"Nothing to draw: {error}.", file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"Cannot write {error.filename}: {error.strerror}.", file=sys.stderr)
-        return 2
+    results = read(arguments.results).where(arguments.where)
+    out = Path(arguments.out or (Path(arguments.results) / "figures"))
+    use()
+    for sentence in warnings(results):
+        console.print(sentence, markup=False)
+    made = 0
+    for said, done in make_all(results, arguments, out):
+        console.print(said, markup=False)
+        made += done
     if made:
         console.print(f"Figures and tables: {out}", markup=False)
     return 0 if made else 2

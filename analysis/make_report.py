@@ -16,12 +16,13 @@ if __name__ == "__main__":
 
 from analysis.report.page import page
 from analysis.report.story import tell
-from analysis.say import NoData
+from analysis.say import in_sentences
 from analysis.source import read
 from analysis.style import use
 from bench.files import write_text
 
 
+@in_sentences("There is nothing to report")
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--results", "--from", default="results", help="a results folder, or wandb:ENTITY/PROJECT")
@@ -32,16 +33,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"--wandb takes ENTITY/PROJECT; got {arguments.wandb!r}")
     folder = Path(arguments.results) if Path(arguments.results).is_dir() else None
     out = arguments.out or (folder or Path()) / "report.html"
-    try:
-        use()
-        story = tell(read(arguments.results))
-        write_text(out, page(story, folder))
-    except NoData as error:
-        print(f"There is nothing to report: {error}.", file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"Cannot write {error.filename}: {error.strerror}.", file=sys.stderr)
-        return 2
+    use()
+    story = tell(read(arguments.results))
+    write_text(out, page(story, folder))
     print(f"Report: {out}")
     if arguments.wandb:
         from analysis.report.publish import publish  # W&B takes a second to import
