@@ -1,0 +1,1 @@
+"""Everything that can go wrong, done on purpose and counted: see table.py."""

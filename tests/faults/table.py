@@ -1,0 +1,55 @@
+"""Faults are functions that do harm on purpose and count what became of it.
+
+A fault is told how many times to do it and a folder to do it in; it answers with a Counter of outcomes,
+in words. Only outcomes that are ``allowed`` may be seen: a wrong number believed, or silence, is never one.
+The tests run every fault a few times, ``make thorough`` more often, and ``python -m tests.faults`` writes
+the table of docs/reliability.md.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+Run = Callable[[int, Path], Counter[str]]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One kind of harm."""
+
+    theme: str
+    title: str
+    allowed: tuple[str, ...]
+    quick: int  # trials in make test; 0: too long for it
+    full: int  # trials in make thorough and in the table
+    run: Run
+
+
+faults: dict[str, Fault] = {}
+
+
+def fault(theme: str, title: str, *, allowed: tuple[str, ...], quick: int, full: int) -> Callable[[Run], Run]:
+    """Register a fault under its function's name."""
+
+    def decorate(run: Run) -> Run:
+        name = run.__name__
+        assert name not in faults, name
+        faults[name] = Fault(theme, title, allowed, quick, full, run)
+        return run
+
+    return decorate
+
+
+def discover() -> dict[str, Fault]:
+    """All faults, by importing every module of this folder whose name begins with ``harm_``."""
+    import tests.faults
+
+    for module in pkgutil.iter_modules(tests.faults.__path__):
+        if module.name.startswith("harm_"):
+            importlib.import_module(f"tests.faults.{module.name}")
+    return faults

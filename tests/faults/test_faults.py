@@ -1,0 +1,25 @@
+"""Every fault, a few times in make test and often in make thorough."""
+
+import pytest
+
+from tests.faults.table import discover
+
+FAULTS = discover()
+
+
+def check(name, trials, folder):
+    seen = FAULTS[name].run(trials, folder)
+    assert seen.total() == trials
+    assert set(seen) <= set(FAULTS[name].allowed), seen
+
+
+@pytest.mark.parametrize("name", [name for name, fault in FAULTS.items() if fault.quick])
+def test_a_few_times(name, tmp_path):
+    check(name, FAULTS[name].quick, tmp_path)
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("name", FAULTS)
+def test_often(name, tmp_path):
+    check(name, FAULTS[name].full, tmp_path)
