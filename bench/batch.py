@@ -78,7 +78,9 @@ def sized(config: RunConfig) -> Problem | None:
     """The problem of one run; None where it cannot be built, which the run itself will then say."""
     try:
         return problem_of(config)
-    except Exception:  # anything a dataset may raise
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # anything a dataset may raise
         return None
 
 

@@ -96,11 +96,17 @@ def shards(config: RunConfig, seed: int) -> list[np.ndarray]:
 
 def describe_data(config: RunConfig) -> dict[str, object]:
     """For the manifest: the checksum of the data, and how many samples of which class each node holds."""
-    if is_problem(datasets[config.dataset.name]):
+    sha256 = data_checksum(config)
+    if sha256 is None:
         return {"sha256": None}
     arrays = load_arrays(config)
     counts = class_counts(arrays, shards(config, config.seed))
-    return {"sha256": _checksum(arrays), "samples": counts.sum(axis=1).tolist(), "classes": counts.tolist()}
+    return {"sha256": sha256, "samples": counts.sum(axis=1).tolist(), "classes": counts.tolist()}
+
+
+def data_checksum(config: RunConfig) -> str | None:
+    """Of the arrays that the run is made from; None where it draws its own."""
+    return None if is_problem(datasets[config.dataset.name]) else _checksum(load_arrays(config))
 
 
 def class_counts(arrays: Arrays, split: Sequence[np.ndarray]) -> np.ndarray:

@@ -156,7 +156,7 @@ SERVICES: dict[str, dict[str, Options]] = {
             "timeout_s": Option(NonNegative, 300.0),
             "host": Option(str, "127.0.0.1"),
         },
-        "stacked": {"memory_gb": Option(Positive | None, None)},
+        "stacked": {"memory_gb": Option(Positive | None, None), "timeout_s": Option(NonNegative, 300.0)},
     },
     "tracker": {"none": {}, "wandb": {"project": Option(str, "hearsay"), "entity": Option(str | None, None)}},
 }

@@ -110,6 +110,11 @@ class Display:
             self._console.print(line, markup=False, soft_wrap=True)
             self._headline()
 
+    def say(self, text: str) -> None:
+        """A line above the bars."""
+        with self._lock:
+            self._console.print(text, markup=False, soft_wrap=True)
+
     def _headline(self) -> None:
         if self._live:
             running = sum(run.runs for run in self._running.values())

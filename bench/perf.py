@@ -42,7 +42,7 @@ from bench.metrics import Row
 from bench.plan import of_command
 from bench.pool import Pool, cores
 from bench.registry import UserError, models, recipes
-from bench.store import RunFolder
+from bench.store import RunFolder, describe
 from bench.sweep import Stored, Sweep, run_all
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -249,7 +249,7 @@ def storing(steps: int, runs: int) -> list[Entry]:
             display.begin([folder], 0)
             observer = Timed([folder], display)
             began = time.perf_counter()
-            folder.begin()
+            folder.begin(describe(folder.config))
             observer.seconds += time.perf_counter() - began
             stacked.run([folder.config], observer)
             wall = time.perf_counter() - began

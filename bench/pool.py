@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import secrets
 import select
@@ -291,7 +290,7 @@ class Pool:
         """One configuration on ranks, or a group of them in one process; checkpoints go to one folder each."""
         first = configs[0]
         mpi = first.engine.name == "mpi"
-        options: dict[str, Any] = first.engine.options if mpi else {"pool": True, "timeout_s": math.inf}
+        options: dict[str, Any] = {"pool": True, **first.engine.options}
         key = first.engine.name, self.ranks(first)
         if key not in self._worlds:
             launch = launcher(options["launch"]) if mpi else None
@@ -307,7 +306,7 @@ class Pool:
             "threads": core_share(self._jobs),
         }
         try:
-            self._worlds[key].run(job, observer, options["timeout_s"])
+            self._worlds[key].run(job, observer, options["timeout_s"] * len(configs))
         except BaseException:
             self._worlds.pop(key).kill()
             raise

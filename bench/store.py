@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import platform
 import time
+from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.metadata import version
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,11 @@ import torch
 import yaml
 
 from bench import __version__, checkpoint
-from bench.build import describe_data
+from bench.build import data_checksum, describe_data
 from bench.config import RunConfig
 from bench.files import lock_of, read_json, read_rows, write_bytes, write_json, write_text
 from bench.fingerprint import fingerprint
+from bench.locks import Lock
 from bench.loop import Outcome, evaluation_steps
 from bench.metrics import COLUMNS, Row
 
@@ -40,7 +40,7 @@ class RunFolder:
         self.checkpoints = self.path / "checkpoint"
         self._rows: list[Row] = []
         self._marks: dict[str, Any] = {}
-        self._lock: TextIOWrapper | None = None
+        self.lock = Lock(lock_of(self.path))
 
     def status(self) -> dict[str, Any]:
         """What status.json says; an empty dictionary where there is none to read."""
@@ -63,28 +63,20 @@ class RunFolder:
         return self.status().get("state") in FINAL and _is_parquet(self.path / "metrics.parquet")
 
     @property
-    def stale(self) -> bool:
-        """Whether what is there was made by another source."""
-        made_by = self.manifest().get("fingerprint")
-        return made_by is not None and made_by != fingerprint(self.config)
+    def stale(self) -> str | None:
+        """What has changed since what is there was made: the source, the data; None where nothing has."""
+        made = self.manifest()
+        if made.get("fingerprint") not in (None, fingerprint(self.config)):
+            return "another version of the source"
+        data = (made.get("data") or {}).get("sha256")
+        return "other data of the same name" if data not in (None, data_checksum(self.config)) else None
 
     def claim(self) -> bool:
         """Make this run ours until ``release`` or the end of this process; False where it is another process's."""
-        path = lock_of(self.path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock = path.open("a")
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            lock.close()
-            return False
-        self._lock = lock
-        return True
+        return self.lock.take()
 
     def release(self) -> None:
-        if self._lock is not None:
-            self._lock.close()
-            self._lock = None
+        self.lock.release()
 
     def resume_point(self) -> tuple[int, list[Row]] | None:
         """The step to go on from and the rows up to there; None where only the start is left."""
@@ -98,13 +90,20 @@ class RunFolder:
                 return step, kept
         return None
 
-    def begin(self, ranks: int = 1, replicas: int = 1, rows: list[Row] | None = None, sweep: str | None = None) -> None:
-        """Start afresh, replacing what an earlier try left; or go on after ``rows``.
+    def begin(
+        self,
+        facts: Mapping[str, Any],
+        ranks: int = 1,
+        replicas: int = 1,
+        rows: list[Row] | None = None,
+        sweep: str | None = None,
+    ) -> None:
+        """Start afresh, replacing what an earlier try left; or go on after ``rows``. ``facts`` come from ``describe``.
 
         With ``replicas`` the run is one of a group, and its seconds are its part of the group's.
         """
         self.path.mkdir(parents=True, exist_ok=True)
-        manifest = {**describe(self.config), "ranks": ranks, "replicas": replicas, "sweep": sweep}
+        manifest = {**facts, "ranks": ranks, "replicas": replicas, "sweep": sweep}
         self._marks = {"replicas": replicas}
         if rows:
             before = self.manifest()

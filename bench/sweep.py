@@ -14,16 +14,17 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import checkpoint, stacked
+from bench import causes, checkpoint, stacked
 from bench.batch import batches
 from bench.checkpoint import Resume
 from bench.config import RunConfig
 from bench.display import Display
+from bench.fingerprint import has_plugins
 from bench.loop import Moment, Observer, Outcome
 from bench.metrics import Row
 from bench.pool import Pool, Stopped, WorldFailed
 from bench.registry import UserError
-from bench.store import RunFolder
+from bench.store import RunFolder, describe
 from bench.table import show_failures, show_table
 from bench.tracking import Tracker, make_tracker
 
@@ -70,11 +71,13 @@ def reusable(folder: RunFolder) -> bool:
 
 def refuse_stale(folders: Sequence[RunFolder]) -> None:
     """What another version of the source has made is neither used nor replaced unless the user says so."""
-    old = [f for f in folders if not f.config.force and f.config.stale is None and f.final and f.stale]
+    asked = [folder for folder in folders if not folder.config.force and folder.config.stale is None]
+    old = [(folder, reason) for folder in asked if folder.final and (reason := folder.stale)]
     if old:
+        folder, reason = old[0]
         raise UserError(
-            f"{len(old)} of {len(folders)} runs are done, but by another version of the source, {old[0].path.name} "
-            "first. Choose: stale=rerun makes them anew, stale=keep uses them as they are."
+            f"{len(old)} of {len(folders)} runs are done, but with {reason}, {folder.path.name} first. "
+            "Choose: stale=rerun makes them anew, stale=keep uses them as they are."
         )
 
 
@@ -86,7 +89,7 @@ def check_writable(todo: Sequence[RunFolder]) -> None:
             with tempfile.TemporaryFile(dir=parent):
                 pass
     except OSError as error:
-        raise UserError(unwritable(parent, error)) from error
+        raise UserError(causes.machine(error) or causes.unwritable(parent, error)) from error
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,7 @@ class Sweep:
         self._waiting: deque[Group] = deque()
         self._elsewhere: list[RunFolder] = []  # claimed by another process
         self._stop = threading.Event()
+        self._said = ""  # of the processes that are waited for
 
     def run(self, groups: Sequence[Group], jobs: int) -> None:
         self._waiting.extend(groups)
@@ -119,7 +123,18 @@ class Sweep:
                 self._elsewhere.remove(folder)
                 self._waiting.append([folder])
             self._work(jobs)
-            time.sleep(0 if free else 0.3)
+            if self._elsewhere and not free:
+                self._say_for_whom()
+                time.sleep(0.3)
+
+    def _say_for_whom(self) -> None:
+        """Whose runs are waited for: at once, and again where that changes."""
+        folder = self._elsewhere[0]
+        others = f" and {len(self._elsewhere) - 1} more" if len(self._elsewhere) > 1 else ""
+        words = f"Waiting for {folder.path.name}{others}: made by {folder.lock.holder()}."
+        if words != self._said:
+            self._said = words
+            self._display.say(words)
 
     def reuse(self, folder: RunFolder) -> None:
         state = folder.status()["state"]
@@ -181,47 +196,33 @@ class Sweep:
                         step, rows = folder.resume_point() or (0, [])
                         mine.setdefault(step, []).append((folder, rows))
                 except OSError as error:
-                    self._end(folder, *_failed(unwritable(folder.path, error)))
+                    self._end(folder, *_failed(causes.machine(error) or causes.unwritable(folder.path, error)))
             for step, members in mine.items():
                 self._run_together(step, members, pool, in_process)
         finally:
             for folder in group:
                 folder.release()
 
-    def _run_together(
-        self, step: int, members: list[tuple[RunFolder, list[Row]]], pool: Pool, in_process: bool
-    ) -> None:
+    def _run_together(self, step: int, members: list[Member], pool: Pool, in_process: bool) -> None:
         folders = [folder for folder, _ in members]
-        first = folders[0].config
         observer = Stored(folders, self._display, self.tracker)
-        resume = Resume(step, [f.checkpoints for f in folders], [rows[-1] for _, rows in members]) if step else None
         error, details = "", ""
         begun: list[RunFolder] = []
         try:
             for folder, rows in members:
+                facts = describe(folder.config)
                 begun.append(folder)
-                folder.begin(pool.ranks(first), len(members), rows, self._name)
+                with causes.storing(folder.path):
+                    folder.begin(facts, pool.ranks(folder.config), len(members), rows, self._name)
                 self.tracker.begin(folder.path, live=len(members) == 1)
             self._display.begin(folders, step)
-            if first.engine.name == "mpi" or not in_process:
-                pool.run([folder.config for folder in folders], observer, resume, [f.checkpoints for f in folders])
-            else:
-                stacked.run([folder.config for folder in folders], observer, resume)
+            self._compute(step, members, observer, pool, in_process)
         except (KeyboardInterrupt, Stopped):
-            for folder in begun:
-                if not folder.final:
-                    folder.interrupt()
-                    if len(folders) == 1:
-                        self.tracker.end(folder.path)
+            self._interrupt(begun)
             raise
-        except UserError as reason:
-            error = str(reason)
-        except WorldFailed as reason:
-            error, details = str(reason), reason.details
-        except OSError as reason:
-            error, details = unwritable(folders[0].path, reason), traceback.format_exc()
-        except Exception as reason:  # anything a method or dataset may raise; the sweep goes on
-            error, details = f"{type(reason).__name__}: {reason}", traceback.format_exc()
+        except BaseException as reason:  # whatever a method or dataset may raise, the sweep goes on
+            error = causes.sentence(reason)
+            details = reason.details if isinstance(reason, WorldFailed) else traceback.format_exc()
         finally:
             self._display.leave(folders)
         for r, folder in enumerate(folders):
@@ -237,17 +238,30 @@ class Sweep:
                     self.tracker.end(folder.path)
                 self._end(folder, *_failed(error))
 
+    def _compute(self, step: int, members: list[Member], observer: Observer, pool: Pool, in_process: bool) -> None:
+        """On ranks, in a process of its own, or here: here only what is the suite's own and runs alone."""
+        configs = [folder.config for folder, _ in members]
+        checkpoints = [folder.checkpoints for folder, _ in members]
+        resume = Resume(step, checkpoints, [rows[-1] for _, rows in members]) if step else None
+        if configs[0].engine.name == "mpi" or not in_process or any(map(has_plugins, configs)):
+            pool.run(configs, observer, resume, checkpoints)
+        else:
+            stacked.run(configs, observer, resume)
+
+    def _interrupt(self, begun: Sequence[RunFolder]) -> None:
+        for folder in begun:
+            if not folder.final:
+                folder.interrupt()
+                if len(begun) == 1:
+                    self.tracker.end(folder.path)
+
     def _end(self, folder: RunFolder, fate: Fate, text: str) -> None:
         self.fates[folder.path.name] = fate
         self._display.end(folder.path.name, fate.state, text)
 
 
 def _failed(error: str) -> tuple[Fate, str]:
-    return Fate("failed", error), f"failed: {error}"
-
-
-def unwritable(path: Path, error: OSError) -> str:
-    return f"Cannot write to the results folder '{path}': {error.strerror or error}."
+    return Fate("failed", causes.shortened(error)), f"failed: {causes.shortened(error)}"
 
 
 class Stored(Observer):
@@ -258,14 +272,17 @@ class Stored(Observer):
         self.outcomes: dict[int, Outcome] = {}
 
     def learn(self, r: int, facts: Row) -> None:
-        self._folders[r].learn(facts)
+        with causes.storing(self._folders[r].path):
+            self._folders[r].learn(facts)
 
     def record(self, r: int, row: Row) -> None:
-        self._folders[r].record(row)
+        with causes.storing(self._folders[r].path):
+            self._folders[r].record(row)
         self._display.record(self._folders, r, row)
 
     def end(self, r: int, outcome: Outcome) -> None:
-        self._folders[r].finish(outcome)
+        with causes.storing(self._folders[r].path):
+            self._folders[r].finish(outcome)
         self.outcomes[r] = outcome
         self._tracker.end(self._folders[r].path)
 
@@ -274,4 +291,5 @@ class Stored(Observer):
 
     def checkpoint(self, r: int, moment: Moment) -> None:
         folder = self._folders[r]
-        checkpoint.write(folder.checkpoints, moment, range(folder.config.nodes))
+        with causes.storing(folder.path):
+            checkpoint.write(folder.checkpoints, moment, range(folder.config.nodes))

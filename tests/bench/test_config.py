@@ -9,7 +9,7 @@ import yaml
 from hydra import compose, initialize_config_dir
 
 import bench
-from bench import fingerprint
+from bench import fingerprint, imported
 from bench.config import GROUPS, options_of, parse
 from bench.plan import blocks_of, expand, plan, unique
 from bench.registry import UserError
@@ -135,6 +135,9 @@ def test_the_fingerprint_covers_the_numbers_and_nothing_else():
         "fetch",
         "files",
         "fingerprint",
+        "imported",
+        "locks",
+        "causes",
         "options",
         "link",
         "mirror",
@@ -164,6 +167,6 @@ def test_the_fingerprint_does_not_depend_on_where_the_files_lie(monkeypatch, tmp
     shutil.copytree(CONF.parent / "bench", elsewhere)
     monkeypatch.setattr(fingerprint, "__file__", str(elsewhere / "fingerprint.py"))
     assert fingerprint.fingerprint(config(dataset="digits", model="mlp")) == before
+    monkeypatch.setattr(imported, "_outside", {})
     (elsewhere / "loop.py").write_text("# another loop")
-    fingerprint._digest.cache_clear()
     assert fingerprint.fingerprint(config(dataset="digits", model="mlp")) != before

@@ -24,7 +24,7 @@ from bench import checkpoint, stacked
 from bench.checkpoint import Resume
 from bench.files import read_rows
 from bench.loop import Moment, Outcome
-from bench.store import RunFolder
+from bench.store import RunFolder, describe
 from bench.sweep import run_all
 from tests.bench.cli import ROOT, typed
 from tests.bench.configs import Kept, config, rows
@@ -160,7 +160,7 @@ def test_a_checkpoint_without_its_rows_is_not_used(tmp_path):
     c = config(results=str(tmp_path), steps=40, eval_every=10)
     folder = RunFolder(c)
     assert folder.claim()
-    folder.begin()
+    folder.begin(describe(folder.config))
     for row in rows(c)[0][:3]:
         folder.record(row)
     moment = Moment(30, {"x": torch.zeros(1, 6, 2)}, [dict.fromkeys(TIMES, 0.0)], [{}])
@@ -198,7 +198,7 @@ def test_a_changed_source_is_noticed_and_the_user_chooses(tmp_path):
     (folder / "manifest.json").write_text(json.dumps({**manifest, "fingerprint": "0123"}))
     done = typed(*SHORT, cwd=tmp_path)
     assert done.returncode == 2
-    assert "1 of 1 runs are done, but by another version of the source" in done.stderr
+    assert "1 of 1 runs are done, but with another version of the source" in done.stderr
     assert "stale=rerun" in done.stderr
     done = typed(*SHORT, "stale=keep", cwd=tmp_path)
     assert (done.returncode, "done before" in done.stdout) == (0, True)
