@@ -21,7 +21,8 @@ from bench.config import RunConfig
 from bench.display import Display
 from bench.loop import Moment, Observer, Outcome
 from bench.metrics import Row
-from bench.pool import Pool, Stopped, WorldFailed
+from bench.pool import Pool
+from bench.ranks import Stopped, WorldFailed
 from bench.registry import UserError
 from bench.store import RunFolder
 from bench.table import show_failures, show_table
@@ -271,6 +272,9 @@ class Stored(Observer):
 
     def tick(self, t: int) -> None:
         self._display.tick(self._folders, t)
+
+    def wait(self, reason: str) -> None:
+        self._display.wait(self._folders, reason)
 
     def checkpoint(self, r: int, moment: Moment) -> None:
         folder = self._folders[r]

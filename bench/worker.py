@@ -27,11 +27,13 @@ from bench.backend import prepare
 from bench.build import run_in
 from bench.checkpoint import Resume
 from bench.config import parse
-from bench.link import ADDRESS, TOKEN, Link, Message
+from bench.link import ADDRESS, TOKEN, Garbled, Link, Message
 from bench.loop import Moment, Observer, Outcome
 from bench.metrics import Row
 from bench.mpi import MPIWorld, agree
+from bench.processes import Process
 from bench.registry import UserError, discover
+from bench.shared_memory import EARLY, mapped, remove_names
 
 BEAT_S = 0.5
 """Seconds between signs of life."""
@@ -52,7 +54,7 @@ class Orders:
         return self._jobs.get()
 
     def _read(self) -> None:
-        while (messages := self._link.receive()) is not None:
+        while (messages := self._receive()) is not None:
             for message in messages:
                 if "where" in message:
                     frame = sys._current_frames().get(self._main or 0)
@@ -62,6 +64,12 @@ class Orders:
                     self._jobs.put(None if self._stopping else message)
         if not self._stopping:
             os._exit(70)  # the runner is gone, and this rank must not outlive it
+
+    def _receive(self) -> list[Message] | None:
+        try:
+            return self._link.receive()
+        except Garbled:
+            return None  # whoever speaks there now is no runner
 
 
 class Reporter(Observer):
@@ -129,13 +137,15 @@ def peak_mb() -> float:
 
 def main() -> None:
     comm = MPI.COMM_WORLD
+    comm.Barrier()  # every rank has opened what they share
+    remove_names(mapped(names=EARLY))
     torch.set_num_threads(1)
     prepare()
     discover()
     gc.freeze()  # what the imports left need never be searched for garbage again
     link = Link.connect(os.environ[ADDRESS])
-    link.wait_forever()
-    who = {"token": os.environ[TOKEN], "rank": comm.rank, "size": comm.size, "pid": os.getpid()}
+    link.patience(None)
+    who = {"token": os.environ[TOKEN], "rank": comm.rank, "size": comm.size, **asdict(Process.own())}
     link.send({**who, "library": MPI.Get_library_version().split("\n")[0], "peak_mb": peak_mb()})
     orders = Orders(link)
     while (job := orders.next()) is not None:
