@@ -17,6 +17,7 @@ import torch
 
 from bench.build import build_problem
 from bench.config import RunConfig
+from bench.machine import locks_per_job
 from bench.mixing import SPARSE_FROM
 from bench.pool import cores
 from bench.problem import Problem, Setting
@@ -26,7 +27,7 @@ VECTORS = 16
 FIXED = 300_000_000
 """Bytes for pieces of the data under evaluation, blocks of samples and the like."""
 MOST = 500
-"""Runs in a group at most: each holds a lock, and a process may not open files without end."""
+"""Runs in a group at most: each holds a lock, and all jobs together may not open more files than the process may."""
 WORTH_S = 30.0
 """Estimated seconds of one core from which starting processes pays."""
 OPERATIONS, PER_SECOND, STEP_S = 60, 1.2e10, 1e-4
@@ -63,7 +64,7 @@ def batches(configs: Sequence[RunConfig]) -> tuple[list[list[int]], int]:
         if is_stacked(first):
             problem = problems[id(first)]
             each = bytes_per_replica(first, problem) if problem else math.inf
-            most = min(MOST, (budget(first) / jobs - FIXED) // each)
+            most = min(MOST, locks_per_job(jobs), (budget(first) / jobs - FIXED) // each)
             parts = math.ceil(len(places) / max(1, most))
             parts = min(len(places), math.ceil(parts / jobs) * jobs)
         out += [places[i * len(places) // parts : (i + 1) * len(places) // parts] for i in range(parts)]

@@ -7,21 +7,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from bench.machine import SHORTAGES, shortage
 from bench.registry import UserError
 
 SHOWN = 600
 """Characters of an error that a terminal shows; the log has all of them."""
-REMEDIES = {
-    errno.EMFILE: "This process may not open more files: raise the limit (ulimit -n) or use fewer jobs",
-    errno.ENFILE: "This machine may not open more files: close some programs, or raise fs.file-max",
-    errno.ENOLCK: "The file system gives no locks: use a results folder on a local disk (results=...)",
-    errno.ENOMEM: "This machine is out of memory: use fewer jobs, a smaller engine.memory_gb or fewer nodes",
-    errno.EAGAIN: "This machine starts no more processes: use fewer ranks or jobs, or raise ulimit -u",
-}
-"""What the machine lacks, by the number of the error."""
 
 
-class StoreError(Exception):
+class Failure(Exception):
+    """Why a run failed, in a sentence; and what there is to read about it."""
+
+    def __init__(self, sentence: str, details: str = "") -> None:
+        super().__init__(sentence)
+        self.details = details
+
+
+class StoreError(Failure):
     """The results folder does not take what a run has to keep."""
 
 
@@ -40,16 +41,14 @@ def unwritable(path: Path, error: OSError) -> str:
 
 def machine(error: BaseException) -> str | None:
     """A sentence, where it is this machine that lacks something."""
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":  # of torch, for a GPU
-        return f"{REMEDIES[errno.ENOMEM]} ({type(error).__name__}: {error})."
-    if isinstance(error, OSError) and error.errno in REMEDIES:
-        return f"{REMEDIES[error.errno]} ({error})."
-    return None
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":  # torch's, of a GPU
+        return f"{SHORTAGES[errno.ENOMEM]} ({type(error).__name__}: {error})."
+    return shortage(error) if isinstance(error, OSError) else None
 
 
 def sentence(error: BaseException) -> str:
     """What ended a run, in the words of whoever knows best."""
-    if isinstance(error, UserError | StoreError):
+    if isinstance(error, UserError | Failure):
         return str(error)
     return machine(error) or f"{type(error).__name__}: {error}"
 

@@ -13,7 +13,7 @@ from bench.build import build_model, is_problem, load_arrays, shards
 from bench.certificate import Mixing
 from bench.config import RunConfig
 from bench.data import data_folder, prepare
-from bench.pool import launcher
+from bench.launch import launcher
 from bench.registry import UserError, datasets, recipes
 
 

@@ -90,6 +90,13 @@ class Display:
             self._console.print(f"{run.name}: step {t} of {run.steps}, {run.news(t)}", markup=False, soft_wrap=True)
         run.step = t
 
+    def wait(self, group: Sequence[Folder], reason: str) -> None:
+        run = self._running[id(group[0])]
+        if self._live:
+            self._bars.update(run.bar, news=reason)  # type: ignore[arg-type]
+        else:
+            self._console.print(f"{run.name}: {reason}", markup=False, soft_wrap=True)
+
     def record(self, group: Sequence[Folder], r: int, row: Row) -> None:
         self._running[id(group[0])].rows[r] = row
 

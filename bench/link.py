@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 import json
+import selectors
 import socket
+import threading
 from typing import Any
 
 Message = dict[str, Any]
 ADDRESS, TOKEN = "HEARSAY_ADDRESS", "HEARSAY_TOKEN"
 """Environment variables that tell a rank where its runner listens, and how to show that it is one."""
+LONGEST = 1 << 26
+"""Bytes of a message at most."""
+SEND_S = 60
+"""Seconds in which a rank must have taken a message."""
+KEEPALIVE = {"TCP_KEEPIDLE": 15, "TCP_KEEPALIVE": 15, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 4, "TCP_USER_TIMEOUT": 35_000}
+"""A machine that is lost or cut off is noticed after 35 seconds; not every system has every option."""
+
+
+class Garbled(Exception):
+    """What arrived is not a message."""
 
 
 class Link:
-    """One end of a connection."""
+    """One end of a connection, to which several threads may write."""
 
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, connection: socket.socket, longest: int = LONGEST) -> None:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # a row is on its way before the next step
-        self._connection = connection
-        self._received = b""
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name, value in KEEPALIVE.items():
+            if hasattr(socket, name):
+                connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+        self._connection, self.longest = connection, longest
+        self._received = bytearray()
+        self._writing = threading.Lock()
 
     @classmethod
     def connect(cls, address: str) -> Link:
@@ -28,22 +45,94 @@ class Link:
     def fileno(self) -> int:
         return self._connection.fileno()
 
-    def wait_forever(self) -> None:
-        self._connection.settimeout(None)
+    def patience(self, seconds: float | None) -> None:
+        """How long sending and receiving may take; None: for ever."""
+        self._connection.settimeout(seconds)
 
     def send(self, message: Message) -> None:
-        self._connection.sendall(json.dumps(message).encode() + b"\n")
+        line = json.dumps(message).encode() + b"\n"
+        with self._writing:
+            self._connection.sendall(line)
 
     def receive(self) -> list[Message] | None:
-        """What has arrived, after waiting for something to; None at the end of the connection."""
+        """What has arrived whole, after waiting for something to; None at the end of the connection."""
         try:
             data = self._connection.recv(1 << 16)
+        except (BlockingIOError, TimeoutError):
+            return []
         except OSError:
             return None
         if not data:
             return None
-        *lines, self._received = (self._received + data).split(b"\n")
-        return [json.loads(line) for line in lines]
+        self._received += data
+        *lines, rest = self._received.split(b"\n") if b"\n" in data else [self._received]
+        self._received = rest
+        if max(map(len, [*lines, rest])) > self.longest:
+            raise Garbled(f"a line of more than {self.longest} bytes")
+        return [_message(line) for line in lines]
 
     def close(self) -> None:
         self._connection.close()
+
+
+class Links:
+    """The connections to all ranks."""
+
+    def __init__(self) -> None:
+        self._links: dict[int, Link] = {}
+        self._selector = selectors.DefaultSelector()
+
+    def __len__(self) -> int:
+        return len(self._links)
+
+    def __contains__(self, rank: int) -> bool:
+        return rank in self._links
+
+    def add(self, rank: int, link: Link) -> None:
+        link.patience(SEND_S)
+        self._links[rank] = link
+        self._selector.register(link, selectors.EVENT_READ, rank)
+
+    def send(self, message: Message) -> list[tuple[int, Message]]:
+        """To all; «gone» stands for a rank that cannot be told anything any more, but may have said why."""
+        return [(rank, {"gone": True}) for rank, link in self._links.items() if not _sent(link, message)]
+
+    def receive(self, patience: float) -> list[tuple[int, Message]]:
+        """What ranks have said within ``patience`` seconds; «gone» stands for the end of a connection."""
+        out: list[tuple[int, Message]] = []
+        for key, _ in self._selector.select(patience):
+            rank = key.data
+            try:
+                messages = self._links[rank].receive()
+            except Garbled as error:
+                messages = [{"error": f"the runner was sent {error}.", "traceback": ""}]
+            out += [self._gone(rank)] if messages is None else [(rank, message) for message in messages]
+        return out
+
+    def _gone(self, rank: int) -> tuple[int, Message]:
+        self._selector.unregister(self._links[rank])
+        self._links.pop(rank).close()
+        return rank, {"gone": True}
+
+    def close(self) -> None:
+        for link in self._links.values():
+            link.close()
+        self._selector.close()
+
+
+def _sent(link: Link, message: Message) -> bool:
+    try:
+        link.send(message)
+        return True
+    except OSError:
+        return False
+
+
+def _message(line: bytearray) -> Message:
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        message = None
+    if not isinstance(message, dict):
+        raise Garbled(f"'{line[:40].decode(errors='replace')}', which is no message")
+    return message

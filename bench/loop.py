@@ -69,6 +69,9 @@ class Observer:
     def tick(self, t: int) -> None:
         """Step t is done."""
 
+    def wait(self, reason: str) -> None:
+        """Nothing happens for a while, and why."""
+
     def checkpoint(self, r: int, moment: Moment) -> None:
         """A good time to note where replica ``r`` stands; the moment is its alone."""
 

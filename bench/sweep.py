@@ -22,7 +22,8 @@ from bench.display import Display
 from bench.fingerprint import has_plugins
 from bench.loop import Moment, Observer, Outcome
 from bench.metrics import Row
-from bench.pool import Pool, Stopped, WorldFailed
+from bench.pool import Pool
+from bench.ranks import Stopped
 from bench.registry import UserError
 from bench.store import RunFolder, describe
 from bench.table import show_failures, show_table
@@ -222,7 +223,7 @@ class Sweep:
             raise
         except BaseException as reason:  # whatever a method or dataset may raise, the sweep goes on
             error = causes.sentence(reason)
-            details = reason.details if isinstance(reason, WorldFailed) else traceback.format_exc()
+            details = reason.details if isinstance(reason, causes.Failure) else traceback.format_exc()
         finally:
             self._display.leave(folders)
         for r, folder in enumerate(folders):
@@ -288,6 +289,9 @@ class Stored(Observer):
 
     def tick(self, t: int) -> None:
         self._display.tick(self._folders, t)
+
+    def wait(self, reason: str) -> None:
+        self._display.wait(self._folders, reason)
 
     def checkpoint(self, r: int, moment: Moment) -> None:
         folder = self._folders[r]

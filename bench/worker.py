@@ -22,16 +22,19 @@ from pathlib import Path
 import torch
 from mpi4py import MPI
 
-from bench import checkpoint, stacked
+from bench import causes, checkpoint, stacked
 from bench.backend import prepare
 from bench.build import run_in
 from bench.checkpoint import Resume
-from bench.config import parse
-from bench.link import ADDRESS, TOKEN, Link, Message
+from bench.config import RunConfig, parse
+from bench.link import ADDRESS, TOKEN, Garbled, Link, Message
 from bench.loop import Moment, Observer, Outcome
 from bench.metrics import Row
 from bench.mpi import MPIWorld, agree
-from bench.registry import UserError, discover
+from bench.origin import made_of
+from bench.processes import Process
+from bench.registry import discover
+from bench.shared_memory import EARLY, mapped, remove_names
 
 BEAT_S = 0.5
 """Seconds between signs of life."""
@@ -43,6 +46,7 @@ class Orders:
     def __init__(self, link: Link) -> None:
         self._link = link
         self._jobs: queue.Queue[Message | None] = queue.Queue()
+        self._permissions: queue.Queue[bool] = queue.Queue()
         self._main = threading.main_thread().ident
         self._stopping = False
         threading.Thread(target=self._read, daemon=True).start()
@@ -51,17 +55,29 @@ class Orders:
         """The next configuration; None when there is none to come."""
         return self._jobs.get()
 
+    def allow(self) -> bool:
+        """Whether the runner agrees with what this rank said that it is made of."""
+        return self._permissions.get()
+
     def _read(self) -> None:
-        while (messages := self._link.receive()) is not None:
+        while (messages := self._receive()) is not None:
             for message in messages:
                 if "where" in message:
                     frame = sys._current_frames().get(self._main or 0)
                     self._link.send({"stack": "".join(traceback.format_stack(frame)) if frame else ""})
+                elif "go" in message:
+                    self._permissions.put(message["go"])
                 else:
                     self._stopping = "runs" not in message
                     self._jobs.put(None if self._stopping else message)
         if not self._stopping:
             os._exit(70)  # the runner is gone, and this rank must not outlive it
+
+    def _receive(self) -> list[Message] | None:
+        try:
+            return self._link.receive()
+        except Garbled:
+            return None  # whoever speaks there now is no runner
 
 
 class Reporter(Observer):
@@ -91,7 +107,8 @@ class Reporter(Observer):
             self._link.send({"step": t})
 
     def checkpoint(self, r: int, moment: Moment) -> None:
-        checkpoint.write(self._folders[r], moment, self._hosted)
+        with causes.storing(self._folders[r]):
+            checkpoint.write(self._folders[r], moment, self._hosted)
 
 
 def resume_from(job: Message) -> Resume | None:
@@ -101,9 +118,22 @@ def resume_from(job: Message) -> Resume | None:
     return Resume(job["resume"]["step"], [Path(folder) for folder in job["checkpoints"]], job["resume"]["rows"])
 
 
-def run(job: Message, comm: MPI.Intracomm, link: Link) -> None:
+class NotAllowed(Exception):
+    """The runner meant something else: another source, other data."""
+
+
+def permitted(job: Message, link: Link, orders: Orders) -> list[RunConfig]:
+    """The configurations of a job, once the runner has heard what this process would compute them with."""
+    configs = [parse(values) for values in job["runs"]]
+    link.send({"made_of": made_of(configs)})
+    if not orders.allow():
+        raise NotAllowed
+    return configs
+
+
+def run(job: Message, comm: MPI.Intracomm, link: Link, orders: Orders) -> None:
     """One configuration on all ranks."""
-    config = parse(job["runs"][0])
+    (config,) = permitted(job, link, orders)
     mixing = config.mixing()
     agree(comm, "configuration", config.run_id)
     agree(comm, "mixing matrix", mixing.certificate.hash)
@@ -114,10 +144,10 @@ def run(job: Message, comm: MPI.Intracomm, link: Link) -> None:
         run_in(world, [config], Reporter(link, comm.rank, world.hosted, job["checkpoints"]), begin)
 
 
-def run_stacked(job: Message, link: Link) -> None:
+def run_stacked(job: Message, link: Link, orders: Orders) -> None:
     """A group of configurations in this process alone."""
     torch.set_num_threads(job["threads"])
-    configs = [parse(values) for values in job["runs"]]
+    configs = permitted(job, link, orders)
     stacked.run(configs, Reporter(link, 0, range(configs[0].nodes), job["checkpoints"]), resume_from(job))
 
 
@@ -129,26 +159,32 @@ def peak_mb() -> float:
 
 def main() -> None:
     comm = MPI.COMM_WORLD
+    comm.Barrier()  # every rank has opened what they share
+    remove_names(mapped(names=EARLY))
     torch.set_num_threads(1)
     prepare()
     discover()
     gc.freeze()  # what the imports left need never be searched for garbage again
     link = Link.connect(os.environ[ADDRESS])
-    link.wait_forever()
-    who = {"token": os.environ[TOKEN], "rank": comm.rank, "size": comm.size, "pid": os.getpid()}
+    link.patience(None)
+    who = {"token": os.environ[TOKEN], "rank": comm.rank, "size": comm.size, **asdict(Process.own())}
     link.send({**who, "library": MPI.Get_library_version().split("\n")[0], "peak_mb": peak_mb()})
     orders = Orders(link)
     while (job := orders.next()) is not None:
+        together = job["runs"][0]["engine"]["name"] == "mpi"
         try:
-            if job["runs"][0]["engine"]["name"] == "mpi":
-                run(job, comm, link)
+            if together:
+                run(job, comm, link, orders)
             else:
-                run_stacked(job, link)
+                run_stacked(job, link, orders)
             link.send({"done": True, "peak_mb": peak_mb()})
+        except NotAllowed:
+            continue
         except BaseException as error:  # SystemExit too: no rank may leave the others waiting
-            sentence = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
-            link.send({"error": sentence, "traceback": traceback.format_exc()})
-            raise
+            words = {"error": causes.sentence(error), "traceback": traceback.format_exc()}
+            link.send(words if together else {**words, "alive": True})
+            if together:
+                raise
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.pool import launcher
+from bench.launch import launcher
 from tests.bench.cli import ROOT, run, typed
 from tests.mpi.processes import MARK, gone, marked
 

@@ -40,7 +40,7 @@ def test_a_world_stays_warm_and_one_without_a_pool_gives_the_same():
         same(first, again, 0)
         same(first, rows(config(nodes=8))[0], 1e-10)
         same(other, rows(config(nodes=8, algo="dsgt", topology="one_peer_exponential"))[0], 1e-10)
-    assert world._process.returncode == 0
+    assert world.launched.ended(0) == 0
     with closing(Pool()) as pool:
         _, cold = on(pool, ranks=3, nodes=8, warm=False)
         assert pool._worlds == {}
