@@ -9,6 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from bench.causes import shortened
+
 ALWAYS = ("algo", "topology")
 CHOICES = ("algo", "topology", "dataset", "partition", "model")
 NEVER = {"run_id", "results", "data_dir", "force", "stale", "tracker", "state", "engine", "device", "ranks", "jobs"}
@@ -30,7 +32,8 @@ def show_failures(console: Console, failures: Sequence[tuple[Path, str]]) -> Non
         log = path / "log.txt"
         lines = [f"{path.name} failed: {error}"]
         try:
-            lines += [f"    {line}" for line in log.read_text(encoding="utf-8").rstrip().splitlines()[-TAIL:]]
+            tail = log.read_text(encoding="utf-8").rstrip().splitlines()[-TAIL:]
+            lines += [f"    {shortened(line)}" for line in tail]
             lines.append(f"  see {log}")
         except OSError:
             pass

@@ -1,0 +1,188 @@
+"""Code that misbehaves, is edited under way, or shares a folder with a process that has stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from tests.bench.cli import ROOT
+from tests.faults.table import fault
+
+OUTCOMES = {
+    "raise": ("ValueError: the last rank has had enough",),
+    "exit": ("SystemExit: 3",),
+    "leave": ("went away without a word",),
+    "kill": ("went away without a word",),
+    "segfault": ("went away without a word",),
+    "hang": ("no rank made progress for 3 s", "no progress for 3 s"),
+    "ctrl_c": ("KeyboardInterrupt",),
+    "recursion": ("RecursionError: maximum recursion depth exceeded",),
+    "no_file": ("FileNotFoundError: [Errno 2] No such file or directory: 'a file of mine'",),
+    "no_server": ("ConnectionRefusedError: [Errno 111] Connection refused",),
+    "no_files_left": ("raise the limit (ulimit -n)",),
+    "no_locks": ("no locks to give",),
+    "no_memory": ("has no memory left",),
+    "shape": ("RuntimeError: ",),
+    "long_words": ("characters are in the log",),
+}
+"""Each way to misbehave, and what the failed run must say; the same for both engines."""
+YAML = "name: trouble\nschedule: diminishing\neta: 0.01\nhow: none\n"
+SIZES = ("steps=40", "eval_every=5", "dataset.evaluation=50", "nodes=4", "tracker=none")
+NAMED, GOES_ON = "the run failed with its reason", "the run after it is done"
+
+
+def misbehaving(ways: list[str], engine: str, folder: Path) -> Counter[str]:
+    """One sweep over these ways and one run that behaves; every failure is judged by its sentence."""
+    (folder / "conf" / "algo").mkdir(parents=True)
+    (folder / "conf" / "algo" / "trouble.yaml").write_text(YAML)
+    words = [f"algo.how={','.join([*ways, 'none'])}", f"engine={engine}", "engine.timeout_s=3"]
+    words += ["ranks=2"] if engine == "mpi" else []
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "bench" / "run.py"), "-m", "algo=trouble", *words, *SIZES,
+         f"hydra.searchpath=[file://{folder}/conf]"],
+        cwd=folder, capture_output=True, text=True, timeout=60 + 20 * len(ways),
+        env={**os.environ, "HEARSAY_PLUGINS": "tests.mpi.trouble", "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    seen: Counter[str] = Counter()
+    states = {}
+    for run in (folder / "results" / "runs").iterdir():
+        how = json.loads((run / "summary.json").read_text())["how"]
+        states[how] = json.loads((run / "status.json").read_text())
+    for how in ways:
+        status = states.get(how, {})
+        told = str(status.get("error"))
+        good = status.get("state") == "failed" and how in OUTCOMES
+        if how == "long_words":  # whole in the log, shortened on the terminal
+            good &= len(told) > 100_000 and "characters are in the log" in done.stdout and len(done.stdout) < 20_000
+        else:
+            good &= any(words in told for words in OUTCOMES[how])
+        seen[NAMED if good else f"{how}: {status.get('state')}, {told[:80]}"] += 1
+    after = states.get("none", {}).get("state")
+    seen[GOES_ON if after == "done" and done.returncode == 1 else f"none: {after}, {done.stderr[-200:]}"] += 1
+    return seen
+
+
+def _some(trials: int) -> list[str]:
+    return list(OUTCOMES)[: trials - 1]
+
+
+@fault("Plug-ins", f"a method that misbehaves in {len(OUTCOMES)} ways, and one that behaves, on MPI ranks",
+       allowed=(NAMED, GOES_ON), quick=0, full=len(OUTCOMES) + 1)  # fmt: skip
+def misbehaving_on_ranks(trials: int, folder: Path) -> Counter[str]:
+    return misbehaving(_some(trials), "mpi", folder)
+
+
+@fault("Plug-ins", f"the same {len(OUTCOMES)} ways with engine=stacked",
+       allowed=(NAMED, GOES_ON), quick=0, full=len(OUTCOMES) + 1)  # fmt: skip
+def misbehaving_stacked(trials: int, folder: Path) -> Counter[str]:
+    return misbehaving(_some(trials), "stacked", folder)
+
+
+HOW = {
+    "mpi, one world a run": ("engine=mpi", "engine.pool=false", "ranks=2"),
+    "mpi, warm ranks": ("engine=mpi", "ranks=2"),
+    "mpi, two jobs": ("engine=mpi", "jobs=2", "ranks=1"),
+    "stacked": ("engine=stacked",),
+    "stacked, two jobs": ("engine=stacked", "jobs=2", "engine.memory_gb=1e-9"),
+}
+RIGHT = "every run is right, or failed with the file's name; made anew, all are right"
+
+
+@fault("Source", "a method's file edited after the first run of a sweep, on five kinds of engine",
+       allowed=(RIGHT,), quick=0, full=len(HOW))  # fmt: skip
+def edited_source(trials: int, folder: Path) -> Counter[str]:
+    seen: Counter[str] = Counter()
+    for number in range(trials):
+        name = list(HOW)[number % len(HOW)]
+        seen[_edited(HOW[name], folder / str(number))] += 1
+    return seen
+
+
+def _edited(how: tuple[str, ...], home: Path) -> str:
+    """Run a sweep of three in a copy of the suite, edit D-SGD after its first run, restore it, run again."""
+    for part in ("bench", "algorithms", "datasets", "conf"):
+        shutil.copytree(ROOT / part, home / part, ignore=shutil.ignore_patterns("__pycache__"))
+    command = [sys.executable, str(home / "bench" / "run.py"), "-m", "algo=dsgd", "seed=0,1,2", *how, *SIZES]
+    command += ["steps=300", "eval_every=50", "results=" + str(home / "results")]
+    method = home / "algorithms" / "dsgd.py"
+    before = method.read_text()
+    sweep = subprocess.Popen(command, cwd=home, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert sweep.stdout is not None
+    output = ""
+    for line in sweep.stdout:
+        output += line
+        if "[1/3]" in line and method.read_text() == before:
+            method.write_text(before.replace("self.eta[t] * g", "2 * self.eta[t] * g"))
+    sweep.wait(timeout=300)
+    assert method.read_text() != before
+    method.write_text(before)
+    runs = {}
+    for run in (home / "results" / "runs").iterdir():
+        status = json.loads((run / "status.json").read_text())
+        if status["state"] == "failed" and "algorithms/dsgd.py, edited since" not in status["error"]:
+            return f"failed for another reason: {status['error']}"
+        if status["state"] == "done":
+            runs[run.name] = _losses(run)
+    again = subprocess.run(command, cwd=home, capture_output=True, text=True, timeout=300)
+    fresh = subprocess.run(
+        [*command, f"results={home / 'fresh'}"], cwd=home, capture_output=True, text=True, timeout=300
+    )
+    if (again.returncode, fresh.returncode) != (0, 0):
+        return f"the same command fails afterwards: {again.stdout[-200:]}{fresh.stdout[-200:]}"
+    for run in (home / "fresh" / "runs").iterdir():
+        if _losses(home / "results" / "runs" / run.name) != _losses(run) or runs.get(run.name, _losses(run)) != _losses(
+            run
+        ):
+            return "a wrong number is believed"
+    return RIGHT
+
+
+def _losses(run: Path) -> list[float]:
+    return pq.read_table(run / "metrics.parquet").column("train_loss").to_pylist()
+
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from bench.locks import Lock
+lock = Lock(Path(sys.argv[1]))
+assert lock.take()
+print("held", flush=True)
+time.sleep(100)
+"""
+WAITS = "says for whom it waits, and ends when that process is gone"
+
+
+@fault("Other processes", "a run that a stopped process holds", allowed=(WAITS,), quick=1, full=2)
+def held_by_a_stopped_process(trials: int, folder: Path) -> Counter[str]:
+    seen: Counter[str] = Counter()
+    for number in range(trials):
+        home = folder / str(number)
+        home.mkdir()
+        command = [sys.executable, str(ROOT / "bench" / "run.py"), *SIZES, "engine=stacked"]
+        subprocess.run([*command, "steps=1"], cwd=home, capture_output=True, timeout=300)  # for the run's name
+        (run,) = (home / "results" / "runs").iterdir()
+        lock = home / "results" / ".locks" / run.name
+        holder = subprocess.Popen([sys.executable, "-c", HOLD, str(lock)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        holder.send_signal(signal.SIGSTOP)
+        shutil.rmtree(run)
+        sweep = subprocess.Popen([*command, "steps=1"], cwd=home, stdout=subprocess.PIPE, text=True)
+        assert sweep.stdout is not None
+        began, line = time.monotonic(), sweep.stdout.readline()
+        said = f"made by process {holder.pid} on this machine, which is stopped, since" in line
+        holder.kill()
+        holder.wait()
+        code = sweep.wait(timeout=60)
+        seen[WAITS if said and code == 0 else f"said {line!r} after {time.monotonic() - began:.0f} s, exit {code}"] += 1
+    return seen
