@@ -75,7 +75,11 @@ class World:
             for link, hello in reception.arrivals(0.1):
                 try:
                     self._admit(link, hello)
+                except UserError:
+                    link.close()
+                    raise
                 except (KeyError, TypeError, ValueError) as error:
+                    link.close()
                     raise self._failed(
                         f"a rank introduced itself in words that are not understood ({error!r}). "
                         "Do all machines have the same source?"

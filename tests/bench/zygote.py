@@ -19,8 +19,14 @@ import bench.run
 import bench.status
 import bench.topology
 from bench.registry import discover
+from tests.faults import few_files
 
-MAIN = {"bench/run.py": bench.run.main, "bench/topology.py": bench.topology.main, "bench/status.py": bench.status.main}
+MAIN = {
+    "bench/run.py": bench.run.main,
+    "bench/topology.py": bench.topology.main,
+    "bench/status.py": bench.status.main,
+    "tests/faults/few_files.py": few_files.main,
+}
 TIMEOUT_S = 60
 
 

@@ -20,8 +20,9 @@ from tests.faults.table import fault
 OUTCOMES = {
     "raise": ("ValueError: the last rank has had enough",),
     "exit": ("SystemExit: 3",),
-    "leave": ("went away without a word",),
+    "vanish": ("went away without a word",),
     "kill": ("went away without a word",),
+    "babble": ("",),
     "segfault": ("went away without a word",),
     "hang": ("no rank made progress for 3 s", "no progress for 3 s"),
     "ctrl_c": ("KeyboardInterrupt",),

@@ -4,18 +4,46 @@ import ctypes
 import errno
 import os
 import signal
+import socket
 import sys
 import time
+from contextlib import suppress
+from pathlib import Path
 from typing import Literal
 
 from mpi4py import MPI
 
 from algorithms.dsgd import DSGD
 from bench.algorithm import algorithm
+from bench.link import ADDRESS
+
+
+def note_segments(how: str) -> None:
+    """Write down what this rank has in shared memory under names of MPI's, if somebody wants to know."""
+    if folder := os.environ.get("HEARSAY_TEST_SEGMENTS"):
+        lines = Path("/proc/self/maps").read_text().splitlines()
+        names = {line.split()[5] for line in lines if "/dev/shm/mpich_shm_" in line}
+        (Path(folder) / f"{how}-{len(list(Path(folder).glob(how + '-*')))}").write_text("\n".join(names))
+
+
+def parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def the_link() -> int:
+    """The connection to the runner, found as a program that mixes up its descriptors would."""
+    port = int(os.environ[ADDRESS].rpartition(":")[2])
+    for path in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):
+            end = socket.socket(fileno=os.dup(int(path.name)))
+            if end.getpeername()[1] == port:
+                return end.detach()
+    raise AssertionError("no connection to the runner")
+
 
 How = Literal[
-    "none", "raise", "exit", "leave", "kill", "hang", "slow", "ctrl_c", "recursion", "no_file", "no_server",
-    "no_files_left",     "no_memory", "shape", "segfault", "long_words", "no_locks",
+    "none", "raise", "exit", "vanish", "kill", "behead", "babble", "hang", "slow", "ctrl_c", "recursion", "no_file",
+    "no_server", "no_files_left", "no_memory", "no_locks", "shape", "segfault", "long_words",
 ]  # fmt: skip
 
 
@@ -25,6 +53,7 @@ class Trouble(DSGD):
 
     def step(self, s, t, grad, mix):
         if t == 10 and MPI.COMM_WORLD.rank == MPI.COMM_WORLD.size - 1:
+            note_segments(self.how)
             misbehave(self.how, s)
         if self.how == "slow":
             time.sleep(0.05)
@@ -37,8 +66,14 @@ def misbehave(how, state):
             raise ValueError("the last rank has had enough")
         case "exit":
             sys.exit(3)
-        case "leave":
+        case "vanish":
             os._exit(0)
+        case "behead":
+            os.kill(parent(os.getppid()), signal.SIGKILL)  # mpiexec, above the proxy that started us
+            time.sleep(1000)
+        case "babble":
+            os.write(the_link(), b"\xff{nonsense\n")
+            time.sleep(1000)
         case "kill":
             os.kill(os.getpid(), signal.SIGKILL)
         case "hang":

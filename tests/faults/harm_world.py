@@ -1,0 +1,185 @@
+"""Harm to worlds of ranks: how they end, who knocks at their port, and what the machine does not give."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+from bench.link import Link
+from bench.loop import Observer
+from bench.processes import Process, here
+from bench.ranks import World
+from bench.reception import Reception
+from tests.bench.cli import ROOT, typed
+from tests.faults.stranger import KINDS, knock
+from tests.faults.table import fault
+
+THEME = "Worlds of ranks"
+YAML = "name: trouble\nschedule: diminishing\neta: 0.01\nhow: none\n"
+ENDS = ("raise", "vanish", "kill", "behead", "babble", "exit")
+PROMPT_S = 3.0
+"""Seconds after which ranks would have been kept waiting by strangers."""
+
+
+def sweep(folder: Path, *words: str, **environment: str) -> list[tuple[dict, dict]]:
+    """Runs of the misbehaving method: what their status and summary say."""
+    (folder / "conf" / "algo").mkdir(parents=True)
+    (folder / "conf" / "algo" / "trouble.yaml").write_text(YAML)
+    quick = ("steps=40", "eval_every=5", "dataset.evaluation=50", "nodes=4", "ranks=2", "engine=mpi")
+    command = [sys.executable, str(ROOT / "bench/run.py"), "-m", f"hydra.searchpath=[file://{folder}/conf]"]
+    plugin = {"HEARSAY_PLUGINS": "tests.mpi.trouble", "PYTHONPATH": str(ROOT)}
+    subprocess.run(
+        [*command, "algo=trouble", *quick, *words],
+        cwd=folder,
+        env={**os.environ, **plugin, **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        timeout=800,
+    )
+    runs = sorted((folder / "results" / "runs").iterdir())
+    return [tuple(json.loads((run / f"{name}.json").read_text()) for name in ("status", "summary")) for run in runs]
+
+
+@fault(
+    THEME,
+    "a world fails: a rank raises, leaves by sys.exit or os._exit, is killed, mpiexec is killed, nonsense is sent",
+    allowed=("failed with a sentence, nothing left in shared memory",),
+    quick=0,
+    full=12,
+)
+def a_world_fails(trials: int, folder: Path) -> Counter[str]:
+    seeds = ",".join(map(str, range(-(-trials // len(ENDS)))))
+    noted = folder / "segments"
+    noted.mkdir()
+    runs = sweep(folder, f"algo.how={','.join(ENDS)}", f"seed={seeds}", HEARSAY_TEST_SEGMENTS=str(noted))
+    seen: Counter[str] = Counter()
+    for status, summary in runs[:trials]:
+        names = (noted / f"{summary['how']}-{summary['seed']}").read_text().split()
+        left = [name for name in names if Path(name).exists()]
+        sentence = status["state"] == "failed" and "Traceback" not in status["error"] and status["error"]
+        assert names, "the rank had no shared memory, so that nothing was tested"
+        how = "failed with a sentence" if sentence else status["state"]
+        seen[f"{how}, {len(left) or 'nothing'} left in shared memory"] += 1
+    return seen
+
+
+@fault(
+    THEME,
+    "strangers at the port: random bytes, half a line, wrong tokens, odd JSON, a line of 10 MB, silence; five each",
+    allowed=("the ranks came in at once, no stranger did",),
+    quick=len(KINDS),
+    full=25 * len(KINDS),
+)
+def strangers_at_the_port(trials: int, folder: Path) -> Counter[str]:
+    return Counter(_at_the_port(KINDS[trial % len(KINDS)], trial) for trial in range(trials))
+
+
+def _at_the_port(kind: str, seed: int) -> str:
+    """Two ranks and five strangers come at the same time."""
+    with ExitStack() as closing_all, Reception("127.0.0.1", ranks=2) as reception:
+        strangers: list[socket.socket] = []
+        harm = threading.Thread(target=lambda: strangers.extend(knock(kind, reception.address, seed)))
+        harm.start()
+        time.sleep(0.01)
+        began = time.monotonic()
+        for rank in range(2):
+            link = closing_all.enter_context(closing(Link.connect(reception.address)))
+            link.send({"token": reception.token, "rank": rank})
+        came: list[int] = []
+        while (harm.is_alive() or len(came) < 2) and time.monotonic() < began + 2 * PROMPT_S:
+            for link, hello in reception.arrivals(0.05):
+                closing_all.enter_context(closing(link))
+                came.append(hello["rank"])
+        seconds = time.monotonic() - began
+        harm.join()
+        for stranger in strangers:
+            stranger.close()
+    if sorted(came) == [0, 1] and seconds < PROMPT_S:
+        return "the ranks came in at once, no stranger did"
+    return f"{kind}: {came} after {seconds:.1f} s"
+
+
+@fault(
+    THEME,
+    "the same at the port of a real run, from another process",
+    allowed=("done",),
+    quick=0,
+    full=len(KINDS),
+)
+def strangers_at_a_run(trials: int, folder: Path) -> Counter[str]:
+    launch = folder / "mpiexec"
+    lines = [
+        "#!/bin/sh",
+        f'cd {ROOT}; {sys.executable} -m tests.faults.stranger "$KIND" "$HEARSAY_ADDRESS" 1 & harm=$!',
+        f'{Path(sys.executable).parent}/mpiexec "$@"; code=$?',
+        "kill $harm; exit $code",
+    ]
+    launch.write_text("\n".join(lines))
+    launch.chmod(0o755)
+    seen: Counter[str] = Counter()
+    for trial in range(trials):
+        place = folder / str(trial)
+        ((status, _),) = sweep(place, f"engine.launch=[{launch}]", "algo.how=none", KIND=KINDS[trial % len(KINDS)])
+        seen[status["state"]] += 1
+    return seen
+
+
+@fault(
+    THEME,
+    "ranks that started elsewhere or at another time have the number of a process here; one of ours will not end",
+    allowed=("the bystander lives, the rank is gone",),
+    quick=1,
+    full=10,
+)
+def a_rank_with_a_number_of_ours(trials: int, folder: Path) -> Counter[str]:
+    seen: Counter[str] = Counter()
+    sleep = [sys.executable, "-c", "import time; time.sleep(60)  # bench.worker"]
+    for _ in range(trials):
+        bystander, rank = subprocess.Popen(sleep), subprocess.Popen(sleep)
+        try:
+            (by, ours) = (_identity(process.pid) for process in (bystander, rank))
+            claims = [{**by, "place": by["place"] + "2"}, {**by, "started": by["started"] - 1}, ours]
+            script = [sys.executable, str(Path(__file__).with_name("false_rank.py")), json.dumps(claims)]
+            world = World(3, script, "127.0.0.1", threading.Event(), Observer())
+            launched = world.launched.process.pid
+            world.kill()
+            gone = rank.wait(5) == -9 and not Path(f"/proc/{launched}").exists()
+            lives = bystander.poll() is None
+        finally:
+            for process in (bystander, rank):
+                process.kill()
+                process.wait()
+        seen[f"the bystander {'lives' if lives else 'is killed'}, the rank is {'gone' if gone else 'left'}"] += 1
+    return seen
+
+
+def _identity(pid: int) -> dict:
+    started = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+    process = Process(here(), pid, started)
+    assert process.alive
+    return vars(process)
+
+
+@fault(
+    THEME,
+    "a sweep of as many runs, three jobs side by side, in a process that may open 1024 files (a quick one: 64)",
+    allowed=("done",),
+    quick=100,
+    full=1500,
+)
+def few_open_files(trials: int, folder: Path) -> Counter[str]:
+    if trials <= 100:
+        typed(str(trials), "1", "64", cwd=folder, script="tests/faults/few_files.py")
+    else:
+        command = [sys.executable, "-m", "tests.faults.few_files", str(trials), "3", "1024"]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        subprocess.run(command, cwd=folder, env=environment, timeout=800)
+    statuses = (folder / "results" / "runs").glob("*/status.json")
+    return Counter(json.loads(path.read_text())["state"] for path in statuses)
