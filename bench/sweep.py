@@ -18,13 +18,14 @@ from bench import causes, checkpoint, stacked
 from bench.batch import batches
 from bench.checkpoint import Resume
 from bench.config import RunConfig
+from bench.disk import Pace
 from bench.display import Display
 from bench.fingerprint import has_plugins
 from bench.loop import Moment, Observer, Outcome
 from bench.metrics import Row
 from bench.pool import Pool, Stopped, WorldFailed
 from bench.registry import UserError
-from bench.store import RunFolder, describe
+from bench.store import RunFolder, describe, settle
 from bench.table import show_failures, show_table
 from bench.tracking import Tracker, make_tracker
 
@@ -137,6 +138,7 @@ class Sweep:
             self._display.say(words)
 
     def reuse(self, folder: RunFolder) -> None:
+        folder.tidy()
         state = folder.status()["state"]
         self._end(folder, Fate(state), f"{state} before, by engine {folder.manifest().get('engine', '?')}")
 
@@ -213,7 +215,9 @@ class Sweep:
                 facts = describe(folder.config)
                 begun.append(folder)
                 with causes.storing(folder.path):
-                    folder.begin(facts, pool.ranks(folder.config), len(members), rows, self._name)
+                    damage = folder.begin(facts, pool.ranks(folder.config), len(members), rows, self._name)
+                if damage:
+                    self._display.say(damage)
                 self.tracker.begin(folder.path, live=len(members) == 1)
             self._display.begin(folders, step)
             self._compute(step, members, observer, pool, in_process)
@@ -225,6 +229,11 @@ class Sweep:
             details = reason.details if isinstance(reason, WorldFailed) else traceback.format_exc()
         finally:
             self._display.leave(folders)
+        try:
+            settle([folders[r] for r in observer.outcomes])
+        except OSError as reason:
+            observer.outcomes.clear()  # the disk has not taken them
+            error, details = causes.unwritable(folders[0].path, reason), traceback.format_exc()
         for r, folder in enumerate(folders):
             if r in observer.outcomes:
                 outcome = observer.outcomes[r]
@@ -270,6 +279,7 @@ class Stored(Observer):
     def __init__(self, folders: Sequence[RunFolder], display: Display, tracker: Tracker | None = None) -> None:
         self._folders, self._display, self._tracker = folders, display, tracker or Tracker()
         self.outcomes: dict[int, Outcome] = {}
+        self._pace = Pace()
 
     def learn(self, r: int, facts: Row) -> None:
         with causes.storing(self._folders[r].path):
@@ -278,6 +288,7 @@ class Stored(Observer):
     def record(self, r: int, row: Row) -> None:
         with causes.storing(self._folders[r].path):
             self._folders[r].record(row)
+            self._pace.wait(row["step"], self._folders[r].stream)
         self._display.record(self._folders, r, row)
 
     def end(self, r: int, outcome: Outcome) -> None:
