@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import platform
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import torch
 import yaml
 
-from bench import __version__, checkpoint
-from bench.build import data_checksum, describe_data
+from bench import checkpoint
+from bench.build import data_checksum
 from bench.config import RunConfig
 from bench.disk import make_lasting
 from bench.files import check_rows, line_of, lock_of, read_json, sha256, stream_of, write_bytes, write_json, write_text
@@ -239,26 +234,3 @@ def settle(folders: Sequence[RunFolder]) -> None:
     for folder in folders:
         folder.stream.unlink(missing_ok=True)
         checkpoint.discard(folder.checkpoints)
-
-
-def describe(config: RunConfig) -> dict[str, Any]:
-    """Where the numbers come from: versions, source, machine, and the promises of method and graph."""
-    return {
-        "versions": {
-            "hearsay": __version__,
-            "python": platform.python_version(),
-            **{name: version(name) for name in ("torch", "numpy")},
-        },
-        "fingerprint": fingerprint(config),
-        "host": {
-            "name": platform.node(),
-            "machine": platform.machine(),
-            "cores": os.cpu_count(),
-            **({"gpu": torch.cuda.get_device_name()} if config.device == "cuda" else {}),
-        },
-        "engine": config.engine.name,
-        "device": config.device,
-        "algorithm": asdict(config.declaration),
-        "mixing": config.mixing().describe(),
-        "data": describe_data(config),
-    }

@@ -22,10 +22,11 @@ from bench.disk import Pace
 from bench.display import Display
 from bench.fingerprint import has_plugins
 from bench.loop import Moment, Observer, Outcome
+from bench.manifest import describe
 from bench.metrics import Row
 from bench.pool import Pool, Stopped, WorldFailed
 from bench.registry import UserError
-from bench.store import RunFolder, describe, settle
+from bench.store import RunFolder, settle
 from bench.table import show_failures, show_table
 from bench.tracking import Tracker, make_tracker
 

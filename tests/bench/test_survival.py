@@ -24,7 +24,8 @@ from bench import checkpoint, stacked
 from bench.checkpoint import Resume
 from bench.files import read_rows, write_json
 from bench.loop import Moment, Outcome
-from bench.store import RunFolder, describe
+from bench.manifest import describe
+from bench.store import RunFolder
 from bench.sweep import run_all
 from tests.bench.cli import ROOT, typed
 from tests.bench.configs import Kept, config, rows
