@@ -22,6 +22,7 @@ from analysis import load
 from analysis.say import NoData
 from bench import checkpoint, stacked
 from bench.checkpoint import Resume
+from bench.disk import Pace
 from bench.files import read_rows, write_json
 from bench.loop import Moment, Outcome
 from bench.manifest import describe
@@ -136,7 +137,8 @@ def test_every_method_resumes_bit_for_bit_and_on_any_number_of_processes(algo, t
     assert all(tensor.shape[:2] == (1, 3) for tensor in one.state.values())
 
 
-def test_only_the_last_two_whole_checkpoints_count(tmp_path):
+def test_only_the_last_two_whole_checkpoints_count(tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint, "pace", Pace())
     state = {"x": torch.arange(6.0).view(1, 3, 2)}
     seconds = [dict.fromkeys(TIMES, 1.0)]
     for step in (10, 20, 30, 40):
@@ -188,6 +190,11 @@ def test_damaged_results_are_made_again_and_never_believed(tmp_path):
     assert done.returncode == 0
     assert done.stdout.count("done at step 60") == 2
     assert done.stdout.count("done before, by engine stacked") == 1
+    assert f"{status.name}: status.json is not JSON. What was there is kept in" in done.stdout
+    assert f"{parquet.name}: metrics.parquet is not what was written. What was there is kept in" in done.stdout
+    assert (status / "damaged" / "status.json.0").read_text() == '{"state": "do'
+    assert (parquet / "damaged" / "metrics.parquet.0").read_bytes() == whole[: len(whole) // 2]
+    assert "metrics.parquet is not what was written" in (parquet / "log.txt").read_text()
     pd.testing.assert_frame_equal(metrics(parquet), expected, check_exact=True)
     assert load(tmp_path / "results").attrs["unreadable"] == []
 
