@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,12 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from analysis.results import Results
 from analysis.say import NoData
-
-ENDED = ("done", "diverged")
+from bench.files import read_json
+from bench.integrity import examine, read_table
 
 
 def load(results: str | Path) -> pd.DataFrame:
@@ -70,36 +68,15 @@ def _unreadable(folders: list[Path], runs: list[Run | None]) -> list[str]:
 
 def _read(folder: Path) -> Run | None:
     """The labels and the metrics of one run."""
-    try:
-        summary = json.loads((folder / "summary.json").read_bytes())
-        labels = dict(list(summary.items())[: list(summary).index("state") + 1])
-        labels["run_id"] = folder.name
-        if labels["state"] in ENDED:
-            # not read_table, which looks for a whole dataset of files and takes four times as long
-            with pq.ParquetFile(folder / "metrics.parquet") as file:
-                return Run(labels, file.read())
-        return Run(labels, _stream(folder / "metrics.jsonl"))
-    except (OSError, ValueError, KeyError, AttributeError, pa.ArrowException):
+    found = examine(folder)
+    if found.damaged:
         return None
+    labels = {**found.labels, "run_id": folder.name}
+    return Run(labels, pa.Table.from_pylist(found.rows) if found.metrics is None else read_table(found.metrics))
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
-    try:
-        manifest = json.loads((folder / "manifest.json").read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return manifest if isinstance(manifest, dict) else {}
-
-
-def _stream(path: Path) -> pa.Table:
-    """The rows of a run that has not ended; the last line may be half-written."""
-    rows = []
-    for line in path.read_text(encoding="utf-8").split("\n")[:-1] if path.exists() else []:
-        try:
-            rows.append(json.loads(line))
-        except ValueError:
-            break
-    return pa.Table.from_pylist(rows)
+    return read_json(folder / "manifest.json")
 
 
 def _rows(runs: list[Run]) -> pd.DataFrame:

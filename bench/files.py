@@ -1,13 +1,27 @@
-"""Files that are there whole or not at all."""
+"""Files that are there whole or not at all, and that tell when they are not what was written.
+
+A JSON file carries the sha256 of all that stands before it as its last value, a line of a stream the
+digest of itself and of the lines before it. What earlier versions wrote has none and is taken as it is.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
 import threading
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
+
+DIGEST = "digest"
+SEAL, SEALED = b'\n "digest": "', b'"\n}\n'
+"""What surrounds the digest of a JSON file;"""
+LINE_SEAL, LINE_SEALED = ', "digest": "', '"}'
+"""and that of a line."""
+SHORT = 16
+"""Hexadecimal digits of a line's digest."""
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -25,32 +39,99 @@ def write_text(path: Path, text: str) -> None:
     write_bytes(path, text.encode())
 
 
-def write_json(path: Path, value: Any) -> None:
-    write_text(path, json.dumps(_finite(value), indent=1, allow_nan=False) + "\n")
+def write_json(path: Path, value: dict[str, Any]) -> None:
+    """An object with its digest, in the place of one that it may have been read with."""
+    bare = {name: item for name, item in _finite(value).items() if name != DIGEST}
+    text = json.dumps({**bare, DIGEST: ""}, indent=1, allow_nan=False).encode()
+    body = text.rpartition(SEAL)[0]
+    write_bytes(path, body + SEAL + sha256(body).encode() + SEALED)
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """What the file says; an empty dictionary where there is nothing to read."""
+    """What the file says; an empty dictionary where there is nothing to read or to believe."""
+    return check_json(path)[0]
+
+
+def check_json(path: Path) -> tuple[dict[str, Any], str | None]:
+    """What the file says, without its digest, and what is wrong with it; a file that is not there is not wrong."""
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return value if isinstance(value, dict) else {}
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return {}, None
+    except OSError as error:
+        return {}, f"cannot be read: {error.strerror or error}"
+    body, seal, rest = content.rpartition(SEAL)
+    if seal and rest != sha256(body).encode() + SEALED:
+        return {}, "is not what was written"
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        return {}, "is not JSON"
+    if not isinstance(value, dict) or (DIGEST in value and not seal):
+        return {}, "is not what was written"
+    value.pop(DIGEST, None)
+    return value, None
+
+
+def line_of(row: dict[str, Any], before: str) -> tuple[str, str]:
+    """A line of a stream, and its digest; ``before`` is that of the line before, or nothing."""
+    body = json.dumps(row)[:-1]
+    digest = sha256((before + body).encode())[:SHORT]
+    return f"{body}{LINE_SEAL}{digest}{LINE_SEALED}\n", digest
+
+
+def stream_of(rows: Iterable[dict[str, Any]]) -> tuple[str, str]:
+    """The lines of a stream, and the digest of the last."""
+    lines, digest = [], ""
+    for row in rows:
+        line, digest = line_of(row, digest)
+        lines.append(line)
+    return "".join(lines), digest
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
-    """The rows of a stream that may have been cut off in the middle of a line."""
+    """The rows of a stream up to where it was cut off or damaged."""
+    return check_rows(path)[0]
+
+
+def check_rows(path: Path) -> tuple[list[dict[str, Any]], str | None]:
+    """The sound rows at the beginning of a stream, and what is wrong with what follows.
+
+    A last line without an end was never finished, which is what a kill leaves: that is not wrong.
+    """
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError):
-        return []
-    rows = []
-    for line in lines[:-1]:  # what follows the last newline was never finished
+        lines = path.read_bytes().split(b"\n")[:-1]
+    except FileNotFoundError:
+        return [], None
+    except OSError as error:
+        return [], f"cannot be read: {error.strerror or error}"
+    rows: list[dict[str, Any]] = []
+    digest = ""
+    for number, line in enumerate(lines, 1):
         try:
-            rows.append(json.loads(line))
-        except ValueError:
-            break
-    return rows
+            row, digest = _row(line.decode(), digest, rows)
+        except (ValueError, RecursionError):
+            return rows, f"is not what was written from line {number} on"
+        rows.append(row)
+    return rows, None
+
+
+def _row(line: str, before: str, rows: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], str]:
+    """The row of a line and its digest; ValueError where it does not follow upon those before."""
+    body, seal, rest = line.rpartition(LINE_SEAL)
+    digest = sha256((before + body).encode())[:SHORT] if seal else ""
+    if rest != digest + LINE_SEALED if seal else before:
+        raise ValueError("not the line that was written here")
+    row = json.loads(body + "}" if seal else line)
+    if not isinstance(row, dict) or (rows and (list(row) != list(rows[0]) or not rows[-1]["step"] < row["step"])):
+        raise ValueError("not a row that can follow")
+    if type(row.get("step")) is not int or any(isinstance(value, str | list | dict) for value in row.values()):
+        raise ValueError("not a row")
+    return row, digest
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def lock_of(run: Path) -> Path:

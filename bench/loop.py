@@ -16,6 +16,7 @@ from bench.algorithm import Algorithm
 from bench.certificate import Mixing
 from bench.metrics import COLUMNS, Row, heterogeneity, measure
 from bench.problem import Problem
+from bench.registry import UserError
 from bench.world import World
 
 Spacing = Literal["linear", "log"]
@@ -186,6 +187,17 @@ class Bookkeeper:
         return float(b**2)
 
 
+def fitting(moment: Moment, fresh: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+    """The state of a moment, if it can be one of the method that starts like this."""
+    shapes, expected = ({name: tuple(t.shape) for name, t in s.items()} for s in (moment.state, fresh))
+    if shapes != expected:
+        raise UserError(
+            f"The checkpoint at step {moment.step} is not one of this run: it holds {shapes}, and {expected} was "
+            "expected. force=true starts again."
+        )
+    return moment.state
+
+
 def train(
     algorithm: Algorithm,
     problem: Problem,
@@ -229,7 +241,7 @@ def train(
 
     state: Any = algorithm.start(problem.start(), problem.grad)
     if begin:
-        state = type(state)(**begin.state)
+        state = type(state)(**fitting(begin, state._asdict()))
     else:
         with clock.evaluation():
             zetas = heterogeneity(state.x, problem, world)

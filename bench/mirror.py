@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
 
-import pyarrow.parquet as pq
 import wandb
 
 from bench.drawing import Graph, on_a_circle, svg
-from bench.files import read_json, read_rows, write_json
+from bench.files import read_json, write_json
+from bench.integrity import Damaged, examine, read_table
 
 MARK = "wandb.json"
 """In a run folder: what its W&B run holds."""
@@ -74,8 +74,10 @@ class Mirror:
 
     def __init__(self, folder: Path, project: str, entity: str | None) -> None:
         self._folder, self._results = folder, folder.parents[1]
-        summary, manifest = read_json(folder / "summary.json"), read_json(folder / "manifest.json")
-        labels = dict(list(summary.items())[: list(summary).index("state")])
+        found, manifest = examine(folder), read_json(folder / "manifest.json")
+        if found.damaged:
+            raise Damaged(f"not written, for it is damaged: {found.sentence()}")
+        labels = {name: value for name, value in found.labels.items() if name != "state"}
         run_id = folder.name
         for old in images(self._results, run_id):
             shutil.rmtree(old, ignore_errors=True)
@@ -144,11 +146,11 @@ def images(results: Path, run_id: str) -> list[Path]:
 
 
 def all_rows(folder: Path) -> list[dict[str, Any]]:
-    """The evaluations made so far."""
-    if (folder / "metrics.parquet").exists():
-        with pq.ParquetFile(folder / "metrics.parquet") as file:
-            return file.read().to_pylist()
-    return read_rows(folder / "metrics.jsonl")
+    """The evaluations made so far, none of them damaged."""
+    found = examine(folder)
+    if found.damaged:
+        raise Damaged(f"not written further, for it is damaged: {found.sentence()}")
+    return found.rows if found.metrics is None else read_table(found.metrics).to_pylist()
 
 
 def title(labels: dict[str, Any]) -> str:

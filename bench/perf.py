@@ -38,11 +38,12 @@ from bench.config import RunConfig
 from bench.data import data_folder, load
 from bench.display import Display
 from bench.loop import Moment, Observer, Outcome
+from bench.manifest import describe
 from bench.metrics import Row
 from bench.plan import of_command
 from bench.pool import Pool, cores
 from bench.registry import UserError, models, recipes
-from bench.store import RunFolder, describe
+from bench.store import RunFolder
 from bench.sweep import Stored, Sweep, run_all
 
 ROOT = Path(__file__).resolve().parents[1]

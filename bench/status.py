@@ -19,22 +19,25 @@ if __name__ == "__main__":
 
 from rich.console import Console
 
-from bench.files import lock_of, read_json, read_rows
+from bench.files import lock_of, read_json
+from bench.integrity import examine
 from bench.registry import UserError
 from bench.table import show_failures, show_table
 
 
 def look(path: Path) -> dict[str, Any]:
     """Labels, state and latest metrics of one run folder. «running» is said only of what really runs."""
-    status = read_json(path / "status.json")
-    state = status.get("state", "unreadable")
+    found = examine(path)
+    state = found.status.get("state", "unreadable")
     if state == "running" and not in_use(path):
         state = "interrupted"
-    summary = read_json(path / "summary.json")
-    if "state" not in summary:
+    if found.damaged and (path / "status.json").exists():
+        state = "damaged"
+    if "state" not in found.summary:
         return {"algo": path.name, "topology": "?", "state": state}
-    rows = read_rows(path / "metrics.jsonl") if state in ("running", "interrupted") else []
-    return {**summary, "step": status.get("step"), **(rows[-1] if rows else {}), "state": state}
+    if state == "damaged":
+        return {**found.labels, "state": state}  # no number of it is shown
+    return {**found.summary, "step": found.status.get("step"), **(found.rows[-1] if found.rows else {}), "state": state}
 
 
 def in_use(path: Path) -> bool:

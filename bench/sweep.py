@@ -18,14 +18,16 @@ from bench import causes, checkpoint, stacked
 from bench.batch import batches
 from bench.checkpoint import Resume
 from bench.config import RunConfig
+from bench.disk import Pace
 from bench.display import Display
 from bench.fingerprint import has_plugins
 from bench.loop import Moment, Observer, Outcome
+from bench.manifest import describe
 from bench.metrics import Row
 from bench.pool import Pool
 from bench.ranks import Stopped
 from bench.registry import UserError
-from bench.store import RunFolder, describe
+from bench.store import RunFolder, settle
 from bench.table import show_failures, show_table
 from bench.tracking import Tracker, make_tracker
 
@@ -138,6 +140,7 @@ class Sweep:
             self._display.say(words)
 
     def reuse(self, folder: RunFolder) -> None:
+        folder.tidy()
         state = folder.status()["state"]
         self._end(folder, Fate(state), f"{state} before, by engine {folder.manifest().get('engine', '?')}")
 
@@ -214,7 +217,9 @@ class Sweep:
                 facts = describe(folder.config)
                 begun.append(folder)
                 with causes.storing(folder.path):
-                    folder.begin(facts, pool.ranks(folder.config), len(members), rows, self._name)
+                    damage = folder.begin(facts, pool.ranks(folder.config), len(members), rows, self._name)
+                if damage:
+                    self._display.say(damage)
                 self.tracker.begin(folder.path, live=len(members) == 1)
             self._display.begin(folders, step)
             self._compute(step, members, observer, pool, in_process)
@@ -226,6 +231,11 @@ class Sweep:
             details = reason.details if isinstance(reason, causes.Failure) else traceback.format_exc()
         finally:
             self._display.leave(folders)
+        try:
+            settle([folders[r] for r in observer.outcomes])
+        except OSError as reason:
+            observer.outcomes.clear()  # the disk has not taken them
+            error, details = causes.unwritable(folders[0].path, reason), traceback.format_exc()
         for r, folder in enumerate(folders):
             if r in observer.outcomes:
                 outcome = observer.outcomes[r]
@@ -271,6 +281,7 @@ class Stored(Observer):
     def __init__(self, folders: Sequence[RunFolder], display: Display, tracker: Tracker | None = None) -> None:
         self._folders, self._display, self._tracker = folders, display, tracker or Tracker()
         self.outcomes: dict[int, Outcome] = {}
+        self._pace = Pace()
 
     def learn(self, r: int, facts: Row) -> None:
         with causes.storing(self._folders[r].path):
@@ -279,6 +290,7 @@ class Stored(Observer):
     def record(self, r: int, row: Row) -> None:
         with causes.storing(self._folders[r].path):
             self._folders[r].record(row)
+            self._pace.wait(row["step"], self._folders[r].stream)
         self._display.record(self._folders, r, row)
 
     def end(self, r: int, outcome: Outcome) -> None:

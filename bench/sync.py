@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.progress import track
 
 from bench.files import read_json
+from bench.integrity import Damaged
 
 
 def main() -> int:
@@ -45,6 +46,9 @@ def main() -> int:
             own = read_json(folder / "summary.json")
             project = arguments.project or own.get("tracker.project") or "hearsay"
             Mirror(folder, project, arguments.entity or own.get("tracker.entity")).finish()
+        except Damaged as error:
+            failed += 1
+            console.print(f"{folder.name}: {error}", markup=False)
         except Exception as error:  # the network, the server, the disk: the next run may do better
             failed += 1
             console.print(f"{folder.name}: {type(error).__name__}: {error}", markup=False)

@@ -8,6 +8,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from analysis import make_figures
+from bench.files import write_json
 from tests.analysis import sweeps
 from tests.bench.cli import python
 
@@ -103,10 +104,10 @@ def test_what_is_not_in_the_figures_is_said(command, tmp_path):
     runs = sorted((folder / "runs").iterdir())
     for run, state in zip(runs, ("failed", "running"), strict=False):
         summary = json.loads((run / "summary.json").read_text())
-        (run / "summary.json").write_text(json.dumps({**summary, "state": state}))
+        write_json(run / "summary.json", {**summary, "state": state})
     (runs[2] / "summary.json").write_text("{")
     manifest = json.loads((runs[3] / "manifest.json").read_text())
-    (runs[3] / "manifest.json").write_text(json.dumps({**manifest, "fingerprint": "another"}))
+    write_json(runs[3] / "manifest.json", {**manifest, "fingerprint": "another"})
     done = command("--figure", "compare", cwd=tmp_path)
     assert done.returncode == 0
     assert f"1 runs cannot be read and are left out: {runs[2].name}" in done.stdout

@@ -22,9 +22,11 @@ from analysis import load
 from analysis.say import NoData
 from bench import checkpoint, stacked
 from bench.checkpoint import Resume
-from bench.files import read_rows
+from bench.disk import Pace
+from bench.files import read_rows, write_json
 from bench.loop import Moment, Outcome
-from bench.store import RunFolder, describe
+from bench.manifest import describe
+from bench.store import RunFolder
 from bench.sweep import run_all
 from tests.bench.cli import ROOT, typed
 from tests.bench.configs import Kept, config, rows
@@ -135,7 +137,8 @@ def test_every_method_resumes_bit_for_bit_and_on_any_number_of_processes(algo, t
     assert all(tensor.shape[:2] == (1, 3) for tensor in one.state.values())
 
 
-def test_only_the_last_two_whole_checkpoints_count(tmp_path):
+def test_only_the_last_two_whole_checkpoints_count(tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint, "pace", Pace())
     state = {"x": torch.arange(6.0).view(1, 3, 2)}
     seconds = [dict.fromkeys(TIMES, 1.0)]
     for step in (10, 20, 30, 40):
@@ -181,12 +184,17 @@ def test_damaged_results_are_made_again_and_never_believed(tmp_path):
     whole = (parquet / "metrics.parquet").read_bytes()
     (parquet / "metrics.parquet").write_bytes(whole[: len(whole) // 2])
     table = load(tmp_path / "results")
-    assert table.attrs["unreadable"] == [parquet.name]
-    assert table["run_id"].nunique() == 2
+    assert table.attrs["unreadable"] == [status.name, parquet.name]
+    assert table["run_id"].nunique() == 1
     done = typed(*words, cwd=tmp_path)
     assert done.returncode == 0
     assert done.stdout.count("done at step 60") == 2
     assert done.stdout.count("done before, by engine stacked") == 1
+    assert f"{status.name}: status.json is not JSON. What was there is kept in" in done.stdout
+    assert f"{parquet.name}: metrics.parquet is not what was written. What was there is kept in" in done.stdout
+    assert (status / "damaged" / "status.json.0").read_text() == '{"state": "do'
+    assert (parquet / "damaged" / "metrics.parquet.0").read_bytes() == whole[: len(whole) // 2]
+    assert "metrics.parquet is not what was written" in (parquet / "log.txt").read_text()
     pd.testing.assert_frame_equal(metrics(parquet), expected, check_exact=True)
     assert load(tmp_path / "results").attrs["unreadable"] == []
 
@@ -195,7 +203,7 @@ def test_a_changed_source_is_noticed_and_the_user_chooses(tmp_path):
     assert typed(*SHORT, cwd=tmp_path).returncode == 0
     (folder,) = folders(tmp_path / "results")
     manifest = json.loads((folder / "manifest.json").read_text())
-    (folder / "manifest.json").write_text(json.dumps({**manifest, "fingerprint": "0123"}))
+    write_json(folder / "manifest.json", {**manifest, "fingerprint": "0123"})
     done = typed(*SHORT, cwd=tmp_path)
     assert done.returncode == 2
     assert "1 of 1 runs are done, but with another version of the source" in done.stderr
@@ -351,7 +359,7 @@ def test_the_tidy_table_is_labels_times_metrics_and_needs_no_torch(tmp_path):
     pd.testing.assert_frame_equal(own, metrics(first)[["step", "test_loss"]])
     (first / "metrics.parquet").unlink()
     summary = json.loads((first / "summary.json").read_text())
-    (first / "summary.json").write_text(json.dumps({**summary, "state": "running"}))
+    write_json(first / "summary.json", {**summary, "state": "running"})
     (first / "metrics.jsonl").write_text(json.dumps({"step": 0, "test_loss": 1.5}) + '\n{"step": 20, "te')
     partial = load(tmp_path / "results")
     assert len(partial) == 13

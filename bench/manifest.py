@@ -1,0 +1,39 @@
+"""What a run's manifest says of where its numbers come from."""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import Any
+
+import torch
+
+from bench import __version__
+from bench.build import describe_data
+from bench.config import RunConfig
+from bench.fingerprint import fingerprint
+
+
+def describe(config: RunConfig) -> dict[str, Any]:
+    """Where the numbers come from: versions, source, machine, and the promises of method and graph."""
+    return {
+        "versions": {
+            "hearsay": __version__,
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("torch", "numpy")},
+        },
+        "fingerprint": fingerprint(config),
+        "host": {
+            "name": platform.node(),
+            "machine": platform.machine(),
+            "cores": os.cpu_count(),
+            **({"gpu": torch.cuda.get_device_name()} if config.device == "cuda" else {}),
+        },
+        "engine": config.engine.name,
+        "device": config.device,
+        "algorithm": asdict(config.declaration),
+        "mixing": config.mixing().describe(),
+        "data": describe_data(config),
+    }
