@@ -14,8 +14,7 @@ import pyarrow.parquet as pq
 
 from analysis.results import Results
 from analysis.say import NoData
-
-ENDED = ("done", "diverged")
+from bench.states import FINAL
 
 
 def load(results: str | Path) -> pd.DataFrame:
@@ -74,7 +73,7 @@ def _read(folder: Path) -> Run | None:
         summary = json.loads((folder / "summary.json").read_bytes())
         labels = dict(list(summary.items())[: list(summary).index("state") + 1])
         labels["run_id"] = folder.name
-        if labels["state"] in ENDED:
+        if labels["state"] in FINAL:
             # not read_table, which looks for a whole dataset of files and takes four times as long
             with pq.ParquetFile(folder / "metrics.parquet") as file:
                 return Run(labels, file.read())

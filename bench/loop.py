@@ -34,7 +34,7 @@ def evaluation_steps(steps: int, every: int, spacing: Spacing) -> list[int]:
 class Outcome:
     """How one replica ended."""
 
-    state: Literal["done", "diverged"]
+    state: str  # of bench.states.FINAL; in this loop done or diverged
     step: int  # the last evaluation: T, or the first one that is not finite
 
 

@@ -7,7 +7,7 @@ import json
 import os
 import platform
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from io import TextIOWrapper
 from pathlib import Path
@@ -25,10 +25,10 @@ from bench.files import lock_of, read_json, read_rows, write_bytes, write_json, 
 from bench.fingerprint import fingerprint
 from bench.loop import Outcome, evaluation_steps
 from bench.metrics import COLUMNS, Row
+from bench.states import FINAL, final_state
 
 COUNTS = {"step", "samples", "rounds", "vectors", "bytes"}
 SCHEMA = pa.schema([(name, pa.int64() if name in COUNTS else pa.float64()) for name in COLUMNS])
-FINAL = ("done", "diverged")
 
 
 class RunFolder:
@@ -134,8 +134,9 @@ class RunFolder:
             stream.write(json.dumps(row) + "\n")
         self._set_status("running")
 
-    def finish(self, outcome: Outcome) -> None:
-        """Done or diverged: the stream becomes one parquet file, the last row the summary."""
+    def finish(self, outcome: Outcome) -> Outcome:
+        """The stream becomes one parquet file, the last row the summary; the outcome, by all its rows."""
+        outcome = replace(outcome, state=final_state(outcome.state, self._rows))
         columns = {name: [row[name] for row in self._rows] for name in COLUMNS}
         sink = pa.BufferOutputStream()
         pq.write_table(pa.table(columns, schema=SCHEMA), sink)
@@ -144,6 +145,7 @@ class RunFolder:
         self.log(f"{outcome.state} at step {outcome.step}")
         (self.path / "metrics.jsonl").unlink(missing_ok=True)
         checkpoint.discard(self.checkpoints)
+        return outcome
 
     def fail(self, error: str, details: str) -> None:
         """The run stopped for a reason that is not the mathematics': a sentence, and what to read about it."""

@@ -14,7 +14,8 @@ CHOICES = ("algo", "topology", "dataset", "partition", "model")
 NEVER = {"run_id", "results", "data_dir", "force", "stale", "tracker", "state", "engine", "device", "ranks", "jobs"}
 NEVER |= {"checkpoint_every", "replicas"}
 METRICS = ("test_loss", "test_accuracy", "grad_norm", "consensus", "wall_s")
-STYLES = {"done": "green", "diverged": "yellow", "failed": "red", "missing": "dim", "running": "cyan"}
+ODD = "yellow"
+STYLES = {"done": "green", "exploded": ODD, "diverged": ODD, "failed": "red", "missing": "dim", "running": "cyan"}
 TAIL = 4
 """Lines of a log that are shown."""
 
