@@ -21,7 +21,7 @@ from rich.console import Console
 
 from bench.files import lock_of, read_json, read_rows
 from bench.registry import UserError
-from bench.table import show_failures, show_table
+from bench.table import in_order, show_failures, show_table
 
 
 def look(path: Path) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def main() -> int:
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
-    show_table(console, list(found.values()))
+    show_table(console, list(found.values()) if arguments.overrides else in_order(found.values()))
     failed = [name for name, run in found.items() if run["state"] == "failed"]
     show_failures(console, [(runs / name, read_json(runs / name / "status.json").get("error", "?")) for name in failed])
     counts = Counter(run["state"] for run in found.values())
