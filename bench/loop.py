@@ -16,6 +16,7 @@ from bench.algorithm import Algorithm
 from bench.certificate import Mixing
 from bench.metrics import COLUMNS, Row, heterogeneity, measure
 from bench.problem import Problem
+from bench.registry import UserError
 from bench.world import World
 
 Spacing = Literal["linear", "log"]
@@ -183,6 +184,13 @@ class Bookkeeper:
         return float(b**2)
 
 
+def _start(problem: Problem, replicas: int) -> Tensor:
+    x, wanted = problem.start(), (replicas, len(problem.setting.hosted), problem.layout.size)
+    if x.shape != wanted:
+        raise UserError(f"The problem's start has shape {tuple(x.shape)}; replicas, nodes, parameters are {wanted}.")
+    return x
+
+
 def train(
     algorithm: Algorithm,
     problem: Problem,
@@ -224,7 +232,13 @@ def train(
     def now(t: int) -> Moment:
         return Moment(t, state._asdict(), clock.seconds(), books.last)
 
-    state: Any = algorithm.start(problem.start(), problem.grad)
+    def grad(x: Tensor, s: int, stream: int = 0) -> Tensor:
+        g = problem.grad(x, s, stream)
+        if g.shape != x.shape:  # what can be broadcast would go on with wrong numbers
+            raise UserError(f"The problem's gradient at x of shape {tuple(x.shape)} has shape {tuple(g.shape)}.")
+        return g
+
+    state: Any = algorithm.start(_start(problem, len(mixings)), grad)
     if begin:
         state = type(state)(**begin.state)
     else:
@@ -236,7 +250,7 @@ def train(
     t = begin.step if begin else 0
     while t < steps and not all(outcomes):
         mix.begin(t)
-        state = algorithm.step(state, t, problem.grad, mix)
+        state = algorithm.step(state, t, grad, mix)
         t += 1
         observer.tick(t)
         if t in due:

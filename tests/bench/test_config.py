@@ -124,8 +124,10 @@ def test_a_wrong_key_in_an_experiment_is_named():
 def test_the_fingerprint_covers_the_numbers_and_nothing_else():
     covered = set(fingerprint.CORE)
     plumbing = {
+        "arrays",
         "batch",
         "check",
+        "command",
         "compose",
         "config",
         "contract",
@@ -137,6 +139,7 @@ def test_the_fingerprint_covers_the_numbers_and_nothing_else():
         "fingerprint",
         "options",
         "link",
+        "memory",
         "mirror",
         "partition",
         "perf",
