@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from bench.algorithm import Algorithm, Grad, Mix, algorithm
+from bench.options import Positive
 from bench.schedules import Kind
 
 
@@ -22,6 +23,7 @@ class State(NamedTuple):
     sends=3,
     needs={"smoothness", "topology"},
     estimates="z",
+    pooled=True,
     cite="Xiao et al. 2023, A One-Sample Decentralized Proximal Algorithm (DASA-GT, proximal term zero)",
 )
 class DASAGT(Algorithm):
@@ -32,7 +34,7 @@ class DASAGT(Algorithm):
     average: Literal["tracker", "gradient"] = "tracker"
 
     @staticmethod
-    def stepsizes(kind: Kind, n: int, h: np.ndarray, eta: float = 0.01, alpha: float = 0.3) -> dict[str, Any]:
+    def stepsizes(kind: Kind, n: int, h: np.ndarray, eta: Positive = 0.01, alpha: Positive = 0.3) -> dict[str, Any]:
         """η_t = η√(n/t), or η when fixed;  α_t = min(√(n/h), 0.3). ``alpha`` is for constant."""
         if kind == "constant":
             return {"eta": eta, "alpha": alpha}

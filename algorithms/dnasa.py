@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from bench.algorithm import Algorithm, Declaration, Grad, Mix, algorithm, unit
+from bench.options import Positive
 from bench.schedules import Kind
 
 
@@ -23,6 +24,7 @@ class State(NamedTuple):
     sends=3,
     estimates="z",
     bounded=True,
+    pooled=True,
     cite="Li et al. 2024, Problem-Parameter-Free Decentralized Nonconvex Stochastic Optimization, Algorithm 2",
 )
 class DNASA(Algorithm):
@@ -40,7 +42,9 @@ class DNASA(Algorithm):
         return replace(cls.declaration, bounded=normalize == "vector")
 
     @staticmethod
-    def stepsizes(kind: Kind, n: int, h: np.ndarray, multiplier: float = 1.0, alpha: float = 0.3) -> dict[str, Any]:
+    def stepsizes(
+        kind: Kind, n: int, h: np.ndarray, multiplier: Positive = 1.0, alpha: Positive = 0.3
+    ) -> dict[str, Any]:
         """η_t = n^¼ / h^¾,  α_t = min(1, √(n/h)). The multiplier of η is never tuned;
         ``constant`` takes it as η itself, and ``alpha`` as given."""
         if kind == "constant":

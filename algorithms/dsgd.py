@@ -17,6 +17,7 @@ class State(NamedTuple):
     sends=1,
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity"},
+    pooled=True,
     cite="Lian et al. 2017, Can Decentralized Algorithms Outperform Centralized Algorithms?",
 )
 class DSGD(Algorithm):

@@ -20,6 +20,7 @@ class State(NamedTuple):
     start_samples=1,
     needs={"smoothness", "topology"},
     estimates="u",
+    pooled=True,
     cite="Li et al. 2024, Problem-Parameter-Free Decentralized Nonconvex Stochastic Optimization, Algorithm 1",
 )
 class DSGT(Algorithm):

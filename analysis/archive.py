@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 from analysis.results import HOW, Results
 from analysis.say import NoData, in_sentences
 from bench.files import write_bytes, write_text
+from bench.states import FINAL
 
 RUNS, ROWS, FACTS = "runs.parquet", "rows.parquet", "facts.json"
 DROPPED = ("samples", "rounds", "vectors", "compute_s", "comm_s", "eval_s")
@@ -40,7 +41,7 @@ def is_archive(folder: Path) -> bool:
 def write_archive(results: Results, folder: Path) -> None:
     """Labels and states, evaluations in single precision, and each different manifest once."""
     folder.mkdir(parents=True, exist_ok=True)
-    ended = results.runs[results.runs["state"].isin(["done", "diverged"])].reset_index(drop=True)
+    ended = results.runs[results.runs["state"].isin(FINAL)].reset_index(drop=True)
     labels = ended[[c for c in ended.columns if c.partition(".")[0] not in HOW]].dropna(axis=1, how="all")
     different: dict[str, int] = {}
     numbers, zetas = [], []

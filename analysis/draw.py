@@ -16,6 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from analysis.style import INK, PAGE, Style
+from bench.states import FINAL
 
 BAND_FROM = 3
 """Seeds from which a band is drawn; below, the seeds themselves are."""
@@ -175,7 +176,7 @@ def fallen(ax: Axes, x: float, style: Style) -> None:
 def seeds_in_words(finals: pd.DataFrame) -> str:
     """7 runs (5 done, 2 diverged), seeds 0–4"""
     states = finals["state"].value_counts()
-    states = ", ".join(f"{states[name]} {name}" for name in ("done", "diverged") if name in states)
+    states = ", ".join(f"{states[name]} {name}" for name in FINAL if name in states)
     return f"{len(finals)} run{'s' * (len(finals) != 1)} ({states}), {numbers('seed', sorted(finals['seed'].unique()))}"
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.say import NoData
+from bench.states import FINAL
 
 HOW = ("engine", "tracker", "checkpoint_every", "ranks", "jobs", "device", "results", "data_dir", "force", "stale")
 """Labels that say how a run was made; so do those that begin with one of them and a dot."""
@@ -46,7 +47,7 @@ class Results:
     @cached_property
     def finals(self) -> pd.DataFrame:
         """A row per ended run: its labels and its last evaluation."""
-        ended = self.runs[self.runs["state"].isin(["done", "diverged"])] if len(self.runs) else self.runs
+        ended = self.runs[self.runs["state"].isin(FINAL)] if len(self.runs) else self.runs
         if ended.empty or self.rows.empty:
             raise NoData("no run has ended" if len(self.runs) else "there are no runs")
         last = self.rows.drop_duplicates("run_id", keep="last")

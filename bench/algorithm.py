@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.options import Option, Options, attribute_options, keyword_options
+from bench.options import Option, Options, Positive, attribute_options, keyword_options
 from bench.registry import UserError, algorithms
 from bench.schedules import Kind, Schedule
 
@@ -49,6 +49,7 @@ class Declaration:
     assumes: tuple[str, ...]  # beyond smoothness and bounded variance
     estimates: str | None  # the state whose mean estimates the gradient
     bounded: bool  # every node moves by at most eta[t] before mixing
+    pooled: bool  # on the complete graph, from one start, the mean does what one node that knows f would
     lambda_min: float | None  # W must be static with eigenvalues above this
     cite: str
 
@@ -82,7 +83,7 @@ class Algorithm:
         self.promise = self.declare(**{name: getattr(self, name) for name in self.structure_options()})
 
     @staticmethod
-    def stepsizes(kind: Kind, n: int, h: np.ndarray, eta: float = 0.01) -> dict[str, Any]:
+    def stepsizes(kind: Kind, n: int, h: np.ndarray, eta: Positive = 0.01) -> dict[str, Any]:
         """η√(n/h), with h = t (diminishing) or T (fixed); η alone when constant."""
         return {"eta": eta if kind == "constant" else eta * np.sqrt(n / h)}
 
@@ -122,6 +123,7 @@ def algorithm(
     assumes: Iterable[str] = (),
     estimates: str | None = None,
     bounded: bool = False,
+    pooled: bool = False,
     lambda_min: float | None = None,
     cite: str,
 ) -> Callable[[type[A]], type[A]]:
@@ -132,7 +134,7 @@ def algorithm(
 
     def decorate(cls: type[A]) -> type[A]:
         cls.declaration = Declaration(
-            name, sends, rounds, samples, start_samples, needs, assumes, estimates, bounded, lambda_min, cite
+            name, sends, rounds, samples, start_samples, needs, assumes, estimates, bounded, pooled, lambda_min, cite
         )
         algorithms.add(name, cls)
         return cls

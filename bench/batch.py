@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Sequence
-from pathlib import Path
 
 import torch
 
 from bench.build import build_problem
 from bench.config import RunConfig
 from bench.machine import locks_per_job
+from bench.memory import free_memory
 from bench.mixing import SPARSE_FROM
 from bench.pool import cores
 from bench.problem import Problem, Setting
@@ -117,22 +116,3 @@ def budget(config: RunConfig) -> float:
     if config.device == "cuda":
         return 0.8 * torch.cuda.mem_get_info()[0]
     return 0.5 * free_memory()
-
-
-def free_memory() -> int:
-    """Bytes that this machine, or the container we are in, has left."""
-    left = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    for line in _lines(Path("/proc/meminfo")):
-        if line.startswith("MemAvailable:"):
-            left = int(line.split()[1]) * 1024
-    limit, used = (_lines(Path("/sys/fs/cgroup") / name) for name in ("memory.max", "memory.current"))
-    if limit and used and limit[0].isdigit():
-        left = min(left, int(limit[0]) - int(used[0]))
-    return max(0, left)
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text().splitlines()
-    except OSError:
-        return []

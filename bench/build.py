@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
@@ -11,15 +12,16 @@ import numpy as np
 import torch
 
 from bench.algorithm import Algorithm
+from bench.arrays import Arrays, sound
 from bench.config import RunConfig
 from bench.data import PARTS, checksum, data_folder, load
 from bench.loop import Moment, Observer, Outcome, evaluation_steps, train
 from bench.models import Model
 from bench.problem import Problem, Scaled, Setting
 from bench.randomness import EVERYONE, generator
-from bench.registry import datasets, models, partitions, recipes
+from bench.registry import UserError, datasets, models, partitions, recipes
 from bench.schedules import tables
-from bench.supervised import Arrays, Supervised
+from bench.supervised import Supervised
 from bench.world import World
 
 
@@ -52,7 +54,7 @@ def build_problem(config: RunConfig, setting: Setting) -> Problem:
         arrays = load_arrays(config)
         split = [shards(config, seed) for seed in setting.distinct_seeds]
         model = build_model(config, arrays)
-        problem = Supervised(setting, arrays, split, model, config.init, config.sampling)
+        problem = Supervised(setting, arrays, split, model, config.init, config.sampling, config.eval_samples)
     return problem if config.scale == 1.0 else Scaled(problem, config.scale)
 
 
@@ -72,7 +74,20 @@ def is_problem(entry: object) -> bool:
 
 
 def build_model(config: RunConfig, arrays: Arrays) -> Model:
-    return models[config.model.name](arrays.train_x.shape[1:], arrays.classes, **config.model.options)
+    """The model for these inputs and classes; a sentence where what it makes of them has another size."""
+    name, shape = config.model.name, arrays.train_x.shape[1:]
+    with in_words(f"model={name} cannot be made for inputs of shape {shape} and {arrays.classes} classes"):
+        model = models[name](shape, arrays.classes, **config.model.options)
+        x = torch.as_tensor(model.initial(np.random.default_rng(0)), dtype=torch.float64).unsqueeze(0)
+        if x.shape[1] != model.layout.size:
+            raise UserError(f"model={name}: a start has {x.shape[1]} parameters, its layout {model.layout.size}.")
+        logits = model.forward(model.unpack(x), torch.zeros(1, 2, *shape, dtype=torch.float64))
+        if logits.shape != (1, 2, arrays.classes):
+            raise UserError(
+                f"model={name}: the logits of 2 inputs have shape {tuple(logits.shape)[1:]}; "
+                f"with {arrays.classes} classes it must be {(2, arrays.classes)}."
+            )
+    return model
 
 
 def load_arrays(config: RunConfig) -> Arrays:
@@ -84,14 +99,33 @@ def load_arrays(config: RunConfig) -> Arrays:
 @lru_cache(maxsize=4)
 def _load(name: str, options: tuple[tuple[str, object], ...], folder: Path) -> Arrays:
     prepared = (load(name, folder),) if name in recipes else ()
-    return datasets[name](*prepared, **dict(options))
+    with in_words(f"dataset={name} cannot be made"):
+        return sound(name, datasets[name](*prepared, **dict(options)))
+
+
+@contextmanager
+def in_words(what: str) -> Iterator[None]:
+    """Whatever a stranger's part raises in here, as a sentence."""
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:
+        raise UserError(f"{what}: {type(error).__name__}: {error}") from error
 
 
 def shards(config: RunConfig, seed: int) -> list[np.ndarray]:
     """The rows of each node under one seed."""
-    labels = load_arrays(config).train_y
-    split = partitions[config.partition.name]
-    return split(labels, config.nodes, generator(seed, EVERYONE, "partition"), **config.partition.options)
+    labels, name = load_arrays(config).train_y, config.partition.name
+    g = generator(seed, EVERYONE, "partition")
+    with in_words(f"partition={name} cannot divide {len(labels)} samples among {config.nodes} nodes"):
+        split = [np.asarray(rows) for rows in partitions[name](labels, config.nodes, g, **config.partition.options)]
+        if len(split) != config.nodes:
+            raise UserError(f"partition={name} gives {len(split)} shards for {config.nodes} nodes.")
+        times = np.bincount(np.concatenate(split), minlength=len(labels))
+        if len(times) != len(labels) or times.max() > 1:
+            raise UserError(f"partition={name} must give rows 0 … {len(labels) - 1}, none of them to two nodes.")
+    return split
 
 
 def describe_data(config: RunConfig) -> dict[str, object]:
@@ -101,7 +135,11 @@ def describe_data(config: RunConfig) -> dict[str, object]:
         return {"sha256": None}
     arrays = load_arrays(config)
     counts = class_counts(arrays, shards(config, config.seed))
-    return {"sha256": sha256, "samples": counts.sum(axis=1).tolist(), "classes": counts.tolist()}
+    samples = counts.sum(axis=1).tolist()
+    facts = {"sha256": sha256, "samples": samples, "classes": counts.tolist()}
+    if config.eval_samples is not None:
+        facts["evaluated"] = [min(config.eval_samples, held) for held in samples]
+    return facts
 
 
 def data_checksum(config: RunConfig) -> str | None:

@@ -15,11 +15,15 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
+from bench.memory import require
 from bench.registry import UserError, topologies
+from bench.topologies import graphs_of
 from bench.weights import lazy as make_lazy
 from bench.weights import weigh
 
 TOLERANCE = 1e-9
+COPIES = 6
+"""Matrices of that size that are in memory at once while one is certified."""
 
 
 @dataclass(frozen=True)
@@ -82,9 +86,10 @@ def build_mixing(
 ) -> Mixing:
     """The certified matrix of a registered topology; with ``allow_biased``, one whose columns need not sum to one."""
     topology = topologies[name]
-    made = topology.graph(nodes, **options)
+    require(COPIES * 8 * nodes**2, f"A mixing matrix of {nodes} × {nodes} numbers", "use fewer nodes")
+    made = graphs_of(name, nodes, options)
     matrices = []
-    for item in made if isinstance(made, list) else [made]:
+    for item in made:
         matrix = item if isinstance(item, np.ndarray) else _weighed(item, name, weights or topology.weights)
         _check_factor(matrix, name, allow_biased)
         matrices.append(make_lazy(matrix) if lazy else matrix)
@@ -118,7 +123,8 @@ def _check_factor(matrix: np.ndarray, name: str, allow_biased: bool) -> None:
             raise UserError(
                 f"The mixing matrix of '{name}' is not doubly stochastic: {word} {worst} sums to "
                 f"{1 + off[worst]:.9g}, {abs(off[worst]):.3g} away from 1. Every method would be biased; "
-                "give the edges instead and let a weight rule (metropolis) choose the weights."
+                "give the edges instead and let a weight rule (metropolis) choose the weights, or study the bias: "
+                "topology.allow_biased=true."
             )
     if matrix.min() < 0:
         i, j = np.unravel_index(matrix.argmin(), matrix.shape)

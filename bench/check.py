@@ -67,6 +67,8 @@ def check_data(config: RunConfig) -> None:
             raise UserError(
                 f"dataset={name} brings its own model, start and samples: leave out model, partition, init, sampling."
             )
+        if config.eval_samples is not None:
+            raise UserError(f"dataset={name} has no shards to measure a part of: leave out eval_samples.")
         return
     if name in recipes:
         _prepared(name, data_folder(config.data_dir))
@@ -77,8 +79,9 @@ def check_data(config: RunConfig) -> None:
         raise UserError(f"The {samples} samples of {name} do not give each of {config.nodes} nodes at least one.")
     if config.batch_size > smallest:
         raise UserError(
-            f"batch_size={config.batch_size} is larger than the smallest shard, {smallest} samples; "
-            "use a smaller batch or fewer nodes."
+            f"batch_size={config.batch_size} is larger than the smallest shard, {smallest} "
+            f"sample{'s' * (smallest != 1)}; use a batch of at most that, fewer nodes"
+            + (" or a larger partition.alpha." if "alpha" in config.partition.options else ".")
         )
 
 

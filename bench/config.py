@@ -20,6 +20,8 @@ from bench.supervised import Init, Sampling
 
 HOW = {"how": True}
 """Marks what says how or where a run is made, not what it computes: not part of its identity."""
+NEUTRAL = "neutral"
+"""Marks a setting that came later: at this value a run is what it was without it, in name and numbers."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class RunConfig:
     dtype: Literal["float32", "float64"]
     eval_every: Count
     eval_spacing: Spacing
+    eval_samples: Count | None = field(metadata={NEUTRAL: None})
     checkpoint_every: Count | None = field(metadata=HOW)
     ranks: Count | None = field(metadata=HOW)
     jobs: Count | None = field(metadata=HOW)
@@ -64,8 +67,9 @@ class RunConfig:
         """Nested dictionaries, as in config.yaml. In an identity, the content of a file stands for its path."""
         out: dict[str, Any] = {}
         for item in fields(self):
-            if not (identity_only and "how" in item.metadata):
-                value = getattr(self, item.name)
+            value = getattr(self, item.name)
+            neutral = NEUTRAL in item.metadata and value == item.metadata[NEUTRAL]
+            if not (identity_only and ("how" in item.metadata or neutral)):
                 out[item.name] = {"name": value.name, **value.options} if isinstance(value, Choice) else value
         return _without_paths(out, _content if identity_only else str)
 
@@ -166,7 +170,7 @@ SERVICES: dict[str, dict[str, Options]] = {
 def parse(values: Mapping[str, Any]) -> RunConfig:
     """A RunConfig from nested dictionaries, or a UserError that says what is wrong."""
     hints = typing.get_type_hints(RunConfig, include_extras=True)
-    known: dict[str, Any] = {}
+    known = {item.name: item.metadata[NEUTRAL] for item in fields(RunConfig) if NEUTRAL in item.metadata}
     for name, value in values.items():
         if name not in hints:
             raise UserError(f"There is no setting called '{name}'.{closest(name, hints)}")

@@ -6,14 +6,19 @@ are run on every registered one, so a plug-in is tested by being installed.
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import sys
-from collections.abc import Callable
+import typing
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
+    from bench.command import begin
+
+    begin()
 
 import numpy as np
 import torch
@@ -21,11 +26,14 @@ from torch import Tensor
 
 from bench.algorithm import Algorithm, Grad, Mix
 from bench.certificate import build_mixing
-from bench.registry import UserError, algorithms
-from bench.schedules import tables
+from bench.command import command
+from bench.registry import algorithms
+from bench.schedules import Kind, tables
 from bench.simulate import Gradient, simulate
 
 NODES, DIMENSION, STEPS = 6, 4, 12
+KINDS = typing.get_args(Kind)
+ALONE = torch.ones(1, 1, dtype=torch.float64)
 
 
 class BrokenPromise(Exception):
@@ -232,6 +240,36 @@ def bound(cls: type[Algorithm]) -> None:
             b = mixing.certificate.rho * (b + eta)
 
 
+def one_voice(cls: type[Algorithm]) -> None:
+    """nodes with one start and one gradient stay together, and do what one of them alone would"""
+    x, g = start()[:, :1], quadratics(1)
+    for kind in KINDS:
+        one = simulate(cls, ALONE, g, x, STEPS, {"schedule": kind}, schedule_nodes=NODES).x()
+        many = simulate(cls, ring(), _echo(g), x.expand(-1, NODES, -1), STEPS, {"schedule": kind}).x()
+        _equal(many, one.expand_as(many), f"nodes that agree do not do what one alone does (schedule {kind})")
+
+
+def pooled(cls: type[Algorithm]) -> None:
+    """where declared ``pooled``: on the complete graph, the mean does what one node that knows f would"""
+    if not cls.declaration.pooled:
+        return
+    everyone, g = torch.full((NODES, NODES), 1 / NODES, dtype=torch.float64), quadratics()
+    x = start()[:, :1]
+
+    def central(x: Tensor, s: int, stream: int) -> Tensor:
+        return g(x.expand(-1, NODES, -1), s, stream).mean(1, keepdim=True)
+
+    for kind in KINDS:
+        one = simulate(cls, ALONE, central, x, STEPS, {"schedule": kind}, schedule_nodes=NODES).x()
+        many = simulate(cls, everyone, g, x.expand(-1, NODES, -1), STEPS, {"schedule": kind}).x()
+        _equal(many.mean(2), one[:, :, 0], f"on the complete graph the mean does something else (schedule {kind})")
+
+
+def _echo(gradient: Gradient) -> Gradient:
+    """Every node the same function."""
+    return lambda x, s, stream: torch.cat([gradient(part, s, stream) for part in x.split(1, dim=1)], dim=1)
+
+
 def _eta(cls: type[Algorithm], steps: int) -> list[float]:
     defaults = {k: o.default for k, o in cls.stepsize_options().items()}
     return tables(cls.stepsizes, [defaults], NODES, steps, torch.float64)["eta"].values[:, 0].tolist()
@@ -253,31 +291,32 @@ CHECKS: tuple[Callable[[type[Algorithm]], None], ...] = (
     locality,
     replicas,
     one_node,
+    one_voice,
     bound,
+    pooled,
 )
 
 
-def main(names: list[str]) -> int:
+@command
+def main(argv: Sequence[str] | None = None) -> int:
     """Print a line per promise; the exit code tells whether all are kept."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help="methods; none: all")
     broken = 0
-    try:
-        for name in names or list(algorithms):
-            cls = algorithms[name]
-            print(name)
-            for check in CHECKS:
-                sentence = " ".join((check.__doc__ or check.__name__).split())
-                try:
-                    check(cls)
-                    print(f"  kept    {sentence}")
-                except Exception as error:  # a stranger's method may raise anything
-                    broken += 1
-                    reason = error if isinstance(error, BrokenPromise) else f"{type(error).__name__}: {error}"
-                    print(f"  BROKEN  {sentence}\n          {reason}")
-    except UserError as error:
-        print(error, file=sys.stderr)
-        return 2
+    for name in parser.parse_args(argv).names or list(algorithms):
+        cls = algorithms[name]
+        print(name)
+        for check in CHECKS:
+            sentence = " ".join((check.__doc__ or check.__name__).split())
+            try:
+                check(cls)
+                print(f"  kept    {sentence}")
+            except Exception as error:  # a stranger's method may raise anything
+                broken += 1
+                reason = error if isinstance(error, BrokenPromise) else f"{type(error).__name__}: {error}"
+                print(f"  BROKEN  {sentence}\n          {reason}")
     return 1 if broken else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

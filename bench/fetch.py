@@ -12,13 +12,18 @@ from pathlib import Path
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
+    from bench.command import begin
+
+    begin()
 
 from rich.console import Console
 
+from bench.command import command
 from bench.data import data_folder, load, prepare
 from bench.registry import UserError, recipes
 
 
+@command
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="datasets; none: list them")

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.files import check_json, check_rows, sha256
+from bench.states import FINAL
 
-ENDED = ("done", "diverged")
 SUMS = "sha256"
 """In summary.json, after the metrics: the digests of the files that carry none themselves."""
 FOREIGN = "is not what was written"
@@ -32,7 +32,7 @@ class Findings:
 
     @property
     def ended(self) -> bool:
-        return self.summary.get("state") in ENDED
+        return self.summary.get("state") in FINAL
 
     @property
     def labels(self) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def _implausible(content: bytes, found: Findings) -> str | None:
     steps = columns.get("step", [])
     if not steps or any(not isinstance(t, int) for t in steps) or steps != sorted(set(steps)):
         return "has not the rows that it should have"
-    if found.summary["state"] == "done" and steps[-1] != found.summary.get("steps", steps[-1]):
+    if found.summary["state"] != "diverged" and steps[-1] != found.summary.get("steps", steps[-1]):
         return "does not reach the last step"
     if found.final != {name: _null(values[-1]) for name, values in columns.items()}:
         return "disagrees: the last row of metrics.parquet is not what summary.json ends with"

@@ -35,7 +35,7 @@ def evaluation_steps(steps: int, every: int, spacing: Spacing) -> list[int]:
 class Outcome:
     """How one replica ended."""
 
-    state: Literal["done", "diverged"]
+    state: str  # of bench.states.FINAL; in this loop done or diverged
     step: int  # the last evaluation: T, or the first one that is not finite
 
 
@@ -198,6 +198,13 @@ def fitting(moment: Moment, fresh: Mapping[str, Tensor]) -> Mapping[str, Tensor]
     return moment.state
 
 
+def _start(problem: Problem, replicas: int) -> Tensor:
+    x, wanted = problem.start(), (replicas, len(problem.setting.hosted), problem.layout.size)
+    if x.shape != wanted:
+        raise UserError(f"The problem's start has shape {tuple(x.shape)}; replicas, nodes, parameters are {wanted}.")
+    return x
+
+
 def train(
     algorithm: Algorithm,
     problem: Problem,
@@ -239,7 +246,13 @@ def train(
     def now(t: int) -> Moment:
         return Moment(t, state._asdict(), clock.seconds(), books.last)
 
-    state: Any = algorithm.start(problem.start(), problem.grad)
+    def grad(x: Tensor, s: int, stream: int = 0) -> Tensor:
+        g = problem.grad(x, s, stream)
+        if g.shape != x.shape:  # what can be broadcast would go on with wrong numbers
+            raise UserError(f"The problem's gradient at x of shape {tuple(x.shape)} has shape {tuple(g.shape)}.")
+        return g
+
+    state: Any = algorithm.start(_start(problem, len(mixings)), grad)
     if begin:
         state = type(state)(**fitting(begin, state._asdict()))
     else:
@@ -251,7 +264,7 @@ def train(
     t = begin.step if begin else 0
     while t < steps and not all(outcomes):
         mix.begin(t)
-        state = algorithm.step(state, t, problem.grad, mix)
+        state = algorithm.step(state, t, grad, mix)
         t += 1
         observer.tick(t)
         if t in due:

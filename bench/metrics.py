@@ -11,6 +11,7 @@ from torch import Tensor
 
 from bench.algorithm import Declaration
 from bench.problem import Problem
+from bench.registry import UserError
 from bench.world import World
 
 COLUMNS = [
@@ -60,6 +61,9 @@ def measure(state: Any, problem: Problem, world: World, declaration: Declaration
     means = dict(zip(states, flat.split(problem.layout.size, dim=-1), strict=True))
 
     evaluation = problem.evaluate(means["x"])
+    shapes = [tuple(part.shape) for part in (evaluation.train_loss, evaluation.test_loss, evaluation.gradient)]
+    if shapes != [(len(flat),)] * 2 + [tuple(means["x"].shape)]:
+        raise UserError(f"The problem's losses and gradient at points {tuple(means['x'].shape)} have shapes {shapes}.")
     spreads = [_spread(states[name], means[name]) / n for name in ("x", "z") if name in states]
     shares = torch.cat([torch.stack(spreads, dim=1), evaluation.flat()], dim=1)
     totals = world.total(shares)

@@ -19,12 +19,13 @@ import wandb
 from bench.drawing import Graph, on_a_circle, svg
 from bench.files import read_json, write_json
 from bench.integrity import Damaged, examine, read_table
+from bench.states import FINAL
 
 MARK = "wandb.json"
 """In a run folder: what its W&B run holds."""
 AXES = ("step", "epoch", "bytes", "wall_s")
-EXIT = {"done": 0, "diverged": 0, "failed": 1, "interrupted": 130, "running": 130}
-"""Divergence is a result; what was stopped from outside ends as a shell would say it."""
+EXIT = {**dict.fromkeys(FINAL, 0), "failed": 1, "interrupted": 130, "running": 130}
+"""Divergence is a result, too; what was stopped from outside ends as a shell would say it."""
 
 
 def mode() -> str:

@@ -21,6 +21,15 @@ def edges(nodes: int, file: Path | None = None) -> nx.Graph:
         words = line.split("#")[0].replace(",", " ").split()
         if words:
             _add_edge(graph, words, f"{path.name}, line {number}")
+    if not graph.edges and nodes > 1:
+        raise UserError(f"{path.name} has no edges in it; expected two node numbers a line, from 0.")
+    if lonely := list(nx.isolates(graph)) if nodes > 1 else []:
+        few = ", ".join(map(str, lonely[:5])) + (" and others" if len(lonely) > 5 else "")
+        last = max(max(edge) for edge in graph.edges)
+        remedy = f"set nodes={last + 1} or " if lonely == list(range(last + 1, nodes)) else ""
+        raise UserError(
+            f"{path.name} has no edge for {len(lonely)} of the {nodes} nodes: {few}; {remedy}give each an edge."
+        )
     return graph
 
 
@@ -50,6 +59,8 @@ def matrix(nodes: int, file: Path | None = None) -> np.ndarray:
             lines = path.read_text(encoding="utf-8").replace(",", " ").splitlines()
             w = np.array([[float(word) for word in line.split()] for line in lines if line.strip()])
         w = np.asarray(w, dtype=np.float64)
+        if w.size == 0:
+            raise ValueError("it is empty")
     except (ValueError, OSError, EOFError) as error:
         raise UserError(f"{path.name} is no matrix of numbers: {error}.") from error
     if w.ndim == 2 and w.shape[0] == w.shape[1] and len(w) != nodes:

@@ -11,6 +11,9 @@ from pathlib import Path
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
+    from bench.command import begin
+
+    begin()
 
 import numpy as np
 import torch
@@ -20,26 +23,35 @@ from rich.table import Table
 from bench.backend import prepare
 from bench.build import build_problem, class_counts, is_problem, load_arrays, shards
 from bench.check import check_data
+from bench.command import command
 from bench.compose import compose_one
 from bench.config import RunConfig
 from bench.metrics import heterogeneity
 from bench.problem import Setting
 from bench.registry import UserError, datasets
+from bench.table import fits, print_whole
 from bench.world import OneProcess
 
 
-def table(counts: np.ndarray) -> Table:
-    """A line per node."""
-    out = Table(
-        "node",
-        "samples",
-        *(str(label) for label in range(counts.shape[1])),
-        title="samples, and how many of each class",
-    )
-    for column in out.columns:
-        column.justify = "right"
+def show(console: Console, counts: np.ndarray) -> None:
+    """A line per node; classes that do not fit beside each other stand in tables below each other."""
+    console.print("samples, and how many of each class")
+    first = 0
+    while first < counts.shape[1]:
+        stop = counts.shape[1]
+        while stop > first + 1 and not fits(console, table(counts, range(first, stop))):
+            stop -= 1
+        print_whole(console, table(counts, range(first, stop)))
+        first = stop
+
+
+def table(counts: np.ndarray, classes: range) -> Table:
+    """A line per node, with some of the classes."""
+    out = Table()
+    for name in ("node", "samples", *map(str, classes)):
+        out.add_column(name, justify="right", no_wrap=True)
     for node, row in enumerate(counts):
-        out.add_row(str(node), str(row.sum()), *map(str, row))
+        out.add_row(str(node), str(row.sum()), *(str(row[label]) for label in classes))
     return out
 
 
@@ -52,23 +64,20 @@ def zeta(config: RunConfig) -> float | None:
     return heterogeneity(problem.start(), problem, world)[0]
 
 
+@command
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("overrides", nargs="*", help="as for run.py: dataset=NAME partition=NAME nodes=N seed=S")
     arguments = parser.parse_args()
     console = Console(highlight=False)
     prepare()
-    try:
-        config = compose_one(arguments.overrides)
-        if is_problem(datasets[config.dataset.name]):
-            raise UserError(f"dataset={config.dataset.name} is drawn at every node: there is nothing to divide.")
-        check_data(config)
-        console.print(table(class_counts(load_arrays(config), shards(config, config.seed))))
-        console.print(f"ζ² at the start: {zeta(config):.4g}   (model={config.model.name}, seed={config.seed})")
-        return 0
-    except UserError as error:
-        print(error, file=sys.stderr)
-        return 2
+    config = compose_one(arguments.overrides)
+    if is_problem(datasets[config.dataset.name]):
+        raise UserError(f"dataset={config.dataset.name} is drawn at every node: there is nothing to divide.")
+    check_data(config)
+    show(console, class_counts(load_arrays(config), shards(config, config.seed)))
+    console.print(f"ζ² at the start: {zeta(config):.4g}   (model={config.model.name}, seed={config.seed})")
+    return 0
 
 
 if __name__ == "__main__":

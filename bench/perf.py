@@ -24,6 +24,9 @@ from typing import Any
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
+    from bench.command import begin
+
+    begin()
 
 import torch
 from rich.console import Console
@@ -33,6 +36,7 @@ from torch import nn
 import analysis
 from bench import stacked
 from bench.backend import prepare
+from bench.command import command
 from bench.compose import compose_one
 from bench.config import RunConfig
 from bench.data import data_folder, load
@@ -339,6 +343,7 @@ def all_batched(device: str, sizes: Sequence[int], steps: int) -> list[Entry]:
     ]
 
 
+@command
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer steps and sizes")

@@ -15,6 +15,9 @@ from pathlib import Path
 
 if __name__ == "__main__":  # ours before any installed package that is also called datasets or analysis
     sys.path[0] = str(Path(__file__).resolve().parents[1])
+    from bench.command import begin
+
+    begin()
 
 import hydra
 from hydra.conf import HydraConf
@@ -23,6 +26,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
+from bench.command import INTERRUPTED, command
 from bench.compose import CONF, HYDRA_ERRORS, SEARCHPATH, sentence, with_plugins
 from bench.config import RunConfig
 from bench.plan import plan, same_run_twice, unique
@@ -60,6 +64,7 @@ def sweep_name(here: HydraConf) -> str:
     return here.runtime.choices.get("experiment") or " ".join(words) or "defaults"
 
 
+@command
 def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     os.environ["HYDRA_FULL_ERROR"] = "1"  # let errors reach us, to be said in one sentence
@@ -87,7 +92,7 @@ def main() -> int:
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         errors.print("Interrupted. The same command goes on where this one stopped.")
-        return 130
+        return INTERRUPTED
     return 2
 
 

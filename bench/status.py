@@ -16,13 +16,17 @@ from typing import Any
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
+    from bench.command import begin
+
+    begin()
 
 from rich.console import Console
 
+from bench.command import command
 from bench.files import lock_of, read_json
 from bench.integrity import examine
 from bench.registry import UserError
-from bench.table import show_failures, show_table
+from bench.table import in_order, show_failures, show_table
 
 
 def look(path: Path) -> dict[str, Any]:
@@ -59,6 +63,7 @@ def wanted(overrides: list[str]) -> list[tuple[str, dict[str, Any]]]:
     return [(config.run_id, config.labels()) for config in of_command(overrides)]
 
 
+@command
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", type=Path, nargs="?", default=Path("results"), help="the results folder")
@@ -66,20 +71,16 @@ def main() -> int:
     arguments = parser.parse_args()
     console = Console(width=None if sys.stdout.isatty() else 140, highlight=False)
     runs = arguments.results / "runs"
-    try:
-        if not arguments.overrides:
-            if not runs.is_dir():
-                raise UserError(f"There are no runs in '{arguments.results}'.")
-            found = {path.name: look(path) for path in sorted(runs.iterdir()) if path.is_dir()}
-        else:
-            found = {
-                name: look(runs / name) if (runs / name / "status.json").exists() else {**labels, "state": "missing"}
-                for name, labels in wanted(arguments.overrides)
-            }
-    except UserError as error:
-        print(error, file=sys.stderr)
-        return 2
-    show_table(console, list(found.values()))
+    if not arguments.overrides:
+        if not runs.is_dir():
+            raise UserError(f"There are no runs in '{arguments.results}'.")
+        found = {path.name: look(path) for path in sorted(runs.iterdir()) if path.is_dir()}
+    else:
+        found = {
+            name: look(runs / name) if (runs / name / "status.json").exists() else {**labels, "state": "missing"}
+            for name, labels in wanted(arguments.overrides)
+        }
+    show_table(console, list(found.values()) if arguments.overrides else in_order(found.values()))
     failed = [name for name, run in found.items() if run["state"] == "failed"]
     show_failures(console, [(runs / name, read_json(runs / name / "status.json").get("error", "?")) for name in failed])
     counts = Counter(run["state"] for run in found.values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,11 @@ from bench.config import RunConfig
 from bench.disk import make_lasting
 from bench.files import check_rows, line_of, lock_of, read_json, sha256, stream_of, write_bytes, write_json, write_text
 from bench.fingerprint import fingerprint
-from bench.integrity import ENDED, SUMS, Findings, examine, read_table
+from bench.integrity import SUMS, Findings, examine, read_table
 from bench.locks import Lock
 from bench.loop import Outcome, evaluation_steps
 from bench.metrics import COLUMNS, Row
+from bench.states import FINAL, final_state
 
 COUNTS = {"step", "samples", "rounds", "vectors", "bytes"}
 SCHEMA = pa.schema([(name, pa.int64() if name in COUNTS else pa.float64()) for name in COLUMNS])
@@ -64,12 +66,12 @@ class RunFolder:
         """Whether there is nothing left to do: the state says so, and every file is what was written."""
         found = examine(self.path)
         state = found.status.get("state")
-        return state in ENDED and state == found.summary.get("state") and not self._wrong(found)
+        return state in FINAL and state == found.summary.get("state") and not self._wrong(found)
 
     def _wrong(self, found: Findings) -> dict[str, str]:
         """What is wrong with the files of this run, by their names."""
         wrong = dict(found.damaged)
-        if found.status.get("state") in ENDED:
+        if found.status.get("state") in FINAL:
             needed = ("config.yaml", "manifest.json", "metrics.parquet")
             wrong |= {name: "is missing" for name in needed if not (self.path / name).exists()}
             if found.metrics and not wrong and not found.sealed and not self._all_due(found):
@@ -80,7 +82,7 @@ class RunFolder:
         """Whether metrics that carry no digest at least have the columns and rows that they should."""
         table = read_table(found.metrics or b"")
         steps = table["step"].to_pylist()
-        due = self._due if found.summary["state"] == "done" else self._due[: len(steps)]
+        due = self._due if found.summary["state"] != "diverged" else self._due[: len(steps)]
         return table.schema.names == COLUMNS and steps == due
 
     @property
@@ -183,8 +185,12 @@ class RunFolder:
             stream.write(line)
         self._set_status("running")
 
-    def finish(self, outcome: Outcome) -> None:
-        """Done or diverged: the stream becomes one parquet file, the last row the summary. ``settle`` comes after."""
+    def finish(self, outcome: Outcome) -> Outcome:
+        """The stream becomes one parquet file, the last row the summary; the outcome, by all its rows.
+
+        ``settle`` comes after.
+        """
+        outcome = replace(outcome, state=final_state(outcome.state, self._rows))
         columns = {name: [row[name] for row in self._rows] for name in COLUMNS}
         sink = pa.BufferOutputStream()
         pq.write_table(pa.table(columns, schema=SCHEMA), sink, write_page_checksum=True)
@@ -193,6 +199,7 @@ class RunFolder:
         config = (self.path / "config.yaml").read_bytes()
         self._set_state(outcome.state, sums={"config.yaml": sha256(config), "metrics.parquet": sha256(metrics)})
         self.log(f"{outcome.state} at step {outcome.step}")
+        return outcome
 
     def tidy(self) -> None:
         """Remove what a kill at the very end has left beside the files of a run that has ended."""

@@ -11,12 +11,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from bench.arrays import Arrays
 from bench.backend import pieces
-from bench.data import Parts
 from bench.models import Model
 from bench.problem import Evaluation, Problem, Setting
 from bench.randomness import BLOCK, EVERYONE, Blocks, generator
 from bench.registry import partitions
+
+__all__ = ["Arrays", "Init", "Partition", "Sampling", "Supervised", "partition"]
 
 Init = Literal["shared", "independent"]
 Sampling = Literal["replacement", "epochs"]
@@ -28,24 +30,6 @@ GATHER = 1 << 24
 def partition(name: str) -> Callable[[Partition], Partition]:
     """Register a partition: from labels, nodes and a generator to one index array per node."""
     return partitions.register(name)
-
-
-@dataclass(frozen=True, eq=False)
-class Arrays:
-    """A dataset as it lies in memory, in compact types; inputs become (raw − mean)/sd in the batch."""
-
-    train_x: np.ndarray
-    train_y: np.ndarray
-    test_x: np.ndarray
-    test_y: np.ndarray
-    classes: int
-    mean: float = 0.0
-    sd: float = 1.0
-
-    @classmethod
-    def of(cls, parts: Parts, classes: int, mean: float = 0.0, sd: float = 1.0) -> Arrays:
-        """From the parts that a recipe prepared."""
-        return cls(parts["train_x"], parts["train_y"], parts["test_x"], parts["test_y"], classes, mean, sd)
 
 
 @dataclass(frozen=True)
@@ -71,8 +55,12 @@ class Supervised(Problem):
         model: Model,
         init: Init,
         sampling: Sampling,
+        eval_samples: int | None = None,
     ) -> None:
-        """``shards`` holds, for every distinct seed, the rows of each node."""
+        """``shards`` holds, for every distinct seed, the rows of each node.
+
+        With ``eval_samples``, f and its gradient are measured on so many of a node's rows at most, the same throughout.
+        """
         super().__init__(setting)
         self.layout, self._model, self._init, self._sampling = model.layout, model, init, sampling
         self.autograd = type(model).linearise is Model.linearise
@@ -81,6 +69,9 @@ class Supervised(Problem):
         self.epoch_size = len(arrays.train_y)
         self._shards, rows, self._weights = self._hosted(shards)
         self._x, self._y = self._on_device(arrays.train_x, arrays.train_y, rows)
+        self._measured = self._x, self._y, self._weights
+        if eval_samples is not None:
+            self._measured = self._some(eval_samples)
         tests, hosted, n = len(arrays.test_y), setting.hosted, setting.nodes
         mine = slice(tests * hosted.start // n, tests * hosted.stop // n)
         self._test_x, self._test_y = self._on_device(arrays.test_x, arrays.test_y, mine)
@@ -111,9 +102,8 @@ class Supervised(Problem):
         loss = torch.zeros(len(point), dtype=torch.float64, device=point.device)
         total = torch.zeros(point.shape, dtype=torch.float64, device=point.device)
         size = self._piece(len(point))
-        for raw, y, weights in zip(
-            self._x.split(size), self._y.split(size), self._weights.split(size, dim=1), strict=True
-        ):
+        x, labels, shares = self._measured
+        for raw, y, weights in zip(x.split(size), labels.split(size), shares.split(size, dim=1), strict=True):
             share = self.setting.per_replica(weights)
             losses, gradient = self._weighted(point, raw.expand(len(point), *raw.shape), y, share.to(point.dtype))
             loss += (losses.double() * share).sum(1)
@@ -131,6 +121,18 @@ class Supervised(Problem):
                 shard = self._shards[self.setting.distinct_seeds.index(seed)][node]
                 known[seed, x] = self._node_gradient(point[r : r + 1], shard)
             yield torch.stack([known[key] for key in keys])
+
+    def _some(self, most: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Inputs and labels of at most so many rows of every hosted node, and their weights in f for each seed."""
+        s = self.setting
+        weights = np.zeros((len(self._shards), len(self._y)))
+        for row, seed, shards in zip(weights, s.distinct_seeds, self._shards, strict=True):
+            for node, shard in zip(s.hosted, shards, strict=True):
+                chosen = generator(seed, node, "evaluation").permutation(len(shard))[:most]
+                row[shard[chosen]] = 1 / (s.nodes * len(chosen))
+        rows = np.flatnonzero(weights.any(axis=0))
+        places = torch.as_tensor(rows, device=s.device)
+        return self._x[places], self._y[places], torch.as_tensor(weights[:, rows], device=s.device)
 
     def _node_gradient(self, point: Tensor, shard: np.ndarray) -> Tensor:
         """∇f_i at one point (1, P), from the rows of one shard; float64."""

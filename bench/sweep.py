@@ -66,7 +66,7 @@ def run_all(configs: Sequence[RunConfig], console: Console, name: str | None = N
 
 
 def reusable(folder: RunFolder) -> bool:
-    """Done or diverged before, by the same source or one that is good enough, and not asked for again."""
+    """Ended before, by the same source or one that is good enough, and not asked for again."""
     if folder.config.force or not folder.final:
         return False
     return not folder.stale or folder.config.stale == "keep"
@@ -295,8 +295,7 @@ class Stored(Observer):
 
     def end(self, r: int, outcome: Outcome) -> None:
         with causes.storing(self._folders[r].path):
-            self._folders[r].finish(outcome)
-        self.outcomes[r] = outcome
+            self.outcomes[r] = self._folders[r].finish(outcome)
         self._tracker.end(self._folders[r].path)
 
     def tick(self, t: int) -> None:

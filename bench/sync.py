@@ -13,14 +13,20 @@ from pathlib import Path
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
+    from bench.command import begin
+
+    begin()
 
 from rich.console import Console
 from rich.progress import track
 
+from bench.command import command
 from bench.files import read_json
 from bench.integrity import Damaged
+from bench.registry import UserError
 
 
+@command
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", type=Path, nargs="?", default=Path("results"), help="the results folder")
@@ -30,14 +36,12 @@ def main() -> int:
     console = Console(highlight=False, soft_wrap=True)
     runs = arguments.results.resolve() / "runs"
     if not runs.is_dir():
-        print(f"There are no runs in '{arguments.results}'.", file=sys.stderr)
-        return 2
+        raise UserError(f"There are no runs in '{arguments.results}'.")
     os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
     try:
         from bench.mirror import Mirror, mode, up_to_date
     except ImportError as error:
-        print(f"W&B cannot be used here: {error}. pip install wandb", file=sys.stderr)
-        return 2
+        raise UserError(f"W&B cannot be used here: {error}. pip install wandb") from error
     folders = sorted(path for path in runs.iterdir() if (path / "summary.json").exists())
     todo = [path for path in folders if not up_to_date(path)]
     failed = 0

@@ -7,16 +7,19 @@ that brings weights of its own returns the matrix.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import networkx as nx
 import numpy as np
 
+from bench.memory import require
 from bench.randomness import EVERYONE, generator
 from bench.registry import UserError, topologies
 
+EDGE_BYTES = 170
+"""What networkx takes for an edge, measured."""
 Graphs: TypeAlias = nx.Graph | list[nx.Graph] | np.ndarray
 
 
@@ -36,6 +39,31 @@ def topology(name: str, weights: str | None = "metropolis") -> Callable[[Callabl
     return decorate
 
 
+def graphs_of(name: str, nodes: int, options: Mapping[str, Any]) -> list[nx.Graph | np.ndarray]:
+    """What the topology's function returns, each graph or matrix of it for as many nodes as the run has."""
+    try:
+        made = topologies[name].graph(nodes, **options)
+    except UserError:
+        raise
+    except Exception as error:  # a stranger's function may raise anything
+        raise UserError(
+            f"topology={name} cannot be made for nodes={nodes}: {type(error).__name__}: {error}."
+        ) from error
+    out = made if isinstance(made, list) else [made]
+    for item in out:
+        if not isinstance(item, nx.Graph | np.ndarray):
+            raise UserError(f"topology={name} must give a graph, a matrix or a list of them; it gives {item!r}.")
+        if len(item) != nodes and (isinstance(item, nx.Graph) or item.shape == (len(item), len(item))):
+            kind = "matrix" if isinstance(item, np.ndarray) else "graph"
+            raise UserError(
+                f"topology={name} gives a {kind} for {len(item)} nodes, but nodes={nodes}; its function is asked for "
+                f"one on 0 … {nodes - 1}. Set nodes={len(item)}, or let the function follow its argument."
+            )
+    if not out:
+        raise UserError(f"topology={name} gives an empty list; a sequence of graphs has at least one.")
+    return out
+
+
 @topology("ring", weights="max_degree")
 def ring(nodes: int) -> nx.Graph:
     return nx.cycle_graph(nodes)
@@ -43,6 +71,7 @@ def ring(nodes: int) -> nx.Graph:
 
 @topology("complete", weights="uniform")
 def complete(nodes: int) -> nx.Graph:
+    require(EDGE_BYTES * nodes**2 / 2, f"A complete graph of {nodes} nodes", "use fewer nodes or a sparser graph")
     return nx.complete_graph(nodes)
 
 

@@ -13,14 +13,18 @@ from pathlib import Path
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
+    from bench.command import begin
+
+    begin()
 
 import numpy as np
 
 from bench.certificate import Mixing
+from bench.command import command
 from bench.compose import compose_one
 from bench.config import options_of
 from bench.drawing import svg, text
-from bench.registry import UserError, topologies
+from bench.registry import topologies
 
 SIZES = (8, 16, 64)
 """The numbers of nodes in the table."""
@@ -67,26 +71,21 @@ def table(folder: Path) -> str:
     return "\n".join(lines)
 
 
+@command
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("overrides", nargs="*", help="as for run.py: topology=NAME nodes=N topology.OPTION=VALUE")
     parser.add_argument("--svg", type=Path, help="write the drawing to this file")
     parser.add_argument("--table", type=Path, metavar="FOLDER", help="print a table of all, drawings into FOLDER")
     arguments = parser.parse_intermixed_args()
-    try:
-        if arguments.table:
-            print(table(arguments.table))
-            return 0
-        mixing = compose_one(arguments.overrides).mixing()
-        if arguments.svg:
-            arguments.svg.write_text(svg(mixing), encoding="utf-8")
-        print(show(mixing))
+    if arguments.table:
+        print(table(arguments.table))
         return 0
-    except UserError as error:
-        print(error, file=sys.stderr)
-    except OSError as error:
-        print(f"Cannot write {error.filename}: {error.strerror}.", file=sys.stderr)
-    return 2
+    mixing = compose_one(arguments.overrides).mixing()
+    if arguments.svg:
+        arguments.svg.write_text(svg(mixing), encoding="utf-8")
+    print(show(mixing))
+    return 0
 
 
 if __name__ == "__main__":

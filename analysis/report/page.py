@@ -103,7 +103,7 @@ def trouble(results: Results, folder: Path | None) -> list[dict[str, str]]:
     """Runs that failed or diverged, with what is known of why."""
     out = []
     for run, state in zip(results.runs.get("run_id", []), results.runs.get("state", []), strict=True):
-        if state in ("failed", "diverged", "interrupted"):
+        if state in ("failed", "exploded", "diverged", "interrupted"):
             status = _json(folder / "runs" / run / "status.json") if folder else {}
             at = f"at step {status['step']}" if "step" in status else ""
             out.append({"run": run, "state": state, "why": status.get("error") or at})

@@ -15,8 +15,7 @@ from analysis.say import NoData
 from analysis.style import name_of, styles
 from analysis.tables import Recipe, Table, recipes
 from analysis.warn import warnings
-
-STATES = ("done", "diverged", "running", "interrupted", "failed")
+from bench.states import STATES
 
 
 @dataclass

@@ -1,5 +1,6 @@
 """Every registered method keeps its promises, and the checks notice those that do not."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
@@ -105,6 +106,21 @@ class PerCoordinate(DNASA):
         return new._replace(x=x)
 
 
+class CombinesThenAdapts(DSGD):
+    """Sound, but not ``pooled`` as it inherits the word: a node's gradient is felt by itself alone at first."""
+
+    def step(self, s, t, grad, mix):
+        g = grad(s.x, t)
+        (x,) = mix(s.x)
+        return s._replace(x=x - self.eta[t] * g)
+
+
+class CountsNodes(DSGD):
+    def step(self, s, t, grad, mix):
+        (x,) = mix(s.x - self.eta[t] * s.x.shape[1] * grad(s.x, t))
+        return s._replace(x=x)
+
+
 class Misnamed(DSGD):
     class State(NamedTuple):
         theta: Tensor
@@ -131,11 +147,21 @@ class Misnamed(DSGD):
         (Eavesdrops, contract.locality),
         (FirstReplicaForAll, contract.replicas),
         (PerCoordinate, contract.bound),
+        (CombinesThenAdapts, contract.pooled),
+        (CountsNodes, contract.one_voice),
     ],
 )
 def test_a_broken_promise_is_named(cls, check):
     with pytest.raises(contract.BrokenPromise):
         check(cls)
+
+
+@pytest.mark.parametrize("check", contract.CHECKS, ids=lambda check: check.__name__)
+def test_a_method_that_adapts_while_it_combines_keeps_every_promise_it_makes(check):
+    class Honest(CombinesThenAdapts):
+        declaration = replace(DSGD.declaration, pooled=False)
+
+    check(Honest)
 
 
 def test_unit_is_per_node_over_the_whole_vector():

@@ -3,14 +3,10 @@
 from functools import cache
 
 import pytest
-import torch
 
 from bench import contract
 from bench.registry import algorithms
-from bench.simulate import simulate
 from tests.algorithms import exact
-from tests.algorithms.literal import OPTIONS
-from tests.algorithms.literal import RULES as OURS
 from tests.algorithms.mutants import MeanNorm
 
 CONSTANT = {"dsgt": {}, "d2": {}, "dasagt": {"alpha": 0.3}}
@@ -53,22 +49,3 @@ def test_normalising_by_the_mean_norm_is_noticed():
         contract.bound(MeanNorm)
     with pytest.raises(contract.BrokenPromise, match="another node"):
         contract.locality(MeanNorm)
-
-
-@pytest.mark.parametrize("kind", ["diminishing", "fixed", "constant"])
-@pytest.mark.parametrize("name", OURS)
-def test_complete_averaging_is_the_centralised_method(name, kind):
-    """With W = 11ᵀ/n the mean follows the same method run by one node that sees ∇f."""
-    f = exact.quadratics()
-    everyone = torch.full((exact.N, exact.N), 1 / exact.N, dtype=torch.float64)
-
-    def central(x, s, stream):
-        return f.grad(x.expand(-1, exact.N, -1), s, stream).mean(1, keepdim=True)
-
-    alone = torch.ones(1, 1, dtype=torch.float64)
-    options = {**OPTIONS[name], "schedule": kind}
-    together = simulate(algorithms[name], everyone, f.grad, f.start(), 60, options).x().mean(2)
-    one = simulate(algorithms[name], alone, central, f.start()[:, :1], 60, options, schedule_nodes=exact.N)
-    single = one.x()[:, :, 0]
-    assert torch.allclose(together, single, rtol=1e-11, atol=1e-12)
-    assert (single[-1] - single[0]).abs().max() > 1e-2

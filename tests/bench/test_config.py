@@ -61,9 +61,9 @@ def hydra_here():
 @pytest.mark.usefixtures("hydra_here")
 def test_an_experiment_is_a_union_of_grids():
     runs = plan(compose("config", overrides=["experiment=example"]), ["experiment=example"])
-    assert len(runs) == 3 * 3 * 2 * 3 + 2 * 3
+    assert len(runs) == 3 * 4 * 2 * 3 + 2 * 3
     assert len(unique(runs)) == len(runs)
-    assert {run.algo.options["eta"] for run in runs if run.algo.name == "dsgd"} == {0.003, 0.03, 0.3}
+    assert {run.algo.options["eta"] for run in runs if run.algo.name == "dsgd"} == {0.003, 0.01, 0.03, 0.1}
     assert all(run.batch_size == 1 for run in runs)
 
 
@@ -71,7 +71,7 @@ def test_an_experiment_is_a_union_of_grids():
 def test_the_command_line_wins_over_the_experiment():
     typed = ["experiment=example", "topology=ladder", "seed=9", "steps=7"]
     runs = unique(plan(compose("config", overrides=typed), typed))
-    assert len(runs) == 3 * 3 + 1
+    assert len(runs) == 3 * 4 + 1
     assert {(run.topology.name, run.seed, run.steps) for run in runs} == {("ladder", 9, 7)}
 
 
@@ -124,8 +124,10 @@ def test_a_wrong_key_in_an_experiment_is_named():
 def test_the_fingerprint_covers_the_numbers_and_nothing_else():
     covered = set(fingerprint.CORE)
     plumbing = {
+        "arrays",
         "batch",
         "check",
+        "command",
         "compose",
         "config",
         "contract",
@@ -147,12 +149,14 @@ def test_the_fingerprint_covers_the_numbers_and_nothing_else():
         "shared_memory",
         "options",
         "link",
+        "memory",
         "mirror",
         "partition",
         "perf",
         "pool",
         "progress",
         "sources",
+        "states",
         "status",
         "sync",
         "tracker",

@@ -58,7 +58,7 @@ def test_one_run_and_an_experiment(tmp_path):
     assert len(list((tmp_path / "results/runs").glob("dsgd-ring-synthetic-s3-*"))) == 1
     many = typed("experiment=example", "seed=0", "results=here", "engine=stacked", *QUICK, cwd=tmp_path)
     assert many.returncode == 0, many.stderr
-    assert len(list((tmp_path / "here/runs").iterdir())) == 3 * 3 * 2 + 2
+    assert len(list((tmp_path / "here/runs").iterdir())) == 3 * 4 * 2 + 2
 
 
 def test_divergence_is_a_result_and_failure_an_error(tmp_path):
