@@ -21,7 +21,7 @@ from torch import Tensor
 
 from bench.algorithm import Algorithm, Grad, Mix
 from bench.certificate import build_mixing
-from bench.registry import UserError, algorithms
+from bench.registry import UserError, algorithms, say_broken_plugins
 from bench.schedules import tables
 from bench.simulate import Gradient, simulate
 
@@ -261,6 +261,7 @@ def main(names: list[str]) -> int:
     """Print a line per promise; the exit code tells whether all are kept."""
     broken = 0
     try:
+        say_broken_plugins()
         for name in names or list(algorithms):
             cls = algorithms[name]
             print(name)

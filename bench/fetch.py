@@ -16,7 +16,7 @@ if __name__ == "__main__":
 from rich.console import Console
 
 from bench.data import data_folder, load, prepare
-from bench.registry import UserError, recipes
+from bench.registry import UserError, recipes, say_broken_plugins
 
 
 def main() -> int:
@@ -27,6 +27,7 @@ def main() -> int:
     folder = data_folder(arguments.data_dir)
     console = Console(highlight=False, soft_wrap=True)
     failed = False
+    say_broken_plugins()
     if not arguments.names:
         console.print(f"data folder: {folder}", markup=False)
     for name in arguments.names or recipes:

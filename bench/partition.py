@@ -24,7 +24,7 @@ from bench.compose import compose_one
 from bench.config import RunConfig
 from bench.metrics import heterogeneity
 from bench.problem import Setting
-from bench.registry import UserError, datasets
+from bench.registry import UserError, datasets, say_broken_plugins
 from bench.world import OneProcess
 
 
@@ -59,6 +59,7 @@ def main() -> int:
     console = Console(highlight=False)
     prepare()
     try:
+        say_broken_plugins()
         config = compose_one(arguments.overrides)
         if is_problem(datasets[config.dataset.name]):
             raise UserError(f"dataset={config.dataset.name} is drawn at every node: there is nothing to divide.")

@@ -20,7 +20,7 @@ from bench.certificate import Mixing
 from bench.compose import compose_one
 from bench.config import options_of
 from bench.drawing import svg, text
-from bench.registry import UserError, topologies
+from bench.registry import UserError, say_broken_plugins, topologies
 
 SIZES = (8, 16, 64)
 """The numbers of nodes in the table."""
@@ -74,6 +74,7 @@ def main() -> int:
     parser.add_argument("--table", type=Path, metavar="FOLDER", help="print a table of all, drawings into FOLDER")
     arguments = parser.parse_intermixed_args()
     try:
+        say_broken_plugins()
         if arguments.table:
             print(table(arguments.table))
             return 0
