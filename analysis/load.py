@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import ThreadPoolExecutor
+import os
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from analysis.index import Run, read_all
 from analysis.results import Results
 from analysis.say import NoData
 
@@ -28,7 +29,7 @@ def load(results: str | Path) -> pd.DataFrame:
     if not (Path(results) / "runs").is_dir():
         raise NoData(f"{results} is no results folder: there is no folder {Path(results) / 'runs'}")
     folders = _folders(Path(results))
-    runs = _parallel(_read, folders)
+    runs = read_all(Path(results), folders, read_run)
     table = _rows([run for run in runs if run is not None])
     table.attrs["unreadable"] = _unreadable(folders, runs)
     return table
@@ -37,9 +38,9 @@ def load(results: str | Path) -> pd.DataFrame:
 def load_folder(results: Path) -> Results:
     """The same with everything the figures need: also runs without a row, and what the manifests say."""
     folders = _folders(results)
-    runs = _parallel(_read, folders)
+    runs = read_all(results, folders, read_run)
     good = [(folder, run) for folder, run in zip(folders, runs, strict=True) if run is not None]
-    facts = _parallel(_manifest, [folder for folder, _ in good])
+    facts = _manifests([folder for folder, _ in good])
     labels = pd.DataFrame([run.labels for _, run in good])
     return Results(
         runs=labels,
@@ -50,25 +51,16 @@ def load_folder(results: Path) -> Results:
     )
 
 
-class Run(NamedTuple):
-    labels: dict[str, Any]
-    metrics: pa.Table
-
-
 def _folders(results: Path) -> list[Path]:
-    return sorted(path for path in (results / "runs").glob("*") if path.is_dir())
-
-
-def _parallel(function: Any, items: list[Path]) -> list[Any]:
-    with ThreadPoolExecutor() as pool:
-        return list(pool.map(function, items))
+    with os.scandir(results / "runs") as entries:
+        return [Path(path) for path in sorted(entry.path for entry in entries if entry.is_dir())]
 
 
 def _unreadable(folders: list[Path], runs: list[Run | None]) -> list[str]:
     return [folder.name for folder, run in zip(folders, runs, strict=True) if run is None]
 
 
-def _read(folder: Path) -> Run | None:
+def read_run(folder: Path) -> Run | None:
     """The labels and the metrics of one run."""
     try:
         summary = json.loads((folder / "summary.json").read_bytes())
@@ -77,18 +69,27 @@ def _read(folder: Path) -> Run | None:
         if labels["state"] in ENDED:
             # not read_table, which looks for a whole dataset of files and takes four times as long
             with pq.ParquetFile(folder / "metrics.parquet") as file:
-                return Run(labels, file.read())
-        return Run(labels, _stream(folder / "metrics.jsonl"))
+                return Run(labels, file.read(use_threads=False))
+        return Run(labels, _stream(folder / "metrics.jsonl"), whole=False)
     except (OSError, ValueError, KeyError, AttributeError, pa.ArrowException):
         return None
 
 
-def _manifest(folder: Path) -> dict[str, Any]:
-    try:
-        manifest = json.loads((folder / "manifest.json").read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return manifest if isinstance(manifest, dict) else {}
+def _manifests(folders: list[Path]) -> list[dict[str, Any]]:
+    """What the manifests say. Most parts are the same in thousands of runs, and are kept once."""
+    seen: dict[str, dict[str, Any]] = {}
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        return seen.setdefault(str(pairs), dict(pairs))
+
+    def manifest(folder: Path) -> dict[str, Any]:
+        try:
+            value = json.loads((folder / "manifest.json").read_bytes(), object_pairs_hook=once)
+        except (OSError, ValueError):
+            return {}
+        return value if isinstance(value, dict) else {}
+
+    return [manifest(folder) for folder in folders]
 
 
 def _stream(path: Path) -> pa.Table:
@@ -117,6 +118,8 @@ def _metrics(runs: list[Run]) -> pd.DataFrame:
     some = [run for run in runs if len(run.metrics)]
     if not some:
         return pd.DataFrame({"run_id": [], "step": []})
-    metrics = pa.concat_tables([run.metrics for run in some], promote_options="permissive").to_pandas()
+    tables = [run.metrics for run in some]
+    alike = all(table.schema == tables[0].schema for table in tables)
+    metrics = pa.concat_tables(tables, promote_options="none" if alike else "permissive").to_pandas()
     names = np.repeat([run.labels["run_id"] for run in some], [len(run.metrics) for run in some])
     return pd.concat([pd.Series(names, name="run_id"), metrics], axis=1)
