@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+import json
+import os
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from analysis.index import Run, read_all
 from analysis.results import Results
 from analysis.say import NoData
 from bench.files import read_json
@@ -26,7 +28,7 @@ def load(results: str | Path) -> pd.DataFrame:
     if not (Path(results) / "runs").is_dir():
         raise NoData(f"{results} is no results folder: there is no folder {Path(results) / 'runs'}")
     folders = _folders(Path(results))
-    runs = _parallel(_read, folders)
+    runs = read_all(Path(results), folders, read_run)
     table = _rows([run for run in runs if run is not None])
     table.attrs["unreadable"] = _unreadable(folders, runs)
     return table
@@ -35,9 +37,9 @@ def load(results: str | Path) -> pd.DataFrame:
 def load_folder(results: Path) -> Results:
     """The same with everything the figures need: also runs without a row, and what the manifests say."""
     folders = _folders(results)
-    runs = _parallel(_read, folders)
+    runs = read_all(results, folders, read_run)
     good = [(folder, run) for folder, run in zip(folders, runs, strict=True) if run is not None]
-    facts = _parallel(_manifest, [folder for folder, _ in good])
+    facts = _manifests([folder for folder, _ in good])
     labels = pd.DataFrame([run.labels for _, run in good])
     return Results(
         runs=labels,
@@ -48,35 +50,36 @@ def load_folder(results: Path) -> Results:
     )
 
 
-class Run(NamedTuple):
-    labels: dict[str, Any]
-    metrics: pa.Table
-
-
 def _folders(results: Path) -> list[Path]:
-    return sorted(path for path in (results / "runs").glob("*") if path.is_dir())
-
-
-def _parallel(function: Any, items: list[Path]) -> list[Any]:
-    with ThreadPoolExecutor() as pool:
-        return list(pool.map(function, items))
+    with os.scandir(results / "runs") as entries:
+        return [Path(path) for path in sorted(entry.path for entry in entries if entry.is_dir())]
 
 
 def _unreadable(folders: list[Path], runs: list[Run | None]) -> list[str]:
     return [folder.name for folder, run in zip(folders, runs, strict=True) if run is None]
 
 
-def _read(folder: Path) -> Run | None:
+def read_run(folder: Path) -> Run | None:
     """The labels and the metrics of one run."""
     found = examine(folder)
     if found.damaged:
         return None
     labels = {**found.labels, "run_id": folder.name}
-    return Run(labels, pa.Table.from_pylist(found.rows) if found.metrics is None else read_table(found.metrics))
+    if found.metrics is None:
+        return Run(labels, pa.Table.from_pylist(found.rows), whole=False)
+    return Run(labels, read_table(found.metrics))
 
 
-def _manifest(folder: Path) -> dict[str, Any]:
-    return read_json(folder / "manifest.json")
+def _manifests(folders: list[Path]) -> list[dict[str, Any]]:
+    """What the manifests say. Most parts are the same in thousands of runs, and are kept once."""
+    seen: dict[str, Any] = {}
+
+    def once(value: Any) -> Any:
+        if isinstance(value, dict):
+            value = {name: once(item) for name, item in value.items()}
+        return seen.setdefault(json.dumps(value), value) if isinstance(value, dict | list) else value
+
+    return [once(read_json(folder / "manifest.json")) for folder in folders]
 
 
 def _rows(runs: list[Run]) -> pd.DataFrame:
@@ -94,6 +97,8 @@ def _metrics(runs: list[Run]) -> pd.DataFrame:
     some = [run for run in runs if len(run.metrics)]
     if not some:
         return pd.DataFrame({"run_id": [], "step": []})
-    metrics = pa.concat_tables([run.metrics for run in some], promote_options="permissive").to_pandas()
+    tables = [run.metrics for run in some]
+    alike = all(table.schema == tables[0].schema for table in tables)
+    metrics = pa.concat_tables(tables, promote_options="none" if alike else "permissive").to_pandas()
     names = np.repeat([run.labels["run_id"] for run in some], [len(run.metrics) for run in some])
     return pd.concat([pd.Series(names, name="run_id"), metrics], axis=1)

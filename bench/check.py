@@ -16,13 +16,20 @@ from bench.data import data_folder, prepare
 from bench.launch import launcher
 from bench.registry import UserError, datasets, recipes
 
+DATA = ("dataset", "partition", "model", "nodes", "batch_size", "seed", "init", "sampling", "data_dir")
+"""What check_data looks at."""
+_passed: set[str] = set()
+"""Data that were in order: a sweep asks again and again."""
+
 
 def check(config: RunConfig) -> None:
     """A UserError if this run cannot be."""
     if config.scale <= 0:
         raise UserError(f"scale multiplies f and must be positive; got {config.scale:g}.")
     check_machine(config)
-    check_data(config)
+    if (data := repr([getattr(config, name) for name in DATA])) not in _passed:
+        check_data(config)
+        _passed.add(data)
     check_fit(config.algorithm, config.mixing())
 
 

@@ -7,7 +7,7 @@ import json
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -131,6 +131,13 @@ def _content(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def members(group: str) -> list[str]:
+    """The registered names of one config group."""
+    known = {"algo": algorithms, "topology": topologies, "dataset": datasets, "partition": partitions, "model": models}
+    return sorted(known[group] if group in known else SERVICES[group])
+
+
+@cache
 def options_of(group: str, name: str) -> Options:
     """The options of one member of a config group."""
     match group:
@@ -169,7 +176,7 @@ SERVICES: dict[str, dict[str, Options]] = {
 
 def parse(values: Mapping[str, Any]) -> RunConfig:
     """A RunConfig from nested dictionaries, or a UserError that says what is wrong."""
-    hints = typing.get_type_hints(RunConfig, include_extras=True)
+    hints = _hints()
     known = {item.name: item.metadata[NEUTRAL] for item in fields(RunConfig) if NEUTRAL in item.metadata}
     for name, value in values.items():
         if name not in hints:
@@ -178,6 +185,11 @@ def parse(values: Mapping[str, Any]) -> RunConfig:
     if missing := [item.name for item in fields(RunConfig) if item.name not in known]:
         raise UserError(f"The configuration lacks {', '.join(missing)}.")
     return RunConfig(**known)
+
+
+@cache
+def _hints() -> dict[str, Any]:
+    return typing.get_type_hints(RunConfig, include_extras=True)
 
 
 def _choice(group: str, value: Any) -> Choice:

@@ -27,7 +27,7 @@ from torch import Tensor
 from bench.algorithm import Algorithm, Grad, Mix
 from bench.certificate import build_mixing
 from bench.command import command
-from bench.registry import algorithms
+from bench.registry import algorithms, say_broken_plugins
 from bench.schedules import Kind, tables
 from bench.simulate import Gradient, simulate
 
@@ -303,7 +303,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="methods; none: all")
     broken = 0
-    for name in parser.parse_args(argv).names or list(algorithms):
+    names = parser.parse_args(argv).names
+    say_broken_plugins()
+    for name in names or list(algorithms):
         cls = algorithms[name]
         print(name)
         for check in CHECKS:

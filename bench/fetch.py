@@ -20,7 +20,7 @@ from rich.console import Console
 
 from bench.command import command
 from bench.data import data_folder, load, prepare
-from bench.registry import UserError, recipes
+from bench.registry import UserError, recipes, say_broken_plugins
 
 
 @command
@@ -32,6 +32,7 @@ def main() -> int:
     folder = data_folder(arguments.data_dir)
     console = Console(highlight=False, soft_wrap=True)
     failed = False
+    say_broken_plugins()
     if not arguments.names:
         console.print(f"data folder: {folder}", markup=False)
     for name in arguments.names or recipes:

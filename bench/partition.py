@@ -28,7 +28,7 @@ from bench.compose import compose_one
 from bench.config import RunConfig
 from bench.metrics import heterogeneity
 from bench.problem import Setting
-from bench.registry import UserError, datasets
+from bench.registry import UserError, datasets, say_broken_plugins
 from bench.table import fits, print_whole
 from bench.world import OneProcess
 
@@ -71,6 +71,7 @@ def main() -> int:
     arguments = parser.parse_args()
     console = Console(highlight=False)
     prepare()
+    say_broken_plugins()
     config = compose_one(arguments.overrides)
     if is_problem(datasets[config.dataset.name]):
         raise UserError(f"dataset={config.dataset.name} is drawn at every node: there is nothing to divide.")

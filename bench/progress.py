@@ -1,9 +1,10 @@
-"""A bar for things that take a while and are somebody else's: downloads."""
+"""How far things are that take a while before anything runs: downloads, long lists of configurations."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,11 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 
 PATIENCE_S = 0.1
-"""Seconds between looks."""
+"""Seconds between looks;"""
+SOON_S, MILESTONE_S = 0.7, 5.0
+"""after which something is said at all, and between lines where there is no terminal;"""
+MANY = 100
+"""how many there must be for a line there."""
 
 
 @contextmanager
@@ -49,3 +54,33 @@ def size(folder: Path) -> int:
         except OSError:
             continue
     return total
+
+
+@contextmanager
+def counting(console: Console, words: str) -> Iterator[Callable[[int, int], None]]:
+    """A function to be told how many are made, of how many: a line that moves, or a plain one now and then.
+
+    ``words`` has a place for both, as in "composing {} of {} configurations". Nothing is said of what is quickly done.
+    """
+    began = said = time.monotonic()
+    line = console.status("") if console.is_terminal else None
+
+    def tell(made: int, of: int) -> None:
+        nonlocal said
+        now = time.monotonic()
+        first = said == began
+        if now - said < (SOON_S if first else PATIENCE_S if line else MILESTONE_S) or (line is None and of < MANY):
+            return
+        said = now
+        if line is None:
+            console.print(f"{words.format(made, of)} …", markup=False)
+            return
+        line.update(f"{words.format(made, of)} …")
+        if first:
+            line.start()
+
+    try:
+        yield tell
+    finally:
+        if line is not None:
+            line.stop()

@@ -10,6 +10,7 @@ import difflib
 import importlib
 import os
 import pkgutil
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -96,8 +97,15 @@ def discover() -> None:
     for plugin in plugins():
         try:
             plugin.load()
-        except Exception as error:  # a stranger's module may raise anything
+        except (Exception, SystemExit) as error:  # a stranger's module may raise anything
             broken_plugins[plugin.name] = f"{type(error).__name__}: {error}"
+
+
+def say_broken_plugins() -> None:
+    """Every command says which plug-ins it does without, and why."""
+    discover()
+    for name, reason in broken_plugins.items():
+        print(f"Plug-in '{name}' is left out, it cannot be imported: {reason}", file=sys.stderr)
 
 
 def plugins() -> list[EntryPoint]:

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 if __name__ == "__main__":  # ours before any installed package that is also called datasets or analysis
@@ -20,75 +21,107 @@ if __name__ == "__main__":  # ours before any installed package that is also cal
     begin()
 
 import hydra
-from hydra.conf import HydraConf
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
+from bench import __version__
 from bench.command import INTERRUPTED, command
 from bench.compose import CONF, HYDRA_ERRORS, SEARCHPATH, sentence, with_plugins
-from bench.config import RunConfig
-from bench.plan import plan, same_run_twice, unique
-from bench.registry import UserError, broken_plugins
+from bench.config import RunConfig, parse
+from bench.plan import as_sweeps, checked, of_command, plan, same_run_twice, unique
+from bench.progress import counting
+from bench.registry import UserError, say_broken_plugins
+from bench.status import show_found, states_of
 from bench.sweep import run_all
 
 collected: list[RunConfig] = []
-names: list[str] = []
-refused: list[str] = []
+LAUNCHER = "hydra/launcher="
+SEVERAL = {"-m", "--multirun"}
 
 
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
 def task(config: DictConfig) -> None:
-    """Collect: the whole sweep is known before its first run starts.
-
-    Launchers that send tasks elsewhere cannot collect; there each task runs its own configuration.
-    """
+    """A configuration on Hydra's own way: collected here, or, with a launcher that sends it elsewhere, run there."""
     here = HydraConfig.get()
-    searchpath = [word for word in here.overrides.hydra if word.startswith(SEARCHPATH)]
-    typed = [*here.overrides.task, *searchpath]
-    if here.mode == RunMode.MULTIRUN and not here.launcher._target_.endswith(".BasicLauncher"):
-        if run_all(unique(plan(config, typed)), Console(width=140, highlight=False), sweep_name(here)):
-            raise UserError(f"A run of the job {here.job.override_dirname} failed; its log says why.")
-        return
-    names[:] = [sweep_name(here)]
-    try:
-        collected.extend(plan(config, typed))
-    except UserError as error:
-        refused.append(str(error))
+    typed = [*here.overrides.task, *(word for word in here.overrides.hydra if word.startswith(SEARCHPATH))]
+    if here.mode != RunMode.MULTIRUN or here.launcher._target_.endswith(".BasicLauncher"):
+        collected.extend(plan(typed))
+    elif run_all(unique(plan(typed)), Console(width=140, highlight=False), sweep_name(sys.argv[1:])):
+        raise UserError(f"A run of the job {here.job.override_dirname} failed; its log says why.")
 
 
-def sweep_name(here: HydraConf) -> str:
+def sweep_name(words: Sequence[str]) -> str:
     """The experiment, or what was typed."""
-    words = [word for word in sys.argv[1:] if "=" in word and not word.startswith(("hydra", "results", "tracker"))]
-    return here.runtime.choices.get("experiment") or " ".join(words) or "defaults"
+    experiments = [word.partition("=")[2] for word in words if word.startswith("experiment=")]
+    typed = [word for word in words if "=" in word and not word.startswith(("hydra", "results", "tracker"))]
+    return " ".join(experiments or typed) or "defaults"
+
+
+def gather(words: Sequence[str], several: bool, errors: Console) -> list[RunConfig]:
+    """Every configuration of the command: the whole sweep is known before its first run starts."""
+    if any(word.startswith("-") or is_hydras(word) for word in words):  # flags and settings of Hydra are Hydra's
+        through_hydra(words, several)
+        return collected
+    with counting(errors, "composing {} of {} configurations") as say:
+        return of_command(words, checked, several, say)
+
+
+def is_hydras(word: str) -> bool:
+    return "${hydra" in word or (word.startswith("hydra") and not word.startswith(SEARCHPATH))
+
+
+def through_hydra(words: Sequence[str], several: bool) -> None:
+    sys.argv[1:] = [*(["-m"] if several else []), *with_plugins(words)]  # Hydra wants it first, people put it anywhere
+    with tempfile.TemporaryDirectory() as scratch:  # Hydra insists on a folder for its own notes
+        OmegaConf.register_new_resolver("scratch", lambda: scratch, replace=True)
+        task()
+
+
+def elsewhere(words: Sequence[str], console: Console, errors: Console) -> int:
+    """A job per configuration, sent off by one of Hydra's launchers; at the end the table of all."""
+    ours = [word for word in words if not is_hydras(word)]
+    configs = unique(of_command(ours, parse))
+    code = 0
+    try:
+        through_hydra([*as_sweeps(ours), *(word for word in words if is_hydras(word))], several=True)
+    except HYDRA_ERRORS:
+        raise
+    except Exception as error:  # what ended a job; the others may have gone on
+        errors.print(str(error).strip().splitlines()[-1] if str(error).strip() else repr(error))
+        code = 2
+    runs = Path(configs[0].results) / "runs"
+    console.print()
+    found = states_of(runs, configs)
+    failed = show_found(console, runs, found, list(found.values()))
+    console.print(f"Results: {runs}", markup=False, soft_wrap=True)
+    return 1 if failed else code
 
 
 @command
 def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     os.environ["HYDRA_FULL_ERROR"] = "1"  # let errors reach us, to be said in one sentence
-    for flag in {"-m", "--multirun"} & set(sys.argv):  # Hydra wants it before the overrides, people put it anywhere
-        sys.argv.remove(flag)
-        sys.argv.insert(1, flag)
-    sys.argv[1:] = with_plugins(sys.argv[1:])
+    several = bool(SEVERAL & set(sys.argv))
+    words = [word for word in sys.argv[1:] if word not in SEVERAL]
+    if "--version" in words:
+        print(f"hearsay {__version__}")
+        return 0
     console = Console(width=None if sys.stdout.isatty() else 140, highlight=False)
     errors = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
     try:
-        with tempfile.TemporaryDirectory() as scratch:  # Hydra insists on a folder for its own notes
-            OmegaConf.register_new_resolver("scratch", lambda: scratch, replace=True)
-            task()
-        for name, reason in broken_plugins.items():
-            errors.print(f"Plug-in '{name}' is left out, it cannot be imported: {reason}")
-        if refused:
-            raise UserError("\n".join(dict.fromkeys(refused)))
-        if note := same_run_twice(collected):
+        say_broken_plugins()
+        if several and any(word.startswith(LAUNCHER) and word != f"{LAUNCHER}basic" for word in words):
+            return elsewhere(words, console, errors)
+        runs = gather(words, several, errors)
+        if note := same_run_twice(runs):
             errors.print(note)
-        return run_all(unique(collected), console, names[0]) if collected else 0
+        return run_all(unique(runs), console, sweep_name(words)) if runs else 0
     except UserError as error:
         errors.print(str(error))
     except HYDRA_ERRORS as error:
-        errors.print(sentence(error, sys.argv[1:]))
+        errors.print(sentence(error, words))
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         errors.print("Interrupted. The same command goes on where this one stopped.")

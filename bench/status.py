@@ -11,8 +11,9 @@ import argparse
 import fcntl
 import sys
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
@@ -25,8 +26,12 @@ from rich.console import Console
 from bench.command import command
 from bench.files import lock_of, read_json
 from bench.integrity import examine
+from bench.progress import counting
 from bench.registry import UserError
 from bench.table import in_order, show_failures, show_table
+
+if TYPE_CHECKING:
+    from bench.config import RunConfig
 
 
 def look(path: Path) -> dict[str, Any]:
@@ -56,11 +61,36 @@ def in_use(path: Path) -> bool:
         return False
 
 
-def wanted(overrides: list[str]) -> list[tuple[str, dict[str, Any]]]:
-    """The run ids and labels of an experiment or a sweep."""
-    from bench.plan import of_command  # Hydra and torch: not for those who only look
+def wanted(overrides: list[str]) -> list[RunConfig]:
+    """The runs of an experiment or a sweep."""
+    from bench.plan import of_command, unique  # Hydra and torch: not for those who only look
+    from bench.registry import say_broken_plugins
 
-    return [(config.run_id, config.labels()) for config in of_command(overrides)]
+    say_broken_plugins()
+    errors = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
+    with counting(errors, "composing {} of {} configurations") as say:
+        return unique(of_command(overrides, say=say))
+
+
+def states_of(runs: Path, configs: Iterable[RunConfig]) -> dict[str, dict[str, Any]]:
+    """What is known of each of these runs, by run id."""
+    return {
+        name: look(runs / name) if (runs / name / "status.json").exists() else {**config.labels(), "state": "missing"}
+        for config in configs
+        for name in [config.run_id]
+    }
+
+
+def show_found(
+    console: Console, runs: Path, found: Mapping[str, Mapping[str, Any]], table: Sequence[Mapping[str, Any]]
+) -> int:
+    """The table, what went wrong, and how many there are of each state; returns how many failed."""
+    show_table(console, table)
+    failed = [name for name, run in found.items() if run["state"] == "failed"]
+    show_failures(console, [(runs / name, read_json(runs / name / "status.json").get("error", "?")) for name in failed])
+    counts = Counter(run["state"] for run in found.values())
+    console.print(f"{len(found)} runs: " + ", ".join(f"{count} {state}" for state, count in counts.most_common()))
+    return len(failed)
 
 
 @command
@@ -71,20 +101,13 @@ def main() -> int:
     arguments = parser.parse_args()
     console = Console(width=None if sys.stdout.isatty() else 140, highlight=False)
     runs = arguments.results / "runs"
-    if not arguments.overrides:
+    if arguments.overrides:
+        found = states_of(runs, wanted(arguments.overrides))
+    else:
         if not runs.is_dir():
             raise UserError(f"There are no runs in '{arguments.results}'.")
         found = {path.name: look(path) for path in sorted(runs.iterdir()) if path.is_dir()}
-    else:
-        found = {
-            name: look(runs / name) if (runs / name / "status.json").exists() else {**labels, "state": "missing"}
-            for name, labels in wanted(arguments.overrides)
-        }
-    show_table(console, list(found.values()) if arguments.overrides else in_order(found.values()))
-    failed = [name for name, run in found.items() if run["state"] == "failed"]
-    show_failures(console, [(runs / name, read_json(runs / name / "status.json").get("error", "?")) for name in failed])
-    counts = Counter(run["state"] for run in found.values())
-    console.print(f"{len(found)} runs: " + ", ".join(f"{count} {state}" for state, count in counts.most_common()))
+    show_found(console, runs, found, list(found.values()) if arguments.overrides else in_order(found.values()))
     return 0
 
 

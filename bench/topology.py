@@ -24,7 +24,7 @@ from bench.command import command
 from bench.compose import compose_one
 from bench.config import options_of
 from bench.drawing import svg, text
-from bench.registry import topologies
+from bench.registry import say_broken_plugins, topologies
 
 SIZES = (8, 16, 64)
 """The numbers of nodes in the table."""
@@ -78,6 +78,7 @@ def main() -> int:
     parser.add_argument("--svg", type=Path, help="write the drawing to this file")
     parser.add_argument("--table", type=Path, metavar="FOLDER", help="print a table of all, drawings into FOLDER")
     arguments = parser.parse_intermixed_args()
+    say_broken_plugins()
     if arguments.table:
         print(table(arguments.table))
         return 0

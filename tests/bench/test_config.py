@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hydra import compose, initialize_config_dir
+from hydra import initialize_config_dir
 
 import bench
 from bench import fingerprint, imported
@@ -60,7 +60,7 @@ def hydra_here():
 
 @pytest.mark.usefixtures("hydra_here")
 def test_an_experiment_is_a_union_of_grids():
-    runs = plan(compose("config", overrides=["experiment=example"]), ["experiment=example"])
+    runs = plan(["experiment=example"])
     assert len(runs) == 3 * 4 * 2 * 3 + 2 * 3
     assert len(unique(runs)) == len(runs)
     assert {run.algo.options["eta"] for run in runs if run.algo.name == "dsgd"} == {0.003, 0.01, 0.03, 0.1}
@@ -70,7 +70,7 @@ def test_an_experiment_is_a_union_of_grids():
 @pytest.mark.usefixtures("hydra_here")
 def test_the_command_line_wins_over_the_experiment():
     typed = ["experiment=example", "topology=ladder", "seed=9", "steps=7"]
-    runs = unique(plan(compose("config", overrides=typed), typed))
+    runs = unique(plan(typed))
     assert len(runs) == 3 * 4 + 1
     assert {(run.topology.name, run.seed, run.steps) for run in runs} == {("ladder", 9, 7)}
 
@@ -79,17 +79,17 @@ def test_the_command_line_wins_over_the_experiment():
 @pytest.mark.parametrize("experiment", ["{}", "{blocks: 3}", "{blocks: {algo: dsgd}}", "{blocks: [3]}"])
 def test_an_experiment_without_blocks_gets_a_sentence(experiment):
     with pytest.raises(UserError, match="list of 'blocks'"):
-        plan(compose("config", overrides=[f"+experiment={experiment}"]), [])
+        plan([f"+experiment={experiment}"])
 
 
 @pytest.mark.usefixtures("hydra_here")
 def test_every_experiment_composes():
     for file in (CONF / "experiment").rglob("*.yaml"):
         name = file.relative_to(CONF / "experiment").with_suffix("").as_posix()
-        runs = plan(compose("config", overrides=[f"experiment={name}"]), [], parse)
+        runs = plan([f"experiment={name}"], parse)
         if name != "example":
             words = [f"experiment={name}", "experiment.size=quick"]
-            quick = plan(compose("config", overrides=words), words, parse)
+            quick = plan(words, parse)
             assert {run.algo.name for run in quick} == {run.algo.name for run in runs}
             assert sum(run.steps for run in quick) <= sum(run.steps for run in runs) / 10
 

@@ -1,0 +1,54 @@
+"""A results folder with thousands of runs, made quickly: a few real ones, and copies under other names and numbers."""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import yaml
+
+from bench.config import parse
+
+
+def multiply(source: Path, target: Path, count: int, failed_every: int = 0) -> Path:
+    """``count`` runs in ``target``: those of ``source`` again and again with other seeds and stepsizes."""
+    real = [_files(folder) for folder in sorted((source / "runs").iterdir())]
+    for number in range(count):
+        files = copy.deepcopy(real[number % len(real)])
+        config = files["config"]
+        config["seed"] = number // len(real) // 20
+        if "eta" in config["algo"]:
+            config["algo"]["eta"] = round(0.01 * 1.5 ** (number // len(real) % 20), 6)
+        else:
+            config["algo"]["multiplier"] = round(0.1 * 1.3 ** (number // len(real) % 20), 6)
+        run = parse(config)
+        _write(target / "runs" / run.run_id, files, run.labels(), bool(failed_every and number % failed_every == 0))
+    return target
+
+
+def _files(folder: Path) -> dict:
+    sink = io.BytesIO((folder / "metrics.parquet").read_bytes())
+    assert pq.read_table(sink).num_rows
+    return {
+        "config": yaml.safe_load((folder / "config.yaml").read_text()),
+        "summary": json.loads((folder / "summary.json").read_text()),
+        "status": json.loads((folder / "status.json").read_text()),
+        "manifest": (folder / "manifest.json").read_bytes(),
+        "metrics": (folder / "metrics.parquet").read_bytes(),
+        "log": (folder / "log.txt").read_bytes(),
+    }
+
+
+def _write(folder: Path, files: dict, labels: dict, failed: bool) -> None:
+    folder.mkdir(parents=True)
+    state = {"state": "failed", "error": "Rank 1 said no."} if failed else {"state": files["status"]["state"]}
+    summary = {**files["summary"], **labels, "state": state["state"]}
+    (folder / "config.yaml").write_text(json.dumps(files["config"]))  # which is YAML
+    (folder / "summary.json").write_text(json.dumps(summary))
+    (folder / "status.json").write_text(json.dumps({**files["status"], **state}))
+    (folder / "manifest.json").write_bytes(files["manifest"])
+    (folder / "metrics.parquet").write_bytes(files["metrics"])
+    (folder / "log.txt").write_bytes(files["log"])
