@@ -110,7 +110,8 @@ def with_eta(style: Style, etas: Iterable[float | None]) -> str:
 def letter(ax: Axes, text: str) -> None:
     """A title; one that would reach into the next panel takes several lines."""
     figure, place = ax.get_figure(root=True), ax.get_subplotspec()
-    assert figure is not None and place is not None
+    assert figure is not None
+    assert place is not None
     FigureCanvasAgg(figure)  # to be measured
     room = figure.get_figwidth() / place.get_gridspec().ncols - 0.45
     lines: list[str] = []

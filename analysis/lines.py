@@ -47,17 +47,17 @@ def curve(
         drawn["mean"] = np.nan
     look: dict[str, Any] = {"color": style.colour, "ls": style.dash, "marker": style.marker, "ms": style.size}
     if count >= BAND_FROM and drawn["mean"].notna().any():
-        shown = drawn[drawn["low"] > 0] if positive else drawn
+        shown = drawn[drawn["mean"] > 0] if positive else drawn
         ax.fill_between(shown["x"], shown["low"], shown["high"], color=style.colour, alpha=0.18, lw=0)
         ax.plot(shown["x"], shown["mean"], lw=style.width, markevery=_every(shown, style), markeredgewidth=0, **look)
         if positive:
-            zero(ax, drawn.loc[drawn["low"] <= 0, "x"], style)
+            zero(ax, drawn.loc[drawn["mean"] == 0, "x"], style)
     else:
         for _, one in well.groupby("run_id"):
             shown = one[one[y] > 0] if positive else one
             ax.plot(shown[x], shown[y], lw=0.85 * style.width, markevery=_every(shown, style), **look)
             if positive:
-                zero(ax, one.loc[one[y] <= 0, x], style)
+                zero(ax, one.loc[one[y] == 0, x], style)
     for _, one in gone.groupby("run_id"):
         faint = {"color": style.colour, "ls": style.dash, "lw": 0.6, "alpha": 0.6}
         if _exploded(one, y).any():
@@ -111,7 +111,7 @@ def against(ax: Axes, values: pd.DataFrame, key: str, metric: str, style: Style)
     table = spread(values, key, metric)
     gone = (table["diverged"] > 0) | (table["exploded"] > 0)
     look: dict[str, Any] = {"color": style.colour, "ls": style.dash, "lw": style.width}
-    marker = {"marker": style.marker, "ms": style.size, "markeredgewidth": 0}
+    marker: dict[str, Any] = {"marker": style.marker, "ms": style.size, "markeredgewidth": 0}
     ax.plot(table[key], table["mean"].where(~gone), **look, **marker)
     if (table["exploded"] > 0).any():  # the way out of the panel
         ax.add_artist(Line2D(table[key], table["mean"], **{**look, "lw": 0.5 * style.width}))
