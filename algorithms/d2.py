@@ -16,6 +16,7 @@ class State(NamedTuple):
 
 @algorithm(
     "d2",
+    label="D²",
     sends=1,
     needs={"smoothness", "topology"},
     lambda_min=-1 / 3,

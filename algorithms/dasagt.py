@@ -20,6 +20,7 @@ class State(NamedTuple):
 
 @algorithm(
     "dasagt",
+    label="D-ASAGT",
     sends=3,
     needs={"smoothness", "topology"},
     estimates="z",

@@ -21,6 +21,7 @@ class State(NamedTuple):
 
 @algorithm(
     "dnasa",
+    label="D-NASA",
     sends=3,
     estimates="z",
     bounded=True,

@@ -14,6 +14,7 @@ class State(NamedTuple):
 
 @algorithm(
     "dsgd",
+    label="D-SGD",
     sends=1,
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity"},

@@ -16,6 +16,7 @@ class State(NamedTuple):
 
 @algorithm(
     "dsgt",
+    label="D-SGT",
     sends=2,
     start_samples=1,
     needs={"smoothness", "topology"},

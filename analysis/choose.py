@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pandas as pd
@@ -10,7 +10,8 @@ import pandas as pd
 from analysis.results import Results
 from analysis.say import NoData
 from analysis.statistics import RULE, Best, best_stepsize, score
-from analysis.style import name_of
+from analysis.style import name_of, styles
+from bench.columns import COLUMNS
 
 AS_WRITTEN = {"normalize": "vector", "average": "tracker", "gossip": "once", "multiplier": 1.0}
 """The methods as their papers have them; other values are variants, with a figure of their own."""
@@ -77,6 +78,15 @@ def one_per_dataset(
     return [best[name][1:] for name in names], notes
 
 
+def with_accuracies(finals: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """The datasets with accuracies where there are any, else all: one axis does not show both."""
+    known = finals.groupby("dataset")["test_accuracy"].transform("count") > 0
+    if not known.any() or known.all():
+        return finals, []
+    names = ", ".join(sorted(finals.loc[~known, "dataset"].unique()))
+    return finals[known], [f"without accuracies, and not drawn here: {names} (choose with --where dataset=NAME)"]
+
+
 def in_words(key: dict[str, Any]) -> str:
     """The part of a problem that a reader asks for first."""
     words = f"topology={key['topology']} nodes={key['nodes']} steps={key['steps']}"
@@ -114,6 +124,53 @@ def rule_in_words(finals: pd.DataFrame, chosen: dict[str, Best | None], where: s
             words.append(f"{algo} η={best.eta:g}" + (" (the edge of its grid)" if best.edge else ""))
     rule = RULE.format(score=score(finals)[0].replace("_", " "))
     return [f"{where}{'; '.join(words)}", rule]
+
+
+def eta_of(chosen: dict[str, Best | None], algo: str) -> float | None:
+    """The stepsize that a method is drawn at; None where it has none."""
+    best = chosen.get(algo)
+    return best.eta if best else None
+
+
+def metrics(results: Results, asked: Iterable[str], usual: Iterable[str]) -> list[str]:
+    """What a figure shows: what was asked for, or of the usual what the runs have."""
+    known = [name for name in results.rows.columns if name != "run_id" and results.rows[name].notna().any()]
+    for name in asked:
+        if name not in results.rows:
+            there = [metric for metric in known if metric not in COLUMNS[: COLUMNS.index("train_loss")]]
+            raise NoData(f"no run has a metric '{name}'; there are {', '.join(there)}")
+    return list(asked) or [name for name in usual if name in known]
+
+
+def reference(results: Results, wanted: str | None = None) -> str | None:
+    """The method that the others are compared with: the one that is asked for; else the one without a stepsize, of
+    several that with most runs; else the one that ends best on most problems. None where there is but one method."""
+    finals = results.finals
+    methods = styles(finals["algo"].unique(), results)
+    if wanted is not None:
+        need(wanted in methods, f"no run of the reference '{wanted}' has ended; there are {', '.join(methods)}")
+        return wanted
+    if len(methods) < 2:
+        return None
+    runs = finals["algo"].value_counts()
+    tuned = set(finals.dropna(subset="eta")["algo"]) if "eta" in finals else set()
+    if untuned := [algo for algo in methods if algo not in tuned]:
+        return max(untuned, key=lambda algo: runs[algo])
+    wins = dict.fromkeys(methods, 0)
+    for _, some in problems(results, finals):
+        means = final_means(results, some)
+        if len(means) > 1:
+            wins[means.index[0]] += 1
+    return max(methods, key=lambda algo: (wins[algo], runs[algo]))
+
+
+def final_means(results: Results, runs: pd.DataFrame) -> pd.Series:
+    """Of every method on one problem, as written and at its best stepsize: the mean of its score, the best first."""
+    best, _ = at_best(as_written(results, runs)[0], compared=True)
+    name, sign = score(runs)
+    values = best[name].astype(float).where(best["state"] == "done")
+    means = values.groupby(best["algo"]).agg(lambda some: some.mean(skipna=False)).dropna()
+    return means.sort_values(ascending=sign < 0, kind="stable")
 
 
 def need(condition: bool, sentence: str) -> None:

@@ -1,4 +1,4 @@
-"""What the figures share: curves with their spread, stepsize panels, legends. Nothing is dropped in silence."""
+"""What the figures share: panels, titles, legends and ticks that fit, whatever is in them."""
 
 from __future__ import annotations
 
@@ -11,15 +11,19 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
 
-from analysis.style import INK, PAGE, Style
+from analysis.style import INK, METRICS, MORE_IS_BETTER, PAGE, Style
 from bench.states import FINAL
 
-BAND_FROM = 3
-"""Seeds from which a band is drawn; below, the seeds themselves are."""
+LINE = 0.2
+"""Inches: a line of a legend, for which every figure has room."""
+SIDE = 0.1
+"""Inches that a legend keeps from the figure's sides."""
 
 
 @dataclass
@@ -30,6 +34,13 @@ class Picture:
     data: pd.DataFrame
     runs: set[str]
     notes: list[str] = field(default_factory=list)
+    title: str | None = None  # where what is drawn is not what the figure is usually about
+
+    def __post_init__(self) -> None:
+        tidy(self.figure)
+        self.notes = list(
+            dict.fromkeys([*self.notes, *(note for mark, note in NOTES.items() if has(self.figure, mark))])
+        )
 
 
 def panels(
@@ -43,134 +54,113 @@ def panels(
     return figure, axes
 
 
-def legend(figure: Figure, entries: Iterable[Line2D], columns: int | None = None) -> None:
-    """One legend for all panels, above them."""
-    entries = list(entries)
-    if entries:
-        figure.legend(handles=entries, loc="outside upper center", ncol=columns or min(len(entries), 6))
-
-
-def entry(style: Style, label: str | None = None, marker: bool = True) -> Line2D:
-    return Line2D(
-        [], [], color=style.colour, ls=style.dash, marker=style.marker if marker else "", label=label or style.label
-    )
-
-
-DIVERGED = Line2D([], [], color=INK, ls="", marker="x", label="diverged")
+DIVERGED, EXPLODED, ZERO = "_diverged", "_exploded", "_zero"
+"""Labels of marks that stand for what has no place on the axes."""
+MARKS = {
+    DIVERGED: Line2D([], [], color=INK, ls="", marker="x", label="diverged"),
+    EXPLODED: Line2D([], [], color=INK, ls="", marker=6, label="exploded, off the axis"),
+    ZERO: Line2D([], [], color=INK, ls="", marker="o", mfc="none", mew=0.7, label="0"),
+}
+NOTES = {
+    EXPLODED: "runs that ended far above their start are marked at the upper edge; the axis is that of the others",
+    ZERO: "a value of exactly 0 stands on the lower edge, hollow",
+}
 PUBLISHED = Line2D([], [], color=INK, ls="", marker="o", mfc="none", label="published (their η axis)")
 
 
+def has(figure: Figure, mark: str) -> bool:
+    return any(line.get_label() == mark for ax in figure.axes for line in ax.lines)
+
+
+def legend(figure: Figure, entries: Iterable[Line2D], more: Iterable[Line2D] = ()) -> Legend | None:
+    """One legend for all panels, above them: as many columns as the figure is wide for, and room for its lines.
+
+    Marks that are drawn are explained in it.
+    """
+    entries = [*entries, *(line for mark, line in MARKS.items() if has(figure, mark)), *more]
+    if not entries:
+        return None
+    FigureCanvasAgg(figure)  # to be measured
+    for lines in range(1, len(entries) + 1):
+        columns = -(-len(entries) // lines)
+        made = figure.legend(handles=entries, loc="outside upper center", ncol=columns)
+        box = made.get_window_extent().transformed(figure.dpi_scale_trans.inverted())
+        if box.width <= figure.get_figwidth() - 2 * SIDE or columns == 1:
+            break
+        made.remove()
+    if (over := box.width / (figure.get_figwidth() - 2 * SIDE)) > 1:  # one label alone is too long
+        for text in made.get_texts():
+            text.set_fontsize(float(text.get_fontsize()) / over)
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(width, height + max(0.0, box.height - LINE - 0.06))
+    return made
+
+
+def entry(style: Style, label: str | None = None, marker: bool = True) -> Line2D:
+    look: dict[str, Any] = {"color": style.colour, "ls": style.dash, "lw": style.width, "ms": style.size}
+    return Line2D([], [], label=label or style.label, marker=style.marker if marker else "", **look)
+
+
+def with_eta(style: Style, etas: Iterable[float | None]) -> str:
+    """The label with the stepsize, where it is one and the same."""
+    known = {eta for eta in etas if eta is not None and np.isfinite(eta)}
+    return f"{style.label}, η = {next(iter(known)):g}" if len(known) == 1 else style.label
+
+
 def letter(ax: Axes, text: str) -> None:
-    ax.set_title(text, loc="left")
+    """A title; one that would reach into the next panel takes several lines."""
+    figure, place = ax.get_figure(root=True), ax.get_subplotspec()
+    assert figure is not None
+    assert place is not None
+    FigureCanvasAgg(figure)  # to be measured
+    room = figure.get_figwidth() / place.get_gridspec().ncols - 0.45
+    lines: list[str] = []
+    for part in text.split(", "):
+        longer = f"{lines[-1]}, {part}" if lines else part
+        wide = ax.set_title(longer, loc="left").get_window_extent().width / figure.dpi > room
+        lines = [*lines[:-1], longer] if not (wide and lines) else [*lines[:-1], f"{lines[-1]},", part]
+    ax.set_title("\n".join(lines), loc="left")
+
+
+def tidy(figure: Figure) -> None:
+    """Axes that show something, ticks that can be read. The last thing that is done to a figure."""
+    for ax in figure.axes:
+        if not ax.has_data() and ax.lines:  # nothing but what is off the axes
+            ax.relim()
+        for axis in (ax.xaxis, ax.yaxis):
+            if axis.get_scale() == "log":
+                log_ticks(axis)
+
+
+def log_scale(ax: Axes, values: pd.Series, metric: str) -> bool:
+    """A logarithmic axis for what is positive and spans much; for losses and errors always. Whether it is one."""
+    known = values.astype(float)[np.isfinite(values.astype(float))]
+    wide = len(known) > 0 and known.min() > 0 and known.max() > 30 * known.min()
+    log = wide or (metric in METRICS and metric not in MORE_IS_BETTER and not (known < 0).any())
+    if log and (known > 0).any():
+        ax.set_yscale("log")
+    return bool(log)
 
 
 def log_ticks(axis: Axis) -> None:
-    """Plain numbers where the axis spans less than two decades: 0.3 0.5 1 2, not 3×10⁻¹."""
+    """Plain numbers where the axis spans less than two decades, three to six of them: 0.3 0.5 1 2, not 3×10⁻¹."""
     low, high = sorted(axis.get_view_interval())
-    if low > 0 and high / low < 100:
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0) if high / low > 4 else range(1, 10)))
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axis.set_minor_formatter(NullFormatter())
-
-
-def curve(
-    ax: Axes,
-    rows: pd.DataFrame,
-    x: str,
-    y: str,
-    style: Style,
-    dash: object = None,
-    after: int = -1,
-    positive: bool = False,
-) -> pd.DataFrame:
-    """The mean over runs with the range of the seeds as a band, where all runs have a finite value.
-
-    Below three runs each is drawn by itself. A run that diverged is drawn as far as it went and marked, and
-    from there on there is no mean. What is drawn comes ``after`` a step, and may have to be ``positive``.
-    Returns what was drawn.
-    """
-    count = rows["run_id"].nunique()
-    rows = rows[np.isfinite(rows[y].astype(float)) & np.isfinite(rows[x].astype(float)) & (rows["step"] > after)]
-    if positive:
-        rows = rows[rows[y] > 0]
-    if rows.empty:
-        return pd.DataFrame()
-    dash = style.dash if dash is None else dash
-    gone = rows[rows["state"] == "diverged"]
-    well = rows[rows["state"] != "diverged"]
-    whole = rows.groupby("step").agg(
-        x=(x, "mean"), mean=(y, "mean"), low=(y, "min"), high=(y, "max"), runs=("run_id", "nunique")
-    )
-    drawn = whole[whole["runs"] == count].reset_index()
-    every = max(1, len(drawn) // 8)
-    if count >= BAND_FROM and not drawn.empty:
-        ax.fill_between(drawn["x"], drawn["low"], drawn["high"], color=style.colour, alpha=0.18, lw=0)
-        x_values, means = drawn["x"].to_numpy(), drawn["mean"].to_numpy()
-        look = {"color": style.colour, "ls": dash, "marker": style.marker, "markevery": every}
-        sns.lineplot(x=x_values, y=means, ax=ax, estimator=None, legend=False, markeredgewidth=0, **look)
+    if isinstance(axis.get_major_locator(), FixedLocator) or not (low > 0 and high / low < 100):
+        return
+    powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    for digits in ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 5), range(1, 10)):
+        ticks = [digit * 10.0**power for power in powers for digit in digits]
+        ticks = [tick for tick in ticks if low <= tick <= high]
+        if 3 <= len(ticks) <= 6:
+            break
     else:
-        for _, one in well.groupby("run_id"):
-            ax.plot(one[x], one[y], color=style.colour, ls=dash, lw=1, marker=style.marker, markevery=every)
-    for _, one in gone.groupby("run_id"):
-        ax.plot(one[x], one[y], color=style.colour, ls=dash, lw=0.6, alpha=0.6)
-        ax.plot(one[x].iloc[-1], one[y].iloc[-1], color=style.colour, marker="x", ls="")
-    return drawn.assign(x_axis=x, metric=y)
-
-
-def spread(values: pd.DataFrame, key: str, metric: str) -> pd.DataFrame:
-    """Per value of ``key``: mean and range over the seeds, how many there are, and how many diverged.
-
-    Where any diverged there is no mean: it would be the mean of the survivors.
-    """
-    out = values.groupby(key).agg(
-        mean=(metric, "mean"),
-        low=(metric, "min"),
-        high=(metric, "max"),
-        runs=("run_id", "nunique"),
-        diverged=("state", lambda states: int((states == "diverged").sum())),
-    )
-    out.loc[out["diverged"] > 0, "mean"] = np.nan
-    return out.reset_index()
-
-
-def against(ax: Axes, values: pd.DataFrame, key: str, metric: str, style: Style) -> pd.DataFrame:
-    """Final values against a setting, a line with the spread over seeds; diverged runs stand on the floor."""
-    table = spread(values, key, metric)
-    whole = table[table["diverged"] == 0]
-    ax.plot(table[key], table["mean"], color=style.colour, ls=style.dash, marker=style.marker, markeredgewidth=0)
-    if (whole["runs"] >= BAND_FROM).any():
-        band = table.where(table["runs"] >= BAND_FROM)
-        ax.fill_between(
-            table[key], band["low"].where(table["diverged"] == 0), band["high"].where(table["diverged"] == 0),
-            color=style.colour, alpha=0.18, lw=0,
-        )  # fmt: skip
-    few = values[values[key].isin(table.loc[(table["runs"] < BAND_FROM) | (table["diverged"] > 0), key])]
-    alive = few[few["state"] == "done"]
-    ax.plot(alive[key], alive[metric], color=style.colour, ls="", marker=style.marker, ms=2, alpha=0.6)
-    for _, point in table[table["diverged"] > 0].iterrows():
-        fallen(ax, point[key], style)
-    return table.rename(columns={key: "x"}).assign(setting=key, metric=metric)
-
-
-def level(ax: Axes, values: pd.DataFrame, metric: str, style: Style) -> pd.DataFrame:
-    """A method without a stepsize: a line across the panel with its spread."""
-    table = spread(values.assign(x=0.0), "x", metric)
-    (row,) = table.to_dict("records")
-    if row["diverged"]:
-        ax.plot(0.98, 0.02, transform=ax.transAxes, color=style.colour, marker="x", ls="", clip_on=False)
-    elif row["runs"] >= BAND_FROM:
-        ax.axhspan(row["low"], row["high"], color=style.colour, alpha=0.15, lw=0)
-        ax.axhline(row["mean"], color=style.colour, ls=style.dash)
-    else:
-        for value in values[metric]:
-            ax.axhline(value, color=style.colour, ls=style.dash, lw=1)
-    return table.assign(x=np.nan, setting=None, metric=metric)
-
-
-def fallen(ax: Axes, x: float, style: Style) -> None:
-    """Runs that diverged stand on the floor."""
-    look = {"color": style.colour, "marker": "x", "ls": "", "ms": 4, "clip_on": False}
-    ax.plot(x, 0.02, transform=ax.get_xaxis_transform(), **look)
+        ticks = [
+            tick for tick in MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high) if low <= tick <= high
+        ]
+        axis.set_minor_locator(FixedLocator([]))
+    axis.set_major_locator(FixedLocator(ticks))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.6g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def seeds_in_words(finals: pd.DataFrame) -> str:

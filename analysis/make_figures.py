@@ -3,12 +3,14 @@
 python analysis/make_figures.py                                   everything, into results/figures
 python analysis/make_figures.py --figure stepsize --format pdf    one figure
 python analysis/make_figures.py --where dataset=a9a steps=5001    from some of the runs
+python analysis/make_figures.py --figure final --columns method,eta,test_loss --reference dsgt    a table for a paper
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -22,8 +24,10 @@ if __name__ == "__main__":
 from rich.console import Console
 
 from analysis import words
+from analysis.choose import metrics, reference
 from analysis.draw import Picture, seeds_in_words
 from analysis.figures import Ask, Drawing, drawings
+from analysis.latex import latex
 from analysis.results import Results
 from analysis.say import NoData, in_sentences
 from analysis.source import read
@@ -41,11 +45,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     console = Console(highlight=False, soft_wrap=True)
     results = read(arguments.results).where(arguments.where)
     out = Path(arguments.out or (Path(arguments.results) / "figures"))
+    ask = Ask(X[arguments.x], X[arguments.cost], tuple(arguments.metric), arguments.reference)
+    if ask.reference:
+        reference(results, ask.reference)  # one that there is not is said once
+    metrics(results, ask.metrics, ())
     use()
     for sentence in warnings(results):
         console.print(sentence, markup=False)
     made = 0
-    for said, done in make_all(results, arguments, out):
+    for said, done in make_all(results, ask, arguments, out):
         console.print(said, markup=False)
         made += done
     if made:
@@ -61,6 +69,9 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--out", help="where the pictures go; default <results>/figures")
     parser.add_argument("--format", default="pdf,png", help="of pdf, png, svg")
     parser.add_argument("--where", nargs="+", default=[], metavar="LABEL=VALUE,VALUE", help="only these runs")
+    parser.add_argument("--metric", action="append", metavar="NAME", help="to show; may be given again")
+    parser.add_argument("--reference", metavar="METHOD", help="that the others are compared with")
+    parser.add_argument("--columns", default="", metavar="NAME,NAME", help="of the tables")
     parser.add_argument("--x", default="epochs", choices=X, help="the axis of the curves")
     parser.add_argument(
         "--cost", default="steps", choices=[name for name in X if name != "epochs"], help="of the profiles"
@@ -69,6 +80,8 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     arguments.format = arguments.format.split(",")
     if wrong := [kind for kind in arguments.format if kind not in STABLE]:
         parser.error(f"there is no format {wrong[0]!r}; there are {', '.join(STABLE)}")
+    arguments.columns = [word for word in arguments.columns.split(",") if word]
+    arguments.metric = [name for words in arguments.metric or [] for name in words.split(",")]
     arguments.figure = [name for words in arguments.figure or [] for name in words.split(",")] or None
     if wrong := [name for name in arguments.figure or [] if name not in names]:
         parser.error(f"there is no figure or table {wrong[0]!r}; there are {', '.join(names)}")
@@ -80,37 +93,42 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     return arguments
 
 
-def make_all(results: Results, arguments: argparse.Namespace, out: Path) -> Iterator[tuple[str, bool]]:
+def make_all(results: Results, ask: Ask, arguments: argparse.Namespace, out: Path) -> Iterator[tuple[str, bool]]:
     """Every figure and table that is wanted, on all cores: what is said of each, and whether it was made."""
     out.mkdir(parents=True, exist_ok=True)
     wanted = arguments.figure or [*drawings(), *recipes()]
     jobs = [name for name in [*drawings(), *recipes()] if name in wanted]
-    _shared.update(results=results, arguments=arguments, out=out)
+    _shared.update(results=results, ask=ask, arguments=arguments, out=out)
     if len(jobs) < 3 or sys.platform != "linux":
         yield from map(_make, jobs)
         return
     # forked, so that the results need not be sent
-    with ProcessPoolExecutor(min(len(jobs), os.cpu_count() or 1), get_context("fork")) as pool:
+    with ProcessPoolExecutor(min(len(jobs), os.cpu_count() or 1), get_context("fork"), initializer=_alone) as pool:
         yield from pool.map(_make, jobs)
 
 
 _shared: dict[str, Any] = {}
 
 
+def _alone() -> None:
+    """Ctrl-C ends a process that draws at once, and it is the parent that says so."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def _make(name: str) -> tuple[str, bool]:
-    results, arguments, out = _shared["results"], _shared["arguments"], _shared["out"]
+    results, ask, arguments, out = (_shared[key] for key in ("results", "ask", "arguments", "out"))
     if name in drawings():
-        return make_figure(drawings()[name], results, arguments, out)
-    return make_table(recipes()[name], results, out)
+        return make_figure(drawings()[name], results, ask, arguments.format, out)
+    return make_table(recipes()[name], results, ask, arguments.columns, out)
 
 
-def make_figure(drawing: Drawing, results: Results, arguments: argparse.Namespace, out: Path) -> tuple[str, bool]:
+def make_figure(drawing: Drawing, results: Results, ask: Ask, formats: list[str], out: Path) -> tuple[str, bool]:
     """Draw one and say what it shows, or what would make it."""
     try:
-        picture = drawing.draw(results, Ask(X[arguments.x], X[arguments.cost]))
+        picture = drawing.draw(results, ask)
     except NoData as error:
         return f"{drawing.name:15} not drawn: {error}. Its runs: {drawing.command}", False
-    files = save(picture.figure, out, drawing.name, arguments.format)
+    files = save(picture.figure, out, drawing.name, formats)
     write_text(out / f"{drawing.name}.csv", picture.data.to_csv(index=False, lineterminator="\n", float_format="%.10g"))
     first = f"{drawing.name:15} {describe(results, picture)} → {', '.join(file.name for file in files)}"
     return "\n".join([first, *(f"{'':15} {note}" for note in picture.notes)]), True
@@ -121,14 +139,14 @@ def describe(results: Results, picture: Picture) -> str:
     return seeds_in_words(results.runs[results.runs["run_id"].isin(picture.runs)])
 
 
-def make_table(recipe: Recipe, results: Results, out: Path) -> tuple[str, bool]:
+def make_table(recipe: Recipe, results: Results, ask: Ask, columns: list[str], out: Path) -> tuple[str, bool]:
     try:
-        table = recipe.make(results)
+        table = words.chosen(recipe.make(results, ask), columns)
     except NoData as error:
         return f"{recipe.name:15} not made: {error}", False
     texts = {
         "md": words.markdown(table, recipe.title),
-        "tex": words.latex(table, recipe.title),
+        "tex": latex(table, recipe.title, whole=bool(columns)),
         "csv": words.csv(table),
     }
     for kind, text in texts.items():

@@ -7,6 +7,7 @@ python analysis/make_report.py --wandb ENTITY/PROJECT      the same story as a W
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +15,8 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
+from analysis.choose import reference
+from analysis.figures import Ask
 from analysis.report.page import page
 from analysis.report.story import tell
 from analysis.say import in_sentences
@@ -28,14 +31,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--results", "--from", default="results", help="a results folder, or wandb:ENTITY/PROJECT")
     parser.add_argument("--out", type=Path, help="the page; default <results>/report.html")
     parser.add_argument("--wandb", metavar="ENTITY/PROJECT", help="also publish as a W&B report in this project")
+    parser.add_argument("--reference", metavar="METHOD", help="that the other methods are compared with")
     arguments = parser.parse_args(argv)
     if arguments.wandb and arguments.wandb.count("/") != 1:
         parser.error(f"--wandb takes ENTITY/PROJECT; got {arguments.wandb!r}")
     folder = Path(arguments.results) if Path(arguments.results).is_dir() else None
     out = arguments.out or (folder or Path()) / "report.html"
     use()
-    story = tell(read(arguments.results))
-    write_text(out, page(story, folder))
+    results = read(arguments.results)
+    if arguments.reference:
+        reference(results, arguments.reference)  # one that there is not is said before anything is drawn
+    story = tell(results, Ask(reference=arguments.reference))
+    out.parent.mkdir(parents=True, exist_ok=True)
+    words = ["python", "analysis/make_report.py", *(sys.argv[1:] if argv is None else argv)]
+    write_text(out, page(story, folder, shlex.join(words)))
     print(f"Report: {out}")
     if arguments.wandb:
         from analysis.report.publish import publish  # W&B takes a second to import

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from analysis import words
+from analysis.draw import Picture
 from analysis.evidence import EVIDENCE, Case
 from analysis.figures import Ask, drawings
 from analysis.report.story import facts
@@ -22,7 +23,9 @@ def document(verdicts: list[Verdict], results: Results, pictures: Path, link: Pa
     """The whole text; the figures it shows are drawn into ``pictures`` and linked to by ``link``."""
     shown = {verdict.claim.figure for verdict in verdicts if verdict.claim.figure}
     drawn = {
-        name: notes for name in drawings() if name in shown and (notes := _draw(name, results, pictures)) is not None
+        name: picture
+        for name in drawings()
+        if name in shown and (picture := _draw(name, results, pictures)) is not None
     }
     parts = [HEAD, *_what_was_run(results), "## Verdicts", "", *_overview(verdicts), ""]
     seen: set[str] = set()
@@ -118,27 +121,27 @@ def number(case: Case) -> str:
     return f"{found.value:.3g}"
 
 
-def _draw(name: str, results: Results, folder: Path) -> list[str] | None:
+def _draw(name: str, results: Results, folder: Path) -> Picture | None:
     try:
         picture = drawings()[name].draw(results, Ask())
     except NoData:
         return None
     save(picture.figure, folder, name, ["png"])
-    return picture.notes
+    return picture
 
 
-def _figure(name: str | None, drawn: dict[str, list[str]], link: Path) -> Iterator[str]:
+def _figure(name: str | None, drawn: dict[str, Picture], link: Path) -> Iterator[str]:
     if name is not None:
-        drawing = drawings()[name]
+        title = drawn[name].title or drawings()[name].title
         yield ""
-        yield f"![{drawing.title}]({(link / name).as_posix()}.png)"
+        yield f"![{title}]({(link / name).as_posix()}.png)"
         yield ""
-        yield f"*{drawing.title}.* {' '.join(f'{note[0].upper()}{note[1:]}.' for note in drawn[name])}"
+        yield f"*{title}.* {' '.join(f'{note[0].upper()}{note[1:]}.' for note in drawn[name].notes)}"
 
 
 def _table(name: str, results: Results) -> Iterator[str]:
     recipe = recipes()[name]
     try:
-        yield words.markdown(recipe.make(results), recipe.title)
+        yield words.markdown(recipe.make(results, Ask()), recipe.title)
     except NoData:
         return

@@ -10,7 +10,8 @@ from typing import Any
 import pandas as pd
 
 from analysis.say import NoData
-from bench.states import FINAL
+from bench.columns import COLUMNS
+from bench.states import EXPLODED, FINAL
 
 HOW = ("engine", "tracker", "checkpoint_every", "ranks", "jobs", "device", "results", "data_dir", "force", "stale")
 """Labels that say how a run was made; so do those that begin with one of them and a dot."""
@@ -51,12 +52,46 @@ class Results:
         if ended.empty or self.rows.empty:
             raise NoData("no run has ended" if len(self.runs) else "there are no runs")
         last = self.rows.drop_duplicates("run_id", keep="last")
-        return self.described(ended.merge(last, on="run_id", how="inner"))
+        table = self.described(ended.merge(last, on="run_id", how="inner"))
+        return table.assign(exploded=(table["state"] == "exploded") | table["run_id"].isin(self._exploded))
+
+    @cached_property
+    def _exploded(self) -> set[str]:
+        """Runs that ended far above their start, whatever their state says: older ones are called done."""
+        if "train_loss" not in self.rows:
+            return set()
+        first, last = (
+            self.rows.drop_duplicates("run_id", keep=which).set_index("run_id")["train_loss"].astype(float)
+            for which in ("first", "last")
+        )
+        return set(first.index[(last - first > EXPLODED * first.abs()) & (first != 0)])
+
+    @cached_property
+    def declared(self) -> dict[str, dict[str, Any]]:
+        """What every method says of itself, from the manifests."""
+        found: dict[str, dict[str, Any]] = {}
+        for run, algo in zip(self.runs.get("run_id", []), self.runs.get("algo", []), strict=True):
+            if algo not in found and (said := self.facts.get(run, {}).get("algorithm")):
+                found[algo] = said
+        return found
+
+    @cached_property
+    def measures(self) -> dict[str, dict[str, Any]]:
+        """Metrics that plug-ins brought, with what their runs say of them."""
+        said: dict[str, dict[str, Any]] = {}
+        for fact in self.facts.values():
+            said.update(fact.get("metrics") or {})
+        return {name: said.get(name, {}) for name in self.rows.columns if name not in (*COLUMNS, "run_id")}
 
     def curves(self, finals: pd.DataFrame) -> pd.DataFrame:
         """All evaluations of these runs, with their labels."""
-        labels = finals[[c for c in self.runs.columns if c in finals] + [c for c in ("rho",) if c in finals]]
+        labels = finals[[c for c in self.runs.columns if c in finals] + [c for c in ("rho", "exploded") if c in finals]]
         return self.rows.merge(labels, on="run_id", how="inner")
+
+    def of(self, finals: pd.DataFrame) -> Results:
+        """Only these runs."""
+        runs = self.runs[self.runs["run_id"].isin(finals["run_id"])]
+        return replace(self, runs=runs, rows=self.rows[self.rows["run_id"].isin(runs["run_id"])])
 
     def described(self, table: pd.DataFrame) -> pd.DataFrame:
         """With what the manifests know: ρ, the measured heterogeneity, the fingerprint of the source."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ matplotlib.use("Agg")
 import seaborn as sns
 from matplotlib.figure import Figure
 
+from analysis.results import Results
 from bench.files import write_bytes
 
 COLUMN, PAGE = 3.35, 6.9
@@ -30,6 +31,13 @@ class Style:
     colour: Any
     marker: str
     dash: Any = "-"
+    width: float = 1.2  # points; of lines that coincide, the one below shows as a rim
+    place: int = 0  # among the methods of a figure
+
+    @property
+    def size(self) -> float:
+        """Of its markers: of those that coincide, the ones below show too."""
+        return MARKER * self.width
 
 
 STYLES = {
@@ -39,8 +47,13 @@ STYLES = {
     "dasagt": Style("D-ASAGT", PALETTE[4], "D"),
     "d2": Style("D²", PALETTE[1], "v"),
 }
-SPARE = [Style("", PALETTE[i], marker) for i, marker in zip((9, 5, 8, 6, 7), ("P", "X", "<", ">", "*"), strict=True)]
-"""For methods that a plug-in brought, in the order of their names."""
+"""A plug-in may add the style of its own method; others get a spare one, in the order of their names."""
+COLOURS = [PALETTE[i] for i in (9, 5, 8, 6, 7, 1, 2, 0, 4)]
+MARKERS = ("P", "X", "<", ">", "*", "h", "p", "d", "8", "H", "s", "^", "v")
+DASHES: tuple[Any, ...] = ("-", (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (2.5, 1)))
+WIDEST, THINNEST = 1.9, 1.0
+MARKER = 2.9
+"""Points that a marker is wide, of a line one point wide."""
 
 METRICS = {
     "test_accuracy": "test accuracy (%)",
@@ -49,7 +62,7 @@ METRICS = {
     "stationarity": r"$\|\nabla f(\bar{x})\|^2$",
     "grad_norm": r"$\|\nabla f(\bar{x})\|$",
     "grad_norm_mean": r"mean of $\|\nabla f(\bar{x})\|$ over all steps",
-    "consensus": r"consensus $\frac{1}{n}\sum\,\|x_i-\bar{x}\|^2$",
+    "consensus": "consensus error",
     "tracking_error": "tracking error",
     "step": "iterations",
     "epoch": "epochs",
@@ -58,6 +71,7 @@ METRICS = {
     "wall_s": "seconds",
 }
 DATASETS = {"mnist": "MNIST", "fashion_mnist": "Fashion-MNIST", "miniboone": "MiniBooNE", "synthetic": "least squares"}
+MORE_IS_BETTER = ("test_accuracy",)
 FILES = {"svg.hashsalt": "hearsay", "svg.fonttype": "path", "pdf.fonttype": 42, "ps.fonttype": 42}
 
 
@@ -65,16 +79,52 @@ def name_of(dataset: str) -> str:
     return DATASETS.get(dataset, dataset)
 
 
-def styles(algos: Iterable[str]) -> dict[str, Style]:
-    """A style for every method: its own from the table, or a spare one."""
-    out = {}
-    strangers = sorted(set(algos) - set(STYLES))
-    for algo in [name for name in STYLES if name in set(algos)]:
-        out[algo] = STYLES[algo]
-    for place, algo in enumerate(strangers):
-        spare = SPARE[place % len(SPARE)]
-        out[algo] = Style(algo, spare.colour, spare.marker, (0, (1, 1)) if place >= len(SPARE) else "-")
-    return out
+def metric_name(metric: str, results: Results | None = None) -> str:
+    """What an axis or a column says; of a metric that a plug-in brought, what the runs call it."""
+    said = results.measures.get(metric, {}).get("label") if results else None
+    return METRICS.get(metric) or said or metric.replace("_", " ")
+
+
+def more_is_better(metric: str, results: Results | None = None) -> bool:
+    return metric in MORE_IS_BETTER or bool(results and results.measures.get(metric, {}).get("more_is_better"))
+
+
+def styles(algos: Iterable[str], results: Results | None = None) -> dict[str, Style]:
+    """A style for every method: from the table or a spare one, with the label and family that its runs declare.
+
+    With ``results`` a method looks the same in all their figures.
+    """
+    wanted = set(algos)
+    declared = results.declared if results else {}
+    everyone = wanted | set(results.runs["algo"]) if results else wanted
+    out: dict[str, Style] = {}
+    for algo, style in STYLES.items():
+        if algo in everyone:
+            out[algo] = replace(style, label=declared.get(algo, {}).get("label") or style.label)
+    colours = {algo: style.colour for algo, style in STYLES.items()}  # by family
+    for number, algo in enumerate(sorted(everyone - set(STYLES))):
+        says = declared.get(algo, {})
+        family = says.get("family") or algo
+        kin = family in colours
+        colour = colours.setdefault(family, COLOURS[number % len(COLOURS)])
+        dash = DASHES[(number // len(COLOURS) + kin) % len(DASHES)]
+        out[algo] = Style(says.get("label") or algo, colour, MARKERS[number % len(MARKERS)], dash)
+    chosen = [algo for algo in out if algo in wanted]
+    step = (WIDEST - THINNEST) / max(1, len(chosen) - 1)
+    return {
+        algo: replace(out[algo], width=WIDEST - step * place if len(chosen) > 1 else out[algo].width, place=place)
+        for place, algo in enumerate(chosen)
+    }
+
+
+def variant(style: Style, number: int) -> Style:
+    """The same method in another form: another shade, dash and marker."""
+    if number == 0:
+        return style
+    fade = (0.0, 0.45, -0.35)[number % 3]
+    colour = tuple(part + fade * (1 - part) if fade > 0 else part * (1 + fade) for part in style.colour[:3])
+    marker = MARKERS[(number - 1) % len(MARKERS)]
+    return replace(style, colour=colour, marker=marker, dash=DASHES[number % len(DASHES)], place=style.place + number)
 
 
 def use() -> None:
@@ -94,6 +144,8 @@ def use() -> None:
             "ytick.labelsize": 7,
             "legend.fontsize": 7.5,
             "legend.frameon": False,
+            "legend.columnspacing": 1.3,
+            "legend.handlelength": 1.8,
             "axes.linewidth": 0.6,
             "xtick.major.width": 0.6,
             "ytick.major.width": 0.6,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from analysis.plugins import broken, load_plugins
 from analysis.results import Results
 
 
 def warnings(results: Results) -> list[str]:
     """What a reader of every figure should know: runs that are not in them, and versions that mix."""
-    out = []
+    load_plugins()
+    out = [f"Plug-in '{name}' is left out, it cannot be imported: {reason}" for name, reason in broken.items()]
     if results.unreadable:
         some = ", ".join(results.unreadable[:3]) + (" …" if len(results.unreadable) > 3 else "")
         out.append(f"{len(results.unreadable)} runs cannot be read and are left out: {some}")

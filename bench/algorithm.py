@@ -52,6 +52,8 @@ class Declaration:
     pooled: bool  # on the complete graph, from one start, the mean does what one node that knows f would
     lambda_min: float | None  # W must be static with eigenvalues above this
     cite: str
+    label: str  # what figures and tables call it
+    family: str  # methods of one family share a colour
 
 
 class Layout:
@@ -126,15 +128,22 @@ def algorithm(
     pooled: bool = False,
     lambda_min: float | None = None,
     cite: str,
+    label: str | None = None,
+    family: str | None = None,
 ) -> Callable[[type[A]], type[A]]:
-    """Register an algorithm under ``name`` together with its declaration."""
+    """Register an algorithm under ``name`` together with its declaration.
+
+    ``label`` is what figures and tables call it; ``family`` is the name of the method that it is a form of, whose
+    colour it shares in figures. Both are its own name unless given.
+    """
     needs, assumes = tuple(sorted(needs)), tuple(sorted(assumes))
     if unknown := set(needs) - set(INFORMATION):
         raise UserError(f"{name} needs {sorted(unknown)}; what can be needed is {list(INFORMATION)}.")
 
     def decorate(cls: type[A]) -> type[A]:
+        costs, shown = (sends, rounds, samples, start_samples), (label or name, family or name)
         cls.declaration = Declaration(
-            name, sends, rounds, samples, start_samples, needs, assumes, estimates, bounded, pooled, lambda_min, cite
+            name, *costs, needs, assumes, estimates, bounded, pooled, lambda_min, cite, *shown
         )
         algorithms.add(name, cls)
         return cls

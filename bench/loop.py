@@ -14,7 +14,8 @@ from torch import Tensor
 
 from bench.algorithm import Algorithm
 from bench.certificate import Mixing
-from bench.metrics import COLUMNS, Row, heterogeneity, measure
+from bench.columns import COLUMNS
+from bench.metrics import Row, heterogeneity, measure
 from bench.problem import Problem
 from bench.registry import UserError
 from bench.world import World

@@ -14,13 +14,6 @@ from bench.problem import Problem
 from bench.registry import UserError
 from bench.world import World
 
-COLUMNS = [
-    *("step", "epoch", "samples", "rounds", "vectors", "bytes"),
-    *("train_loss", "test_loss", "test_accuracy", "stationarity", "grad_norm", "grad_norm_mean"),
-    *("consensus", "consensus_z", "consensus_bound", "tracking_error"),
-    *("compute_s", "comm_s", "eval_s", "wall_s"),
-]
-
 Row = dict[str, Any]
 """One line of the metrics: a value, or None where a column has no meaning, for every name in COLUMNS."""
 

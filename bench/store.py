@@ -15,6 +15,7 @@ import yaml
 
 from bench import checkpoint
 from bench.build import data_checksum
+from bench.columns import COLUMNS
 from bench.config import RunConfig
 from bench.disk import make_lasting
 from bench.files import check_rows, line_of, lock_of, read_json, sha256, stream_of, write_bytes, write_json, write_text
@@ -22,7 +23,7 @@ from bench.fingerprint import fingerprint
 from bench.integrity import SUMS, Findings, examine, read_table
 from bench.locks import Lock
 from bench.loop import Outcome, evaluation_steps
-from bench.metrics import COLUMNS, Row
+from bench.metrics import Row
 from bench.states import FINAL, final_state
 
 COUNTS = {"step", "samples", "rounds", "vectors", "bytes"}

@@ -1,4 +1,4 @@
-"""One small file per figure: TITLE, COMMAND, and draw(results, ask)."""
+"""One small file per figure: a function of the results, registered with its title and the command for its runs."""
 
 from __future__ import annotations
 
@@ -8,15 +8,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from analysis.draw import Picture
+from analysis.plugins import load_plugins
 from analysis.results import Results
 
 
 @dataclass(frozen=True)
 class Ask:
-    """What can be asked of a figure."""
+    """What can be asked of a figure or table."""
 
     x: str = "epoch"
     cost: str = "step"
+    metrics: tuple[str, ...] = ()  # in the place of those it usually shows
+    reference: str | None = None  # the method that the others are compared with
+
+
+Draw = Callable[[Results, Ask], Picture]
 
 
 @dataclass(frozen=True)
@@ -24,15 +30,29 @@ class Drawing:
     name: str
     title: str
     command: str  # what makes its runs
-    draw: Callable[[Results, Ask], Picture]
+    draw: Draw
 
 
+FIGURES: dict[str, Drawing] = {}
 ORDER = ("stepsize", "topology", "speedup", "spike", "curves", "graphs", "consensus", "scale", "profile")
 
 
+def figure(name: str, title: str, command: str) -> Callable[[Draw], Draw]:
+    """Decorator that adds a figure: ``draw(results, ask)`` returns a Picture, or raises NoData with a sentence."""
+
+    def decorate(draw: Draw) -> Draw:
+        if name in FIGURES:
+            raise ValueError(f"there is already a figure called {name!r}")
+        FIGURES[name] = Drawing(name, title, command, draw)
+        return draw
+
+    return decorate
+
+
 def drawings() -> dict[str, Drawing]:
-    """Every figure there is: the paper's first."""
-    names = [module.name for module in pkgutil.iter_modules(__path__)]
-    names.sort(key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
-    modules = {name: importlib.import_module(f"{__name__}.{name}") for name in names}
-    return {name: Drawing(name, module.TITLE, module.COMMAND, module.draw) for name, module in modules.items()}
+    """Every figure there is: the paper's first, plug-ins' last."""
+    for module in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{module.name}")
+    ours = sorted(FIGURES, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
+    load_plugins()
+    return {name: FIGURES[name] for name in dict.fromkeys([*ours, *FIGURES])}

@@ -2,65 +2,76 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 
 import pandas as pd
 
-from analysis.choose import as_written, at_best, problems, rule_in_words
-from analysis.draw import Picture, curve, entry, legend, letter, panels
-from analysis.figures import Ask
+from analysis.choose import as_written, at_best, eta_of, metrics, problems, rule_in_words
+from analysis.draw import Picture, entry, legend, letter, log_scale, panels, with_eta
+from analysis.figures import Ask, figure
+from analysis.lines import curve
 from analysis.results import Results
 from analysis.statistics import score
-from analysis.style import METRICS, PAGE, Style, name_of, styles
+from analysis.style import PAGE, Style, metric_name, name_of, styles, variant
 
-TITLE = "Everything side by side"
-COMMAND = "python bench/run.py -m algo=dnasa,dsgt topology=ring,complete"
 MOST, MOST_LINES = 4, 16
-DASHES: tuple[Any, ...] = ("-", (0, (4, 1.6)), (0, (1, 1)), (0, (5, 1, 1, 1)))
+FROM_THE_FIRST_STEP = ("test_accuracy", "consensus")
+"""Where the start would flatten what follows, or is 0 because all nodes start together."""
 
 
+@figure("compare", "Everything side by side", "python bench/run.py -m algo=dnasa,dsgt topology=ring,complete")
 def draw(results: Results, ask: Ask) -> Picture:
     finals = results.finals
     settings = sorted(problems(results, finals), key=lambda item: -len(item[1]))
     notes = [f"the {MOST} settings with most runs, of {len(settings)}"] if len(settings) > MOST else []
     settings = settings[:MOST]
-    look = styles(set().union(*(set(runs["algo"]) for _, runs in settings)))
+    look = styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
     shared = len({key["dataset"] for key, _ in settings}) == 1
     width = PAGE if len(settings) > 2 else 2.3 * len(settings) + 1.2
-    figure, axes = panels(3, len(settings), 1.4, max(width, 3.35), sharey="row" if shared else False)
-    entries: dict[str, tuple[Style, Any]] = {}
+    names = [metrics(results, ask.metrics, (score(runs)[0], "grad_norm", "consensus")) for _, runs in settings]
+    share: Any = {"sharey": "row" if shared else False, "sharex": "col"}
+    figure, axes = panels(len(names[0]), len(settings), 1.4, max(width, 3.35), **share)
+    entries: dict[str, tuple[Style, set[float | None]]] = {}
+    forms: dict[str, list[str]] = defaultdict(list)
     drawn, used = [], set()
     if sum(len(_variants(results, mine)) for _, runs in settings for _, mine in runs.groupby("algo")) > MOST_LINES:
         notes.append("methods as written: with all their variants there would be too many lines")
         settings = [(key, as_written(results, runs)[0]) for key, runs in settings]
     for column, (key, runs) in enumerate(settings):
         title = _title(key, [other for other, _ in settings])
-        metrics = (score(runs)[0], "grad_norm", "consensus")
+        rows = results.curves(runs)
+        cells = [
+            (ax, name, log_scale(ax, rows[name], name)) for ax, name in zip(axes[:, column], names[column], strict=True)
+        ]
         for algo in (name for name in look if name in set(runs["algo"])):
-            for number, (label, some) in enumerate(_variants(results, runs[runs["algo"] == algo])):
+            for label, some in _variants(results, runs[runs["algo"] == algo]):
+                forms[algo] += [label] if label not in forms[algo] else []
                 best, chosen = at_best(some)
                 tuned = {name: choice for name, choice in chosen.items() if choice is None or len(choice.grid) > 1}
                 notes += rule_in_words(some, tuned, f"{title}{label}: ")
-                style, dash = look[algo], DASHES[number % len(DASHES)] if label else None
-                entries[f"{style.label}{label}"] = (style, dash)
-                rows = results.curves(best)
-                for ax, metric in zip(axes[:, column], metrics, strict=True):
-                    accuracy = metric == "test_accuracy"
-                    after = 0 if accuracy else -1
-                    table = curve(ax, rows, "step", metric, style, dash, after=after, positive=not accuracy)
-                    drawn.append(table.assign(algo=algo, variant=label, **key))
+                style, eta = variant(look[algo], forms[algo].index(label)), eta_of(chosen, algo)
+                entries.setdefault(f"{style.label}{label}", (style, set()))[1].add(eta)
+                mine = results.curves(best)
+                for ax, metric, log in cells:
+                    table = curve(ax, mine, "step", metric, style, 0 if metric in FROM_THE_FIRST_STEP else -1, log)
+                    drawn.append(table.assign(algo=algo, variant=label.removeprefix(", "), eta=eta, **key))
                 used |= set(some["run_id"])
-        for ax, metric in zip(axes[:, column], metrics, strict=True):
-            ax.set(yscale="linear" if metric == "test_accuracy" else "log", xlabel="")
-            ax.set_ylabel(METRICS[metric] if column == 0 or not shared else "")
-        axes[2, column].set_xlabel("iterations")
-        if not axes[2, column].lines:
-            axes[2, column].text(
-                0.5, 0.5, "0: all nodes agree", ha="center", va="center", transform=axes[2, column].transAxes
-            )
+        for ax, metric, log in cells:
+            ax.set_ylabel(metric_name(metric, results) if column == 0 or not shared else "")
+            if log and not (rows[metric] > 0).any():
+                ax.text(0.5, 0.5, "0 at every step", ha="center", va="center", transform=ax.transAxes)
+                ax.set_yticks([])
+        axes[-1, column].set_xlabel("iterations")
         letter(axes[0, column], title)
-    legend(figure, [_entry(label, style, dash) for label, (style, dash) in entries.items()], 4)
-    return Picture(figure, pd.concat(drawn, ignore_index=True), used, list(dict.fromkeys(notes)))
+    legend(
+        figure,
+        [
+            entry(style, label + with_eta(style, etas).removeprefix(style.label))
+            for label, (style, etas) in entries.items()
+        ],
+    )
+    return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes)
 
 
 def _variants(results: Results, runs: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
@@ -70,8 +81,13 @@ def _variants(results: Results, runs: pd.DataFrame) -> list[tuple[str, pd.DataFr
         return [("", runs)]
     groups = runs.groupby(differ, dropna=False, sort=False)
     return [
-        (", " + ", ".join(f"{c}={v}" for c, v in zip(differ, values, strict=True)), some) for values, some in groups
+        (", " + ", ".join(f"{c}={_short(v)}" for c, v in zip(differ, values, strict=True)), some)
+        for values, some in groups
     ]
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _title(key: dict[str, Any], keys: list[dict[str, Any]]) -> str:
@@ -80,10 +96,3 @@ def _title(key: dict[str, Any], keys: list[dict[str, Any]]) -> str:
     keys = [other for other in keys if (other["dataset"], other["topology"]) == (key["dataset"], key["topology"])]
     differ = [c for c in key if c not in ("dataset", "topology") and len({str(other.get(c)) for other in keys}) > 1]
     return title + "".join(f", {c.rpartition('.')[2]} {key[c]}" for c in differ[:2] if pd.notna(key[c]))
-
-
-def _entry(label: str, style: Style, dash: Any) -> Any:
-    made = entry(style, label)
-    if dash is not None:
-        made.set_linestyle(dash)
-    return made

@@ -1,72 +1,87 @@
-"""Disagreement and tracking, with what D-NASA's theory allows drawn in."""
+"""Disagreement and tracking, with what theory allows drawn in where it is known."""
 
 from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.lines import Line2D
 
-from analysis.choose import as_written, at_best, in_words, need, problems, rule_in_words
-from analysis.draw import Picture, curve, entry, legend, letter, panels
-from analysis.figures import Ask
+from analysis.choose import as_written, at_best, eta_of, in_words, metrics, need, problems, rule_in_words
+from analysis.draw import Picture, entry, legend, letter, log_scale, panels, with_eta
+from analysis.figures import Ask, figure
+from analysis.lines import curve
 from analysis.results import Results
-from analysis.style import INK, METRICS, PAGE, styles
+from analysis.style import INK, PAGE, metric_name, styles
 
-TITLE = "Consensus and tracking error, with the sharp bound b_t², b⁺ = ρ (b + η_t)"
-COMMAND = "python bench/run.py -m algo=dnasa,dsgt topology=ring,complete"
 MOST = 4
+SHOWN = ("consensus", "tracking_error")
 
 
+@figure("consensus", "Consensus and tracking error", "python bench/run.py -m algo=dnasa,dsgt topology=ring,complete")
 def draw(results: Results, ask: Ask) -> Picture:
+    shown = _graphs(results)
+    look = styles(set().union(*(set(runs["algo"]) for _, runs in shown)), results)
+    names = metrics(results.of(pd.concat([runs for _, runs in shown])), ask.metrics, SHOWN)
+    width = max(3.35, PAGE * len(shown) / 3 if len(shown) < 3 else PAGE)
+    figure, axes = panels(len(names), len(shown), 1.65, width, sharey="row", sharex="col")
+    drawn, used, notes, etas = [], set(), [], defaultdict(set)
+    bounded: set[str] = set()
+    for column, (key, runs) in enumerate(shown):
+        runs, said = as_written(results, runs)
+        best, chosen = at_best(runs)
+        notes += [*said, *rule_in_words(runs, chosen, f"{in_words(key)}: ")]
+        rows = results.curves(best)
+        for ax, metric in zip(axes[:, column], names, strict=True):
+            log = log_scale(ax, rows[metric], metric)
+            for algo, style in look.items():
+                table = curve(ax, rows[rows["algo"] == algo], "step", metric, style, after=0, positive=log)
+                drawn.append(table.assign(algo=algo, eta=eta_of(chosen, algo), **key))
+            ax.set_ylabel(metric_name(metric, results) if column == 0 else "")
+        for algo in look:
+            etas[algo].add(eta_of(chosen, algo))
+        axes[-1, column].set_xlabel("iterations")
+        letter(axes[0, column], f"{key['topology']}, ρ = {runs['rho'].iloc[0]:.3f}")
+        used |= set(best["run_id"])
+        rows = rows[rows["step"] > 0]
+        if "consensus" in names and (known := rows.dropna(subset="consensus_bound")).size:
+            bound = known.groupby("step")["consensus_bound"].max()
+            axes[names.index("consensus"), column].plot(bound.index, bound, color=INK, lw=0.8, ls=":")
+            line = {"step": bound.index, "x": bound.index, "mean": bound.to_numpy(), "metric": "consensus_bound"}
+            drawn.append(pd.DataFrame({**line, **key}))
+            over = rows["consensus"] / rows["consensus_bound"]
+            notes.append(f"{key['topology']}: consensus at most {np.nanmax(over):.3g} of the bound")
+            bounded |= set(known["algo"])
+    title = "Consensus and tracking error" if names == list(SHOWN) else " and ".join(metric_name(m) for m in names)
+    lines = []
+    if bounded:
+        title += ", with the sharp bound b_t², b⁺ = ρ (b + η_t)"
+        lines = [
+            Line2D([], [], color=INK, ls=":", label=f"bound for {', '.join(look[a].label for a in sorted(bounded))}")
+        ]
+    entries = [entry(style, with_eta(style, etas[algo])) for algo, style in look.items()]
+    legend(figure, [*entries, *lines])
+    return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes, title)
+
+
+def _graphs(results: Results) -> list[tuple[dict[str, Any], pd.DataFrame]]:
+    """The dataset on most graphs where agreement takes time, with bounds where any were computed: a setting each."""
     finals = results.finals
-    need("consensus_bound" in finals and bool(finals["consensus_bound"].notna().any()), "no run has a consensus bound")
-    families: dict[str, list[tuple[dict, pd.DataFrame]]] = {}
+    need("consensus" in finals and bool(finals["consensus"].notna().any()), "no run has a consensus error")
+    known = "consensus_bound" in finals and bool(finals["consensus_bound"].notna().any())
+    families: dict[str, list[tuple[dict[str, Any], pd.DataFrame]]] = {}
     for key, runs in problems(results, finals):
-        if runs["consensus_bound"].notna().any() and runs["rho"].iloc[0] > 1e-9:
+        if runs["rho"].iloc[0] > 1e-9 and (not known or runs["consensus_bound"].notna().any()):
             families.setdefault(key["dataset"], []).append((key, runs))
     need(bool(families), "on a complete graph there is nothing to see: one round makes all agree")
     settings = max(
         families.values(),
         key=lambda some: (len({key["topology"] for key, _ in some}), sum(len(runs) for _, runs in some)),
     )
-    graphs: dict[str, tuple[dict, pd.DataFrame]] = {}
+    graphs: dict[str, tuple[dict[str, Any], pd.DataFrame]] = {}
     for key, runs in settings:
         if key["topology"] not in graphs or len(runs) > len(graphs[key["topology"]][1]):
             graphs[key["topology"]] = (key, runs)
-    shown = sorted(graphs.values(), key=lambda item: item[1]["rho"].iloc[0])[:MOST]
-    look = styles(set().union(*(set(runs["algo"]) for _, runs in shown)))
-    figure, axes = panels(
-        2, len(shown), 1.65, max(3.35, PAGE * len(shown) / 3 if len(shown) < 3 else PAGE), sharey="row"
-    )
-    drawn, used, notes = [], set(), []
-    for column, (key, runs) in enumerate(shown):
-        runs, said = as_written(results, runs)
-        best, chosen = at_best(runs)
-        notes += [*said, *rule_in_words(runs, chosen, f"{in_words(key)}: ")]
-        rows = results.curves(best)
-        for ax, metric in zip(axes[:, column], ("consensus", "tracking_error"), strict=True):
-            for algo, style in look.items():
-                mine = rows[rows["algo"] == algo]
-                drawn.append(curve(ax, mine, "step", metric, style, after=0, positive=True).assign(algo=algo, **key))
-            ax.set(
-                yscale="log",
-                xlabel="iterations" if metric != "consensus" else "",
-                ylabel=METRICS[metric] if column == 0 else "",
-            )
-        rows = rows[rows["step"] > 0]
-        bound = rows.dropna(subset="consensus_bound").groupby("step")["consensus_bound"].max()
-        axes[0, column].plot(bound.index, bound, color=INK, lw=0.8, ls=":")
-        drawn.append(
-            pd.DataFrame(
-                {"step": bound.index, "x": bound.index, "mean": bound.to_numpy(), "metric": "consensus_bound", **key}
-            )
-        )
-        letter(axes[0, column], f"{key['topology']}, ρ = {runs['rho'].iloc[0]:.3f}")
-        used |= set(best["run_id"])
-        over = rows["consensus"] / rows["consensus_bound"]
-        notes.append(f"{key['topology']}: consensus at most {np.nanmax(over):.3g} of the bound")
-    legend(
-        figure,
-        [*(entry(style) for style in look.values()), Line2D([], [], color=INK, ls=":", label="bound for D-NASA")],
-    )
-    return Picture(figure, pd.concat(drawn, ignore_index=True), used, list(dict.fromkeys(notes)))
+    return sorted(graphs.values(), key=lambda item: item[1]["rho"].iloc[0])[:MOST]

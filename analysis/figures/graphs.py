@@ -9,17 +9,16 @@ from matplotlib.collections import LineCollection
 
 from analysis.choose import need
 from analysis.draw import Picture, panels
-from analysis.figures import Ask
+from analysis.figures import Ask, figure
 from analysis.results import Results
 from analysis.style import INK, PAGE, PALETTE
 from bench.drawing import Graph, positions
 
-TITLE = "The graphs and their ρ"
-COMMAND = "python bench/run.py -m topology=ring,random,ladder,complete"
 PAPER = ("ring", "random", "ladder", "complete")
 MOST = 12
 
 
+@figure("graphs", "The graphs and their ρ", "python bench/run.py -m topology=ring,random,ladder,complete")
 def draw(results: Results, ask: Ask) -> Picture:
     found: dict[str, tuple[str, dict[str, Any], set[str]]] = {}
     for run, topology in zip(results.runs.get("run_id", []), results.runs.get("topology", []), strict=True):

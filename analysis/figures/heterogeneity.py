@@ -4,29 +4,34 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.choose import as_written, need, problems
-from analysis.draw import BAND_FROM, Picture, entry, fallen, legend, letter, panels, spread
-from analysis.figures import Ask
+from analysis.choose import as_written, metrics, need, problems
+from analysis.draw import DIVERGED, Picture, entry, legend, letter, log_scale, panels
+from analysis.figures import Ask, figure
 from analysis.figures.released import split as split_of
+from analysis.lines import BAND_FROM, edge, spread
 from analysis.results import Results
 from analysis.statistics import best_stepsize
-from analysis.style import METRICS, PAGE, name_of, styles
+from analysis.style import PAGE, metric_name, more_is_better, name_of, styles
 
-TITLE = "Uneven data: what happens as the shards differ more"
-COMMAND = "python bench/run.py experiment=extra/heterogeneity"
 SHOWN = ("test_accuracy", "stationarity", "consensus")
 
 
+@figure(
+    "heterogeneity",
+    "Uneven data: what happens as the shards differ more",
+    "python bench/run.py experiment=extra/heterogeneity",
+)
 def draw(results: Results, ask: Ask) -> Picture:
     splits = family(results)
-    look = styles(set().union(*(set(runs["algo"]) for runs in splits.values())))
+    look = styles(set().union(*(set(runs["algo"]) for runs in splits.values())), results)
     finals, said = as_written(results, pd.concat([runs.assign(split=split) for split, runs in splits.items()]))
     finals, notes = one_stepsize(finals)
     order = finals.groupby("split")["heterogeneity"].mean().sort_values()
     finals["x"] = finals["split"].map({split: place for place, split in enumerate(order.index)})
-    figure, axes = panels(1, 3, 1.9, PAGE)
+    names = metrics(results.of(finals), ask.metrics, SHOWN)
+    figure, axes = panels(1, len(names), 1.9, PAGE if len(names) > 2 else 2.6 * len(names) + 0.8)
     drawn = []
-    for ax, metric in zip(axes[0], SHOWN, strict=True):
+    for ax, metric in zip(axes[0], names, strict=True):
         for number, (algo, style) in enumerate(look.items()):
             table = spread(finals[finals["algo"] == algo], "x", metric)
             x = table["x"] + 0.08 * (number - (len(look) - 1) / 2)
@@ -35,15 +40,14 @@ def draw(results: Results, ask: Ask) -> Picture:
                 ls=style.dash, marker=style.marker, lw=1, elinewidth=0.8, capsize=0,
             )  # fmt: skip
             for place in x[table["diverged"] > 0]:
-                fallen(ax, place, style)
+                edge(ax, place, style, DIVERGED, bottom=more_is_better(metric, results))
             few = finals[(finals["algo"] == algo) & (finals["state"] == "done")]
             few = few[few["x"].isin(table.loc[(table["runs"] < BAND_FROM) | (table["diverged"] > 0), "x"])]
             ax.plot(few["x"], few[metric], color=style.colour, ls="", marker=style.marker, ms=2, alpha=0.6)
             drawn.append(table.assign(algo=algo, metric=metric))
         ax.set_xticks(range(len(order)), [f"{split}\nζ = {zeta:.2g}" for split, zeta in order.items()])
-        if metric != "test_accuracy":
-            ax.set_yscale("log")
-        letter(ax, METRICS[metric])
+        log_scale(ax, finals[metric], metric)
+        letter(ax, metric_name(metric, results))
     legend(figure, [entry(style) for style in look.values()])
     key = finals.iloc[0]
     notes.insert(

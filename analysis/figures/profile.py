@@ -6,14 +6,12 @@ import numpy as np
 import pandas as pd
 
 from analysis.choose import as_written, need, problems
-from analysis.draw import Picture, entry, legend, letter, log_ticks, panels
-from analysis.figures import Ask
+from analysis.draw import Picture, entry, legend, letter, panels
+from analysis.figures import Ask, figure
 from analysis.results import Results
 from analysis.statistics import profile
-from analysis.style import METRICS, styles
+from analysis.style import METRICS, Style, styles
 
-TITLE = "Performance profiles: tuned on the grid, and with a stepsize taken blindly from it"
-COMMAND = "python bench/run.py experiment=paper/topology_a9a"
 TAU = 0.01
 STEPSIZES = 3
 """What makes a grid: below, a method is not tuned on a problem."""
@@ -23,9 +21,14 @@ RULES = {
 }
 
 
+@figure(
+    "profile",
+    "Performance profiles: tuned on the grid, and with a stepsize taken blindly from it",
+    "python bench/run.py experiment=paper/topology_a9a",
+)
 def draw(results: Results, ask: Ask) -> Picture:
     costs = to_target(results, ask.cost)
-    look = styles(costs["algo"].unique())
+    look = styles(costs["algo"].unique(), results)
     figure, axes = panels(1, 2, 2.0, 6.0, sharey=True)
     least = costs.groupby("problem")["cost"].min()
     drawn = []
@@ -37,12 +40,13 @@ def draw(results: Results, ask: Ask) -> Picture:
             drawn.append(pd.DataFrame({"rule": rule, "algo": algo, "x": factors, "mean": solved}))
             x = np.concatenate([[1.0], factors, [right * 1.3]])
             y = np.concatenate([[0.0], solved, [solved[-1] if len(solved) else 0.0]])
-            ax.step(x, y, where="post", color=style.colour, ls=style.dash)
+            ax.step(x, y, where="post", color=style.colour, ls=style.dash, lw=1.5 * style.width)
+            marked = _marked(x, y, right * 1.3, style, len(look))
+            ax.plot(*marked, color=style.colour, ls="", marker=style.marker, ms=4, markeredgewidth=0)
         ax.set(xscale="log", xlabel=f"{METRICS[ask.cost]}, as a multiple of the least", ylim=(-0.02, 1.02))
-        log_ticks(ax.xaxis)
         letter(ax, "tuned on the grid" if rule == "tuned" else "a stepsize taken blindly")
     axes[0, 0].set_ylabel("part of the problems solved")
-    legend(figure, [entry(style, marker=False) for style in look.values()])
+    legend(figure, [entry(style) for style in look.values()])
     notes = [
         *RULES.values(),
         f"cost: {METRICS[ask.cost]} until the training loss has fallen by {1 - TAU:.0%} of the largest fall of any run "
@@ -51,6 +55,12 @@ def draw(results: Results, ask: Ask) -> Picture:
         f"{STEPSIZES} or more",
     ]
     return Picture(figure, pd.concat(drawn, ignore_index=True), set(costs["run_id"]), notes)
+
+
+def _marked(x: np.ndarray, y: np.ndarray, right: float, style: Style, methods: int) -> tuple[np.ndarray, np.ndarray]:
+    """Markers on the steps, of every method at other places: lines that coincide are told apart."""
+    places = np.exp(np.linspace(0, np.log(right), 4 * methods + 1)[style.place :: methods][:4] + 0.02 * np.log(right))
+    return places, y[np.searchsorted(x, places, side="right") - 1]
 
 
 def to_target(results: Results, cost: str) -> pd.DataFrame:

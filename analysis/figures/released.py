@@ -9,13 +9,12 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from analysis.choose import AS_WRITTEN, need, problems
-from analysis.draw import BAND_FROM, Picture, legend, letter, panels, spread
-from analysis.figures import Ask
+from analysis.draw import Picture, legend, letter, panels
+from analysis.figures import Ask, figure
+from analysis.lines import BAND_FROM, spread
 from analysis.results import Results
-from analysis.style import INK, METRICS, PAGE, name_of, styles
+from analysis.style import INK, PAGE, metric_name, name_of, styles
 
-TITLE = "As written and as released: what each difference does"
-COMMAND = "python bench/run.py experiment=paper/released_vs_written"
 SHOWN = ("test_accuracy", "stationarity", "consensus")
 CHANGES = {
     "normalize": "per-tensor norm",
@@ -26,10 +25,15 @@ CHANGES = {
 }
 
 
+@figure(
+    "released",
+    "As written and as released: what each difference does",
+    "python bench/run.py experiment=paper/released_vs_written",
+)
 def draw(results: Results, ask: Ask) -> Picture:
     finals = variants(results)
     splits = sorted(finals["split"].unique(), key=lambda split: split != "even")
-    look = styles(finals["algo"].unique())
+    look = styles(finals["algo"].unique(), results)
     rows = list(dict.fromkeys((algo, change) for algo in look for change in _order(finals, algo)))
     shown = [metric for metric in SHOWN if finals[metric].notna().any()]
     figure, axes = panels(1, len(shown), 0.26 * len(rows) + 0.5, PAGE, sharey=True)
@@ -44,7 +48,7 @@ def draw(results: Results, ask: Ask) -> Picture:
                     )
         if metric != "test_accuracy":
             ax.set_xscale("log")
-        letter(ax, METRICS[metric])
+        letter(ax, metric_name(metric, results))
     axes[0, 0].set_yticks(range(len(rows)), [f"{look[algo].label}: {change}" for algo, change in rows])
     axes[0, 0].set_ylim(len(rows) - 0.5, -0.5)
     legend(

@@ -5,17 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analysis.choose import as_written, need, problems
-from analysis.draw import DIVERGED, Picture, against, entry, legend, letter, panels
-from analysis.figures import Ask
+from analysis.choose import as_written, metrics, need, problems
+from analysis.draw import Picture, entry, legend, letter, log_scale, panels
+from analysis.figures import Ask, figure
+from analysis.lines import against
 from analysis.results import Results
 from analysis.statistics import score
-from analysis.style import COLUMN, METRICS, name_of, styles
+from analysis.style import COLUMN, Style, metric_name, name_of, styles
 
-TITLE = "Every method on c·f: only D-NASA does not notice"
-COMMAND = "python bench/run.py experiment=extra/scale"
+SAME = 1e-3
+"""As a part of the value: what is not noticed."""
 
 
+@figure("scale", "Every method on c·f in the place of f", "python bench/run.py experiment=extra/scale")
 def draw(results: Results, ask: Ask) -> Picture:
     finals = results.finals
     settings: list[tuple[dict, pd.DataFrame]] = []
@@ -27,10 +29,10 @@ def draw(results: Results, ask: Ask) -> Picture:
     key, runs = max(settings, key=lambda item: (len(item[1]), str(item[0])))
     runs, notes = as_written(results, runs)
     runs = pd.concat([_one_stepsize(some) for _, some in runs.groupby("algo", sort=False)])
-    metric = score(runs)[0]
+    metric = metrics(results, ask.metrics[:1], [score(runs)[0]])[0]
     if metric == "test_loss":
         runs = runs.assign(test_loss=runs["test_loss"] / runs["scale"])
-    look = styles(runs["algo"].unique())
+    look = styles(runs["algo"].unique(), results)
     figure, axes = panels(1, 1, 2.1, COLUMN)
     ax, drawn = axes[0, 0], []
     for algo, style in look.items():
@@ -41,16 +43,25 @@ def draw(results: Results, ask: Ask) -> Picture:
     ax.set(
         xscale="log",
         xlabel="c",
-        ylabel=METRICS[metric] if metric == "test_accuracy" else "test loss of c·f, divided by c",
+        ylabel="test loss of c·f, divided by c" if metric == "test_loss" else metric_name(metric, results),
     )
-    if metric == "test_loss":
-        ax.set_yscale("log")
+    log_scale(ax, runs[metric], metric)
     letter(ax, f"{name_of(key['dataset'])}, {key['topology']}: minimising c·f")
     data = pd.concat(drawn, ignore_index=True)
-    legend(
-        figure, [*(entry(style) for style in look.values()), *([DIVERGED] if (data["diverged"] > 0).any() else [])], 3
+    legend(figure, [entry(style) for style in look.values()])
+    return Picture(figure, data, set(runs["run_id"]), notes, _title(data, look))
+
+
+def _title(data: pd.DataFrame, look: dict[str, Style]) -> str:
+    """With the name of the one method that ends the same at every c, where it is but one."""
+    same = []
+    for algo, mine in data.groupby("algo"):
+        ends = mine["mean"].to_numpy(float)
+        if len(ends) > 1 and np.isfinite(ends).all() and np.ptp(ends) <= SAME * abs(ends).max():
+            same.append(look[str(algo)].label)
+    return (
+        f"Every method on c·f: only {same[0]} does not notice" if len(same) == 1 < len(look) else "Every method on c·f"
     )
-    return Picture(figure, data, set(runs["run_id"]), notes)
 
 
 def _one_stepsize(runs: pd.DataFrame) -> pd.DataFrame:

@@ -9,25 +9,28 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis.choose import need, plain, problems
-from analysis.draw import Picture, curve, entry, fallen, legend, letter, panels, spread
-from analysis.figures import Ask
+from analysis.draw import DIVERGED, Picture, entry, legend, letter, panels
+from analysis.figures import Ask, figure
+from analysis.lines import curve, edge, spread
 from analysis.results import Results
+from analysis.say import NoData
 from analysis.statistics import Interval, slope
-from analysis.style import INK, METRICS, PAGE, STYLES, Style, styles
+from analysis.style import INK, METRICS, PAGE, Style, styles
 
-TITLE = "Linear speed-up: D-NASA with more nodes, and the fitted exponents of n and T"
-COMMAND = "python bench/run.py experiment=paper/speedup"
 THEORY = {("dnasa", "nodes"): -0.25, ("dnasa", "steps"): -0.25, ("dsgt", "steps"): -0.25}
 """Exponents of the mean gradient norm over all steps that the theory promises for the fixed schedule, as an upper
 bound. For D-SGT: of the root of the mean square, which is no smaller."""
 
 
+@figure("speedup", "Linear speed-up: a method with more nodes", "python bench/run.py experiment=paper/speedup")
 def draw(results: Results, ask: Ask) -> Picture:
-    finals = family(results)
-    mine = finals[finals["algo"] == "dnasa"]
-    shades = _shades(sorted(mine["nodes"].unique()))
-    schedules = [name for name in ("fixed", "diminishing") if name in set(mine["schedule"])]
-    figure, axes = panels(len(schedules), 3, 1.8, PAGE)
+    algo, finals = _leading(results, ask.reference)
+    mine = finals[finals["algo"] == algo]
+    style = styles([algo], results)[algo]
+    shades = _shades(sorted(mine["nodes"].unique()), style)
+    schedules = [name for name in ("fixed", "diminishing", "constant") if name in set(mine["schedule"])]
+    rates = exponents(finals)
+    figure, axes = panels(len(schedules), 3 if len(rates) else 2, 1.8, PAGE)
     drawn, used = [], set()
     for row, schedule in zip(axes, schedules, strict=True):
         longest = mine[
@@ -36,27 +39,42 @@ def draw(results: Results, ask: Ask) -> Picture:
         rows = results.curves(longest)
         used |= set(longest["run_id"])
         for ax, metric in zip(row, ("test_loss", "grad_norm"), strict=False):
-            for nodes, style in shades.items():
-                table = curve(ax, rows[rows["nodes"] == nodes], "step", metric, style)
+            for nodes, shade in shades.items():
+                table = curve(ax, rows[rows["nodes"] == nodes], "step", metric, shade)
                 drawn.append(table.assign(nodes=nodes, schedule=schedule))
             ax.set(yscale="log", xlabel="iterations", ylabel="")
             letter(ax, f"{METRICS[metric]}, {schedule}")
     notes: list[str] = []
-    rates = exponents(finals)
-    for ax, key in zip(axes[:, 2], ("nodes", "steps"), strict=False):
-        used |= _fits(ax, finals, key, rates, drawn)
+    for ax, key in zip(axes[:, 2] if len(rates) else [], ("nodes", "steps"), strict=False):
+        used |= _fits(ax, finals, key, rates, drawn, styles(finals["algo"].unique(), results))
     for _, rate in rates.iterrows():
         promised = f", theory at most {rate['theory']:+.2f}" if np.isfinite(rate["theory"]) else ""
         span = f" [{rate['low']:+.3f}, {rate['high']:+.3f}]" if np.isfinite(rate["low"]) else ""
         notes.append(
             f"{rate['algo']}, exponent of {rate['of']} at {rate['at']}: {rate['exponent']:+.3f}{span}{promised}"
         )
-    legend(figure, [entry(style, f"n = {nodes}", marker=False) for nodes, style in shades.items()])
-    return Picture(figure, pd.concat([*drawn, rates], ignore_index=True), used, notes)
+    legend(figure, [entry(shade, marker=False) for shade in shades.values()])
+    title = f"Linear speed-up: {style.label} with more nodes" + (
+        ", and the fitted exponents of n and T" * (len(rates) > 0)
+    )
+    return Picture(figure, pd.concat([*drawn, rates], ignore_index=True), used, notes, title)
 
 
-def family(results: Results) -> pd.DataFrame:
-    """The runs of D-NASA on one problem with different numbers of nodes, and other methods beside them."""
+def _leading(results: Results, wanted: str | None) -> tuple[str, pd.DataFrame]:
+    """The method whose speed-up is shown: the one asked for, else D-NASA, else any that was run with more nodes."""
+    order = styles(results.finals["algo"].unique(), results)
+    for algo in [wanted] if wanted else order:
+        try:
+            return algo, family(results, algo)
+        except NoData:
+            continue
+    raise NoData(
+        f"{wanted or 'no method'} was {'not ' * bool(wanted)}run on one problem with two numbers of nodes or more"
+    )
+
+
+def family(results: Results, algo: str = "dnasa") -> pd.DataFrame:
+    """The runs of a method on one problem with different numbers of nodes, and other methods beside them."""
     best = None
     finals = results.finals
     for _, runs in problems(results, finals[plain(finals)], but=("nodes", "steps")):
@@ -65,10 +83,10 @@ def family(results: Results) -> pd.DataFrame:
                 lambda eta: eta.mode().iloc[0] if eta.notna().any() else np.nan
             )
             runs = runs[runs["eta"].isna() | (runs["eta"] == usual)]
-        widths = runs[runs["algo"] == "dnasa"]["nodes"].nunique()
+        widths = runs[runs["algo"] == algo]["nodes"].nunique()
         if widths >= 2 and (best is None or len(runs) > len(best)):
             best = runs
-    need(best is not None, "D-NASA was not run on one problem with two numbers of nodes or more")
+    need(best is not None, f"{algo} was not run on one problem with two numbers of nodes or more")
     return best
 
 
@@ -108,10 +126,12 @@ def exponents(finals: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(out, columns=["algo", "of", "at", "exponent", "low", "high", "seeds", "theory"])
 
 
-def _fits(ax: Axes, finals: pd.DataFrame, key: str, rates: pd.DataFrame, drawn: list[pd.DataFrame]) -> set[str]:
+def _fits(
+    ax: Axes, finals: pd.DataFrame, key: str, rates: pd.DataFrame, drawn: list[pd.DataFrame], look: dict[str, Style]
+) -> set[str]:
     """Mean gradient norm against n or T, in logarithms, with theory's slope through the first point."""
     fixed = finals[finals["schedule"] == "fixed"]
-    look, used = styles(fixed["algo"].unique()), set()
+    used: set[str] = set()
     for algo, style in look.items():
         mine = fixed[fixed["algo"] == algo]
         fits = rates[(rates["algo"] == algo) & (rates["of"] == key)]
@@ -133,7 +153,7 @@ def _fits(ax: Axes, finals: pd.DataFrame, key: str, rates: pd.DataFrame, drawn: 
             line = table["mean"].iloc[0] * (table[key] / table[key].iloc[0]) ** THEORY[algo, key]
             ax.plot(table[key], line, color=INK, lw=0.8, ls=":", label=f"theory: {THEORY[algo, key]:+.2f}")
         for place in table.loc[table["diverged"] > 0, key]:
-            fallen(ax, place, style)
+            edge(ax, place, style, DIVERGED)
         drawn.append(table.rename(columns={key: "x"}).assign(setting=key, algo=algo, metric="grad_norm_mean"))
         used |= set(mine["run_id"])
     ax.set(xscale="log", yscale="log", xlabel="nodes n" if key == "nodes" else "horizon T", ylabel="")
@@ -148,9 +168,9 @@ def _fits(ax: Axes, finals: pd.DataFrame, key: str, rates: pd.DataFrame, drawn: 
     return used
 
 
-def _shades(counts: list[int]) -> dict[int, Style]:
-    """D-NASA's colour, darker with more nodes."""
-    base = np.array(STYLES["dnasa"].colour)
+def _shades(counts: list[int], style: Style) -> dict[int, Style]:
+    """The method's colour, darker with more nodes."""
+    base = np.array(style.colour)
     out = {}
     for place, nodes in enumerate(counts):
         weight = (place + 1) / len(counts)

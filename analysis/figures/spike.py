@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 import pandas as pd
 
-from analysis.choose import as_written, at_best, need, problems, rule_in_words
-from analysis.draw import Picture, curve, entry, legend, letter, panels
-from analysis.figures import Ask
+from analysis.choose import as_written, at_best, eta_of, need, problems, rule_in_words
+from analysis.draw import Picture, entry, legend, letter, panels, with_eta
+from analysis.figures import Ask, figure
+from analysis.lines import curve
 from analysis.results import Results
 from analysis.style import METRICS, styles
 
-TITLE = "The spike model: test loss and gradient norm, baselines at their best stepsize"
-COMMAND = "python bench/run.py experiment=paper/spike"
 
-
+@figure(
+    "spike",
+    "The spike model: test loss and gradient norm, baselines at their best stepsize",
+    "python bench/run.py experiment=paper/spike",
+)
 def draw(results: Results, ask: Ask) -> Picture:
     finals = results.finals
     finals = finals[finals["dataset"] == "spike"]
@@ -23,9 +28,9 @@ def draw(results: Results, ask: Ask) -> Picture:
         sd = key["dataset.spike_sd"]
         if sd not in readings or len(runs) > len(readings[sd]):
             readings[sd] = runs
-    look = styles(finals["algo"].unique())
-    figure, axes = panels(2, len(readings), 1.7, 3.35 if len(readings) == 1 else 6.0)
-    drawn, used, notes = [], set(), []
+    look = styles(finals["algo"].unique(), results)
+    figure, axes = panels(2, len(readings), 1.7, 3.35 if len(readings) == 1 else 6.0, sharex="col")
+    drawn, used, notes, etas = [], set(), [], defaultdict(set)
     for column, sd in enumerate(sorted(readings)):
         runs, said = as_written(results, readings[sd])
         best, chosen = at_best(runs)
@@ -34,7 +39,8 @@ def draw(results: Results, ask: Ask) -> Picture:
         for ax, metric in zip(axes[:, column], ("test_loss", "grad_norm"), strict=True):
             for algo, style in look.items():
                 table = curve(ax, rows[rows["algo"] == algo], "step", metric, style)
-                drawn.append(table.assign(algo=algo, spike_sd=sd))
+                drawn.append(table.assign(algo=algo, eta=eta_of(chosen, algo), spike_sd=sd))
+                etas[algo].add(eta_of(chosen, algo))
             ax.set(
                 yscale="log",
                 xlabel="iterations" if metric == "grad_norm" else "",
@@ -42,5 +48,5 @@ def draw(results: Results, ask: Ask) -> Picture:
             )
         letter(axes[0, column], f"standard deviation {sd:g} along the spike")
         used |= set(best["run_id"])
-    legend(figure, [entry(style) for style in look.values()])
-    return Picture(figure, pd.concat(drawn, ignore_index=True), used, list(dict.fromkeys(notes)))
+    legend(figure, [entry(style, with_eta(style, etas[algo])) for algo, style in look.items()])
+    return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes)

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from analysis import published
-from analysis.choose import as_written, need, one_per_dataset
-from analysis.draw import DIVERGED, PUBLISHED, Picture, against, entry, legend, letter, level, panels
-from analysis.figures import Ask
+from analysis.choose import as_written, metrics, need, one_per_dataset, with_accuracies
+from analysis.draw import PUBLISHED, Picture, entry, legend, letter, log_scale, panels
+from analysis.figures import Ask, figure
+from analysis.lines import against, level
 from analysis.results import Results
 from analysis.statistics import score
-from analysis.style import METRICS, PAGE, name_of, styles
+from analysis.style import PAGE, metric_name, name_of, styles
 
-TITLE = "Final test accuracy against the stepsize"
-COMMAND = "python bench/run.py experiment=paper/stepsize_a9a"
+Setting = tuple[dict[str, Any], pd.DataFrame]
 
 
+@figure("stepsize", "Final results against the stepsize", "python bench/run.py experiment=paper/stepsize_a9a")
 def draw(results: Results, ask: Ask) -> Picture:
     finals = grids(results, results.finals)
-    known = finals.groupby("dataset")["test_accuracy"].transform("count") > 0
-    settings, notes = one_per_dataset(results, finals[known] if known.any() else finals)
+    finals, said = with_accuracies(finals) if not ask.metrics else (finals, [])
+    settings, notes = one_per_dataset(results, finals)
+    notes += said
     width = min(PAGE, 0.9 + 2.3 * len(settings))
     columns = min(3, len(settings))
     figure, axes = panels(-(-len(settings) // columns), columns, 1.9, max(width, 3.35))
     return fill(
-        results, figure, axes, settings, notes, lambda key: f"{name_of(key['dataset'])}, {key['topology']} graph"
+        results, ask, figure, axes, settings, notes, lambda key: f"{name_of(key['dataset'])}, {key['topology']} graph"
     )
 
 
@@ -43,14 +48,25 @@ def grids(results: Results, finals: pd.DataFrame) -> pd.DataFrame:
     return finals[(several >= 2) & ((widths >= 2) | finals["eta"].isna())]
 
 
-def fill(results: Results, figure: Any, axes: Any, settings: Any, notes: list[str], title: Any) -> Picture:
-    """A panel per setting."""
-    drawn, used, look = [], set(), styles(set().union(*(set(runs["algo"]) for _, runs in settings)))
-    overlay = crossed = False
+def fill(
+    results: Results,
+    ask: Ask,
+    figure: Figure,
+    axes: np.ndarray,
+    settings: list[Setting],
+    notes: list[str],
+    title: Callable[[dict[str, Any]], str],
+    rest: str = "",
+) -> Picture:
+    """A panel per setting; ``rest`` ends the caption."""
+    drawn, used, look = [], set(), styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
+    overlay, shown = False, {}
+    flat = {algo for _, runs in settings for algo, some in runs.groupby("algo") if some["eta"].isna().all()}
     for ax, (key, runs) in zip(axes.flat, settings, strict=False):
         runs, said = as_written(results, runs)
         notes += [f"{title(key)}: {sentence}" for sentence in said]
-        metric = score(runs)[0]
+        metric = metrics(results, ask.metrics[:1], [score(runs)[0]])[0]
+        shown[metric] = metric_name(metric, results) if metric != "test_accuracy" else "test accuracy"
         for algo, style in look.items():
             mine = runs[runs["algo"] == algo]
             if mine.empty:
@@ -59,21 +75,21 @@ def fill(results: Results, figure: Any, axes: Any, settings: Any, notes: list[st
                 level(ax, mine, metric, style) if mine["eta"].isna().all() else against(ax, mine, "eta", metric, style)
             )
             drawn.append(table.assign(algo=algo, **key))
-            crossed |= bool((table["diverged"] > 0).any())
         used |= set(runs["run_id"])
-        ax.set(xscale="log", xlabel="stepsize η", ylabel=METRICS[metric] if ax in axes[:, 0] else "")
-        if metric == "test_loss":
-            ax.set_yscale("log")
+        ax.set(xscale="log", xlabel="stepsize η")
+        ax.set_ylabel(metric_name(metric, results) if ax in axes[:, 0] or len(shown) > 1 else "")
+        log_scale(ax, runs[metric], metric)
         letter(ax, title(key))
         if metric == "test_accuracy":
             overlay |= _published(ax, key, look)
     for ax in list(axes.flat)[len(settings) :]:
         ax.set_visible(False)
-    entries = [entry(style, marker=algo != "dnasa") for algo, style in look.items()]
-    legend(figure, [*entries, *([DIVERGED] if crossed else []), *([PUBLISHED] if overlay else [])], 7)
+    entries = [entry(style, marker=algo not in flat) for algo, style in look.items()]
+    legend(figure, entries, [PUBLISHED] if overlay else [])
     if overlay:
         notes.append("hollow markers: the published runs; their η axis is another, so they do not line up with ours")
-    return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes)
+    caption = f"Final {' and '.join(shown.values())} against the stepsize{rest}"
+    return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes, caption)
 
 
 def _published(ax: Axes, key: dict[str, Any], look: dict[str, Any]) -> bool:

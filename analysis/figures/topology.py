@@ -6,16 +6,19 @@ from typing import Any
 
 from analysis.choose import need, problems
 from analysis.draw import Picture, panels
-from analysis.figures import Ask
+from analysis.figures import Ask, figure
 from analysis.figures.stepsize import fill, grids
 from analysis.results import Results
 from analysis.style import PAGE, name_of
 
-TITLE = "Final test accuracy against the stepsize, graph by graph"
-COMMAND = "python bench/run.py experiment=paper/topology_a9a"
 PAPER = ("ring", "random", "ladder", "complete")
 
 
+@figure(
+    "topology",
+    "Final results against the stepsize, graph by graph",
+    "python bench/run.py experiment=paper/topology_a9a",
+)
 def draw(results: Results, ask: Ask) -> Picture:
     finals = grids(results, results.finals)
     families = []
@@ -38,4 +41,4 @@ def draw(results: Results, ask: Ask) -> Picture:
         rho = graphs[key["topology"]][2]["rho"].iloc[0]
         return f"{name_of(key['dataset'])}, {key['topology']} (ρ = {max(rho, 0):.3f}), T = {key['steps']}"
 
-    return fill(results, figure, axes, settings, [], title)
+    return fill(results, ask, figure, axes, settings, [], title, ", graph by graph")

@@ -9,10 +9,20 @@ theme.hidden = false;
 theme.onclick = () => { document.documentElement.dataset.theme = dark() ? "light" : "dark"; name_theme(); };
 name_theme();
 
-// wide pictures fill the page and scroll on a phone
+// wide pictures fill the page; where it is narrower than they can be read, they scroll, or fit at the press of a button
 for (const svg of document.querySelectorAll(".picture svg")) {
   if (parseFloat(svg.getAttribute("width")) > 340) svg.dataset.wide = "";
 }
+function offer_to_fit() {
+  for (const button of document.querySelectorAll(".fit")) {
+    const picture = button.nextElementSibling;
+    button.hidden = !picture.classList.contains("fitted") && picture.scrollWidth <= picture.clientWidth + 1;
+    button.textContent = picture.classList.contains("fitted") ? "Full size" : "Swipe, or fit to the screen";
+    button.onclick = () => { picture.classList.toggle("fitted"); offer_to_fit(); };
+  }
+}
+addEventListener("resize", offer_to_fit);
+offer_to_fit();
 
 // sorting: numbers as numbers, missing ones last, ties in their old order
 const value = (row, column) => { const cell = row.cells[column]; return cell.dataset.sort ?? cell.textContent; };
@@ -64,32 +74,57 @@ function make(parent, tag, attributes, text) {
   if (text !== undefined) node.textContent = text;
   return node;
 }
+const short = (v) => (v !== 0 && (Math.abs(v) < 1e-3 || Math.abs(v) >= 1e5) ? v.toExponential(1) : String(Number(v.toPrecision(3))));
 function spark(parent, name, steps, values, colour) {
-  const log = name !== "test_accuracy" && values.every((v) => v === null || v > 0);
-  const points = steps.map((step, i) => [step, values[i]]).filter(([, v]) => v !== null).map(([step, v]) => [step, log ? Math.log10(v) : v]);
-  if (points.length < 2) return;
+  const known = steps.map((step, i) => [step, values[i]]).filter(([, v]) => v !== null);
+  const log = name !== "test_accuracy" && known.some(([, v]) => v > 0) && known.every(([, v]) => v >= 0);
+  const points = known.filter(([, v]) => !log || v > 0).map(([step, v]) => [step, log ? Math.log10(v) : v]);
+  if (known.length < 2) return;
   const ys = points.map(([, y]) => y), low = Math.min(...ys), high = Math.max(...ys), last = steps[steps.length - 1] || 1;
-  const svg = make(parent, "svg", { viewBox: "0 0 200 96", role: "img", "aria-label": `${name}: last ${values.filter((v) => v !== null).pop()}` });
-  make(svg, "text", { x: 4, y: 12, "font-size": 10, fill: "currentColor" }, `${name}${log ? " (log)" : ""}`);
-  make(svg, "text", { x: 196, y: 12, "font-size": 10, "text-anchor": "end", fill: "currentColor" }, values.filter((v) => v !== null).pop());
-  make(svg, "path", { d: "M4 90H196", stroke: "currentColor", "stroke-width": 0.5 });
-  const path = points.map(([x, y], i) => `${i ? "L" : "M"}${(4 + (192 * x) / last).toFixed(1)} ${(86 - (66 * (y - low)) / (high - low || 1)).toFixed(1)}`);
-  make(svg, "path", { d: path.join(""), fill: "none", stroke: colour, "stroke-width": 2 });
+  const final = known[known.length - 1][1];
+  const svg = make(parent, "svg", { viewBox: "0 0 240 124", role: "img", "aria-label": `${name}${log ? ", logarithmic" : ""}: from ${known[0][1]} to ${final}` });
+  const left = 44, right = 234, top = 22, bottom = 104;
+  const at = (x, y) => [left + ((right - left) * x) / last, bottom - ((bottom - top) * (y - low)) / (high - low || 1)].map((v) => v.toFixed(1));
+  const text = (x, y, anchor, words) => make(svg, "text", { x, y, "font-size": 9, "text-anchor": anchor, fill: "currentColor" }, words);
+  text(4, 12, "start", `${name}${log ? " (log scale)" : ""}`);
+  text(right, 12, "end", `ends at ${short(final)}`);
+  make(svg, "path", { d: `M${left} ${top}V${bottom}H${right}`, stroke: "currentColor", fill: "none", "stroke-width": 0.6 });
+  for (const y of high > low ? [low, (low + high) / 2, high] : [low]) {
+    const place = Number(at(0, y)[1]);
+    make(svg, "path", { d: `M${left - 3} ${place}H${left}`, stroke: "currentColor", "stroke-width": 0.6 });
+    text(left - 5, place + 3, "end", short(log ? 10 ** y : y));
+  }
+  for (const x of [0, last / 2, last]) {
+    make(svg, "path", { d: `M${at(x, low)[0]} ${bottom}v3`, stroke: "currentColor", "stroke-width": 0.6 });
+    text(at(x, low)[0], bottom + 12, x === last ? "end" : "middle", x === last ? `step ${last}` : short(x));
+  }
+  make(svg, "path", { d: points.map(([x, y], i) => `${i ? "L" : "M"}${at(x, y).join(" ")}`).join(""), fill: "none", stroke: colour, "stroke-width": 2 });
 }
 const dialog = document.getElementById("run");
-document.addEventListener("click", (event) => {
-  const button = event.target.closest("button.run");
-  if (!button) return;
-  const run = details[button.dataset.run];
+function open_run(name) {
+  const run = details[name];
+  if (!run) return;
   const put = (id, text) => { document.getElementById(id).textContent = text; };
-  put("run-title", button.dataset.run);
+  put("run-title", name);
+  document.getElementById("run-title").href = `#run=${name}`;
   put("run-state", run.error ? `${run.state}: ${run.error}` : run.state);
   put("run-config", run.config);
   put("run-origin", Object.entries(run.origin).map(([key, item]) => `${key}: ${item}`).join("\n"));
   put("run-log", run.log);
   const curves = document.getElementById("run-curves");
   curves.replaceChildren();
-  for (const [name, values] of Object.entries(run.curves)) if (name !== "step") spark(curves, name, run.curves.step, values, run.colour);
-  dialog.showModal();
+  for (const [metric, values] of Object.entries(run.curves)) if (metric !== "step") spark(curves, metric, run.curves.step, values, run.colour);
+  if (!dialog.open) dialog.showModal();
+}
+// the address leads to the run that is open
+const asked = () => (location.hash.startsWith("#run=") ? decodeURIComponent(location.hash.slice(5)) : "");
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button.run");
+  if (!button) return;
+  open_run(button.dataset.run);
+  history.replaceState(null, "", `#run=${button.dataset.run}`);
 });
 dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+dialog.addEventListener("close", () => { if (asked()) history.replaceState(null, "", location.pathname + location.search); });
+addEventListener("hashchange", () => { if (asked()) open_run(asked()); });
+if (asked()) open_run(asked());

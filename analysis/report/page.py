@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,9 @@ import pandas as pd
 
 from analysis.report.story import Story, run_table
 from analysis.results import Results
-from analysis.style import STYLES, page_svg
+from analysis.style import page_svg, styles
+from analysis.words import SETTING
+from bench import __version__
 
 HERE = Path(__file__).parent
 LOG_CHARACTERS = 4000
@@ -22,8 +26,8 @@ SPARKS = ("test_accuracy", "test_loss", "grad_norm", "consensus")
 MISSING = "–"
 
 
-def page(story: Story, folder: Path | None) -> str:
-    """The whole page as text; ``folder`` is where the runs' configs and logs lie."""
+def page(story: Story, folder: Path | None, command: str = "") -> str:
+    """The whole page as text; ``folder`` is where the runs' configs and logs lie, ``command`` what made the page."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
@@ -33,24 +37,52 @@ def page(story: Story, folder: Path | None) -> str:
         style=(HERE / "page.css").read_text(encoding="utf-8"),
         script=(HERE / "page.js").read_text(encoding="utf-8"),
         figures=[
-            {"name": d.name, "title": d.title, "svg": page_svg(p.figure, d.name), "used": used, "notes": p.notes}
+            {
+                "name": d.name,
+                "title": p.title or d.title,
+                "svg": page_svg(p.figure, d.name),
+                "used": used,
+                "notes": p.notes,
+            }
             for d, p, used in story.figures
         ],
         tables=[
             {
                 "name": r.name,
                 "title": r.title,
-                "columns": list(t.shown.columns),
-                "rows": cells(t.shown),
-                "notes": t.notes,
+                "columns": list(shown_part.columns),
+                "rows": cells(shown_part),
+                "notes": [*same, *t.notes],
             }
             for r, t in story.tables
+            for shown_part, same in [what_differs(t.shown)]
         ],
         runs={"columns": list(runs.columns), "rows": cells(runs), "choices": choices(runs)},
         trouble=trouble(story.results, folder),
         details=embed(details(story.results, folder)),
+        made={"command": command, "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), "version": __version__},
+        ended=ended(story.results, folder),
     )
     return text
+
+
+def what_differs(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Without the settings that are the same in every row, which are said below it instead."""
+    same = [c for c in SETTING if c in table and len(table) > 1 and table[c].astype(str).nunique() == 1]
+    told = ", ".join(f"{c} {table[c].iloc[0]}" for c in same if str(table[c].iloc[0]) != "—")
+    return table.drop(columns=same), [f"In every row: {told}"] if told else []
+
+
+def ended(results: Results, folder: Path | None) -> str:
+    """When the first and the last of the runs had their last news, where their folders are here."""
+    if folder is None:
+        return ""
+    times = []
+    for run in results.runs.get("run_id", []):
+        with suppress(OSError):
+            times.append((folder / "runs" / run / "status.json").stat().st_mtime)
+    days = [time.strftime("%Y-%m-%d %H:%M", time.gmtime(when)) for when in (min(times), max(times))] if times else []
+    return " to ".join(dict.fromkeys(days)) + " UTC" if days else ""
 
 
 def embed(value: Any) -> str:
@@ -112,8 +144,9 @@ def trouble(results: Results, folder: Path | None) -> list[dict[str, str]]:
 
 def details(results: Results, folder: Path | None) -> dict[str, Any]:
     """What opens when a run is clicked: its config, how it ended, its log, its curves."""
-    metrics = [c for c in SPARKS if c in results.rows]
+    metrics = [c for c in (*SPARKS, *results.measures) if c in results.rows]
     curves = {run: _curves(rows, metrics) for run, rows in results.rows.groupby("run_id")} if len(results.rows) else {}
+    look = styles(results.runs["algo"].unique(), results) if len(results.runs) else {}
     out = {}
     for run, state, algo in zip(
         results.runs.get("run_id", []), results.runs.get("state", []), results.runs.get("algo", []), strict=True
@@ -129,7 +162,7 @@ def details(results: Results, folder: Path | None) -> dict[str, Any]:
                 k: fact[k] for k in ("fingerprint", "engine", "device", "ranks", "replicas", "sweep") if fact.get(k)
             },
             "curves": curves.get(run, {}),
-            "colour": _hex(algo),
+            "colour": _hex(look[algo].colour),
         }
     return out
 
@@ -145,8 +178,7 @@ def _curves(rows: pd.DataFrame, metrics: list[str]) -> dict[str, Any]:
     return out
 
 
-def _hex(algo: str) -> str:
-    colour = STYLES[algo].colour if algo in STYLES else (0.4, 0.4, 0.4)
+def _hex(colour: Any) -> str:
     return "#" + "".join(f"{round(255 * part):02x}" for part in colour)
 
 

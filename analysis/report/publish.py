@@ -16,7 +16,7 @@ from analysis import words
 from analysis.from_wandb import PATIENCE_S, unreachable
 from analysis.report.preview import preview
 from analysis.report.story import Story
-from analysis.style import STYLES, name_of
+from analysis.style import name_of, styles
 from bench.files import write_text
 from bench.mirror import mode
 
@@ -146,9 +146,10 @@ def stepsizes(story: Story) -> wr.PanelGrid:
 def links(story: Story, entity: str, project: str) -> str:
     """Every run by name, up to a number, with a link to its page."""
     runs = story.results.runs.head(LINKS)
+    look = styles(runs["algo"].unique(), story.results)
     base = wandb.setup().settings.app_url
     lines = [
-        f"- [{run}]({base}/{entity}/{project}/runs/{run}): {STYLES[algo].label if algo in STYLES else algo}, {state}"
+        f"- [{run}]({base}/{entity}/{project}/runs/{run}): {look[algo].label}, {state}"
         for run, algo, state in zip(runs["run_id"], runs["algo"], runs["state"], strict=True)
     ]
     rest = len(story.results.runs) - len(runs)

@@ -10,6 +10,7 @@ import pandas as pd
 
 from analysis.draw import Picture, numbers, seeds_in_words
 from analysis.figures import Ask, Drawing, drawings
+from analysis.outcome import outcome
 from analysis.results import Results
 from analysis.say import NoData
 from analysis.style import name_of, styles
@@ -26,17 +27,20 @@ class Story:
     headline: str
     facts: list[tuple[str, str]]
     warnings: list[str]
+    outcome: list[str] = field(default_factory=list)
     figures: list[tuple[Drawing, Picture, str]] = field(default_factory=list)  # and what it was made from
     tables: list[tuple[Recipe, Table]] = field(default_factory=list)
     missing: list[tuple[str, str, str]] = field(default_factory=list)  # figures not drawn: title, why, command
 
 
-def tell(results: Results) -> Story:
+def tell(results: Results, ask: Ask | None = None) -> Story:
     """Everything there is data for."""
-    story = Story(results, headline(results), facts(results), warnings(results))
+    ask = ask or Ask()
+    facts_told = [*facts(results), *commands(results)]
+    story = Story(results, headline(results), facts_told, warnings(results), outcome(results, ask.reference))
     for drawing in drawings().values():
         try:
-            picture = drawing.draw(results, Ask())
+            picture = drawing.draw(results, ask)
         except NoData as error:
             story.missing.append((drawing.title, str(error), drawing.command))
         else:
@@ -44,7 +48,7 @@ def tell(results: Results) -> Story:
             story.figures.append((drawing, picture, seeds_in_words(used)))
     for recipe in recipes().values():
         try:
-            story.tables.append((recipe, recipe.make(results)))
+            story.tables.append((recipe, recipe.make(results, ask)))
         except NoData:
             continue
     return story
@@ -55,7 +59,7 @@ def headline(results: Results) -> str:
     runs = results.runs
     if runs.empty:
         return "No runs"
-    methods = [style.label for style in styles(runs["algo"].unique()).values()]
+    methods = [style.label for style in styles(runs["algo"].unique(), results).values()]
     datasets = [name_of(name) for name in runs["dataset"].unique()]
     graphs = [str(name) for name in runs["topology"].unique()]
     return f"{_many(len(runs), 'run')}: {_list(methods)} on {_list(datasets)}, {_list(graphs)}"
@@ -82,6 +86,17 @@ def facts(results: Results) -> list[tuple[str, str]]:
     return out
 
 
+def commands(results: Results) -> list[tuple[str, str]]:
+    """What was typed, as far as the manifests know."""
+    sweeps = Counter(fact["sweep"] for fact in results.facts.values() if fact.get("sweep"))
+    out = []
+    for sweep, count in sweeps.most_common(4):
+        several = "-m " if "," in sweep else ""
+        words = sweep if "=" in sweep else "" if sweep == "defaults" else f"experiment={sweep}"
+        out.append(("Command", f"python bench/run.py {several}{words}".rstrip() + f" ({_many(count, 'run')})"))
+    return out
+
+
 def run_data(fact: dict[str, Any], name: str) -> str:
     data = fact.get("data") or {}
     return f"{name_of(name)}, sha256 {data['sha256'][:16]}…" if data.get("sha256") else ""
@@ -102,16 +117,17 @@ def _versions(fact: dict[str, Any]) -> str:
 
 
 def run_table(results: Results) -> pd.DataFrame:
-    """A row per run: the labels that differ, how it ended, and its last evaluation."""
+    """A row per run: how it ended, its last evaluation, and the labels that differ."""
     runs = results.runs
     last = results.rows.drop_duplicates("run_id", keep="last") if len(results.rows) else pd.DataFrame({"run_id": []})
     table = runs.merge(last, on="run_id", how="left")
     always = ["algo", "dataset", "topology", "seed"]
     labels = [c for c in (*results.options, *results.problem) if c in runs and c not in always]
     differ = [c for c in labels if runs[c].astype(str).nunique() > 1]
-    metrics = ["test_accuracy", "test_loss", "train_loss", "grad_norm", "consensus", "wall_s"]
-    shown = ["run_id", "state", "algo", "dataset", "topology", "seed", *differ, *(["step"] if "step" in table else [])]
-    return table[[*shown, *(c for c in metrics if c in table and table[c].notna().any())]]
+    metrics = ["test_accuracy", "test_loss", "train_loss", "grad_norm", "consensus", *results.measures, "wall_s"]
+    found = [c for c in metrics if c in table and table[c].notna().any()]
+    labels = ["algo", "dataset", "topology", "seed", *differ, *(["step"] if "step" in table else [])]
+    return table[["run_id", "state", *found, *labels]]
 
 
 def _many(count: int, word: str) -> str:

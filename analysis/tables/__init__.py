@@ -1,4 +1,4 @@
-"""One small file per table: TITLE, and make(results), a list of rows with notes."""
+"""One small file per table: a function of the results, registered with its title."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
+from analysis.figures import Ask
+from analysis.plugins import load_plugins
 from analysis.results import Results
 
 
@@ -21,18 +23,35 @@ class Table:
     notes: list[str] = field(default_factory=list)
 
 
+Make = Callable[[Results, Ask], Table]
+
+
 @dataclass(frozen=True)
 class Recipe:
     name: str
     title: str
-    make: Callable[[Results], Table]
+    make: Make
 
 
+TABLES: dict[str, Recipe] = {}
 ORDER = ("methods", "final", "robustness", "variants", "configurations")
 
 
+def table(name: str, title: str) -> Callable[[Make], Make]:
+    """Decorator that adds a table: ``make(results, ask)`` returns a Table, or raises NoData with a sentence."""
+
+    def decorate(make: Make) -> Make:
+        if name in TABLES:
+            raise ValueError(f"there is already a table called {name!r}")
+        TABLES[name] = Recipe(name, title, make)
+        return make
+
+    return decorate
+
+
 def recipes() -> dict[str, Recipe]:
-    names = [module.name for module in pkgutil.iter_modules(__path__)]
-    names.sort(key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
-    modules = {name: importlib.import_module(f"{__name__}.{name}") for name in names}
-    return {name: Recipe(name, module.TITLE, module.make) for name, module in modules.items()}
+    for module in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{module.name}")
+    ours = sorted(TABLES, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
+    load_plugins()
+    return {name: TABLES[name] for name in dict.fromkeys([*ours, *TABLES])}

@@ -5,25 +5,27 @@ from __future__ import annotations
 import pandas as pd
 
 from analysis.choose import problems
+from analysis.figures import Ask
 from analysis.results import Results
-from analysis.tables import Table
+from analysis.style import styles
+from analysis.tables import Table, table
 from analysis.words import settings, summarise
 
-TITLE = "Every configuration"
 
-
-def make(results: Results) -> Table:
+@table("configurations", "Every configuration")
+def make(results: Results, ask: Ask) -> Table:
     data, shown = [], []
+    look = styles(results.finals["algo"].unique(), results)
     for key, runs in problems(results, results.finals):
         options = [c for c in results.options if c in runs]
         for values, some in runs.groupby(["algo", *options], dropna=False, sort=False):
             chosen = {name: value for name, value in zip(["algo", *options], values, strict=True) if pd.notna(value)}
-            numbers, words = summarise(some)
+            numbers, words = summarise(some, results)
             data.append({**key, **chosen, **numbers})
             rest = " ".join(
                 f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in chosen.items() if k != "algo"
             )
-            shown.append({**settings(key), "method": chosen["algo"], "options": rest, **words})
+            shown.append({**settings(key), "method": look[chosen["algo"]].label, "options": rest, **words})
     return Table(
         pd.DataFrame(shown),
         pd.DataFrame(data),

@@ -6,14 +6,14 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.choose import as_written, at_best, problems
+from analysis.choose import as_written, at_best, eta_of, problems, reference
+from analysis.figures import Ask
 from analysis.results import Results
 from analysis.statistics import RULE, Best, Interval, paired, score
 from analysis.style import styles
-from analysis.tables import Table
+from analysis.tables import Table, table
 from analysis.words import interval, settings, summarise
 
-TITLE = "Final results, baselines at their best stepsize"
 NOTES = [
     RULE.format(score="test accuracy (test loss where there is none)"),
     "means with 95 % intervals over seeds (Student), none from fewer than three; differences, of accuracies or of test "
@@ -21,32 +21,33 @@ NOTES = [
 ]
 
 
-def make(results: Results) -> Table:
+@table("final", "Final results, baselines at their best stepsize")
+def make(results: Results, ask: Ask) -> Table:
     data, shown, notes = [], [], []
+    against = reference(results, ask.reference)
+    look = styles(results.finals["algo"].unique(), results)
+    header = f"{look[against].label} minus this" if against else None
     for key, runs in problems(results, results.finals):
         runs, said = as_written(results, runs)
         notes += said
         best, chosen = at_best(runs, compared=True)
         metric = score(runs)[0]
-        untuned = best[best["algo"] == "dnasa"].set_index("seed")[metric]
-        for algo, style in styles(runs["algo"].unique()).items():
+        ours = best[best["algo"] == against].set_index("seed")[metric]
+        for algo in (name for name in look if name in set(runs["algo"])):
             some = best[best["algo"] == algo]
             gap = None
-            if algo != "dnasa" and len(untuned) and len(some):
-                gap = paired(untuned, some.set_index("seed")[metric])
+            if algo != against and len(ours) and len(some):
+                gap = paired(ours, some.set_index("seed")[metric])
             if some.empty:  # every stepsize diverged: counted, not hidden
                 some = runs[runs["algo"] == algo]
-            numbers, words = summarise(some)
-            data.append({**key, "algo": algo, "eta": _eta(chosen.get(algo)), **numbers, **_gap(gap)})
+            numbers, words = summarise(some, results)
+            data.append({**key, "algo": algo, "eta": eta_of(chosen, algo), **numbers, **_gap(against, gap)})
             schedule = " ".join(sorted(set(some["schedule"].dropna()))) if "schedule" in some else "—"
-            told = {"method": style.label, "η": _eta_in_words(algo, chosen), "schedule": schedule, **words}
+            told = {"method": look[algo].label, "η": _eta_in_words(algo, chosen), "schedule": schedule, **words}
             pairs = f" ({gap.count} pairs)" if gap else ""
-            shown.append({**settings(key), **told, "D-NASA minus this": interval(gap, signed=True) + pairs})
+            gaps = {header: interval(gap, signed=True) + pairs} if header else {}
+            shown.append({**settings(key), **told, **gaps})
     return Table(pd.DataFrame(shown), pd.DataFrame(data), [*NOTES, *dict.fromkeys(notes)])
-
-
-def _eta(best: Best | None) -> float | None:
-    return best.eta if best else None
 
 
 def _eta_in_words(algo: str, chosen: dict[str, Best | None]) -> str:
@@ -58,5 +59,8 @@ def _eta_in_words(algo: str, chosen: dict[str, Best | None]) -> str:
     return f"{best.eta:g}{' (the only one run)' if len(best.grid) == 1 else ' (edge)' if best.edge else ''}"
 
 
-def _gap(gap: Interval | None) -> dict[str, Any]:
-    return {"dnasa_minus": gap.value, "dnasa_minus_low": gap.low, "dnasa_minus_high": gap.high} if gap else {}
+def _gap(against: str | None, gap: Interval | None) -> dict[str, Any]:
+    found = (
+        {"reference_minus": gap.value, "reference_minus_low": gap.low, "reference_minus_high": gap.high} if gap else {}
+    )
+    return {"reference": against, **found}

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 
 from analysis.choose import need
+from analysis.figures import Ask
 from analysis.results import Results
 from analysis.style import styles
-from analysis.tables import Table
+from analysis.tables import Table, table
 
-TITLE = "What each method assumes and must know"
 INFORMATION = ("smoothness", "variance", "heterogeneity", "topology")
 
 
-def make(results: Results) -> Table:
-    found: dict[str, dict[str, Any]] = {}
-    for run, algo in zip(results.runs.get("run_id", []), results.runs.get("algo", []), strict=True):
-        if declared := results.facts.get(run, {}).get("algorithm"):
-            found.setdefault(algo, declared)
+@table("methods", "What each method assumes and must know")
+def make(results: Results, ask: Ask) -> Table:
+    found = results.declared
     need(bool(found), "no run says what its method assumes")
-    look = styles(found)
+    look = styles(found, results)
     data = pd.DataFrame(
         [
             {

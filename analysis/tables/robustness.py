@@ -6,35 +6,40 @@ import math
 
 import pandas as pd
 
-from analysis.choose import as_written, need, problems
+from analysis.choose import as_written, at_best, need, problems, reference
+from analysis.figures import Ask
 from analysis.results import Results
 from analysis.statistics import WITHIN, paired, robustness
 from analysis.style import styles
-from analysis.tables import Table
+from analysis.tables import Table, table
 from analysis.words import interval, settings
 
-TITLE = "How much each method cares about its stepsize"
 NOTES = [
     f"decades: of the range of grid stepsizes around the best with a mean accuracy within {WITHIN:g} points of its",
     "differences are paired by seed, with 95 % bootstrap intervals",
 ]
 
 
-def make(results: Results) -> Table:
+@table("robustness", "How much each method cares about its stepsize")
+def make(results: Results, ask: Ask) -> Table:
     data, shown = [], []
+    against = reference(results, ask.reference)
+    look = styles(results.finals["algo"].unique(), results)
     for key, runs in problems(results, results.finals):
         if "eta" not in runs or not runs["test_accuracy"].notna().any():
             continue
         runs, _ = as_written(results, runs)
-        untuned = runs[runs["algo"] == "dnasa"].set_index("seed")["test_accuracy"]
-        for algo, style in styles(runs["algo"].unique()).items():
+        best, chosen = at_best(runs, compared=True)
+        ours = best[best["algo"] == against].set_index("seed")["test_accuracy"]
+        tuning = "" if against in chosen else ", untuned,"
+        for algo in (name for name in look if name in set(runs["algo"])):
             mine = runs[runs["algo"] == algo]
             found = robustness(mine) if mine["eta"].nunique() >= 2 else None
             if found is None:
                 continue
             tuned = mine[(mine["eta"] == found.best.eta) & mine["seed"].isin(found.best.seeds)]
             tuned = tuned.set_index("seed")["test_accuracy"]
-            gap = paired(untuned, tuned) if len(untuned) else None
+            gap = paired(ours, tuned) if len(ours) and algo != against else None
             data.append(
                 {
                     **key,
@@ -45,20 +50,22 @@ def make(results: Results) -> Table:
                     "decades": found.decades,
                     "lost_up": found.lost_up,
                     "lost_down": found.lost_down,
-                    **({"dnasa_minus": gap.value, "low": gap.low, "high": gap.high, "seeds": gap.count} if gap else {}),
+                    "reference": against,
+                    **({"reference_minus": gap.value} if gap else {}),
+                    **({"low": gap.low, "high": gap.high, "seeds": gap.count} if gap else {}),
                 }
             )
             shown.append(
                 {
                     **settings(key),
-                    "method": style.label,
+                    "method": look[algo].label,
                     "best η": f"{found.best.eta:g}{' (edge)' if found.best.edge else ''}",
                     "accuracy there": f"{found.accuracy:.2f}",
                     f"decades within {WITHIN:g} points": f"{found.decades:.1f}",
                     "lost at 10 η": _lost(found.lost_up),
                     "lost at η/10": _lost(found.lost_down),
                     "diverged": f"{(mine['state'] == 'diverged').sum()} of {len(mine)}",
-                    "D-NASA, untuned, minus this": interval(gap, signed=True),
+                    **({f"{look[against].label}{tuning} minus this": interval(gap, signed=True)} if against else {}),
                 }
             )
     need(bool(data), "no method with accuracies was run with two stepsizes or more")

@@ -5,22 +5,22 @@ from __future__ import annotations
 import pandas as pd
 
 from analysis.evidence import accuracy_as_released
+from analysis.figures import Ask
 from analysis.figures.released import variants
 from analysis.results import Results
 from analysis.style import styles
-from analysis.tables import Table
+from analysis.tables import Table, table
 from analysis.words import interval, summarise
 
-TITLE = "As written and as released"
 
-
-def make(results: Results) -> Table:
+@table("variants", "As written and as released")
+def make(results: Results, ask: Ask) -> Table:
     finals = variants(results)
     gaps = {case.name: case.found for case in accuracy_as_released(results)}
-    look = styles(finals["algo"].unique())
+    look = styles(finals["algo"].unique(), results)
     data, shown = [], []
     for (algo, split, change), some in finals.groupby(["algo", "split", "change"], sort=False):
-        numbers, words = summarise(some)
+        numbers, words = summarise(some, results)
         gap = gaps.get(f"{look[algo].label}, {change}, {split}")
         data.append(
             {"algo": algo, "split": split, "change": change, **numbers, "minus_written": gap.value if gap else None}
