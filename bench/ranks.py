@@ -75,26 +75,23 @@ class World:
             for link, hello in reception.arrivals(0.1):
                 try:
                     self._admit(link, hello)
-                except UserError:
+                except BaseException:
                     link.close()
                     raise
-                except (KeyError, TypeError, ValueError) as error:
-                    link.close()
-                    raise self._failed(
-                        f"a rank introduced itself in words that are not understood ({error!r}). "
-                        "Do all machines have the same source?"
-                    ) from error
 
     def _admit(self, link: Link, hello: Message) -> None:
         """One rank that has shown the token."""
-        self.launched.know(Process(str(hello["place"]), int(hello["pid"]), int(hello["started"])))
-        rank, size = int(hello["rank"]), int(hello["size"])
+        try:
+            self.launched.know(Process(str(hello["place"]), int(hello["pid"]), int(hello["started"])))
+            rank, size, peak = int(hello["rank"]), int(hello["size"]), float(hello["peak_mb"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._failed(f"a rank's first words lack {error}. Do all machines have the same source?") from error
         if size != self.ranks or rank in self._links:
             raise UserError(
                 f"The ranks came up as worlds of {size} instead of one of {self.ranks}: the launcher does "
-                f"not belong to the MPI library that mpi4py found ({hello['library']}). Set engine.launch."
+                f"not belong to the MPI library that mpi4py found ({hello.get('library')}). Set engine.launch."
             )
-        self.idle_mb[rank] = self.peak_mb[rank] = float(hello["peak_mb"])
+        self.idle_mb[rank] = self.peak_mb[rank] = peak
         self._links.add(rank, link)
 
     def run(self, configs: Sequence[RunConfig], job: Message, observer: Observer, timeout_s: float) -> None:
