@@ -68,7 +68,8 @@ def read_run(folder: Path) -> Run | None:
         labels["run_id"] = folder.name
         if labels["state"] in ENDED:
             # not read_table, which looks for a whole dataset of files and takes four times as long
-            with pq.ParquetFile(folder / "metrics.parquet") as file:
+            content = pa.BufferReader((folder / "metrics.parquet").read_bytes())
+            with pq.ParquetFile(content) as file:
                 return Run(labels, file.read(use_threads=False))
         return Run(labels, _stream(folder / "metrics.jsonl"), whole=False)
     except (OSError, ValueError, KeyError, AttributeError, pa.ArrowException):
@@ -119,7 +120,6 @@ def _metrics(runs: list[Run]) -> pd.DataFrame:
     if not some:
         return pd.DataFrame({"run_id": [], "step": []})
     tables = [run.metrics for run in some]
-    alike = all(table.schema == tables[0].schema for table in tables)
-    metrics = pa.concat_tables(tables, promote_options="none" if alike else "permissive").to_pandas()
+    metrics = pa.concat_tables(tables, promote_options="permissive").to_pandas()
     names = np.repeat([run.labels["run_id"] for run in some], [len(run.metrics) for run in some])
     return pd.concat([pd.Series(names, name="run_id"), metrics], axis=1)

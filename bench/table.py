@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 ALWAYS = ("algo", "topology")
 CHOICES = ("algo", "topology", "dataset", "partition", "model")
@@ -15,12 +16,17 @@ NEVER = {"run_id", "results", "data_dir", "force", "stale", "tracker", "state", 
 NEVER |= {"checkpoint_every", "replicas"}
 METRICS = ("test_loss", "test_accuracy", "grad_norm", "consensus", "wall_s")
 STYLES = {"done": "green", "diverged": "yellow", "failed": "red", "missing": "dim", "running": "cyan"}
+LONG = 1000
+"""Runs above which a table is written without frames: drawing them takes milliseconds a line."""
 TAIL = 4
 """Lines of a log that are shown."""
 
 
 def show_table(console: Console, summaries: Sequence[Mapping[str, Any]]) -> None:
     """A table of runs, or a sentence where there are none."""
+    if len(summaries) > LONG:
+        console.file.writelines(plain_lines(run_table(summaries)))
+        return
     console.print(run_table(summaries) if summaries else "No runs.")
 
 
@@ -35,6 +41,20 @@ def show_failures(console: Console, failures: Sequence[tuple[Path, str]]) -> Non
         except OSError:
             pass
         console.print("\n".join(lines), markup=False, soft_wrap=True)
+
+
+def plain_lines(table: Table) -> Iterator[str]:
+    """The same table as plain text, a line per row, at full width."""
+    columns = []
+    for column in table.columns:
+        cells = [_without_markup(str(cell)) for cell in (column.header, *column.cells)]
+        width = max(map(len, cells))
+        columns.append([cell.rjust(width) if column.justify == "right" else cell.ljust(width) for cell in cells])
+    return ("  ".join(cells).rstrip() + "\n" for cells in zip(*columns, strict=True))
+
+
+def _without_markup(cell: str) -> str:
+    return Text.from_markup(cell).plain if "[" in cell else cell
 
 
 def run_table(summaries: Sequence[Mapping[str, Any]]) -> Table:
