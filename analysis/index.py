@@ -100,16 +100,17 @@ def read_index(path: Path) -> Entries:
 
 def write_index(path: Path, entries: Entries) -> None:
     """The entries whose metrics have the columns that most have; the others stay out, and are read by themselves."""
-    schemas = Counter(run.metrics.schema.remove_metadata() for _, run in entries.values())
-    usual = max(schemas, key=lambda schema: schemas[schema], default=pa.schema([]))
-    kept = {name: entry for name, entry in entries.items() if entry[1].metrics.schema.equals(usual)}
+    columns_of = {name: tuple(run.metrics.column_names) for name, (_, run) in entries.items()}
+    usual, _ = next(iter(Counter(columns_of.values()).most_common(1)), ((), 0))
+    kept = {name: entry for name, entry in entries.items() if columns_of[name] == usual}
     columns = [
         list(kept),
         [stamp for stamp, _ in kept.values()],
         [json.dumps(run.labels) for _, run in kept.values()],
         [len(run.metrics) for _, run in kept.values()],
     ]
-    rows = pa.concat_tables([run.metrics for _, run in kept.values()]) if kept else usual.empty_table()
+    tables = [run.metrics for _, run in kept.values()]
+    rows = pa.concat_tables(tables, promote_options="permissive") if kept else pa.table({})
     sink = pa.BufferOutputStream()
     for table in (pa.Table.from_arrays([pa.array(c) for c in columns], schema=HEADS), rows.combine_chunks()):
         with pa.ipc.new_stream(sink, table.schema) as stream:
@@ -148,7 +149,8 @@ def _by_processes(results: Path, names: Sequence[str]) -> Entries:
 
 
 def _process(results: Path, names: Sequence[str], out: Path) -> None:
-    command = [sys.executable, "-m", "analysis.index", str(results.resolve()), str(out)]
+    work = "import sys; from analysis.index import work; work(*sys.argv[1:])"
+    command = [sys.executable, "-c", work, str(results.resolve()), str(out)]
     home = Path(__file__).resolve().parents[1]
     subprocess.run(command, cwd=home, input="\n".join(names), text=True, capture_output=True, check=False)
 
@@ -156,23 +158,23 @@ def _process(results: Path, names: Sequence[str], out: Path) -> None:
 def _put_together(entries: Entries, names: Sequence[str]) -> None:
     """Small tables take much more memory than their numbers: these runs share one from now on."""
     tables = [entries[name][1].metrics for name in names]
-    if any(table.schema != tables[0].schema for table in tables):
+    if any(table.column_names != tables[0].column_names for table in tables):
         return
-    whole, at = pa.concat_tables(tables).combine_chunks(), 0
+    whole, at = pa.concat_tables(tables, promote_options="permissive").combine_chunks(), 0
     for name, table in zip(names, tables, strict=True):
         stamp, run = entries[name]
         entries[name] = (stamp, run._replace(metrics=whole.slice(at, len(table))))
         at += len(table)
 
 
-def main(results: Path, out: Path) -> None:
-    """A part of the work: the runs named on standard input, into a file like an index."""
+def work(results: str, out: str) -> None:
+    """What one process does: the runs named on standard input, into a file like an index."""
     from analysis.load import read_run
 
     entries: Entries = {}
     loose: list[str] = []
     for name in sys.stdin.read().splitlines():
-        folder = results / "runs" / name
+        folder = Path(results) / "runs" / name
         stamp = stamp_of(folder)
         run = read_run(folder) if stamp else None
         if stamp and run and run.whole:
@@ -181,8 +183,4 @@ def main(results: Path, out: Path) -> None:
             if len(loose) == TOGETHER:
                 _put_together(entries, loose)
                 loose.clear()
-    write_index(out, entries)
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    write_index(Path(out), entries)

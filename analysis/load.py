@@ -98,7 +98,6 @@ def _metrics(runs: list[Run]) -> pd.DataFrame:
     if not some:
         return pd.DataFrame({"run_id": [], "step": []})
     tables = [run.metrics for run in some]
-    alike = all(table.schema == tables[0].schema for table in tables)
-    metrics = pa.concat_tables(tables, promote_options="none" if alike else "permissive").to_pandas()
+    metrics = pa.concat_tables(tables, promote_options="permissive").to_pandas()
     names = np.repeat([run.labels["run_id"] for run in some], [len(run.metrics) for run in some])
     return pd.concat([pd.Series(names, name="run_id"), metrics], axis=1)

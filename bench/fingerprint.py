@@ -14,6 +14,7 @@ from bench.registry import datasets, models, partitions, topologies, weight_rule
 
 CORE = (
     "algorithm",
+    "arrays",
     "backend",
     "build",
     "certificate",

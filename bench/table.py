@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,8 @@ SPARED = ("seconds", "grad_norm", "step", "consensus", "test_loss")
 """What a narrow terminal can do without, in this order."""
 BROAD = 100_000
 """Characters, more than any table needs."""
+LONG = 1000
+"""Runs above which a table is written without frames: drawing them takes milliseconds a line."""
 ODD = "yellow"
 STYLES = {"done": "green", "exploded": ODD, "diverged": ODD, "failed": "red", "missing": "dim", "running": "cyan"}
 STYLES |= {"damaged": "red"}
@@ -37,6 +39,9 @@ def show_table(console: Console, summaries: Sequence[Mapping[str, Any]]) -> None
         console.print("No runs.")
         return
     columns = run_columns(summaries)
+    if len(summaries) > LONG:
+        console.file.writelines(plain_lines(columns))
+        return
     spared = [name for name in SPARED if name in columns and (name != "test_loss" or "test_accuracy" in columns)]
     for count in range(len(spared) + 1):
         table = _table({name: cells for name, cells in columns.items() if name not in spared[:count]})
@@ -99,6 +104,17 @@ def show_failures(console: Console, failures: Sequence[tuple[Path, str]]) -> Non
         except OSError:
             pass
         console.print("\n".join(lines), markup=False, soft_wrap=True)
+
+
+def plain_lines(columns: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """The same table as plain text, a line per row, at full width."""
+    aligned = []
+    for name, cells in columns.items():
+        width = max(map(len, (name, *cells)))
+        aligned.append(
+            [f"{cell:>{width}}" if name in SHOWN.values() else f"{cell:<{width}}" for cell in (name, *cells)]
+        )
+    return ("  ".join(cells).rstrip() + "\n" for cells in zip(*aligned, strict=True))
 
 
 def run_columns(summaries: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
