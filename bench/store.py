@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from io import TextIOWrapper
@@ -98,13 +99,26 @@ class RunFolder:
                 return step, kept
         return None
 
-    def begin(self, ranks: int = 1, replicas: int = 1, rows: list[Row] | None = None, sweep: str | None = None) -> None:
+    def begin(
+        self,
+        ranks: int = 1,
+        replicas: int = 1,
+        rows: list[Row] | None = None,
+        sweep: str | None = None,
+        varies: Sequence[str] = (),
+    ) -> None:
         """Start afresh, replacing what an earlier try left; or go on after ``rows``.
 
         With ``replicas`` the run is one of a group, and its seconds are its part of the group's.
         """
         self.path.mkdir(parents=True, exist_ok=True)
-        manifest = {**describe(self.config), "ranks": ranks, "replicas": replicas, "sweep": sweep}
+        manifest = {
+            **describe(self.config),
+            "ranks": ranks,
+            "replicas": replicas,
+            "sweep": sweep,
+            "varies": list(varies),
+        }
         self._marks = {"replicas": replicas}
         if rows:
             before = self.manifest()
@@ -146,6 +160,18 @@ class RunFolder:
         (self.path / "metrics.jsonl").unlink(missing_ok=True)
         checkpoint.discard(self.checkpoints)
         return outcome
+
+    def join(self, sweep: str | None) -> bool:
+        """Note that a later sweep has this run, too; False where that is known or cannot be written."""
+        manifest = self.manifest()
+        also = manifest.get("also", [])
+        if not manifest or sweep in (None, manifest.get("sweep"), *also):
+            return False
+        try:
+            write_json(self.path / "manifest.json", {**manifest, "also": [*also, sweep]})
+        except OSError:
+            return False
+        return True
 
     def fail(self, error: str, details: str) -> None:
         """The run stopped for a reason that is not the mathematics': a sentence, and what to read about it."""

@@ -24,7 +24,7 @@ from bench.metrics import Row
 from bench.pool import Pool, Stopped, WorldFailed
 from bench.registry import UserError
 from bench.store import RunFolder
-from bench.table import show_failures, show_table
+from bench.table import show_failures, show_table, varying
 from bench.tracking import Tracker, make_tracker
 
 Group = list[RunFolder]
@@ -37,7 +37,7 @@ def run_all(configs: Sequence[RunConfig], console: Console, name: str | None = N
     folders = [RunFolder(config) for config in configs]
     refuse_stale(folders)
     with Display(console, [folder.config for folder in folders]) as display:
-        sweep = Sweep(display, name)
+        sweep = Sweep(display, name, varying([config.labels() for config in configs]))
         todo = []
         for folder in folders:
             if reusable(folder):
@@ -48,6 +48,8 @@ def run_all(configs: Sequence[RunConfig], console: Console, name: str | None = N
         if todo:
             groups, jobs = batches([folder.config for folder in todo])
             sweep.tracker = make_tracker(configs[0].tracker, Path(configs[0].results))
+            for folder in sweep.joined:
+                sweep.tracker.end(folder.path)
             try:
                 sweep.run([[todo[place] for place in group] for group in groups], jobs)
             finally:
@@ -100,10 +102,11 @@ class Fate:
 class Sweep:
     """Groups of runs, worked off by one or several workers side by side."""
 
-    def __init__(self, display: Display, name: str | None = None) -> None:
+    def __init__(self, display: Display, name: str | None = None, varies: Sequence[str] = ()) -> None:
         self.fates: dict[str, Fate] = {}
         self.tracker = Tracker()
-        self._name = name
+        self._name, self._varies = name, varies
+        self.joined: list[RunFolder] = []  # made in an earlier sweep
         self._display = display
         self._waiting: deque[Group] = deque()
         self._elsewhere: list[RunFolder] = []  # claimed by another process
@@ -122,6 +125,8 @@ class Sweep:
             time.sleep(0 if free else 0.3)
 
     def reuse(self, folder: RunFolder) -> None:
+        if folder.join(self._name):
+            self.joined.append(folder)
         state = folder.status()["state"]
         self._end(folder, Fate(state), f"{state} before, by engine {folder.manifest().get('engine', '?')}")
 
@@ -200,7 +205,7 @@ class Sweep:
         try:
             for folder, rows in members:
                 begun.append(folder)
-                folder.begin(pool.ranks(first), len(members), rows, self._name)
+                folder.begin(pool.ranks(first), len(members), rows, self._name, self._varies)
                 self.tracker.begin(folder.path, live=len(members) == 1)
             self._display.begin(folders, step)
             if first.engine.name == "mpi" or not in_process:
