@@ -41,10 +41,9 @@ def begin() -> None:
 def _plain(error: UnicodeError) -> tuple[str, int]:
     """Greek letters by their names; for all else a question mark."""
     assert isinstance(error, UnicodeEncodeError)
-    names = [unicodedata.name(c, "").split() for c in error.object[error.start : error.end]]
-    return "".join(
-        name[3].lower().replace("lamda", "lambda") if name[:1] == ["GREEK"] else "?" for name in names
-    ), error.end
+    names = [unicodedata.name(c, "") for c in error.object[error.start : error.end]]
+    words = [name.split()[3].lower() if name.startswith("GREEK SMALL LETTER") else "?" for name in names]
+    return "".join(words).replace("lamda", "lambda"), error.end
 
 
 class Pipe(io.FileIO):

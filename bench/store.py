@@ -112,13 +112,8 @@ class RunFolder:
         With ``replicas`` the run is one of a group, and its seconds are its part of the group's.
         """
         self.path.mkdir(parents=True, exist_ok=True)
-        manifest = {
-            **describe(self.config),
-            "ranks": ranks,
-            "replicas": replicas,
-            "sweep": sweep,
-            "varies": list(varies),
-        }
+        manifest = {**describe(self.config), "ranks": ranks, "replicas": replicas}
+        manifest |= {"sweep": sweep, "varies": list(varies)}
         self._marks = {"replicas": replicas}
         if rows:
             before = self.manifest()
