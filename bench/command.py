@@ -5,10 +5,12 @@ A script calls ``begin`` before it imports anything large, and its ``main`` is a
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import signal
 import sys
+import unicodedata
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec
@@ -16,22 +18,32 @@ from typing import Any, ParamSpec
 from bench.registry import UserError
 
 P = ParamSpec("P")
+PLAIN = "hearsay.plain"
 INTERRUPTED = 130
 """The exit code of what Ctrl-C has ended, as shells have it."""
 
 
 def begin() -> None:
-    """Ctrl-C during imports ends the process with a word, a closed pipe is a place to be silent, and a character that
-    a terminal does not have is a question mark."""
+    """Ctrl-C during imports ends the process with a word, a pipe may be closed by its reader, and a character that the
+    terminal does not have is written out or replaced."""
+    codecs.register_error(PLAIN, _plain)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
     for name in ("stdout", "stderr"):
         old = getattr(sys, name)
-        if isinstance(old, io.TextIOWrapper) and isinstance(old.buffer, io.BufferedWriter):
+        if isinstance(old, io.TextIOWrapper):  # None, where the descriptor is closed
             old.flush()
-            whole = io.BufferedWriter(Pipe(old.fileno(), "w", closefd=False))
-            lines = old.line_buffering
-            setattr(sys, name, io.TextIOWrapper(whole, old.encoding, "replace", line_buffering=lines))
+            raw = Pipe(old.fileno(), "w", closefd=False)
+            at_once = old.line_buffering or old.write_through
+            setattr(sys, name, io.TextIOWrapper(io.BufferedWriter(raw), old.encoding, PLAIN, line_buffering=at_once))
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    """Greek letters by their names; for all else a question mark."""
+    assert isinstance(error, UnicodeEncodeError)
+    names = [unicodedata.name(c, "") for c in error.object[error.start : error.end]]
+    words = [name.split()[3].lower() if name.startswith("GREEK SMALL LETTER") else "?" for name in names]
+    return "".join(words).replace("lamda", "lambda"), error.end
 
 
 class Pipe(io.FileIO):

@@ -145,7 +145,8 @@ class Running:
         rate = (t - self._first) / max(1e-9, time.monotonic() - self._began)
         middle = {name: self._median(name) for name in ("train_loss", "test_accuracy")}
         words = {"train_loss": "loss {:.4g}", "test_accuracy": "accuracy {:.2f} %"}
-        parts = [words[name].format(value) for name, value in middle.items() if value is not None]
+        whose = "median " if self.runs > 1 else ""
+        parts = [whose + words[name].format(value) for name, value in middle.items() if value is not None]
         return "  ".join([*parts, f"{rate:.0f} steps/s"])
 
     def _median(self, name: str) -> float | None:

@@ -6,10 +6,12 @@ while the run goes on, at its end, or any time later. The k-th evaluation is the
 
 from __future__ import annotations
 
+import hashlib
 import netrc
 import os
 import shutil
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
@@ -84,7 +86,7 @@ class Mirror:
             shutil.rmtree(old, ignore_errors=True)
         (folder / MARK).unlink(missing_ok=True)
         certificate = {name: value for name, value in manifest["mixing"].items() if name != "edge_list"}
-        known = ("fingerprint", "heterogeneity", "versions", "host", "data", "algorithm", "sweep")
+        known = ("fingerprint", "heterogeneity", "versions", "host", "data", "algorithm", "sweep", "also")
         facts = {name: manifest.get(name) for name in known}
         self._results.mkdir(exist_ok=True)
         self._run = wandb.init(
@@ -92,10 +94,13 @@ class Mirror:
             project=project,
             entity=entity,
             id=run_id,
-            name=title(labels),
-            group=str(manifest.get("sweep") or "single runs")[:128],
+            name=title(labels, manifest.get("varies", ())),
+            group=shortened(str(manifest.get("sweep") or "single runs"), 128),
             job_type=f"{manifest['engine']} {manifest['device']}",
-            tags=[labels[name] for name in ("algo", "topology", "dataset", "engine")],
+            tags=[
+                *(labels[name] for name in ("algo", "topology", "dataset", "engine")),
+                *(shortened(f"also {sweep}", 64) for sweep in manifest.get("also", ())),
+            ],
             config={**labels, "certificate": certificate, "edges": manifest["mixing"]["edge_list"], **facts},
             reinit="create_new",
             settings=settings(),
@@ -130,7 +135,9 @@ class Mirror:
 def current(folder: Path) -> dict[str, Any]:
     """What a whole image of this folder would be marked with."""
     status = read_json(folder / "status.json")
-    return {"state": status.get("state", "running"), "time": status.get("time"), "mode": mode()}
+    also = read_json(folder / "manifest.json").get("also")
+    mark = {"state": status.get("state", "running"), "time": status.get("time"), "mode": mode()}
+    return {**mark, "also": also} if also else mark
 
 
 def up_to_date(folder: Path) -> bool:
@@ -154,7 +161,17 @@ def all_rows(folder: Path) -> list[dict[str, Any]]:
     return found.rows if found.metrics is None else read_table(found.metrics).to_pylist()
 
 
-def title(labels: dict[str, Any]) -> str:
-    """dsgt ring a9a η=0.1 s0"""
-    eta = f"η={labels['eta']:g} " if isinstance(labels.get("eta"), float) else ""
-    return f"{labels['algo']} {labels['topology']} {labels['dataset']} {eta}s{labels['seed']}"
+def title(labels: dict[str, Any], varies: Iterable[str]) -> str:
+    """dsgt ring a9a η=0.1 batch_size=8 s0: the usual, and what tells the runs of its sweep apart."""
+    eta = [f"η={labels['eta']:g}"] if isinstance(labels.get("eta"), float) else []
+    usual = ("algo", "topology", "dataset", "eta", "seed")
+    more = [f"{name}={labels[name]}" for name in varies if name in labels and name not in usual]
+    return " ".join([labels["algo"], labels["topology"], labels["dataset"], *eta, *more, f"s{labels['seed']}"])
+
+
+def shortened(text: str, most: int) -> str:
+    """At most so many characters; two texts that are cut are told apart by a hash."""
+    if len(text) <= most:
+        return text
+    digest = hashlib.sha256(text.encode()).hexdigest()[:6]
+    return f"{text[: most - 8]}… {digest}"

@@ -135,24 +135,15 @@ class RunFolder:
         said = "; ".join(f"{name} {what}" for name, what in wrong.items())
         return f"{self.path.name}: {said}. What was there is kept in {place}."
 
-    def begin(
-        self,
-        facts: Mapping[str, Any],
-        ranks: int = 1,
-        replicas: int = 1,
-        rows: list[Row] | None = None,
-        sweep: str | None = None,
-    ) -> str | None:
-        """Start afresh, replacing what an earlier try left; or go on after ``rows``. ``facts`` come from ``describe``.
+    def begin(self, facts: Mapping[str, Any], rows: list[Row] | None = None) -> str | None:
+        """Start afresh, replacing what an earlier try left; or go on after ``rows``. ``facts`` go into the manifest.
 
         Says what was found damaged, if anything was.
-
-        With ``replicas`` the run is one of a group, and its seconds are its part of the group's.
         """
         before, damage = self.manifest(), self._set_aside()
         self.path.mkdir(parents=True, exist_ok=True)
-        self._manifest = {**facts, "ranks": ranks, "replicas": replicas, "sweep": sweep}
-        self._marks = {"replicas": replicas}
+        self._manifest = dict(facts)
+        self._marks = {"replicas": facts.get("replicas", 1)}
         self._rows = list(rows or [])
         self._set_state("running")  # first: nobody must take the rest for that of a run that has ended
         if rows:
@@ -209,6 +200,18 @@ class RunFolder:
                 if self.claim():
                     settle([self])
                     self.release()
+
+    def join(self, sweep: str | None) -> bool:
+        """Note that a later sweep has this run, too; False where that is known or cannot be written."""
+        manifest = self.manifest()
+        also = manifest.get("also", [])
+        if not manifest or sweep in (None, manifest.get("sweep"), *also):
+            return False
+        try:
+            write_json(self.path / "manifest.json", {**manifest, "also": [*also, sweep]})
+        except OSError:
+            return False
+        return True
 
     def fail(self, error: str, details: str) -> None:
         """The run stopped for a reason that is not the mathematics': a sentence, and what to read about it."""

@@ -28,7 +28,7 @@ from bench.pool import Pool
 from bench.ranks import Stopped
 from bench.registry import UserError
 from bench.store import RunFolder, settle
-from bench.table import show_failures, show_table
+from bench.table import show_failures, show_table, varying
 from bench.tracking import Tracker, make_tracker
 
 Group = list[RunFolder]
@@ -41,7 +41,7 @@ def run_all(configs: Sequence[RunConfig], console: Console, name: str | None = N
     folders = [RunFolder(config) for config in configs]
     refuse_stale(folders)
     with Display(console, [folder.config for folder in folders]) as display:
-        sweep = Sweep(display, name)
+        sweep = Sweep(display, name, varying([config.labels() for config in configs]))
         todo = []
         for folder in folders:
             if reusable(folder):
@@ -52,6 +52,8 @@ def run_all(configs: Sequence[RunConfig], console: Console, name: str | None = N
         if todo:
             groups, jobs = batches([folder.config for folder in todo])
             sweep.tracker = make_tracker(configs[0].tracker, Path(configs[0].results))
+            for folder in sweep.joined:
+                sweep.tracker.end(folder.path)
             try:
                 sweep.run([[todo[place] for place in group] for group in groups], jobs)
             finally:
@@ -106,10 +108,11 @@ class Fate:
 class Sweep:
     """Groups of runs, worked off by one or several workers side by side."""
 
-    def __init__(self, display: Display, name: str | None = None) -> None:
+    def __init__(self, display: Display, name: str | None = None, varies: Sequence[str] = ()) -> None:
         self.fates: dict[str, Fate] = {}
         self.tracker = Tracker()
-        self._name = name
+        self._name, self._varies = name, varies
+        self.joined: list[RunFolder] = []  # made in an earlier sweep
         self._display = display
         self._waiting: deque[Group] = deque()
         self._elsewhere: list[RunFolder] = []  # claimed by another process
@@ -141,6 +144,8 @@ class Sweep:
 
     def reuse(self, folder: RunFolder) -> None:
         folder.tidy()
+        if folder.join(self._name):
+            self.joined.append(folder)
         state = folder.status()["state"]
         self._end(folder, Fate(state), f"{state} before, by engine {folder.manifest().get('engine', '?')}")
 
@@ -212,12 +217,13 @@ class Sweep:
         observer = Stored(folders, self._display, self.tracker)
         error, details = "", ""
         begun: list[RunFolder] = []
+        how = {"replicas": len(members), "sweep": self._name, "varies": list(self._varies)}
         try:
             for folder, rows in members:
                 facts = describe(folder.config)
                 begun.append(folder)
                 with causes.storing(folder.path):
-                    damage = folder.begin(facts, pool.ranks(folder.config), len(members), rows, self._name)
+                    damage = folder.begin({**facts, **how, "ranks": pool.ranks(folder.config)}, rows)
                 if damage:
                     self._display.say(damage)
                 self.tracker.begin(folder.path, live=len(members) == 1)

@@ -135,6 +135,12 @@ def _table(columns: Mapping[str, Sequence[str]]) -> Table:
     return table
 
 
+def varying(labels: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The labels that tell these runs apart."""
+    runs = [{**run, "state": ""} for run in labels]
+    return [name for name in _label_names(runs) if _varies(runs, name)]
+
+
 def _label_names(summaries: Sequence[Mapping[str, Any]]) -> list[str]:
     """Labels come before the state in a summary; metrics after it."""
     names: dict[str, None] = {}

@@ -7,6 +7,7 @@ import os
 import queue
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -45,9 +46,11 @@ class WandbTracker(Tracker):
         self._trouble: dict[str, str] = {}
         self._news: queue.Queue[dict[str, Any] | None] = queue.Queue()
         words = [sys.executable, "-m", "bench.tracker", options["project"], options["entity"] or ""]
+        self._scratch = tempfile.TemporaryDirectory(prefix="hearsay-", ignore_cleanup_errors=True)
         self._process = subprocess.Popen(
             words,
             cwd=ROOT,
+            env={**os.environ, "TMPDIR": self._scratch.name},  # W&B's own folders there go with it
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -115,6 +118,7 @@ class WandbTracker(Tracker):
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._scratch.cleanup()
 
 
 def make_tracker(choice: Choice, results: Path) -> Tracker:

@@ -40,9 +40,15 @@ def typed(*words: str, cwd: Path, script: str = "bench/run.py", kill_after: floa
     zygote = _zygote()
     assert zygote.stdin is not None
     assert zygote.stdout is not None
-    zygote.stdin.write(json.dumps({"script": script, "words": words, "cwd": str(cwd), "kill_after": kill_after}) + "\n")
-    zygote.stdin.flush()
-    answer = json.loads(zygote.stdout.readline())
+    order = {"script": script, "words": words, "cwd": str(cwd), "kill_after": kill_after}
+    try:
+        zygote.stdin.write(json.dumps(order) + "\n")
+        zygote.stdin.flush()
+        answer = json.loads(zygote.stdout.readline())
+    except BaseException:  # the test's time is up: the next one must not be given this one's answer
+        zygote.kill()
+        _zygote.cache_clear()
+        raise
     return subprocess.CompletedProcess(words, answer["code"], answer["out"], answer["err"])
 
 

@@ -25,6 +25,6 @@ def test_duplicates_are_refused_and_both_named():
 
 def test_unknown_names_answer_with_the_closest_and_all():
     with pytest.raises(
-        UserError, match=r"no algorithm called 'dnaas'. Did you mean 'dnasa'\? Known: d2, dasagt, dnasa"
+        UserError, match=rf"no algorithm called 'dnaas'. Did you mean 'dnasa'\? Known: {', '.join(algorithms)}"
     ):
         algorithms["dnaas"]

@@ -331,7 +331,7 @@ def test_a_terminal_gets_bars_and_whole_lines(tmp_path):
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
     assert "2 running of 2" in plain
     assert "2 × dnasa-digits" in plain
-    assert re.search(r"\d+/2000 loss [\d.]+  accuracy [\d.]+ %  \d+ steps/s", plain)
+    assert re.search(r"\d+/2000 median loss [\d.]+  median accuracy [\d.]+ %", plain)
     assert [
         line
         for line in plain.replace("\r", "\n").split("\n")
