@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from dataclasses import asdict
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -16,14 +17,16 @@ from bench.config import RunConfig
 from bench.fingerprint import fingerprint
 
 
+@cache
+def versions() -> dict[str, str]:
+    libraries = {name: version(name) for name in ("torch", "numpy")}
+    return {"hearsay": __version__, "python": platform.python_version(), **libraries}
+
+
 def describe(config: RunConfig) -> dict[str, Any]:
     """Where the numbers come from: versions, source, machine, and the promises of method and graph."""
     return {
-        "versions": {
-            "hearsay": __version__,
-            "python": platform.python_version(),
-            **{name: version(name) for name in ("torch", "numpy")},
-        },
+        "versions": versions(),
         "fingerprint": fingerprint(config),
         "host": {
             "name": platform.node(),

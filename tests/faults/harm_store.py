@@ -76,9 +76,9 @@ def unfinished(folder: Path) -> RunFolder:
 
 
 def numbers(results: Path) -> pd.DataFrame | None:
-    """What the analysis believes; None where it names the run as unreadable."""
+    """What the analysis believes; None where it names the run as unreadable, or has no row of it."""
     table = load(results)
-    if table.attrs["unreadable"]:
+    if table.attrs["unreadable"] or "step" not in table:
         return None
     return table.drop(columns=[*TIMES, "results", "state"])
 
