@@ -18,6 +18,7 @@ STATES = {
     "interrupted": "stopped from outside; the same command goes on with it",
     "running": "being made now",
     "missing": "not made yet",
+    "damaged": "has files that are not what was written; the same command sets them aside and makes it anew",
 }
 FINAL = ("done", "exploded", "diverged")
 """The states of a result: nothing is left to do, and the metrics are there."""
