@@ -51,9 +51,14 @@ def statuses(folder: Path) -> dict[str, dict]:
 
 def test_a_rank_that_fails_takes_its_world_down_and_the_sweep_goes_on(trouble, mark, tmp_path):
     words = ("-m", *trouble, "algo.how=raise,exit,none,kill,hang", "engine.timeout_s=3")
-    done = run(*words, cwd=tmp_path, **PLUGIN, **{MARK: mark})
+    noted = tmp_path / "segments"
+    noted.mkdir()
+    done = run(*words, cwd=tmp_path, **PLUGIN, **{MARK: mark, "HEARSAY_TEST_SEGMENTS": str(noted)})
     assert done.returncode == 1, done.stderr
     assert gone(mark)
+    segments = [Path(name) for path in noted.iterdir() for name in path.read_text().split()]
+    assert len(segments) == 5
+    assert [path for path in segments if path.exists()] == []  # nothing is left in shared memory
     how = statuses(tmp_path)
     assert {name: status["state"] for name, status in how.items()} == {
         "raise": "failed",
