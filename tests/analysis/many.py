@@ -19,11 +19,11 @@ def multiply(source: Path, target: Path, count: int, failed_every: int = 0) -> P
     for number in range(count):
         files = copy.deepcopy(real[number % len(real)])
         config = files["config"]
-        config["seed"] = number // len(real) // 20
+        again = number // len(real)
+        config["seed"] = again
         if "eta" in config["algo"]:
-            config["algo"]["eta"] = round(0.01 * 1.5 ** (number // len(real) % 20), 6)
-        else:
-            config["algo"]["multiplier"] = round(0.1 * 1.3 ** (number // len(real) % 20), 6)
+            config["seed"], stepsize = divmod(again, 20)
+            config["algo"]["eta"] = round(0.01 * 1.5**stepsize, 6)
         run = parse(config)
         _write(target / "runs" / run.run_id, files, run.labels(), bool(failed_every and number % failed_every == 0))
     return target
