@@ -11,8 +11,9 @@ import torch
 from bench import stacked
 from bench.build import build_algorithm, build_problem
 from bench.certificate import build_mixing
+from bench.columns import COLUMNS
 from bench.loop import evaluation_steps, train
-from bench.metrics import COLUMNS, Measurement, measure
+from bench.metrics import Measurement, measure
 from bench.mixing import DenseMixer
 from bench.problem import Setting
 from bench.registry import algorithms, datasets

@@ -4,7 +4,7 @@ from contextlib import closing
 
 import pytest
 
-from bench.metrics import COLUMNS
+from bench.columns import COLUMNS
 from bench.pool import Pool
 from tests.bench.configs import Kept, config, rows
 
