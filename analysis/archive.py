@@ -16,6 +16,9 @@ from typing import Any
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
+    from bench.command import begin
+
+    begin()
 
 import numpy as np
 import pandas as pd

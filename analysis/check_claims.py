@@ -15,6 +15,9 @@ from pathlib import Path
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
+    from bench.command import begin
+
+    begin()
 
 from analysis.reproduction import case_table, document
 from analysis.say import in_sentences

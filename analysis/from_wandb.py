@@ -16,7 +16,18 @@ from bench.mirror import base_url
 PATIENCE_S = 10
 EVALUATIONS = 100_000
 """More than any run has: W&B gives all of a history that is shorter than what is asked for."""
-FACTS = ("certificate", "edges", "fingerprint", "heterogeneity", "versions", "host", "data", "algorithm", "sweep")
+FACTS = (
+    "certificate",
+    "edges",
+    "fingerprint",
+    "heterogeneity",
+    "versions",
+    "host",
+    "data",
+    "algorithm",
+    "metrics",
+    "sweep",
+)
 """Entries of a W&B config that are no labels but come from the run's manifest."""
 
 

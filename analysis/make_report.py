@@ -14,6 +14,9 @@ from pathlib import Path
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
+    from bench.command import begin
+
+    begin()
 
 from analysis.choose import reference
 from analysis.figures import Ask

@@ -35,7 +35,18 @@ class Results:
         names = list(self.runs.columns)
         if "topology" not in names:
             return []
-        settings = {"nodes", "steps", "batch_size", "scale", "init", "sampling", "dtype", "eval_every", "eval_spacing"}
+        settings = {
+            "nodes",
+            "steps",
+            "batch_size",
+            "scale",
+            "init",
+            "sampling",
+            "dtype",
+            "eval_every",
+            "eval_samples",
+            "eval_spacing",
+        }
         known = {"algo", *GROUPS, *settings, *HOW, *OUTCOME}
         return [name for name in names if "." not in name and name not in known]
 
@@ -71,7 +82,8 @@ class Results:
         """What every method says of itself, from the manifests."""
         found: dict[str, dict[str, Any]] = {}
         for run, algo in zip(self.runs.get("run_id", []), self.runs.get("algo", []), strict=True):
-            if algo not in found and (said := self.facts.get(run, {}).get("algorithm")):
+            said = self.facts.get(run, {}).get("algorithm") or {}
+            if algo not in found and said.get("name") == algo:
                 found[algo] = said
         return found
 

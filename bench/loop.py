@@ -162,7 +162,7 @@ class Bookkeeper:
         row = {**self.counts(r, t), **measured, **seconds}
         row["grad_norm_mean"] = self._running_mean(last, row)
         row["consensus_bound"] = self._bound(r, last, row)
-        ordered = {name: row[name] for name in COLUMNS}
+        ordered = {name: row[name] for name in dict.fromkeys([*COLUMNS, *row])}
         self.last[r] = ordered
         return ordered
 

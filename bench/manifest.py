@@ -15,6 +15,7 @@ from bench import __version__
 from bench.build import describe_data
 from bench.config import RunConfig
 from bench.fingerprint import fingerprint
+from bench.metrics import describe_metrics
 
 
 @cache
@@ -39,4 +40,5 @@ def describe(config: RunConfig) -> dict[str, Any]:
         "algorithm": asdict(config.declaration),
         "mixing": config.mixing().describe(),
         "data": describe_data(config),
+        **({"metrics": described} if (described := describe_metrics()) else {}),
     }

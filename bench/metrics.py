@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,14 @@ import torch
 from torch import Tensor
 
 from bench.algorithm import Declaration
+from bench.columns import COLUMNS
 from bench.problem import Problem
-from bench.registry import UserError
+from bench.registry import UserError, metrics
 from bench.world import World
 
 Row = dict[str, Any]
-"""One line of the metrics: a value, or None where a column has no meaning, for every name in COLUMNS."""
+"""One line of the metrics: a value, or None where a column has no meaning, for every name in COLUMNS, then for the
+metrics of plug-ins."""
 
 
 @dataclass(frozen=True)
@@ -29,20 +32,75 @@ class Measurement:
     consensus: np.ndarray
     consensus_z: np.ndarray | None
     tracking_error: np.ndarray | None
+    own: dict[str, np.ndarray] = field(default_factory=dict)  # of plug-ins; none of them makes a run diverge
 
     @property
     def finite(self) -> np.ndarray:
         """Per replica: is the run still a run?"""
-        values = [value for value in vars(self).values() if value is not None]
+        values = [value for name, value in vars(self).items() if name != "own" and value is not None]
         return np.isfinite(np.stack(values)).all(axis=0)
 
     def row(self, r: int) -> Row:
         """The columns of replica ``r`` that this measurement knows."""
-        row: Row = {name: None if values is None else float(values[r]) for name, values in vars(self).items()}
+        columns = {**{name: values for name, values in vars(self).items() if name != "own"}, **self.own}
+        row: Row = {name: None if values is None else float(values[r]) for name, values in columns.items()}
         row["stationarity"] = row["grad_norm"] * row["grad_norm"]  # ** would raise where this overflows
         if row["test_accuracy"] is not None and not np.isfinite(row["test_accuracy"]):
             row["test_accuracy"] = None  # argmax of NaN is class 0: not an accuracy
         return row
+
+
+@dataclass(frozen=True)
+class View:
+    """What a metric of one's own may look at, in double precision; R replicas, P parameters."""
+
+    x: Tensor  # the average point x̄, (R, P)
+    gradient: Tensor  # ∇f(x̄) on all data, (R, P)
+    train_loss: Tensor  # (R,)
+    test_loss: Tensor  # (R,)
+    state: Any  # the method's own, (R, k, P) a field, of the k nodes that this process hosts
+    nodes: int  # of the whole network
+    problem: Problem
+    total: Callable[[Tensor], Tensor]  # the sum over processes: of what the hosted nodes gave, that over all nodes
+
+
+@dataclass(frozen=True)
+class Metric:
+    label: str
+    more_is_better: bool
+    function: Callable[[View], Tensor]
+
+
+def metric(
+    name: str, label: str | None = None, more_is_better: bool = False
+) -> Callable[[Callable[[View], Tensor]], Callable[[View], Tensor]]:
+    """Add a column: a function of a View that gives a number for each replica, shape (R,)."""
+    if name in COLUMNS or not name.isidentifier():
+        raise UserError(f"A metric cannot be called '{name}': that is a column already, or no single word.")
+
+    def decorate(function: Callable[[View], Tensor]) -> Callable[[View], Tensor]:
+        metrics.add(name, Metric(label or name.replace("_", " "), more_is_better, function))
+        return function
+
+    return decorate
+
+
+def describe_metrics() -> dict[str, Any]:
+    """What the metrics of plug-ins are called, and which way is up: for the manifest."""
+    found = {name: metrics[name] for name in metrics}
+    return {name: {"label": one.label, "more_is_better": one.more_is_better} for name, one in found.items()}
+
+
+def _own(view: View) -> dict[str, np.ndarray]:
+    """The metrics of plug-ins, in the same order on every process."""
+    out = {}
+    for name in metrics:
+        value = metrics[name].function(view)
+        if not isinstance(value, Tensor) or value.shape != view.x.shape[:1]:
+            got = f"a tensor of shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
+            raise UserError(f"The metric '{name}' gave {got}; it must be one number per replica, ({len(view.x)},).")
+        out[name] = _numpy(value.double())
+    return out
 
 
 def measure(state: Any, problem: Problem, world: World, declaration: Declaration) -> Measurement:
@@ -65,6 +123,8 @@ def measure(state: Any, problem: Problem, world: World, declaration: Declaration
     tracking = None
     if declaration.estimates is not None:
         tracking = _numpy(torch.linalg.vector_norm(means[declaration.estimates] - evaluation.gradient, dim=-1))
+    losses = (evaluation.train_loss, evaluation.test_loss)
+    view = View(means["x"], evaluation.gradient, *losses, state, n, problem, world.total)
     return Measurement(
         train_loss=_numpy(evaluation.train_loss),
         test_loss=_numpy(evaluation.test_loss),
@@ -73,6 +133,7 @@ def measure(state: Any, problem: Problem, world: World, declaration: Declaration
         consensus=_numpy(totals[:, 0]),
         consensus_z=_numpy(totals[:, 1]) if "z" in states else None,
         tracking_error=tracking,
+        own=_own(view),
     )
 
 

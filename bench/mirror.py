@@ -86,8 +86,8 @@ class Mirror:
             shutil.rmtree(old, ignore_errors=True)
         (folder / MARK).unlink(missing_ok=True)
         certificate = {name: value for name, value in manifest["mixing"].items() if name != "edge_list"}
-        known = ("fingerprint", "heterogeneity", "versions", "host", "data", "algorithm", "sweep", "also")
-        facts = {name: manifest.get(name) for name in known}
+        known = ("fingerprint", "heterogeneity", "versions", "host", "data", "algorithm", "metrics", "sweep", "also")
+        facts = {name: manifest.get(name) for name in known if name in manifest}
         self._results.mkdir(exist_ok=True)
         self._run = wandb.init(
             dir=self._results,

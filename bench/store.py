@@ -24,10 +24,10 @@ from bench.integrity import SUMS, Findings, examine, read_table
 from bench.locks import Lock
 from bench.loop import Outcome, evaluation_steps
 from bench.metrics import Row
+from bench.registry import metrics
 from bench.states import FINAL, final_state
 
 COUNTS = {"step", "samples", "rounds", "vectors", "bytes"}
-SCHEMA = pa.schema([(name, pa.int64() if name in COUNTS else pa.float64()) for name in COLUMNS])
 DAMAGED = "damaged"
 """In a run folder: where files go that are not what was written."""
 
@@ -84,7 +84,7 @@ class RunFolder:
         table = read_table(found.metrics or b"")
         steps = table["step"].to_pylist()
         due = self._due if found.summary["state"] != "diverged" else self._due[: len(steps)]
-        return table.schema.names == COLUMNS and steps == due
+        return table.schema.names[: len(COLUMNS)] == COLUMNS and steps == due
 
     @property
     def _due(self) -> list[int]:
@@ -111,7 +111,7 @@ class RunFolder:
         if self.config.force or self.stale:
             return None
         rows, _ = check_rows(self.stream)  # those before any damage
-        rows = [row for row in rows if list(row) == COLUMNS]
+        rows = [row for row in rows if list(row) == [*COLUMNS, *metrics]]
         for step in checkpoint.steps(self.checkpoints, self.config.nodes):
             kept = [row for row in rows if row["step"] <= step]
             if [row["step"] for row in kept] == [t for t in self._due if t <= step]:
@@ -183,13 +183,14 @@ class RunFolder:
         ``settle`` comes after.
         """
         outcome = replace(outcome, state=final_state(outcome.state, self._rows))
-        columns = {name: [row[name] for row in self._rows] for name in COLUMNS}
+        columns = {name: [row[name] for row in self._rows] for name in self._rows[0]}
+        schema = pa.schema([(name, pa.int64() if name in COUNTS else pa.float64()) for name in columns])
         sink = pa.BufferOutputStream()
-        pq.write_table(pa.table(columns, schema=SCHEMA), sink, write_page_checksum=True)
-        metrics = sink.getvalue().to_pybytes()
-        write_bytes(self.path / "metrics.parquet", metrics)
+        pq.write_table(pa.table(columns, schema=schema), sink, write_page_checksum=True)
+        content = sink.getvalue().to_pybytes()
+        write_bytes(self.path / "metrics.parquet", content)
         config = (self.path / "config.yaml").read_bytes()
-        self._set_state(outcome.state, sums={"config.yaml": sha256(config), "metrics.parquet": sha256(metrics)})
+        self._set_state(outcome.state, sums={"config.yaml": sha256(config), "metrics.parquet": sha256(content)})
         self.log(f"{outcome.state} at step {outcome.step}")
         return outcome
 

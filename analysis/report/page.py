@@ -67,8 +67,9 @@ def page(story: Story, folder: Path | None, command: str = "") -> str:
 
 
 def what_differs(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Without the settings that are the same in every row, which are said below it instead."""
-    same = [c for c in SETTING if c in table and len(table) > 1 and table[c].astype(str).nunique() == 1]
+    """Without columns that say nothing, and the settings that are the same in every row, which are said below it."""
+    same = [c for c in table if len(table) > 1 and table[c].astype(str).nunique() == 1]
+    same = [c for c in same if c in SETTING or str(table[c].iloc[0]) == "—"]
     told = ", ".join(f"{c} {table[c].iloc[0]}" for c in same if str(table[c].iloc[0]) != "—")
     return table.drop(columns=same), [f"In every row: {told}"] if told else []
 

@@ -16,18 +16,24 @@ from analysis.words import settings, summarise
 def make(results: Results, ask: Ask) -> Table:
     data, shown = [], []
     look = styles(results.finals["algo"].unique(), results)
+    differ = {
+        algo: [c for c in results.options if c in runs and runs[c].nunique(dropna=False) > 1]
+        for algo, runs in results.finals.groupby("algo")
+    }
     for key, runs in problems(results, results.finals):
         options = [c for c in results.options if c in runs]
         for values, some in runs.groupby(["algo", *options], dropna=False, sort=False):
             chosen = {name: value for name, value in zip(["algo", *options], values, strict=True) if pd.notna(value)}
             numbers, words = summarise(some, results)
             data.append({**key, **chosen, **numbers})
-            rest = " ".join(
-                f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in chosen.items() if k != "algo"
-            )
-            shown.append({**settings(key), "method": look[chosen["algo"]].label, "options": rest, **words})
+            told = {k: v for k, v in chosen.items() if k in ("eta", *differ[chosen["algo"]])}
+            rest = " ".join(f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in told.items())
+            shown.append({**settings(key), "method": look[chosen["algo"]].label, "options": rest or "—", **words})
     return Table(
         pd.DataFrame(shown),
         pd.DataFrame(data),
-        ["Means with 95 % intervals over seeds (Student); where any run diverged there is no mean."],
+        [
+            "means with 95 % intervals over seeds (Student); where any run diverged there is no mean",
+            "options that are the same in all runs of a method are in the CSV alone",
+        ],
     )
