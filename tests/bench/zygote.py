@@ -15,18 +15,18 @@ import traceback
 
 import sklearn.datasets  # noqa: F401  a second to import, which no child need spend
 
+import bench.contract
+import bench.fetch
+import bench.partition
 import bench.run
 import bench.status
+import bench.sync
 import bench.topology
 from bench.registry import discover
 from tests.faults import few_files
 
-MAIN = {
-    "bench/run.py": bench.run.main,
-    "bench/topology.py": bench.topology.main,
-    "bench/status.py": bench.status.main,
-    "tests/faults/few_files.py": few_files.main,
-}
+COMMANDS = (bench.contract, bench.fetch, bench.partition, bench.run, bench.status, bench.sync, bench.topology)
+MAIN = {f"{module.__name__.replace('.', '/')}.py": module.main for module in (*COMMANDS, few_files)}
 TIMEOUT_S = 60
 
 
@@ -41,6 +41,8 @@ def child(order: dict, out: int, err: int) -> None:
         sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
         sys.argv = [order["script"], *order["words"]]
         code = MAIN[order["script"]]()
+    except SystemExit as end:  # argparse, after its help or complaint
+        code = end.code
     except BaseException:
         traceback.print_exc()
     finally:

@@ -1,0 +1,103 @@
+"""What a person may type or do, and the sentence or silence that answers."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.bench.cli import ROOT, typed
+
+FILES = {"few.txt": "0 1\n1 2\n2 3\n3 4\n", "empty.txt": "# nothing\n", "empty.csv": "\n", "gap.txt": "0 1\n1 3\n"}
+DIVIDED = "dataset=digits partition=dirichlet partition.alpha=0.001"
+
+
+@pytest.mark.parametrize(
+    ("script", "words", "sentence"),
+    [
+        ("run", "algo=dsgd algo.eta=0", "algo.eta must be more than 0; got 0."),
+        ("run", "algo=dsgt algo.eta=-0.1", "algo.eta must be more than 0; got -0.1."),
+        ("run", "algo=dnasa algo.multiplier=0", "algo.multiplier must be more than 0; got 0."),
+        ("run", "algo=dasagt algo.alpha=-1", "algo.alpha must be more than 0; got -1."),
+        ("run", "topology=edges topology.file=few.txt", "no edge for 3 of the 8 nodes: 5, 6, 7; set nodes=5 or give"),
+        ("run", "topology=edges topology.file=gap.txt nodes=4", "no edge for 1 of the 4 nodes: 2; give each an edge."),
+        ("run", "topology=edges topology.file=empty.txt", "empty.txt has no edges in it; expected two node numbers"),
+        ("run", "topology=matrix topology.file=empty.csv", "empty.csv is no matrix of numbers: it is empty."),
+        ("run", "topology=complete nodes=100000", "takes 480 GB, and"),
+        ("topology", "topology=complete nodes=20000", "A complete graph of 20000 nodes takes 34 GB, and"),
+        ("run", "topology=row_stochastic", "or study the bias: topology.allow_biased=true."),
+        (
+            "run",
+            f"{DIVIDED} batch_size=8",
+            "the smallest shard, 1 sample; use a batch of at most that, fewer",
+        ),
+        ("partition", DIVIDED, "or a larger partition.alpha."),
+        ("run", "eval_samples=10", "dataset=synthetic has no shards to measure a part of: leave out eval_samples."),
+        ("run", "dataset=digits eval_samples=0", "eval_samples must be at least 1; got 0."),
+        ("run", "dataset=planted dataset.samples=0", "dataset.samples must be at least 1; got 0."),
+        ("topology", "topology=ring --svg nowhere/ring.svg", "Cannot use nowhere/ring.svg: No such file or directory."),
+        ("contract", "dnaas", "There is no algorithm called 'dnaas'. Did you mean 'dnasa'?"),
+        ("partition", "dataset=synthetic", "dataset=synthetic is drawn at every node: there is nothing to divide."),
+        ("sync", "nowhere", "There are no runs in 'nowhere'."),
+        ("status", "nowhere", "There are no runs in 'nowhere'."),
+    ],
+)
+def test_a_wrong_word_gets_a_sentence(script, words, sentence, tmp_path):
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    done = typed(*words.split(), cwd=tmp_path, script=f"bench/{script}.py")
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.returncode == 2
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize("script", ["contract", "topology", "partition", "fetch", "sync", "status"])
+def test_every_command_says_what_it_is_for(script, tmp_path):
+    done = typed("--help", cwd=tmp_path, script=f"bench/{script}.py")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"python bench/{script}.py" in done.stdout
+
+
+def command(*words: str, stdin: int = subprocess.DEVNULL, **environment: str) -> subprocess.Popen[bytes]:
+    full, pipe = [sys.executable, *words], subprocess.PIPE
+    return subprocess.Popen(full, cwd=ROOT, env={**os.environ, **environment}, stdin=stdin, stdout=pipe, stderr=pipe)
+
+
+def test_a_terminal_without_our_letters_gets_their_names():
+    done = command("bench/topology.py", "nodes=4", PYTHONIOENCODING="latin-1")
+    out, err = done.communicate(timeout=60)
+    assert (done.returncode, err) == (0, b"")
+    assert b"rho = 0.333333" in out
+
+
+@pytest.mark.parametrize("buffered", ["", "1"])
+def test_a_reader_that_has_seen_enough_is_left_alone(buffered):
+    """As in `… | head -1`, where the pipe is closed before everything is said."""
+    program = (
+        "from bench.command import begin; begin(); import sys, os\n"
+        "os.read(0, 1)\n"  # until the reader has gone
+        "print('x' * 1_000_000); print('end', file=sys.stderr)"
+    )
+    process = command("-c", program, stdin=subprocess.PIPE, PYTHONUNBUFFERED=buffered)
+    process.stdout.close()
+    process.stdin.write(b"\n")
+    process.stdin.close()
+    with process.stderr as errors:
+        assert errors.read() == b"end\n"
+    assert process.wait(timeout=30) == 0
+
+
+@pytest.mark.parametrize("script", ["bench/run.py", "bench/contract.py"])
+def test_an_interruption_before_anything_began_is_a_word(script):
+    process = command(script, "--help")
+    maps, deadline = Path(f"/proc/{process.pid}/maps"), time.monotonic() + 30
+    while "numpy" not in maps.read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (130, b"", b"Interrupted.\n")

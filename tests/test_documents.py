@@ -1,0 +1,29 @@
+"""What the pages show is what the commands on them give."""
+
+import re
+
+import pytest
+
+from bench.plan import of_command
+from tests.bench.cli import ROOT
+
+RUN = re.compile(r"[a-z0-9_]+-[a-z_]+-[a-z0-9_]+-s\d+-[0-9a-f]{8}\b")
+
+
+@pytest.mark.parametrize(
+    ("page", "command"),
+    [
+        ("README.md", "algo=dnasa,dsgt topology=ring,complete"),
+        ("docs/sweeps.md", "algo=dnasa,dsgd,dsgt dataset=a9a steps=5000 jobs=2"),
+    ],
+)
+def test_the_runs_on_a_page_are_those_of_its_command(page, command):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert f"python bench/run.py -m {command}" in text
+    assert set(RUN.findall(text)) == {config.run_id for config in of_command(command.split())}
+
+
+def test_the_run_shown_by_the_viewer_of_wandb_is_of_the_first_sweep():
+    text = (ROOT / "docs/wandb.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"ID: (\S+)\n.*?│ +(\w{3})\n", text)
+    assert "".join(shown) in {config.run_id for config in of_command(["algo=dnasa,dsgt", "topology=ring,complete"])}
