@@ -6,9 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.algorithm import Algorithm, Grad, Mix, algorithm
-from bench.options import Positive
-from bench.schedules import Kind
+from bench.base.options import Positive
+from bench.method.algorithm import Algorithm, Grad, Mix, algorithm
+from bench.method.schedules import Kind
 
 
 class State(NamedTuple):

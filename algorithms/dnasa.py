@@ -7,9 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.algorithm import Algorithm, Declaration, Grad, Mix, algorithm, unit
-from bench.options import Positive
-from bench.schedules import Kind
+from bench.base.options import Positive
+from bench.method.algorithm import Algorithm, Declaration, Grad, Mix, algorithm, unit
+from bench.method.schedules import Kind
 
 
 class State(NamedTuple):

@@ -16,7 +16,7 @@ from typing import Any
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
-    from bench.command import begin
+    from bench.terminal.command import begin
 
     begin()
 
@@ -25,10 +25,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.results import HOW, Results
-from analysis.say import NoData, in_sentences
-from bench.files import write_bytes, write_text
-from bench.states import FINAL
+from analysis.results.errors import NoData, in_sentences
+from analysis.results.results import HOW, Results
+from bench.base.files import write_bytes, write_text
+from bench.base.states import FINAL
 
 RUNS, ROWS, FACTS = "runs.parquet", "rows.parquet", "facts.json"
 DROPPED = ("samples", "rounds", "vectors", "compute_s", "comm_s", "eval_s")
@@ -99,7 +99,7 @@ def _write(path: Path, table: pd.DataFrame) -> None:
 
 @in_sentences("Nothing to keep")
 def main(argv: Sequence[str] | None = None) -> int:
-    from analysis.source import read
+    from analysis.results.read import read
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", help="a results folder, or wandb:ENTITY/PROJECT")

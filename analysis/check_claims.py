@@ -15,17 +15,17 @@ from pathlib import Path
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
-    from bench.command import begin
+    from bench.terminal.command import begin
 
     begin()
 
-from analysis.reproduction import case_table, document
-from analysis.say import in_sentences
-from analysis.source import read
-from analysis.style import use
-from analysis.verdicts import Verdict, claims, judge
-from analysis.warn import warnings
-from bench.files import write_text
+from analysis.claims.verdicts import Verdict, claims, judge
+from analysis.drawing.style import use
+from analysis.report.reproduction import case_table, document
+from analysis.results.errors import in_sentences
+from analysis.results.read import read
+from analysis.results.warnings import warnings
+from bench.base.files import write_text
 
 
 @in_sentences("Nothing can be checked")

@@ -20,24 +20,24 @@ from typing import Any
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
-    from bench.command import begin
+    from bench.terminal.command import begin
 
     begin()
 
 from rich.console import Console
 
-from analysis import words
-from analysis.choose import metrics, reference
-from analysis.draw import Picture, seeds_in_words
+from analysis.drawing.panels import Picture, seeds_in_words
+from analysis.drawing.style import STABLE, save, use
 from analysis.figures import Ask, Drawing, drawings
-from analysis.latex import latex
-from analysis.results import Results
-from analysis.say import NoData, in_sentences
-from analysis.source import read
-from analysis.style import STABLE, save, use
+from analysis.results.errors import NoData, in_sentences
+from analysis.results.read import read
+from analysis.results.results import Results
+from analysis.results.warnings import warnings
+from analysis.study.select import metrics, reference
 from analysis.tables import Recipe, recipes
-from analysis.warn import warnings
-from bench.files import write_text
+from analysis.tables import format as words
+from analysis.tables.latex import latex
+from bench.base.files import write_text
 
 X = {"epochs": "epoch", "steps": "step", "rounds": "rounds", "bytes": "bytes", "seconds": "wall_s"}
 

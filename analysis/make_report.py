@@ -14,18 +14,18 @@ from pathlib import Path
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
-    from bench.command import begin
+    from bench.terminal.command import begin
 
     begin()
 
-from analysis.choose import reference
+from analysis.drawing.style import use
 from analysis.figures import Ask
 from analysis.report.page import page
 from analysis.report.story import tell
-from analysis.say import in_sentences
-from analysis.source import read
-from analysis.style import use
-from bench.files import write_text
+from analysis.results.errors import in_sentences
+from analysis.results.read import read
+from analysis.study.select import reference
+from bench.base.files import write_text
 
 
 @in_sentences("There is nothing to report")

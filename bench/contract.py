@@ -16,7 +16,7 @@ from typing import Any
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
-    from bench.command import begin
+    from bench.terminal.command import begin
 
     begin()
 
@@ -24,12 +24,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.algorithm import Algorithm, Grad, Mix
-from bench.certificate import build_mixing
-from bench.command import command
-from bench.registry import algorithms, say_broken_plugins
-from bench.schedules import Kind, tables
-from bench.simulate import Gradient, simulate
+from bench.base.registry import algorithms, say_broken_plugins
+from bench.contracts.simulate import Gradient, simulate
+from bench.method.algorithm import Algorithm, Grad, Mix
+from bench.method.schedules import Kind, tables
+from bench.network.certificate import build_mixing
+from bench.terminal.command import command
 
 NODES, DIMENSION, STEPS = 6, 4, 12
 KINDS = typing.get_args(Kind)

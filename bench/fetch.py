@@ -12,15 +12,15 @@ from pathlib import Path
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
-    from bench.command import begin
+    from bench.terminal.command import begin
 
     begin()
 
 from rich.console import Console
 
-from bench.command import command
-from bench.data import data_folder, load, prepare
-from bench.registry import UserError, recipes, say_broken_plugins
+from bench.base.registry import UserError, recipes, say_broken_plugins
+from bench.data.recipe import data_folder, load, prepare
+from bench.terminal.command import command
 
 
 @command

@@ -11,7 +11,7 @@ from pathlib import Path
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
-    from bench.command import begin
+    from bench.terminal.command import begin
 
     begin()
 
@@ -20,17 +20,17 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from bench.backend import prepare
-from bench.build import build_problem, class_counts, is_problem, load_arrays, shards
-from bench.check import check_data
-from bench.command import command
-from bench.compose import compose_one
-from bench.config import RunConfig
-from bench.metrics import heterogeneity
-from bench.problem import Setting
-from bench.registry import UserError, datasets, say_broken_plugins
-from bench.table import fits, print_whole
-from bench.world import OneProcess
+from bench.base.registry import UserError, datasets, say_broken_plugins
+from bench.config.compose import compose_one
+from bench.config.run_config import RunConfig
+from bench.engine.build import build_problem, class_counts, is_problem, load_arrays, shards
+from bench.engine.torch_setup import prepare
+from bench.problem.problem import Setting
+from bench.sweep.preflight import check_data
+from bench.terminal.command import command
+from bench.terminal.table import fits, print_whole
+from bench.training.metrics import heterogeneity
+from bench.training.world import OneProcess
 
 
 def show(console: Console, counts: np.ndarray) -> None:

@@ -24,7 +24,7 @@ from typing import Any
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
-    from bench.command import begin
+    from bench.terminal.command import begin
 
     begin()
 
@@ -34,21 +34,21 @@ from rich.table import Table
 from torch import nn
 
 import analysis
-from bench import stacked
-from bench.backend import prepare
-from bench.command import command
-from bench.compose import compose_one
-from bench.config import RunConfig
-from bench.data import data_folder, load
-from bench.display import Display
-from bench.loop import Moment, Observer, Outcome
-from bench.manifest import describe
-from bench.metrics import Row
-from bench.plan import of_command
-from bench.pool import Pool, cores
-from bench.registry import UserError, models, recipes
-from bench.store import RunFolder
-from bench.sweep import Stored, Sweep, run_all
+from bench.base.registry import UserError, models, recipes
+from bench.config.compose import compose_one
+from bench.config.plan import of_command
+from bench.config.run_config import RunConfig
+from bench.data.recipe import data_folder, load
+from bench.engine import stacked
+from bench.engine.pool import Pool, cores
+from bench.engine.torch_setup import prepare
+from bench.store.manifest import describe
+from bench.store.run_folder import RunFolder
+from bench.sweep.sweep import Stored, Sweep, run_all
+from bench.terminal.command import command
+from bench.terminal.display import Display
+from bench.training.loop import Moment, Observer, Outcome
+from bench.training.metrics import Row
 
 ROOT = Path(__file__).resolve().parents[1]
 NODES = 8
@@ -266,7 +266,7 @@ def storing(steps: int, runs: int) -> list[Entry]:
     return [
         {"what": f"storing a run of {wall:.1f} s with 50 evaluations", "s": observer.seconds},
         {"what": "the same, as a part of the run", "ratio": observer.seconds / wall},
-        {"what": f"analysis.load of {runs} runs, {len(table)} rows", "s": seconds},
+        {"what": f"analysis.results.folder of {runs} runs, {len(table)} rows", "s": seconds},
     ]
 
 

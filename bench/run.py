@@ -16,7 +16,7 @@ from pathlib import Path
 
 if __name__ == "__main__":  # ours before any installed package that is also called datasets or analysis
     sys.path[0] = str(Path(__file__).resolve().parents[1])
-    from bench.command import begin
+    from bench.terminal.command import begin
 
     begin()
 
@@ -27,14 +27,14 @@ from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
 from bench import __version__
-from bench.command import INTERRUPTED, command
-from bench.compose import CONF, HYDRA_ERRORS, SEARCHPATH, sentence, with_plugins
-from bench.config import RunConfig, parse
-from bench.plan import as_sweeps, checked, of_command, plan, same_run_twice, unique
-from bench.progress import counting
-from bench.registry import UserError, say_broken_plugins
+from bench.base.registry import UserError, say_broken_plugins
+from bench.config.compose import CONF, HYDRA_ERRORS, SEARCHPATH, sentence, with_plugins
+from bench.config.plan import as_sweeps, checked, of_command, plan, same_run_twice, unique
+from bench.config.run_config import RunConfig, parse
 from bench.status import show_found, states_of
-from bench.sweep import run_all
+from bench.sweep.sweep import run_all
+from bench.terminal.command import INTERRUPTED, command
+from bench.terminal.progress import counting
 
 collected: list[RunConfig] = []
 LAUNCHER = "hydra/launcher="

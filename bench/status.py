@@ -17,21 +17,21 @@ from typing import TYPE_CHECKING, Any
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
-    from bench.command import begin
+    from bench.terminal.command import begin
 
     begin()
 
 from rich.console import Console
 
-from bench.command import command
-from bench.files import lock_of, read_json
-from bench.integrity import examine
-from bench.progress import counting
-from bench.registry import UserError
-from bench.table import in_order, show_failures, show_table
+from bench.base.files import lock_of, read_json
+from bench.base.integrity import examine
+from bench.base.registry import UserError
+from bench.terminal.command import command
+from bench.terminal.progress import counting
+from bench.terminal.table import in_order, show_failures, show_table
 
 if TYPE_CHECKING:
-    from bench.config import RunConfig
+    from bench.config.run_config import RunConfig
 
 
 def look(path: Path) -> dict[str, Any]:
@@ -63,8 +63,8 @@ def in_use(path: Path) -> bool:
 
 def wanted(overrides: list[str]) -> list[RunConfig]:
     """The runs of an experiment or a sweep."""
-    from bench.plan import of_command, unique  # Hydra and torch: not for those who only look
-    from bench.registry import say_broken_plugins
+    from bench.base.registry import say_broken_plugins
+    from bench.config.plan import of_command, unique  # Hydra and torch: not for those who only look
 
     say_broken_plugins()
     errors = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)

@@ -13,17 +13,17 @@ from pathlib import Path
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
-    from bench.command import begin
+    from bench.terminal.command import begin
 
     begin()
 
 from rich.console import Console
 from rich.progress import track
 
-from bench.command import command
-from bench.files import read_json
-from bench.integrity import Damaged
-from bench.registry import UserError
+from bench.base.files import read_json
+from bench.base.integrity import Damaged
+from bench.base.registry import UserError
+from bench.terminal.command import command
 
 
 @command
@@ -39,7 +39,7 @@ def main() -> int:
         raise UserError(f"There are no runs in '{arguments.results}'.")
     os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
     try:
-        from bench.mirror import Mirror, mode, up_to_date
+        from bench.tracking.wandb_run import Mirror, mode, up_to_date
     except ImportError as error:
         raise UserError(f"W&B cannot be used here: {error}. pip install wandb") from error
     folders = sorted(path for path in runs.iterdir() if (path / "summary.json").exists())

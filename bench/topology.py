@@ -13,18 +13,18 @@ from pathlib import Path
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
-    from bench.command import begin
+    from bench.terminal.command import begin
 
     begin()
 
 import numpy as np
 
-from bench.certificate import Mixing
-from bench.command import command
-from bench.compose import compose_one
-from bench.config import options_of
-from bench.drawing import svg, text
-from bench.registry import say_broken_plugins, topologies
+from bench.base.registry import say_broken_plugins, topologies
+from bench.config.compose import compose_one
+from bench.config.run_config import options_of
+from bench.network.certificate import Mixing
+from bench.network.drawing import svg, text
+from bench.terminal.command import command
 
 SIZES = (8, 16, 64)
 """The numbers of nodes in the table."""

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from bench.data import Parts, Recipe
-from bench.problem import dataset
-from bench.sources import Dropped, OpenML, pip, zip_member
-from bench.supervised import Arrays
+from bench.data.recipe import Parts, Recipe
+from bench.data.sources import Dropped, OpenML, pip, zip_member
+from bench.problem.problem import dataset
+from bench.problem.supervised import Arrays
 
 FEATURES, TRAIN = 123, 32561
 

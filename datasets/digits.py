@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from bench.problem import dataset
-from bench.supervised import Arrays
+from bench.problem.problem import dataset
+from bench.problem.supervised import Arrays
 
 
 @dataset("digits")

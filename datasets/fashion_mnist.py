@@ -1,9 +1,9 @@
 """Fashion-MNIST: articles of clothing, in the format of MNIST."""
 
-from bench.data import Parts, Recipe
-from bench.problem import dataset
-from bench.sources import apt, deb_member
-from bench.supervised import Arrays
+from bench.data.recipe import Parts, Recipe
+from bench.data.sources import apt, deb_member
+from bench.problem.problem import dataset
+from bench.problem.supervised import Arrays
 from datasets.idx_images import dropped, from_members, openml
 
 RECIPE = Recipe(

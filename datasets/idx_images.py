@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from bench.data import Parts
-from bench.sources import Dropped, OpenML, idx
+from bench.data.recipe import Parts
+from bench.data.sources import Dropped, OpenML, idx
 
 FILES = {
     "train_x": "train-images-idx3-ubyte",

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.problem import Evaluation, Problem, Setting, share, vector_layout
-from bench.randomness import BLOCK, EVERYONE, Blocks
+from bench.base.randomness import BLOCK, EVERYONE, Blocks
+from bench.problem.problem import Evaluation, Problem, Setting, share, vector_layout
 
 
 class LeastSquares(Problem):

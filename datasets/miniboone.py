@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from bench.data import NotHere, Parts, Recipe
-from bench.problem import dataset
-from bench.randomness import EVERYONE, generator
-from bench.sources import Dropped, OpenML
-from bench.supervised import Arrays
+from bench.base.randomness import EVERYONE, generator
+from bench.data.recipe import NotHere, Parts, Recipe
+from bench.data.sources import Dropped, OpenML
+from bench.problem.problem import dataset
+from bench.problem.supervised import Arrays
 
 SIGNAL, BACKGROUND, FEATURES, TRAIN = 36499, 93565, 50, 100000
 MISSING = -999.0

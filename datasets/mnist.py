@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.data import Parts, Recipe
-from bench.problem import dataset
-from bench.sources import ArraysOnly, npm, pip, tar_member, zip_member
-from bench.supervised import Arrays
+from bench.data.recipe import Parts, Recipe
+from bench.data.sources import ArraysOnly, npm, pip, tar_member, zip_member
+from bench.problem.problem import dataset
+from bench.problem.supervised import Arrays
 from datasets.idx_images import dropped, from_members, openml
 
 

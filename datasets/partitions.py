@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from bench.options import Count, Positive
-from bench.registry import UserError
-from bench.supervised import partition
+from bench.base.options import Count, Positive
+from bench.base.registry import UserError
+from bench.problem.supervised import partition
 
 
 @partition("even")

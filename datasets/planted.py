@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 
-from bench.options import Count, NonNegative
-from bench.problem import dataset
-from bench.randomness import EVERYONE, generator
-from bench.registry import UserError
-from bench.supervised import Arrays
+from bench.base.options import Count, NonNegative
+from bench.base.randomness import EVERYONE, generator
+from bench.base.registry import UserError
+from bench.problem.problem import dataset
+from bench.problem.supervised import Arrays
 
 
 @dataset("planted")

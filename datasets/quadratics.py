@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.options import Count, NonNegative
-from bench.problem import Evaluation, Problem, Setting, dataset, vector_layout
-from bench.randomness import BLOCK, Blocks
+from bench.base.options import Count, NonNegative
+from bench.base.randomness import BLOCK, Blocks
+from bench.problem.problem import Evaluation, Problem, Setting, dataset, vector_layout
 
 
 @dataset("quadratics")

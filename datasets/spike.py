@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from bench.options import Count, NonNegative
-from bench.problem import Setting, dataset
+from bench.base.options import Count, NonNegative
+from bench.problem.problem import Setting, dataset
 from datasets.least_squares import LeastSquares
 
 

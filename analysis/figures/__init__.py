@@ -7,9 +7,9 @@ import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from analysis.draw import Picture
-from analysis.plugins import load_plugins
-from analysis.results import Results
+from analysis.drawing.panels import Picture
+from analysis.results.plugins import load_plugins
+from analysis.results.results import Results
 
 
 @dataclass(frozen=True)

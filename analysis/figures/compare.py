@@ -7,13 +7,13 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.choose import as_written, at_best, eta_of, metrics, problems, rule_in_words
-from analysis.draw import Picture, entry, legend, letter, log_scale, panels, with_eta
+from analysis.drawing.lines import curve
+from analysis.drawing.panels import Picture, entry, legend, letter, log_scale, panels, with_eta
+from analysis.drawing.style import PAGE, Style, metric_name, name_of, styles, variant
 from analysis.figures import Ask, figure
-from analysis.lines import curve
-from analysis.results import Results
-from analysis.statistics import score
-from analysis.style import PAGE, Style, metric_name, name_of, styles, variant
+from analysis.results.results import Results
+from analysis.study.select import as_written, at_best, eta_of, metrics, problems, rule_in_words
+from analysis.study.statistics import score
 
 MOST, MOST_LINES = 4, 16
 FROM_THE_FIRST_STEP = ("test_accuracy", "consensus")

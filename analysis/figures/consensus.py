@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.lines import Line2D
 
-from analysis.choose import as_written, at_best, eta_of, in_words, metrics, need, problems, rule_in_words
-from analysis.draw import Picture, entry, legend, letter, log_scale, panels, with_eta
+from analysis.drawing.lines import curve
+from analysis.drawing.panels import Picture, entry, legend, letter, log_scale, panels, with_eta
+from analysis.drawing.style import INK, PAGE, metric_name, styles
 from analysis.figures import Ask, figure
-from analysis.lines import curve
-from analysis.results import Results
-from analysis.style import INK, PAGE, metric_name, styles
+from analysis.results.results import Results
+from analysis.study.select import as_written, at_best, eta_of, in_words, metrics, need, problems, rule_in_words
 
 MOST = 4
 SHOWN = ("consensus", "tracking_error")

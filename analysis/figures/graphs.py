@@ -7,12 +7,12 @@ from typing import Any
 import pandas as pd
 from matplotlib.collections import LineCollection
 
-from analysis.choose import need
-from analysis.draw import Picture, panels
+from analysis.drawing.panels import Picture, panels
+from analysis.drawing.style import INK, PAGE, PALETTE
 from analysis.figures import Ask, figure
-from analysis.results import Results
-from analysis.style import INK, PAGE, PALETTE
-from bench.drawing import Graph, positions
+from analysis.results.results import Results
+from analysis.study.select import need
+from bench.network.drawing import Graph, positions
 
 PAPER = ("ring", "random", "ladder", "complete")
 MOST = 12

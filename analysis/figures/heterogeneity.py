@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.choose import as_written, metrics, need, problems
-from analysis.draw import DIVERGED, Picture, entry, legend, letter, log_scale, panels
+from analysis.drawing.lines import BAND_FROM, edge, spread
+from analysis.drawing.panels import DIVERGED, Picture, entry, legend, letter, log_scale, panels
+from analysis.drawing.style import PAGE, metric_name, more_is_better, name_of, styles
 from analysis.figures import Ask, figure
 from analysis.figures.released import split as split_of
-from analysis.lines import BAND_FROM, edge, spread
-from analysis.results import Results
-from analysis.statistics import best_stepsize
-from analysis.style import PAGE, metric_name, more_is_better, name_of, styles
+from analysis.results.results import Results
+from analysis.study.select import as_written, metrics, need, problems
+from analysis.study.statistics import best_stepsize
 
 SHOWN = ("test_accuracy", "stationarity", "consensus")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analysis.choose import as_written, need, problems
-from analysis.draw import Picture, entry, legend, letter, panels
+from analysis.drawing.panels import Picture, entry, legend, letter, panels
+from analysis.drawing.style import METRICS, Style, styles
 from analysis.figures import Ask, figure
-from analysis.results import Results
-from analysis.statistics import profile
-from analysis.style import METRICS, Style, styles
+from analysis.results.results import Results
+from analysis.study.select import as_written, need, problems
+from analysis.study.statistics import profile
 
 TAU = 0.01
 STEPSIZES = 3

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.lines import Line2D
 
-from analysis.choose import AS_WRITTEN, need, problems
-from analysis.draw import Picture, legend, letter, panels
+from analysis.drawing.lines import BAND_FROM, spread
+from analysis.drawing.panels import Picture, legend, letter, panels
+from analysis.drawing.style import INK, PAGE, metric_name, name_of, styles
 from analysis.figures import Ask, figure
-from analysis.lines import BAND_FROM, spread
-from analysis.results import Results
-from analysis.style import INK, PAGE, metric_name, name_of, styles
+from analysis.results.results import Results
+from analysis.study.select import AS_WRITTEN, need, problems
 
 SHOWN = ("test_accuracy", "stationarity", "consensus")
 CHANGES = {

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analysis.choose import as_written, metrics, need, problems
-from analysis.draw import Picture, entry, legend, letter, log_scale, panels
+from analysis.drawing.lines import against
+from analysis.drawing.panels import Picture, entry, legend, letter, log_scale, panels
+from analysis.drawing.style import COLUMN, Style, metric_name, name_of, styles
 from analysis.figures import Ask, figure
-from analysis.lines import against
-from analysis.results import Results
-from analysis.statistics import score
-from analysis.style import COLUMN, Style, metric_name, name_of, styles
+from analysis.results.results import Results
+from analysis.study.select import as_written, metrics, need, problems
+from analysis.study.statistics import score
 
 SAME = 1e-3
 """As a part of the value: what is not noticed."""

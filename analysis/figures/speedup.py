@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis.choose import need, plain, problems
-from analysis.draw import DIVERGED, Picture, entry, legend, letter, panels
+from analysis.drawing.lines import curve, edge, spread
+from analysis.drawing.panels import DIVERGED, Picture, entry, legend, letter, panels
+from analysis.drawing.style import INK, METRICS, PAGE, Style, styles
 from analysis.figures import Ask, figure
-from analysis.lines import curve, edge, spread
-from analysis.results import Results
-from analysis.say import NoData
-from analysis.statistics import Interval, slope
-from analysis.style import INK, METRICS, PAGE, Style, styles
+from analysis.results.errors import NoData
+from analysis.results.results import Results
+from analysis.study.select import need, plain, problems
+from analysis.study.statistics import Interval, slope
 
 THEORY = {("dnasa", "nodes"): -0.25, ("dnasa", "steps"): -0.25, ("dsgt", "steps"): -0.25}
 """Exponents of the mean gradient norm over all steps that the theory promises for the fixed schedule, as an upper

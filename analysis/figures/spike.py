@@ -6,12 +6,12 @@ from collections import defaultdict
 
 import pandas as pd
 
-from analysis.choose import as_written, at_best, eta_of, need, problems, rule_in_words
-from analysis.draw import Picture, entry, legend, letter, panels, with_eta
+from analysis.drawing.lines import curve
+from analysis.drawing.panels import Picture, entry, legend, letter, panels, with_eta
+from analysis.drawing.style import METRICS, styles
 from analysis.figures import Ask, figure
-from analysis.lines import curve
-from analysis.results import Results
-from analysis.style import METRICS, styles
+from analysis.results.results import Results
+from analysis.study.select import as_written, at_best, eta_of, need, problems, rule_in_words
 
 
 @figure(

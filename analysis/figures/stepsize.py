@@ -10,14 +10,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis import published
-from analysis.choose import as_written, metrics, need, one_per_dataset, with_accuracies
-from analysis.draw import PUBLISHED, Picture, entry, legend, letter, log_scale, panels
+from analysis.drawing.lines import against, level
+from analysis.drawing.panels import PUBLISHED, Picture, entry, legend, letter, log_scale, panels
+from analysis.drawing.style import PAGE, metric_name, name_of, styles
 from analysis.figures import Ask, figure
-from analysis.lines import against, level
-from analysis.results import Results
-from analysis.statistics import score
-from analysis.style import PAGE, metric_name, name_of, styles
+from analysis.results.results import Results
+from analysis.study import published
+from analysis.study.select import as_written, metrics, need, one_per_dataset, with_accuracies
+from analysis.study.statistics import score
 
 Setting = tuple[dict[str, Any], pd.DataFrame]
 

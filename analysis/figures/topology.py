@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from analysis.choose import need, problems
-from analysis.draw import Picture, panels
+from analysis.drawing.panels import Picture, panels
+from analysis.drawing.style import PAGE, name_of
 from analysis.figures import Ask, figure
 from analysis.figures.stepsize import fill, grids
-from analysis.results import Results
-from analysis.style import PAGE, name_of
+from analysis.results.results import Results
+from analysis.study.select import need, problems
 
 PAPER = ("ring", "random", "ladder", "complete")
 

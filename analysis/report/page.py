@@ -13,10 +13,10 @@ import jinja2
 import numpy as np
 import pandas as pd
 
+from analysis.drawing.style import page_svg, styles
 from analysis.report.story import Story, run_table
-from analysis.results import Results
-from analysis.style import page_svg, styles
-from analysis.words import SETTING
+from analysis.results.results import Results
+from analysis.tables.format import SETTING
 from bench import __version__
 
 HERE = Path(__file__).parent

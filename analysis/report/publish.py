@@ -12,13 +12,13 @@ import wandb
 import wandb_workspaces.reports.v2 as wr
 from wandb_workspaces.expr import Config, FilterExpr
 
-from analysis import words
-from analysis.from_wandb import PATIENCE_S, unreachable
+from analysis.drawing.style import name_of, styles
 from analysis.report.preview import preview
 from analysis.report.story import Story
-from analysis.style import name_of, styles
-from bench.files import write_text
-from bench.mirror import mode
+from analysis.results.from_wandb import PATIENCE_S, unreachable
+from analysis.tables import format as words
+from bench.base.files import write_text
+from bench.tracking.wandb_run import mode
 
 TITLE = "hearsay"
 LINKS = 300

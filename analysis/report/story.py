@@ -8,15 +8,15 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.draw import Picture, numbers, seeds_in_words
+from analysis.drawing.panels import Picture, numbers, seeds_in_words
+from analysis.drawing.style import name_of, styles
 from analysis.figures import Ask, Drawing, drawings
-from analysis.outcome import outcome
-from analysis.results import Results
-from analysis.say import NoData
-from analysis.style import name_of, styles
+from analysis.results.errors import NoData
+from analysis.results.results import Results
+from analysis.results.warnings import warnings
+from analysis.study.outcome import outcome
 from analysis.tables import Recipe, Table, recipes
-from analysis.warn import warnings
-from bench.states import STATES
+from bench.base.states import STATES
 
 
 @dataclass

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from analysis.figures import Ask
-from analysis.plugins import load_plugins
-from analysis.results import Results
+from analysis.results.plugins import load_plugins
+from analysis.results.results import Results
 
 
 @dataclass

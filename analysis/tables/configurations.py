@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.choose import problems
+from analysis.drawing.style import styles
 from analysis.figures import Ask
-from analysis.results import Results
-from analysis.style import styles
+from analysis.results.results import Results
+from analysis.study.select import problems
 from analysis.tables import Table, table
-from analysis.words import settings, summarise
+from analysis.tables.format import settings, summarise
 
 
 @table("configurations", "Every configuration")

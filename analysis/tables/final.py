@@ -6,13 +6,13 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.choose import as_written, at_best, eta_of, problems, reference
+from analysis.drawing.style import styles
 from analysis.figures import Ask
-from analysis.results import Results
-from analysis.statistics import RULE, Best, Interval, paired, score
-from analysis.style import styles
+from analysis.results.results import Results
+from analysis.study.select import as_written, at_best, eta_of, problems, reference
+from analysis.study.statistics import RULE, Best, Interval, paired, score
 from analysis.tables import Table, table
-from analysis.words import interval, settings, summarise
+from analysis.tables.format import interval, settings, summarise
 
 NOTES = [
     RULE.format(score="test accuracy (test loss where there is none)"),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.choose import need
+from analysis.drawing.style import styles
 from analysis.figures import Ask
-from analysis.results import Results
-from analysis.style import styles
+from analysis.results.results import Results
+from analysis.study.select import need
 from analysis.tables import Table, table
 
 INFORMATION = ("smoothness", "variance", "heterogeneity", "topology")

@@ -6,13 +6,13 @@ import math
 
 import pandas as pd
 
-from analysis.choose import as_written, at_best, need, problems, reference
+from analysis.drawing.style import styles
 from analysis.figures import Ask
-from analysis.results import Results
-from analysis.statistics import WITHIN, paired, robustness
-from analysis.style import styles
+from analysis.results.results import Results
+from analysis.study.select import as_written, at_best, need, problems, reference
+from analysis.study.statistics import WITHIN, paired, robustness
 from analysis.tables import Table, table
-from analysis.words import interval, settings
+from analysis.tables.format import interval, settings
 
 NOTES = [
     f"decades: of the range of grid stepsizes around the best with a mean accuracy within {WITHIN:g} points of its",

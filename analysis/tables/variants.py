@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.evidence import accuracy_as_released
+from analysis.claims.evidence import accuracy_as_released
+from analysis.drawing.style import styles
 from analysis.figures import Ask
 from analysis.figures.released import variants
-from analysis.results import Results
-from analysis.style import styles
+from analysis.results.results import Results
 from analysis.tables import Table, table
-from analysis.words import interval, summarise
+from analysis.tables.format import interval, summarise
 
 
 @table("variants", "As written and as released")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from bench.certificate import Mixing, build_mixing
-from bench.problem import Setting
-from bench.simulate import simulate
+from bench.contracts.simulate import simulate
+from bench.network.certificate import Mixing, build_mixing
+from bench.problem.problem import Setting
 from datasets.quadratics import Quadratics
 
 N, SEEDS = 8, tuple(range(8))

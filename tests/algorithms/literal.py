@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bench.algorithm import Layout
+from bench.method.algorithm import Layout
 
 Rule = Callable[[np.ndarray, np.ndarray, Callable[[np.ndarray, int], np.ndarray], str, int, dict], list[np.ndarray]]
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from bench.registry import algorithms
+from bench.base.registry import algorithms
 
 
 class MeanNorm(algorithms["dnasa"]):

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from bench import contract
-from bench.algorithm import unit
-from bench.registry import algorithms
+from bench.base.registry import algorithms
+from bench.method.algorithm import unit
 from tests.algorithms.literal import VARIANTS
 
 

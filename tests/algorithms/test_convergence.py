@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 
 from bench import contract
-from bench.registry import algorithms
+from bench.base.registry import algorithms
 from tests.algorithms import exact
 from tests.algorithms.mutants import MeanNorm
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from bench.algorithm import Algorithm, algorithm
-from bench.registry import UserError, algorithms
+from bench.base.registry import UserError, algorithms
+from bench.method.algorithm import Algorithm, algorithm
 
 SMOOTHNESS_AND = {word: tuple(sorted(("smoothness", word))) for word in ("variance", "topology")}
 

@@ -7,10 +7,10 @@ import pytest
 import torch
 
 import algorithms as package
-from bench.certificate import build_mixing
-from bench.registry import algorithms
-from bench.schedules import Schedule
-from bench.simulate import simulate
+from bench.base.registry import algorithms
+from bench.contracts.simulate import simulate
+from bench.method.schedules import Schedule
+from bench.network.certificate import build_mixing
 from tests.algorithms import noisy
 from tests.algorithms.literal import LAYOUT, OPTIONS, RULES, VARIANTS
 

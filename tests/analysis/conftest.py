@@ -1,7 +1,7 @@
 import pytest
 
-from analysis.load import load_folder
-from analysis.style import use
+from analysis.drawing.style import use
+from analysis.results.folder import load_folder
 from tests.analysis import sweeps
 
 

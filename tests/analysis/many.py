@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import yaml
 
-from bench.config import parse
+from bench.config.run_config import parse
 
 
 def multiply(source: Path, target: Path, count: int, failed_every: int = 0) -> Path:

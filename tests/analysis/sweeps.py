@@ -7,9 +7,9 @@ from pathlib import Path
 import hydra
 from rich.console import Console
 
-from bench.compose import CONF
-from bench.plan import expand, unique
-from bench.sweep import run_all
+from bench.config.compose import CONF
+from bench.config.plan import expand, unique
+from bench.sweep.sweep import run_all
 
 HOW = ("engine=stacked", "tracker=none", "jobs=1")
 SEEDS = {"seed": [0, 1, 2], "steps": 40, "eval_every": 10}

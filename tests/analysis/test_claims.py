@@ -7,16 +7,17 @@ import pandas as pd
 import pytest
 import torch
 
-from analysis import check_claims, evidence
+from analysis import check_claims
 from analysis.archive import read_archive, write_archive
-from analysis.evidence import EVIDENCE, Case, exact, gather, rho_tilde, untested
-from analysis.say import NoData
-from analysis.source import read
-from analysis.statistics import Interval, best_stepsize
-from analysis.verdicts import Claim, Verdict, claims, judge
-from bench.compose import CONF
-from bench.registry import algorithms
-from bench.schedules import tables
+from analysis.claims import evidence
+from analysis.claims.evidence import EVIDENCE, Case, exact, gather, rho_tilde, untested
+from analysis.claims.verdicts import Claim, Verdict, claims, judge
+from analysis.results.errors import NoData
+from analysis.results.read import read
+from analysis.study.statistics import Interval, best_stepsize
+from bench.base.registry import algorithms
+from bench.config.compose import CONF
+from bench.method.schedules import tables
 from tests.bench.cli import ROOT
 
 pytestmark = pytest.mark.xdist_group("figures")

@@ -7,12 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import load, published
-from analysis.choose import as_written
+from analysis.drawing.style import STYLES, page_svg, render, styles, use
 from analysis.figures import Ask, drawings
-from analysis.load import load_folder
-from analysis.say import NoData
-from analysis.style import STYLES, page_svg, render, styles, use
+from analysis.results import folder as load
+from analysis.results.errors import NoData
+from analysis.results.folder import load_folder
+from analysis.study import published
+from analysis.study.select import as_written
 from tests.analysis import sweeps
 
 pytestmark = pytest.mark.xdist_group("figures")

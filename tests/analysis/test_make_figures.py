@@ -8,7 +8,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from analysis import make_figures
-from bench.files import write_json
+from bench.base.files import write_json
 from tests.analysis import sweeps
 from tests.bench.cli import python
 

@@ -9,7 +9,7 @@ import pytest
 
 from analysis import make_report
 from analysis.report.page import embed
-from bench.files import write_json
+from bench.base.files import write_json
 from tests.analysis import sweeps
 from tests.analysis.browser import Browser, find
 

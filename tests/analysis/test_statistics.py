@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.statistics import best_stepsize, bootstrap, mean, paired, profile, robustness, slope
+from analysis.study.statistics import best_stepsize, bootstrap, mean, paired, profile, robustness, slope
 
 
 def test_a_mean_has_students_interval_from_three_values_on():

@@ -6,7 +6,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis import load, make_report
+from analysis import make_report
+from analysis.results import folder as load
 from tests.analysis import sweeps
 from tests.analysis.wandb_api import Api, api
 from tests.bench.cli import Done, python
@@ -76,7 +77,7 @@ def test_what_was_sent_comes_back_as_the_same_results(folder, uploaded, tmp_path
     here = load(folder)
     for name, value in to(uploaded).items():
         monkeypatch.setenv(name, value)
-    from analysis.source import read
+    from analysis.results.read import read
 
     back = read("wandb:me/hearsay")
     assert set(back.runs["run_id"]) == set(here["run_id"])

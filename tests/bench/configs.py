@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from bench import stacked
-from bench.config import RunConfig, parse
-from bench.loop import Observer, Outcome
-from bench.metrics import Row
+from bench.config.run_config import RunConfig, parse
+from bench.engine import stacked
+from bench.training.loop import Observer, Outcome
+from bench.training.metrics import Row
 
 BASE: dict[str, Any] = {
     "algo": {"name": "dnasa"},

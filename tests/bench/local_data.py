@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.data import NotHere, Parts, Recipe, checksum
-from bench.problem import dataset
-from bench.supervised import Arrays
+from bench.data.recipe import NotHere, Parts, Recipe, checksum
+from bench.problem.problem import dataset
+from bench.problem.supervised import Arrays
 
 
 def parts(size: int = 90) -> Parts:

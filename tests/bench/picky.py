@@ -1,7 +1,7 @@
 """A method that cannot stand large stepsizes: HEARSAY_PLUGINS=tests.bench.picky"""
 
 from algorithms.dsgd import DSGD
-from bench.algorithm import algorithm
+from bench.method.algorithm import algorithm
 
 
 @algorithm("picky", sends=1, cite="nobody")

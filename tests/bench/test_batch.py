@@ -7,11 +7,12 @@ import pytest
 import torch
 from rich.console import Console
 
-from bench import batch, stacked
-from bench.batch import batches, bytes_per_replica, problem_of, program
-from bench.loop import Outcome
-from bench.registry import algorithms
-from bench.sweep import run_all
+from bench.base.registry import algorithms
+from bench.engine import stacked
+from bench.sweep import groups as batch
+from bench.sweep.groups import batches, bytes_per_replica, problem_of, program
+from bench.sweep.sweep import run_all
+from bench.training.loop import Outcome
 from tests.bench.cli import ROOT, python, typed
 from tests.bench.configs import Kept, config, rows
 from tests.bench.test_survival import TIMES, folders, metrics, state
@@ -103,8 +104,9 @@ PEAK = """
 import sys; sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 import torch
-from bench import batch, stacked
-from bench.loop import Observer
+from bench.sweep import groups as batch
+from bench.engine import stacked
+from bench.training.loop import Observer
 from tests.bench.configs import config
 
 torch.set_num_threads(1)

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.certificate import Mixing, build_mixing
-from bench.check import check_fit
-from bench.registry import UserError, algorithms, topologies, weight_rules
-from bench.weights import weigh
+from bench.base.registry import UserError, algorithms, topologies, weight_rules
+from bench.network.certificate import Mixing, build_mixing
+from bench.network.weights import weigh
+from bench.sweep.preflight import check_fit
 
 
 @pytest.mark.parametrize(

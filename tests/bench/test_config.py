@@ -1,7 +1,8 @@
 """What a run is, and when two runs are the same."""
 
-import pkgutil
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,10 @@ import yaml
 from hydra import initialize_config_dir
 
 import bench
-from bench import fingerprint, imported
-from bench.config import GROUPS, options_of, parse
-from bench.plan import blocks_of, expand, plan, unique
-from bench.registry import UserError
+from bench.base.registry import UserError
+from bench.config.plan import blocks_of, expand, plan, unique
+from bench.config.run_config import GROUPS, options_of, parse
+from bench.engine import fingerprint
 from tests.bench.configs import config
 
 CONF = Path(bench.__file__).parents[1] / "conf"
@@ -122,65 +123,49 @@ def test_a_wrong_key_in_an_experiment_is_named():
 
 
 def test_the_fingerprint_covers_the_numbers_and_nothing_else():
-    covered = set(fingerprint.CORE)
-    plumbing = {
-        "batch",
-        "check",
-        "columns",
-        "command",
-        "compose",
-        "config",
-        "contract",
-        "data",
-        "disk",
-        "display",
-        "drawing",
-        "fetch",
-        "files",
-        "fingerprint",
-        "imported",
-        "integrity",
-        "locks",
-        "causes",
-        "launch",
-        "machine",
-        "origin",
-        "processes",
-        "ranks",
-        "reception",
-        "shared_memory",
-        "options",
-        "link",
-        "manifest",
-        "memory",
-        "mirror",
-        "partition",
-        "perf",
-        "pool",
-        "progress",
-        "sources",
-        "states",
-        "status",
-        "sync",
-        "tracker",
-        "tracking",
-        "worker",
-    }
-    plumbing |= {"plan", "registry", "run", "simulate", "stacked", "store", "sweep", "table", "topology", "world"}
-    plumbing |= {"topologies", "own_graph", "models", "lenet"}  # counted where chosen
-    every = {module.name for module in pkgutil.iter_modules(bench.__path__)}
-    assert covered | plumbing == every
-    assert covered & plumbing == set()
+    covered = set(fingerprint.sources(config(dataset="digits", model="mlp")))
+    everywhere = {"bench/base/randomness.py", "bench/method/algorithm.py", "bench/problem/supervised.py"}
+    everywhere |= {"bench/training/loop.py", "bench/training/mixers.py", "bench/network/weights.py"}
+    chosen = {"algorithms/dnasa.py", "datasets/digits.py", "datasets/partitions.py", "bench/network/graphs.py"}
+    assert everywhere | chosen <= covered
+    plumbing = ("bench/store", "bench/sweep", "bench/terminal", "bench/tracking", "bench/config", "bench/run.py")
+    assert [
+        name for name in covered if name.startswith((*plumbing, "algorithms/dsgd", "analysis", "datasets/a9a"))
+    ] == []
     assert fingerprint.fingerprint(config()) == fingerprint.fingerprint(config(seed=1))
     assert fingerprint.fingerprint(config()) != fingerprint.fingerprint(config(algo="dsgd"))
 
 
-def test_the_fingerprint_does_not_depend_on_where_the_files_lie(monkeypatch, tmp_path):
-    before = fingerprint.fingerprint(config(dataset="digits", model="mlp"))
-    elsewhere = tmp_path / "zzz" / "bench"
-    shutil.copytree(CONF.parent / "bench", elsewhere)
-    monkeypatch.setattr(fingerprint, "__file__", str(elsewhere / "fingerprint.py"))
-    assert fingerprint.fingerprint(config(dataset="digits", model="mlp")) == before
-    monkeypatch.setattr(imported, "_outside", {})
-    (elsewhere / "loop.py").write_text("# another loop")
-    assert fingerprint.fingerprint(config(dataset="digits", model="mlp")) != before
+def test_what_a_plug_in_imports_counts_too(tmp_path):
+    """Its own package and neighbours, as deep as it goes; not what is installed, nor the suite."""
+    package = tmp_path / "mine"
+    package.mkdir()
+    files = {
+        "__init__.py": "from mine.method import Mine",
+        "method.py": "import torch\nfrom bench.method import Algorithm\nfrom .rules import rule\nimport helper",
+        "rules.py": "from mine import deep",
+        "deep.py": "",
+        "unused.py": "",
+    }
+    for name, text in files.items():
+        (package / name).write_text(text)
+    (tmp_path / "helper.py").write_text("import numpy")
+    found = {path.relative_to(tmp_path).as_posix() for path in fingerprint.with_imports(package / "method.py")}
+    assert found == {"mine/__init__.py", "mine/method.py", "mine/rules.py", "mine/deep.py", "helper.py"}
+
+
+def test_the_fingerprint_does_not_depend_on_where_the_files_lie(tmp_path):
+    """Two copies of the suite agree; a copy with another loop does not."""
+    prints = []
+    for name in ("here", "there", "other"):
+        home = tmp_path / name
+        for part in ("bench", "algorithms", "datasets", "tests/bench"):
+            shutil.copytree(CONF.parent / part, home / part, ignore=shutil.ignore_patterns("__pycache__"))
+        if name == "other":
+            (home / "bench" / "training" / "loop.py").open("a").write("# another loop")
+        code = "from bench.engine.fingerprint import fingerprint; from tests.bench.configs import config"
+        code += "; print(fingerprint(config()))"
+        done = subprocess.run([sys.executable, "-c", code], cwd=home, capture_output=True, text=True, timeout=60)
+        prints.append(done.stdout)
+    assert prints[0] == prints[1] != ""
+    assert prints[2] not in (prints[0], "")

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from bench import sources
-from bench.data import NotHere, checksum, data_folder, load, prepare
-from bench.registry import UserError
-from bench.sources import ArraysOnly, Dropped, OpenML, Package, idx
+from bench.base.registry import UserError
+from bench.data import sources
+from bench.data.recipe import NotHere, checksum, data_folder, load, prepare
+from bench.data.sources import ArraysOnly, Dropped, OpenML, Package, idx
 from tests.bench import local_data
 from tests.bench.cli import ROOT
 from tests.bench.disks import on_a_disk

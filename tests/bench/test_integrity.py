@@ -13,15 +13,16 @@ import pytest
 import torch
 from rich.console import Console
 
-from analysis import load
-from analysis.load import load_folder
-from bench import checkpoint, status, sync
-from bench.disk import Pace, make_lasting
-from bench.files import check_json, check_rows, read_json, read_rows, write_json
-from bench.integrity import examine
-from bench.loop import Moment
-from bench.store import RunFolder
-from bench.sweep import run_all
+from analysis.results import folder as load
+from analysis.results.folder import load_folder
+from bench import status, sync
+from bench.base.disk import Pace, make_lasting
+from bench.base.files import check_json, check_rows, read_json, read_rows, write_json
+from bench.base.integrity import examine
+from bench.store.run_folder import RunFolder
+from bench.sweep.sweep import run_all
+from bench.training import checkpoint
+from bench.training.loop import Moment
 from tests.bench.configs import config
 from tests.faults.harm_store import unfinished
 

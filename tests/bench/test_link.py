@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from bench.link import Garbled, Link, Links
+from bench.engine.link import Garbled, Link, Links
 
 
 @pytest.fixture

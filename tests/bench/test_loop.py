@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 import torch
 
-from bench import stacked
-from bench.build import build_algorithm, build_problem
-from bench.certificate import build_mixing
-from bench.columns import COLUMNS
-from bench.loop import evaluation_steps, train
-from bench.metrics import Measurement, measure
-from bench.mixing import DenseMixer
-from bench.problem import Setting
-from bench.registry import algorithms, datasets
-from bench.simulate import simulate
-from bench.world import OneProcess
+from bench.base.columns import COLUMNS
+from bench.base.registry import algorithms, datasets
+from bench.contracts.simulate import simulate
+from bench.engine import stacked
+from bench.engine.build import build_algorithm, build_problem
+from bench.network.certificate import build_mixing
+from bench.problem.problem import Setting
+from bench.training.loop import evaluation_steps, train
+from bench.training.metrics import Measurement, measure
+from bench.training.mixers import DenseMixer
+from bench.training.world import OneProcess
 from tests.bench.configs import Kept, config, rows
 
 TIMES = {"compute_s", "comm_s", "eval_s", "wall_s"}

@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from bench.certificate import build_mixing
-from bench.mixing import DenseMixer, SparseMixer, make_mixer
+from bench.network.certificate import build_mixing
+from bench.training.mixers import DenseMixer, SparseMixer, make_mixer
 
 CPU = torch.device("cpu")
 

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 import torch
 
-from bench.arrays import Arrays, sound
-from bench.build import build_problem, describe_data
-from bench.certificate import build_mixing
-from bench.check import check
-from bench.config import parse
-from bench.models import Perceptron
-from bench.problem import Problem, Setting, vector_layout
-from bench.randomness import generator
-from bench.registry import UserError, datasets, models, partitions, topologies
-from bench.topologies import Topology
+from bench.base.randomness import generator
+from bench.base.registry import UserError, datasets, models, partitions, topologies
+from bench.config.run_config import parse
+from bench.engine.build import build_problem, describe_data
+from bench.models.model import Perceptron
+from bench.network.certificate import build_mixing
+from bench.network.graphs import Topology
+from bench.problem.arrays import Arrays, sound
+from bench.problem.problem import Problem, Setting, vector_layout
+from bench.sweep.preflight import check
 from tests.bench.configs import BASE, config, rows
 
 G = np.random.default_rng(0)

@@ -1,6 +1,6 @@
 import numpy as np
 
-from bench.randomness import BLOCK, Blocks, generator
+from bench.base.randomness import BLOCK, Blocks, generator
 
 
 def test_draws_belong_to_their_key_alone():

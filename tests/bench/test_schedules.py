@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from bench.registry import algorithms
-from bench.schedules import tables
+from bench.base.registry import algorithms
+from bench.method.schedules import tables
 
 N, T = 8, 100
 

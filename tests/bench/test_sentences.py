@@ -78,7 +78,7 @@ def test_a_terminal_without_our_letters_gets_their_names():
 def test_a_reader_that_has_seen_enough_is_left_alone(buffered):
     """As in `… | head -1`, where the pipe is closed before everything is said."""
     program = (
-        "from bench.command import begin; begin(); import sys, os\n"
+        "from bench.terminal.command import begin; begin(); import sys, os\n"
         "os.read(0, 1)\n"  # until the reader has gone
         "print('x' * 1_000_000); print('end', file=sys.stderr)"
     )

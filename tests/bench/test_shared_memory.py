@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.shared_memory import FOLDER, mapped, remove_names, sweep
+from bench.engine.shared_memory import FOLDER, mapped, remove_names, sweep
 from tests.bench.cli import ROOT
 
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="no /dev/shm here")
@@ -86,7 +86,8 @@ def test_another_file_of_the_same_name_stays(files):
 @pytest.mark.parametrize(("size", "says"), [("1m", "shared memory is scarce"), ("9m", "")])
 def test_too_little_of_it_is_said_before_ranks_start(size, says):
     """In a /dev/shm of our own, where the system lets us have one."""
-    check = f"{sys.executable} -c 'from bench.shared_memory import refuse_full, hint; refuse_full(2); print(hint(2))'"
+    words = "from bench.engine.shared_memory import refuse_full, hint; refuse_full(2); print(hint(2))"
+    check = f"{sys.executable} -c '{words}'"
     mount = ["unshare", "-rm", "sh", "-c", f"mount -t tmpfs -o size={size} none {FOLDER} && echo mounted && {check}"]
     if not shutil.which("unshare"):
         pytest.skip("no unshare here")

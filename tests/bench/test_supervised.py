@@ -6,15 +6,15 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench import stacked
-from bench.build import build_problem, load_arrays, shards
-from bench.metrics import heterogeneity
-from bench.models import Model
-from bench.problem import Setting
-from bench.randomness import EVERYONE, generator
-from bench.registry import UserError, models, partitions
-from bench.supervised import without_replacement
-from bench.world import OneProcess
+from bench.base.randomness import EVERYONE, generator
+from bench.base.registry import UserError, models, partitions
+from bench.engine import stacked
+from bench.engine.build import build_problem, load_arrays, shards
+from bench.models.model import Model
+from bench.problem.problem import Setting
+from bench.problem.supervised import without_replacement
+from bench.training.metrics import heterogeneity
+from bench.training.world import OneProcess
 from tests.bench.configs import Kept, config, rows
 
 DIGITS = {"dataset": "digits", "batch_size": 4, "nodes": 7}
@@ -62,7 +62,7 @@ def loss_and_gradient(model: str, x: torch.Tensor, inputs: np.ndarray, labels: n
 @pytest.mark.parametrize("partition", ["even", "iid"])
 @pytest.mark.parametrize("model", ["linear", "mlp"])
 def test_gradients_are_those_of_plain_networks_on_the_keyed_batches(model, partition, gather, monkeypatch):
-    monkeypatch.setattr("bench.supervised.GATHER", gather)  # a block at a time, or step by step
+    monkeypatch.setattr("bench.problem.supervised.GATHER", gather)  # a block at a time, or step by step
     f = make(model, seeds=(5, 9), partition=partition)
     arrays = load_arrays(config(**DIGITS))
     x = 0.3 * torch.randn(2, 7, f.layout.size, dtype=torch.float64)
@@ -177,7 +177,7 @@ def test_lenet_wants_images():
 def test_evaluating_in_pieces_changes_nothing(monkeypatch):
     point = 0.3 * torch.randn(2, 4810, dtype=torch.float64)
     whole = make(seeds=(1, 2), partition="iid").evaluate(point).flat()
-    monkeypatch.setattr("bench.supervised.pieces", lambda device, floats: 77)
+    monkeypatch.setattr("bench.problem.supervised.pieces", lambda device, floats: 77)
     assert torch.allclose(make(seeds=(1, 2), partition="iid").evaluate(point).flat(), whole, rtol=1e-11, atol=1e-14)
 
 

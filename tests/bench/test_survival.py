@@ -18,16 +18,17 @@ import pytest
 import torch
 from rich.console import Console
 
-from analysis import load
-from analysis.say import NoData
-from bench import checkpoint, stacked
-from bench.checkpoint import Resume
-from bench.disk import Pace
-from bench.files import read_rows, write_json
-from bench.loop import Moment, Outcome
-from bench.manifest import describe
-from bench.store import RunFolder
-from bench.sweep import run_all
+from analysis.results import folder as load
+from analysis.results.errors import NoData
+from bench.base.disk import Pace
+from bench.base.files import read_rows, write_json
+from bench.engine import stacked
+from bench.store.manifest import describe
+from bench.store.run_folder import RunFolder
+from bench.sweep.sweep import run_all
+from bench.training import checkpoint
+from bench.training.checkpoint import Resume
+from bench.training.loop import Moment, Outcome
 from tests.bench.cli import ROOT, typed
 from tests.bench.configs import Kept, config, rows
 from tests.bench.disks import on_a_disk

@@ -5,9 +5,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from bench.certificate import build_mixing
-from bench.drawing import positions, svg, text
-from bench.registry import topologies
+from bench.base.registry import topologies
+from bench.network.certificate import build_mixing
+from bench.network.drawing import positions, svg, text
 from tests.bench.cli import typed
 
 look = partial(typed, script="bench/topology.py")

@@ -178,7 +178,7 @@ def test_killing_the_tracker_kills_nothing_else(tmp_path):
         for path in Path("/proc").glob("[0-9]*"):
             try:
                 if (
-                    b"bench.tracker" in (path / "cmdline").read_bytes()
+                    b"bench.tracking.process" in (path / "cmdline").read_bytes()
                     and str(process.pid) in (path / "stat").read_text().split()
                 ):
                     tracker = int(path.name)

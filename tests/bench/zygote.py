@@ -22,7 +22,7 @@ import bench.run
 import bench.status
 import bench.sync
 import bench.topology
-from bench.registry import discover
+from bench.base.registry import discover
 from tests.faults import few_files
 
 COMMANDS = (bench.contract, bench.fetch, bench.partition, bench.run, bench.status, bench.sync, bench.topology)

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from bench.problem import Problem, Setting
-from bench.randomness import generator
-from bench.registry import datasets
+from bench.base.randomness import generator
+from bench.base.registry import datasets
+from bench.problem.problem import Problem, Setting
 from datasets.quadratics import Quadratics
 
 

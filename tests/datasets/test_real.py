@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from bench.data import NotHere, checksum, data_folder, prepare
-from bench.registry import UserError, datasets, recipes
-from bench.sources import idx
+from bench.base.registry import UserError, datasets, recipes
+from bench.data.recipe import NotHere, checksum, data_folder, prepare
+from bench.data.sources import idx
 from datasets import a9a, miniboone
 from tests.bench.cli import ROOT, python, typed
 
@@ -69,8 +69,8 @@ def test_two_hosts_of_halves_hold_no_copy_of_mapped_data(tmp_path):
         """
 import sys; sys.path.insert(0, sys.argv[1])
 import torch
-from bench.build import build_problem
-from bench.problem import Setting
+from bench.engine.build import build_problem
+from bench.problem.problem import Setting
 from tests.bench.configs import config
 
 def anonymous():

@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from bench.link import ADDRESS, TOKEN, Link
+from bench.engine.link import ADDRESS, TOKEN, Link
 
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 claims = json.loads(sys.argv[1])

@@ -5,7 +5,7 @@ import sys
 
 from rich.console import Console
 
-from bench.sweep import run_all
+from bench.sweep.sweep import run_all
 from tests.bench.configs import config
 
 

@@ -15,14 +15,15 @@ import pyarrow.parquet as pq
 import torch
 from rich.console import Console
 
-from analysis import load
-from bench import checkpoint, stacked
-from bench.checkpoint import Resume
-from bench.files import check_rows
-from bench.manifest import describe
-from bench.metrics import Row
-from bench.store import RunFolder
-from bench.sweep import Stored, run_all
+from analysis.results import folder as load
+from bench.base.files import check_rows
+from bench.engine import stacked
+from bench.store.manifest import describe
+from bench.store.run_folder import RunFolder
+from bench.sweep.sweep import Stored, run_all
+from bench.training import checkpoint
+from bench.training.checkpoint import Resume
+from bench.training.metrics import Row
 from tests.bench.cli import typed
 from tests.bench.configs import config
 from tests.bench.damage import cut, flip, swap, zero

@@ -11,11 +11,11 @@ from collections import Counter
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from bench.link import Link
-from bench.loop import Observer
-from bench.processes import Process, here
-from bench.ranks import World
-from bench.reception import Reception
+from bench.engine.link import Link
+from bench.engine.processes import Process, here
+from bench.engine.reception import Reception
+from bench.engine.team import World
+from bench.training.loop import Observer
 from tests.bench.cli import ROOT, typed
 from tests.faults.stranger import KINDS, knock
 from tests.faults.table import fault
@@ -140,7 +140,7 @@ def strangers_at_a_run(trials: int, folder: Path) -> Counter[str]:
 )
 def a_rank_with_a_number_of_ours(trials: int, folder: Path) -> Counter[str]:
     seen: Counter[str] = Counter()
-    sleep = [sys.executable, "-c", "import time; time.sleep(60)  # bench.worker"]
+    sleep = [sys.executable, "-c", "import time; time.sleep(60)  # bench.engine.worker"]
     for _ in range(trials):
         bystander, rank = subprocess.Popen(sleep), subprocess.Popen(sleep)
         try:

@@ -11,16 +11,16 @@ import numpy as np
 import torch
 from mpi4py import MPI
 
-import bench.mpi
-from bench.backend import prepare
-from bench.build import build_algorithm, build_problem
-from bench.check import check_fit
-from bench.metrics import measure
-from bench.mixing import make_mixer
-from bench.mpi import MPIWorld, agree
-from bench.problem import Setting
-from bench.registry import UserError, algorithms
-from bench.world import OneProcess
+import bench.engine.mpi
+from bench.base.registry import UserError, algorithms
+from bench.engine.build import build_algorithm, build_problem
+from bench.engine.mpi import MPIWorld, agree
+from bench.engine.torch_setup import prepare
+from bench.problem.problem import Setting
+from bench.sweep.preflight import check_fit
+from bench.training.metrics import measure
+from bench.training.mixers import make_mixer
+from bench.training.world import OneProcess
 from tests.bench.configs import config
 
 STEPS, DTYPE, CPU = 50, torch.float64, torch.device("cpu")
@@ -75,9 +75,9 @@ def without_persistent_collectives():
         Neighbor_alltoallv_init = refuse
 
     new = MPI.Intracomm.Create_dist_graph_adjacent
-    bench.mpi.dist_graph = lambda comm, *args: Old(new(comm, *args))
+    bench.engine.mpi.dist_graph = lambda comm, *args: Old(new(comm, *args))
     yield
-    bench.mpi.dist_graph = new
+    bench.engine.mpi.dist_graph = new
 
 
 def main() -> None:

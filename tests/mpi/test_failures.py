@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.launch import launcher
+from bench.engine.launch import launcher
 from tests.bench.cli import ROOT, run, typed
 from tests.mpi.processes import MARK, gone, marked
 
@@ -125,7 +125,7 @@ def test_killing_mpiexec(trouble, mark, tmp_path):
 
 def test_killing_the_runner_leaves_no_rank(trouble, mark, tmp_path):
     process = start(trouble, mark, tmp_path)
-    assert len(marked(mark, "bench.worker")) >= 2
+    assert len(marked(mark, "bench.engine.worker")) >= 2
     process.kill()
     process.communicate()
     assert gone(mark)

@@ -4,8 +4,8 @@ from contextlib import closing
 
 import pytest
 
-from bench.columns import COLUMNS
-from bench.pool import Pool
+from bench.base.columns import COLUMNS
+from bench.engine.pool import Pool
 from tests.bench.configs import Kept, config, rows
 
 TIMES = {"compute_s", "comm_s", "eval_s", "wall_s"}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.launch import OPENMPI, launcher
+from bench.engine.launch import OPENMPI, launcher
 
 SCRIPT = Path(__file__).with_name("compare.py")
 

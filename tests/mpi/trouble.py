@@ -14,8 +14,8 @@ from typing import Literal
 from mpi4py import MPI
 
 from algorithms.dsgd import DSGD
-from bench.algorithm import algorithm
-from bench.link import ADDRESS
+from bench.engine.link import ADDRESS
+from bench.method.algorithm import algorithm
 
 
 def note_segments(how: str) -> None:

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from bench import checkpoint, stacked
-from bench.checkpoint import Resume
-from bench.config import RunConfig
-from bench.loop import Moment
-from bench.metrics import Row
-from bench.randomness import EVERYONE, generator
+from bench.base.randomness import EVERYONE, generator
+from bench.config.run_config import RunConfig
+from bench.engine import stacked
+from bench.training import checkpoint
+from bench.training.checkpoint import Resume
+from bench.training.loop import Moment
+from bench.training.metrics import Row
 from tests.bench.configs import Kept, config
 
 STEPS, EVERY = 200, 20

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench.config import parse
-from bench.pool import Pool
-from bench.schedules import Schedule
+from bench.config.run_config import parse
+from bench.engine.pool import Pool
+from bench.method.schedules import Schedule
 from tests.reference.cases import METHODS, Watched, cases, counted, group, measured, run, run_in_two_parts
 
 HERE = Path(__file__).parent

@@ -17,7 +17,7 @@ EXAMPLE = Path(__file__).parent / "example"
 
 BROKEN = """
 import torch
-from bench.algorithm import Algorithm, algorithm
+from bench.method.algorithm import Algorithm, algorithm
 from algorithms.dsgd import DSGD, State
 
 @algorithm("in_place", sends=1, cite="nobody")

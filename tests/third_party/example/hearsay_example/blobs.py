@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from bench.options import Count
-from bench.problem import dataset
-from bench.supervised import Arrays
+from bench.base.options import Count
+from bench.problem.problem import dataset
+from bench.problem.supervised import Arrays
 
 
 @dataset("blobs")

@@ -2,7 +2,7 @@
 
 import networkx as nx
 
-from bench.topologies import topology
+from bench.network.graphs import topology
 
 
 @topology("wheel")

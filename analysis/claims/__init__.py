@@ -1,0 +1,1 @@
+"""What the paper says, and what the runs say to it."""

@@ -1,0 +1,163 @@
+"""What stands in a panel: curves and final values with their spread. Nothing is dropped in silence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from analysis.drawing.panels import DIVERGED, EXPLODED, ZERO
+from analysis.drawing.style import Style, more_is_better
+
+BAND_FROM = 3
+"""Seeds from which a band is drawn; below, the seeds themselves are."""
+MARKED = 8
+"""Markers along a curve."""
+
+
+def curve(
+    ax: Axes,
+    rows: pd.DataFrame,
+    x: str,
+    y: str,
+    style: Style,
+    after: int = -1,
+    positive: bool = False,
+) -> pd.DataFrame:
+    """The mean over runs with the range of the seeds as a band, where all runs have a finite value.
+
+    Below three runs each is drawn by itself. A run that diverged is drawn as far as it went and marked, and from there
+    on there is no mean; nor is there one with a run that exploded, which has no say in the axis. What is drawn comes
+    ``after`` a step; where it must be ``positive``, zeros stand on the lower edge. Returns what was drawn.
+    """
+    count = rows["run_id"].nunique()
+    rows = rows[np.isfinite(rows[y].astype(float)) & np.isfinite(rows[x].astype(float)) & (rows["step"] > after)]
+    if rows.empty:
+        return pd.DataFrame()
+    gone = rows[(rows["state"] == "diverged") | _exploded(rows, y)]
+    well = rows[~rows["run_id"].isin(gone["run_id"])]
+    whole = rows.groupby("step").agg(
+        x=(x, "mean"), mean=(y, "mean"), low=(y, "min"), high=(y, "max"), runs=("run_id", "nunique")
+    )
+    drawn = whole[whole["runs"] == count].reset_index()
+    if _exploded(rows, y).any():
+        drawn["mean"] = np.nan
+    look: dict[str, Any] = {"color": style.colour, "ls": style.dash, "marker": style.marker, "ms": style.size}
+    if count >= BAND_FROM and drawn["mean"].notna().any():
+        shown = drawn[drawn["mean"] > 0] if positive else drawn
+        ax.fill_between(shown["x"], shown["low"], shown["high"], color=style.colour, alpha=0.18, lw=0)
+        ax.plot(shown["x"], shown["mean"], lw=style.width, markevery=_every(shown, style), markeredgewidth=0, **look)
+        if positive:
+            zero(ax, drawn.loc[drawn["mean"] == 0, "x"], style)
+    else:
+        for _, one in well.groupby("run_id"):
+            shown = one[one[y] > 0] if positive else one
+            ax.plot(shown[x], shown[y], lw=0.85 * style.width, markevery=_every(shown, style), **look)
+            if positive:
+                zero(ax, one.loc[one[y] == 0, x], style)
+    for _, one in gone.groupby("run_id"):
+        faint = {"color": style.colour, "ls": style.dash, "lw": 0.6, "alpha": 0.6}
+        if _exploded(one, y).any():
+            ax.add_artist(Line2D(one[x], one[y], **faint))  # has no say in the axis, but for where it began
+            ax.update_datalim(one[[x, y]].to_numpy(float)[:1])
+            ax.update_datalim(one[[x, y]].to_numpy(float), updatey=False)
+            edge(ax, one[x].iloc[-1], style, EXPLODED)
+        else:
+            ax.plot(one[x], one[y], **faint)
+            ax.plot(one[x].iloc[-1], one[y].iloc[-1], color=style.colour, marker="x", ls="", label=DIVERGED)
+    return drawn.assign(x_axis=x, metric=y)
+
+
+def _every(shown: pd.DataFrame, style: Style) -> tuple[int, int]:
+    """Markers of different methods stand at different points, so that lines that coincide are told apart."""
+    every = max(1, len(shown) // MARKED)
+    if len(shown) >= MARKED:
+        every = max(2, every)
+    return style.place % every, every
+
+
+def _exploded(rows: pd.DataFrame, metric: str) -> pd.Series:
+    """Whether it shows: in what is better the more there is, what exploded is like any other."""
+    known = rows["exploded"] if "exploded" in rows else rows["state"] == "exploded"
+    return known & (not more_is_better(metric))
+
+
+def spread(values: pd.DataFrame, key: str, metric: str) -> pd.DataFrame:
+    """Per value of ``key``: mean and range over the seeds, how many there are, how many diverged, how many exploded.
+
+    Where any diverged there is no mean: it would be the mean of the survivors.
+    """
+    out = (
+        values.assign(off=_exploded(values, metric))
+        .groupby(key)
+        .agg(
+            mean=(metric, "mean"),
+            low=(metric, "min"),
+            high=(metric, "max"),
+            runs=("run_id", "nunique"),
+            diverged=("state", lambda states: int((states == "diverged").sum())),
+            exploded=("off", "sum"),
+        )
+    )
+    out.loc[out["diverged"] > 0, "mean"] = np.nan
+    return out.reset_index()
+
+
+def against(ax: Axes, values: pd.DataFrame, key: str, metric: str, style: Style) -> pd.DataFrame:
+    """Final values against a setting, a line with the spread over seeds; what has no value stands at the worse edge."""
+    table = spread(values, key, metric)
+    gone = (table["diverged"] > 0) | (table["exploded"] > 0)
+    look: dict[str, Any] = {"color": style.colour, "ls": style.dash, "lw": style.width}
+    marker: dict[str, Any] = {"marker": style.marker, "ms": style.size, "markeredgewidth": 0}
+    ax.plot(table[key], table["mean"].where(~gone), **look, **marker)
+    if (table["exploded"] > 0).any():  # the way out of the panel
+        ax.add_artist(Line2D(table[key], table["mean"], **{**look, "lw": 0.5 * style.width}))
+    known = (table["runs"] >= BAND_FROM) & ~gone
+    if known.any():
+        low, high = table["low"].where(known), table["high"].where(known)
+        ax.fill_between(table[key], low, high, color=style.colour, alpha=0.18, lw=0)
+    few = values[values[key].isin(table.loc[(table["runs"] < BAND_FROM) | (table["diverged"] > 0), key])]
+    alive = few[(few["state"] != "diverged") & ~_exploded(few, metric)]
+    ax.plot(alive[key], alive[metric], color=style.colour, ls="", marker=style.marker, ms=2, alpha=0.6)
+    for _, point in table[gone].iterrows():
+        mark = DIVERGED if point["diverged"] > 0 else EXPLODED
+        edge(ax, point[key], style, mark, bottom=more_is_better(metric))
+    return table.rename(columns={key: "x"}).assign(setting=key, metric=metric)
+
+
+def level(ax: Axes, values: pd.DataFrame, metric: str, style: Style) -> pd.DataFrame:
+    """A method without a stepsize: a line across the panel with its spread."""
+    table = spread(values.assign(x=0.0), "x", metric)
+    (row,) = table.to_dict("records")
+    if row["diverged"] or row["exploded"]:
+        mark = DIVERGED if row["diverged"] else EXPLODED
+        look = {"color": style.colour, "marker": SHAPE[mark], "ls": "", "clip_on": False, "label": mark}
+        ax.plot(0.98, 0.02 if more_is_better(metric) else 0.98, transform=ax.transAxes, **look)
+    elif row["runs"] >= BAND_FROM:
+        ax.axhspan(row["low"], row["high"], color=style.colour, alpha=0.15, lw=0)
+        ax.axhline(row["mean"], color=style.colour, ls=style.dash, lw=style.width)
+    else:
+        for value in values[metric]:
+            ax.axhline(value, color=style.colour, ls=style.dash, lw=1)
+    return table.assign(x=np.nan, setting=None, metric=metric)
+
+
+SHAPE: dict[str, Any] = {DIVERGED: "x", EXPLODED: 6}
+
+
+def edge(ax: Axes, x: float, style: Style, mark: str, bottom: bool = False) -> None:
+    """A mark at the edge of the panel for what has no place in it."""
+    look = {"color": style.colour, "marker": SHAPE[mark], "ls": "", "ms": 4, "clip_on": False, "label": mark}
+    inwards = 0.02 + 0.05 * style.place  # those of several methods at one place are told apart
+    ax.plot(x, inwards if bottom else 1 - inwards, transform=ax.get_xaxis_transform(), **look)
+
+
+def zero(ax: Axes, x: pd.Series, style: Style) -> None:
+    """Values of exactly 0 on a logarithmic axis: hollow, on the lower edge."""
+    if len(x):
+        look = {"color": style.colour, "marker": style.marker, "mfc": "none", "mew": 0.7, "ls": "", "label": ZERO}
+        few = x.iloc[style.place % max(1, len(x) // MARKED) :: max(1, len(x) // MARKED)]
+        ax.plot(few, np.zeros(len(few)), transform=ax.get_xaxis_transform(), clip_on=False, **look)

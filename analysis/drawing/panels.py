@@ -1,0 +1,178 @@
+"""What the figures share: panels, titles, legends and ticks that fit, whatever is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
+
+from analysis.drawing.style import INK, METRICS, MORE_IS_BETTER, PAGE, Style
+from bench.base.states import FINAL
+
+LINE = 0.2
+"""Inches: a line of a legend, for which every figure has room."""
+SIDE = 0.1
+"""Inches that a legend keeps from the figure's sides."""
+
+
+@dataclass
+class Picture:
+    """A figure, the numbers in it, the runs they come from, and what must be said about them."""
+
+    figure: Figure
+    data: pd.DataFrame
+    runs: set[str]
+    notes: list[str] = field(default_factory=list)
+    title: str | None = None  # where what is drawn is not what the figure is usually about
+
+    def __post_init__(self) -> None:
+        tidy(self.figure)
+        self.notes = list(
+            dict.fromkeys([*self.notes, *(note for mark, note in NOTES.items() if has(self.figure, mark))])
+        )
+
+
+def panels(
+    rows: int, columns: int, height: float = 1.7, width: float = PAGE, **share: Any
+) -> tuple[Figure, np.ndarray]:
+    """A grid of axes, with despined frames."""
+    figure = Figure(figsize=(width, height * rows + 0.3), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False, **share)
+    for ax in axes.flat:
+        sns.despine(ax=ax)
+    return figure, axes
+
+
+DIVERGED, EXPLODED, ZERO = "_diverged", "_exploded", "_zero"
+"""Labels of marks that stand for what has no place on the axes."""
+MARKS = {
+    DIVERGED: Line2D([], [], color=INK, ls="", marker="x", label="diverged"),
+    EXPLODED: Line2D([], [], color=INK, ls="", marker=6, label="exploded, off the axis"),
+    ZERO: Line2D([], [], color=INK, ls="", marker="o", mfc="none", mew=0.7, label="0"),
+}
+NOTES = {
+    EXPLODED: "runs that ended far above their start are marked at the upper edge; the axis is that of the others",
+    ZERO: "a value of exactly 0 stands on the lower edge, hollow",
+}
+PUBLISHED = Line2D([], [], color=INK, ls="", marker="o", mfc="none", label="published (their η axis)")
+
+
+def has(figure: Figure, mark: str) -> bool:
+    return any(line.get_label() == mark for ax in figure.axes for line in ax.lines)
+
+
+def legend(figure: Figure, entries: Iterable[Line2D], more: Iterable[Line2D] = ()) -> Legend | None:
+    """One legend for all panels, above them: as many columns as the figure is wide for, and room for its lines.
+
+    Marks that are drawn are explained in it.
+    """
+    entries = [*entries, *(line for mark, line in MARKS.items() if has(figure, mark)), *more]
+    if not entries:
+        return None
+    FigureCanvasAgg(figure)  # to be measured
+    for lines in range(1, len(entries) + 1):
+        columns = -(-len(entries) // lines)
+        made = figure.legend(handles=entries, loc="outside upper center", ncol=columns)
+        box = made.get_window_extent().transformed(figure.dpi_scale_trans.inverted())
+        if box.width <= figure.get_figwidth() - 2 * SIDE or columns == 1:
+            break
+        made.remove()
+    if (over := box.width / (figure.get_figwidth() - 2 * SIDE)) > 1:  # one label alone is too long
+        for text in made.get_texts():
+            text.set_fontsize(float(text.get_fontsize()) / over)
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(width, height + max(0.0, box.height - LINE - 0.06))
+    return made
+
+
+def entry(style: Style, label: str | None = None, marker: bool = True) -> Line2D:
+    look: dict[str, Any] = {"color": style.colour, "ls": style.dash, "lw": style.width, "ms": style.size}
+    return Line2D([], [], label=label or style.label, marker=style.marker if marker else "", **look)
+
+
+def with_eta(style: Style, etas: Iterable[float | None]) -> str:
+    """The label with the stepsize, where it is one and the same."""
+    known = {eta for eta in etas if eta is not None and np.isfinite(eta)}
+    return f"{style.label}, η = {next(iter(known)):g}" if len(known) == 1 else style.label
+
+
+def letter(ax: Axes, text: str) -> None:
+    """A title; one that would reach into the next panel takes several lines."""
+    figure, place = ax.get_figure(root=True), ax.get_subplotspec()
+    assert figure is not None
+    assert place is not None
+    FigureCanvasAgg(figure)  # to be measured
+    room = figure.get_figwidth() / place.get_gridspec().ncols - 0.45
+    lines: list[str] = []
+    for part in text.split(", "):
+        longer = f"{lines[-1]}, {part}" if lines else part
+        wide = ax.set_title(longer, loc="left").get_window_extent().width / figure.dpi > room
+        lines = [*lines[:-1], longer] if not (wide and lines) else [*lines[:-1], f"{lines[-1]},", part]
+    ax.set_title("\n".join(lines), loc="left")
+
+
+def tidy(figure: Figure) -> None:
+    """Axes that show something, ticks that can be read. The last thing that is done to a figure."""
+    for ax in figure.axes:
+        if not ax.has_data() and ax.lines:  # nothing but what is off the axes
+            ax.relim()
+        for axis in (ax.xaxis, ax.yaxis):
+            if axis.get_scale() == "log":
+                log_ticks(axis)
+
+
+def log_scale(ax: Axes, values: pd.Series, metric: str) -> bool:
+    """A logarithmic axis for what is positive and spans much; for losses and errors always. Whether it is one."""
+    known = values.astype(float)[np.isfinite(values.astype(float))]
+    wide = len(known) > 0 and known.min() > 0 and known.max() > 30 * known.min()
+    log = wide or (metric in METRICS and metric not in MORE_IS_BETTER and not (known < 0).any())
+    if log and (known > 0).any():
+        ax.set_yscale("log")
+    return bool(log)
+
+
+def log_ticks(axis: Axis) -> None:
+    """Plain numbers where the axis spans less than two decades, three to six of them: 0.3 0.5 1 2, not 3×10⁻¹."""
+    low, high = sorted(axis.get_view_interval())
+    if isinstance(axis.get_major_locator(), FixedLocator) or not (low > 0 and high / low < 100):
+        return
+    powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    for digits in ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 5), range(1, 10)):
+        ticks = [digit * 10.0**power for power in powers for digit in digits]
+        ticks = [tick for tick in ticks if low <= tick <= high]
+        if 3 <= len(ticks) <= 6:
+            break
+    else:
+        ticks = [
+            tick for tick in MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high) if low <= tick <= high
+        ]
+        axis.set_minor_locator(FixedLocator([]))
+    axis.set_major_locator(FixedLocator(ticks))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.6g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def seeds_in_words(finals: pd.DataFrame) -> str:
+    """7 runs (5 done, 2 diverged), seeds 0–4"""
+    states = finals["state"].value_counts()
+    states = ", ".join(f"{states[name]} {name}" for name in FINAL if name in states)
+    return f"{len(finals)} run{'s' * (len(finals) != 1)} ({states}), {numbers('seed', sorted(finals['seed'].unique()))}"
+
+
+def numbers(word: str, values: Sequence[int]) -> str:
+    values = list(values)
+    if len(values) == 1:
+        return f"{word} {values[0]}"
+    whole = len(values) > 2 and values == list(range(values[0], values[-1] + 1))
+    return f"{word}s {values[0]}–{values[-1]}" if whole else f"{word}s {', '.join(map(str, values))}"

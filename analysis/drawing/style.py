@@ -1,0 +1,212 @@
+"""How everything looks: one table for the methods, one size for a two-column paper."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import seaborn as sns
+from matplotlib.figure import Figure
+
+from analysis.results.results import Results
+from bench.base.files import write_bytes
+
+COLUMN, PAGE = 3.35, 6.9
+"""Inches: the width of a column and of the page of a two-column paper."""
+INK = "#1f2328"
+PALETTE = [tuple(colour) for colour in sns.color_palette("colorblind")]
+
+
+@dataclass(frozen=True)
+class Style:
+    label: str
+    colour: Any
+    marker: str
+    dash: Any = "-"
+    width: float = 1.2  # points; of lines that coincide, the one below shows as a rim
+    place: int = 0  # among the methods of a figure
+
+    @property
+    def size(self) -> float:
+        """Of its markers: of those that coincide, the ones below show too."""
+        return MARKER * self.width
+
+
+STYLES = {
+    "dnasa": Style("D-NASA", PALETTE[3], "o", (0, (4, 1.6))),
+    "dsgd": Style("D-SGD", PALETTE[0], "s"),
+    "dsgt": Style("D-SGT", PALETTE[2], "^"),
+    "dasagt": Style("D-ASAGT", PALETTE[4], "D"),
+    "d2": Style("D²", PALETTE[1], "v"),
+}
+"""A plug-in may add the style of its own method; others get a spare one, in the order of their names."""
+COLOURS = [PALETTE[i] for i in (9, 5, 8, 6, 7, 1, 2, 0, 4)]
+MARKERS = ("P", "X", "<", ">", "*", "h", "p", "d", "8", "H", "s", "^", "v")
+DASHES: tuple[Any, ...] = ("-", (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (2.5, 1)))
+WIDEST, THINNEST = 1.9, 1.0
+MARKER = 2.9
+"""Points that a marker is wide, of a line one point wide."""
+
+METRICS = {
+    "test_accuracy": "test accuracy (%)",
+    "test_loss": "test loss",
+    "train_loss": "training loss",
+    "stationarity": r"$\|\nabla f(\bar{x})\|^2$",
+    "grad_norm": r"$\|\nabla f(\bar{x})\|$",
+    "grad_norm_mean": r"mean of $\|\nabla f(\bar{x})\|$ over all steps",
+    "consensus": "consensus error",
+    "tracking_error": "tracking error",
+    "step": "iterations",
+    "epoch": "epochs",
+    "rounds": "communication rounds",
+    "bytes": "bytes sent by the network",
+    "wall_s": "seconds",
+}
+DATASETS = {"mnist": "MNIST", "fashion_mnist": "Fashion-MNIST", "miniboone": "MiniBooNE", "synthetic": "least squares"}
+MORE_IS_BETTER = ("test_accuracy",)
+FILES = {"svg.hashsalt": "hearsay", "svg.fonttype": "path", "pdf.fonttype": 42, "ps.fonttype": 42}
+
+
+def name_of(dataset: str) -> str:
+    return DATASETS.get(dataset, dataset)
+
+
+def metric_name(metric: str, results: Results | None = None) -> str:
+    """What an axis or a column says; of a metric that a plug-in brought, what the runs call it."""
+    said = results.measures.get(metric, {}).get("label") if results else None
+    return METRICS.get(metric) or said or metric.replace("_", " ")
+
+
+def more_is_better(metric: str, results: Results | None = None) -> bool:
+    return metric in MORE_IS_BETTER or bool(results and results.measures.get(metric, {}).get("more_is_better"))
+
+
+def styles(algos: Iterable[str], results: Results | None = None) -> dict[str, Style]:
+    """A style for every method: from the table or a spare one, with the label and family that its runs declare.
+
+    With ``results`` a method looks the same in all their figures.
+    """
+    wanted = set(algos)
+    declared = results.declared if results else {}
+    everyone = wanted | set(results.runs["algo"]) if results else wanted
+    out: dict[str, Style] = {}
+    for algo, style in STYLES.items():
+        if algo in everyone:
+            out[algo] = replace(style, label=declared.get(algo, {}).get("label") or style.label)
+    colours = {algo: style.colour for algo, style in STYLES.items()}  # by family
+    for number, algo in enumerate(sorted(everyone - set(STYLES))):
+        says = declared.get(algo, {})
+        family = says.get("family") or algo
+        kin = family in colours
+        colour = colours.setdefault(family, COLOURS[number % len(COLOURS)])
+        dash = DASHES[(number // len(COLOURS) + kin) % len(DASHES)]
+        out[algo] = Style(says.get("label") or algo, colour, MARKERS[number % len(MARKERS)], dash)
+    chosen = [algo for algo in out if algo in wanted]
+    step = (WIDEST - THINNEST) / max(1, len(chosen) - 1)
+    return {
+        algo: replace(out[algo], width=WIDEST - step * place if len(chosen) > 1 else out[algo].width, place=place)
+        for place, algo in enumerate(chosen)
+    }
+
+
+def variant(style: Style, number: int) -> Style:
+    """The same method in another form: another shade, dash and marker."""
+    if number == 0:
+        return style
+    fade = (0.0, 0.45, -0.35)[number % 3]
+    colour = tuple(part + fade * (1 - part) if fade > 0 else part * (1 + fade) for part in style.colour[:3])
+    marker = MARKERS[(number - 1) % len(MARKERS)]
+    return replace(style, colour=colour, marker=marker, dash=DASHES[number % len(DASHES)], place=style.place + number)
+
+
+def use() -> None:
+    """Set the look; every figure is drawn after this."""
+    sns.set_theme(
+        context="paper",
+        style="ticks",
+        palette="colorblind",
+        rc={
+            "font.family": "serif",
+            "font.serif": ["STIXGeneral", "DejaVu Serif"],
+            "mathtext.fontset": "stix",
+            "font.size": 8,
+            "axes.titlesize": 8,
+            "axes.labelsize": 8,
+            "xtick.labelsize": 7,
+            "ytick.labelsize": 7,
+            "legend.fontsize": 7.5,
+            "legend.frameon": False,
+            "legend.columnspacing": 1.3,
+            "legend.handlelength": 1.8,
+            "axes.linewidth": 0.6,
+            "xtick.major.width": 0.6,
+            "ytick.major.width": 0.6,
+            "xtick.minor.width": 0.4,
+            "ytick.minor.width": 0.4,
+            "xtick.major.size": 3,
+            "ytick.major.size": 3,
+            "xtick.minor.size": 1.6,
+            "ytick.minor.size": 1.6,
+            "axes.grid": True,
+            "grid.linewidth": 0.3,
+            "grid.color": "#9aa0a633",
+            "lines.linewidth": 1.2,
+            "lines.markersize": 3.2,
+            "axes.edgecolor": INK,
+            "axes.labelcolor": INK,
+            "text.color": INK,
+            "xtick.color": INK,
+            "ytick.color": INK,
+            "axes.facecolor": "none",
+            "figure.facecolor": "white",
+            "figure.constrained_layout.use": True,
+            "axes.formatter.useoffset": False,
+            **FILES,
+        },
+    )
+
+
+STABLE: dict[str, dict[str, Any]] = {
+    "pdf": {"metadata": {"CreationDate": None, "Producer": None, "Creator": "hearsay"}},
+    "svg": {"metadata": {"Date": None, "Creator": "hearsay"}},
+    "png": {"dpi": 300, "metadata": {"Software": None}},
+}
+"""What makes files of the same data the same bytes."""
+
+
+def render(figure: Figure, kind: str) -> bytes:
+    if figure.get_layout_engine() is not None:
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")  # the places are found once, and are the same in every format
+    sink = io.BytesIO()
+    figure.savefig(sink, format=kind, **STABLE[kind])
+    return sink.getvalue()
+
+
+def save(figure: Figure, folder: Path, name: str, formats: Iterable[str]) -> list[Path]:
+    """The figure in every format, whole or not at all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    out = []
+    for kind in formats:
+        path = folder / f"{name}.{kind}"
+        write_bytes(path, render(figure, kind))
+        out.append(path)
+    return out
+
+
+def page_svg(figure: Figure, prefix: str) -> str:
+    """The figure for a web page: its ink is the page's text colour, its ids are its own."""
+    figure.patch.set_alpha(0)
+    text = render(figure, "svg").decode()
+    text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
+    text = text.replace(INK, "currentColor")
+    text = re.sub(r'(id="|#)([A-Za-z_][\w.-]*)', rf"\1{prefix}-\2", text)
+    return re.sub(rf"(fill|stroke|stop-color): #{prefix}-", r"\1: #", text)

@@ -1,0 +1,146 @@
+"""What the figures, tables and reports are made from: runs, their evaluations, their origin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+
+from analysis.results.errors import NoData
+from bench.base.columns import COLUMNS
+from bench.base.states import EXPLODED, FINAL
+
+HOW = ("engine", "tracker", "checkpoint_every", "ranks", "jobs", "device", "results", "data_dir", "force", "stale")
+"""Labels that say how a run was made; so do those that begin with one of them and a dot."""
+OUTCOME = ("run_id", "seed", "state", "replicas", "rho", "heterogeneity", "fingerprint")
+GROUPS = ("topology", "dataset", "partition", "model")
+
+
+@dataclass(frozen=True)
+class Results:
+    """``runs`` has a row per run, ``rows`` a row per run and evaluation, ``facts`` each run's manifest."""
+
+    runs: pd.DataFrame
+    rows: pd.DataFrame
+    facts: dict[str, dict[str, Any]]
+    unreadable: list[str]
+    source: str
+
+    @cached_property
+    def options(self) -> list[str]:
+        """Labels that are options of the methods: they have no prefix and are no setting of the run."""
+        names = list(self.runs.columns)
+        if "topology" not in names:
+            return []
+        settings = {
+            "nodes",
+            "steps",
+            "batch_size",
+            "scale",
+            "init",
+            "sampling",
+            "dtype",
+            "eval_every",
+            "eval_samples",
+            "eval_spacing",
+        }
+        known = {"algo", *GROUPS, *settings, *HOW, *OUTCOME}
+        return [name for name in names if "." not in name and name not in known]
+
+    @cached_property
+    def problem(self) -> list[str]:
+        """Labels that say what is solved: two runs that agree in them differ in method, seed or place alone."""
+        out = set(self.options) | set(OUTCOME) | {"algo"}
+        return [c for c in self.runs.columns if c not in out and c.partition(".")[0] not in HOW]
+
+    @cached_property
+    def finals(self) -> pd.DataFrame:
+        """A row per ended run: its labels and its last evaluation."""
+        ended = self.runs[self.runs["state"].isin(FINAL)] if len(self.runs) else self.runs
+        if ended.empty or self.rows.empty:
+            raise NoData("no run has ended" if len(self.runs) else "there are no runs")
+        last = self.rows.drop_duplicates("run_id", keep="last")
+        table = self.described(ended.merge(last, on="run_id", how="inner"))
+        return table.assign(exploded=(table["state"] == "exploded") | table["run_id"].isin(self._exploded))
+
+    @cached_property
+    def _exploded(self) -> set[str]:
+        """Runs that ended far above their start, whatever their state says: older ones are called done."""
+        if "train_loss" not in self.rows:
+            return set()
+        first, last = (
+            self.rows.drop_duplicates("run_id", keep=which).set_index("run_id")["train_loss"].astype(float)
+            for which in ("first", "last")
+        )
+        return set(first.index[(last - first > EXPLODED * first.abs()) & (first != 0)])
+
+    @cached_property
+    def declared(self) -> dict[str, dict[str, Any]]:
+        """What every method says of itself, from the manifests."""
+        found: dict[str, dict[str, Any]] = {}
+        for run, algo in zip(self.runs.get("run_id", []), self.runs.get("algo", []), strict=True):
+            said = self.facts.get(run, {}).get("algorithm") or {}
+            if algo not in found and said.get("name") == algo:
+                found[algo] = said
+        return found
+
+    @cached_property
+    def measures(self) -> dict[str, dict[str, Any]]:
+        """Metrics that plug-ins brought, with what their runs say of them."""
+        said: dict[str, dict[str, Any]] = {}
+        for fact in self.facts.values():
+            said.update(fact.get("metrics") or {})
+        return {name: said.get(name, {}) for name in self.rows.columns if name not in (*COLUMNS, "run_id")}
+
+    def curves(self, finals: pd.DataFrame) -> pd.DataFrame:
+        """All evaluations of these runs, with their labels."""
+        labels = finals[[c for c in self.runs.columns if c in finals] + [c for c in ("rho", "exploded") if c in finals]]
+        return self.rows.merge(labels, on="run_id", how="inner")
+
+    def of(self, finals: pd.DataFrame) -> Results:
+        """Only these runs."""
+        runs = self.runs[self.runs["run_id"].isin(finals["run_id"])]
+        return replace(self, runs=runs, rows=self.rows[self.rows["run_id"].isin(runs["run_id"])])
+
+    def described(self, table: pd.DataFrame) -> pd.DataFrame:
+        """With what the manifests know: ρ, the measured heterogeneity, the fingerprint of the source."""
+        facts = [self.facts.get(run, {}) for run in table["run_id"]]
+        return table.assign(
+            rho=[_number((fact.get("mixing") or {}).get("rho")) for fact in facts],
+            heterogeneity=[_number(fact.get("heterogeneity")) for fact in facts],
+            fingerprint=[fact.get("fingerprint") for fact in facts],
+        )
+
+    def where(self, conditions: Iterable[tuple[str, list[str]]]) -> Results:
+        """Only the runs whose label is one of the values."""
+        conditions = list(conditions)
+        keep = pd.Series(True, index=self.runs.index)
+        for label, values in conditions:
+            if label not in self.runs:
+                raise NoData(f"no run has a label '{label}'; there are {', '.join(self.runs.columns)}")
+            keep &= self.runs[label].map(lambda value, values=values: _is_one_of(value, values))
+        if len(self.runs) and not keep.any():
+            asked = " ".join(f"{label}={','.join(values)}" for label, values in conditions)
+            raise NoData(f"none of the {len(self.runs)} runs has {asked}")
+        runs = self.runs[keep].reset_index(drop=True)
+        return replace(self, runs=runs, rows=self.rows[self.rows["run_id"].isin(runs["run_id"])])
+
+
+def _is_one_of(value: Any, words: list[str]) -> bool:
+    """As it is written on the command line: 0.10 is 0.1, null is nothing."""
+    for word in words:
+        if str(value).lower() == word.lower() or (word == "null" and value is None):
+            return True
+        try:
+            if not isinstance(value, str | bool | None) and float(value) == float(word):
+                return True
+        except (TypeError, ValueError):
+            pass
+    return False
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) else float("nan")

@@ -1,0 +1,35 @@
+"""What a reader of every figure should know."""
+
+from __future__ import annotations
+
+from analysis.results.plugins import broken, load_plugins
+from analysis.results.results import Results
+
+
+def warnings(results: Results) -> list[str]:
+    """What a reader of every figure should know: runs that are not in them, and versions that mix."""
+    load_plugins()
+    out = [f"Plug-in '{name}' is left out, it cannot be imported: {reason}" for name, reason in broken.items()]
+    if results.unreadable:
+        some = ", ".join(results.unreadable[:3]) + (" …" if len(results.unreadable) > 3 else "")
+        out.append(f"{len(results.unreadable)} runs cannot be read and are left out: {some}")
+    states = results.runs["state"].value_counts() if len(results.runs) else {}
+    for state in ("running", "interrupted", "failed"):
+        if state in states:
+            out.append(f"{states[state]} runs are {state} and are in no figure; python bench/status.py shows them")
+    if mixed := mixed_sources(results):
+        out.append(
+            f"Runs of {', '.join(mixed)} were made by different versions of the source: compare with care, or make "
+            "them again with stale=rerun."
+        )
+    return out
+
+
+def mixed_sources(results: Results) -> list[str]:
+    """Methods of which runs with the same parts have different source fingerprints."""
+    if results.runs.empty:
+        return []
+    runs = results.described(results.runs).dropna(subset="fingerprint")
+    parts = ["algo", "topology", "dataset", "partition", "model"]
+    counts = runs.groupby([c for c in parts if c in runs], dropna=False)["fingerprint"].nunique()
+    return sorted({str(key[0]) for key, count in counts.items() if count > 1})

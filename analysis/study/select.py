@@ -1,0 +1,178 @@
+"""Which runs belong to a figure. What is chosen, and what is left out, is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pandas as pd
+
+from analysis.drawing.style import name_of, styles
+from analysis.results.errors import NoData
+from analysis.results.results import Results
+from analysis.study.statistics import RULE, Best, best_stepsize, score
+from bench.base.columns import COLUMNS
+
+AS_WRITTEN = {"normalize": "vector", "average": "tracker", "gossip": "once", "multiplier": 1.0}
+"""The methods as their papers have them; other values are variants, with a figure of their own."""
+
+
+def plain(finals: pd.DataFrame) -> pd.Series:
+    """Which runs have no variant; a run without the option is as written."""
+    keep = pd.Series(True, index=finals.index)
+    for option, usual in AS_WRITTEN.items():
+        if option in finals:
+            keep &= finals[option].isna() | (finals[option] == usual)
+    return keep
+
+
+def as_written(results: Results, finals: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Of every method on one problem, its form in the paper with the diminishing schedule, if it was run with that;
+    of other options the value with most runs."""
+    kept, notes = [], []
+    for algo, runs in finals.groupby("algo", sort=False):
+        chosen = runs[plain(runs)]
+        for option in results.options:
+            values = chosen[option].dropna() if option in chosen else pd.Series(dtype=object)
+            if option == "eta" or option in AS_WRITTEN or values.nunique() < 2:
+                continue
+            counts = values.value_counts()
+            usual = "diminishing" if option == "schedule" and "diminishing" in counts else counts.index[0]
+            chosen = chosen[chosen[option].isna() | (chosen[option] == usual)]
+        if len(chosen) < len(runs):
+            notes.append(f"{algo}: {len(runs) - len(chosen)} runs of its variants are not drawn here")
+        kept.append(chosen)
+    return (pd.concat(kept) if kept else finals), notes
+
+
+def problems(
+    results: Results, finals: pd.DataFrame, but: tuple[str, ...] = ()
+) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
+    """The runs problem by problem; labels in ``but``, and those below them, may differ within one."""
+    keys = [c for c in results.problem if c not in but and c.partition(".")[0] not in but]
+    keys = [c for c in keys if c in finals and not finals[c].isna().all()]
+    for values, runs in finals.groupby(keys, dropna=False, sort=False):
+        yield dict(zip(keys, values, strict=True)), runs
+
+
+def one_per_dataset(
+    results: Results, finals: pd.DataFrame
+) -> tuple[list[tuple[dict[str, Any], pd.DataFrame]], list[str]]:
+    """For every dataset the setting with most runs; between equals the paper's random graph, then the longest."""
+    best: dict[str, tuple[tuple[Any, ...], dict[str, Any], pd.DataFrame]] = {}
+    others: dict[str, int] = {}
+    for key, runs in problems(results, finals):
+        rank = (len(runs), key["topology"] == "random", key["steps"], str(key))
+        old = best.get(key["dataset"])
+        others[key["dataset"]] = others.get(key["dataset"], -1) + 1
+        if old is None or rank > old[0]:
+            best[key["dataset"]] = (rank, key, runs)
+    notes = []
+    for dataset, count in others.items():
+        if count:
+            more = "another setting is" if count == 1 else f"{count} other settings are"
+            drawn = f"{name_of(dataset)}: drawn for {in_words(best[dataset][1])}"
+            notes.append(f"{drawn}; {more} in these results (choose with --where LABEL=VALUE)")
+    order = ["mnist", "a9a", "miniboone"]
+    names = sorted(best, key=lambda name: (order.index(name) if name in order else len(order), name))
+    return [best[name][1:] for name in names], notes
+
+
+def with_accuracies(finals: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """The datasets with accuracies where there are any, else all: one axis does not show both."""
+    known = finals.groupby("dataset")["test_accuracy"].transform("count") > 0
+    if not known.any() or known.all():
+        return finals, []
+    names = ", ".join(sorted(finals.loc[~known, "dataset"].unique()))
+    return finals[known], [f"without accuracies, and not drawn here: {names} (choose with --where dataset=NAME)"]
+
+
+def in_words(key: dict[str, Any]) -> str:
+    """The part of a problem that a reader asks for first."""
+    words = f"topology={key['topology']} nodes={key['nodes']} steps={key['steps']}"
+    return words + ("" if key.get("partition", "even") == "even" else f" partition={key['partition']}")
+
+
+def at_best(finals: pd.DataFrame, compared: bool = False) -> tuple[pd.DataFrame, dict[str, Best | None]]:
+    """Every method of one problem at its best stepsize; one without a stepsize as it is.
+
+    With ``compared``, only the seeds that its stepsizes were compared on: more seeds of the best alone are left out.
+    """
+    kept, chosen = [], {}
+    for algo, runs in finals.groupby("algo", sort=False):
+        if "eta" not in runs or runs["eta"].isna().all():
+            kept.append(runs)
+            continue
+        best = chosen[str(algo)] = best_stepsize(runs)
+        if best is not None:
+            runs = runs[runs["eta"] == best.eta]
+            kept.append(runs[runs["seed"].isin(best.seeds)] if compared else runs)
+    return (pd.concat(kept) if kept else finals.iloc[:0]), chosen
+
+
+def rule_in_words(finals: pd.DataFrame, chosen: dict[str, Best | None], where: str = "") -> list[str]:
+    """Which rule picked which stepsize."""
+    if not chosen:
+        return []
+    words = []
+    for algo, best in chosen.items():
+        if best is None:
+            words.append(f"{algo} not drawn: every stepsize diverged for some seed")
+        elif len(best.grid) == 1:
+            words.append(f"{algo} η={best.eta:g}, the only one run")
+        else:
+            words.append(f"{algo} η={best.eta:g}" + (" (the edge of its grid)" if best.edge else ""))
+    rule = RULE.format(score=score(finals)[0].replace("_", " "))
+    return [f"{where}{'; '.join(words)}", rule]
+
+
+def eta_of(chosen: dict[str, Best | None], algo: str) -> float | None:
+    """The stepsize that a method is drawn at; None where it has none."""
+    best = chosen.get(algo)
+    return best.eta if best else None
+
+
+def metrics(results: Results, asked: Iterable[str], usual: Iterable[str]) -> list[str]:
+    """What a figure shows: what was asked for, or of the usual what the runs have."""
+    known = [name for name in results.rows.columns if name != "run_id" and results.rows[name].notna().any()]
+    for name in asked:
+        if name not in results.rows:
+            there = [metric for metric in known if metric not in COLUMNS[: COLUMNS.index("train_loss")]]
+            raise NoData(f"no run has a metric '{name}'; there are {', '.join(there)}")
+    return list(asked) or [name for name in usual if name in known]
+
+
+def reference(results: Results, wanted: str | None = None) -> str | None:
+    """The method that the others are compared with: the one that is asked for; else the one without a stepsize, of
+    several that with most runs; else the one that ends best on most problems. None where there is but one method."""
+    finals = results.finals
+    methods = styles(finals["algo"].unique(), results)
+    if wanted is not None:
+        need(wanted in methods, f"no run of the reference '{wanted}' has ended; there are {', '.join(methods)}")
+        return wanted
+    if len(methods) < 2:
+        return None
+    runs = finals["algo"].value_counts()
+    tuned = set(finals.dropna(subset="eta")["algo"]) if "eta" in finals else set()
+    if untuned := [algo for algo in methods if algo not in tuned]:
+        return max(untuned, key=lambda algo: runs[algo])
+    wins = dict.fromkeys(methods, 0)
+    for _, some in problems(results, finals):
+        means = final_means(results, some)
+        if len(means) > 1:
+            wins[means.index[0]] += 1
+    return max(methods, key=lambda algo: (wins[algo], runs[algo]))
+
+
+def final_means(results: Results, runs: pd.DataFrame) -> pd.Series:
+    """Of every method on one problem, as written and at its best stepsize: the mean of its score, the best first."""
+    best, _ = at_best(as_written(results, runs)[0], compared=True)
+    name, sign = score(runs)
+    values = best[name].astype(float).where(best["state"] == "done")
+    means = values.groupby(best["algo"]).agg(lambda some: some.mean(skipna=False)).dropna()
+    return means.sort_values(ascending=sign < 0, kind="stable")
+
+
+def need(condition: bool, sentence: str) -> None:
+    if not condition:
+        raise NoData(sentence)

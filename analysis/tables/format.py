@@ -1,0 +1,111 @@
+"""Numbers as they stand in tables, and tables as Markdown and CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.drawing.style import metric_name, more_is_better
+from analysis.results.errors import NoData
+from analysis.results.results import Results
+from analysis.study.statistics import Interval, mean
+from analysis.tables import Table
+
+SUMMED = ("test_accuracy", "test_loss", "stationarity", "consensus")
+
+
+SETTING = ("dataset", "graph", "n", "T", "else")
+
+
+def settings(key: dict[str, Any]) -> dict[str, Any]:
+    """The labels that tell problems apart, short."""
+    shown = {"dataset": key["dataset"], "graph": key["topology"], "n": key["nodes"], "T": key["steps"]}
+    usual = {"partition": "even", "scale": 1.0, "init": "shared", "sampling": "replacement", "topology.lazy": False}
+    rest = [f"{k}={key[k]}" for k, v in usual.items() if k in key and key[k] != v]
+    rest += [f"{k}={key[k]}" for k in ("partition.alpha", "dataset.spike_sd") if pd.notna(key.get(k))]
+    return {**shown, "else": " ".join(rest) or "—"}
+
+
+class Number(str):
+    """A number as it is shown, which knows what it is: for those who round, compare or print it in another way."""
+
+    found: Interval
+    more_is_better: bool
+
+    def __new__(cls, text: str, found: Interval, more_is_better: bool = False) -> Number:
+        made = super().__new__(cls, text)
+        made.found, made.more_is_better = found, more_is_better
+        return made
+
+
+def summarise(runs: pd.DataFrame, results: Results) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Means and intervals of the final metrics, as numbers and as words. Where any run diverged there is no mean, nor
+    one of a loss or an error where any exploded."""
+    states = runs["state"].value_counts()
+    numbers: dict[str, Any] = {}
+    words: dict[str, Any] = {}
+    for metric in (*SUMMED, *results.measures):
+        more = more_is_better(metric, results)
+        values = runs[metric].astype(float) if metric in runs else pd.Series(dtype=float)
+        known = len(values) and values.notna().any() and "diverged" not in states
+        found = (
+            mean(values)
+            if known and (more or "exploded" not in states)
+            else Interval(np.nan, np.nan, np.nan, len(runs))
+        )
+        numbers.update({metric: found.value, f"{metric}_low": found.low, f"{metric}_high": found.high})
+        text = interval(found, digits=2 if metric == "test_accuracy" else None)
+        name = metric_name(metric, results) if metric in results.measures else metric.replace("_", " ")
+        words[name] = Number(text, found, more)
+    counts = {"runs": len(runs), "diverged": int(states.get("diverged", 0))}
+    if (results.runs["state"] == "exploded").any():
+        counts["exploded"] = int(states.get("exploded", 0))
+    return {**numbers, **counts}, {**words, **counts}
+
+
+def interval(found: Interval | None, digits: int | None = None, signed: bool = False) -> str:
+    """85.12 ± 0.03, or 85.12 where there is no interval; a difference as +0.10 [+0.05, +0.15]."""
+    if found is None or np.isnan(found.value):
+        return "—"
+    if signed:
+        places = "+.2f" if max(abs(found.value), abs(found.low), abs(found.high)) >= 0.05 else "+.2g"
+        span = f" [{found.low:{places}}, {found.high:{places}}]" if np.isfinite(found.low) else ""
+        return f"{found.value:{places}}{span}" if abs(found.value) < 1e4 else f"{found.value:+.3g}"
+    if digits is not None:
+        return f"{found.value:.{digits}f}" + (
+            f" ± {found.high - found.value:.{digits}f}" if np.isfinite(found.high) else ""
+        )
+    return f"{found.value:.4g}" + (f" ± {found.high - found.value:.2g}" if np.isfinite(found.high) else "")
+
+
+NAMES = {"eta": "η", "algo": "method", "topology": "graph", "nodes": "n", "steps": "T"}
+
+
+def chosen(table: Table, columns: Sequence[str]) -> Table:
+    """With these columns alone, in this order; a column may be named as its label or as its metric."""
+    if not columns:
+        return table
+    known = {str(c).lower().replace("_", " "): str(c) for c in table.shown.columns}
+    names = []
+    for word in columns:
+        name = known.get(NAMES.get(word, word).lower().replace("_", " "))
+        if name is None:
+            raise NoData(f"it has no column '{word}'; there are {', '.join(map(str, table.shown.columns))}")
+        names.append(name)
+    return replace(table, shown=table.shown[names])
+
+
+def markdown(table: Table, title: str) -> str:
+    columns = [str(c) for c in table.shown.columns]
+    lines = [f"## {title}", "", "| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    for row in table.shown.itertuples(index=False):
+        lines.append("| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in row) + " |")
+    return "\n".join([*lines, "", *(f"{note[0].upper()}{note[1:]}\n" for note in table.notes)])
+
+
+def csv(table: Table) -> str:
+    return table.data.to_csv(index=False, lineterminator="\n", float_format="%.10g")

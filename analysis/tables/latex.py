@@ -1,0 +1,134 @@
+"""Tables for a paper: booktabs, digits that match the error, the best of a setting in bold."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+
+from analysis.study.statistics import Interval
+from analysis.tables import Table
+from analysis.tables.format import SETTING, Number
+
+SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+}
+SYMBOLS = {
+    "±": r"$\pm$",
+    "η": r"$\eta$",
+    "ρ": r"$\rho$",
+    "—": "---",
+    "≤": r"$\le$",
+    "²": r"\textsuperscript{2}",
+    "−": r"$-$",
+    "α": r"$\alpha$",
+    "‖": r"$\|$",
+    "∇": r"$\nabla$",
+}
+NUMBER = re.compile(r"(?<![\w.$])([+-]?\d+(?:\.\d+)?)(?:e([+-]?\d+))?(?![\w.])")
+PLAIN = (1e-3, 1e5)
+"""Between these, numbers are written without a power of ten."""
+
+
+def latex(table: Table, title: str, whole: bool = False) -> str:
+    """A table that compiles with nothing but booktabs; unless ``whole``, columns that say the same in every row, or
+    nothing, stand in the comment above it."""
+    shown = table.shown.reset_index(drop=True)
+    same = [] if whole or len(shown) < 2 else [c for c in shown if _says_nothing(shown, c)]
+    head = [f"% {title}", *(f"% in every row: {c} = {shown[c].iloc[0]}" for c in same)]
+    shown = shown.drop(columns=same)
+    bold, groups = best(shown), _groups(shown)
+    lines = [
+        r"\begin{tabular}{" + "".join("r" if _is_number(shown[c]) else "l" for c in shown) + "}",
+        r"\toprule",
+        " & ".join(_tex(str(c)) for c in shown) + r" \\",
+        r"\midrule",
+    ]
+    for place in range(len(shown)):
+        if place and groups[place] != groups[place - 1]:
+            lines.append(r"\addlinespace")
+        cells = [_cell(shown[c].iloc[place], (place, c) in bold) for c in shown]
+        lines.append(" & ".join(cells) + r" \\")
+    return "\n".join([*head, *lines, r"\bottomrule", r"\end{tabular}", *(f"% {note}" for note in table.notes), ""])
+
+
+def best(shown: pd.DataFrame) -> set[tuple[int, str]]:
+    """Of every metric in every setting, the cells with the best mean; none where there is nothing to compare."""
+    out = set()
+    groups = _groups(shown)
+    for column in shown:
+        for group in set(groups):
+            cells = [(place, cell) for place, cell in enumerate(shown[column]) if groups[place] == group]
+            known = [(p, c) for p, c in cells if isinstance(c, Number) and np.isfinite(c.found.value)]
+            if len(known) > 1:
+                sign = -1 if known[0][1].more_is_better else 1
+                top = min(sign * c.found.value for _, c in known)
+                out |= {(place, column) for place, c in known if sign * c.found.value == top}
+    return out
+
+
+def rounded(found: Interval) -> str:
+    """The value to the digits that its error leaves it: one digit of the error, two where the first is a 1."""
+    value, half = found.value, found.high - found.value
+    size = max(abs(value), half) if np.isfinite(half) else abs(value)
+    power = 0 if size == 0 or PLAIN[0] <= size < PLAIN[1] else int(np.floor(np.log10(size)))
+    value = value / 10.0**power
+    if np.isfinite(half) and half > 0:
+        half = half / 10.0**power
+        first = int(np.floor(np.log10(half)))
+        places = max(0, -first + (half / 10.0**first < 1.95))
+        text = rf"{value:.{places}f} \pm {half:.{places}f}"
+    else:
+        text = f"{value:.4g}"
+    if power:
+        text = rf"({text}) \times 10^{{{power}}}" if "pm" in text else rf"{text} \times 10^{{{power}}}"
+    return text
+
+
+def _cell(cell: object, bold: bool) -> str:
+    if isinstance(cell, Number) and np.isfinite(cell.found.value):
+        text = rounded(cell.found)
+        return rf"$\mathbf{{{text}}}$" if bold else f"${text}$"
+    return _tex(str(cell))
+
+
+def _says_nothing(shown: pd.DataFrame, column: str) -> bool:
+    """A label that is the same everywhere, or a column without a number."""
+    if shown[column].astype(str).nunique() > 1:
+        return False
+    return column in SETTING or str(shown[column].iloc[0]) in ("—", "0")
+
+
+def _groups(shown: pd.DataFrame) -> list[tuple[str, ...]]:
+    """The setting of every row."""
+    by = [c for c in (*SETTING, "data") if c in shown]
+    return [tuple(str(row[c]) for c in by) for _, row in shown.iterrows()]
+
+
+def _is_number(cells: pd.Series) -> bool:
+    return all(isinstance(cell, Number | int | float | np.number) for cell in cells)
+
+
+def _tex(text: str) -> str:
+    """Any text; numbers in it with a real minus, and powers of ten as such."""
+    pieces, last = [], 0
+    for match in NUMBER.finditer(text):
+        digits, power = match.groups()
+        written = rf"{digits} \times 10^{{{int(power)}}}" if power else digits
+        pieces += [_plain(text[last : match.start()]), f"${written}$" if power or digits[0] in "+-" else digits]
+        last = match.end()
+    return "".join([*pieces, _plain(text[last:])])
+
+
+def _plain(text: str) -> str:
+    return "".join(SYMBOLS.get(char, SPECIAL.get(char, char)) for char in text)

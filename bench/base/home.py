@@ -1,0 +1,6 @@
+"""Where the suite lies."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+"""The folder with bench/, conf/, algorithms/ and the rest."""

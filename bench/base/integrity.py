@@ -1,0 +1,137 @@
+"""Whether what lies in a run folder is what was written there; without torch, for everyone who reads results."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.base.files import check_json, check_rows, sha256
+from bench.base.states import FINAL
+
+SUMS = "sha256"
+"""In summary.json, after the metrics: the digests of the files that carry none themselves."""
+FOREIGN = "is not what was written"
+
+
+class Damaged(Exception):
+    """A run folder that is not what was written there, in a sentence."""
+
+
+@dataclass
+class Findings:
+    """What a run folder holds, as far as it can be believed."""
+
+    status: dict[str, Any]
+    summary: dict[str, Any]
+    metrics: bytes | None = None  # metrics.parquet of a run that has ended
+    rows: list[dict[str, Any]] = field(default_factory=list)  # the stream of one that has not
+    sealed: bool = False  # whether the metrics were held against a digest
+    damaged: dict[str, str] = field(default_factory=dict)  # what is wrong, by the file's name
+
+    @property
+    def ended(self) -> bool:
+        return self.summary.get("state") in FINAL
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        """What comes before the state, and the state."""
+        return dict(list(self.summary.items())[: list(self.summary).index("state") + 1])
+
+    @property
+    def final(self) -> dict[str, Any]:
+        """What comes after it: the latest metrics."""
+        return dict(list(self.summary.items())[list(self.summary).index("state") + 1 :])
+
+    def sentence(self) -> str:
+        """Everything that is wrong."""
+        return "; ".join(f"{name} {wrong}" for name, wrong in self.damaged.items()) + "."
+
+
+def examine(folder: Path) -> Findings:
+    """Read a run folder and hold every file against its digest.
+
+    What is missing is damage only where the numbers are: a folder may be looked at while it is written.
+    """
+    damaged: dict[str, str] = {}
+    status, summary, _ = (_json(folder / name, damaged) for name in ("status.json", "summary.json", "manifest.json"))
+    sums = summary.pop(SUMS, None)
+    found = Findings(status, summary, damaged=damaged)
+    if "summary.json" not in damaged and (wrong := _no_summary(found, sums)):
+        damaged["summary.json"] = wrong
+    if "summary.json" in damaged:
+        return found
+    if found.ended:
+        _examine_end(folder, found, sums)
+    else:
+        found.rows, wrong = check_rows(folder / "metrics.jsonl")
+        if wrong:
+            damaged["metrics.jsonl"] = wrong
+    return found
+
+
+def _no_summary(found: Findings, sums: object) -> str | None:
+    """Why an object cannot be a summary."""
+    if "state" not in found.summary:
+        return FOREIGN if found.summary else "is missing"
+    numbers = all(value is None or isinstance(value, int | float) for value in found.final.values())
+    return None if numbers and (sums is None or isinstance(sums, dict)) else FOREIGN
+
+
+def _json(path: Path, damaged: dict[str, str]) -> dict[str, Any]:
+    value, wrong = check_json(path)
+    if wrong:
+        damaged[path.name] = wrong
+    return value
+
+
+def _examine_end(folder: Path, found: Findings, sums: object) -> None:
+    """The files whose digests the summary has; of earlier versions, what can be compared."""
+    try:
+        found.metrics = (folder / "metrics.parquet").read_bytes()
+    except OSError as error:
+        found.damaged["metrics.parquet"] = f"cannot be read: {error.strerror or error}"
+        return
+    if isinstance(sums, dict):
+        found.sealed = True
+        if sha256(found.metrics) != sums.get("metrics.parquet"):
+            found.damaged["metrics.parquet"] = FOREIGN
+        try:
+            if sha256((folder / "config.yaml").read_bytes()) != sums.get("config.yaml"):
+                found.damaged["config.yaml"] = FOREIGN
+        except OSError:
+            pass
+    elif wrong := _implausible(found.metrics, found):
+        found.damaged |= dict.fromkeys(("metrics.parquet", "summary.json"), wrong)
+
+
+def read_table(content: bytes) -> Any:
+    """The table of a parquet file, its pages held against their checksums where it has them."""
+    import pyarrow as pa  # here: who only looks at states need not wait for it
+    import pyarrow.parquet as pq
+
+    # not pq.read_table, which looks for a whole dataset of files and takes four times as long
+    with pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True) as file:
+        return file.read()
+
+
+def _implausible(content: bytes, found: Findings) -> str | None:
+    """What is wrong with metrics that have no digest: they must open, and end as the summary does."""
+    try:
+        columns = read_table(content).to_pydict()
+    except (OSError, ValueError, MemoryError, NotImplementedError, KeyError) as error:  # all that Arrow raises
+        return f"cannot be read: {type(error).__name__}"
+    steps = columns.get("step", [])
+    if not steps or any(not isinstance(t, int) for t in steps) or steps != sorted(set(steps)):
+        return "has not the rows that it should have"
+    if found.summary["state"] != "diverged" and steps[-1] != found.summary.get("steps", steps[-1]):
+        return "does not reach the last step"
+    if found.final != {name: _null(values[-1]) for name, values in columns.items()}:
+        return "disagrees: the last row of metrics.parquet is not what summary.json ends with"
+    return None
+
+
+def _null(value: Any) -> Any:
+    """As JSON has it: no NaN, no infinity."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,123 @@
+"""Options are the keyword parameters of what the user chose.
+
+``algo.eta`` exists because the algorithm's ``stepsizes`` takes ``eta``; ``topology.p`` because the
+graph's function takes ``p``. Types and defaults are read off the signature, so there is no second
+list to keep in step.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import shlex
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from bench.base.registry import UserError, closest
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option: its type (a plain type, a Literal, or a union of these with None) and default."""
+
+    type: Any
+    default: Any
+
+
+Options = dict[str, Option]
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """The smallest value an option may take, or what it must exceed."""
+
+    bound: float
+    strict: bool = False
+
+
+Count = Annotated[int, AtLeast(1)]
+NonNegative = Annotated[float, AtLeast(0)]
+Positive = Annotated[float, AtLeast(0, strict=True)]
+
+
+def keyword_options(function: Callable[..., Any]) -> Options:
+    """The parameters of ``function`` that have a default."""
+    hints = typing.get_type_hints(function, include_extras=True)
+    return {
+        name: Option(hints.get(name, Any), parameter.default)
+        for name, parameter in inspect.signature(function).parameters.items()
+        if parameter.default is not inspect.Parameter.empty
+    }
+
+
+def attribute_options(cls: type) -> Options:
+    """The annotated class attributes of ``cls`` and its bases that have a value."""
+    hints = {k: v for k, v in typing.get_type_hints(cls, include_extras=True).items() if not is_classvar(v)}
+    return {name: Option(hint, getattr(cls, name)) for name, hint in hints.items() if hasattr(cls, name)}
+
+
+def is_classvar(hint: Any) -> bool:
+    return typing.get_origin(hint) is typing.ClassVar
+
+
+def coerce(options: Options, values: Mapping[str, Any], where: str, owner: str) -> dict[str, Any]:
+    """Typed values for every option: those given, defaults for the rest, a sentence for the wrong.
+
+    ``where`` is the prefix on the command line (``algo.``), ``owner`` what has the options.
+    """
+    for name in values:
+        if name not in options:
+            raise UserError(f"{owner} has no option '{where}{name}'.{closest(name, options)}")
+    return {
+        name: convert(values[name], option.type, where + name) if name in values else option.default
+        for name, option in options.items()
+    }
+
+
+_WORDS = {float: "a number", int: "a whole number", bool: "true or false", str: "a word", Path: "a path"}
+
+
+def convert(value: Any, to: Any, name: str) -> Any:
+    """``value`` as type ``to``, without surprises: 3.0 is a whole number, true is not a number."""
+    origin = typing.get_origin(to)
+    if to is Any:
+        return value
+    if origin is Annotated:
+        inner, limit = typing.get_args(to)
+        number = convert(value, inner, name)
+        if number < limit.bound or (limit.strict and number == limit.bound):
+            raise UserError(
+                f"{name} must be {'more than' if limit.strict else 'at least'} {limit.bound}; got {number:g}."
+            )
+        return number
+    if origin is Literal:
+        choices = typing.get_args(to)
+        if value in choices:
+            return value
+        raise UserError(f"{name} must be one of {', '.join(map(str, choices))}; got {value!r}.")
+    if origin is list:
+        words = shlex.split(value) if isinstance(value, str) else value
+        if isinstance(words, list) and words and all(isinstance(word, str) for word in words):
+            return words
+        raise UserError(f"{name} must be a list of words; got {value!r}.")
+    if origin in (typing.Union, types.UnionType):
+        if value is None and types.NoneType in typing.get_args(to):
+            return None
+        (inner,) = (arm for arm in typing.get_args(to) if arm is not types.NoneType)
+        return convert(value, inner, name)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if to is float and is_number:
+        return float(value)
+    if to is int and is_number and float(value).is_integer():
+        return int(value)
+    if to is Path and isinstance(value, str):
+        return Path(value).expanduser().resolve()
+    if to in (str, bool) and isinstance(value, to):
+        return value
+    if to is str and isinstance(value, int | float):
+        return str(value)
+    raise UserError(f"{name} must be {_WORDS.get(to, str(to))}; got {value!r}.")

@@ -1,0 +1,128 @@
+"""Names for everything a user can choose or add.
+
+The harness finds algorithms, graphs, weight rules, datasets, partitions and models by name only;
+plug-ins import the harness and never the other way round.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+import pkgutil
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+ENTRY_POINT_GROUP = "hearsay.plugins"
+MODULES = "HEARSAY_PLUGINS"
+"""Environment variable with modules to import as plug-ins, separated by commas: for trying things out."""
+HOME = (
+    "algorithms",
+    "datasets",
+    "bench.network.graphs",
+    "bench.network.from_file",
+    "bench.network.weights",
+    "bench.models.model",
+    "bench.models.lenet",
+)
+
+
+class UserError(Exception):
+    """Something the user can put right; shown as a sentence, without a traceback."""
+
+
+def closest(name: str, known: Iterable[str]) -> str:
+    """Known names for an error message, the nearest one first where there is one."""
+    known = sorted(known)
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    hint = f" Did you mean '{near[0]}'?" if near else ""
+    return f"{hint} Known: {', '.join(known) or 'none'}."
+
+
+class Registry(Generic[T]):
+    """A table from names to things of one kind, filled by decorators as modules are imported."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._items: dict[str, T] = {}
+
+    def add(self, name: str, item: T) -> None:
+        if name in self._items:
+            raise UserError(
+                f"There is already a {self.kind} called '{name}' ({_origin(self._items[name])}); "
+                f"{_origin(item)} must use another name."
+            )
+        self._items[name] = item
+
+    def __getitem__(self, name: str) -> T:
+        discover()
+        if name not in self._items:
+            raise UserError(f"There is no {self.kind} called '{name}'.{closest(name, self._items)}")
+        return self._items[name]
+
+    def __iter__(self) -> Iterator[str]:
+        discover()
+        return iter(sorted(self._items))
+
+    def __contains__(self, name: object) -> bool:
+        discover()
+        return name in self._items
+
+    def register(self, name: str) -> Callable[[T], T]:
+        """Decorator that adds what it decorates under ``name``."""
+
+        def decorate(item: T) -> T:
+            self.add(name, item)
+            return item
+
+        return decorate
+
+
+algorithms: Registry[Any] = Registry("algorithm")
+topologies: Registry[Any] = Registry("topology")
+weight_rules: Registry[Any] = Registry("weight rule")
+datasets: Registry[Any] = Registry("dataset")
+recipes: Registry[Any] = Registry("dataset that is fetched")
+partitions: Registry[Any] = Registry("partition")
+models: Registry[Any] = Registry("model")
+metrics: Registry[Any] = Registry("metric")
+
+broken_plugins: dict[str, str] = {}
+"""Plug-ins that could not be imported, with the reason; everything else goes on without them."""
+
+
+@cache
+def discover() -> None:
+    """Import what ships with the suite, then what other installed packages announce."""
+    for home in HOME:
+        module = importlib.import_module(home)
+        for child in pkgutil.iter_modules(getattr(module, "__path__", [])):
+            importlib.import_module(f"{home}.{child.name}")
+    for plugin in plugins():
+        try:
+            plugin.load()
+        except (Exception, SystemExit) as error:  # a stranger's module may raise anything
+            broken_plugins[plugin.name] = f"{type(error).__name__}: {error}"
+
+
+def say_broken_plugins() -> None:
+    """Every command says which plug-ins it does without, and why."""
+    discover()
+    for name, reason in broken_plugins.items():
+        print(f"Plug-in '{name}' is left out, it cannot be imported: {reason}", file=sys.stderr)
+
+
+def plugins() -> list[EntryPoint]:
+    """Installed plug-ins, then the modules named in the environment."""
+    installed = sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda plugin: plugin.name)
+    named = filter(None, os.environ.get(MODULES, "").split(","))
+    return [*installed, *(EntryPoint(name, name, ENTRY_POINT_GROUP) for name in named)]
+
+
+def _origin(item: object) -> str:
+    return f"{getattr(item, '__module__', '?')}.{getattr(item, '__qualname__', item)}"

@@ -1,0 +1,1 @@
+"""What is asked for; the only folder that knows Hydra."""

@@ -1,0 +1,288 @@
+"""From the command line to a list of runs: expand sweeps and experiments, check everything, drop duplicates.
+
+Hydra composes once per combination of group members; plain values are filled in afterwards, which is
+hundreds of times faster than composing each run.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import hydra
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override, OverrideType
+from omegaconf import OmegaConf
+
+from bench.base.registry import UserError
+from bench.config.compose import SEARCHPATH, hydra_here, no_size, plain, several_values, with_plugins
+from bench.config.run_config import GROUPS, RunConfig, parse
+from bench.sweep.preflight import check
+
+Make = Callable[[Mapping[str, Any]], RunConfig]
+Say = Callable[[int, int], None]
+"""Told how many configurations are made, of how many."""
+REASONS = 12
+"""Different reasons for refusing a configuration that are said at most."""
+
+
+def checked(values: Mapping[str, Any]) -> RunConfig:
+    """A run that can be made here and now."""
+    run = parse(values)
+    check(run)
+    return run
+
+
+def of_command(
+    words: Sequence[str], make: Make = parse, several: bool = True, say: Say = lambda made, of: None
+) -> list[RunConfig]:
+    """The runs that a command line of run.py stands for, with duplicates.
+
+    With ``parse`` nobody asks whether they can be made here; ``several`` allows sweeps.
+    """
+    words = with_plugins([word for word in words if word not in ("-m", "--multirun")])
+    with hydra_here(words):
+        return Planner(make, say).runs(jobs_of(words, several))
+
+
+def jobs_of(words: Sequence[str], several: bool) -> list[list[str]]:
+    """The words of each configuration of a sweep, in Hydra's order. Needs Hydra to be initialised."""
+    loader = GlobalHydra.instance().config_loader()
+    overrides = OverridesParser.create(loader).parse_overrides(list(words))
+    for override in overrides:
+        if override.is_sweep_override():
+            if not several:
+                raise UserError(several_values(str(override.input_line)))
+            if not override.is_discrete_sweep():
+                raise UserError(f"{override.input_line} is no list: name the values, or use range(START,STOP,STEP).")
+    if not several:
+        return [list(words)]
+    (jobs,) = BasicSweeper.split_arguments(overrides, max_batch_size=None)
+    if not jobs:
+        raise UserError("The sweep is empty: one of its settings has no value.")
+    return jobs
+
+
+def as_sweeps(words: Sequence[str]) -> list[str]:
+    """The same command line with every option as a sweep, if only over one value: Hydra's launchers first compose what
+    is not swept with the default members of the groups, and these may lack the option."""
+    planner = Planner()
+    return [_as_sweep(planner.parsed(word)) for word in words]
+
+
+def _as_sweep(override: Override) -> str:
+    word = str(override.input_line)
+    if override.is_sweep_override() or not _is_plain(override) or "." not in override.key_or_group:
+        return word
+    key, _, value = word.partition("=")
+    return f"{key}=choice({value})"
+
+
+def plan(words: Sequence[str], make: Make = checked) -> list[RunConfig]:
+    """The runs of one configuration: itself, or those of its experiment. Needs Hydra to be initialised."""
+    return Planner(make).runs([words])
+
+
+def expand(block: Mapping[str, Any], typed: Sequence[str] = (), make: Make = checked) -> list[RunConfig]:
+    """All combinations of one block of an experiment: a list is swept, anything else is set.
+
+    ``typed`` is what the user typed; it wins over the block. Needs Hydra to be initialised.
+    """
+    planner = Planner(make)
+    return planner.made(planner.block(block, typed))
+
+
+class Base(NamedTuple):
+    """What Hydra made of a combination of group members."""
+
+    values: dict[str, Any]
+    experiment: Any
+    refers: bool  # one value to another, so that it can be known only when all are filled in
+
+
+class Point(NamedTuple):
+    """One configuration: a base, and the plain values on top of it."""
+
+    base: Base
+    given: Mapping[str, Any]
+
+    def values(self) -> dict[str, Any]:
+        values = copy.deepcopy(self.base.values)
+        for key, value in self.given.items():
+            _set(values, key, value)
+        return plain(OmegaConf.create(values)) if self.base.refers else values
+
+
+class Planner:
+    """Makes the runs of a command; each combination of group members is composed once."""
+
+    def __init__(self, make: Make = checked, say: Say = lambda made, of: None) -> None:
+        self._make, self._say = make, say
+        self._bases: dict[tuple[str, ...], Base] = {}
+        self._parsed: dict[str, Override] = {}
+        self._parser = OverridesParser.create()
+        self._total = 0
+
+    def runs(self, jobs: Sequence[Sequence[str]]) -> list[RunConfig]:
+        """Those of every job, which is the words of one configuration or experiment."""
+        self._total = len(jobs)
+        return self.made(point for words in jobs for point in self.points(words))
+
+    def made(self, points: Iterable[Point]) -> list[RunConfig]:
+        """The configurations, or the reasons why they cannot be."""
+        out: list[RunConfig] = []
+        refused: dict[str, None] = {}
+        for number, point in enumerate(points):
+            self._say(number, self._total)
+            try:
+                out.append(self._make(point.values()))
+            except UserError as error:
+                refused[str(error)] = None
+        if refused:
+            more = [f"… and {len(refused) - REASONS} other reasons."] if len(refused) > REASONS else []
+            raise UserError("\n".join([*list(refused)[:REASONS], *more]))
+        return out
+
+    def points(self, words: Sequence[str]) -> Iterator[Point]:
+        """The configurations of one job."""
+        composed, given = self.divide(words)
+        base = self.base(composed)
+        if base.experiment is None:
+            yield Point(base, given)
+            return
+        if base.refers and given:  # the experiment may ask for a value that was typed
+            base = self.base(words)
+        typed = [word for word in words if not word.lstrip("+~").startswith(("experiment=", "experiment."))]
+        name = next((word for word in words if word.startswith("experiment=")), "The experiment")
+        blocks = blocks_of(base.experiment, name)
+        settled = self.keys(typed)
+        self._total += sum(math.prod(map(len, axes_of(block, settled).values())) for block in blocks) - 1
+        for block in blocks:
+            yield from self.block(block, typed)
+
+    def block(self, block: Mapping[str, Any], typed: Sequence[str]) -> Iterator[Point]:
+        """The configurations of one block of an experiment."""
+        composed, given = self.divide(typed)
+        axes = axes_of(block, self.keys(typed))
+        groups = {key: axes.pop(key) for key in GROUPS if key in axes}
+        for members in _product(groups):
+            base = self.base([*(f"{group}={member}" for group, member in members.items()), *composed])
+            for point in _product(axes):
+                yield Point(base, {**point, **given})
+
+    def base(self, words: Sequence[str]) -> Base:
+        """What Hydra composes from these words."""
+        key = tuple(words)
+        if key not in self._bases:
+            config = hydra.compose("config", overrides=list(words))
+            values: Any = OmegaConf.to_container(config, resolve=False)
+            refers = "${" in str(values)
+            experiment = values.pop("experiment", None)
+            if experiment is not None and refers:
+                experiment = plain(config)["experiment"]
+            self._bases[key] = Base(values, experiment, refers)
+        return self._bases[key]
+
+    def divide(self, words: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
+        """The words that Hydra must see, and the plain values that can be filled in after it has composed.
+
+        Where a word adds, deletes, is said twice or is none of ours, Hydra sees them all.
+        """
+        overrides = [self.parsed(word) for word in words]
+        keys = [override.key_or_group for override in overrides]
+        if len(set(keys)) < len(keys) or not all(_is_plain(o) or _is_choice(o) for o in overrides):
+            return list(words), {}
+        composed = [word for word, override in zip(words, overrides, strict=True) if not _is_plain(override)]
+        return composed, {override.key_or_group: override.value() for override in overrides if _is_plain(override)}
+
+    def keys(self, words: Sequence[str]) -> set[str]:
+        return {self.parsed(word).key_or_group for word in words}
+
+    def parsed(self, word: str) -> Override:
+        if word not in self._parsed:
+            (self._parsed[word],) = self._parser.parse_overrides([word])
+        return self._parsed[word]
+
+
+def _is_plain(override: Override) -> bool:
+    """Whether a word sets one value of a run or one option of a choice, to what stands there."""
+    group, _, option = override.key_or_group.partition(".")
+    return (
+        override.type == OverrideType.CHANGE
+        and override.package is None
+        and group in RunConfig.__annotations__
+        and (bool(option) == (group in GROUPS))
+        and "." not in option
+        and not isinstance(override.value(), dict)
+        and "${" not in str(override.input_line)
+    )
+
+
+def _is_choice(override: Override) -> bool:
+    """Whether a word chooses a member of a group or an experiment, sets something of the latter, or refers."""
+    key = override.key_or_group
+    simple = override.type == OverrideType.CHANGE and override.package is None
+    known = key in GROUPS or key.partition(".")[0] == "experiment" or key == SEARCHPATH.rstrip("=")
+    refers = key.partition(".")[0] in RunConfig.__annotations__ and "${" in str(override.input_line)
+    return simple and not isinstance(override.value(), dict) and (known or refers)
+
+
+def blocks_of(experiment: Any, name: str = "The experiment") -> list[dict[str, Any]]:
+    """The grids of an experiment: each block on top of what is ``common`` to all.
+
+    In the size ``quick``, what is written under ``quick``, for all or in a block, replaces what a block has.
+    """
+    parts = experiment if isinstance(experiment, dict) else {}
+    blocks, common, quick = parts.get("blocks"), parts.get("common", {}), parts.get("quick", {})
+    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in (*blocks, common, quick)):
+        raise UserError("An experiment is a list of 'blocks', each a mapping from settings to values.")
+    if (size := parts.get("size", "full")) not in ("full", "quick"):
+        raise UserError(f"experiment.size is full or quick; got {size!r}.")
+    if size == "quick" and not quick and not any("quick" in block for block in blocks):
+        raise UserError(no_size(name))
+    out = []
+    for block in blocks:
+        own = {**common, **block}
+        smaller = {**quick, **own.pop("quick", {})}
+        out.append({key: smaller.get(key, value) if size == "quick" else value for key, value in own.items()})
+    return out
+
+
+def axes_of(block: Mapping[str, Any], settled: set[str]) -> dict[str, list[Any]]:
+    """The values of each setting of a block that was not typed: several of a list, one of anything else."""
+    return {key: value if isinstance(value, list) else [value] for key, value in block.items() if key not in settled}
+
+
+def unique(runs: Iterable[RunConfig]) -> list[RunConfig]:
+    """Each run once, in the order of first appearance."""
+    return list({run.run_id: run for run in runs}.values())
+
+
+def same_run_twice(runs: Sequence[RunConfig]) -> str | None:
+    """A sentence, if some of these differ only in how or where they are made: that makes no second run."""
+    last = {run.run_id: run.plain() for run in runs}
+    lost = sum(run.plain() != last[run.run_id] for run in runs)
+    if not lost:
+        return None
+    return (
+        f"{lost} of {len(runs)} configurations are the same run as another and differ only in how it is made (engine, "
+        "ranks, results and the like): only the last of each is made."
+    )
+
+
+def _product(axes: Mapping[str, Sequence[Any]]) -> Iterable[dict[str, Any]]:
+    return (dict(zip(axes, point, strict=True)) for point in itertools.product(*axes.values()))
+
+
+def _set(values: dict[str, Any], key: str, value: Any) -> None:
+    *parents, leaf = key.split(".")
+    for parent in parents:
+        if not isinstance(values.get(parent), dict):
+            raise UserError(f"There is no setting called '{key}'.")
+        values = values[parent]
+    values[leaf] = value

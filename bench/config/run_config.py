@@ -1,0 +1,200 @@
+"""A run as plain typed values, and when two runs are the same. Nothing here knows Hydra."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from bench.base.options import Count, NonNegative, Option, Options, Positive, coerce, convert, keyword_options
+from bench.base.registry import UserError, algorithms, closest, datasets, models, partitions, topologies
+from bench.method.algorithm import Algorithm, Declaration
+from bench.network.certificate import Mixing, build_mixing
+from bench.problem.supervised import Init, Sampling
+from bench.training.loop import Spacing
+
+HOW = {"how": True}
+"""Marks what says how or where a run is made, not what it computes: not part of its identity."""
+NEUTRAL = "neutral"
+"""Marks a setting that came later: at this value a run is what it was without it, in name and numbers."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A registered name and its options."""
+
+    name: str
+    options: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Everything about one run. Field names are the keys of the command line."""
+
+    algo: Choice
+    topology: Choice
+    dataset: Choice
+    partition: Choice
+    model: Choice
+    engine: Choice = field(metadata=HOW)
+    tracker: Choice = field(metadata=HOW)
+    nodes: Count
+    steps: Count
+    batch_size: Count
+    seed: int
+    scale: float
+    init: Init
+    sampling: Sampling
+    dtype: Literal["float32", "float64"]
+    eval_every: Count
+    eval_spacing: Spacing
+    eval_samples: Count | None = field(metadata={NEUTRAL: None})
+    checkpoint_every: Count | None = field(metadata=HOW)
+    ranks: Count | None = field(metadata=HOW)
+    jobs: Count | None = field(metadata=HOW)
+    device: Literal["cpu", "cuda"] = field(metadata=HOW)
+    results: str = field(metadata=HOW)
+    data_dir: Path | None = field(metadata=HOW)
+    force: bool = field(metadata=HOW)
+    stale: Literal["rerun", "keep"] | None = field(metadata=HOW)
+
+    def plain(self, identity_only: bool = False) -> dict[str, Any]:
+        """Nested dictionaries, as in config.yaml. In an identity, the content of a file stands for its path."""
+        out: dict[str, Any] = {}
+        for item in fields(self):
+            value = getattr(self, item.name)
+            neutral = NEUTRAL in item.metadata and value == item.metadata[NEUTRAL]
+            if not (identity_only and ("how" in item.metadata or neutral)):
+                out[item.name] = {"name": value.name, **value.options} if isinstance(value, Choice) else value
+        return _without_paths(out, _content if identity_only else str)
+
+    @property
+    def run_id(self) -> str:
+        """Readable prefix and a hash of everything that can change the numbers."""
+        identity = json.dumps(self.plain(identity_only=True), sort_keys=True)
+        digest = hashlib.sha256(identity.encode()).hexdigest()[:8]
+        return f"{self.algo.name}-{self.topology.name}-{self.dataset.name}-s{self.seed}-{digest}"
+
+    def labels(self) -> dict[str, Any]:
+        """One flat table row: names of choices, the method's options by name, others with a prefix."""
+        out: dict[str, Any] = {"run_id": self.run_id}
+        for key, value in self.plain().items():
+            if not isinstance(value, dict):
+                out[key] = value
+                continue
+            out[key] = value["name"]
+            prefix = "" if key == "algo" else f"{key}."
+            out.update({prefix + name: option for name, option in value.items() if name != "name"})
+        return out
+
+    @property
+    def algorithm(self) -> type[Algorithm]:
+        return algorithms[self.algo.name]
+
+    @property
+    def declaration(self) -> Declaration:
+        """What the method promises with the options of this run."""
+        structure = self.algorithm.structure_options()
+        return self.algorithm.declare(**{k: v for k, v in self.algo.options.items() if k in structure})
+
+    def mixing(self) -> Mixing:
+        """The certified mixing matrix."""
+        return _mixing(self.topology.name, self.nodes, tuple(sorted(self.topology.options.items())))
+
+
+GROUPS = tuple(name for name, kind in RunConfig.__annotations__.items() if kind == Choice.__name__)
+"""The settings that choose by name."""
+
+
+@lru_cache(maxsize=256)
+def _mixing(name: str, nodes: int, options: tuple[tuple[str, Any], ...]) -> Mixing:
+    return build_mixing(name, nodes, **dict(options))
+
+
+def _without_paths(values: dict[str, Any], replace: Callable[[Path], str]) -> dict[str, Any]:
+    return {
+        key: _without_paths(value, replace)
+        if isinstance(value, dict)
+        else replace(value)
+        if isinstance(value, Path)
+        else value
+        for key, value in values.items()
+    }
+
+
+def _content(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def members(group: str) -> list[str]:
+    """The registered names of one config group."""
+    known = {"algo": algorithms, "topology": topologies, "dataset": datasets, "partition": partitions, "model": models}
+    return sorted(known[group] if group in known else SERVICES[group])
+
+
+@cache
+def options_of(group: str, name: str) -> Options:
+    """The options of one member of a config group."""
+    match group:
+        case "algo":
+            return {**algorithms[name].stepsize_options(), **algorithms[name].structure_options()}
+        case "topology":
+            topology = topologies[name]
+            own = {"allow_biased": Option(bool, False)} if topology.weights is None else {}
+            weights = {} if topology.weights is None else {"weights": Option(str, topology.weights)}
+            return {**keyword_options(topology.graph), **weights, **own, "lazy": Option(bool, False)}
+        case "dataset":
+            return keyword_options(datasets[name].__init__ if isinstance(datasets[name], type) else datasets[name])
+        case "partition":
+            return keyword_options(partitions[name])
+        case "model":
+            return keyword_options(models[name].__init__)
+        case "engine" | "tracker":
+            return SERVICES[group][name]
+    raise KeyError(group)
+
+
+SERVICES: dict[str, dict[str, Options]] = {
+    "engine": {
+        "mpi": {
+            "launch": Option(list[str] | None, None),
+            "pool": Option(bool, True),
+            "timeout_s": Option(NonNegative, 300.0),
+            "host": Option(str, "127.0.0.1"),
+        },
+        "stacked": {"memory_gb": Option(Positive | None, None), "timeout_s": Option(NonNegative, 300.0)},
+    },
+    "tracker": {"none": {}, "wandb": {"project": Option(str, "hearsay"), "entity": Option(str | None, None)}},
+}
+"""Options of what the harness itself offers."""
+
+
+def parse(values: Mapping[str, Any]) -> RunConfig:
+    """A RunConfig from nested dictionaries, or a UserError that says what is wrong."""
+    hints = _hints()
+    known = {item.name: item.metadata[NEUTRAL] for item in fields(RunConfig) if NEUTRAL in item.metadata}
+    for name, value in values.items():
+        if name not in hints:
+            raise UserError(f"There is no setting called '{name}'.{closest(name, hints)}")
+        known[name] = _choice(name, value) if hints[name] is Choice else convert(value, hints[name], name)
+    if missing := [item.name for item in fields(RunConfig) if item.name not in known]:
+        raise UserError(f"The configuration lacks {', '.join(missing)}.")
+    return RunConfig(**known)
+
+
+@cache
+def _hints() -> dict[str, Any]:
+    return typing.get_type_hints(RunConfig, include_extras=True)
+
+
+def _choice(group: str, value: Any) -> Choice:
+    if not isinstance(value, Mapping) or "name" not in value:
+        raise UserError(f"'{group}' needs a member, as in {group}=NAME; got {value!r}.")
+    name = value["name"]
+    given = {key: option for key, option in value.items() if key != "name"}
+    return Choice(name, coerce(options_of(group, name), given, f"{group}.", f"{group}={name}"))

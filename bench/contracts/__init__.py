@@ -1,0 +1,1 @@
+"""Promises, checked for every plug-in that is found."""

@@ -1,0 +1,1 @@
+"""Data that is fetched once, checked and mapped."""

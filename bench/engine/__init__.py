@@ -1,0 +1,1 @@
+"""How a run is computed: in this process, in another, on ranks."""

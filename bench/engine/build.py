@@ -1,0 +1,157 @@
+"""From a configuration to the objects that run it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from bench.base.randomness import EVERYONE, generator
+from bench.base.registry import UserError, datasets, models, partitions, recipes
+from bench.config.run_config import RunConfig
+from bench.data.recipe import PARTS, checksum, data_folder, load
+from bench.method.algorithm import Algorithm
+from bench.method.schedules import tables
+from bench.models.model import Model
+from bench.problem.arrays import Arrays, sound
+from bench.problem.problem import Problem, Scaled, Setting
+from bench.problem.supervised import Supervised
+from bench.training.loop import Moment, Observer, Outcome, evaluation_steps, train
+from bench.training.world import World
+
+
+def run_in(
+    world: World,
+    configs: Sequence[RunConfig],
+    observer: Observer,
+    begin: Moment | None = None,
+    thin: bool = False,
+) -> tuple[list[Outcome | None], Moment]:
+    """Run configurations that differ only in stepsizes, seed or graph, as replicas of one program."""
+    first = configs[0]
+    dtype, device = getattr(torch, first.dtype), torch.device(first.device)
+    setting = Setting(first.nodes, world.hosted, tuple(c.seed for c in configs), first.batch_size, dtype, device)
+    problem = build_problem(first, setting)
+    algorithm = build_algorithm(configs, problem)
+    due = evaluation_steps(first.steps, first.eval_every, first.eval_spacing)
+    mixings = [config.mixing() for config in configs]
+    every = first.checkpoint_every
+    with torch.no_grad() if problem.autograd else torch.inference_mode():
+        return train(algorithm, problem, world, mixings, first.steps, due, observer, begin, every, thin)
+
+
+def build_problem(config: RunConfig, setting: Setting) -> Problem:
+    """The problem of a configuration, for the nodes and seeds of ``setting``."""
+    entry = datasets[config.dataset.name]
+    if is_problem(entry):
+        problem: Problem = entry(setting, **config.dataset.options)
+    else:
+        arrays = load_arrays(config)
+        split = [shards(config, seed) for seed in setting.distinct_seeds]
+        model = build_model(config, arrays)
+        problem = Supervised(setting, arrays, split, model, config.init, config.sampling, config.eval_samples)
+    return problem if config.scale == 1.0 else Scaled(problem, config.scale)
+
+
+def build_algorithm(configs: Sequence[RunConfig], problem: Problem) -> Algorithm:
+    """The method with a stepsize table over all replicas."""
+    first, cls = configs[0], configs[0].algorithm
+    stepsizes = [{name: c.algo.options[name] for name in cls.stepsize_options()} for c in configs]
+    structure = {name: first.algo.options[name] for name in cls.structure_options()}
+    setting = problem.setting
+    schedules = tables(cls.stepsizes, stepsizes, first.nodes, first.steps, setting.dtype, setting.device)
+    return cls(problem.layout, schedules, **structure)
+
+
+def is_problem(entry: object) -> bool:
+    """Whether a dataset is a problem of its own; if not, it is a function that returns Arrays."""
+    return inspect.isclass(entry) and issubclass(entry, Problem)
+
+
+def build_model(config: RunConfig, arrays: Arrays) -> Model:
+    """The model for these inputs and classes; a sentence where what it makes of them has another size."""
+    name, shape = config.model.name, arrays.train_x.shape[1:]
+    with in_words(f"model={name} cannot be made for inputs of shape {shape} and {arrays.classes} classes"):
+        model = models[name](shape, arrays.classes, **config.model.options)
+        x = torch.as_tensor(model.initial(np.random.default_rng(0)), dtype=torch.float64).unsqueeze(0)
+        if x.shape[1] != model.layout.size:
+            raise UserError(f"model={name}: a start has {x.shape[1]} parameters, its layout {model.layout.size}.")
+        logits = model.forward(model.unpack(x), torch.zeros(1, 2, *shape, dtype=torch.float64))
+        if logits.shape != (1, 2, arrays.classes):
+            raise UserError(
+                f"model={name}: the logits of 2 inputs have shape {tuple(logits.shape)[1:]}; "
+                f"with {arrays.classes} classes it must be {(2, arrays.classes)}."
+            )
+    return model
+
+
+def load_arrays(config: RunConfig) -> Arrays:
+    """The dataset, which must have been prepared if it is one that is fetched."""
+    folder = data_folder(config.data_dir)
+    return _load(config.dataset.name, tuple(sorted(config.dataset.options.items())), folder)
+
+
+@lru_cache(maxsize=4)
+def _load(name: str, options: tuple[tuple[str, object], ...], folder: Path) -> Arrays:
+    prepared = (load(name, folder),) if name in recipes else ()
+    with in_words(f"dataset={name} cannot be made"):
+        return sound(name, datasets[name](*prepared, **dict(options)))
+
+
+@contextmanager
+def in_words(what: str) -> Iterator[None]:
+    """Whatever a stranger's part raises in here, as a sentence."""
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:
+        raise UserError(f"{what}: {type(error).__name__}: {error}") from error
+
+
+def shards(config: RunConfig, seed: int) -> list[np.ndarray]:
+    """The rows of each node under one seed."""
+    labels, name = load_arrays(config).train_y, config.partition.name
+    g = generator(seed, EVERYONE, "partition")
+    with in_words(f"partition={name} cannot divide {len(labels)} samples among {config.nodes} nodes"):
+        split = [np.asarray(rows) for rows in partitions[name](labels, config.nodes, g, **config.partition.options)]
+        if len(split) != config.nodes:
+            raise UserError(f"partition={name} gives {len(split)} shards for {config.nodes} nodes.")
+        times = np.bincount(np.concatenate(split), minlength=len(labels))
+        if len(times) != len(labels) or times.max() > 1:
+            raise UserError(f"partition={name} must give rows 0 … {len(labels) - 1}, none of them to two nodes.")
+    return split
+
+
+def describe_data(config: RunConfig) -> dict[str, object]:
+    """For the manifest: the checksum of the data, and how many samples of which class each node holds."""
+    sha256 = data_checksum(config)
+    if sha256 is None:
+        return {"sha256": None}
+    arrays = load_arrays(config)
+    counts = class_counts(arrays, shards(config, config.seed))
+    samples = counts.sum(axis=1).tolist()
+    facts = {"sha256": sha256, "samples": samples, "classes": counts.tolist()}
+    if config.eval_samples is not None:
+        facts["evaluated"] = [min(config.eval_samples, held) for held in samples]
+    return facts
+
+
+def data_checksum(config: RunConfig) -> str | None:
+    """Of the arrays that the run is made from; None where it draws its own."""
+    return None if is_problem(datasets[config.dataset.name]) else _checksum(load_arrays(config))
+
+
+def class_counts(arrays: Arrays, split: Sequence[np.ndarray]) -> np.ndarray:
+    """Samples by node and class."""
+    return np.stack([np.bincount(arrays.train_y[rows], minlength=arrays.classes) for rows in split])
+
+
+@lru_cache(maxsize=4)
+def _checksum(arrays: Arrays) -> str:
+    return checksum({part: getattr(arrays, part) for part in PARTS})

@@ -1,0 +1,118 @@
+"""Which source made the numbers: a hash of the files that can change them, as they were imported."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import inspect
+import sys
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+from bench.base import imported
+from bench.base.home import ROOT
+from bench.base.registry import datasets, models, partitions, topologies, weight_rules
+from bench.config.run_config import RunConfig
+
+CORE = (
+    "bench/base/randomness.py",
+    "bench/engine/build.py",
+    "bench/engine/mpi.py",
+    "bench/engine/torch_setup.py",
+    "bench/method",
+    "bench/network/certificate.py",
+    "bench/network/mixing.py",
+    "bench/network/weights.py",
+    "bench/problem",
+    "bench/training",
+)
+"""Files and folders that have a part in every number; what is chosen by name is counted where it is chosen."""
+
+
+def fingerprint(config: RunConfig) -> str:
+    """Over the core and what was chosen: algorithm, graph, dataset, partition, model, with their bases.
+
+    Where the files lie makes no difference, nor does Python's own library.
+    """
+    return combined(sources(config).values())
+
+
+def sources(config: RunConfig) -> dict[str, str]:
+    """The files that count for a configuration, by name, with their hashes."""
+    files = {*_core(), *(file for item in chosen(config) if (path := _source(item)) for file in with_imports(path))}
+    return {imported.name(file): imported.digest(file) for file in files}
+
+
+@cache
+def _core() -> frozenset[Path]:
+    places = [ROOT / name for name in CORE]
+    return frozenset(file for place in places for file in ([place] if place.is_file() else place.rglob("*.py")))
+
+
+@cache
+def with_imports(file: Path) -> frozenset[Path]:
+    """A file of a plug-in and all that it imports from its own folder or package, and so on."""
+    found, todo = set(), [file]
+    while todo:
+        here = todo.pop()
+        if here not in found:
+            found.add(here)
+            todo += [path for path in _imports(here) if path.is_file()]
+    return frozenset(found)
+
+
+def _imports(file: Path) -> Iterator[Path]:
+    """Where the modules that a file names would lie, seen from its own folder and from that of its package."""
+    top = file.parent
+    while (top / "__init__.py").exists():
+        top = top.parent
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module or "", *(f"{node.module or ''}.{alias.name}".strip(".") for alias in node.names)]
+            if node.level:
+                base = file.parents[node.level - 1]
+                yield from (place for name in names for place in _places(base, name))
+                continue
+        else:
+            continue
+        yield from (place for name in names for place in _places(top, name) if not _ours(place, file))
+
+
+def _places(base: Path, name: str) -> tuple[Path, Path]:
+    path = base.joinpath(*name.split("."))
+    return path.with_suffix(".py"), path / "__init__.py"
+
+
+def _ours(place: Path, file: Path) -> bool:
+    """What the suite itself offers counts by the rules above, whoever imports it: all but a method's own neighbours."""
+    return place.is_relative_to(ROOT / "bench") or (place.is_relative_to(ROOT) and not file.is_relative_to(ROOT))
+
+
+def combined(digests: Iterable[str]) -> str:
+    return hashlib.sha256("".join(sorted(set(digests))).encode()).hexdigest()[:16]
+
+
+def chosen(config: RunConfig) -> list[object]:
+    """What the configuration names: functions, and classes with their bases."""
+    out: list[object] = [topologies[config.topology.name].graph, partitions[config.partition.name]]
+    if (rule := config.topology.options.get("weights")) is not None:
+        out.append(weight_rules[rule])
+    for item in (config.algorithm, datasets[config.dataset.name], models[config.model.name]):
+        out += inspect.getmro(item) if inspect.isclass(item) else [item]
+    return out
+
+
+def has_plugins(config: RunConfig) -> bool:
+    """Whether somebody else's code has a part in this run."""
+    ours = (*imported.FOLDERS, *sys.stdlib_module_names)
+    return any(str(getattr(item, "__module__", "")).partition(".")[0] not in ours for item in chosen(config))
+
+
+def _source(item: object) -> Path | None:
+    """The file that defines something of ours or of a plug-in."""
+    if str(getattr(item, "__module__", "")).partition(".")[0] in sys.stdlib_module_names:
+        return None
+    return Path(inspect.getfile(item))  # type: ignore[arg-type]

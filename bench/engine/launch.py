@@ -1,0 +1,116 @@
+"""Starting the processes of a world, and ending every one of them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from bench.base.home import ROOT
+from bench.base.registry import UserError
+from bench.data.recipe import FOLDER, data_folder
+from bench.engine import shared_memory
+from bench.engine.link import ADDRESS, TOKEN
+from bench.engine.processes import Process, end, marked
+
+OPENMPI = {  # OpenMPI refuses root, and more ranks than cores, without these; others ignore them
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",  # version 4
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",  # version 5
+}
+
+
+def launcher(launch: list[str] | None) -> list[str]:
+    """The words that start ranks: those given, or the environment's own mpiexec."""
+    words = launch or ["mpiexec"]
+    here = Path(sys.executable).parent / words[0]
+    found = str(here) if not launch and here.exists() else shutil.which(words[0])
+    if found is None:
+        raise UserError(
+            f"There is no '{words[0]}' to start ranks with. Install an MPI (pip install mpich), name yours with "
+            "engine.launch=[...], or use engine=stacked."
+        )
+    return [found, *words[1:]]
+
+
+class Launched:
+    """mpiexec and all that it started; without words to launch it, a single process."""
+
+    def __init__(self, ranks: int, launch: Sequence[str] | None, address: str, token: str) -> None:
+        self.name = "mpiexec" if launch else "the worker process"
+        self.hint = shared_memory.hint(ranks)
+        self._token = f"{TOKEN}={token}"
+        self._known: set[Process] = set()
+        self._segments: set[shared_memory.Segment] = set()
+        self._mark = 0  # where the output of the current run begins
+        paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+        one_thread = {"OMP_NUM_THREADS": "1"} if launch else {}
+        environment = {**OPENMPI, **one_thread, **os.environ, "PYTHONPATH": paths, FOLDER: str(data_folder())}
+        prefix = [*launch, "-n", str(ranks)] if launch else []
+        self._output = tempfile.TemporaryFile()  # noqa: SIM115
+        try:
+            self.process = subprocess.Popen(
+                [*prefix, sys.executable, "-m", "mpi4py", "-m", "bench.engine.worker"],
+                env={**environment, ADDRESS: address, TOKEN: token},
+                cwd=ROOT,  # python -m looks here first: a stranger's package called datasets must not be found
+                stdin=subprocess.DEVNULL,
+                stdout=self._output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # Ctrl-C is ours to pass on
+            )
+        except BaseException:
+            self._output.close()
+            raise
+
+    def know(self, process: Process) -> None:
+        """A process that says that it belongs here; it is ended only where that proves true."""
+        self._known.add(process)
+
+    def mark(self) -> None:
+        """A run begins: what was printed before is not its own."""
+        self._mark = self._output.seek(0, os.SEEK_END)
+
+    def output(self) -> str:
+        """The end of what was printed during the current run."""
+        end = self._output.seek(0, os.SEEK_END)
+        self._output.seek(max(self._mark, end - 20_000))
+        text = self._output.read().decode(errors="replace").strip()
+        return f"\noutput of the ranks:\n{text}\n" if text else ""
+
+    def ended(self, patience: float) -> int | None:
+        """The exit code, if there is one within ``patience`` seconds."""
+        try:
+            return self.process.wait(timeout=patience)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def kill(self) -> None:
+        """End every process on this machine, wait until it is gone, and remove what it left in shared memory."""
+        self._look()
+        if self.ended(0.0) is None:
+            self._signal(signal.SIGTERM)
+            if self.ended(3.0) is None:
+                self._signal(signal.SIGKILL)
+                self.process.wait()
+        self._look()
+        end(self._known, patience=1.0)
+        shared_memory.sweep(self._segments)
+        self._output.close()
+
+    def _look(self) -> None:
+        """Who belongs to this world by what it was started with, and which shared memory is in use."""
+        self._known |= marked(self._token)
+        for process in self._known:
+            if process.alive:
+                self._segments |= shared_memory.mapped(process.pid)
+
+    def _signal(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, number)

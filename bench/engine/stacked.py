@@ -1,0 +1,60 @@
+"""The stacked engine: all nodes of all replicas in one process, as one tensor program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from bench.config.run_config import RunConfig
+from bench.engine.build import run_in
+from bench.engine.torch_setup import prepare
+from bench.training import checkpoint
+from bench.training.checkpoint import Resume
+from bench.training.loop import Moment, Observer, Outcome
+from bench.training.metrics import Row
+from bench.training.mixers import make_mixer
+from bench.training.world import OneProcess
+
+
+def run(configs: Sequence[RunConfig], observer: Observer, resume: Resume | None = None) -> list[Outcome]:
+    """Run configurations that differ only in stepsizes, seed or graph, as replicas of one program.
+
+    When half of them have diverged, the program is built anew for the others.
+    """
+    prepare()
+    first = configs[0]
+    dtype, device = getattr(torch, first.dtype), torch.device(first.device)
+    moment = None if resume is None else checkpoint.load(resume, range(first.nodes), dtype, device)
+    running = list(range(len(configs)))
+    ended: dict[int, Outcome] = {}
+    while running:
+        chosen = [configs[r] for r in running]
+        world = OneProcess(first.nodes, make_mixer([c.mixing() for c in chosen], dtype, device))
+        outcomes, moment = run_in(world, chosen, Part(observer, running), moment, thin=len(running) > 1)
+        ended |= {r: outcome for r, outcome in zip(running, outcomes, strict=True) if outcome}
+        moment = moment.only([i for i, outcome in enumerate(outcomes) if outcome is None])
+        running = [r for r in running if r not in ended]
+    return [ended[r] for r in range(len(configs))]
+
+
+class Part(Observer):
+    """Tells another observer about some of its replicas, by the numbers it knows them by."""
+
+    def __init__(self, whole: Observer, replicas: Sequence[int]) -> None:
+        self._whole, self._number = whole, list(replicas)
+
+    def learn(self, r: int, facts: Row) -> None:
+        self._whole.learn(self._number[r], facts)
+
+    def record(self, r: int, row: Row) -> None:
+        self._whole.record(self._number[r], row)
+
+    def end(self, r: int, outcome: Outcome) -> None:
+        self._whole.end(self._number[r], outcome)
+
+    def tick(self, t: int) -> None:
+        self._whole.tick(t)
+
+    def checkpoint(self, r: int, moment: Moment) -> None:
+        self._whole.checkpoint(self._number[r], moment)

@@ -1,0 +1,1 @@
+"""What an algorithm is: a start, a step, stepsizes, and a declaration of what it costs."""

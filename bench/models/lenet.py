@@ -1,0 +1,143 @@
+"""The paper's convolutional network, for many parameter vectors at once and without autograd.
+
+Convolutions are batched matrix products over columns of patches. The batch is the innermost axis, so
+that patches are copied in long pieces; the four positions of each pooling window are an axis of
+their own, so that pooling is a maximum of four slices. tanh comes after pooling: it is monotone, so
+the values are the same and there are a quarter of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from bench.base.registry import UserError
+from bench.method.algorithm import Layout
+from bench.models.model import Model, Pullback, dense, dense_back, model, tanh_back
+
+KERNEL, WINDOW = 5, 4
+CHANNELS = (6, 16)
+
+
+@model("lenet")
+class LeNet(Model):
+    """conv 5×5 → 6, tanh, maxpool 2, conv 5×5 → 16, tanh, maxpool 2, dense → 84, tanh, dense → classes"""
+
+    def __init__(self, inputs: tuple[int, ...], classes: int) -> None:
+        image = inputs if len(inputs) == 3 else (1, *inputs)
+        if len(image) != 3 or min(image[1:]) < 16:
+            raise UserError(f"model=lenet needs images of at least 16×16 pixels; these inputs are {inputs}.")
+        self._image = image
+        first, second = CHANNELS
+        rows, columns = (pooled(pooled(size)) for size in image[1:])
+        self.layout = Layout(
+            {
+                "conv1.weight": (first, image[0], KERNEL, KERNEL),
+                "conv1.bias": (first,),
+                "conv2.weight": (second, first, KERNEL, KERNEL),
+                "conv2.bias": (second,),
+                "hidden.weight": (second * rows * columns, 84),
+                "hidden.bias": (84,),
+                "out.weight": (84, classes),
+                "out.bias": (classes,),
+            }
+        )
+        pixels = pooled(image[1]) * pooled(image[2])
+        self.floats = WINDOW * (pixels * (image[0] * KERNEL**2 + 2 * first) + rows * columns * 2 * first * KERNEL**2)
+
+    def forward(self, p: Mapping[str, Tensor], x: Tensor) -> Tensor:
+        one = Convolution(p, "conv1", self._columns_first(x))
+        two = Convolution(p, "conv2", one.out)
+        return dense(p, "out", torch.tanh(dense(p, "hidden", two.out.flatten(1, 3).mT)))
+
+    def linearise(self, x: Tensor, inputs: Tensor) -> tuple[Tensor, Pullback]:
+        p = self.unpack(x)
+        one = Convolution(p, "conv1", self._columns_first(inputs))
+        two = Convolution(p, "conv2", one.out)
+        features = two.out.flatten(1, 3).mT
+        hidden = torch.tanh(dense(p, "hidden", features))
+
+        def pull(delta: Tensor) -> Tensor:
+            out = torch.empty_like(x)
+            g = self.unpack(out)
+            delta = dense_back(p, g, "out", hidden, delta)
+            delta = dense_back(p, g, "hidden", features, delta)
+            one.back(g, tanh_back(two.back_to_source(g, delta.mT), one.out.flatten(2)))
+            return out
+
+        return dense(p, "out", hidden), pull
+
+    def _columns_first(self, x: Tensor) -> Tensor:
+        """Inputs (M, B, …) as (M, channels, rows, columns, B); inputs that all share stay shared."""
+        distinct = x[:1] if x.stride(0) == 0 else x
+        last = distinct.flatten(2).mT.contiguous().view(len(distinct), *self._image, x.shape[1])
+        return last.expand(len(x), *last.shape[1:])
+
+
+class Convolution:
+    """A convolution, 2×2 max-pooling and tanh: (M, C, H, W, B) → (M, O, H′, W′, B)."""
+
+    def __init__(self, p: Mapping[str, Tensor], layer: str, source: Tensor) -> None:
+        self._layer, self._shape = layer, source.shape
+        self._weight = p[f"{layer}.weight"].flatten(2)  # (M, O, C·25)
+        self._columns = patches(source).expand(len(source), -1, -1)
+        bias = p[f"{layer}.bias"].unsqueeze(2)
+        self._z = torch.baddbmm(bias, self._weight, self._columns).unflatten(2, (WINDOW, -1))
+        a, b, c, d = self._z.unbind(2)
+        self._best = torch.maximum(torch.maximum(a, b), torch.maximum(c, d))
+        size = pooled(source.shape[2]), pooled(source.shape[3])
+        self.out = torch.tanh(self._best).view(*self._best.shape[:2], *size, source.shape[4])
+
+    def back(self, g: Mapping[str, Tensor], delta: Tensor) -> Tensor:
+        """Write the gradients, given that of the pooled values before tanh (M, O, N); that of the convolution's."""
+        wide = self._unpool(delta).flatten(2)
+        torch.bmm(wide, self._columns.mT, out=g[f"{self._layer}.weight"].flatten(2))
+        torch.sum(delta, dim=2, out=g[f"{self._layer}.bias"])
+        return wide
+
+    def back_to_source(self, g: Mapping[str, Tensor], delta: Tensor) -> Tensor:
+        """As ``back``, from features (M, O·H′·W′, B) before tanh; the gradient of the source, (M, C, H·W·B)."""
+        wide = self.back(g, delta.reshape(len(delta), self._weight.shape[1], -1))
+        return scatter(torch.bmm(self._weight.mT, wide), self._shape).flatten(2)
+
+    def _unpool(self, delta: Tensor) -> Tensor:
+        """To the first of the window's largest values, and to no other."""
+        out = torch.empty_like(self._z)
+        rest = delta
+        for i in range(WINDOW - 1):
+            hit = self._z[:, :, i] == self._best
+            torch.mul(rest, hit, out=out[:, :, i])
+            rest = rest.masked_fill(hit, 0)
+        out[:, :, WINDOW - 1] = rest
+        return out
+
+
+def pooled(size: int) -> int:
+    """Rows left of ``size`` after a convolution and pooling."""
+    return (size - KERNEL + 1) // 2
+
+
+def patches(x: Tensor) -> Tensor:
+    """(M or 1, C, H, W, B) → (M or 1, C·25, 4·H′·W′·B): what a convolution sees, by place in the pooling window."""
+    x = x[:1] if x.stride(0) == 0 else x
+    _, _, rows, columns, one = x.stride()
+    m, c, height, width, batch = x.shape
+    shape = (m, c, KERNEL, KERNEL, 2, 2, pooled(height), pooled(width), batch)
+    strides = (*x.stride()[:2], rows, columns, rows, columns, 2 * rows, 2 * columns, one)
+    return x.as_strided(shape, strides).reshape(m, c * KERNEL**2, -1)
+
+
+def scatter(columns: Tensor, shape: torch.Size) -> Tensor:
+    """The adjoint of ``patches``: every entry is added back to where it was copied from."""
+    out = columns.new_zeros(shape)
+    m, c, height, width, batch = shape
+    parts = columns.view(m, c, KERNEL, KERNEL, 2, 2, pooled(height), pooled(width), batch)
+    per_m, per_c, rows, columns_, one = out.stride()
+    strides = (per_m, per_c, rows, columns_, 2 * rows, 2 * columns_, one)
+    for i in range(KERNEL):
+        for j in range(KERNEL):
+            part = parts[:, :, i, j]
+            out.as_strided(part.shape, strides, i * rows + j * columns_).add_(part)
+    return out

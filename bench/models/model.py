@@ -1,0 +1,148 @@
+"""Models written for stacked parameters.
+
+A model computes for M parameter vectors at once, each with inputs of its own: batched products over
+the M axis, so that all nodes and replicas are one tensor program.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bench.base.options import Count
+from bench.base.registry import models
+from bench.method.algorithm import Layout
+
+
+def model(name: str) -> Callable[[type[Model]], type[Model]]:
+    """Register a model: a class made from the shape of one input and the number of classes."""
+    return models.register(name)
+
+
+Pullback = Callable[[Tensor], Tensor]
+"""From the gradient of a function of the logits, (M, B, classes), to that of the parameters, (M, P)."""
+
+
+class Model(ABC):
+    """Logits from inputs, for M parameter vectors side by side."""
+
+    layout: Layout
+    floats: int = 1000
+    """About how many numbers are kept per sample between logits and gradient: decides the size of pieces."""
+
+    @abstractmethod
+    def __init__(self, inputs: tuple[int, ...], classes: int) -> None: ...
+
+    @abstractmethod
+    def forward(self, p: Mapping[str, Tensor], x: Tensor) -> Tensor:
+        """Logits (M, B, classes) from tensors (M, *shape) and inputs (M, B, *inputs)."""
+
+    def linearise(self, x: Tensor, inputs: Tensor) -> tuple[Tensor, Pullback]:
+        """Logits at parameters (M, P), and how gradients go back from there: by autograd, unless written out."""
+        with torch.inference_mode(False), torch.enable_grad():
+            leaf = x.clone().requires_grad_()  # clones made here are no inference tensors
+            logits = self.forward(self.unpack(leaf), inputs.clone() if inputs.is_inference() else inputs)
+
+        def pull(delta: Tensor) -> Tensor:
+            with torch.inference_mode(False), torch.enable_grad():
+                return torch.autograd.grad((logits * delta.clone()).sum(), leaf)[0]
+
+        return logits.detach(), pull
+
+    def initial(self, g: np.random.Generator) -> np.ndarray:
+        """One parameter vector: every tensor of a layer uniform in ±1/√fan_in, PyTorch's usual."""
+        parts = []
+        for name, shape in self.layout.shapes.items():
+            layer = name.rpartition(".")[0]
+            bound = 1 / np.sqrt(fan_in(self.layout.shapes[f"{layer}.weight"]))
+            parts.append(g.uniform(-bound, bound, int(np.prod(shape))))
+        return np.concatenate(parts)
+
+    def unpack(self, x: Tensor) -> dict[str, Tensor]:
+        """Views of (M, P) as the model's tensors."""
+        shapes = self.layout.shapes
+        parts = x.split(self.layout.sizes, dim=1)  # one node of the autograd graph, where slices would be many
+        return {name: part.view(-1, *shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
+
+
+def fan_in(weight: tuple[int, ...]) -> int:
+    """Numbers that one output is made of: dense weights are (in, out), convolutions (out, in, height, width)."""
+    return weight[0] if len(weight) == 2 else int(np.prod(weight[1:]))
+
+
+def dense(p: Mapping[str, Tensor], layer: str, x: Tensor) -> Tensor:
+    """x A + b for (M, B, in) inputs."""
+    return torch.baddbmm(p[f"{layer}.bias"].unsqueeze(1), x, p[f"{layer}.weight"])
+
+
+class DenseModel(Model):
+    """Dense layers with tanh between them.
+
+    The way back is written out: autograd costs 0.2 ms a call whatever the size, which is most of the
+    time of a rank that hosts one small network.
+    """
+
+    def __init__(self, inputs: tuple[int, ...], classes: int, widths: Sequence[int]) -> None:
+        ends = [int(np.prod(inputs)), *widths, classes]
+        self._layers = [*(f"hidden{i}" for i in range(1, len(ends) - 1)), "out"]
+        shapes: dict[str, tuple[int, ...]] = {}
+        for layer, size_in, size_out in zip(self._layers, ends[:-1], ends[1:], strict=True):
+            shapes |= {f"{layer}.weight": (size_in, size_out), f"{layer}.bias": (size_out,)}
+        self.layout = Layout(shapes)
+        self.floats = 2 * sum(ends)
+
+    def forward(self, p: Mapping[str, Tensor], x: Tensor) -> Tensor:
+        return dense(p, "out", self._sources(p, x)[-1])
+
+    def _sources(self, p: Mapping[str, Tensor], x: Tensor) -> list[Tensor]:
+        """What every layer is fed."""
+        sources = [x.flatten(2)]
+        for layer in self._layers[:-1]:
+            sources.append(torch.tanh(dense(p, layer, sources[-1])))
+        return sources
+
+    def linearise(self, x: Tensor, inputs: Tensor) -> tuple[Tensor, Pullback]:
+        p = self.unpack(x)
+        sources = self._sources(p, inputs)
+
+        def pull(delta: Tensor) -> Tensor:
+            out = torch.empty_like(x)
+            g = self.unpack(out)
+            for layer, source in zip(reversed(self._layers), reversed(sources), strict=True):
+                delta = dense_back(p, g, layer, source, delta, last=layer == self._layers[0])
+            return out
+
+        return dense(p, "out", sources[-1]), pull
+
+
+def dense_back(
+    p: Mapping[str, Tensor], g: Mapping[str, Tensor], layer: str, source: Tensor, delta: Tensor, last: bool = False
+) -> Tensor:
+    """Write a dense layer's gradient into ``g``; the gradient before the tanh that made ``source``, if wanted."""
+    torch.bmm(source.mT, delta, out=g[f"{layer}.weight"])
+    torch.sum(delta, dim=1, out=g[f"{layer}.bias"])
+    return delta if last else tanh_back(torch.bmm(delta, p[f"{layer}.weight"].mT), source)
+
+
+tanh_back = torch.ops.aten.tanh_backward
+"""From the gradient after a tanh and what the tanh gave to the gradient before it."""
+
+
+@model("linear")
+class Linear(DenseModel):
+    """Multinomial logistic regression."""
+
+    def __init__(self, inputs: tuple[int, ...], classes: int) -> None:
+        super().__init__(inputs, classes, [])
+
+
+@model("mlp")
+class Perceptron(DenseModel):
+    """in → hidden, tanh → classes"""
+
+    def __init__(self, inputs: tuple[int, ...], classes: int, hidden: Count = 64) -> None:
+        super().__init__(inputs, classes, [hidden])

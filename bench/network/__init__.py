@@ -1,0 +1,1 @@
+"""Who hears whom, with which weight, and the proof that it mixes."""

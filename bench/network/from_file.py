@@ -1,0 +1,83 @@
+"""Matrices that come without a weight rule, and graphs in files: a user's own, and one that must be refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+
+from bench.base.registry import UserError
+from bench.network.graphs import random, topology
+from bench.network.weights import adjacency
+
+
+@topology("edges")
+def edges(nodes: int, file: Path | None = None) -> nx.Graph:
+    """A graph from a text file: two node numbers a line, from 0; # starts a comment."""
+    path = _existing(file, "edges")
+    graph = nx.empty_graph(nodes)
+    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+        words = line.split("#")[0].replace(",", " ").split()
+        if words:
+            _add_edge(graph, words, f"{path.name}, line {number}")
+    if not graph.edges and nodes > 1:
+        raise UserError(f"{path.name} has no edges in it; expected two node numbers a line, from 0.")
+    if lonely := list(nx.isolates(graph)) if nodes > 1 else []:
+        few = ", ".join(map(str, lonely[:5])) + (" and others" if len(lonely) > 5 else "")
+        last = max(max(edge) for edge in graph.edges)
+        remedy = f"set nodes={last + 1} or " if lonely == list(range(last + 1, nodes)) else ""
+        raise UserError(
+            f"{path.name} has no edge for {len(lonely)} of the {nodes} nodes: {few}; {remedy}give each an edge."
+        )
+    return graph
+
+
+def _add_edge(graph: nx.Graph, words: list[str], where: str) -> None:
+    if len(words) != 2 or not all(word.isdecimal() for word in words):
+        raise UserError(f"{where}: expected two node numbers, got '{' '.join(words)}'.")
+    i, j = int(words[0]), int(words[1])
+    if max(i, j) >= len(graph):
+        raise UserError(
+            f"{where}: node {max(i, j)} is out of range; with nodes={len(graph)} they are 0 … {len(graph) - 1}."
+        )
+    if i == j:
+        raise UserError(f"{where}: node {i} is joined to itself; the diagonal of W comes from the weight rule.")
+    if graph.has_edge(i, j):
+        raise UserError(f"{where}: the edge {i} – {j} is there already.")
+    graph.add_edge(i, j)
+
+
+@topology("matrix", weights=None)
+def matrix(nodes: int, file: Path | None = None) -> np.ndarray:
+    """A mixing matrix from a .csv (commas or spaces) or .npy file."""
+    path = _existing(file, "matrix")
+    try:
+        if path.suffix == ".npy":
+            w = np.load(path, allow_pickle=False)
+        else:
+            lines = path.read_text(encoding="utf-8").replace(",", " ").splitlines()
+            w = np.array([[float(word) for word in line.split()] for line in lines if line.strip()])
+        w = np.asarray(w, dtype=np.float64)
+        if w.size == 0:
+            raise ValueError("it is empty")
+    except (ValueError, OSError, EOFError) as error:
+        raise UserError(f"{path.name} is no matrix of numbers: {error}.") from error
+    if w.ndim == 2 and w.shape[0] == w.shape[1] and len(w) != nodes:
+        raise UserError(f"{path.name} is a matrix for {len(w)} nodes; set nodes={len(w)}.")
+    return w
+
+
+@topology("row_stochastic", weights=None)
+def row_stochastic(nodes: int, p: float = 0.8, seed: int | None = None) -> np.ndarray:
+    """A negative example: the random graph with 1/(d_i + 1) in row i, so that only the rows sum to one."""
+    a = adjacency(random(nodes, p, seed)) + np.eye(nodes)
+    return a / a.sum(axis=1, keepdims=True)
+
+
+def _existing(file: Path | None, name: str) -> Path:
+    if file is None:
+        raise UserError(f"topology={name} needs topology.file=PATH.")
+    if not file.is_file():
+        raise UserError(f"topology.file: there is no file {file}.")
+    return file

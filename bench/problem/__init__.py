@@ -1,0 +1,1 @@
+"""f, its gradient, and what is measured of it."""

@@ -1,0 +1,167 @@
+"""A problem: gradients for the hosted nodes, and what is measured at the average point."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bench.base.randomness import generator
+from bench.base.registry import datasets, recipes
+from bench.data.recipe import Recipe
+from bench.method.algorithm import Layout
+
+D = TypeVar("D")
+
+
+def dataset(name: str, recipe: Recipe | None = None) -> Callable[[D], D]:
+    """Register a dataset under ``name``: a Problem of its own, or a function that returns Arrays.
+
+    With a recipe, the function is given the prepared arrays that the recipe makes.
+    """
+    if recipe is not None:
+        recipes.add(name, recipe)
+    return datasets.register(name)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Who computes what: the part of a run that every problem needs to know."""
+
+    nodes: int
+    hosted: range  # the nodes of this process
+    seeds: tuple[int, ...]  # one per replica
+    batch_size: int
+    dtype: torch.dtype
+    device: torch.device
+
+    @cached_property
+    def distinct_seeds(self) -> tuple[int, ...]:
+        """Replicas with one seed see the same samples: these are drawn once."""
+        return tuple(dict.fromkeys(self.seeds))
+
+    @cached_property
+    def _seed_of_replica(self) -> Tensor:
+        return torch.tensor([self.distinct_seeds.index(seed) for seed in self.seeds], device=self.device)
+
+    def per_replica(self, by_seed: Tensor) -> Tensor:
+        """From one entry per distinct seed, in the first axis, to one per replica."""
+        if self.seeds == self.distinct_seeds:
+            return by_seed
+        return by_seed.index_select(0, self._seed_of_replica)
+
+    def draw(
+        self,
+        purpose: str,
+        function: Callable[[np.random.Generator], np.ndarray],
+        block: int = 0,
+        nodes: range | None = None,
+    ) -> np.ndarray:
+        """``function(generator)`` for every distinct seed and hosted node: (seeds, k, …), float64."""
+        nodes = self.hosted if nodes is None else nodes
+        rows = [[function(generator(seed, node, purpose, block)) for node in nodes] for seed in self.distinct_seeds]
+        return np.stack([np.stack(row) for row in rows])
+
+    def tensor(self, values: np.ndarray) -> Tensor:
+        """Numbers of the run's type, on its device."""
+        return self.move(values, self.dtype)
+
+    def move(self, values: np.ndarray, dtype: torch.dtype | None = None) -> Tensor:
+        """To the device; a GPU goes on computing meanwhile."""
+        here = torch.as_tensor(np.ascontiguousarray(values), dtype=dtype)
+        return here.pin_memory().to(self.device, non_blocking=True) if self.device.type == "cuda" else here
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """This process's share of f, ∇f and the test metrics at x̄: shares add up over processes."""
+
+    train_loss: Tensor  # (R,), float64
+    test_loss: Tensor  # (R,), float64
+    test_correct: Tensor | None  # (R,) fraction right, not finite where the logits are not
+    gradient: Tensor  # (R, P), float64
+
+    def flat(self) -> Tensor:
+        """All shares in one (R, q) tensor, for one exchange."""
+        parts = [getattr(self, field.name) for field in fields(self)]
+        return torch.cat([p if p.dim() == 2 else p[:, None] for p in parts if p is not None], dim=1)
+
+    def unflat(self, flat: Tensor) -> Evaluation:
+        """The inverse of ``flat``, with the same parts present."""
+        scalars = 2 if self.test_correct is None else 3
+        correct = None if self.test_correct is None else flat[:, 2]
+        return Evaluation(flat[:, 0], flat[:, 1], correct, flat[:, scalars:])
+
+
+class Problem(ABC):
+    """f(x) = (1/n) Σ f_i(x), seen through mini-batches. The mean is over nodes, not over samples."""
+
+    layout: Layout
+    epoch_size: int | None = None  # samples in the training set; None for a stream
+    autograd: bool = True  # whether grad() differentiates; one that does not runs faster, in inference mode
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+
+    @property
+    def work(self) -> int:
+        """About how many numbers a gradient needs per node and replica, besides parameters."""
+        return self.setting.batch_size * self.layout.size
+
+    @abstractmethod
+    def start(self) -> Tensor:
+        """X⁰ of the hosted nodes: (R, k, P)."""
+
+    @abstractmethod
+    def grad(self, x: Tensor, s: int, stream: int = 0) -> Tensor:
+        """Mini-batch gradients of the hosted nodes at x on sample s: (R, k, P)."""
+
+    @abstractmethod
+    def evaluate(self, mean: Tensor) -> Evaluation:
+        """This process's share of the metrics at x̄, given as (R, P)."""
+
+    def node_gradients(self, mean: Tensor) -> Iterable[Tensor] | None:
+        """∇f_i(x̄) of each hosted node in turn, (R, P) in float64, where the problem can tell."""
+        return None
+
+
+class Scaled(Problem):
+    """c·f for a problem f: what a method that needs no problem parameters must not notice."""
+
+    def __init__(self, problem: Problem, scale: float) -> None:
+        super().__init__(problem.setting)
+        self.problem, self.scale = problem, scale
+        self.layout, self.epoch_size, self.autograd = problem.layout, problem.epoch_size, problem.autograd
+
+    @property
+    def work(self) -> int:
+        return self.problem.work
+
+    def start(self) -> Tensor:
+        return self.problem.start()
+
+    def grad(self, x: Tensor, s: int, stream: int = 0) -> Tensor:
+        return self.scale * self.problem.grad(x, s, stream)
+
+    def evaluate(self, mean: Tensor) -> Evaluation:
+        e, c = self.problem.evaluate(mean), self.scale
+        return Evaluation(c * e.train_loss, c * e.test_loss, e.test_correct, c * e.gradient)
+
+    def node_gradients(self, mean: Tensor) -> Iterable[Tensor] | None:
+        gradients = self.problem.node_gradients(mean)
+        return None if gradients is None else (self.scale * gradient for gradient in gradients)
+
+
+def share(setting: Setting) -> float:
+    """The part of the nodes that this process hosts: its share of what is the same at every node."""
+    return len(setting.hosted) / setting.nodes
+
+
+def vector_layout(size: int) -> Layout:
+    return Layout({"theta": (size,)})

@@ -1,0 +1,44 @@
+"""What a run's manifest says of where its numbers come from."""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import asdict
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+import torch
+
+from bench import __version__
+from bench.config.run_config import RunConfig
+from bench.engine.build import describe_data
+from bench.engine.fingerprint import fingerprint
+from bench.training.metrics import describe_metrics
+
+
+@cache
+def versions() -> dict[str, str]:
+    libraries = {name: version(name) for name in ("torch", "numpy")}
+    return {"hearsay": __version__, "python": platform.python_version(), **libraries}
+
+
+def describe(config: RunConfig) -> dict[str, Any]:
+    """Where the numbers come from: versions, source, machine, and the promises of method and graph."""
+    return {
+        "versions": versions(),
+        "fingerprint": fingerprint(config),
+        "host": {
+            "name": platform.node(),
+            "machine": platform.machine(),
+            "cores": os.cpu_count(),
+            **({"gpu": torch.cuda.get_device_name()} if config.device == "cuda" else {}),
+        },
+        "engine": config.engine.name,
+        "device": config.device,
+        "algorithm": asdict(config.declaration),
+        "mixing": config.mixing().describe(),
+        "data": describe_data(config),
+        **({"metrics": described} if (described := describe_metrics()) else {}),
+    }

@@ -1,0 +1,1 @@
+"""From a list of runs to a table of results."""

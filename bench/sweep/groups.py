@@ -1,0 +1,118 @@
+"""Which runs share a program, how many of them at once, and on how many processes.
+
+Runs of engine=stacked that differ only in stepsizes, seed and graph are replicas of one tensor program.
+The size of a group follows from the memory it may take; on a CPU, long sweeps are cut into as many
+parts as there are cores, because a process per part is faster than threads inside one.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+
+import torch
+
+from bench.base.machine import locks_per_job
+from bench.base.memory import free_memory
+from bench.config.run_config import RunConfig
+from bench.engine.build import build_problem
+from bench.engine.pool import cores
+from bench.problem.problem import Problem, Setting
+from bench.training.mixers import SPARSE_FROM
+
+VECTORS = 16
+"""Parameter vectors per node that are alive at the busiest moment of a step: two states and what lies between."""
+FIXED = 300_000_000
+"""Bytes for pieces of the data under evaluation, blocks of samples and the like."""
+MOST = 500
+"""Runs in a group at most: each holds a lock, and all jobs together may not open more files than the process may."""
+WORTH_S = 30.0
+"""Estimated seconds of one core from which starting processes pays."""
+OPERATIONS, PER_SECOND, STEP_S = 60, 1.2e10, 1e-4
+"""Operations per number that a gradient needs, how many a core does in a second, and the least a step takes."""
+
+
+def program(config: RunConfig) -> str:
+    """The same for runs that can be replicas of one program."""
+    identity = config.plain(identity_only=True)
+    del identity["seed"]
+    for option in config.algorithm.stepsize_options():
+        del identity["algo"][option]
+    if config.nodes < SPARSE_FROM:
+        identity["topology"] = config.mixing().period
+    how = {"engine": config.engine.name, "device": config.device, "every": config.checkpoint_every}
+    return json.dumps({**identity, **how}, sort_keys=True)
+
+
+def batches(configs: Sequence[RunConfig]) -> tuple[list[list[int]], int]:
+    """Groups of runs, by their places in ``configs``, and how many groups to run side by side."""
+    together: dict[str, list[int]] = {}
+    for place, config in enumerate(configs):
+        together.setdefault(program(config) if is_stacked(config) else str(place), []).append(place)
+    groups = [(configs[places[0]], places) for places in together.values()]
+    problems = {id(first): sized(first) for first, _ in groups if is_stacked(first)}
+    jobs = configs[0].jobs
+    if jobs is None:
+        on_cpu = [(first, places) for first, places in groups if is_stacked(first) and first.device == "cpu"]
+        seconds = sum(len(places) * run_seconds(first, problems[id(first)]) for first, places in on_cpu)
+        jobs = min(cores(), len(configs)) if len(on_cpu) == len(groups) and seconds > WORTH_S else 1
+    out: list[list[int]] = []
+    for first, places in groups:
+        parts = 1
+        if is_stacked(first):
+            problem = problems[id(first)]
+            each = bytes_per_replica(first, problem) if problem else math.inf
+            most = min(MOST, locks_per_job(jobs), (budget(first) / jobs - FIXED) // each)
+            parts = math.ceil(len(places) / max(1, most))
+            parts = min(len(places), math.ceil(parts / jobs) * jobs)
+        out += [places[i * len(places) // parts : (i + 1) * len(places) // parts] for i in range(parts)]
+    return out, min(jobs, len(out))
+
+
+def is_stacked(config: RunConfig) -> bool:
+    return config.engine.name == "stacked"
+
+
+def sized(config: RunConfig) -> Problem | None:
+    """The problem of one run; None where it cannot be built, which the run itself will then say."""
+    try:
+        return problem_of(config)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # anything a dataset may raise
+        return None
+
+
+def problem_of(config: RunConfig) -> Problem:
+    """The problem of one run, on the CPU: to be asked about its size, not to be run."""
+    dtype = getattr(torch, config.dtype)
+    hosted = range(config.nodes)
+    return build_problem(config, Setting(config.nodes, hosted, (config.seed,), config.batch_size, dtype, CPU))
+
+
+CPU = torch.device("cpu")
+
+
+def bytes_per_replica(config: RunConfig, problem: Problem) -> int:
+    """What one more replica adds to the peak."""
+    itemsize = problem.setting.dtype.itemsize
+    tables = 2 * config.steps * itemsize
+    return config.nodes * (VECTORS * problem.layout.size + problem.work) * itemsize + tables
+
+
+def run_seconds(config: RunConfig, problem: Problem | None) -> float:
+    """A rough guess for one core."""
+    if problem is None:
+        return 0.0
+    return config.steps * (STEP_S + config.nodes * problem.work * OPERATIONS / PER_SECOND)
+
+
+def budget(config: RunConfig) -> float:
+    """Bytes that all groups under way may take together."""
+    given = config.engine.options["memory_gb"]
+    if given is not None:
+        return given * 1e9
+    if config.device == "cuda":
+        return 0.8 * torch.cuda.mem_get_info()[0]
+    return 0.5 * free_memory()

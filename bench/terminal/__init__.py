@@ -1,0 +1,1 @@
+"""All that a person sees: how a command ends, bars, tables."""

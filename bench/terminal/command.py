@@ -1,0 +1,85 @@
+"""The manners of every command: it ends with a sentence or in silence, never with a traceback a person cannot use.
+
+A script calls ``begin`` before it imports anything large, and its ``main`` is a ``command``.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import signal
+import sys
+import unicodedata
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec
+
+from bench.base.registry import UserError
+
+P = ParamSpec("P")
+PLAIN = "hearsay.plain"
+INTERRUPTED = 130
+"""The exit code of what Ctrl-C has ended, as shells have it."""
+
+
+def begin() -> None:
+    """Ctrl-C during imports ends the process with a word, a pipe may be closed by its reader, and a character that the
+    terminal does not have is written out or replaced."""
+    codecs.register_error(PLAIN, _plain)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _leave)
+    for name in ("stdout", "stderr"):
+        old = getattr(sys, name)
+        if isinstance(old, io.TextIOWrapper):  # None, where the descriptor is closed
+            old.flush()
+            raw = Pipe(old.fileno(), "w", closefd=False)
+            at_once = old.line_buffering or old.write_through
+            setattr(sys, name, io.TextIOWrapper(io.BufferedWriter(raw), old.encoding, PLAIN, line_buffering=at_once))
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    """Greek letters by their names; for all else a question mark."""
+    assert isinstance(error, UnicodeEncodeError)
+    names = [unicodedata.name(c, "") for c in error.object[error.start : error.end]]
+    words = [name.split()[3].lower() if name.startswith("GREEK SMALL LETTER") else "?" for name in names]
+    return "".join(words).replace("lamda", "lambda"), error.end
+
+
+class Pipe(io.FileIO):
+    """A descriptor whose reader may leave: what is written from then on goes nowhere, and the work goes on."""
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
+            return super().write(data)
+
+
+def _leave(number: int, frame: object) -> None:
+    os.write(2, b"Interrupted.\n")
+    os._exit(INTERRUPTED)  # an exception would be dressed up by whichever library is being imported
+
+
+def command(main: Callable[P, int]) -> Callable[P, int]:
+    """For a ``main``: what the user can put right is said in a sentence."""
+
+    @wraps(main)
+    def polite(*args: P.args, **kwargs: P.kwargs) -> int:
+        if signal.getsignal(signal.SIGINT) is _leave:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            return main(*args, **kwargs)
+        except UserError as error:
+            print(error, file=sys.stderr)
+        except KeyboardInterrupt:
+            print("Interrupted.", file=sys.stderr)
+            return INTERRUPTED
+        except OSError as error:
+            if error.filename is None:
+                raise
+            print(f"Cannot use {error.filename}: {error.strerror}.", file=sys.stderr)
+        return 2
+
+    return polite

@@ -1,0 +1,169 @@
+"""Tables of runs for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.measure import Measurement
+from rich.padding import Padding
+from rich.table import Table
+
+from bench.base.causes import shortened
+
+ALWAYS = ("algo", "topology")
+CHOICES = ("algo", "topology", "dataset", "partition", "model")
+NEVER = {"run_id", "results", "data_dir", "force", "stale", "tracker", "state", "engine", "device", "ranks", "jobs"}
+NEVER |= {"checkpoint_every", "replicas"}
+SHOWN = {name: name for name in ("test_loss", "test_accuracy", "grad_norm", "consensus")} | {"wall_s": "seconds"}
+"""The metrics of a table, and their headings."""
+SPARED = ("seconds", "grad_norm", "step", "consensus", "test_loss")
+"""What a narrow terminal can do without, in this order."""
+BROAD = 100_000
+"""Characters, more than any table needs."""
+LONG = 1000
+"""Runs above which a table is written without frames: drawing them takes milliseconds a line."""
+ODD = "yellow"
+STYLES = {"done": "green", "exploded": ODD, "diverged": ODD, "failed": "red", "missing": "dim", "running": "cyan"}
+STYLES |= {"damaged": "red"}
+TAIL = 4
+"""Lines of a log that are shown."""
+
+
+def show_table(console: Console, summaries: Sequence[Mapping[str, Any]]) -> None:
+    """A table of runs, or a sentence where there are none. What does not fit is left out and named, never cut."""
+    if not summaries:
+        console.print("No runs.")
+        return
+    columns = run_columns(summaries)
+    if len(summaries) > LONG:
+        console.file.writelines(plain_lines(columns))
+        return
+    spared = [name for name in SPARED if name in columns and (name != "test_loss" or "test_accuracy" in columns)]
+    for count in range(len(spared) + 1):
+        table = _table({name: cells for name, cells in columns.items() if name not in spared[:count]})
+        if fits(console, table):
+            print_whole(console, table)
+            if count:
+                names = ", ".join(spared[:count])
+                console.print(f"Left out, for want of room: {names}. A file or a pipe gets everything.")
+            return
+    for row in zip(*columns.values(), strict=True):  # a paragraph a run, broken between words
+        words = [f"{name}\u00a0{cell}" for name, cell in zip(columns, row, strict=True)]
+        console.print(Padding("  ".join(words), (0, 0, 0, 2)), markup=False)
+
+
+def fits(console: Console, table: Table) -> bool:
+    """Whether nothing has to be cut: always, where there is no terminal."""
+    return not console.is_terminal or full_width(console, table) <= console.width
+
+
+def print_whole(console: Console, table: Table) -> None:
+    """A table at the width it needs, whatever a console believes of a file's or a pipe's."""
+    if not console.is_terminal:
+        console = Console(file=console.file, width=full_width(console, table), highlight=False)
+    console.print(table)
+
+
+def full_width(console: Console, table: Table) -> int:
+    """The characters that a table needs if nothing in it is cut."""
+    return Measurement.get(console, console.options.update(width=BROAD, max_width=BROAD), table).maximum
+
+
+def in_order(summaries: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """By method, graph and then every label, numbers ascending: as a sweep over all of them would have it."""
+
+    def key(s: Mapping[str, Any]) -> list[tuple[int, float, str]]:
+        return [_rank(s.get(name)) for name in names]
+
+    found = list(summaries)
+    labels = [name for name in _label_names(found) if name not in ("seed", *ALWAYS)]
+    names = [*ALWAYS, *labels, "seed"]
+    return sorted(found, key=key)
+
+
+def _rank(value: Any) -> tuple[int, float, str]:
+    """Nothing, then numbers, then words."""
+    if value is None:
+        return 0, 0.0, ""
+    return (1, float(value), "") if isinstance(value, int | float) else (2, 0.0, str(value))
+
+
+def show_failures(console: Console, failures: Sequence[tuple[Path, str]]) -> None:
+    """For each failed run its sentence, the last lines of its log and where the log is."""
+    for path, error in failures:
+        log = path / "log.txt"
+        lines = [f"{path.name} failed: {error}"]
+        try:
+            tail = log.read_text(encoding="utf-8").rstrip().splitlines()[-TAIL:]
+            lines += [f"    {shortened(line)}" for line in tail]
+            lines.append(f"  see {log}")
+        except OSError:
+            pass
+        console.print("\n".join(lines), markup=False, soft_wrap=True)
+
+
+def plain_lines(columns: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """The same table as plain text, a line per row, at full width."""
+    aligned = []
+    for name, cells in columns.items():
+        width = max(map(len, (name, *cells)))
+        aligned.append(
+            [f"{cell:>{width}}" if name in SHOWN.values() else f"{cell:<{width}}" for cell in (name, *cells)]
+        )
+    return ("  ".join(cells).rstrip() + "\n" for cells in zip(*aligned, strict=True))
+
+
+def run_columns(summaries: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """A cell per run: the labels that tell the runs apart, the state, the final metrics."""
+    labels = [name for name in _label_names(summaries) if name in ALWAYS or _varies(summaries, name)]
+    metrics = [name for name in SHOWN if any(s.get(name) is not None for s in summaries)]
+    names = [*labels, "state", "step", *metrics]
+    return {SHOWN.get(name, name): [_cell(s.get(name)) for s in summaries] for name in names}
+
+
+def _table(columns: Mapping[str, Sequence[str]]) -> Table:
+    table = Table()
+    for name in columns:
+        table.add_column(name, justify="right" if name in SHOWN.values() else "left", no_wrap=True)
+    for row in zip(*columns.values(), strict=True):
+        styled = [f"[{STYLES[cell]}]{cell}[/]" if cell in STYLES else escape(cell) for cell in row]
+        table.add_row(*styled)
+    return table
+
+
+def varying(labels: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The labels that tell these runs apart."""
+    runs = [{**run, "state": ""} for run in labels]
+    return [name for name in _label_names(runs) if _varies(runs, name)]
+
+
+def _label_names(summaries: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Labels come before the state in a summary; metrics after it."""
+    names: dict[str, None] = {}
+    for s in summaries:
+        keys = list(s)
+        names.update(dict.fromkeys(keys[: keys.index("state")]))
+    return [name for name in names if name not in NEVER]
+
+
+def _varies(summaries: Sequence[Mapping[str, Any]], name: str) -> bool:
+    """Whether runs differ in a label; in an option only if runs of the same choice do."""
+    if name in CHOICES:
+        return len({s.get(name) for s in summaries}) > 1
+    owner = name.split(".")[0] if "." in name else "algo"
+    values: dict[str, set[str]] = {}
+    for s in summaries:
+        if name in s:
+            values.setdefault(s.get(owner, ""), set()).add(str(s[name]))
+    everywhere = all(name in s for s in summaries) and "." not in name
+    return any(len(seen) > 1 for seen in values.values()) or (everywhere and len(set().union(*values.values())) > 1)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

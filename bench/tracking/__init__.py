@@ -1,0 +1,1 @@
+"""Runs as Weights & Biases runs."""

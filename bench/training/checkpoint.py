@@ -1,0 +1,132 @@
+"""Where a run stood, on disk: a file per process with the state of its nodes, readable by any number of processes.
+
+<run>/checkpoint/<step>.<first node>-<last node>.npz holds plain arrays, never pickles, and after them the
+digest of the file's name and content: before it has been compared, nothing of a file is interpreted. The
+last two steps are kept, and the last one that is on the disk for good.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from bench.base.disk import Pace
+from bench.base.files import write_bytes
+from bench.base.registry import UserError
+from bench.training.loop import Moment, Stopwatch
+from bench.training.metrics import Row
+
+KEEP = 2
+SECONDS = "seconds"
+NAME = re.compile(r"(\d+)\.(\d+)-(\d+)\.npz")
+SEAL = b"\nsha256 "
+pace = Pace()
+_lasting: dict[Path, int] = {}  # the last step that is on the disk for good, by folder
+
+
+@dataclass(frozen=True)
+class Resume:
+    """Where to go on: the step, and for every replica its folder and latest row."""
+
+    step: int
+    folders: Sequence[Path]
+    rows: Sequence[Row]
+
+
+def write(folder: Path, moment: Moment, hosted: range) -> None:
+    """Keep the hosted nodes of one replica; forget all but the last two steps."""
+    arrays = {name: tensor[0].cpu().numpy() for name, tensor in moment.state.items()}
+    arrays[SECONDS] = np.array([moment.seconds[0][name] for name in Stopwatch.NAMES])
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)  # type: ignore[arg-type]
+    folder.mkdir(exist_ok=True)
+    span = f"{hosted.start}-{hosted.stop - 1}.npz"
+    path = folder / f"{moment.step}.{span}"
+    write_bytes(path, buffer.getvalue() + _seal(path.name, buffer.getvalue()))
+    if pace.wait(moment.step, path):
+        _lasting[folder] = moment.step
+    mine = sorted((path for path in folder.glob(f"*.{span}") if NAME.fullmatch(path.name)), key=_step)
+    for old in mine[:-KEEP]:
+        if _step(old) != _lasting.get(folder):
+            old.unlink()
+
+
+def steps(folder: Path, nodes: int) -> list[int]:
+    """The steps at which every node can be read, the latest first."""
+    held: dict[int, set[int]] = {}
+    shapes: dict[int, set[str]] = {}
+    for path in folder.glob("*.npz"):
+        if (match := NAME.fullmatch(path.name)) and (file := arrays(path)) is not None:
+            step, first, last = map(int, match.groups())
+            held.setdefault(step, set()).update(range(first, last + 1))
+            shapes.setdefault(step, set()).add(str({name: (a.shape[1:], a.dtype) for name, a in file.items()}))
+    whole = [step for step, there in held.items() if there == set(range(nodes)) and len(shapes[step]) == 1]
+    return sorted(whole, reverse=True)
+
+
+def load(resume: Resume, hosted: range, dtype: torch.dtype, device: torch.device) -> Moment:
+    """The moment to go on from, for the hosted nodes of all replicas."""
+    parts = [_read(folder, resume.step, hosted) for folder in resume.folders]
+    names = [name for name in parts[0] if name != SECONDS]
+    state = {
+        name: torch.as_tensor(np.stack([part[name] for part in parts]), dtype=dtype, device=device) for name in names
+    }
+    seconds = [dict(zip(Stopwatch.NAMES, part[SECONDS].tolist(), strict=True)) for part in parts]
+    return Moment(resume.step, state, seconds, list(resume.rows))
+
+
+def damage(folder: Path) -> dict[str, str]:
+    """The files that are not what was written, and why."""
+    files = [path for path in folder.glob("*.npz") if NAME.fullmatch(path.name)]
+    return {path.name: "is not what was written" for path in files if arrays(path) is None}
+
+
+def discard(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _read(folder: Path, step: int, hosted: range) -> Mapping[str, np.ndarray]:
+    """The rows of the hosted nodes, from whichever files hold them."""
+    found: dict[str, dict[int, np.ndarray]] = {}
+    seconds = np.zeros(len(Stopwatch.NAMES))
+    for path in folder.glob(f"{step}.*.npz"):
+        if not (match := NAME.fullmatch(path.name)):
+            continue
+        if (file := arrays(path)) is None:
+            raise UserError(f"The checkpoint '{path}' was damaged meanwhile. Run again: an earlier one is used.")
+        seconds = np.maximum(seconds, file.pop(SECONDS))
+        for name, rows in file.items():
+            found.setdefault(name, {}).update({int(match[2]) + i: row for i, row in enumerate(rows)})
+    return {**{name: np.stack([rows[i] for i in hosted]) for name, rows in found.items()}, SECONDS: seconds}
+
+
+def arrays(path: Path) -> dict[str, np.ndarray] | None:
+    """What a checkpoint file holds, if it is what was written: a row for each of its nodes, and seconds."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    body = content.rpartition(SEAL)[0]
+    if not body or content != body + _seal(path.name, body):
+        return None
+    with np.load(io.BytesIO(body), allow_pickle=False) as file:
+        found = {name: file[name] for name in file.files}
+    _, first, last = map(int, path.name.removesuffix(".npz").replace("-", ".").split("."))
+    fits = all(array.shape[:1] == (last + 1 - first,) for name, array in found.items() if name != SECONDS)
+    return found if fits and SECONDS in found and found[SECONDS].shape == (len(Stopwatch.NAMES),) else None
+
+
+def _seal(name: str, body: bytes) -> bytes:
+    return SEAL + hashlib.sha256(name.encode() + body).hexdigest().encode() + b"\n"
+
+
+def _step(path: Path) -> int:
+    return int(path.name.split(".")[0])
