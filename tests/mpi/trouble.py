@@ -11,11 +11,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
-from mpi4py import MPI
-
 from algorithms.dsgd import DSGD
 from bench.engine.link import ADDRESS
 from bench.method.algorithm import algorithm
+
+
+def on_the_last_rank() -> bool:
+    from mpi4py import MPI  # here, or the runner would be a world too, and leave its own memory when killed
+
+    return MPI.COMM_WORLD.rank == MPI.COMM_WORLD.size - 1
 
 
 def note_segments(how: str) -> None:
@@ -52,7 +56,7 @@ class Trouble(DSGD):
     how: How = "none"
 
     def step(self, s, t, grad, mix):
-        if t == 10 and MPI.COMM_WORLD.rank == MPI.COMM_WORLD.size - 1:
+        if t == 10 and on_the_last_rank():
             note_segments(self.how)
             misbehave(self.how, s)
         if self.how == "slow":
