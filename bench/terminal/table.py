@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import re
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +12,6 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 from rich.measure import Measurement
-from rich.padding import Padding
 from rich.table import Table
 
 from bench.base.causes import shortened
@@ -43,17 +45,18 @@ def show_table(console: Console, summaries: Sequence[Mapping[str, Any]]) -> None
         console.file.writelines(plain_lines(columns))
         return
     spared = [name for name in SPARED if name in columns and (name != "test_loss" or "test_accuracy" in columns)]
-    for count in range(len(spared) + 1):
-        table = _table({name: cells for name, cells in columns.items() if name not in spared[:count]})
+    for count, tall in itertools.product(range(len(spared) + 1), (False, True)):
+        table = _table({name: cells for name, cells in columns.items() if name not in spared[:count]}, tall)
         if fits(console, table):
             print_whole(console, table)
             if count:
                 names = ", ".join(spared[:count])
                 console.print(f"Left out, for want of room: {names}. A file or a pipe gets everything.")
             return
-    for row in zip(*columns.values(), strict=True):  # a paragraph a run, broken between words
-        words = [f"{name}\u00a0{cell}" for name, cell in zip(columns, row, strict=True)]
-        console.print(Padding("  ".join(words), (0, 0, 0, 2)), markup=False)
+    for row in zip(*columns.values(), strict=True):  # a paragraph a run, a name and its value never apart
+        text = "  ".join(f"{name}={cell}" for name, cell in zip(columns, row, strict=True))
+        lines = textwrap.wrap(text, console.width, subsequent_indent="    ", break_on_hyphens=False)
+        console.print("\n".join(lines), markup=False, soft_wrap=True)
 
 
 def fits(console: Console, table: Table) -> bool:
@@ -125,10 +128,12 @@ def run_columns(summaries: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     return {SHOWN.get(name, name): [_cell(s.get(name)) for s in summaries] for name in names}
 
 
-def _table(columns: Mapping[str, Sequence[str]]) -> Table:
+def _table(columns: Mapping[str, Sequence[str]], tall: bool) -> Table:
+    """With tall headings, words that are joined stand below each other."""
     table = Table()
     for name in columns:
-        table.add_column(name, justify="right" if name in SHOWN.values() else "left", no_wrap=True)
+        heading = re.sub(r"([._])", r"\1\n", name) if tall else name
+        table.add_column(heading, justify="right" if name in SHOWN.values() else "left", no_wrap=True)
     for row in zip(*columns.values(), strict=True):
         styled = [f"[{STYLES[cell]}]{cell}[/]" if cell in STYLES else escape(cell) for cell in row]
         table.add_row(*styled)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from bench.mirror import shortened, title
 from tests.bench.cli import ROOT
 from tests.bench.disks import on_a_disk
 from tests.bench.test_survival import folders
@@ -49,11 +50,14 @@ def same(image, folder: Path) -> None:
 
 @pytest.mark.xdist_group("mpi")
 def test_every_kind_of_run_is_there_with_its_numbers(tmp_path):
-    done = command("bench/run.py", *SHORT, "algo=dsgt", "ranks=2", cwd=tmp_path)
+    (tmp_path / "tmp").mkdir()
+    scratch = {"TMPDIR": str(tmp_path / "tmp")}
+    done = command("bench/run.py", *SHORT, "algo=dsgt", "ranks=2", cwd=tmp_path, **scratch)
     assert done.returncode == 0, done.stderr
     wild = ("-m", "engine=stacked", "algo=dsgd", "algo.schedule=constant", "algo.eta=0.01,0.3,1e38")
-    done = command("bench/run.py", *SHORT, *wild, cwd=tmp_path)
+    done = command("bench/run.py", *SHORT, *wild, cwd=tmp_path, **scratch)
     assert "W&B" not in done.stdout
+    assert not [path for path in (tmp_path / "tmp").iterdir() if not path.name.startswith("hydra_")]  # mpiexec's own
     found = images(tmp_path / "results")
     runs = folders(tmp_path / "results")
     assert {folder.name for folder in runs} == set(found)
@@ -73,6 +77,25 @@ def test_every_kind_of_run_is_there_with_its_numbers(tmp_path):
     assert len(groups) == 2
     assert all(group.startswith("dataset=digits steps=60") for group in groups)
     assert {json.loads((folder / "summary.json").read_text())["state"] for folder in runs} == {"done", "diverged"}
+
+
+def test_a_run_is_named_by_what_tells_it_apart():
+    labels = {"algo": "dsgt", "topology": "ring", "dataset": "a9a", "eta": 0.1, "batch_size": 8, "seed": 3}
+    assert title(labels, ()) == "dsgt ring a9a η=0.1 s3"
+    assert title(labels, ("seed", "eta", "batch_size", "alpha")) == "dsgt ring a9a η=0.1 batch_size=8 s3"
+    long = ["algo=dsgd " * 20 + end for end in ("seed=0", "seed=1")]
+    assert len({shortened(text, 64) for text in long}) == 2
+    assert {len(shortened(text, 64)) for text in long} == {64}
+
+
+@pytest.mark.thorough
+def test_a_run_that_a_later_sweep_uses_is_listed_there_too(tmp_path):
+    words = (*SHORT, "-m", "engine=stacked")
+    assert command("bench/run.py", *words, "seed=0,1", cwd=tmp_path).returncode == 0
+    done = command("bench/run.py", *words, "seed=1,2", cwd=tmp_path)
+    assert done.stdout.count("done before") == 1
+    tags = {name.rpartition("-")[0]: image.run.tags for name, image in images(tmp_path / "results").items()}
+    assert [sum(tag.startswith("also ") for tag in tags[f"dnasa-ring-digits-s{s}"]) for s in range(3)] == [0, 1, 0]
 
 
 @pytest.mark.thorough

@@ -1,0 +1,80 @@
+"""Tables for the terminal: whatever its width, a number that is shown is shown whole."""
+
+import io
+import re
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from bench.partition import show
+from bench.table import in_order, show_table
+
+RUNS = [
+    {
+        "run_id": f"r{i}",
+        "algo": algo,
+        "eta": eta,
+        "topology": "ring",
+        "partition": "dirichlet",
+        "partition.alpha": alpha,
+        "seed": seed,
+        "state": "exploded",
+        "step": 5000,
+        "test_loss": 1.2345e-05 * (i + 1),
+        "test_accuracy": 83.127 + i,
+        "grad_norm": 4.3211e-03,
+        "consensus": 4.363e-09 * (i + 1),
+        "wall_s": 12.614,
+    }
+    for i, (algo, eta, alpha, seed) in enumerate(
+        [("dsgd", 0.1, 0.5, 1), ("dsgd", 0.003, 0.5, 0), ("dasagt", None, 0.05, 0), ("dsgd", 0.1, 0.5, 0)]
+    )
+]
+
+
+def printed(width: int, terminal: bool, runs=RUNS) -> str:
+    out = io.StringIO()
+    show_table(Console(file=out, width=width, force_terminal=terminal, color_system=None, highlight=False), runs)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 200])
+def test_no_number_is_cut_and_what_is_left_out_is_named(width):
+    text = printed(width, terminal=True)
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= width
+    left_out = text.partition("Left out, for want of room: ")[2]
+    for heading, value in {"grad_norm": "0.004321", "consensus": "4.363e-09", "seconds": "12.61"}.items():
+        assert (heading in left_out) == (value not in text)
+    assert "83.13" in text
+    assert "┃" in text
+
+
+def test_where_not_even_the_labels_fit_each_run_is_a_paragraph():
+    text = printed(40, terminal=True)
+    assert max(map(len, text.splitlines())) <= 40
+    assert re.findall(r"consensus=(\S+)", text) == ["4.363e-09", "8.726e-09", "1.309e-08", "1.745e-08"]
+
+
+def test_a_pipe_gets_everything_however_narrow_it_says_it_is():
+    text = printed(40, terminal=False)
+    assert all(
+        f" {name} " in text for name in ("partition.alpha", "test_accuracy", "grad_norm", "consensus", "seconds")
+    )
+    assert len(text.splitlines()) == len(RUNS) + 4
+    assert "…" not in text
+
+
+def test_rows_are_in_the_order_of_a_sweep():
+    ordered = [(run["algo"], run["eta"], run["seed"]) for run in in_order(RUNS)]
+    assert ordered == [("dasagt", None, 0), ("dsgd", 0.003, 0), ("dsgd", 0.1, 0), ("dsgd", 0.1, 1)]
+
+
+@pytest.mark.parametrize(("width", "terminal"), [(80, True), (30, True), (30, False)])
+def test_every_count_of_a_partition_is_whole(width, terminal):
+    counts = np.arange(1500, 1500 + 8 * 30).reshape(8, 30)
+    out = io.StringIO()
+    show(Console(file=out, width=width, force_terminal=terminal, color_system=None), counts)
+    assert set(map(str, counts.flat)) <= set(re.findall(r"\d+", out.getvalue()))
+    assert not terminal or max(map(len, out.getvalue().splitlines())) <= max(width, 35)
