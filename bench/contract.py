@@ -28,7 +28,7 @@ from bench.base.registry import algorithms, say_broken_plugins
 from bench.contracts.simulate import Gradient, simulate
 from bench.method.algorithm import Algorithm, Grad, Mix
 from bench.method.schedules import Kind, tables
-from bench.network.certificate import build_mixing
+from bench.network.mixing import build_mixing
 from bench.terminal.command import command
 
 NODES, DIMENSION, STEPS = 6, 4, 12

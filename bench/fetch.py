@@ -18,7 +18,8 @@ if __name__ == "__main__":
 
 from rich.console import Console
 
-from bench.base.registry import UserError, recipes, say_broken_plugins
+from bench.base.errors import UserError
+from bench.base.registry import recipes, say_broken_plugins
 from bench.data.recipe import data_folder, load, prepare
 from bench.terminal.command import command
 

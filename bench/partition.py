@@ -20,7 +20,8 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from bench.base.registry import UserError, datasets, say_broken_plugins
+from bench.base.errors import UserError
+from bench.base.registry import datasets, say_broken_plugins
 from bench.config.compose import compose_one
 from bench.config.run_config import RunConfig
 from bench.engine.build import build_problem, class_counts, is_problem, load_arrays, shards

@@ -34,7 +34,8 @@ from rich.table import Table
 from torch import nn
 
 import analysis
-from bench.base.registry import UserError, models, recipes
+from bench.base.errors import UserError
+from bench.base.registry import models, recipes
 from bench.config.compose import compose_one
 from bench.config.plan import of_command
 from bench.config.run_config import RunConfig
@@ -47,8 +48,8 @@ from bench.store.run_folder import RunFolder
 from bench.sweep.sweep import Stored, Sweep, run_all
 from bench.terminal.command import command
 from bench.terminal.display import Display
-from bench.training.loop import Moment, Observer, Outcome
 from bench.training.metrics import Row
+from bench.training.observer import Moment, Observer, Outcome
 
 ROOT = Path(__file__).resolve().parents[1]
 NODES = 8

@@ -27,7 +27,8 @@ from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
 from bench import __version__
-from bench.base.registry import UserError, say_broken_plugins
+from bench.base.errors import UserError
+from bench.base.registry import say_broken_plugins
 from bench.config.compose import CONF, HYDRA_ERRORS, SEARCHPATH, sentence, with_plugins
 from bench.config.plan import as_sweeps, checked, of_command, plan, same_run_twice, unique
 from bench.config.run_config import RunConfig, parse

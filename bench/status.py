@@ -23,9 +23,9 @@ if __name__ == "__main__":
 
 from rich.console import Console
 
+from bench.base.errors import UserError
 from bench.base.files import lock_of, read_json
 from bench.base.integrity import examine
-from bench.base.registry import UserError
 from bench.terminal.command import command
 from bench.terminal.progress import counting
 from bench.terminal.table import in_order, show_failures, show_table

@@ -20,9 +20,9 @@ if __name__ == "__main__":
 from rich.console import Console
 from rich.progress import track
 
+from bench.base.errors import UserError
 from bench.base.files import read_json
 from bench.base.integrity import Damaged
-from bench.base.registry import UserError
 from bench.terminal.command import command
 
 

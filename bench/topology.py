@@ -22,8 +22,8 @@ import numpy as np
 from bench.base.registry import say_broken_plugins, topologies
 from bench.config.compose import compose_one
 from bench.config.run_config import options_of
-from bench.network.certificate import Mixing
 from bench.network.drawing import svg, text
+from bench.network.mixing import Mixing
 from bench.terminal.command import command
 
 SIZES = (8, 16, 64)

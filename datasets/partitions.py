@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from bench.base.errors import UserError
 from bench.base.options import Count, Positive
-from bench.base.registry import UserError
 from bench.problem.supervised import partition
 
 

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
+from bench.base.errors import UserError
 from bench.base.options import Count, NonNegative
 from bench.base.randomness import EVERYONE, generator
-from bench.base.registry import UserError
 from bench.problem.problem import dataset
 from bench.problem.supervised import Arrays
 

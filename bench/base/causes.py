@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from bench.base.errors import UserError
 from bench.base.machine import SHORTAGES, shortage
-from bench.base.registry import UserError
 
 SHOWN = 600
 """Characters of an error that a terminal shows; the log has all of them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from bench.base.registry import UserError
+from bench.base.errors import UserError
 
 
 def free_memory() -> int:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from bench.base.registry import UserError, closest
+from bench.base.errors import UserError, closest
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,16 @@ plug-ins import the harness and never the other way round.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import os
 import pkgutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
+
+from bench.base.errors import UserError, closest
 
 T = TypeVar("T")
 
@@ -30,18 +31,6 @@ HOME = (
     "bench.models.model",
     "bench.models.lenet",
 )
-
-
-class UserError(Exception):
-    """Something the user can put right; shown as a sentence, without a traceback."""
-
-
-def closest(name: str, known: Iterable[str]) -> str:
-    """Known names for an error message, the nearest one first where there is one."""
-    known = sorted(known)
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    hint = f" Did you mean '{near[0]}'?" if near else ""
-    return f"{hint} Known: {', '.join(known) or 'none'}."
 
 
 class Registry(Generic[T]):

@@ -16,8 +16,9 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import MarkedYAMLError, YAMLError
 
+from bench.base.errors import UserError, closest
 from bench.base.home import ROOT
-from bench.base.registry import UserError, closest, plugins
+from bench.base.registry import plugins
 from bench.config.run_config import GROUPS, RunConfig, members, options_of, parse
 
 CONF = ROOT / "conf"

@@ -19,7 +19,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, OverrideType
 from omegaconf import OmegaConf
 
-from bench.base.registry import UserError
+from bench.base.errors import UserError
 from bench.config.compose import SEARCHPATH, hydra_here, no_size, plain, several_values, with_plugins
 from bench.config.run_config import GROUPS, RunConfig, parse
 from bench.sweep.preflight import check

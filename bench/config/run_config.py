@@ -11,10 +11,11 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
+from bench.base.errors import UserError, closest
 from bench.base.options import Count, NonNegative, Option, Options, Positive, coerce, convert, keyword_options
-from bench.base.registry import UserError, algorithms, closest, datasets, models, partitions, topologies
+from bench.base.registry import algorithms, datasets, models, partitions, topologies
 from bench.method.algorithm import Algorithm, Declaration
-from bench.network.certificate import Mixing, build_mixing
+from bench.network.mixing import Mixing, build_mixing
 from bench.problem.supervised import Init, Sampling
 from bench.training.loop import Spacing
 

@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bench.method.algorithm import Algorithm, Layout
+from bench.base.layout import Layout
+from bench.method.algorithm import Algorithm
 from bench.method.schedules import tables
 from bench.problem.problem import vector_layout
 

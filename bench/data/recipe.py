@@ -21,7 +21,8 @@ from typing import Protocol
 import numpy as np
 from rich.console import Console
 
-from bench.base.registry import UserError, recipes
+from bench.base.errors import UserError
+from bench.base.registry import recipes
 from bench.terminal.progress import growing
 
 PREPARED = "prepared"

@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from bench.base.errors import UserError
 from bench.base.randomness import EVERYONE, generator
-from bench.base.registry import UserError, datasets, models, partitions, recipes
+from bench.base.registry import datasets, models, partitions, recipes
 from bench.config.run_config import RunConfig
 from bench.data.recipe import PARTS, checksum, data_folder, load
 from bench.method.algorithm import Algorithm
@@ -21,7 +22,8 @@ from bench.models.model import Model
 from bench.problem.arrays import Arrays, sound
 from bench.problem.problem import Problem, Scaled, Setting
 from bench.problem.supervised import Supervised
-from bench.training.loop import Moment, Observer, Outcome, evaluation_steps, train
+from bench.training.loop import evaluation_steps, train
+from bench.training.observer import Moment, Observer, Outcome
 from bench.training.world import World
 
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from bench.base.errors import UserError
 from bench.base.home import ROOT
-from bench.base.registry import UserError
 from bench.data.recipe import FOLDER, data_folder
 from bench.engine import shared_memory
 from bench.engine.link import ADDRESS, TOKEN

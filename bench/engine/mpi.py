@@ -11,8 +11,8 @@ import torch
 from mpi4py import MPI
 from torch import Tensor
 
-from bench.base.registry import UserError
-from bench.network.certificate import Mixing
+from bench.base.errors import UserError
+from bench.network.mixing import Mixing
 
 dist_graph = MPI.Intracomm.Create_dist_graph_adjacent
 

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.base.errors import UserError
 from bench.base.machine import PER_JOB, SHORTAGES, files_left, shortage
-from bench.base.registry import UserError
 from bench.config.run_config import RunConfig
 from bench.engine import shared_memory
 from bench.engine.launch import launcher
 from bench.engine.team import RunFailed, World
 from bench.training.checkpoint import Resume
-from bench.training.loop import Observer
+from bench.training.observer import Observer
 
 
 def default_ranks(config: RunConfig, jobs: int = 1) -> int:

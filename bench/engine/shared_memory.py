@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.base.registry import UserError
+from bench.base.errors import UserError
 from bench.engine.processes import PROC
 
 FOLDER = Path("/dev/shm")

@@ -11,9 +11,9 @@ from bench.engine.build import run_in
 from bench.engine.torch_setup import prepare
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume
-from bench.training.loop import Moment, Observer, Outcome
 from bench.training.metrics import Row
 from bench.training.mixers import make_mixer
+from bench.training.observer import Moment, Observer, Outcome
 from bench.training.world import OneProcess
 
 

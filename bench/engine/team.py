@@ -7,14 +7,14 @@ import time
 from collections.abc import Sequence
 
 from bench.base.causes import Failure
-from bench.base.registry import UserError
+from bench.base.errors import UserError
 from bench.config.run_config import RunConfig
 from bench.engine.launch import Launched
 from bench.engine.link import Link, Links, Message
 from bench.engine.origin import Origin, confirmed, disagreement, made_of
 from bench.engine.processes import Process
 from bench.engine.reception import Reception
-from bench.training.loop import Observer, Outcome
+from bench.training.observer import Observer, Outcome
 
 START_S = 180
 """Seconds that ranks may take to import torch and report;"""

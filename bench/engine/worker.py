@@ -35,8 +35,8 @@ from bench.engine.shared_memory import EARLY, mapped, remove_names
 from bench.engine.torch_setup import prepare
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume
-from bench.training.loop import Moment, Observer, Outcome
 from bench.training.metrics import Row
+from bench.training.observer import Moment, Observer, Outcome
 
 BEAT_S = 0.5
 """Seconds between signs of life."""

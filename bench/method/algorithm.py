@@ -20,8 +20,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bench.base.errors import UserError
+from bench.base.layout import Layout
 from bench.base.options import Option, Options, Positive, attribute_options, keyword_options
-from bench.base.registry import UserError, algorithms
+from bench.base.registry import algorithms
 from bench.method.schedules import Kind, Schedule
 
 INFORMATION = ("smoothness", "variance", "heterogeneity", "topology")
@@ -54,19 +56,6 @@ class Declaration:
     cite: str
     label: str  # what figures and tables call it
     family: str  # methods of one family share a colour
-
-
-class Layout:
-    """Where each tensor of the model lies in the vector of P parameters."""
-
-    def __init__(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
-        self.shapes = dict(shapes)
-        self.sizes = [int(np.prod(shape)) for shape in shapes.values()]
-        self.size = sum(self.sizes)
-        stops = np.cumsum(self.sizes).tolist()
-        self.slices = {
-            name: slice(stop - size, stop) for name, size, stop in zip(shapes, self.sizes, stops, strict=True)
-        }
 
 
 class Algorithm:

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from bench.base.registry import UserError
-from bench.method.algorithm import Layout
+from bench.base.errors import UserError
+from bench.base.layout import Layout
 from bench.models.model import Model, Pullback, dense, dense_back, model, tanh_back
 
 KERNEL, WINDOW = 5, 4

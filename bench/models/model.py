@@ -13,9 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bench.base.layout import Layout
 from bench.base.options import Count
 from bench.base.registry import models
-from bench.method.algorithm import Layout
 
 
 def model(name: str) -> Callable[[type[Model]], type[Model]]:

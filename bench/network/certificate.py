@@ -8,17 +8,12 @@ nodes and a remedy.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass
 
 import networkx as nx
 import numpy as np
 
-from bench.base.memory import require
-from bench.base.registry import UserError, topologies
-from bench.network.graphs import graphs_of
-from bench.network.weights import lazy as make_lazy
+from bench.base.errors import UserError
 from bench.network.weights import weigh
 
 TOLERANCE = 1e-9
@@ -40,60 +35,6 @@ class Certificate:
     gap: float
     hash: str
     biased: bool = False  # not symmetric, allowed by hand: the nodes may agree on something else than the average
-
-
-class Mixing:
-    """A certified matrix W, or a periodic sequence W(0), W(1), … of them."""
-
-    def __init__(self, matrices: np.ndarray, name: str, allow_biased: bool = False) -> None:
-        """``matrices`` has shape (period, n, n)."""
-        for matrix in matrices:
-            _check_factor(matrix, name, allow_biased)
-        self.matrices = np.ascontiguousarray(matrices, dtype=np.float64)
-        self.name = name
-        self.certificate = _certify(self.matrices, name)
-
-    @property
-    def nodes(self) -> int:
-        return self.matrices.shape[1]
-
-    @property
-    def period(self) -> int:
-        return self.matrices.shape[0]
-
-    @cached_property
-    def edges(self) -> list[tuple[int, int]]:
-        """Undirected edges of all rounds together, each once."""
-        return [(int(i), int(j)) for i, j in np.argwhere(np.triu(self.matrices.any(axis=0), 1))]
-
-    def directed_edges(self, rounds: int) -> int:
-        """Messages of one vector each in the first ``rounds`` rounds."""
-        whole, rest = divmod(rounds, self.period)
-        return whole * sum(self._messages) + sum(self._messages[:rest])
-
-    @cached_property
-    def _messages(self) -> list[int]:
-        """Directed edges of each round of the period."""
-        return [int(np.count_nonzero(w) - np.count_nonzero(w.diagonal())) for w in self.matrices]
-
-    def describe(self) -> dict[str, Any]:
-        """For the manifest: the certificate and the edges."""
-        return {**asdict(self.certificate), "edge_list": self.edges}
-
-
-def build_mixing(
-    name: str, nodes: int, weights: str | None = None, lazy: bool = False, allow_biased: bool = False, **options: Any
-) -> Mixing:
-    """The certified matrix of a registered topology; with ``allow_biased``, one whose columns need not sum to one."""
-    topology = topologies[name]
-    require(COPIES * 8 * nodes**2, f"A mixing matrix of {nodes} × {nodes} numbers", "use fewer nodes")
-    made = graphs_of(name, nodes, options)
-    matrices = []
-    for item in made:
-        matrix = item if isinstance(item, np.ndarray) else _weighed(item, name, weights or topology.weights)
-        _check_factor(matrix, name, allow_biased)
-        matrices.append(make_lazy(matrix) if lazy else matrix)
-    return Mixing(np.stack(matrices), name, allow_biased)
 
 
 def _weighed(graph: nx.Graph, name: str, rule: str) -> np.ndarray:

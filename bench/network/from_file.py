@@ -7,7 +7,7 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 
-from bench.base.registry import UserError
+from bench.base.errors import UserError
 from bench.network.graphs import random, topology
 from bench.network.weights import adjacency
 

@@ -14,9 +14,10 @@ from typing import Any, TypeAlias
 import networkx as nx
 import numpy as np
 
+from bench.base.errors import UserError
 from bench.base.memory import require
 from bench.base.randomness import EVERYONE, generator
-from bench.base.registry import UserError, topologies
+from bench.base.registry import topologies
 
 EDGE_BYTES = 170
 """What networkx takes for an edge, measured."""

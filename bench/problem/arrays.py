@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bench.base.registry import UserError
+from bench.base.errors import UserError
 from bench.data.recipe import Parts
 
 

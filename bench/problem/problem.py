@@ -12,10 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bench.base.layout import Layout
 from bench.base.randomness import generator
 from bench.base.registry import datasets, recipes
 from bench.data.recipe import Recipe
-from bench.method.algorithm import Layout
 
 D = TypeVar("D")
 

@@ -34,8 +34,9 @@ from bench.config.run_config import RunConfig
 from bench.engine.build import data_checksum
 from bench.engine.fingerprint import fingerprint
 from bench.training import checkpoint
-from bench.training.loop import Outcome, evaluation_steps
+from bench.training.loop import evaluation_steps
 from bench.training.metrics import Row
+from bench.training.observer import Outcome
 
 COUNTS = {"step", "samples", "rounds", "vectors", "bytes"}
 DAMAGED = "damaged"

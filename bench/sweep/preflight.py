@@ -8,13 +8,14 @@ from pathlib import Path
 import torch
 from rich.console import Console
 
-from bench.base.registry import UserError, datasets, recipes
+from bench.base.errors import UserError
+from bench.base.registry import datasets, recipes
 from bench.config.run_config import RunConfig
 from bench.data.recipe import data_folder, prepare
 from bench.engine.build import build_model, is_problem, load_arrays, shards
 from bench.engine.launch import launcher
 from bench.method.algorithm import Algorithm
-from bench.network.certificate import Mixing
+from bench.network.mixing import Mixing
 
 DATA = ("dataset", "partition", "model", "nodes", "batch_size", "seed", "init", "sampling", "data_dir")
 """What check_data looks at."""

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from bench.base import causes
 from bench.base.disk import Pace
-from bench.base.registry import UserError
+from bench.base.errors import UserError
 from bench.config.run_config import RunConfig
 from bench.engine import stacked
 from bench.engine.fingerprint import has_plugins
@@ -30,8 +30,8 @@ from bench.terminal.table import show_failures, show_table, varying
 from bench.tracking.tracker import Tracker, make_tracker
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume
-from bench.training.loop import Moment, Observer, Outcome
 from bench.training.metrics import Row
+from bench.training.observer import Moment, Observer, Outcome
 
 Group = list[RunFolder]
 Member = tuple[RunFolder, list[Row]]

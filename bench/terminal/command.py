@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec
 
-from bench.base.registry import UserError
+from bench.base.errors import UserError
 
 P = ParamSpec("P")
 PLAIN = "hearsay.plain"

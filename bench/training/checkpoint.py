@@ -19,10 +19,11 @@ import numpy as np
 import torch
 
 from bench.base.disk import Pace
+from bench.base.errors import UserError
 from bench.base.files import write_bytes
-from bench.base.registry import UserError
-from bench.training.loop import Moment, Stopwatch
+from bench.training.ledger import Stopwatch
 from bench.training.metrics import Row
+from bench.training.observer import Moment
 
 KEEP = 2
 SECONDS = "seconds"

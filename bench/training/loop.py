@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from bench.base.columns import COLUMNS
-from bench.base.registry import UserError
+from bench.base.errors import UserError
 from bench.method.algorithm import Algorithm
-from bench.network.certificate import Mixing
+from bench.network.mixing import Mixing
 from bench.problem.problem import Problem
-from bench.training.metrics import Row, heterogeneity, measure
+from bench.training.ledger import Bookkeeper, Rounds, Stopwatch
+from bench.training.metrics import heterogeneity, measure
+from bench.training.observer import Moment, Observer, Outcome
 from bench.training.world import World
 
 Spacing = Literal["linear", "log"]
@@ -30,162 +28,6 @@ def evaluation_steps(steps: int, every: int, spacing: Spacing) -> list[int]:
     else:
         points = np.append(0, np.geomspace(1, steps, max(2, steps // every)).round().astype(int))
     return sorted({*map(int, points), 0, steps})
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How one replica ended."""
-
-    state: str  # of bench.base.states.FINAL; in this loop done or diverged
-    step: int  # the last evaluation: T, or the first one that is not finite
-
-
-@dataclass(frozen=True)
-class Moment:
-    """A run between two steps: all it takes to go on from there."""
-
-    step: int
-    state: Mapping[str, Tensor]  # every field of the algorithm's state, (R, k, …), of the hosted nodes
-    seconds: list[Row]  # that every replica has spent so far
-    last: list[Row]  # the latest row of every replica
-
-    def only(self, replicas: Sequence[int]) -> Moment:
-        """The same for some of the replicas."""
-        keep = list(replicas)
-        state = {name: tensor[keep] for name, tensor in self.state.items()}
-        return Moment(self.step, state, [self.seconds[r] for r in keep], [self.last[r] for r in keep])
-
-
-class Observer:
-    """Hears what a run has to tell while it is under way. Any method may be overridden, none must."""
-
-    def learn(self, r: int, facts: Row) -> None:
-        """What is found out about replica ``r`` before its first step."""
-
-    def record(self, r: int, row: Row) -> None:
-        """An evaluation of replica ``r``."""
-
-    def end(self, r: int, outcome: Outcome) -> None:
-        """Replica ``r`` has made its last evaluation."""
-
-    def tick(self, t: int) -> None:
-        """Step t is done."""
-
-    def wait(self, reason: str) -> None:
-        """Nothing happens for a while, and why."""
-
-    def checkpoint(self, r: int, moment: Moment) -> None:
-        """A good time to note where replica ``r`` stands; the moment is its alone."""
-
-
-class Stopwatch:
-    """Seconds of computing, communicating and evaluating, kept apart; writing results down is none of them.
-
-    A group of replicas shares its seconds: each is given its part.
-    """
-
-    NAMES = ("compute_s", "comm_s", "eval_s", "wall_s")
-
-    def __init__(self, replicas: int, before: Sequence[Row] | None = None) -> None:
-        self._before = before or [dict.fromkeys(self.NAMES, 0.0)] * replicas
-        self.comm = self.evaluating = self.storing = 0.0
-        self.began = time.perf_counter()
-
-    @contextmanager
-    def evaluation(self) -> Iterator[None]:
-        """What happens inside is evaluating."""
-        began = time.perf_counter()
-        yield
-        self.evaluating += time.perf_counter() - began
-
-    @contextmanager
-    def pause(self) -> Iterator[None]:
-        """What happens inside is nobody's business."""
-        began = time.perf_counter()
-        yield
-        self.storing += time.perf_counter() - began
-
-    def seconds(self) -> list[Row]:
-        """Of every replica."""
-        wall = time.perf_counter() - self.began - self.storing
-        spent = dict(
-            zip(self.NAMES, (wall - self.comm - self.evaluating, self.comm, self.evaluating, wall), strict=True)
-        )
-        return [{name: old[name] + spent[name] / len(self._before) for name in self.NAMES} for old in self._before]
-
-
-class Rounds:
-    """``mix`` as the algorithm sees it: numbers the rounds and counts what is sent."""
-
-    def __init__(self, world: World, per_step: int, clock: Stopwatch) -> None:
-        self._mixer, self._per_step, self._clock = world.mixer, per_step, clock
-        self._next = 0
-
-    def begin(self, t: int) -> None:
-        self._next = t * self._per_step
-
-    def __call__(self, *tensors: Tensor) -> tuple[Tensor, ...]:
-        began = time.perf_counter()
-        mixed = self._mixer(self._next, tensors)
-        self._next += 1
-        self._clock.comm += time.perf_counter() - began
-        return mixed
-
-
-class Bookkeeper:
-    """Turns measurements into rows: counts, running means, theory's bound. Knows R replicas."""
-
-    def __init__(
-        self, algorithm: Algorithm, problem: Problem, mixings: Sequence[Mixing], last: Sequence[Row] = ()
-    ) -> None:
-        self._algorithm, self._problem, self._mixings = algorithm, problem, mixings
-        self.last: list[Row] = list(last) or [{} for _ in mixings]  # an empty row: none yet
-
-    def counts(self, r: int, t: int) -> Row:
-        """What t steps have cost the whole network."""
-        promise, setting = self._algorithm.promise, self._problem.setting
-        per_node = promise.start_samples + promise.samples * t
-        samples = per_node * setting.batch_size * setting.nodes
-        vector = self._problem.layout.size * setting.dtype.itemsize
-        rounds = promise.rounds * t
-        return {
-            "step": t,
-            "epoch": samples / self._problem.epoch_size if self._problem.epoch_size else None,
-            "samples": samples,
-            "rounds": rounds,
-            "vectors": promise.sends * t,
-            "bytes": self._mixings[r].directed_edges(rounds) * vector * promise.sends // promise.rounds,
-        }
-
-    def row(self, r: int, t: int, measured: Row, seconds: Row) -> Row:
-        last = self.last[r]
-        row = {**self.counts(r, t), **measured, **seconds}
-        row["grad_norm_mean"] = self._running_mean(last, row)
-        row["consensus_bound"] = self._bound(r, last, row)
-        ordered = {name: row[name] for name in dict.fromkeys([*COLUMNS, *row])}
-        self.last[r] = ordered
-        return ordered
-
-    @staticmethod
-    def _running_mean(last: Row, row: Row) -> float:
-        """(1/t) ∫ ‖∇f(x̄)‖ by the trapezoid rule over the evaluated steps."""
-        if not last:
-            return row["grad_norm"]
-        width = row["step"] - last["step"]
-        area = last["grad_norm_mean"] * last["step"] + width * (last["grad_norm"] + row["grad_norm"]) / 2
-        return area / row["step"]
-
-    def _bound(self, r: int, last: Row, row: Row) -> float | None:
-        """b_t² with b_{t+1} = ρ (b_t + η_t): what consensus can never exceed."""
-        mixing = self._mixings[r]
-        if not self._algorithm.promise.bounded or mixing.period > 1 or mixing.certificate.biased:
-            return None
-        if not last:
-            return row["consensus"]
-        b = last["consensus_bound"] ** 0.5
-        for eta in self._algorithm.eta.values[last["step"] : row["step"], r]:
-            b = mixing.certificate.rho * (b + eta)
-        return float(b**2)
 
 
 def fitting(moment: Moment, fresh: Mapping[str, Tensor]) -> Mapping[str, Tensor]:

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from bench.base.columns import COLUMNS
-from bench.base.registry import UserError, metrics
+from bench.base.errors import UserError
+from bench.base.registry import metrics
 from bench.method.algorithm import Declaration
 from bench.problem.problem import Problem
 from bench.training.world import World

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from bench.network.certificate import Mixing
+from bench.network.mixing import Mixing
 from bench.training.world import Mixer
 
 SPARSE_FROM = 64

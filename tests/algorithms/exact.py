@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from bench.contracts.simulate import simulate
-from bench.network.certificate import Mixing, build_mixing
+from bench.network.mixing import Mixing, build_mixing
 from bench.problem.problem import Setting
 from datasets.quadratics import Quadratics
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bench.method.algorithm import Layout
+from bench.base.layout import Layout
 
 Rule = Callable[[np.ndarray, np.ndarray, Callable[[np.ndarray, int], np.ndarray], str, int, dict], list[np.ndarray]]
 

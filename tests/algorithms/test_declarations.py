@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from bench.base.registry import UserError, algorithms
+from bench.base.errors import UserError
+from bench.base.registry import algorithms
 from bench.method.algorithm import Algorithm, algorithm
 
 SMOOTHNESS_AND = {word: tuple(sorted(("smoothness", word))) for word in ("variance", "topology")}

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
+from bench.base.layout import Layout
 from bench.base.registry import algorithms
 from bench.contracts.simulate import simulate
-from bench.method.algorithm import Layout
 from tests.algorithms import noisy
 from tests.algorithms.exact import ring
 from tests.algorithms.literal import RULES as OURS

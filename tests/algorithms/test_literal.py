@@ -10,7 +10,7 @@ import algorithms as package
 from bench.base.registry import algorithms
 from bench.contracts.simulate import simulate
 from bench.method.schedules import Schedule
-from bench.network.certificate import build_mixing
+from bench.network.mixing import build_mixing
 from tests.algorithms import noisy
 from tests.algorithms.literal import LAYOUT, OPTIONS, RULES, VARIANTS
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from bench.config.run_config import RunConfig, parse
 from bench.engine import stacked
-from bench.training.loop import Observer, Outcome
 from bench.training.metrics import Row
+from bench.training.observer import Observer, Outcome
 
 BASE: dict[str, Any] = {
     "algo": {"name": "dnasa"},

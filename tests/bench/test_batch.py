@@ -12,7 +12,7 @@ from bench.engine import stacked
 from bench.sweep import groups as batch
 from bench.sweep.groups import batches, bytes_per_replica, problem_of, program
 from bench.sweep.sweep import run_all
-from bench.training.loop import Outcome
+from bench.training.observer import Outcome
 from tests.bench.cli import ROOT, python, typed
 from tests.bench.configs import Kept, config, rows
 from tests.bench.test_survival import TIMES, folders, metrics, state

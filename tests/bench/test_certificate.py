@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.base.registry import UserError, algorithms, topologies, weight_rules
-from bench.network.certificate import Mixing, build_mixing
+from bench.base.errors import UserError
+from bench.base.registry import algorithms, topologies, weight_rules
+from bench.network.mixing import Mixing, build_mixing
 from bench.network.weights import weigh
 from bench.sweep.preflight import check_fit
 

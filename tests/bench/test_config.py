@@ -10,7 +10,7 @@ import yaml
 from hydra import initialize_config_dir
 
 import bench
-from bench.base.registry import UserError
+from bench.base.errors import UserError
 from bench.config.plan import blocks_of, expand, plan, unique
 from bench.config.run_config import GROUPS, options_of, parse
 from bench.engine import fingerprint

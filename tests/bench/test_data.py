@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from bench.base.registry import UserError
+from bench.base.errors import UserError
 from bench.data import sources
 from bench.data.recipe import NotHere, checksum, data_folder, load, prepare
 from bench.data.sources import ArraysOnly, Dropped, OpenML, Package, idx

@@ -22,7 +22,7 @@ from bench.base.integrity import examine
 from bench.store.run_folder import RunFolder
 from bench.sweep.sweep import run_all
 from bench.training import checkpoint
-from bench.training.loop import Moment
+from bench.training.observer import Moment
 from tests.bench.configs import config
 from tests.faults.harm_store import unfinished
 

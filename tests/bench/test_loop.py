@@ -13,7 +13,7 @@ from bench.base.registry import algorithms, datasets
 from bench.contracts.simulate import simulate
 from bench.engine import stacked
 from bench.engine.build import build_algorithm, build_problem
-from bench.network.certificate import build_mixing
+from bench.network.mixing import build_mixing
 from bench.problem.problem import Setting
 from bench.training.loop import evaluation_steps, train
 from bench.training.metrics import Measurement, measure

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from bench.network.certificate import build_mixing
+from bench.network.mixing import build_mixing
 from bench.training.mixers import DenseMixer, SparseMixer, make_mixer
 
 CPU = torch.device("cpu")

@@ -2,8 +2,8 @@ from typing import Literal
 
 import pytest
 
+from bench.base.errors import UserError
 from bench.base.options import Option, coerce, convert, keyword_options
-from bench.base.registry import UserError
 
 
 def test_options_are_the_keyword_parameters():

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 import torch
 
+from bench.base.errors import UserError
 from bench.base.randomness import generator
-from bench.base.registry import UserError, datasets, models, partitions, topologies
+from bench.base.registry import datasets, models, partitions, topologies
 from bench.config.run_config import parse
 from bench.engine.build import build_problem, describe_data
 from bench.models.model import Perceptron
-from bench.network.certificate import build_mixing
 from bench.network.graphs import Topology
+from bench.network.mixing import build_mixing
 from bench.problem.arrays import Arrays, sound
 from bench.problem.problem import Problem, Setting, vector_layout
 from bench.sweep.preflight import check

@@ -1,6 +1,7 @@
 import pytest
 
-from bench.base.registry import Registry, UserError, algorithms, datasets, models, topologies, weight_rules
+from bench.base.errors import UserError
+from bench.base.registry import Registry, algorithms, datasets, models, topologies, weight_rules
 
 
 def test_what_ships_with_the_suite_is_found():

@@ -6,8 +6,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench.base.errors import UserError
 from bench.base.randomness import EVERYONE, generator
-from bench.base.registry import UserError, models, partitions
+from bench.base.registry import models, partitions
 from bench.engine import stacked
 from bench.engine.build import build_problem, load_arrays, shards
 from bench.models.model import Model

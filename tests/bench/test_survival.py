@@ -28,7 +28,7 @@ from bench.store.run_folder import RunFolder
 from bench.sweep.sweep import run_all
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume
-from bench.training.loop import Moment, Outcome
+from bench.training.observer import Moment, Outcome
 from tests.bench.cli import ROOT, typed
 from tests.bench.configs import Kept, config, rows
 from tests.bench.disks import on_a_disk

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bench.base.registry import topologies
-from bench.network.certificate import build_mixing
 from bench.network.drawing import positions, svg, text
+from bench.network.mixing import build_mixing
 from tests.bench.cli import typed
 
 look = partial(typed, script="bench/topology.py")

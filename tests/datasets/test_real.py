@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from bench.base.registry import UserError, datasets, recipes
+from bench.base.errors import UserError
+from bench.base.registry import datasets, recipes
 from bench.data.recipe import NotHere, checksum, data_folder, prepare
 from bench.data.sources import idx
 from datasets import a9a, miniboone

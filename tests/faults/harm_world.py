@@ -15,7 +15,7 @@ from bench.engine.link import Link
 from bench.engine.processes import Process, here
 from bench.engine.reception import Reception
 from bench.engine.team import World
-from bench.training.loop import Observer
+from bench.training.observer import Observer
 from tests.bench.cli import ROOT, typed
 from tests.faults.stranger import KINDS, knock
 from tests.faults.table import fault

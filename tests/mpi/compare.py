@@ -12,7 +12,8 @@ import torch
 from mpi4py import MPI
 
 import bench.engine.mpi
-from bench.base.registry import UserError, algorithms
+from bench.base.errors import UserError
+from bench.base.registry import algorithms
 from bench.engine.build import build_algorithm, build_problem
 from bench.engine.mpi import MPIWorld, agree
 from bench.engine.torch_setup import prepare

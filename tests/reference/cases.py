@@ -17,8 +17,8 @@ from bench.config.run_config import RunConfig
 from bench.engine import stacked
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume
-from bench.training.loop import Moment
 from bench.training.metrics import Row
+from bench.training.observer import Moment
 from tests.bench.configs import Kept, config
 
 STEPS, EVERY = 200, 20

@@ -1,0 +1,56 @@
+"""What a run tells while it is under way, and where it stands between two steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from bench.training.metrics import Row
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one replica ended."""
+
+    state: str  # of bench.base.states.FINAL; in this loop done or diverged
+    step: int  # the last evaluation: T, or the first one that is not finite
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A run between two steps: all it takes to go on from there."""
+
+    step: int
+    state: Mapping[str, Tensor]  # every field of the algorithm's state, (R, k, …), of the hosted nodes
+    seconds: list[Row]  # that every replica has spent so far
+    last: list[Row]  # the latest row of every replica
+
+    def only(self, replicas: Sequence[int]) -> Moment:
+        """The same for some of the replicas."""
+        keep = list(replicas)
+        state = {name: tensor[keep] for name, tensor in self.state.items()}
+        return Moment(self.step, state, [self.seconds[r] for r in keep], [self.last[r] for r in keep])
+
+
+class Observer:
+    """Hears what a run has to tell while it is under way. Any method may be overridden, none must."""
+
+    def learn(self, r: int, facts: Row) -> None:
+        """What is found out about replica ``r`` before its first step."""
+
+    def record(self, r: int, row: Row) -> None:
+        """An evaluation of replica ``r``."""
+
+    def end(self, r: int, outcome: Outcome) -> None:
+        """Replica ``r`` has made its last evaluation."""
+
+    def tick(self, t: int) -> None:
+        """Step t is done."""
+
+    def wait(self, reason: str) -> None:
+        """Nothing happens for a while, and why."""
+
+    def checkpoint(self, r: int, moment: Moment) -> None:
+        """A good time to note where replica ``r`` stands; the moment is its alone."""
