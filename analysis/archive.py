@@ -28,7 +28,7 @@ import pyarrow.parquet as pq
 from analysis.results.errors import NoData, in_sentences
 from analysis.results.results import HOW, Results
 from bench.base.files import write_bytes, write_text
-from bench.base.states import FINAL
+from bench.base.record import FINAL
 
 RUNS, ROWS, FACTS = "runs.parquet", "rows.parquet", "facts.json"
 DROPPED = ("samples", "rounds", "vectors", "compute_s", "comm_s", "eval_s")

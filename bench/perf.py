@@ -35,6 +35,7 @@ from torch import nn
 
 import analysis
 from bench.base.errors import UserError
+from bench.base.record import Row
 from bench.base.registry import models, recipes
 from bench.config.compose import compose_one
 from bench.config.plan import of_command
@@ -45,10 +46,10 @@ from bench.engine.pool import Pool, cores
 from bench.engine.torch_setup import prepare
 from bench.store.manifest import describe
 from bench.store.run_folder import RunFolder
-from bench.sweep.sweep import Stored, Sweep, run_all
+from bench.sweep.recorder import Stored
+from bench.sweep.sweep import Sweep, run_all
 from bench.terminal.command import command
 from bench.terminal.display import Display
-from bench.training.metrics import Row
 from bench.training.observer import Moment, Observer, Outcome
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -251,8 +252,8 @@ def storing(steps: int, runs: int) -> list[Entry]:
     words = [*PERCEPTRON, f"nodes={NODES}", f"steps={steps}", f"eval_every={steps // 50}", "engine=stacked"]
     with tempfile.TemporaryDirectory() as place:
         folder = RunFolder(compose_one([*words, f"results={place}"]))
-        with Display(Console(quiet=True), [folder.config]) as display:
-            display.begin([folder], 0)
+        with Display(Console(quiet=True), [steps]) as display:
+            display.begin([folder], "perf", steps, 0)
             observer = Timed([folder], display)
             began = time.perf_counter()
             folder.begin(describe(folder.config))
@@ -296,7 +297,7 @@ def overheads() -> list[Entry]:
     with closing(Pool()) as pool, tempfile.TemporaryDirectory() as folder:
         extra, waits, peaks = [], [], []
         runs = [RunConfig(**{**vars(config), "seed": seed, "results": folder}) for seed in range(6)]
-        sweep = Sweep(Display(Console(quiet=True), runs))
+        sweep = Sweep(Display(Console(quiet=True), [run.steps for run in runs]))
         for run in runs:
             store = RunFolder(run)
             began = time.perf_counter()

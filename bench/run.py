@@ -30,9 +30,10 @@ from bench import __version__
 from bench.base.errors import UserError
 from bench.base.registry import say_broken_plugins
 from bench.config.compose import CONF, HYDRA_ERRORS, SEARCHPATH, sentence, with_plugins
-from bench.config.plan import as_sweeps, checked, of_command, plan, same_run_twice, unique
+from bench.config.plan import as_sweeps, of_command, plan, same_run_twice, unique
 from bench.config.run_config import RunConfig, parse
 from bench.status import show_found, states_of
+from bench.sweep.preflight import checked
 from bench.sweep.sweep import run_all
 from bench.terminal.command import INTERRUPTED, command
 from bench.terminal.progress import counting
@@ -48,8 +49,8 @@ def task(config: DictConfig) -> None:
     here = HydraConfig.get()
     typed = [*here.overrides.task, *(word for word in here.overrides.hydra if word.startswith(SEARCHPATH))]
     if here.mode != RunMode.MULTIRUN or here.launcher._target_.endswith(".BasicLauncher"):
-        collected.extend(plan(typed))
-    elif run_all(unique(plan(typed)), Console(width=140, highlight=False), sweep_name(sys.argv[1:])):
+        collected.extend(plan(typed, checked))
+    elif run_all(unique(plan(typed, checked)), Console(width=140, highlight=False), sweep_name(sys.argv[1:])):
         raise UserError(f"A run of the job {here.job.override_dirname} failed; its log says why.")
 
 

@@ -20,8 +20,8 @@ if __name__ == "__main__":
 import numpy as np
 
 from bench.base.registry import say_broken_plugins, topologies
+from bench.config.choices import options_of
 from bench.config.compose import compose_one
-from bench.config.run_config import options_of
 from bench.network.drawing import svg, text
 from bench.network.mixing import Mixing
 from bench.terminal.command import command

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.contract import CHECKS
+from bench.contracts.methods import CHECKS
 from tests.bench.cli import ROOT
 
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)

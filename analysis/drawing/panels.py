@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
 
 from analysis.drawing.style import INK, METRICS, MORE_IS_BETTER, PAGE, Style
-from bench.base.states import FINAL
+from bench.base.record import FINAL
 
 LINE = 0.2
 """Inches: a line of a legend, for which every figure has room."""

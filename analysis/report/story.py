@@ -16,7 +16,7 @@ from analysis.results.results import Results
 from analysis.results.warnings import warnings
 from analysis.study.outcome import outcome
 from analysis.tables import Recipe, Table, recipes
-from bench.base.states import STATES
+from bench.base.record import STATES
 
 
 @dataclass

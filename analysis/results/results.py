@@ -10,8 +10,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.results.errors import NoData
-from bench.base.columns import COLUMNS
-from bench.base.states import EXPLODED, FINAL
+from bench.base.record import COLUMNS, EXPLODED, FINAL
 
 HOW = ("engine", "tracker", "checkpoint_every", "ranks", "jobs", "device", "results", "data_dir", "force", "stale")
 """Labels that say how a run was made; so do those that begin with one of them and a dot."""

@@ -11,7 +11,7 @@ from analysis.drawing.style import name_of, styles
 from analysis.results.errors import NoData
 from analysis.results.results import Results
 from analysis.study.statistics import RULE, Best, best_stepsize, score
-from bench.base.columns import COLUMNS
+from bench.base.record import COLUMNS
 
 AS_WRITTEN = {"normalize": "vector", "average": "tracker", "gossip": "once", "multiplier": 1.0}
 """The methods as their papers have them; other values are variants, with a figure of their own."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.base.files import check_json, check_rows, sha256
-from bench.base.states import FINAL
+from bench.base.record import FINAL
 
 SUMS = "sha256"
 """In summary.json, after the metrics: the digests of the files that carry none themselves."""

@@ -22,15 +22,7 @@ T = TypeVar("T")
 ENTRY_POINT_GROUP = "hearsay.plugins"
 MODULES = "HEARSAY_PLUGINS"
 """Environment variable with modules to import as plug-ins, separated by commas: for trying things out."""
-HOME = (
-    "algorithms",
-    "datasets",
-    "bench.network.graphs",
-    "bench.network.from_file",
-    "bench.network.weights",
-    "bench.models.model",
-    "bench.models.lenet",
-)
+HOME = ("algorithms", "datasets", "bench.models", "bench.network")
 
 
 class Registry(Generic[T]):

@@ -19,7 +19,8 @@ from yaml import MarkedYAMLError, YAMLError
 from bench.base.errors import UserError, closest
 from bench.base.home import ROOT
 from bench.base.registry import plugins
-from bench.config.run_config import GROUPS, RunConfig, members, options_of, parse
+from bench.config.choices import members, options_of
+from bench.config.run_config import GROUPS, RunConfig, parse
 
 CONF = ROOT / "conf"
 HYDRA_ERRORS = (HydraException, OmegaConfBaseException, YAMLError)

@@ -22,20 +22,12 @@ from omegaconf import OmegaConf
 from bench.base.errors import UserError
 from bench.config.compose import SEARCHPATH, hydra_here, no_size, plain, several_values, with_plugins
 from bench.config.run_config import GROUPS, RunConfig, parse
-from bench.sweep.preflight import check
 
 Make = Callable[[Mapping[str, Any]], RunConfig]
 Say = Callable[[int, int], None]
 """Told how many configurations are made, of how many."""
 REASONS = 12
 """Different reasons for refusing a configuration that are said at most."""
-
-
-def checked(values: Mapping[str, Any]) -> RunConfig:
-    """A run that can be made here and now."""
-    run = parse(values)
-    check(run)
-    return run
 
 
 def of_command(
@@ -83,12 +75,12 @@ def _as_sweep(override: Override) -> str:
     return f"{key}=choice({value})"
 
 
-def plan(words: Sequence[str], make: Make = checked) -> list[RunConfig]:
+def plan(words: Sequence[str], make: Make = parse) -> list[RunConfig]:
     """The runs of one configuration: itself, or those of its experiment. Needs Hydra to be initialised."""
     return Planner(make).runs([words])
 
 
-def expand(block: Mapping[str, Any], typed: Sequence[str] = (), make: Make = checked) -> list[RunConfig]:
+def expand(block: Mapping[str, Any], typed: Sequence[str] = (), make: Make = parse) -> list[RunConfig]:
     """All combinations of one block of an experiment: a list is swept, anything else is set.
 
     ``typed`` is what the user typed; it wins over the block. Needs Hydra to be initialised.
@@ -121,7 +113,7 @@ class Point(NamedTuple):
 class Planner:
     """Makes the runs of a command; each combination of group members is composed once."""
 
-    def __init__(self, make: Make = checked, say: Say = lambda made, of: None) -> None:
+    def __init__(self, make: Make = parse, say: Say = lambda made, of: None) -> None:
         self._make, self._say = make, say
         self._bases: dict[tuple[str, ...], Base] = {}
         self._parsed: dict[str, Override] = {}

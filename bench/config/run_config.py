@@ -12,25 +12,18 @@ from pathlib import Path
 from typing import Any, Literal
 
 from bench.base.errors import UserError, closest
-from bench.base.options import Count, NonNegative, Option, Options, Positive, coerce, convert, keyword_options
-from bench.base.registry import algorithms, datasets, models, partitions, topologies
+from bench.base.options import Count, coerce, convert
+from bench.base.record import Spacing
+from bench.base.registry import algorithms
+from bench.config.choices import Choice, options_of
 from bench.method.algorithm import Algorithm, Declaration
 from bench.network.mixing import Mixing, build_mixing
 from bench.problem.supervised import Init, Sampling
-from bench.training.loop import Spacing
 
 HOW = {"how": True}
 """Marks what says how or where a run is made, not what it computes: not part of its identity."""
 NEUTRAL = "neutral"
 """Marks a setting that came later: at this value a run is what it was without it, in name and numbers."""
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A registered name and its options."""
-
-    name: str
-    options: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -130,49 +123,6 @@ def _without_paths(values: dict[str, Any], replace: Callable[[Path], str]) -> di
 
 def _content(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def members(group: str) -> list[str]:
-    """The registered names of one config group."""
-    known = {"algo": algorithms, "topology": topologies, "dataset": datasets, "partition": partitions, "model": models}
-    return sorted(known[group] if group in known else SERVICES[group])
-
-
-@cache
-def options_of(group: str, name: str) -> Options:
-    """The options of one member of a config group."""
-    match group:
-        case "algo":
-            return {**algorithms[name].stepsize_options(), **algorithms[name].structure_options()}
-        case "topology":
-            topology = topologies[name]
-            own = {"allow_biased": Option(bool, False)} if topology.weights is None else {}
-            weights = {} if topology.weights is None else {"weights": Option(str, topology.weights)}
-            return {**keyword_options(topology.graph), **weights, **own, "lazy": Option(bool, False)}
-        case "dataset":
-            return keyword_options(datasets[name].__init__ if isinstance(datasets[name], type) else datasets[name])
-        case "partition":
-            return keyword_options(partitions[name])
-        case "model":
-            return keyword_options(models[name].__init__)
-        case "engine" | "tracker":
-            return SERVICES[group][name]
-    raise KeyError(group)
-
-
-SERVICES: dict[str, dict[str, Options]] = {
-    "engine": {
-        "mpi": {
-            "launch": Option(list[str] | None, None),
-            "pool": Option(bool, True),
-            "timeout_s": Option(NonNegative, 300.0),
-            "host": Option(str, "127.0.0.1"),
-        },
-        "stacked": {"memory_gb": Option(Positive | None, None), "timeout_s": Option(NonNegative, 300.0)},
-    },
-    "tracker": {"none": {}, "wandb": {"project": Option(str, "hearsay"), "entity": Option(str | None, None)}},
-}
-"""Options of what the harness itself offers."""
 
 
 def parse(values: Mapping[str, Any]) -> RunConfig:

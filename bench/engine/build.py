@@ -13,6 +13,7 @@ import torch
 
 from bench.base.errors import UserError
 from bench.base.randomness import EVERYONE, generator
+from bench.base.record import evaluation_steps
 from bench.base.registry import datasets, models, partitions, recipes
 from bench.config.run_config import RunConfig
 from bench.data.recipe import PARTS, checksum, data_folder, load
@@ -20,9 +21,10 @@ from bench.method.algorithm import Algorithm
 from bench.method.schedules import tables
 from bench.models.model import Model
 from bench.problem.arrays import Arrays, sound
-from bench.problem.problem import Problem, Scaled, Setting
+from bench.problem.problem import Problem, Setting
+from bench.problem.scaled import Scaled
 from bench.problem.supervised import Supervised
-from bench.training.loop import evaluation_steps, train
+from bench.training.loop import train
 from bench.training.observer import Moment, Observer, Outcome
 from bench.training.world import World
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import torch
 
+from bench.base.record import Row
 from bench.config.run_config import RunConfig
 from bench.engine.build import run_in
 from bench.engine.torch_setup import prepare
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume
-from bench.training.metrics import Row
 from bench.training.mixers import make_mixer
 from bench.training.observer import Moment, Observer, Outcome
 from bench.training.world import OneProcess

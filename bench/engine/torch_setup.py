@@ -7,16 +7,6 @@ import platform
 import torch
 
 
-def pieces(device: torch.device, floats: int) -> int:
-    """How many samples to evaluate at once, of a model that keeps so many numbers for each.
-
-    A CPU is fastest while a piece stays in its caches, a GPU while it has enough to do.
-    """
-    if device.type == "cuda":
-        return max(1, (1 << 29) // floats)
-    return max(1, min(1 << 12, (1 << 24) // floats))
-
-
 def prepare() -> None:
     """Settings that cost nothing and save a lot; none changes what is computed beyond rounding."""
     torch.backends.cuda.matmul.allow_tf32 = False

@@ -23,6 +23,7 @@ import torch
 from mpi4py import MPI
 
 from bench.base import causes
+from bench.base.record import Row
 from bench.base.registry import discover
 from bench.config.run_config import RunConfig, parse
 from bench.engine import stacked
@@ -35,7 +36,6 @@ from bench.engine.shared_memory import EARLY, mapped, remove_names
 from bench.engine.torch_setup import prepare
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume
-from bench.training.metrics import Row
 from bench.training.observer import Moment, Observer, Outcome
 
 BEAT_S = 0.5

@@ -15,7 +15,8 @@ from torch import Tensor
 
 from bench.base.errors import UserError
 from bench.base.layout import Layout
-from bench.models.model import Model, Pullback, dense, dense_back, model, tanh_back
+from bench.models.dense import dense, dense_back, tanh_back
+from bench.models.model import Model, Pullback, model
 
 KERNEL, WINDOW = 5, 4
 CHANNELS = (6, 16)

@@ -7,14 +7,13 @@ the M axis, so that all nodes and replicas are one tensor program.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from bench.base.layout import Layout
-from bench.base.options import Count
 from bench.base.registry import models
 
 
@@ -72,77 +71,3 @@ class Model(ABC):
 def fan_in(weight: tuple[int, ...]) -> int:
     """Numbers that one output is made of: dense weights are (in, out), convolutions (out, in, height, width)."""
     return weight[0] if len(weight) == 2 else int(np.prod(weight[1:]))
-
-
-def dense(p: Mapping[str, Tensor], layer: str, x: Tensor) -> Tensor:
-    """x A + b for (M, B, in) inputs."""
-    return torch.baddbmm(p[f"{layer}.bias"].unsqueeze(1), x, p[f"{layer}.weight"])
-
-
-class DenseModel(Model):
-    """Dense layers with tanh between them.
-
-    The way back is written out: autograd costs 0.2 ms a call whatever the size, which is most of the
-    time of a rank that hosts one small network.
-    """
-
-    def __init__(self, inputs: tuple[int, ...], classes: int, widths: Sequence[int]) -> None:
-        ends = [int(np.prod(inputs)), *widths, classes]
-        self._layers = [*(f"hidden{i}" for i in range(1, len(ends) - 1)), "out"]
-        shapes: dict[str, tuple[int, ...]] = {}
-        for layer, size_in, size_out in zip(self._layers, ends[:-1], ends[1:], strict=True):
-            shapes |= {f"{layer}.weight": (size_in, size_out), f"{layer}.bias": (size_out,)}
-        self.layout = Layout(shapes)
-        self.floats = 2 * sum(ends)
-
-    def forward(self, p: Mapping[str, Tensor], x: Tensor) -> Tensor:
-        return dense(p, "out", self._sources(p, x)[-1])
-
-    def _sources(self, p: Mapping[str, Tensor], x: Tensor) -> list[Tensor]:
-        """What every layer is fed."""
-        sources = [x.flatten(2)]
-        for layer in self._layers[:-1]:
-            sources.append(torch.tanh(dense(p, layer, sources[-1])))
-        return sources
-
-    def linearise(self, x: Tensor, inputs: Tensor) -> tuple[Tensor, Pullback]:
-        p = self.unpack(x)
-        sources = self._sources(p, inputs)
-
-        def pull(delta: Tensor) -> Tensor:
-            out = torch.empty_like(x)
-            g = self.unpack(out)
-            for layer, source in zip(reversed(self._layers), reversed(sources), strict=True):
-                delta = dense_back(p, g, layer, source, delta, last=layer == self._layers[0])
-            return out
-
-        return dense(p, "out", sources[-1]), pull
-
-
-def dense_back(
-    p: Mapping[str, Tensor], g: Mapping[str, Tensor], layer: str, source: Tensor, delta: Tensor, last: bool = False
-) -> Tensor:
-    """Write a dense layer's gradient into ``g``; the gradient before the tanh that made ``source``, if wanted."""
-    torch.bmm(source.mT, delta, out=g[f"{layer}.weight"])
-    torch.sum(delta, dim=1, out=g[f"{layer}.bias"])
-    return delta if last else tanh_back(torch.bmm(delta, p[f"{layer}.weight"].mT), source)
-
-
-tanh_back = torch.ops.aten.tanh_backward
-"""From the gradient after a tanh and what the tanh gave to the gradient before it."""
-
-
-@model("linear")
-class Linear(DenseModel):
-    """Multinomial logistic regression."""
-
-    def __init__(self, inputs: tuple[int, ...], classes: int) -> None:
-        super().__init__(inputs, classes, [])
-
-
-@model("mlp")
-class Perceptron(DenseModel):
-    """in → hidden, tanh → classes"""
-
-    def __init__(self, inputs: tuple[int, ...], classes: int, hidden: Count = 64) -> None:
-        super().__init__(inputs, classes, [hidden])

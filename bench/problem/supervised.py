@@ -11,12 +11,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from bench.base.randomness import BLOCK, EVERYONE, Blocks, generator
+from bench.base.randomness import EVERYONE, Blocks, generator
 from bench.base.registry import partitions
-from bench.engine.torch_setup import pieces
 from bench.models.model import Model
 from bench.problem.arrays import Arrays
 from bench.problem.problem import Evaluation, Problem, Setting
+from bench.problem.sampling import with_replacement, without_replacement
 
 __all__ = ["Arrays", "Init", "Partition", "Sampling", "Supervised", "partition"]
 
@@ -217,15 +217,11 @@ class Supervised(Problem):
         return local, slice(int(rows[0]), int(rows[-1]) + 1) if contiguous else rows, kept
 
 
-def with_replacement(seed: int, node: int, stream: int, block: int, samples: int, batch: int) -> np.ndarray:
-    """Places in a shard for one block of mini-batches, (BLOCK, batch): every one drawn afresh."""
-    return generator(seed, node, f"batch {stream}", block).integers(samples, size=(BLOCK, batch))
+def pieces(device: torch.device, floats: int) -> int:
+    """How many samples to evaluate at once, of a model that keeps so many numbers for each.
 
-
-def without_replacement(seed: int, node: int, stream: int, block: int, samples: int, batch: int) -> np.ndarray:
-    """The same from a walk through the whole shard in a fresh order each epoch, cut into mini-batches."""
-    start, stop = block * BLOCK * batch, (block + 1) * BLOCK * batch
-    epochs = range(start // samples, -(-stop // samples))
-    walk = np.concatenate([generator(seed, node, f"epoch {stream}", e).permutation(samples) for e in epochs])
-    skip = start - epochs.start * samples
-    return walk[skip : skip + stop - start].reshape(BLOCK, batch)
+    A CPU is fastest while a piece stays in its caches, a GPU while it has enough to do.
+    """
+    if device.type == "cuda":
+        return max(1, (1 << 29) // floats)
+    return max(1, min(1 << 12, (1 << 24) // floats))

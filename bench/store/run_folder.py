@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-from bench.base.columns import COLUMNS
 from bench.base.disk import make_lasting
 from bench.base.files import (
     check_rows,
@@ -28,14 +27,12 @@ from bench.base.files import (
 )
 from bench.base.integrity import SUMS, Findings, examine, read_table
 from bench.base.locks import Lock
+from bench.base.record import COLUMNS, FINAL, Row, evaluation_steps, final_state
 from bench.base.registry import metrics
-from bench.base.states import FINAL, final_state
 from bench.config.run_config import RunConfig
 from bench.engine.build import data_checksum
 from bench.engine.fingerprint import fingerprint
 from bench.training import checkpoint
-from bench.training.loop import evaluation_steps
-from bench.training.metrics import Row
 from bench.training.observer import Outcome
 
 COUNTS = {"step", "samples", "rounds", "vectors", "bytes"}

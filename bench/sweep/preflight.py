@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import torch
 from rich.console import Console
 
 from bench.base.errors import UserError
 from bench.base.registry import datasets, recipes
-from bench.config.run_config import RunConfig
+from bench.config.run_config import RunConfig, parse
 from bench.data.recipe import data_folder, prepare
 from bench.engine.build import build_model, is_problem, load_arrays, shards
 from bench.engine.launch import launcher
@@ -101,3 +103,10 @@ def _prepared(name: str, folder: Path) -> None:
 
 def _smallest_shard(config: RunConfig) -> int:
     return min(len(rows) for rows in shards(config, config.seed))
+
+
+def checked(values: Mapping[str, Any]) -> RunConfig:
+    """A run that can be made here and now."""
+    run = parse(values)
+    check(run)
+    return run

@@ -15,8 +15,8 @@ from pathlib import Path
 from rich.console import Console
 
 from bench.base import causes
-from bench.base.disk import Pace
 from bench.base.errors import UserError
+from bench.base.record import Row
 from bench.config.run_config import RunConfig
 from bench.engine import stacked
 from bench.engine.fingerprint import has_plugins
@@ -25,13 +25,12 @@ from bench.engine.team import Stopped
 from bench.store.manifest import describe
 from bench.store.run_folder import RunFolder, settle
 from bench.sweep.groups import batches
+from bench.sweep.recorder import Stored
 from bench.terminal.display import Display
 from bench.terminal.table import show_failures, show_table, varying
 from bench.tracking.tracker import Tracker, make_tracker
-from bench.training import checkpoint
 from bench.training.checkpoint import Resume
-from bench.training.metrics import Row
-from bench.training.observer import Moment, Observer, Outcome
+from bench.training.observer import Observer
 
 Group = list[RunFolder]
 Member = tuple[RunFolder, list[Row]]
@@ -42,7 +41,7 @@ def run_all(configs: Sequence[RunConfig], console: Console, name: str | None = N
     """Run what is not done yet, show the table of all, return the exit code. ``name`` is that of the sweep."""
     folders = [RunFolder(config) for config in configs]
     refuse_stale(folders)
-    with Display(console, [folder.config for folder in folders]) as display:
+    with Display(console, [config.steps for config in configs]) as display:
         sweep = Sweep(display, name, varying([config.labels() for config in configs]))
         todo = []
         for folder in folders:
@@ -52,8 +51,9 @@ def run_all(configs: Sequence[RunConfig], console: Console, name: str | None = N
                 todo.append(folder)
         check_writable(todo)
         if todo:
+            first = configs[0]
             groups, jobs = batches([folder.config for folder in todo])
-            sweep.tracker = make_tracker(configs[0].tracker, Path(configs[0].results))
+            sweep.tracker = make_tracker(first.tracker.name, first.tracker.options, Path(first.results))
             for folder in sweep.joined:
                 sweep.tracker.end(folder.path)
             try:
@@ -67,6 +67,12 @@ def run_all(configs: Sequence[RunConfig], console: Console, name: str | None = N
     show_failures(console, failures)
     console.print(f"Results: {Path(configs[0].results) / 'runs'}", markup=False, soft_wrap=True)
     return 1 if failures else 0
+
+
+def name_of(configs: Sequence[RunConfig]) -> str:
+    """Of a group of runs, for who is watching."""
+    first = configs[0]
+    return first.run_id if len(configs) == 1 else f"{len(configs)} × {first.algo.name}-{first.dataset.name}"
 
 
 def reusable(folder: RunFolder) -> bool:
@@ -229,7 +235,7 @@ class Sweep:
                 if damage:
                     self._display.say(damage)
                 self.tracker.begin(folder.path, live=len(members) == 1)
-            self._display.begin(folders, step)
+            self._display.begin(folders, name_of([folder.config for folder in folders]), folders[0].config.steps, step)
             self._compute(step, members, observer, pool, in_process)
         except (KeyboardInterrupt, Stopped):
             self._interrupt(begun)
@@ -281,38 +287,3 @@ class Sweep:
 
 def _failed(error: str) -> tuple[Fate, str]:
     return Fate("failed", causes.shortened(error)), f"failed: {causes.shortened(error)}"
-
-
-class Stored(Observer):
-    """Everything a group tells goes to its folders, and to who is watching."""
-
-    def __init__(self, folders: Sequence[RunFolder], display: Display, tracker: Tracker | None = None) -> None:
-        self._folders, self._display, self._tracker = folders, display, tracker or Tracker()
-        self.outcomes: dict[int, Outcome] = {}
-        self._pace = Pace()
-
-    def learn(self, r: int, facts: Row) -> None:
-        with causes.storing(self._folders[r].path):
-            self._folders[r].learn(facts)
-
-    def record(self, r: int, row: Row) -> None:
-        with causes.storing(self._folders[r].path):
-            self._folders[r].record(row)
-            self._pace.wait(row["step"], self._folders[r].stream)
-        self._display.record(self._folders, r, row)
-
-    def end(self, r: int, outcome: Outcome) -> None:
-        with causes.storing(self._folders[r].path):
-            self.outcomes[r] = self._folders[r].finish(outcome)
-        self._tracker.end(self._folders[r].path)
-
-    def tick(self, t: int) -> None:
-        self._display.tick(self._folders, t)
-
-    def wait(self, reason: str) -> None:
-        self._display.wait(self._folders, reason)
-
-    def checkpoint(self, r: int, moment: Moment) -> None:
-        folder = self._folders[r]
-        with causes.storing(folder.path):
-            checkpoint.write(folder.checkpoints, moment, range(folder.config.nodes))

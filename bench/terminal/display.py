@@ -7,9 +7,9 @@ import threading
 import time
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Protocol
 
-from rich.console import Console, Group
+from rich.console import Console
+from rich.console import Group as Stack
 from rich.live import Live
 from rich.progress import (
     BarColumn,
@@ -21,8 +21,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from bench.config.run_config import RunConfig
-from bench.training.metrics import Row
+from bench.base.record import Row
 
 PATIENCE_S = 0.1
 """Seconds between looks at a bar;"""
@@ -30,15 +29,16 @@ MILESTONE_S = 30.0
 """and between lines about one run, where there is no terminal."""
 
 
-class Folder(Protocol):
-    config: RunConfig
+Group = Sequence[object]
+"""Runs that are made together, whatever stands for them."""
 
 
 class Display:
     """How a sweep is going. With a terminal: a bar for the sweep and one for each running group."""
 
-    def __init__(self, console: Console, configs: Sequence[RunConfig]) -> None:
-        self._console, self._total = console, len(configs)
+    def __init__(self, console: Console, steps: Sequence[int]) -> None:
+        """``steps`` has those of every run."""
+        self._console, self._total = console, len(steps)
         self._lock = threading.Lock()
         self._count = 0
         self._states: dict[str, int] = {}
@@ -50,8 +50,8 @@ class Display:
                 text, BarColumn(30), TextColumn("{task.percentage:3.0f} %"), TimeElapsedColumn(), TimeRemainingColumn()
             )
             self._bars = Progress(text, BarColumn(20), MofNCompleteColumn(), TextColumn("{task.fields[news]}"))
-            self._all = self._sweep.add_task("", total=sum(config.steps for config in configs))
-            self._live = Live(Group(self._sweep, self._bars), console=console, transient=True)
+            self._all = self._sweep.add_task("", total=sum(steps))
+            self._live = Live(Stack(self._sweep, self._bars), console=console, transient=True)
 
     def __enter__(self) -> Display:
         if self._live:
@@ -63,20 +63,18 @@ class Display:
         if self._live:
             self._live.stop()
 
-    def begin(self, group: Sequence[Folder], step: int) -> None:
+    def begin(self, group: Group, name: str, steps: int, step: int) -> None:
         """A group of runs starts, or goes on after ``step``."""
-        config = group[0].config
-        name = config.run_id if len(group) == 1 else f"{len(group)} × {config.algo.name}-{config.dataset.name}"
         with self._lock:
-            bar = self._bars.add_task(name, total=config.steps, completed=step, news="") if self._live else None
-            self._running[id(group[0])] = Running(name, config.steps, len(group), step, bar)
+            bar = self._bars.add_task(name, total=steps, completed=step, news="") if self._live else None
+            self._running[id(group[0])] = Running(name, steps, len(group), step, bar)
             if self._live:
                 self._sweep.advance(self._all, step * len(group))
             elif step:
                 self._console.print(f"{name}: goes on after step {step}", markup=False, soft_wrap=True)
             self._headline()
 
-    def tick(self, group: Sequence[Folder], t: int) -> None:
+    def tick(self, group: Group, t: int) -> None:
         run = self._running[id(group[0])]
         now = time.monotonic()
         if now - run.seen < PATIENCE_S:
@@ -90,17 +88,17 @@ class Display:
             self._console.print(f"{run.name}: step {t} of {run.steps}, {run.news(t)}", markup=False, soft_wrap=True)
         run.step = t
 
-    def wait(self, group: Sequence[Folder], reason: str) -> None:
+    def wait(self, group: Group, reason: str) -> None:
         run = self._running[id(group[0])]
         if self._live:
             self._bars.update(run.bar, news=reason)  # type: ignore[arg-type]
         else:
             self._console.print(f"{run.name}: {reason}", markup=False, soft_wrap=True)
 
-    def record(self, group: Sequence[Folder], r: int, row: Row) -> None:
+    def record(self, group: Group, r: int, row: Row) -> None:
         self._running[id(group[0])].rows[r] = row
 
-    def leave(self, group: Sequence[Folder]) -> None:
+    def leave(self, group: Group) -> None:
         """A group is not running any more."""
         with self._lock:
             run = self._running.pop(id(group[0]), None)

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from bench.base.home import ROOT
-from bench.config.run_config import Choice
 
 SILENCE_S = {"online": 2.0, "offline": 30.0}
 """Seconds without news after which the end of a sweep no longer waits for the tracker: a server may never answer."""
@@ -121,8 +120,8 @@ class WandbTracker(Tracker):
         self._scratch.cleanup()
 
 
-def make_tracker(choice: Choice, results: Path) -> Tracker:
-    """The tracker of a sweep. WANDB_MODE=disabled is W&B's own way to say none."""
-    if choice.name == "none" or os.environ.get("WANDB_MODE") == "disabled":
+def make_tracker(name: str, options: dict[str, Any], results: Path) -> Tracker:
+    """The tracker of a sweep, by its name. WANDB_MODE=disabled is W&B's own way to say none."""
+    if name == "none" or os.environ.get("WANDB_MODE") == "disabled":
         return Tracker()
-    return WandbTracker(results, choice.options)
+    return WandbTracker(results, options)

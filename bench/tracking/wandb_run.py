@@ -20,7 +20,7 @@ import wandb
 
 from bench.base.files import read_json, write_json
 from bench.base.integrity import Damaged, examine, read_table
-from bench.base.states import FINAL
+from bench.base.record import FINAL
 from bench.network.drawing import Graph, on_a_circle, svg
 
 MARK = "wandb.json"

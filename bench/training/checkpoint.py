@@ -21,8 +21,8 @@ import torch
 from bench.base.disk import Pace
 from bench.base.errors import UserError
 from bench.base.files import write_bytes
+from bench.base.record import Row
 from bench.training.ledger import Stopwatch
-from bench.training.metrics import Row
 from bench.training.observer import Moment
 
 KEEP = 2

@@ -8,11 +8,10 @@ from contextlib import contextmanager
 
 from torch import Tensor
 
-from bench.base.columns import COLUMNS
+from bench.base.record import COLUMNS, Row
 from bench.method.algorithm import Algorithm
 from bench.network.mixing import Mixing
 from bench.problem.problem import Problem
-from bench.training.metrics import Row
 from bench.training.world import World
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -17,17 +16,6 @@ from bench.training.ledger import Bookkeeper, Rounds, Stopwatch
 from bench.training.metrics import heterogeneity, measure
 from bench.training.observer import Moment, Observer, Outcome
 from bench.training.world import World
-
-Spacing = Literal["linear", "log"]
-
-
-def evaluation_steps(steps: int, every: int, spacing: Spacing) -> list[int]:
-    """The steps to evaluate at; 0 and T always. ``log`` spreads as many points evenly in log t."""
-    if spacing == "linear":
-        points = np.arange(0, steps, every)
-    else:
-        points = np.append(0, np.geomspace(1, steps, max(2, steps // every)).round().astype(int))
-    return sorted({*map(int, points), 0, steps})
 
 
 def fitting(moment: Moment, fresh: Mapping[str, Tensor]) -> Mapping[str, Tensor]:

@@ -10,16 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.base.columns import COLUMNS
 from bench.base.errors import UserError
+from bench.base.record import COLUMNS, Row
 from bench.base.registry import metrics
 from bench.method.algorithm import Declaration
 from bench.problem.problem import Problem
 from bench.training.world import World
-
-Row = dict[str, Any]
-"""One line of the metrics: a value, or None where a column has no meaning, for every name in COLUMNS, then for the
-metrics of plug-ins."""
 
 
 @dataclass(frozen=True)

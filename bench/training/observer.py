@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from bench.training.metrics import Row
+from bench.base.record import Row
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from rich.console import Console
 from bench.base.registry import algorithms
 from bench.engine import stacked
 from bench.sweep import groups as batch
-from bench.sweep.groups import batches, bytes_per_replica, problem_of, program
+from bench.sweep.groups import batches, program
+from bench.sweep.memory import bytes_per_replica, problem_of
 from bench.sweep.sweep import run_all
 from bench.training.observer import Outcome
 from tests.bench.cli import ROOT, python, typed

@@ -11,8 +11,9 @@ from hydra import initialize_config_dir
 
 import bench
 from bench.base.errors import UserError
+from bench.config.choices import options_of
 from bench.config.plan import blocks_of, expand, plan, unique
-from bench.config.run_config import GROUPS, options_of, parse
+from bench.config.run_config import GROUPS, parse
 from bench.engine import fingerprint
 from tests.bench.configs import config
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from bench.base.columns import COLUMNS
+from bench.base.record import COLUMNS, evaluation_steps
 from bench.base.registry import algorithms, datasets
 from bench.contracts.simulate import simulate
 from bench.engine import stacked
 from bench.engine.build import build_algorithm, build_problem
 from bench.network.mixing import build_mixing
 from bench.problem.problem import Setting
-from bench.training.loop import evaluation_steps, train
+from bench.training.loop import train
 from bench.training.metrics import Measurement, measure
 from bench.training.mixers import DenseMixer
 from bench.training.world import OneProcess

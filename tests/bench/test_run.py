@@ -7,7 +7,7 @@ import pytest
 import torch
 import yaml
 
-from bench.base.columns import COLUMNS
+from bench.base.record import COLUMNS
 from tests.bench.cli import run, typed
 
 QUICK = ("steps=30", "dataset.evaluation=50", "eval_every=10")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bench.base.states import EXPLODED, FINAL, STATES, final_state
+from bench.base.record import EXPLODED, FINAL, STATES, final_state
 from tests.bench.cli import ROOT, typed
 
 

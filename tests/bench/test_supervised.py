@@ -13,7 +13,7 @@ from bench.engine import stacked
 from bench.engine.build import build_problem, load_arrays, shards
 from bench.models.model import Model
 from bench.problem.problem import Setting
-from bench.problem.supervised import without_replacement
+from bench.problem.sampling import without_replacement
 from bench.training.metrics import heterogeneity
 from bench.training.world import OneProcess
 from tests.bench.configs import Kept, config, rows

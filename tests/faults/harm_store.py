@@ -17,13 +17,14 @@ from rich.console import Console
 
 from analysis.results import folder as load
 from bench.base.files import check_rows
+from bench.base.record import Row
 from bench.engine import stacked
 from bench.store.manifest import describe
 from bench.store.run_folder import RunFolder
-from bench.sweep.sweep import Stored, run_all
+from bench.sweep.recorder import Stored
+from bench.sweep.sweep import run_all
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume
-from bench.training.metrics import Row
 from tests.bench.cli import typed
 from tests.bench.configs import config
 from tests.bench.damage import cut, flip, swap, zero

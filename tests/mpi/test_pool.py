@@ -4,7 +4,7 @@ from contextlib import closing
 
 import pytest
 
-from bench.base.columns import COLUMNS
+from bench.base.record import COLUMNS
 from bench.engine.pool import Pool
 from tests.bench.configs import Kept, config, rows
 

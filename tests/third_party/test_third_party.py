@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.contract import CHECKS
+from bench.contracts.methods import CHECKS
 from tests.bench.cli import ROOT
 
 EXAMPLE = Path(__file__).parent / "example"

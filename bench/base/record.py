@@ -1,15 +1,27 @@
-"""What a run can be, in one place; no torch here, so that everybody may ask."""
+"""What is written of a run: its columns, its states, and when it is evaluated. No torch here: everybody may ask."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
+
+COLUMNS = [
+    *("step", "epoch", "samples", "rounds", "vectors", "bytes"),
+    *("train_loss", "test_loss", "test_accuracy", "stationarity", "grad_norm", "grad_norm_mean"),
+    *("consensus", "consensus_z", "consensus_bound", "tracking_error"),
+    *("compute_s", "comm_s", "eval_s", "wall_s"),
+]
+
 
 EXPLODED = 100.0
 """By how many times its first value the train_loss of a run may rise and the run still be called done.
 
 Of the suite's own runs, none beyond it knew more than the most frequent class; at 30 times one still had 81 % right.
 """
+
+
 STATES = {
     "done": "made all its steps",
     "exploded": f"made all its steps, but its train_loss rose by more than {EXPLODED:g} times its first value",
@@ -20,6 +32,8 @@ STATES = {
     "missing": "not made yet",
     "damaged": "has files that are not what was written; the same command sets them aside and makes it anew",
 }
+
+
 FINAL = ("done", "exploded", "diverged")
 """The states of a result: nothing is left to do, and the metrics are there."""
 
@@ -31,3 +45,20 @@ def final_state(state: str, rows: Sequence[Mapping[str, Any]]) -> str:
     """
     first, last = rows[0]["train_loss"], rows[-1]["train_loss"]
     return "exploded" if state == "done" and last - first > EXPLODED * abs(first) > 0 else state
+
+
+Spacing = Literal["linear", "log"]
+
+
+def evaluation_steps(steps: int, every: int, spacing: Spacing) -> list[int]:
+    """The steps to evaluate at; 0 and T always. ``log`` spreads as many points evenly in log t."""
+    if spacing == "linear":
+        points = np.arange(0, steps, every)
+    else:
+        points = np.append(0, np.geomspace(1, steps, max(2, steps // every)).round().astype(int))
+    return sorted({*map(int, points), 0, steps})
+
+
+Row = dict[str, Any]
+"""One line of the metrics: a value, or None where a column has no meaning, for every name in COLUMNS, then for the
+metrics of plug-ins."""

@@ -1,0 +1,286 @@
+"""What every method must keep, whatever it computes."""
+
+from __future__ import annotations
+
+import itertools
+import typing
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bench.contracts.simulate import Gradient, simulate
+from bench.method.algorithm import Algorithm, Grad, Mix
+from bench.method.schedules import Kind, tables
+from bench.network.mixing import build_mixing
+
+NODES, DIMENSION, STEPS = 6, 4, 12
+
+
+KINDS = typing.get_args(Kind)
+
+
+ALONE = torch.ones(1, 1, dtype=torch.float64)
+
+
+class BrokenPromise(Exception):
+    """A sentence that says which promise, and how it was broken."""
+
+
+def ring(nodes: int = NODES) -> Tensor:
+    """Lazy, so that methods with demands on the spectrum are content."""
+    return torch.as_tensor(build_mixing("ring", nodes, lazy=True).matrices[0])
+
+
+def quadratics(nodes: int = NODES, noise: float = 0.3) -> Gradient:
+    """Noisy gradients of a different quadratic on every node; the noise belongs to (s, stream, node)."""
+    g = torch.Generator().manual_seed(nodes)
+    scale = 1 + torch.rand(nodes, DIMENSION, generator=g, dtype=torch.float64)
+    centre = torch.randn(nodes, DIMENSION, generator=g, dtype=torch.float64)
+    table = noise * torch.randn(2, 8 * STEPS, nodes, DIMENSION, generator=g, dtype=torch.float64)
+
+    def gradient(x: Tensor, s: int, stream: int) -> Tensor:
+        return (scale * (x - centre) + table[stream, s % (8 * STEPS)]).to(x.dtype)
+
+    return gradient
+
+
+def start(replicas: int = 1, nodes: int = NODES, dtype: torch.dtype = torch.float64) -> Tensor:
+    g = torch.Generator().manual_seed(1)
+    return torch.randn(replicas, nodes, DIMENSION, generator=g, dtype=torch.float64).to(dtype)
+
+
+def shapes(cls: type[Algorithm]) -> None:
+    """states are named tuples of (R, k, …) tensors of the start's dtype, with x as given"""
+    for dtype, steps in itertools.product(
+        (torch.float64, torch.float32), (0, 1, 3)
+    ):  # the first fault, not what follows
+        x = start(2, dtype=dtype)
+        for t, state in enumerate(simulate(cls, ring().to(dtype), quadratics(), x, steps).states):
+            if not hasattr(state, "_fields") or "x" not in state._fields:
+                raise BrokenPromise(f"the state after step {t} is no NamedTuple with a field x but {type(state)}")
+            for name, value in state._asdict().items():
+                if value.shape[:2] != x.shape[:2] or (name == "x" and value.shape != x.shape):
+                    raise BrokenPromise(
+                        f"state {name} has the wrong shape {tuple(value.shape)} after step {t}; x is {tuple(x.shape)}"
+                    )
+                if value.dtype != dtype:
+                    raise BrokenPromise(f"state {name} is {value.dtype} after step {t} of a {dtype} run")
+            if t == 0 and not torch.equal(state.x, x):
+                raise BrokenPromise("start changes x: the state after 0 steps must hold the x it was given")
+
+
+def nothing_in_place(cls: type[Algorithm]) -> None:
+    """states, gradients and mixed tensors are never modified in place"""
+    seen: list[tuple[str, Tensor, Tensor]] = []
+
+    def watch(what: str, *values: Tensor) -> None:
+        seen.extend((what, value, value.clone()) for value in values)
+
+    class Watched(cls):  # type: ignore[valid-type, misc]
+        def start(self, x: Tensor, grad: Grad) -> Any:
+            watch("the start x", x)
+            return super().start(x, grad)
+
+        def step(self, s: Any, t: int, grad: Grad, mix: Mix) -> Any:
+            def watched_mix(*tensors: Tensor) -> tuple[Tensor, ...]:
+                mixed = mix(*tensors)
+                watch(f"a tensor given to mix in step {t}", *tensors)
+                watch(f"a tensor returned by mix in step {t}", *mixed)
+                return mixed
+
+            for name, value in s._asdict().items():
+                watch(f"state {name} after step {t}", value)
+            return super().step(s, t, grad, watched_mix)
+
+    plain = quadratics()
+
+    def gradient(x: Tensor, s: int, stream: int) -> Tensor:
+        g = plain(x, s, stream)
+        watch(f"the gradient on sample {s}", g)
+        return g
+
+    simulate(Watched, ring(), gradient, start(), STEPS)
+    for what, value, before in seen:
+        if not torch.equal(value, before):
+            raise BrokenPromise(f"{what} was modified in place")
+
+
+def no_memory(cls: type[Algorithm]) -> None:
+    """a step depends on its state and t alone, so an interrupted run can go on"""
+    w, gradient = ring(), quadratics()
+    whole = simulate(cls, w, gradient, start(), STEPS)
+
+    class Resumed(cls):  # type: ignore[valid-type, misc]
+        def start(self, x: Tensor, grad: Grad) -> Any:
+            return whole.states[5]
+
+        def step(self, s: Any, t: int, grad: Grad, mix: Mix) -> Any:
+            return super().step(s, t, grad, mix) if t >= 5 else s
+
+    resumed = simulate(Resumed, w, gradient, start(), STEPS)
+    if not torch.equal(resumed.states[-1].x, whole.states[-1].x):
+        raise BrokenPromise("continuing from the state after step 5 gives another result: something is kept outside it")
+
+
+def counts(cls: type[Algorithm]) -> None:
+    """vectors sent, rounds and samples are as declared"""
+    promise = cls.declaration
+    trace = simulate(cls, ring(), quadratics(), start(), STEPS)
+    if len(trace.samples[0]) != promise.start_samples:
+        raise BrokenPromise(
+            f"start uses {len(trace.samples[0])} samples; declared start_samples={promise.start_samples}"
+        )
+    drawn = len(set().union(*trace.samples))
+    if drawn != promise.start_samples + promise.samples * STEPS:
+        raise BrokenPromise(f"{STEPS} steps use {drawn} samples; declared samples={promise.samples} a step")
+    for t, calls in enumerate(trace.sent):
+        vectors = sum(tensor.shape[-1] for call in calls for tensor in call) / DIMENSION
+        if vectors != promise.sends:
+            raise BrokenPromise(f"step {t} sends {vectors:g} vectors; declared sends={promise.sends}")
+        if len(calls) != promise.rounds:
+            raise BrokenPromise(f"step {t} calls mix {len(calls)} times; declared rounds={promise.rounds}")
+
+
+def estimates(cls: type[Algorithm]) -> None:
+    """the state that is said to estimate the gradient exists, and trackers keep ū = v̄"""
+    trace = simulate(cls, ring(), quadratics(), start(), STEPS)
+    name = cls.declaration.estimates
+    if name is not None and name not in trace.states[0]._fields:
+        raise BrokenPromise(f"estimates='{name}', but the state has only {', '.join(trace.states[0]._fields)}")
+    for t, state in enumerate(trace.states):
+        if {"u", "v"} <= set(state._fields):
+            off = (state.u.mean(1) - state.v.mean(1)).abs().max().item()
+            if off > 1e-12:
+                raise BrokenPromise(f"the tracker loses the gradients: |ū − v̄| = {off:.2g} after step {t}")
+
+
+def permutation(cls: type[Algorithm]) -> None:
+    """renaming the nodes renames the trajectory"""
+    w, gradient, x = ring(), quadratics(), start()
+    order = torch.tensor([3, 0, 4, 1, 5, 2])
+    back = order.argsort()
+    ours = simulate(cls, w, gradient, x, STEPS).x()
+    theirs = simulate(
+        cls, w[order][:, order], lambda x, s, stream: gradient(x[:, back], s, stream)[:, order], x[:, order], STEPS
+    ).x()
+    _equal(ours[:, :, order], theirs, "permuting the nodes changes more than their order")
+
+
+def locality(cls: type[Algorithm]) -> None:
+    """nodes learn of each other through mix alone: what one does, a stranger cannot feel"""
+    gradient, x = quadratics(), start()
+
+    def louder(x: Tensor, s: int, stream: int) -> Tensor:
+        g = gradient(x, s, stream).clone()
+        g[:, 0] *= 7
+        return g
+
+    apart = torch.eye(NODES, dtype=torch.float64)
+    quiet = simulate(cls, apart, gradient, x, STEPS).x()
+    loud = simulate(cls, apart, louder, x, STEPS).x()
+    _equal(quiet[:, :, 1:], loud[:, :, 1:], "with W = I a node still feels another node's gradient")
+
+
+def replicas(cls: type[Algorithm]) -> None:
+    """R replicas with stepsizes and graphs of their own are R separate runs"""
+    gradient, x = quadratics(), start(3)
+    numbers = {k: o.default for k, o in cls.stepsize_options().items() if isinstance(o.default, float)}
+    options: list[dict[str, Any]] = [
+        {"schedule": "fixed"},
+        {"schedule": "diminishing"},
+        {k: v / 2 for k, v in numbers.items()},
+    ]
+    w = torch.stack([ring(), torch.full((NODES, NODES), 1 / NODES, dtype=torch.float64), ring() @ ring()])
+    together = simulate(cls, w, gradient, x, STEPS, options).x()
+    for r in range(3):
+        alone = simulate(cls, w[r], gradient, x[r : r + 1], STEPS, options[r]).x()
+        _equal(together[:, r : r + 1], alone, f"replica {r} of 3 differs from the same run alone")
+
+
+def one_node(cls: type[Algorithm]) -> None:
+    """a network of one node works, and stays finite"""
+    x = simulate(cls, torch.ones(1, 1, dtype=torch.float64), quadratics(1), start(nodes=1), STEPS).x()
+    if not torch.isfinite(x).all():
+        raise BrokenPromise("with a single node the iterates are not finite")
+
+
+def bound(cls: type[Algorithm]) -> None:
+    """where declared ``bounded``: consensus never exceeds b², b⁺ = ρ (b + η_t)"""
+    if not cls.declaration.bounded:
+        return
+    mixing = build_mixing("ring", NODES, lazy=True)
+    slowest = torch.as_tensor(np.linalg.eigh(mixing.matrices[0])[1][:, -2:-1].copy())
+
+    def tug(x: Tensor, s: int, stream: int) -> Tensor:
+        """Pulls the nodes apart in the direction that mixing evens out last: here the bound is tight."""
+        return slowest.expand_as(x)
+
+    for gradient in (tug, quadratics()):
+        x = torch.zeros(1, NODES, DIMENSION, dtype=torch.float64)
+        trace = simulate(cls, torch.as_tensor(mixing.matrices[0]), gradient, x, STEPS)
+        b = 0.0
+        for t, (state, eta) in enumerate(zip(trace.states, [*_eta(cls, STEPS), 0.0], strict=True)):
+            consensus = (state.x - state.x.mean(1, keepdim=True)).square().sum().item() / NODES
+            if consensus > b**2 * (1 + 1e-12) + 1e-28:
+                raise BrokenPromise(f"consensus {consensus:.3g} after step {t} exceeds the bound {b**2:.3g}")
+            b = mixing.certificate.rho * (b + eta)
+
+
+def one_voice(cls: type[Algorithm]) -> None:
+    """nodes with one start and one gradient stay together, and do what one of them alone would"""
+    x, g = start()[:, :1], quadratics(1)
+    for kind in KINDS:
+        one = simulate(cls, ALONE, g, x, STEPS, {"schedule": kind}, schedule_nodes=NODES).x()
+        many = simulate(cls, ring(), _echo(g), x.expand(-1, NODES, -1), STEPS, {"schedule": kind}).x()
+        _equal(many, one.expand_as(many), f"nodes that agree do not do what one alone does (schedule {kind})")
+
+
+def pooled(cls: type[Algorithm]) -> None:
+    """where declared ``pooled``: on the complete graph, the mean does what one node that knows f would"""
+    if not cls.declaration.pooled:
+        return
+    everyone, g = torch.full((NODES, NODES), 1 / NODES, dtype=torch.float64), quadratics()
+    x = start()[:, :1]
+
+    def central(x: Tensor, s: int, stream: int) -> Tensor:
+        return g(x.expand(-1, NODES, -1), s, stream).mean(1, keepdim=True)
+
+    for kind in KINDS:
+        one = simulate(cls, ALONE, central, x, STEPS, {"schedule": kind}, schedule_nodes=NODES).x()
+        many = simulate(cls, everyone, g, x.expand(-1, NODES, -1), STEPS, {"schedule": kind}).x()
+        _equal(many.mean(2), one[:, :, 0], f"on the complete graph the mean does something else (schedule {kind})")
+
+
+def _echo(gradient: Gradient) -> Gradient:
+    """Every node the same function."""
+    return lambda x, s, stream: torch.cat([gradient(part, s, stream) for part in x.split(1, dim=1)], dim=1)
+
+
+def _eta(cls: type[Algorithm], steps: int) -> list[float]:
+    defaults = {k: o.default for k, o in cls.stepsize_options().items()}
+    return tables(cls.stepsizes, [defaults], NODES, steps, torch.float64)["eta"].values[:, 0].tolist()
+
+
+def _equal(a: Tensor, b: Tensor, sentence: str) -> None:
+    off = ((a - b).abs().max() / a.abs().max().clamp_min(1e-300)).item()
+    if not off <= 1e-12:
+        raise BrokenPromise(f"{sentence} (relative difference {off:.2g})")
+
+
+CHECKS: tuple[Callable[[type[Algorithm]], None], ...] = (
+    shapes,
+    nothing_in_place,
+    no_memory,
+    counts,
+    estimates,
+    permutation,
+    locality,
+    replicas,
+    one_node,
+    one_voice,
+    bound,
+    pooled,
+)

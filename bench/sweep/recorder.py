@@ -1,0 +1,49 @@
+"""Everything that a group of runs tells goes to its folders, and to who is watching."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bench.base import causes
+from bench.base.disk import Pace
+from bench.base.record import Row
+from bench.store.run_folder import RunFolder
+from bench.terminal.display import Display
+from bench.tracking.tracker import Tracker
+from bench.training import checkpoint
+from bench.training.observer import Moment, Observer, Outcome
+
+
+class Stored(Observer):
+    """Everything a group tells goes to its folders, and to who is watching."""
+
+    def __init__(self, folders: Sequence[RunFolder], display: Display, tracker: Tracker | None = None) -> None:
+        self._folders, self._display, self._tracker = folders, display, tracker or Tracker()
+        self.outcomes: dict[int, Outcome] = {}
+        self._pace = Pace()
+
+    def learn(self, r: int, facts: Row) -> None:
+        with causes.storing(self._folders[r].path):
+            self._folders[r].learn(facts)
+
+    def record(self, r: int, row: Row) -> None:
+        with causes.storing(self._folders[r].path):
+            self._folders[r].record(row)
+            self._pace.wait(row["step"], self._folders[r].stream)
+        self._display.record(self._folders, r, row)
+
+    def end(self, r: int, outcome: Outcome) -> None:
+        with causes.storing(self._folders[r].path):
+            self.outcomes[r] = self._folders[r].finish(outcome)
+        self._tracker.end(self._folders[r].path)
+
+    def tick(self, t: int) -> None:
+        self._display.tick(self._folders, t)
+
+    def wait(self, reason: str) -> None:
+        self._display.wait(self._folders, reason)
+
+    def checkpoint(self, r: int, moment: Moment) -> None:
+        folder = self._folders[r]
+        with causes.storing(folder.path):
+            checkpoint.write(folder.checkpoints, moment, range(folder.config.nodes))
