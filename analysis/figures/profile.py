@@ -72,7 +72,8 @@ def to_target(results: Results, cost: str) -> pd.DataFrame:
             continue
         runs, _ = as_written(results, runs[runs["algo"].isin(methods)])
         runs = runs.sort_values("run_id")
-        rows = results.curves(runs)
+        met = runs.groupby("seed")["algo"].nunique()  # by every method, at these seeds
+        rows = results.curves(runs[runs["seed"].isin(met.index[met == len(methods)])])
         for seed, some in rows.groupby("seed"):
             if not methods <= set(some["algo"]) or not _has_grids(some):
                 continue

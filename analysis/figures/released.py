@@ -68,10 +68,8 @@ def variants(results: Results) -> pd.DataFrame:
         finals = finals[finals["multiplier"].isna() | (finals["multiplier"] == AS_WRITTEN["multiplier"])]
     finals = finals[finals["schedule"] == "diminishing"] if "schedule" in finals else finals
     for _, runs in problems(results, finals, but=("partition", "topology", "init")):
-        told = runs.assign(
-            change=[_change(row) for row in runs.to_dict("records")],
-            split=[split(row) for row in runs.to_dict("records")],
-        )
+        asked = runs[[c for c in (*CHANGES, "partition", "partition.alpha") if c in runs]].to_dict("records")
+        told = runs.assign(change=[_change(row) for row in asked], split=[split(row) for row in asked])
         told = told[told["topology"].isin(_graphs(told))]
         # with the stepsize at which the change was made, and the graph and split on which it was
         for algo, some in told.groupby("algo"):

@@ -6,6 +6,7 @@ import json
 import math
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from analysis.tables.format import SETTING
 from bench import __version__
 
 HERE = Path(__file__).parent
+LISTED = 1000
+"""Runs that are listed, with their configs, logs and curves; the figures and tables are made from all."""
 LOG_CHARACTERS = 4000
 POINTS = 40
 SPARKS = ("test_accuracy", "test_loss", "grad_norm", "consensus")
@@ -31,7 +34,9 @@ def page(story: Story, folder: Path | None, command: str = "") -> str:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
+    some, note = listed(story.results)
     runs = run_table(story.results) if len(story.results.runs) else pd.DataFrame()
+    runs = runs[runs["run_id"].isin(some.runs["run_id"])] if note else runs
     text = environment.get_template("page.html.j2").render(
         story=story,
         style=(HERE / "page.css").read_text(encoding="utf-8"),
@@ -57,13 +62,28 @@ def page(story: Story, folder: Path | None, command: str = "") -> str:
             for r, t in story.tables
             for shown_part, same in [what_differs(t.shown)]
         ],
-        runs={"columns": list(runs.columns), "rows": cells(runs), "choices": choices(runs)},
-        trouble=trouble(story.results, folder),
-        details=embed(details(story.results, folder)),
+        runs={"columns": list(runs.columns), "rows": cells(runs), "choices": choices(runs), "note": note},
+        trouble=trouble(some, folder),
+        details=embed(details(some, folder)),
         made={"command": command, "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), "version": __version__},
         ended=ended(story.results, folder),
     )
     return text
+
+
+def listed(results: Results) -> tuple[Results, str]:
+    """The runs that a page has room for, and a sentence where these are not all."""
+    count = len(results.runs)
+    if count <= LISTED:
+        return results, ""
+    order = results.runs.assign(well=results.runs["state"] == "done")
+    runs = order.sort_values(["well", "seed", "run_id"]).head(LISTED)[list(results.runs.columns)].sort_index()
+    rows = results.rows[results.rows["run_id"].isin(runs["run_id"])]
+    troubled = f"the {min(LISTED, (~order['well']).sum())} that are not done, then " if not order["well"].all() else ""
+    return replace(results, runs=runs.reset_index(drop=True), rows=rows), (
+        f"{LISTED} of {count} runs are listed here, and only these have details: {troubled}those with the smallest "
+        f"seeds. Figures and tables are made from all. All runs: python bench/status.py {results.source}"
+    )
 
 
 def what_differs(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:

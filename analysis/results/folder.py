@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -74,12 +73,11 @@ def _manifests(folders: list[Path]) -> list[dict[str, Any]]:
     """What the manifests say. Most parts are the same in thousands of runs, and are kept once."""
     seen: dict[str, Any] = {}
 
-    def once(value: Any) -> Any:
-        if isinstance(value, dict):
-            value = {name: once(item) for name, item in value.items()}
-        return seen.setdefault(json.dumps(value), value) if isinstance(value, dict | list) else value
+    def shared(manifest: dict[str, Any]) -> dict[str, Any]:
+        parts = {name: part for name, part in manifest.items() if isinstance(part, dict | list)}
+        return {**manifest, **{name: seen.setdefault(repr(part), part) for name, part in parts.items()}}
 
-    return [once(read_json(folder / "manifest.json")) for folder in folders]
+    return [shared(read_json(folder / "manifest.json")) for folder in folders]
 
 
 def _rows(runs: list[Run]) -> pd.DataFrame:

@@ -83,7 +83,8 @@ def in_order(summaries: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         return [_rank(s.get(name)) for name in names]
 
     found = list(summaries)
-    labels = [name for name in _label_names(found) if name not in ("seed", *ALWAYS)]
+    differ = [name for name in _label_names(found) if len({str(s.get(name)) for s in found}) > 1]
+    labels = [name for name in differ if name not in ("seed", *ALWAYS)]
     names = [*ALWAYS, *labels, "seed"]
     return sorted(found, key=key)
 

@@ -10,6 +10,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import yaml
 
+from bench.base.files import read_json, sha256, write_json
+from bench.base.integrity import SUMS
 from bench.config.run_config import parse
 
 
@@ -30,12 +32,11 @@ def multiply(source: Path, target: Path, count: int, failed_every: int = 0) -> P
 
 
 def _files(folder: Path) -> dict:
-    sink = io.BytesIO((folder / "metrics.parquet").read_bytes())
-    assert pq.read_table(sink).num_rows
+    assert pq.read_table(io.BytesIO((folder / "metrics.parquet").read_bytes())).num_rows
     return {
         "config": yaml.safe_load((folder / "config.yaml").read_text()),
-        "summary": json.loads((folder / "summary.json").read_text()),
-        "status": json.loads((folder / "status.json").read_text()),
+        "summary": read_json(folder / "summary.json"),
+        "status": read_json(folder / "status.json"),
         "manifest": (folder / "manifest.json").read_bytes(),
         "metrics": (folder / "metrics.parquet").read_bytes(),
         "log": (folder / "log.txt").read_bytes(),
@@ -44,11 +45,13 @@ def _files(folder: Path) -> dict:
 
 def _write(folder: Path, files: dict, labels: dict, failed: bool) -> None:
     folder.mkdir(parents=True)
-    state = {"state": "failed", "error": "Rank 1 said no."} if failed else {"state": files["status"]["state"]}
-    summary = {**files["summary"], **labels, "state": state["state"]}
-    (folder / "config.yaml").write_text(json.dumps(files["config"]))  # which is YAML
-    (folder / "summary.json").write_text(json.dumps(summary))
-    (folder / "status.json").write_text(json.dumps({**files["status"], **state}))
-    (folder / "manifest.json").write_bytes(files["manifest"])
+    end = {"state": "failed", "error": "Rank 1 said no."} if failed else {"state": files["status"]["state"]}
+    config = json.dumps(files["config"]).encode()  # which is YAML
+    sums = {"metrics.parquet": sha256(files["metrics"]), "config.yaml": sha256(config)}
+    summary = {**files["summary"], **labels, "state": end["state"], SUMS: sums}
+    (folder / "config.yaml").write_bytes(config)
     (folder / "metrics.parquet").write_bytes(files["metrics"])
+    (folder / "manifest.json").write_bytes(files["manifest"])
     (folder / "log.txt").write_bytes(files["log"])
+    write_json(folder / "summary.json", summary)
+    write_json(folder / "status.json", {**files["status"], **end})
