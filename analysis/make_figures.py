@@ -144,7 +144,7 @@ def describe(results: Results, picture: Picture) -> str:
 
 def make_table(recipe: Recipe, results: Results, ask: Ask, columns: list[str], out: Path) -> tuple[str, bool]:
     try:
-        table = words.chosen(recipe.make(results, ask), columns)
+        table = words.chosen(recipe.make(results, ask), columns, results)
     except NoData as error:
         return f"{recipe.name:15} not made: {error}", False
     texts = {

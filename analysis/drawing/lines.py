@@ -62,7 +62,7 @@ def curve(
         faint = {"color": style.colour, "ls": style.dash, "lw": 0.6, "alpha": 0.6}
         if _exploded(one, y).any():
             ax.add_artist(Line2D(one[x], one[y], **faint))  # has no say in the axis, but for where it began
-            ax.update_datalim(one[[x, y]].to_numpy(float)[:1])
+            ax.update_datalim(one.loc[one["step"] == 0, [x, y]].to_numpy(float))
             ax.update_datalim(one[[x, y]].to_numpy(float), updatey=False)
             edge(ax, one[x].iloc[-1], style, EXPLODED)
         else:

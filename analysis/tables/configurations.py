@@ -30,7 +30,7 @@ def make(results: Results, ask: Ask) -> Table:
             rest = " ".join(f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in told.items())
             shown.append({**settings(key), "method": look[chosen["algo"]].label, "options": rest or "—", **words})
     return Table(
-        pd.DataFrame(shown),
+        pd.DataFrame(shown, dtype=object),
         pd.DataFrame(data),
         [
             "means with 95 % intervals over seeds (Student); where any run diverged there is no mean",

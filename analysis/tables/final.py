@@ -47,7 +47,7 @@ def make(results: Results, ask: Ask) -> Table:
             pairs = f" ({gap.count} pairs)" if gap else ""
             gaps = {header: interval(gap, signed=True) + pairs} if header else {}
             shown.append({**settings(key), **told, **gaps})
-    return Table(pd.DataFrame(shown), pd.DataFrame(data), [*NOTES, *dict.fromkeys(notes)])
+    return Table(pd.DataFrame(shown, dtype=object), pd.DataFrame(data), [*NOTES, *dict.fromkeys(notes)])
 
 
 def _eta_in_words(algo: str, chosen: dict[str, Best | None]) -> str:

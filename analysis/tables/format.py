@@ -85,14 +85,15 @@ def interval(found: Interval | None, digits: int | None = None, signed: bool = F
 NAMES = {"eta": "η", "algo": "method", "topology": "graph", "nodes": "n", "steps": "T"}
 
 
-def chosen(table: Table, columns: Sequence[str]) -> Table:
+def chosen(table: Table, columns: Sequence[str], results: Results) -> Table:
     """With these columns alone, in this order; a column may be named as its label or as its metric."""
     if not columns:
         return table
     known = {str(c).lower().replace("_", " "): str(c) for c in table.shown.columns}
+    aliases = {**NAMES, **{metric: metric_name(metric, results) for metric in results.measures}}
     names = []
     for word in columns:
-        name = known.get(NAMES.get(word, word).lower().replace("_", " "))
+        name = known.get(aliases.get(word, word).lower().replace("_", " "))
         if name is None:
             raise NoData(f"it has no column '{word}'; there are {', '.join(map(str, table.shown.columns))}")
         names.append(name)

@@ -31,4 +31,4 @@ def make(results: Results, ask: Ask) -> Table:
     notes = [
         "differences are paired by seed, with 95 % bootstrap intervals; means with Student's, none where a run diverged"
     ]
-    return Table(pd.DataFrame(shown).loc[order], pd.DataFrame(data).loc[order], notes)
+    return Table(pd.DataFrame(shown, dtype=object).loc[order], pd.DataFrame(data).loc[order], notes)

@@ -140,7 +140,7 @@ def test_tables_count_diverged_runs_and_pair_seeds(command, folder, tmp_path):
     assert r"\toprule" in tex
     assert r"best $\eta$" in tex
     header, *lines = (tmp_path / "x" / "table_final.csv").read_text().splitlines()
-    assert {"algo", "test_accuracy", "runs", "diverged", "dnasa_minus_low"} <= set(header.split(","))
+    assert {"algo", "test_accuracy", "runs", "diverged", "reference", "reference_minus_low"} <= set(header.split(","))
     assert len(lines) > 4
 
 

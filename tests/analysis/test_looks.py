@@ -1,0 +1,248 @@
+"""What a reader sees: nothing is cut off, crowded or hidden, whatever was run. Measured by the renderer."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+from analysis.choose import reference
+from analysis.draw import Picture, entry, legend, log_ticks, panels
+from analysis.figures import Ask, drawings
+from analysis.latex import best, latex, rounded
+from analysis.outcome import outcome
+from analysis.say import NoData
+from analysis.statistics import Interval
+from analysis.style import styles, use
+from analysis.tables import recipes
+from analysis.words import chosen
+
+pytestmark = pytest.mark.xdist_group("figures")
+
+
+def draw(name, results, **ask):
+    return drawings()[name].draw(results, Ask(**ask))
+
+
+def renamed(results, names, declared=()):
+    """The same runs of other methods: what a plug-in would leave behind."""
+    facts = {run: {**fact, "algorithm": None} for run, fact in results.facts.items()}
+    for run, algo in zip(results.runs["run_id"], results.runs["algo"].replace(names), strict=True):
+        if algo in dict(declared):
+            facts[run]["algorithm"] = {"name": algo, **dict(declared)[algo]}
+    return replace(results, runs=results.runs.assign(algo=results.runs["algo"].replace(names)), facts=facts)
+
+
+@pytest.fixture(scope="module")
+def without_dnasa(results):
+    return results.where([("algo", ["dsgd", "dsgt"])])
+
+
+def inside(figure):
+    """Whether every legend and title lies within the figure."""
+    FigureCanvasAgg(figure)
+    figure.draw_without_rendering()
+    page = figure.bbox
+    boxes = [item.get_window_extent() for item in figure.legends]
+    boxes += [text.get_window_extent() for one in figure.legends for text in one.get_texts()]
+    return all(box.x0 >= page.x0 and box.x1 <= page.x1 and box.y1 <= page.y1 + 1 for box in boxes)
+
+
+LONG = {"dnasa": "normalized_averaging_with_tracking", "dsgd": "stochastic_gradient", "dsgt": "tracking_with_a_twist"}
+
+
+@pytest.mark.parametrize("name", ["consensus", "compare", "stepsize", "scale", "curves"])
+def test_legends_are_inside_the_figure(results, name):
+    assert inside(draw(name, results).figure)
+    ring = results.where([("dataset", ["digits"]), ("topology", ["ring"])])
+    assert inside(draw(name, renamed(ring, LONG)).figure)
+
+
+@pytest.mark.parametrize("count", [1, 5, 14])
+def test_a_legend_of_any_length_fits_a_column(count):
+    use()
+    figure, _ = panels(1, 1, 2.0, 3.35)
+    look = styles([f"method_number_{number}" for number in range(count)])
+    legend(figure, [entry(style) for style in look.values()])
+    assert inside(figure)
+    panel = figure.axes[0].get_window_extent().height / figure.dpi
+    assert panel > 1.2  # the legend takes no room from the panel
+    assert len({(style.colour, style.marker, style.dash) for style in look.values()}) == count
+
+
+def test_titles_stay_in_their_columns(results):
+    figure = draw("compare", results).figure
+    FigureCanvasAgg(figure)
+    figure.draw_without_rendering()
+    top = [ax for ax in figure.axes if ax.get_title(loc="left")]
+    ends = [ax._left_title.get_window_extent() for ax in top]
+    assert len(top) > 2
+    assert all(left.x1 <= right.x0 for left, right in zip(ends, ends[1:], strict=False))
+
+
+def test_what_exploded_stands_at_the_edge_and_does_not_set_the_axis(results):
+    """In a loss of 1e48 the others would be a flat line; whether the state says so or the run is an older one."""
+    mine = results.where([("dataset", ["digits"]), ("topology", ["ring"]), ("algo", ["dsgd", "dsgt"])])
+    runs, rows = mine.runs.copy(), mine.rows.copy()
+    high = runs["eta"] == 1e39
+    last = rows.drop_duplicates("run_id", keep="last").index
+    gone = rows.index.isin(last) & rows["run_id"].isin(runs.loc[high, "run_id"])
+    runs["eta"] = runs["eta"].replace(1e39, 1.0)
+    numbers = ["train_loss", "test_loss", "grad_norm", "stationarity", "consensus"]
+    rows.loc[gone, numbers] = 1e48
+    rows["test_accuracy"] = np.nan  # as on a stream
+    for state in ("done", "exploded"):
+        runs.loc[high, "state"] = state
+        made = replace(mine, runs=runs, rows=rows)
+        for name in ("stepsize", "compare"):
+            picture = draw(name, made.where([("eta", ["1.0"])]) if name == "compare" else made)
+            assert all(ax.get_ylim()[1] < 1e6 for ax in picture.figure.axes)
+            assert "exploded, off the axis" in [text.get_text() for text in picture.figure.legends[0].texts]
+            assert any("marked at the upper edge" in note for note in picture.notes)
+
+
+def test_captions_say_what_is_drawn(results):
+    assert draw("stepsize", results).title == "Final test accuracy against the stepsize"
+    spike = results.where([("dataset", ["spike"])])
+    assert draw("stepsize", spike).title == "Final test loss against the stepsize"
+    assert "D-NASA" in draw("scale", results).title
+    assert "D-NASA" not in draw("scale", results.where([("algo", ["dsgd"])])).title
+
+
+def test_every_method_and_metric_has_its_figures(without_dnasa, results):
+    bound = draw("consensus", without_dnasa)
+    assert "bound" not in bound.title
+    assert set(bound.data["metric"].dropna()) == {"consensus", "tracking_error"}
+    stream = draw("curves", results.where([("dataset", ["synthetic"])]))
+    assert set(stream.data["metric"].dropna()) == {"train_loss", "test_loss", "stationarity"}
+    asked = draw("compare", without_dnasa, metrics=("tracking_error",))
+    assert set(asked.data["metric"].dropna()) == {"tracking_error"}
+    assert draw("stepsize", without_dnasa, metrics=("consensus",)).title.startswith("Final consensus error")
+    with pytest.raises(NoData, match="no run has a metric 'colour'; there are train_loss, "):
+        draw("compare", results, metrics=("colour",))
+
+
+def test_the_chosen_stepsize_is_in_the_legend_and_in_the_numbers(without_dnasa):
+    picture = draw("curves", without_dnasa)
+    assert set(picture.data.loc[picture.data["algo"] == "dsgd", "eta"]) == {0.1}
+    assert "D-SGD, η = 0.1" in [text.get_text() for text in picture.figure.legends[0].texts]
+
+
+def test_rows_of_a_column_share_x_and_zeros_are_marked(results):
+    figure = draw("compare", results.where([("dataset", ["digits"]), ("nodes", ["8"]), ("scale", ["1"])])).figure
+    columns = len({round(ax.get_position().x0, 3) for ax in figure.axes})
+    for column in range(columns):
+        assert len({ax.get_xlim() for ax in figure.axes[column::columns]}) == 1
+    zeros = [line for ax in figure.axes for line in ax.lines if line.get_label() == "_zero"]
+    assert zeros  # on the complete graph
+    assert "0" in [text.get_text() for text in figure.legends[0].texts]
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.72, 0.86), (0.05, 3), (0.003, 0.1), (9, 60), (101, 104)])
+def test_ticks_of_a_short_logarithmic_axis_do_not_crowd(low, high):
+    figure, axes = panels(1, 1)
+    axes[0, 0].set(yscale="log", ylim=(low, high))
+    log_ticks(axes[0, 0].yaxis)
+    figure.draw_without_rendering()
+    ticks = [tick for tick in axes[0, 0].get_yticks() if low <= tick <= high]
+    assert 2 <= len(ticks) <= 6
+    assert not any("times" in label.get_text() for label in axes[0, 0].get_yticklabels(which="both"))
+
+
+def test_lines_that_coincide_are_told_apart(without_dnasa):
+    """The one below is wider, and their markers stand at different places."""
+    lines = list(draw("profile", without_dnasa).figure.axes[0].lines)
+    steps, marks = lines[::2], lines[1::2]
+    assert len({line.get_linewidth() for line in steps}) == len(steps)
+    assert not set(marks[0].get_xdata()) & set(marks[1].get_xdata())
+
+
+def test_a_declared_label_and_family_reach_the_figures(results):
+    declared = {"wonder": {"label": "Wonder", "family": "dsgd", "needs": [], "assumes": [], "sends": 1, "cite": "us"}}
+    made = renamed(results.where([("dataset", ["digits"])]), {"dsgt": "wonder"}, declared.items())
+    look = styles(made.runs["algo"].unique(), made)
+    assert look["wonder"].label == "Wonder"
+    assert look["wonder"].colour == look["dsgd"].colour
+    assert (look["wonder"].marker, look["wonder"].dash) != (look["dsgd"].marker, look["dsgd"].dash)
+    assert look["dsgd"].label == "D-SGD"  # its manifests say nothing: an older archive
+    assert "Wonder, η = 0.1" in [text.get_text() for text in draw("curves", made).figure.legends[0].texts]
+    assert "Wonder" in set(recipes()["final"].make(made, Ask()).shown["method"])
+
+
+def test_the_reference(results, without_dnasa):
+    assert reference(results) == "dnasa"  # it has no stepsize
+    assert reference(results, "dsgt") == "dsgt"
+    digits = without_dnasa.where([("dataset", ["digits"])])
+    best_one = reference(digits)
+    table = recipes()["final"].make(digits, Ask())
+    label = styles([best_one])[best_one].label
+    ours = table.data[table.data["algo"] != best_one].dropna(subset="reference_minus")
+    assert f"{label} minus this" in table.shown
+    assert len(ours)
+    for row in ours.to_dict("records"):
+        same = table.data[(table.data["topology"] == row["topology"]) & (table.data["nodes"] == row["nodes"])]
+        other = same.loc[same["algo"] == best_one, "test_accuracy"].iloc[0]
+        assert row["reference_minus"] == pytest.approx(other - row["test_accuracy"])
+    asked = recipes()["robustness"].make(results, Ask(reference="dsgt"))
+    assert "D-SGT minus this" in asked.shown
+    with pytest.raises(NoData, match="no run of the reference 'wonder' has ended; there are dnasa, dsgd"):
+        reference(results, "wonder")
+
+
+def test_an_outcome_names_the_best_and_its_number(without_dnasa):
+    digits = without_dnasa.where([("dataset", ["digits"]), ("topology", ["ring"]), ("nodes", ["8"]), ("scale", ["1"])])
+    (sentence,) = outcome(digits)
+    means = recipes()["final"].make(digits, Ask()).data.set_index("algo")["test_accuracy"]
+    first = {"dsgd": "D-SGD", "dsgt": "D-SGT"}[means.idxmax()]
+    assert sentence.startswith(f"On digits, ring, {first} (η = 0.1) at {means.max():.2f} % ends with the highest")
+    assert outcome(digits.where([("algo", ["dsgd"])])) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "half", "text"),
+    [
+        (85.1234, 0.0312, r"85.12 \pm 0.03"),
+        (85.1234, 0.0149, r"85.123 \pm 0.015"),
+        (7.414e-5, 3.1e-6, r"(7.4 \pm 0.3) \times 10^{-5}"),
+        (66.76, 18.3, r"67 \pm 18"),
+        (0.020113, np.nan, "0.02011"),
+        (3.175e11, np.nan, r"3.175 \times 10^{11}"),
+    ],
+)
+def test_digits_match_the_error(value, half, text):
+    assert rounded(Interval(value, value - half, value + half, 3)) == text
+
+
+def test_a_latex_table_one_would_print(results):
+    ring = results.where([("dataset", ["digits"]), ("topology", ["ring"]), ("nodes", ["8"]), ("scale", ["1"])])
+    table = recipes()["final"].make(ring, Ask())
+    text = latex(table, "Final")
+    assert "% in every row: dataset = digits" in text
+    assert all(word in text for word in (r"\toprule", r"\midrule", r"\bottomrule", r"\begin{tabular}{l"))
+    top = table.data["test_accuracy"].idxmax()
+    assert (top, "test accuracy") in best(table.shown.reset_index(drop=True))
+    line = next(line for line in text.splitlines() if line.startswith(table.shown["method"].iloc[top]))
+    assert r"$\mathbf{" in line
+    few = chosen(table, ["algo", "eta", "test_accuracy"], ring)
+    assert list(few.shown) == ["method", "η", "test accuracy"]
+    assert latex(few, "Final", whole=True).count("&") == 2 * (len(table.shown) + 1)
+    with pytest.raises(NoData, match="it has no column 'colour'; there are dataset, "):
+        chosen(table, ["colour"], ring)
+
+
+def test_a_metric_of_a_plug_in_is_a_column_like_any_other(results):
+    rows = results.rows.assign(size=np.linspace(1, 100, len(results.rows)))
+    facts = {run: {**fact, "metrics": {"size": {"label": "how large"}}} for run, fact in results.facts.items()}
+    made = replace(results, rows=rows, facts=facts)
+    assert list(made.measures) == ["size"]
+    picture = draw("compare", made, metrics=("size",))
+    assert picture.figure.axes[0].get_ylabel() == "how large"
+    table = recipes()["configurations"].make(made, Ask())
+    assert "how large" in table.shown
+    assert table.data.loc[table.data["diverged"] == 0, "size"].notna().all()
+
+
+def test_a_picture_without_a_title_of_its_own_keeps_the_figures():
+    figure, _ = panels(1, 1)
+    assert Picture(figure, pd.DataFrame(), set()).title is None
