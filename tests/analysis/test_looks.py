@@ -5,18 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-
 from analysis.choose import reference
 from analysis.draw import Picture, entry, legend, log_ticks, panels
-from analysis.figures import Ask, drawings
 from analysis.latex import best, latex, rounded
 from analysis.outcome import outcome
 from analysis.say import NoData
 from analysis.statistics import Interval
 from analysis.style import styles, use
-from analysis.tables import recipes
 from analysis.words import chosen
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+from analysis.figures import Ask, drawings
+from analysis.tables import recipes
 
 pytestmark = pytest.mark.xdist_group("figures")
 
