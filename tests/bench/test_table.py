@@ -5,10 +5,10 @@ import re
 
 import numpy as np
 import pytest
-from bench.table import in_order, show_table
 from rich.console import Console
 
 from bench.partition import show
+from bench.terminal.table import in_order, show_table
 
 RUNS = [
     {

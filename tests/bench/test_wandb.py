@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from bench.mirror import shortened, title
 
+from bench.tracking.wandb_run import shortened, title
 from tests.bench.cli import ROOT
 from tests.bench.disks import on_a_disk
 from tests.bench.test_survival import folders
