@@ -11,7 +11,7 @@ from hydra import initialize_config_dir
 import bench
 from bench import fingerprint, imported
 from bench.config import GROUPS, options_of, parse
-from bench.plan import blocks_of, expand, plan, unique
+from bench.plan import Planner, blocks_of, expand, plan, unique
 from bench.registry import UserError
 from tests.bench.configs import config
 
@@ -84,12 +84,13 @@ def test_an_experiment_without_blocks_gets_a_sentence(experiment):
 
 @pytest.mark.usefixtures("hydra_here")
 def test_every_experiment_composes():
+    planner = Planner(parse)  # one for all: most combinations of group members come again
     for file in (CONF / "experiment").rglob("*.yaml"):
         name = file.relative_to(CONF / "experiment").with_suffix("").as_posix()
-        runs = plan([f"experiment={name}"], parse)
+        runs = planner.runs([[f"experiment={name}"]])
         if name != "example":
             words = [f"experiment={name}", "experiment.size=quick"]
-            quick = plan(words, parse)
+            quick = planner.runs([words])
             assert {run.algo.name for run in quick} == {run.algo.name for run in runs}
             assert sum(run.steps for run in quick) <= sum(run.steps for run in runs) / 10
 
