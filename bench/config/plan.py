@@ -211,8 +211,13 @@ def _is_plain(override: Override) -> bool:
         and (bool(option) == (group in GROUPS))
         and "." not in option
         and not isinstance(override.value(), dict)
-        and "${" not in str(override.input_line)
+        and not _refers(override)
     )
+
+
+def _refers(override: Override) -> bool:
+    """Whether a value is made from others."""
+    return "${" in str(override.value())
 
 
 def _is_choice(override: Override) -> bool:
@@ -220,7 +225,7 @@ def _is_choice(override: Override) -> bool:
     key = override.key_or_group
     simple = override.type == OverrideType.CHANGE and override.package is None
     known = key in GROUPS or key.partition(".")[0] == "experiment" or key == SEARCHPATH.rstrip("=")
-    refers = key.partition(".")[0] in RunConfig.__annotations__ and "${" in str(override.input_line)
+    refers = key.partition(".")[0] in RunConfig.__annotations__ and _refers(override)
     return simple and not isinstance(override.value(), dict) and (known or refers)
 
 

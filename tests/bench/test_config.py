@@ -10,11 +10,18 @@ import yaml
 from hydra import initialize_config_dir
 
 import bench
+<<<<<<< HEAD
 from bench.base.errors import UserError
 from bench.config.choices import options_of
 from bench.config.plan import blocks_of, expand, plan, unique
 from bench.config.run_config import GROUPS, parse
 from bench.engine import fingerprint
+=======
+from bench import fingerprint, imported
+from bench.config import GROUPS, options_of, parse
+from bench.plan import Planner, blocks_of, expand, plan, unique
+from bench.registry import UserError
+>>>>>>> scale
 from tests.bench.configs import config
 
 CONF = Path(bench.__file__).parents[1] / "conf"
@@ -86,12 +93,13 @@ def test_an_experiment_without_blocks_gets_a_sentence(experiment):
 
 @pytest.mark.usefixtures("hydra_here")
 def test_every_experiment_composes():
+    planner = Planner(parse)  # one for all: most combinations of group members come again
     for file in (CONF / "experiment").rglob("*.yaml"):
         name = file.relative_to(CONF / "experiment").with_suffix("").as_posix()
-        runs = plan([f"experiment={name}"], parse)
+        runs = planner.runs([[f"experiment={name}"]])
         if name != "example":
             words = [f"experiment={name}", "experiment.size=quick"]
-            quick = plan(words, parse)
+            quick = planner.runs([words])
             assert {run.algo.name for run in quick} == {run.algo.name for run in runs}
             assert sum(run.steps for run in quick) <= sum(run.steps for run in runs) / 10
 
