@@ -10,18 +10,11 @@ import yaml
 from hydra import initialize_config_dir
 
 import bench
-<<<<<<< HEAD
 from bench.base.errors import UserError
 from bench.config.choices import options_of
-from bench.config.plan import blocks_of, expand, plan, unique
+from bench.config.plan import Planner, blocks_of, expand, plan, unique
 from bench.config.run_config import GROUPS, parse
 from bench.engine import fingerprint
-=======
-from bench import fingerprint, imported
-from bench.config import GROUPS, options_of, parse
-from bench.plan import Planner, blocks_of, expand, plan, unique
-from bench.registry import UserError
->>>>>>> scale
 from tests.bench.configs import config
 
 CONF = Path(bench.__file__).parents[1] / "conf"
