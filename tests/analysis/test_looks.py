@@ -1,22 +1,23 @@
 """What a reader sees: nothing is cut off, crowded or hidden, whatever was run. Measured by the renderer."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from analysis.choose import reference
-from analysis.draw import Picture, entry, legend, log_ticks, panels
+from analysis.drawing.panels import Picture, entry, legend, log_ticks, panels
+from analysis.drawing.style import styles, use
 from analysis.figures import Ask, drawings
-from analysis.latex import best, latex, rounded
-from analysis.outcome import outcome
-from analysis.say import NoData
-from analysis.statistics import Interval
-from analysis.style import styles, use
+from analysis.results.errors import NoData
+from analysis.study.outcome import outcome
+from analysis.study.select import reference
+from analysis.study.statistics import Interval
 from analysis.tables import recipes
-from analysis.words import chosen
+from analysis.tables.format import chosen
+from analysis.tables.latex import best, latex, rounded
 
 pytestmark = pytest.mark.xdist_group("figures")
 
@@ -78,7 +79,7 @@ def test_titles_stay_in_their_columns(results):
     top = [ax for ax in figure.axes if ax.get_title(loc="left")]
     ends = [ax._left_title.get_window_extent() for ax in top]
     assert len(top) > 2
-    assert all(left.x1 <= right.x0 for left, right in zip(ends, ends[1:], strict=False))
+    assert all(left.x1 <= right.x0 for left, right in pairwise(ends))
 
 
 def test_what_exploded_stands_at_the_edge_and_does_not_set_the_axis(results):
