@@ -33,10 +33,13 @@ HELP = ("-h", "--help")
 
 @in_sentences("Nothing can be checked")
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
     parser.add_argument("--claims", type=Path, metavar="FILE", help="claims of your own, in the place of the paper's")
-    own, _ = parser.parse_known_args([word for word in (sys.argv[1:] if argv is None else argv) if word not in HELP])
-    known = {claim.id: claim for claim in claims(own.claims)}
+    words = sys.argv[1:] if argv is None else argv
+    first, _ = parser.parse_known_args([word for word in words if word not in HELP])  # which claims there are
+    known = {claim.id: claim for claim in claims(first.claims)}
     parser.add_argument("--results", default="results", help="a results folder, an archive, or wandb:ENTITY/PROJECT")
     parser.add_argument("--claim", action="append", metavar="ID", help=f"of {', '.join(known)}; may be given again")
     parser.add_argument("--out", type=Path, help="the document; default REPRODUCTION.md in the results")
