@@ -3,6 +3,7 @@
 python analysis/check_claims.py                                 from results/, into results/REPRODUCTION.md
 python analysis/check_claims.py --results docs/reproduction     from the archive in this repository
 python analysis/check_claims.py --claim spike_lower             one claim, on the terminal only
+python analysis/check_claims.py --claims mine.yaml              claims of your own
 """
 
 from __future__ import annotations
@@ -27,11 +28,18 @@ from analysis.results.read import read
 from analysis.results.warnings import warnings
 from bench.base.files import write_text
 
+HELP = ("-h", "--help")
+
 
 @in_sentences("Nothing can be checked")
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    known = {claim.id: claim for claim in claims()}
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
+    parser.add_argument("--claims", type=Path, metavar="FILE", help="claims of your own, in the place of the paper's")
+    words = sys.argv[1:] if argv is None else argv
+    first, _ = parser.parse_known_args([word for word in words if word not in HELP])  # which claims there are
+    known = {claim.id: claim for claim in claims(first.claims)}
     parser.add_argument("--results", default="results", help="a results folder, an archive, or wandb:ENTITY/PROJECT")
     parser.add_argument("--claim", action="append", metavar="ID", help=f"of {', '.join(known)}; may be given again")
     parser.add_argument("--out", type=Path, help="the document; default REPRODUCTION.md in the results")

@@ -1,5 +1,6 @@
 """The recipes of CONTRIBUTING.md, followed to the letter in a copy of the repository."""
 
+import os
 import re
 import shlex
 import shutil
@@ -18,7 +19,7 @@ BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 @pytest.mark.timeout(240)
 def test_every_recipe(tmp_path):
     copy = tmp_path / "hearsay"
-    for folder in ("algorithms", "bench", "conf", "datasets"):
+    for folder in ("algorithms", "analysis", "bench", "conf", "datasets"):
         shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
     ran = []
     for language, body in BLOCK.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")):
@@ -29,6 +30,9 @@ def test_every_recipe(tmp_path):
     assert any("BROKEN" not in out and out.count("kept") == len(CHECKS) for out in ran)
     assert any("wheel: 9 nodes, 16 edges" in out for out in ran)
     assert len(list((copy / "results" / "runs").glob("dsgdm-wheel-blobs-*"))) == 1
+    assert any("my_figure " in out and "→ my_figure.png" in out for out in ran)
+    assert "travelled" in (copy / "results" / "figures" / "table_final.md").read_text()
+    assert any("short_trips: holds" in out for out in ran)
 
 
 def write(copy: Path, body: str) -> None:
@@ -42,8 +46,12 @@ def write(copy: Path, body: str) -> None:
 
 def follow(copy: Path, line: str) -> str:
     words = shlex.split(line)
+    environment = dict(os.environ)
+    while "=" in words[0]:
+        name, _, environment[name] = words.pop(0).partition("=")
     assert words[0] == "python"
-    done = subprocess.run([sys.executable, *words[1:]], cwd=copy, capture_output=True, text=True, timeout=100)
+    command = [sys.executable, *words[1:]]
+    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, line + done.stdout + done.stderr
     return done.stdout
 

@@ -10,6 +10,8 @@ from typing import Any
 import yaml
 
 from analysis.claims.evidence import EVIDENCE, Case, gather
+from analysis.results.errors import NoData
+from analysis.results.plugins import load_plugins
 from analysis.results.results import Results
 
 HOLDS, ONLY, FAILS, UNTESTED = "holds", "holds only if", "does not hold", "not tested here"
@@ -81,12 +83,16 @@ class Verdict:
         return not any(low < edge < high for edge in ((-bound, bound) if word == "within" else (bound,)))
 
 
-def claims() -> list[Claim]:
-    """All of claims.yaml, checked for what a writer of claims may get wrong."""
-    entries = yaml.safe_load(Path(__file__).with_name("claims.yaml").read_text(encoding="utf-8"))
-    out = [_claim(**entry) for entry in entries]
+def claims(file: Path | None = None) -> list[Claim]:
+    """All of claims.yaml, or of a file of one's own, checked for what a writer of claims may get wrong."""
+    load_plugins()  # they may bring evidence
+    path = file or Path(__file__).with_name("claims.yaml")
+    try:
+        out = [_claim(**entry) for entry in yaml.safe_load(path.read_text(encoding="utf-8"))]
+    except (yaml.YAMLError, TypeError) as error:
+        raise NoData(f"{path} is no list of claims: {' '.join(str(error).split())}") from error
     if unknown := [claim.evidence for claim in out if claim.evidence not in EVIDENCE]:
-        raise ValueError(f"claims.yaml names evidence that there is not: {', '.join(unknown)}")
+        raise NoData(f"{path.name} names evidence that there is not: {', '.join(unknown)}")
     return out
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from analysis.drawing.panels import DIVERGED, EXPLODED, ZERO
+from analysis.drawing.panels import ARROW, DIVERGED, EXPLODED, ZERO
 from analysis.drawing.style import Style, more_is_better
 
 BAND_FROM = 3
@@ -145,12 +145,13 @@ def level(ax: Axes, values: pd.DataFrame, metric: str, style: Style) -> pd.DataF
     return table.assign(x=np.nan, setting=None, metric=metric)
 
 
-SHAPE: dict[str, Any] = {DIVERGED: "x", EXPLODED: 6}
+SHAPE: dict[str, Any] = {DIVERGED: "x", EXPLODED: ARROW}
 
 
 def edge(ax: Axes, x: float, style: Style, mark: str, bottom: bool = False) -> None:
     """A mark at the edge of the panel for what has no place in it."""
-    look = {"color": style.colour, "marker": SHAPE[mark], "ls": "", "ms": 4, "clip_on": False, "label": mark}
+    look = {"color": style.colour, "marker": SHAPE[mark], "ls": "", "clip_on": False, "label": mark}
+    look["ms"] = 4 if mark == DIVERGED else 6
     inwards = 0.02 + 0.05 * style.place  # those of several methods at one place are told apart
     ax.plot(x, inwards if bottom else 1 - inwards, transform=ax.get_xaxis_transform(), **look)
 

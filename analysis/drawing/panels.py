@@ -54,11 +54,12 @@ def panels(
     return figure, axes
 
 
+ARROW = r"$\uparrow$"
 DIVERGED, EXPLODED, ZERO = "_diverged", "_exploded", "_zero"
 """Labels of marks that stand for what has no place on the axes."""
 MARKS = {
     DIVERGED: Line2D([], [], color=INK, ls="", marker="x", label="diverged"),
-    EXPLODED: Line2D([], [], color=INK, ls="", marker=6, label="exploded, off the axis"),
+    EXPLODED: Line2D([], [], color=INK, ls="", marker=ARROW, ms=6, label="exploded, off the axis"),
     ZERO: Line2D([], [], color=INK, ls="", marker="o", mfc="none", mew=0.7, label="0"),
 }
 NOTES = {

@@ -70,7 +70,7 @@ METRICS = {
     "bytes": "bytes sent by the network",
     "wall_s": "seconds",
 }
-DATASETS = {"mnist": "MNIST", "fashion_mnist": "Fashion-MNIST", "miniboone": "MiniBooNE", "synthetic": "least squares"}
+DATASETS = {"mnist": "MNIST", "fashion_mnist": "Fashion-MNIST", "miniboone": "MiniBooNE"}
 MORE_IS_BETTER = ("test_accuracy",)
 FILES = {"svg.hashsalt": "hearsay", "svg.fonttype": "path", "pdf.fonttype": 42, "ps.fonttype": 42}
 

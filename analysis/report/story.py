@@ -55,7 +55,7 @@ def tell(results: Results, ask: Ask | None = None) -> Story:
 
 
 def headline(results: Results) -> str:
-    """4 runs: D-NASA and D-SGT on least squares, ring and complete"""
+    """4 runs: D-NASA and D-SGT on synthetic, ring and complete"""
     runs = results.runs
     if runs.empty:
         return "No runs"

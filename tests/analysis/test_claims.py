@@ -157,7 +157,7 @@ def test_the_parts_of_the_bounds_against_the_suites_own_stepsizes(results):
         rows = results.rows[results.rows["run_id"] == run["run_id"]]
         parts.append(np.trapezoid(rows["consensus"], rows["step"]) / (rho_tilde(run["rho"]) * (eta**2).sum()))
     cases = {case.name: case.found.value for case in evidence.part_of_the_papers_bound(results)}
-    assert cases["least squares, ring of 4, even"] == pytest.approx(max(parts), rel=1e-9)
+    assert cases["synthetic, ring of 4, even"] == pytest.approx(max(parts), rel=1e-9)
 
 
 def test_ratios_and_rises_by_hand(results):
