@@ -2,7 +2,6 @@
 
 import itertools
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -80,11 +79,7 @@ def test_titles_stay_in_their_columns(results):
     top = [ax for ax in figure.axes if ax.get_title(loc="left")]
     ends = [ax._left_title.get_window_extent() for ax in top]
     assert len(top) > 2
-<<<<<<< HEAD
     assert all(left.x1 <= right.x0 for left, right in itertools.pairwise(ends))
-=======
-    assert all(left.x1 <= right.x0 for left, right in pairwise(ends))
->>>>>>> figures
 
 
 def test_what_exploded_stands_at_the_edge_and_does_not_set_the_axis(results):

@@ -5,15 +5,16 @@ import time
 
 import hydra
 import pytest
-from bench.compose import hydra_here, plain
-from bench.plan import checked, jobs_of, of_command, unique
-from bench.progress import counting
-from bench.registry import UserError
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from bench.config import parse
+from bench.base.errors import UserError
+from bench.config.compose import hydra_here, plain
+from bench.config.plan import jobs_of, of_command, unique
+from bench.config.run_config import parse
+from bench.sweep.preflight import checked
+from bench.terminal.progress import counting
 from tests.bench.cli import python, run, typed
 
 LINES = (
