@@ -43,10 +43,11 @@ thorough: install  ## Run the tests that take minutes
 perf: install  ## Measure the suite on this machine
 	$(BIN)/python bench/perf.py
 
-lint: install  ## Check style and types
+lint: install  ## Check style, types, and that the floors of the house are kept
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 clean:  ## Remove the virtual environment and caches; results stay
 	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

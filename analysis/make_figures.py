@@ -28,11 +28,12 @@ from rich.console import Console
 
 from analysis.drawing.panels import Picture, seeds_in_words
 from analysis.drawing.style import STABLE, save, use
-from analysis.figures import Ask, Drawing, drawings
+from analysis.figures import Drawing, drawings
 from analysis.results.errors import NoData, in_sentences
 from analysis.results.read import read
 from analysis.results.results import Results
 from analysis.results.warnings import warnings
+from analysis.study.ask import Ask
 from analysis.study.select import metrics, reference
 from analysis.tables import Recipe, recipes
 from analysis.tables import format as words

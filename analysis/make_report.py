@@ -19,11 +19,11 @@ if __name__ == "__main__":
     begin()
 
 from analysis.drawing.style import use
-from analysis.figures import Ask
 from analysis.report.page import page
 from analysis.report.story import tell
 from analysis.results.errors import in_sentences
 from analysis.results.read import read
+from analysis.study.ask import Ask
 from analysis.study.select import reference
 from bench.base.files import write_text
 

@@ -15,11 +15,10 @@ import numpy as np
 import pandas as pd
 
 from analysis.drawing.style import name_of, styles
-from analysis.figures import heterogeneity as uneven
-from analysis.figures import released, speedup
 from analysis.results.errors import NoData
 from analysis.results.results import Results
 from analysis.study import published
+from analysis.study.families import one_stepsize, speedup_runs, split_in_words, uneven_splits, variants
 from analysis.study.select import as_written, at_best, plain, problems
 from analysis.study.statistics import Best, Interval, at, best_stepsize, bootstrap, mean, paired, slope
 from bench.base.home import ROOT
@@ -73,7 +72,7 @@ def settings(
             continue
         if (dataset and key["dataset"] != dataset) or (topology and key["topology"] != topology):
             continue
-        split = "" if even else f", {released.split(runs.iloc[0].to_dict())}"
+        split = "" if even else f", {split_in_words(runs.iloc[0].to_dict())}"
         name = f"{name_of(key['dataset'])}, {key['topology']}{split}"
         rank = (len(runs), key["steps"])
         if name not in chosen or rank > chosen[name][0]:
@@ -89,7 +88,7 @@ def tuned_methods(runs: pd.DataFrame) -> list[str]:
 @evidence
 def exponent_of_nodes(results: Results, schedule: str, last: float = 1.0) -> list[Case]:
     """The exponent p of n in the mean gradient norm over the last part of the steps, at the longest horizon."""
-    finals = speedup.family(results)
+    finals = speedup_runs(results)
     mine = finals[(finals["algo"] == "dnasa") & (finals["schedule"] == schedule)]
     mine = mine[mine["steps"] == mine["steps"].max()]
     if mine["nodes"].nunique() < 2:
@@ -102,7 +101,7 @@ def exponent_of_nodes(results: Results, schedule: str, last: float = 1.0) -> lis
 @evidence
 def exponent_of_steps(results: Results, algo: str, metrics: list[str]) -> list[Case]:
     """The exponent p of T in the mean over all steps of the sum of these metrics, fixed schedule, for every n."""
-    finals = speedup.family(results)
+    finals = speedup_runs(results)
     mine = finals[(finals["algo"] == algo) & (finals["schedule"] == "fixed")]
     out = []
     for nodes, some in mine.groupby("nodes"):
@@ -391,10 +390,10 @@ def _shifted(found: Interval, by: float) -> Interval:
 @evidence
 def growth_of_disagreement(results: Results, algos: list[str]) -> list[Case]:
     """Final consensus error on the most uneven data as a multiple of that on evenly divided data, seeds paired."""
-    splits = uneven.family(results)
+    splits = uneven_splits(results)
     finals = as_written(results, pd.concat([runs.assign(split=split) for split, runs in splits.items()]))[0]
     tried = set(finals["algo"])
-    finals, _ = uneven.one_stepsize(finals)
+    finals, _ = one_stepsize(finals)
     order = finals.groupby("split")["heterogeneity"].mean().sort_values().index
     out = []
     for algo in [algo for algo in algos if algo in tried]:
@@ -409,7 +408,7 @@ def growth_of_disagreement(results: Results, algos: list[str]) -> list[Case]:
 @evidence
 def accuracy_as_released(results: Results) -> list[Case]:
     """Test accuracy with a change of the released code minus as written, paired by seed."""
-    finals = released.variants(results)
+    finals = variants(results)
     out = []
     for (algo, split, change), some in finals.groupby(["algo", "split", "change"]):
         if change == "as written":

@@ -10,17 +10,7 @@ from dataclasses import dataclass
 from analysis.drawing.panels import Picture
 from analysis.results.plugins import load_plugins
 from analysis.results.results import Results
-
-
-@dataclass(frozen=True)
-class Ask:
-    """What can be asked of a figure or table."""
-
-    x: str = "epoch"
-    cost: str = "step"
-    metrics: tuple[str, ...] = ()  # in the place of those it usually shows
-    reference: str | None = None  # the method that the others are compared with
-
+from analysis.study.ask import Ask
 
 Draw = Callable[[Results, Ask], Picture]
 

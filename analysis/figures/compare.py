@@ -10,8 +10,9 @@ import pandas as pd
 from analysis.drawing.lines import curve
 from analysis.drawing.panels import Picture, entry, legend, letter, log_scale, panels, with_eta
 from analysis.drawing.style import PAGE, Style, metric_name, name_of, styles, variant
-from analysis.figures import Ask, figure
+from analysis.figures import figure
 from analysis.results.results import Results
+from analysis.study.ask import Ask
 from analysis.study.select import as_written, at_best, eta_of, metrics, problems, rule_in_words
 from analysis.study.statistics import score
 

@@ -12,8 +12,9 @@ from matplotlib.lines import Line2D
 from analysis.drawing.lines import curve
 from analysis.drawing.panels import Picture, entry, legend, letter, log_scale, panels, with_eta
 from analysis.drawing.style import INK, PAGE, metric_name, styles
-from analysis.figures import Ask, figure
+from analysis.figures import figure
 from analysis.results.results import Results
+from analysis.study.ask import Ask
 from analysis.study.select import as_written, at_best, eta_of, in_words, metrics, need, problems, rule_in_words
 
 MOST = 4

@@ -10,8 +10,9 @@ from matplotlib.axes import Axes
 from analysis.drawing.lines import curve
 from analysis.drawing.panels import Picture, entry, legend, letter, log_scale, panels, with_eta
 from analysis.drawing.style import METRICS, PAGE, metric_name, name_of, styles
-from analysis.figures import Ask, figure
+from analysis.figures import figure
 from analysis.results.results import Results
+from analysis.study.ask import Ask
 from analysis.study.select import as_written, at_best, eta_of, metrics, one_per_dataset, rule_in_words, with_accuracies
 
 SHOWN = ("train_loss", "test_loss", "test_accuracy", "stationarity")

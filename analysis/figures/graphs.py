@@ -9,8 +9,9 @@ from matplotlib.collections import LineCollection
 
 from analysis.drawing.panels import Picture, panels
 from analysis.drawing.style import INK, PAGE, PALETTE
-from analysis.figures import Ask, figure
+from analysis.figures import figure
 from analysis.results.results import Results
+from analysis.study.ask import Ask
 from analysis.study.select import need
 from bench.network.drawing import Graph, positions
 

@@ -7,11 +7,11 @@ import pandas as pd
 from analysis.drawing.lines import BAND_FROM, edge, spread
 from analysis.drawing.panels import DIVERGED, Picture, entry, legend, letter, log_scale, panels
 from analysis.drawing.style import PAGE, metric_name, more_is_better, name_of, styles
-from analysis.figures import Ask, figure
-from analysis.figures.released import split as split_of
+from analysis.figures import figure
 from analysis.results.results import Results
-from analysis.study.select import as_written, metrics, need, problems
-from analysis.study.statistics import best_stepsize
+from analysis.study.ask import Ask
+from analysis.study.families import one_stepsize, uneven_splits
+from analysis.study.select import as_written, metrics
 
 SHOWN = ("test_accuracy", "stationarity", "consensus")
 
@@ -22,7 +22,7 @@ SHOWN = ("test_accuracy", "stationarity", "consensus")
     "python bench/run.py experiment=extra/heterogeneity",
 )
 def draw(results: Results, ask: Ask) -> Picture:
-    splits = family(results)
+    splits = uneven_splits(results)
     look = styles(set().union(*(set(runs["algo"]) for runs in splits.values())), results)
     finals, said = as_written(results, pd.concat([runs.assign(split=split) for split, runs in splits.items()]))
     finals, notes = one_stepsize(finals)
@@ -57,34 +57,3 @@ def draw(results: Results, ask: Ask) -> Picture:
     data = pd.concat(drawn, ignore_index=True)
     data["split"] = data["x"].map(dict(enumerate(order.index)))
     return Picture(figure, data, set(finals["run_id"]), [*notes, *said])
-
-
-def one_stepsize(finals: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Every method at one stepsize for all splits, so that only the data changes: the best on average over them, of
-    those that were run on all."""
-    kept, words = [], []
-    for algo, runs in finals.groupby("algo", sort=False):
-        if "eta" in runs and runs["eta"].notna().any():
-            everywhere = runs.groupby("eta")["split"].nunique() == runs["split"].nunique()
-            best = best_stepsize(runs[runs["eta"].isin(everywhere.index[everywhere])])
-            if best is None:
-                words.append(f"{algo} not drawn: every stepsize diverged somewhere")
-                continue
-            runs = runs[runs["eta"] == best.eta]
-            words.append(f"{algo} η={best.eta:g}" + (" (the edge of its grid)" if best.edge else ""))
-        kept.append(runs)
-    need(bool(kept), "every stepsize diverged somewhere")
-    rule = "one stepsize for all splits, with the best mean final test accuracy over all of them: "
-    return pd.concat(kept), [rule + "; ".join(words)]
-
-
-def family(results: Results) -> dict[str, pd.DataFrame]:
-    """The runs of two methods or more on one problem with its data divided in two ways or more."""
-    best: dict[str, pd.DataFrame] = {}
-    for _, runs in problems(results, results.finals, but=("partition",)):
-        told = runs.assign(split=[split_of(row) for row in runs.to_dict("records")])
-        splits = {str(split): some for split, some in told.groupby("split") if some["algo"].nunique() >= 2}
-        if len(splits) > max(len(best), 1):
-            best = splits
-    need(bool(best), "no problem was run with its data divided in two ways or more")
-    return best

@@ -7,8 +7,9 @@ import pandas as pd
 
 from analysis.drawing.panels import Picture, entry, legend, letter, panels
 from analysis.drawing.style import METRICS, Style, styles
-from analysis.figures import Ask, figure
+from analysis.figures import figure
 from analysis.results.results import Results
+from analysis.study.ask import Ask
 from analysis.study.select import as_written, need, problems
 from analysis.study.statistics import profile
 

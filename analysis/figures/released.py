@@ -11,18 +11,12 @@ from matplotlib.lines import Line2D
 from analysis.drawing.lines import BAND_FROM, spread
 from analysis.drawing.panels import Picture, legend, letter, panels
 from analysis.drawing.style import INK, PAGE, metric_name, name_of, styles
-from analysis.figures import Ask, figure
+from analysis.figures import figure
 from analysis.results.results import Results
-from analysis.study.select import AS_WRITTEN, need, problems
+from analysis.study.ask import Ask
+from analysis.study.families import variants
 
 SHOWN = ("test_accuracy", "stationarity", "consensus")
-CHANGES = {
-    "normalize": "per-tensor norm",
-    "average": "raw gradients averaged",
-    "gossip": "mixed twice",
-    "init": "independent starts",
-    "topology": "row-stochastic matrix",
-}
 
 
 @figure(
@@ -58,58 +52,6 @@ def draw(results: Results, ask: Ask) -> Picture:
     (dataset,) = finals["dataset"].unique()
     notes = [f"{name_of(dataset)}; dots are means, lines the range over the seeds"]
     return Picture(figure, pd.concat(drawn, ignore_index=True), set(finals["run_id"]), notes)
-
-
-def variants(results: Results) -> pd.DataFrame:
-    """Runs as written and changed in one way or more, on one dataset, with what was changed and how data is split."""
-    best = None
-    finals = results.finals
-    if "multiplier" in finals:
-        finals = finals[finals["multiplier"].isna() | (finals["multiplier"] == AS_WRITTEN["multiplier"])]
-    finals = finals[finals["schedule"] == "diminishing"] if "schedule" in finals else finals
-    for _, runs in problems(results, finals, but=("partition", "topology", "init")):
-        asked = runs[[c for c in (*CHANGES, "partition", "partition.alpha") if c in runs]].to_dict("records")
-        told = runs.assign(change=[_change(row) for row in asked], split=[split(row) for row in asked])
-        told = told[told["topology"].isin(_graphs(told))]
-        # with the stepsize at which the change was made, and the graph and split on which it was
-        for algo, some in told.groupby("algo"):
-            if "eta" in some and some["eta"].notna().any():
-                changed = some[some["change"] != "as written"]["eta"].unique()
-                told = told[(told["algo"] != algo) | told["eta"].isin(changed)]
-        splits = told.loc[told["change"] != "as written", "split"].unique()
-        told = told[told["split"].isin(splits)]
-        if (told["change"] != "as written").any() and (
-            best is None or told["change"].nunique() > best["change"].nunique()
-        ):
-            best = told
-    need(best is not None, "no run has a method as it was released, in place of as written")
-    return best
-
-
-def _graphs(runs: pd.DataFrame) -> set[str]:
-    """The graph on which most changes were tried, and the matrix that is one."""
-    changed = runs[(runs["change"] != "as written") & (runs["topology"] != "row_stochastic")]
-    usual = (
-        changed.groupby("topology")["change"].nunique() if len(changed) else runs.groupby("topology")["run_id"].count()
-    )
-    return {str(usual.idxmax()), "row_stochastic"}
-
-
-def _change(row: dict[str, Any]) -> str:
-    words = [
-        CHANGES[key]
-        for key in ("normalize", "average", "gossip")
-        if pd.notna(row.get(key)) and row[key] != AS_WRITTEN[key]
-    ]
-    words += [CHANGES["init"]] * (row["init"] == "independent") + [CHANGES["topology"]] * (
-        row["topology"] == "row_stochastic"
-    )
-    return ", ".join(words) or "as written"
-
-
-def split(row: dict[str, Any]) -> str:
-    alpha = row.get("partition.alpha")
-    return f"{row['partition']}({alpha:g})" if pd.notna(alpha) else str(row["partition"])
 
 
 def _order(finals: pd.DataFrame, algo: str) -> list[str]:

@@ -8,8 +8,9 @@ import pandas as pd
 from analysis.drawing.lines import against
 from analysis.drawing.panels import Picture, entry, legend, letter, log_scale, panels
 from analysis.drawing.style import COLUMN, Style, metric_name, name_of, styles
-from analysis.figures import Ask, figure
+from analysis.figures import figure
 from analysis.results.results import Results
+from analysis.study.ask import Ask
 from analysis.study.select import as_written, metrics, need, problems
 from analysis.study.statistics import score
 

@@ -11,10 +11,11 @@ from matplotlib.axes import Axes
 from analysis.drawing.lines import curve, edge, spread
 from analysis.drawing.panels import DIVERGED, Picture, entry, legend, letter, panels
 from analysis.drawing.style import INK, METRICS, PAGE, Style, styles
-from analysis.figures import Ask, figure
+from analysis.figures import figure
 from analysis.results.errors import NoData
 from analysis.results.results import Results
-from analysis.study.select import need, plain, problems
+from analysis.study.ask import Ask
+from analysis.study.families import speedup_runs
 from analysis.study.statistics import Interval, slope
 
 THEORY = {("dnasa", "nodes"): -0.25, ("dnasa", "steps"): -0.25, ("dsgt", "steps"): -0.25}
@@ -65,29 +66,12 @@ def _leading(results: Results, wanted: str | None) -> tuple[str, pd.DataFrame]:
     order = styles(results.finals["algo"].unique(), results)
     for algo in [wanted] if wanted else order:
         try:
-            return algo, family(results, algo)
+            return algo, speedup_runs(results, algo)
         except NoData:
             continue
     raise NoData(
         f"{wanted or 'no method'} was {'not ' * bool(wanted)}run on one problem with two numbers of nodes or more"
     )
-
-
-def family(results: Results, algo: str = "dnasa") -> pd.DataFrame:
-    """The runs of a method on one problem with different numbers of nodes, and other methods beside them."""
-    best = None
-    finals = results.finals
-    for _, runs in problems(results, finals[plain(finals)], but=("nodes", "steps")):
-        if "eta" in runs:  # of a method with stepsizes, the one with most runs
-            usual = runs.groupby("algo")["eta"].transform(
-                lambda eta: eta.mode().iloc[0] if eta.notna().any() else np.nan
-            )
-            runs = runs[runs["eta"].isna() | (runs["eta"] == usual)]
-        widths = runs[runs["algo"] == algo]["nodes"].nunique()
-        if widths >= 2 and (best is None or len(runs) > len(best)):
-            best = runs
-    need(best is not None, f"{algo} was not run on one problem with two numbers of nodes or more")
-    return best
 
 
 def exponents(finals: pd.DataFrame) -> pd.DataFrame:

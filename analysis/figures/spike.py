@@ -9,8 +9,9 @@ import pandas as pd
 from analysis.drawing.lines import curve
 from analysis.drawing.panels import Picture, entry, legend, letter, panels, with_eta
 from analysis.drawing.style import METRICS, styles
-from analysis.figures import Ask, figure
+from analysis.figures import figure
 from analysis.results.results import Results
+from analysis.study.ask import Ask
 from analysis.study.select import as_written, at_best, eta_of, need, problems, rule_in_words
 
 

@@ -13,9 +13,10 @@ from matplotlib.figure import Figure
 from analysis.drawing.lines import against, level
 from analysis.drawing.panels import PUBLISHED, Picture, entry, legend, letter, log_scale, panels
 from analysis.drawing.style import PAGE, metric_name, name_of, styles
-from analysis.figures import Ask, figure
+from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study import published
+from analysis.study.ask import Ask
 from analysis.study.select import as_written, metrics, need, one_per_dataset, with_accuracies
 from analysis.study.statistics import score
 

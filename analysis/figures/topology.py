@@ -6,9 +6,10 @@ from typing import Any
 
 from analysis.drawing.panels import Picture, panels
 from analysis.drawing.style import PAGE, name_of
-from analysis.figures import Ask, figure
+from analysis.figures import figure
 from analysis.figures.stepsize import fill, grids
 from analysis.results.results import Results
+from analysis.study.ask import Ask
 from analysis.study.select import need, problems
 
 PAPER = ("ring", "random", "ladder", "complete")

@@ -10,11 +10,12 @@ from analysis.claims.evidence import EVIDENCE, Case
 from analysis.claims.verdicts import FAILS, HOLDS, ONLY, UNTESTED, Verdict
 from analysis.drawing.panels import Picture
 from analysis.drawing.style import save
-from analysis.figures import Ask, drawings
+from analysis.figures import drawings
 from analysis.report.story import facts
 from analysis.results.errors import NoData
 from analysis.results.results import Results
 from analysis.results.warnings import warnings
+from analysis.study.ask import Ask
 from analysis.tables import format as words
 from analysis.tables import recipes
 

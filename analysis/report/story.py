@@ -10,10 +10,11 @@ import pandas as pd
 
 from analysis.drawing.panels import Picture, numbers, seeds_in_words
 from analysis.drawing.style import name_of, styles
-from analysis.figures import Ask, Drawing, drawings
+from analysis.figures import Drawing, drawings
 from analysis.results.errors import NoData
 from analysis.results.results import Results
 from analysis.results.warnings import warnings
+from analysis.study.ask import Ask
 from analysis.study.outcome import outcome
 from analysis.tables import Recipe, Table, recipes
 from bench.base.record import STATES

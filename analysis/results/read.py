@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from analysis.archive import is_archive, read_archive
+from analysis.results.archive import is_archive, read_archive
 from analysis.results.errors import NoData
 from analysis.results.folder import load_folder
 from analysis.results.results import Results

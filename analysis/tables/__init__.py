@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from analysis.figures import Ask
 from analysis.results.plugins import load_plugins
 from analysis.results.results import Results
+from analysis.study.ask import Ask
 
 
 @dataclass

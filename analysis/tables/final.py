@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 
 from analysis.drawing.style import styles
-from analysis.figures import Ask
 from analysis.results.results import Results
+from analysis.study.ask import Ask
 from analysis.study.select import as_written, at_best, eta_of, problems, reference
 from analysis.study.statistics import RULE, Best, Interval, paired, score
 from analysis.tables import Table, table

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from analysis.drawing.style import styles
-from analysis.figures import Ask
 from analysis.results.results import Results
+from analysis.study.ask import Ask
 from analysis.study.select import need
 from analysis.tables import Table, table
 

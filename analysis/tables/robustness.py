@@ -7,8 +7,8 @@ import math
 import pandas as pd
 
 from analysis.drawing.style import styles
-from analysis.figures import Ask
 from analysis.results.results import Results
+from analysis.study.ask import Ask
 from analysis.study.select import as_written, at_best, need, problems, reference
 from analysis.study.statistics import WITHIN, paired, robustness
 from analysis.tables import Table, table

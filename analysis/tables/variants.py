@@ -6,9 +6,9 @@ import pandas as pd
 
 from analysis.claims.evidence import accuracy_as_released
 from analysis.drawing.style import styles
-from analysis.figures import Ask
-from analysis.figures.released import variants
 from analysis.results.results import Results
+from analysis.study.ask import Ask
+from analysis.study.families import variants
 from analysis.tables import Table, table
 from analysis.tables.format import interval, summarise
 

@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from analysis import check_claims
-from analysis.archive import read_archive, write_archive
 from analysis.claims import evidence
 from analysis.claims.evidence import EVIDENCE, Case, exact, gather, rho_tilde, untested
 from analysis.claims.verdicts import Claim, Verdict, claims, judge
+from analysis.results.archive import read_archive, write_archive
 from analysis.results.errors import NoData
 from analysis.results.read import read
 from analysis.study.statistics import Interval, best_stepsize

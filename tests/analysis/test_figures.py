@@ -8,11 +8,12 @@ import pandas as pd
 import pytest
 
 from analysis.drawing.style import STYLES, page_svg, render, styles, use
-from analysis.figures import Ask, drawings
+from analysis.figures import drawings
 from analysis.results import folder as load
 from analysis.results.errors import NoData
 from analysis.results.folder import load_folder
 from analysis.study import published
+from analysis.study.ask import Ask
 from analysis.study.select import as_written
 from tests.analysis import sweeps
 

@@ -10,8 +10,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from analysis.drawing.panels import Picture, entry, legend, log_ticks, panels
 from analysis.drawing.style import styles, use
-from analysis.figures import Ask, drawings
+from analysis.figures import drawings
 from analysis.results.errors import NoData
+from analysis.study.ask import Ask
 from analysis.study.outcome import outcome
 from analysis.study.select import reference
 from analysis.study.statistics import Interval

@@ -1,0 +1,87 @@
+"""Results as three small files instead of thousands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from analysis.results.errors import NoData
+from analysis.results.results import HOW, Results
+from bench.base.files import write_bytes, write_text
+from bench.base.record import FINAL
+
+RUNS, ROWS, FACTS = "runs.parquet", "rows.parquet", "facts.json"
+
+
+DROPPED = ("samples", "rounds", "vectors", "compute_s", "comm_s", "eval_s")
+"""Metrics that follow from others, or that no figure compares."""
+
+
+LARGEST = 3e38
+"""What is finite stays finite in single precision."""
+
+
+def is_archive(folder: Path) -> bool:
+    return (folder / RUNS).is_file()
+
+
+def write_archive(results: Results, folder: Path) -> None:
+    """Labels and states, evaluations in single precision, and each different manifest once."""
+    folder.mkdir(parents=True, exist_ok=True)
+    ended = results.runs[results.runs["state"].isin(FINAL)].reset_index(drop=True)
+    labels = ended[[c for c in ended.columns if c.partition(".")[0] not in HOW]].dropna(axis=1, how="all")
+    different: dict[str, int] = {}
+    numbers, zetas = [], []
+    for run in ended["run_id"]:
+        fact = _public(results.facts.get(run, {}))
+        zetas.append(fact.pop("heterogeneity", None))
+        numbers.append(different.setdefault(json.dumps(fact, sort_keys=True), len(different)))
+    labels = labels.assign(fact=numbers, zeta=pd.Series(zetas, dtype=float))
+    rows = results.rows[results.rows["run_id"].isin(ended["run_id"])]
+    place = pd.Series(range(len(ended)), index=ended["run_id"])
+    table = pd.DataFrame({"run": rows["run_id"].map(place).astype("int32"), "step": rows["step"].astype("int32")})
+    for name in rows.columns:
+        if name not in ("run_id", "step", *DROPPED):
+            values = rows[name].astype("float64")
+            table[name] = values.where(~np.isfinite(values), values.clip(-LARGEST, LARGEST)).astype(
+                "float64" if name == "test_accuracy" else "float32"
+            )
+    table = table.sort_values(["run", "step"], ignore_index=True)
+    _write(folder / RUNS, labels)
+    _write(folder / ROWS, table)
+    write_text(folder / FACTS, "[\n" + ",\n".join(different) + "\n]\n")
+
+
+def read_archive(folder: Path) -> Results:
+    try:
+        runs, rows = pd.read_parquet(folder / RUNS), pd.read_parquet(folder / ROWS)
+        different = json.loads((folder / FACTS).read_text(encoding="utf-8"))
+        facts = {
+            run: {**different[number], "heterogeneity": None if np.isnan(zeta) else zeta}
+            for run, number, zeta in zip(runs["run_id"], runs.pop("fact"), runs.pop("zeta"), strict=True)
+        }
+        names = runs["run_id"].to_numpy()
+        rows.insert(0, "run_id", names[rows.pop("run").to_numpy()])
+    except (OSError, ValueError, KeyError, IndexError, pa.ArrowException) as error:
+        raise NoData(f"{folder} is no archive that can be read: {error}") from error
+    wide = {name: "float64" for name in rows.columns if rows[name].dtype == np.float32}
+    return Results(runs, rows.astype(wide), facts, [], str(folder))
+
+
+def _public(fact: dict[str, Any]) -> dict[str, Any]:
+    """A manifest without what is private to a machine or to one start of a run."""
+    host = {key: value for key, value in (fact.get("host") or {}).items() if key != "name"}
+    out = {key: value for key, value in fact.items() if key not in ("resumed", "replicas", "sweep")}
+    return {**out, "host": host}
+
+
+def _write(path: Path, table: pd.DataFrame) -> None:
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_pandas(table, preserve_index=False), sink, compression="zstd", compression_level=19)
+    write_bytes(path, sink.getvalue().to_pybytes())

@@ -1,0 +1,120 @@
+"""Which runs belong together: those of a figure, a table or a claim."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.results.results import Results
+from analysis.study.select import AS_WRITTEN, need, plain, problems
+from analysis.study.statistics import best_stepsize
+
+CHANGES = {
+    "normalize": "per-tensor norm",
+    "average": "raw gradients averaged",
+    "gossip": "mixed twice",
+    "init": "independent starts",
+    "topology": "row-stochastic matrix",
+}
+
+
+def variants(results: Results) -> pd.DataFrame:
+    """Runs as written and changed in one way or more, on one dataset, with what was changed and how data is split."""
+    best = None
+    finals = results.finals
+    if "multiplier" in finals:
+        finals = finals[finals["multiplier"].isna() | (finals["multiplier"] == AS_WRITTEN["multiplier"])]
+    finals = finals[finals["schedule"] == "diminishing"] if "schedule" in finals else finals
+    for _, runs in problems(results, finals, but=("partition", "topology", "init")):
+        asked = runs[[c for c in (*CHANGES, "partition", "partition.alpha") if c in runs]].to_dict("records")
+        told = runs.assign(change=[_change(row) for row in asked], split=[split_in_words(row) for row in asked])
+        told = told[told["topology"].isin(_graphs(told))]
+        # with the stepsize at which the change was made, and the graph and split on which it was
+        for algo, some in told.groupby("algo"):
+            if "eta" in some and some["eta"].notna().any():
+                changed = some[some["change"] != "as written"]["eta"].unique()
+                told = told[(told["algo"] != algo) | told["eta"].isin(changed)]
+        splits = told.loc[told["change"] != "as written", "split"].unique()
+        told = told[told["split"].isin(splits)]
+        if (told["change"] != "as written").any() and (
+            best is None or told["change"].nunique() > best["change"].nunique()
+        ):
+            best = told
+    need(best is not None, "no run has a method as it was released, in place of as written")
+    return best
+
+
+def _graphs(runs: pd.DataFrame) -> set[str]:
+    """The graph on which most changes were tried, and the matrix that is one."""
+    changed = runs[(runs["change"] != "as written") & (runs["topology"] != "row_stochastic")]
+    usual = (
+        changed.groupby("topology")["change"].nunique() if len(changed) else runs.groupby("topology")["run_id"].count()
+    )
+    return {str(usual.idxmax()), "row_stochastic"}
+
+
+def _change(row: dict[str, Any]) -> str:
+    words = [
+        CHANGES[key]
+        for key in ("normalize", "average", "gossip")
+        if pd.notna(row.get(key)) and row[key] != AS_WRITTEN[key]
+    ]
+    words += [CHANGES["init"]] * (row["init"] == "independent") + [CHANGES["topology"]] * (
+        row["topology"] == "row_stochastic"
+    )
+    return ", ".join(words) or "as written"
+
+
+def split_in_words(row: dict[str, Any]) -> str:
+    alpha = row.get("partition.alpha")
+    return f"{row['partition']}({alpha:g})" if pd.notna(alpha) else str(row["partition"])
+
+
+def one_stepsize(finals: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Every method at one stepsize for all splits, so that only the data changes: the best on average over them, of
+    those that were run on all."""
+    kept, words = [], []
+    for algo, runs in finals.groupby("algo", sort=False):
+        if "eta" in runs and runs["eta"].notna().any():
+            everywhere = runs.groupby("eta")["split"].nunique() == runs["split"].nunique()
+            best = best_stepsize(runs[runs["eta"].isin(everywhere.index[everywhere])])
+            if best is None:
+                words.append(f"{algo} not drawn: every stepsize diverged somewhere")
+                continue
+            runs = runs[runs["eta"] == best.eta]
+            words.append(f"{algo} η={best.eta:g}" + (" (the edge of its grid)" if best.edge else ""))
+        kept.append(runs)
+    need(bool(kept), "every stepsize diverged somewhere")
+    rule = "one stepsize for all splits, with the best mean final test accuracy over all of them: "
+    return pd.concat(kept), [rule + "; ".join(words)]
+
+
+def uneven_splits(results: Results) -> dict[str, pd.DataFrame]:
+    """The runs of two methods or more on one problem with its data divided in two ways or more."""
+    best: dict[str, pd.DataFrame] = {}
+    for _, runs in problems(results, results.finals, but=("partition",)):
+        told = runs.assign(split=[split_in_words(row) for row in runs.to_dict("records")])
+        splits = {str(split): some for split, some in told.groupby("split") if some["algo"].nunique() >= 2}
+        if len(splits) > max(len(best), 1):
+            best = splits
+    need(bool(best), "no problem was run with its data divided in two ways or more")
+    return best
+
+
+def speedup_runs(results: Results, algo: str = "dnasa") -> pd.DataFrame:
+    """The runs of a method on one problem with different numbers of nodes, and other methods beside them."""
+    best = None
+    finals = results.finals
+    for _, runs in problems(results, finals[plain(finals)], but=("nodes", "steps")):
+        if "eta" in runs:  # of a method with stepsizes, the one with most runs
+            usual = runs.groupby("algo")["eta"].transform(
+                lambda eta: eta.mode().iloc[0] if eta.notna().any() else np.nan
+            )
+            runs = runs[runs["eta"].isna() | (runs["eta"] == usual)]
+        widths = runs[runs["algo"] == algo]["nodes"].nunique()
+        if widths >= 2 and (best is None or len(runs) > len(best)):
+            best = runs
+    need(best is not None, f"{algo} was not run on one problem with two numbers of nodes or more")
+    return best
