@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analysis import load
 from analysis.drawing.style import STYLES, page_svg, render, styles, use
 from analysis.figures import drawings
-from analysis.results import folder as load
 from analysis.results.errors import NoData
 from analysis.results.folder import load_folder
 from analysis.study import published

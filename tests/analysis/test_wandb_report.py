@@ -6,8 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis import make_report
-from analysis.results import folder as load
+from analysis import load, make_report
 from tests.analysis import sweeps
 from tests.analysis.wandb_api import Api, api
 from tests.bench.cli import Done, python

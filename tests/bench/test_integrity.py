@@ -13,7 +13,7 @@ import pytest
 import torch
 from rich.console import Console
 
-from analysis.results import folder as load
+from analysis import load
 from analysis.results.folder import load_folder
 from bench import status, sync
 from bench.base.disk import Pace, make_lasting

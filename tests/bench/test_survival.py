@@ -18,7 +18,7 @@ import pytest
 import torch
 from rich.console import Console
 
-from analysis.results import folder as load
+from analysis import load
 from analysis.results.errors import NoData
 from bench.base.disk import Pace
 from bench.base.files import read_rows, write_json

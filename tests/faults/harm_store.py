@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import torch
 from rich.console import Console
 
-from analysis.results import folder as load
+from analysis import load
 from bench.base.files import check_rows
 from bench.base.record import Row
 from bench.engine import stacked
