@@ -11,9 +11,8 @@ from bench.build import build_problem, load_arrays, shards
 from bench.metrics import heterogeneity
 from bench.models import Model
 from bench.problem import Setting
-from bench.randomness import EVERYONE, generator
+from bench.randomness import EVERYONE, generator, without_replacement
 from bench.registry import UserError, models, partitions
-from bench.supervised import without_replacement
 from bench.world import OneProcess
 from tests.bench.configs import Kept, config, rows
 
