@@ -11,21 +11,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-<<<<<<< HEAD:bench/problem/supervised.py
 from bench.base.randomness import EVERYONE, Blocks, generator
 from bench.base.registry import partitions
 from bench.models.model import Model
 from bench.problem.arrays import Arrays
 from bench.problem.problem import Evaluation, Problem, Setting
 from bench.problem.sampling import with_replacement, without_replacement
-=======
-from bench.arrays import Arrays
-from bench.backend import pieces
-from bench.models import Model
-from bench.problem import Evaluation, Problem, Setting
-from bench.randomness import EVERYONE, Blocks, generator, with_replacement, without_replacement
-from bench.registry import partitions
->>>>>>> first:bench/supervised.py
 
 __all__ = ["Arrays", "Init", "Partition", "Sampling", "Supervised", "partition"]
 
@@ -234,7 +225,6 @@ class Supervised(Problem):
         kept = torch.as_tensor(weights[:, rows], device=s.device)
         contiguous = len(rows) == rows[-1] - rows[0] + 1  # then no copy is made of what may be mapped from a file
         return local, slice(int(rows[0]), int(rows[-1]) + 1) if contiguous else rows, kept
-<<<<<<< HEAD:bench/problem/supervised.py
 
 
 def pieces(device: torch.device, floats: int) -> int:
@@ -245,5 +235,3 @@ def pieces(device: torch.device, floats: int) -> int:
     if device.type == "cuda":
         return max(1, (1 << 29) // floats)
     return max(1, min(1 << 12, (1 << 24) // floats))
-=======
->>>>>>> first:bench/supervised.py

@@ -6,7 +6,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-<<<<<<< HEAD
 from bench.base.errors import UserError
 from bench.base.randomness import EVERYONE, generator
 from bench.base.registry import models, partitions
@@ -17,16 +16,6 @@ from bench.problem.problem import Setting
 from bench.problem.sampling import without_replacement
 from bench.training.metrics import heterogeneity
 from bench.training.world import OneProcess
-=======
-from bench import stacked
-from bench.build import build_problem, load_arrays, shards
-from bench.metrics import heterogeneity
-from bench.models import Model
-from bench.problem import Setting
-from bench.randomness import EVERYONE, generator, without_replacement
-from bench.registry import UserError, models, partitions
-from bench.world import OneProcess
->>>>>>> first
 from tests.bench.configs import Kept, config, rows
 
 DIGITS = {"dataset": "digits", "batch_size": 4, "nodes": 7}
