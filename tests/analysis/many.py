@@ -17,7 +17,8 @@ from bench.config.run_config import parse
 
 def multiply(source: Path, target: Path, count: int, failed_every: int = 0) -> Path:
     """``count`` runs in ``target``: those of ``source`` again and again with other seeds and stepsizes."""
-    real = [_files(folder) for folder in sorted((source / "runs").iterdir())]
+    made = [_files(folder) for folder in sorted((source / "runs").iterdir())]
+    real = list({_kind(files["config"]): files for files in made if files["status"]["state"] == "done"}.values())
     for number in range(count):
         files = copy.deepcopy(real[number % len(real)])
         config = files["config"]
@@ -29,6 +30,11 @@ def multiply(source: Path, target: Path, count: int, failed_every: int = 0) -> P
         run = parse(config)
         _write(target / "runs" / run.run_id, files, run.labels(), bool(failed_every and number % failed_every == 0))
     return target
+
+
+def _kind(config: dict) -> str:
+    """What stays the same."""
+    return json.dumps({**config, "seed": 0, "algo": {**config["algo"], "eta": 0}})
 
 
 def _files(folder: Path) -> dict:
