@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from bench.method.algorithm import Algorithm, Grad, Mix, algorithm
+from bench.method import Algorithm, Grad, Mix, algorithm
 
 
 class State(NamedTuple):

@@ -7,8 +7,7 @@ import torch
 from torch import Tensor
 
 from bench.base.options import Positive
-from bench.method.algorithm import Algorithm, Grad, Mix, algorithm
-from bench.method.schedules import Kind
+from bench.method import Algorithm, Grad, Kind, Mix, algorithm
 
 
 class State(NamedTuple):

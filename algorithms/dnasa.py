@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 
 from bench.base.options import Positive
-from bench.method.algorithm import Algorithm, Declaration, Grad, Mix, algorithm, unit
-from bench.method.schedules import Kind
+from bench.method import Algorithm, Declaration, Grad, Kind, Mix, algorithm, unit
 
 
 class State(NamedTuple):

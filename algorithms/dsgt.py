@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple
 
 from torch import Tensor
 
-from bench.method.algorithm import Algorithm, Declaration, Grad, Mix, algorithm
+from bench.method import Algorithm, Declaration, Grad, Mix, algorithm
 
 
 class State(NamedTuple):

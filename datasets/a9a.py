@@ -9,8 +9,7 @@ import numpy as np
 
 from bench.data.recipe import Parts, Recipe
 from bench.data.sources import Dropped, OpenML, pip, zip_member
-from bench.problem.problem import dataset
-from bench.problem.supervised import Arrays
+from bench.problem import Arrays, dataset
 
 FEATURES, TRAIN = 123, 32561
 

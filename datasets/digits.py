@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from bench.problem.problem import dataset
-from bench.problem.supervised import Arrays
+from bench.problem import Arrays, dataset
 
 
 @dataset("digits")

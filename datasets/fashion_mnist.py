@@ -2,8 +2,7 @@
 
 from bench.data.recipe import Parts, Recipe
 from bench.data.sources import apt, deb_member
-from bench.problem.problem import dataset
-from bench.problem.supervised import Arrays
+from bench.problem import Arrays, dataset
 from datasets.idx_images import dropped, from_members, openml
 
 RECIPE = Recipe(

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from bench.base.randomness import BLOCK, EVERYONE, Blocks
-from bench.problem.problem import Evaluation, Problem, Setting, share, vector_layout
+from bench.problem import Evaluation, Problem, Setting, share, vector_layout
 
 
 class LeastSquares(Problem):

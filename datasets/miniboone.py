@@ -10,8 +10,7 @@ import numpy as np
 from bench.base.randomness import EVERYONE, generator
 from bench.data.recipe import NotHere, Parts, Recipe
 from bench.data.sources import Dropped, OpenML
-from bench.problem.problem import dataset
-from bench.problem.supervised import Arrays
+from bench.problem import Arrays, dataset
 
 SIGNAL, BACKGROUND, FEATURES, TRAIN = 36499, 93565, 50, 100000
 MISSING = -999.0

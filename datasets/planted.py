@@ -7,8 +7,7 @@ import numpy as np
 from bench.base.errors import UserError
 from bench.base.options import Count, NonNegative
 from bench.base.randomness import EVERYONE, generator
-from bench.problem.problem import dataset
-from bench.problem.supervised import Arrays
+from bench.problem import Arrays, dataset
 
 
 @dataset("planted")

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from bench.base.options import Count, NonNegative
 from bench.base.randomness import BLOCK, Blocks
-from bench.problem.problem import Evaluation, Problem, Setting, dataset, vector_layout
+from bench.problem import Evaluation, Problem, Setting, dataset, vector_layout
 
 
 @dataset("quadratics")

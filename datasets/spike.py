@@ -3,7 +3,7 @@
 import numpy as np
 
 from bench.base.options import Count, NonNegative
-from bench.problem.problem import Setting, dataset
+from bench.problem import Setting, dataset
 from datasets.least_squares import LeastSquares
 
 

@@ -3,8 +3,7 @@
 import numpy as np
 
 from bench.base.options import Count
-from bench.problem.problem import dataset
-from bench.problem.supervised import Arrays
+from bench.problem import Arrays, dataset
 
 
 @dataset("blobs")

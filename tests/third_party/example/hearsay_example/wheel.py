@@ -2,7 +2,7 @@
 
 import networkx as nx
 
-from bench.network.graphs import topology
+from bench.network import topology
 
 
 @topology("wheel")
