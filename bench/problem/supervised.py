@@ -59,7 +59,7 @@ class Supervised(Problem):
     ) -> None:
         """``shards`` holds, for every distinct seed, the rows of each node.
 
-        With ``eval_samples``, f and its gradient are measured on so many of a node's rows at most, the same throughout.
+        With ``eval_samples``, f and its gradients are measured on at most so many rows of a node, always the same.
         """
         super().__init__(setting)
         self.layout, self._model, self._init, self._sampling = model.layout, model, init, sampling
@@ -69,9 +69,10 @@ class Supervised(Problem):
         self.epoch_size = len(arrays.train_y)
         self._shards, rows, self._weights = self._hosted(shards)
         self._x, self._y = self._on_device(arrays.train_x, arrays.train_y, rows)
-        self._measured = self._x, self._y, self._weights
+        self._parts, self._measured = self._shards, (self._x, self._y, self._weights)
         if eval_samples is not None:
-            self._measured = self._some(eval_samples)
+            self._parts = self._some(eval_samples)
+            self._measured = self._gathered(self._parts)
         tests, hosted, n = len(arrays.test_y), setting.hosted, setting.nodes
         mine = slice(tests * hosted.start // n, tests * hosted.stop // n)
         self._test_x, self._test_y = self._on_device(arrays.test_x, arrays.test_y, mine)
@@ -118,21 +119,30 @@ class Supervised(Problem):
         for node in range(len(self.setting.hosted)):
             known = {}
             for (seed, x), r in first.items():
-                shard = self._shards[self.setting.distinct_seeds.index(seed)][node]
+                shard = self._parts[self.setting.distinct_seeds.index(seed)][node]
                 known[seed, x] = self._node_gradient(point[r : r + 1], shard)
             yield torch.stack([known[key] for key in keys])
 
-    def _some(self, most: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Inputs and labels of at most so many rows of every hosted node, and their weights in f for each seed."""
+    def _some(self, most: int) -> list[list[np.ndarray]]:
+        """At most so many rows of every hosted node's shard, for each seed."""
         s = self.setting
-        weights = np.zeros((len(self._shards), len(self._y)))
-        for row, seed, shards in zip(weights, s.distinct_seeds, self._shards, strict=True):
-            for node, shard in zip(s.hosted, shards, strict=True):
-                chosen = generator(seed, node, "evaluation").permutation(len(shard))[:most]
-                row[shard[chosen]] = 1 / (s.nodes * len(chosen))
+        return [
+            [
+                shard[generator(seed, node, "evaluation").permutation(len(shard))[:most]]
+                for node, shard in zip(s.hosted, shards, strict=True)
+            ]
+            for seed, shards in zip(s.distinct_seeds, self._shards, strict=True)
+        ]
+
+    def _gathered(self, parts: Sequence[Sequence[np.ndarray]]) -> tuple[Tensor, Tensor, Tensor]:
+        """Inputs and labels of the rows of these parts, and their weights in f for each seed."""
+        weights = np.zeros((len(parts), len(self._y)))
+        for row, of_seed in zip(weights, parts, strict=True):
+            for part in of_seed:
+                row[part] = 1 / (self.setting.nodes * len(part))
         rows = np.flatnonzero(weights.any(axis=0))
-        places = torch.as_tensor(rows, device=s.device)
-        return self._x[places], self._y[places], torch.as_tensor(weights[:, rows], device=s.device)
+        places, device = torch.as_tensor(rows, device=self.setting.device), self.setting.device
+        return self._x[places], self._y[places], torch.as_tensor(weights[:, rows], device=device)
 
     def _node_gradient(self, point: Tensor, shard: np.ndarray) -> Tensor:
         """∇f_i at one point (1, P), from the rows of one shard; float64."""

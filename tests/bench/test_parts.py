@@ -195,6 +195,8 @@ def test_f_is_measured_on_a_fixed_part_of_every_shard():
             logits = whole._model.forward(whole._model.unpack(point[r : r + 1]), whole._inputs(whole._x[kept])[None])[0]
             losses.append(torch.nn.functional.cross_entropy(logits, whole._y[kept]).item())
         assert measured.train_loss[r].item() == pytest.approx(np.mean(losses), rel=1e-12)
+    gradients = torch.stack(list(some.node_gradients(point)))
+    assert torch.allclose(gradients.mean(0), measured.gradient, rtol=1e-12, atol=1e-14)
     halves = [part(10, range(3)).evaluate(point), part(10, range(3, 6)).evaluate(point)]
     assert torch.allclose(halves[0].gradient + halves[1].gradient, measured.gradient, rtol=1e-12, atol=1e-14)
 
