@@ -36,6 +36,9 @@ from bench.training import checkpoint
 from bench.training.observer import Outcome
 
 COUNTS = {"step", "samples", "rounds", "vectors", "bytes"}
+PLAIN: dict[str, Any] = {"use_dictionary": False, "write_statistics": False, "store_schema": False}
+PLAIN["write_page_checksum"] = True
+"""How the metrics are written: nobody searches in fifty rows, and thousands of files are read a third faster so."""
 DAMAGED = "damaged"
 """In a run folder: where files go that are not what was written."""
 
@@ -194,7 +197,7 @@ class RunFolder:
         columns = {name: [row[name] for row in self._rows] for name in self._rows[0]}
         schema = pa.schema([(name, pa.int64() if name in COUNTS else pa.float64()) for name in columns])
         sink = pa.BufferOutputStream()
-        pq.write_table(pa.table(columns, schema=schema), sink, write_page_checksum=True)
+        pq.write_table(pa.table(columns, schema=schema), sink, **PLAIN)
         content = sink.getvalue().to_pybytes()
         write_bytes(self.path / "metrics.parquet", content)
         config = (self.path / "config.yaml").read_bytes()
