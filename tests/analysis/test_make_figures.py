@@ -6,7 +6,7 @@ import re
 import signal
 import sys
 from pathlib import Path
-from subprocess import PIPE, CompletedProcess, Popen, run
+from subprocess import PIPE, CompletedProcess, Popen
 
 import pytest
 
@@ -171,6 +171,7 @@ def test_interrupted_it_says_so(folder, tmp_path):
 @pytest.mark.thorough
 def test_a_reader_that_leaves_is_no_trouble(folder, tmp_path):
     line = f"{sys.executable} {make_figures.__file__} --results {folder} --out {tmp_path / 'a' / 'b'} --format png"
-    done = run(["bash", "-c", f"{line} --figure graphs,compare,stepsize | head -1"], capture_output=True, timeout=100)
-    assert (done.returncode, done.stderr) == (0, b"")
+    pipe = Popen(["bash", "-c", f"{line} --figure graphs,compare,stepsize | head -1"], stdout=PIPE, stderr=PIPE)
+    _, errors = pipe.communicate(timeout=100)
+    assert (pipe.returncode, errors) == (0, b"")
     assert (tmp_path / "a" / "b" / "stepsize.png").exists()
