@@ -31,7 +31,7 @@ def test_every_recipe(tmp_path):
     assert any("wheel: 9 nodes, 16 edges" in out for out in ran)
     assert len(list((copy / "results" / "runs").glob("dsgdm-wheel-blobs-*"))) == 1
     assert any("my_figure " in out and "→ my_figure.png" in out for out in ran)
-    assert "travelled" in (copy / "results" / "figures" / "table_final.md").read_text()
+    assert "distance from the origin" in (copy / "results" / "figures" / "table_final.md").read_text()
     assert any("short_trips: holds" in out for out in ran)
 
 

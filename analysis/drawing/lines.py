@@ -152,7 +152,8 @@ def edge(ax: Axes, x: float, style: Style, mark: str, bottom: bool = False) -> N
     """A mark at the edge of the panel for what has no place in it."""
     look = {"color": style.colour, "marker": SHAPE[mark], "ls": "", "clip_on": False, "label": mark}
     look["ms"] = 4 if mark == DIVERGED else 6
-    inwards = 0.02 + 0.05 * style.place  # those of several methods at one place are told apart
+    apart = 0.05 if mark == DIVERGED else 0.09  # those of several methods at one place are told apart
+    inwards = 0.02 + apart * style.place
     ax.plot(x, inwards if bottom else 1 - inwards, transform=ax.get_xaxis_transform(), **look)
 
 

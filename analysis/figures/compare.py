@@ -50,6 +50,9 @@ def draw(results: Results, ask: Ask) -> Picture:
                 forms[algo] += [label] if label not in forms[algo] else []
                 best, chosen = at_best(some)
                 tuned = {name: choice for name, choice in chosen.items() if choice is None or len(choice.grid) > 1}
+                if best.empty:
+                    best, tuned = some, {}
+                    notes.append(f"{title}: {algo}{label} has no stepsize at which every run was done; all are drawn")
                 notes += rule_in_words(some, tuned, f"{title}{label}: ")
                 style, eta = variant(look[algo], forms[algo].index(label)), eta_of(chosen, algo)
                 entries.setdefault(f"{style.label}{label}", (style, set()))[1].add(eta)

@@ -35,7 +35,10 @@ SWEEPS = {
     "even, untuned": {"algo": "dnasa", **SHARDS},
     "released": {"algo": "dnasa", "algo.normalize": "tensor", "algo.average": "gradient", **DIGITS},
 }
-MORE = {"few": {"algo": "dsgd", "algo.eta": [0.1, 1e39], "topology": ["ring", "complete"], **DIGITS}}
+MORE = {
+    "few": {"algo": "dsgd", "algo.eta": [0.1, 1e39], "topology": ["ring", "complete"], **DIGITS},
+    "stream": {"algo": ["dsgd", "dsgt"], "algo.eta": [0.01, 0.1], **STREAM},
+}
 
 
 def make(results: Path, *names: str) -> Path:

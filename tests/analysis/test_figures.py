@@ -215,7 +215,7 @@ def test_labels_that_a_plug_in_invented(results):
     strange = results.runs.assign(algo=results.runs["algo"].replace(renamed), temperature=1.5)
     picture = draw("compare", replace(results, runs=strange).where([("dataset", ["digits"])]))
     assert "wonder_method" in set(picture.data["algo"])
-    assert "wonder_method" in [text.get_text() for text in picture.figure.legends[0].texts]
+    assert "wonder_method, η = 0.1" in [text.get_text() for text in picture.figure.legends[0].texts]
 
 
 def test_every_method_has_a_style_of_its_own():

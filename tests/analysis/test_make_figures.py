@@ -1,9 +1,12 @@
 """The command, as it is typed."""
 
 import json
+import os
 import re
+import signal
+import sys
 from pathlib import Path
-from subprocess import CompletedProcess
+from subprocess import PIPE, CompletedProcess, Popen
 
 import pytest
 
@@ -151,3 +154,24 @@ def test_the_script_needs_neither_torch_nor_mpi(tmp_path):
         python(str(tmp_path / "look.py"), cwd=tmp_path, PYTHONPATH=str(Path(make_figures.__file__).parents[1])).stdout
         == "set()\n"
     )
+
+
+@pytest.mark.thorough
+def test_interrupted_it_says_so(folder, tmp_path):
+    """Ctrl-C while the processes draw: one sentence, no traceback of any of them."""
+    words = [sys.executable, make_figures.__file__, "--results", str(folder), "--out", str(tmp_path / "out")]
+    drawing = Popen(words, stdout=PIPE, stderr=PIPE, text=True, start_new_session=True)
+    assert drawing.stdout.readline()
+    os.killpg(drawing.pid, signal.SIGINT)
+    _, errors = drawing.communicate(timeout=60)
+    assert drawing.returncode == 130
+    assert errors == "Interrupted.\n"
+
+
+@pytest.mark.thorough
+def test_a_reader_that_leaves_is_no_trouble(folder, tmp_path):
+    line = f"{sys.executable} {make_figures.__file__} --results {folder} --out {tmp_path / 'a' / 'b'} --format png"
+    pipe = Popen(["bash", "-c", f"{line} --figure graphs,compare,stepsize | head -1"], stdout=PIPE, stderr=PIPE)
+    _, errors = pipe.communicate(timeout=100)
+    assert (pipe.returncode, errors) == (0, b"")
+    assert (tmp_path / "a" / "b" / "stepsize.png").exists()

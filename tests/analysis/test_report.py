@@ -1,6 +1,7 @@
 """The page: what is on it, in a real browser."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -48,6 +49,25 @@ def folder(tmp_path_factory) -> Path:
 def page(folder) -> Path:
     assert make_report.main(["--results", str(folder), "--out", str(folder / "report.html")]) == 0
     return folder / "report.html"
+
+
+def test_the_page_says_what_came_out_when_and_how(page):
+    text = page.read_text()
+    assert re.search(r'<p class="outcome">On digits, \w+, D-NASA \(without a stepsize\) at [\d.]+ % ends', text)
+    assert "<dt>Ended</dt><dd>20" in text
+    assert re.search(r"Made on 20[\d-]+ [\d:]+ UTC by hearsay [\d.]+ from", text)
+    assert "python analysis/make_report.py --results" in text
+    columns = re.search(r'id="table-runs".*?</thead>', text, re.DOTALL).group(0)
+    assert columns.index("test_accuracy") < columns.index(">algo<")
+
+
+def test_a_caption_names_what_is_drawn(tmp_path):
+    """A stream has no accuracies."""
+    folder = sweeps.make(tmp_path, "stream")
+    assert make_report.main(["--results", str(folder), "--out", str(tmp_path / "new" / "page.html")]) == 0
+    text = (tmp_path / "new" / "page.html").read_text()
+    assert "<strong>Final test loss against the stepsize.</strong>" in text
+    assert "Final test accuracy" not in text
 
 
 def test_nothing_in_a_run_becomes_markup(page):
@@ -117,6 +137,12 @@ def test_the_page_in_a_browser(page, tmp_path):
         browser.run("document.getElementById('run').close()")
         browser.run(f"{rows}.find(row => row.textContent.includes('done')).querySelector('button').click()")
         assert browser.run("document.querySelectorAll('#run-curves svg').length") == 4
+        words = browser.run("[...document.querySelectorAll('#run-curves text')].map(item => item.textContent)")
+        assert "test_loss (log scale)" in words
+        assert "test_accuracy" in words
+        assert words.count("step 40") == 4  # every axis says how far it goes
+        open_run = browser.run("document.getElementById('run-title').textContent")
+        assert browser.run("location.hash") == f"#run={open_run}"
         browser.run("document.getElementById('run').close()")
 
         # everything that can be clicked can be reached and pressed from the keyboard
@@ -131,12 +157,20 @@ def test_the_page_in_a_browser(page, tmp_path):
         assert browser.complaints() == []
         assert browser.requests() == [page.resolve().as_uri()]
 
+        browser.run(f"location.hash = '#run={open_run}'; new Promise(done => setTimeout(done, 100))")
+        assert browser.run("document.getElementById('run').open")  # a link to one run
+        browser.run("document.getElementById('run').close(); new Promise(done => setTimeout(done, 100))")
+        assert browser.run("location.hash") == ""
+
         browser.open(page, dark=True)
         assert browser.run("getComputedStyle(document.body).backgroundColor") != light
         for token in ("--ink", "--soft", "--link", "--good", "--bad", "--odd"):
             assert contrast(browser, token) >= 4.5, token
         browser.open(page, width=390, height=844)
         assert browser.run("document.documentElement.scrollWidth") <= 390  # nothing but the sheets scrolls sideways
+        fit = "document.querySelector('.fit:not([hidden])')"
+        browser.run(f"window.wide = {fit}.nextElementSibling; {fit}.click()")
+        assert browser.run("wide.scrollWidth <= wide.clientWidth + 1")
         for token in ("--ink", "--soft", "--link", "--good", "--bad", "--odd"):
             assert contrast(browser, token) >= 4.5, token
     finally:
