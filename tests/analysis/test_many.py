@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from analysis.load import load_folder, read_run
-from bench.files import read_json, write_json
 from rich.console import Console
 
 from analysis import index, load
 from analysis.report import page
 from analysis.report.story import Story
+from analysis.results.folder import load_folder, read_run
 from bench import table
+from bench.base.files import read_json, write_json
 from tests.analysis import sweeps
 from tests.analysis.many import multiply
 from tests.bench.cli import ROOT, python
