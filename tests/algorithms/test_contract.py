@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from bench import contract
 from bench.base.registry import algorithms
+from bench.contracts import methods as contract
 from bench.method.algorithm import unit
 from tests.algorithms.literal import VARIANTS
 

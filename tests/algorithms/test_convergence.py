@@ -4,8 +4,8 @@ from functools import cache
 
 import pytest
 
-from bench import contract
 from bench.base.registry import algorithms
+from bench.contracts import methods as contract
 from tests.algorithms import exact
 from tests.algorithms.mutants import MeanNorm
 

@@ -164,7 +164,8 @@ def test_the_fingerprint_does_not_depend_on_where_the_files_lie(tmp_path):
         for part in ("bench", "algorithms", "datasets", "tests/bench"):
             shutil.copytree(CONF.parent / part, home / part, ignore=shutil.ignore_patterns("__pycache__"))
         if name == "other":
-            (home / "bench" / "training" / "loop.py").open("a").write("# another loop")
+            with (home / "bench" / "training" / "loop.py").open("a") as loop:
+                loop.write("# another loop")
         code = "from bench.engine.fingerprint import fingerprint; from tests.bench.configs import config"
         code += "; print(fingerprint(config()))"
         done = subprocess.run([sys.executable, "-c", code], cwd=home, capture_output=True, text=True, timeout=60)
