@@ -125,6 +125,6 @@ document.addEventListener("click", (event) => {
   history.replaceState(null, "", `#run=${button.dataset.run}`);
 });
 dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
-dialog.addEventListener("close", () => { if (asked()) history.replaceState(null, "", location.pathname + location.search); });
+dialog.addEventListener("close", () => { if (asked() && !dialog.open) history.replaceState(null, "", location.pathname + location.search); });
 addEventListener("hashchange", () => { if (asked()) open_run(asked()); });
 if (asked()) open_run(asked());

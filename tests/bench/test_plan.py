@@ -154,8 +154,8 @@ def test_without_m_there_is_one(tmp_path):
 SOLO = """
 import networkx as nx
 from algorithms.dsgd import DSGD, State
-from bench.algorithm import algorithm
-from bench.topologies import topology
+from bench.method import algorithm
+from bench.network import topology
 
 @algorithm("solo", sends=1, cite="nobody")
 class Solo(DSGD):
