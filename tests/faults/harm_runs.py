@@ -123,7 +123,7 @@ def _edited(how: tuple[str, ...], home: Path) -> str:
         output += line
         if "[1/3]" in line and method.read_text() == before:
             method.write_text(before.replace("self.eta[t] * g", "2 * self.eta[t] * g"))
-    sweep.wait(timeout=300)
+    sweep.communicate(timeout=300)
     assert method.read_text() != before
     method.write_text(before)
     runs = {}
@@ -183,7 +183,8 @@ def held_by_a_stopped_process(trials: int, folder: Path) -> Counter[str]:
         began, line = time.monotonic(), sweep.stdout.readline()
         said = f"made by process {holder.pid} on this machine, which is stopped, since" in line
         holder.kill()
-        holder.wait()
-        code = sweep.wait(timeout=60)
+        holder.communicate()
+        sweep.communicate(timeout=60)
+        code = sweep.returncode
         seen[WAITS if said and code == 0 else f"said {line!r} after {time.monotonic() - began:.0f} s, exit {code}"] += 1
     return seen
