@@ -115,8 +115,8 @@ _shared: dict[str, Any] = {}
 
 
 def _alone() -> None:
-    """Ctrl-C ends a process that draws at once, and it is the parent that says so."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """Ctrl-C is the parent's to hear: a process that draws ends its figure, and gets no other."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _make(name: str) -> tuple[str, bool]:
