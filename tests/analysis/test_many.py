@@ -12,12 +12,13 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from analysis import index, load
+from analysis import load
 from analysis.report import page
 from analysis.report.story import Story
+from analysis.results import index
 from analysis.results.folder import load_folder, read_run
-from bench import table
 from bench.base.files import read_json, write_json
+from bench.terminal import table
 from tests.analysis import sweeps
 from tests.analysis.many import multiply
 from tests.bench.cli import ROOT, python

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from bench.base.registry import algorithms
 from bench.engine import stacked
-from bench.sweep import groups as batch
+from bench.sweep import memory as batch
 from bench.sweep.groups import batches, program
 from bench.sweep.memory import bytes_per_replica, problem_of
 from bench.sweep.sweep import run_all
@@ -105,9 +105,9 @@ PEAK = """
 import sys; sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 import torch
-from bench.sweep import groups as batch
+from bench.sweep import memory as batch
 from bench.engine import stacked
-from bench.training.loop import Observer
+from bench.training.observer import Observer
 from tests.bench.configs import config
 
 torch.set_num_threads(1)
