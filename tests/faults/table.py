@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import tempfile
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -53,3 +55,15 @@ def discover() -> dict[str, Fault]:
         if module.name.startswith("harm_"):
             importlib.import_module(f"tests.faults.{module.name}")
     return faults
+
+
+def line(name: str) -> tuple[str, bool]:
+    """A line of the table, and whether only what is allowed was seen."""
+    fault, began = discover()[name], time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        seen = fault.run(fault.full, Path(folder))
+    good = set(seen) <= set(fault.allowed) and seen.total() == fault.full
+    outcomes = "; ".join(f"{count} {outcome}" for outcome, count in seen.most_common())
+    text = f"| {fault.title} | {fault.full} | {outcomes}{'' if good else ' **not allowed**'} |"
+    print(f"{name}: {text}  ({time.monotonic() - began:.0f} s)", flush=True)
+    return text, good
