@@ -22,6 +22,7 @@ OUTCOMES = {
     "exit": ("SystemExit: 3",),
     "vanish": ("went away without a word",),
     "kill": ("went away without a word",),
+    "babble": ("which is no message",),
     "segfault": ("went away without a word",),
     "hang": ("no rank made progress for 3 s", "no progress for 3 s"),
     "ctrl_c": ("KeyboardInterrupt",),
