@@ -9,6 +9,7 @@ from rich.console import Console
 
 from bench.base.registry import algorithms
 from bench.engine import stacked
+from bench.sweep import groups as grouping
 from bench.sweep import memory as batch
 from bench.sweep.groups import batches, program
 from bench.sweep.memory import bytes_per_replica, problem_of
@@ -94,7 +95,7 @@ def test_groups_follow_the_memory_they_may_take():
 
 
 def test_long_sweeps_get_a_process_per_core(monkeypatch):
-    monkeypatch.setattr(batch, "cores", lambda: 2)
+    monkeypatch.setattr(grouping, "cores", lambda: 2)
     long = [config(seed=seed, steps=100_000) for seed in range(5)]
     assert batches(long) == ([[0, 1], [2, 3, 4]], 2)
     assert batches([config(seed=seed, steps=100_000, jobs=1) for seed in range(5)])[1] == 1
@@ -228,7 +229,7 @@ def _plain(c):
 def test_a_group_never_holds_more_locks_than_a_process_may():
     groups, _ = batches([config(seed=seed) for seed in range(1100)])
     assert sum(map(len, groups)) == 1100
-    assert max(map(len, groups)) <= batch.MOST
+    assert max(map(len, groups)) <= grouping.MOST
 
 
 def test_a_problem_that_cannot_be_built_fails_alone(tmp_path):
