@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bench.contracts.methods import CHECKS
-from tests.bench.cli import ROOT
+from tests.helpers.cli import ROOT
 
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from bench.config.plan import of_command
-from tests.bench.cli import ROOT
+from tests.helpers.cli import ROOT
 
 RUN = re.compile(r"[a-z0-9_]+-[a-z_]+-[a-z0-9_]+-s\d+-[0-9a-f]{8}\b")
 

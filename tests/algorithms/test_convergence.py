@@ -6,8 +6,8 @@ import pytest
 
 from bench.base.registry import algorithms
 from bench.contracts import methods as contract
-from tests.algorithms import exact
 from tests.algorithms.mutants import MeanNorm
+from tests.helpers import exact
 
 CONSTANT = {"dsgt": {}, "d2": {}, "dasagt": {"alpha": 0.3}}
 

@@ -6,9 +6,9 @@ import torch
 from bench.base.layout import Layout
 from bench.base.registry import algorithms
 from bench.contracts.simulate import simulate
-from tests.algorithms import noisy
-from tests.algorithms.exact import ring
 from tests.algorithms.literal import RULES as OURS
+from tests.helpers import noisy
+from tests.helpers.exact import ring
 
 STEPS = 60
 

@@ -11,8 +11,8 @@ from bench.base.registry import algorithms
 from bench.contracts.simulate import simulate
 from bench.method.schedules import Schedule
 from bench.network.mixing import build_mixing
-from tests.algorithms import noisy
 from tests.algorithms.literal import LAYOUT, OPTIONS, RULES, VARIANTS
+from tests.helpers import noisy
 
 T = 50
 KINDS = ("diminishing", "fixed", "constant")

@@ -2,12 +2,13 @@ import pytest
 
 from analysis.drawing.style import use
 from analysis.results.folder import load_folder
-from tests.analysis import sweeps
+from tests.helpers import sweeps
 
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
-    return sweeps.make(tmp_path_factory.mktemp("sweeps"))
+    """One for all processes of the tests: whoever comes first makes it, as with any results folder."""
+    return sweeps.make(tmp_path_factory.getbasetemp().parent / "sweeps")
 
 
 @pytest.fixture(scope="session")

@@ -12,8 +12,8 @@ import pytest
 
 from analysis import make_figures
 from bench.base.files import write_json
-from tests.analysis import sweeps
-from tests.bench.cli import python
+from tests.helpers import sweeps
+from tests.helpers.cli import python
 
 pytestmark = pytest.mark.xdist_group("figures")
 

@@ -8,7 +8,7 @@ import torch
 import yaml
 
 from bench.base.record import COLUMNS
-from tests.bench.cli import run, typed
+from tests.helpers.cli import run, typed
 
 QUICK = ("steps=30", "dataset.evaluation=50", "eval_every=10")
 

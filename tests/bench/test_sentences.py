@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.cli import ROOT, typed
+from tests.helpers.cli import ROOT, typed
 
 FILES = {"few.txt": "0 1\n1 2\n2 3\n3 4\n", "empty.txt": "# nothing\n", "empty.csv": "\n", "gap.txt": "0 1\n1 3\n"}
 DIVIDED = "dataset=digits partition=dirichlet partition.alpha=0.001"

@@ -13,7 +13,7 @@ from bench.base.registry import datasets, recipes
 from bench.data.recipe import NotHere, checksum, data_folder, prepare
 from bench.data.sources import idx
 from datasets import a9a, miniboone
-from tests.bench.cli import ROOT, python, typed
+from tests.helpers.cli import ROOT, python, typed
 
 NOBODY = "no source answers on this machine"
 
@@ -72,7 +72,7 @@ import sys; sys.path.insert(0, sys.argv[1])
 import torch
 from bench.engine.build import build_problem
 from bench.problem.problem import Setting
-from tests.bench.configs import config
+from tests.helpers.configs import config
 
 def anonymous():
     return next(int(l.split()[1]) for l in open("/proc/self/status") if l.startswith("RssAnon")) / 1e3

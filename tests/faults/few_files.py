@@ -6,7 +6,7 @@ import sys
 from rich.console import Console
 
 from bench.sweep.sweep import run_all
-from tests.bench.configs import config
+from tests.helpers.configs import config
 
 
 def main() -> int:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from tests.bench.cli import ROOT
 from tests.faults.table import fault
+from tests.helpers.cli import ROOT
 
 OUTCOMES = {
     "raise": ("ValueError: the last rank has had enough",),
@@ -51,7 +51,7 @@ def misbehaving(ways: list[str], engine: str, folder: Path) -> Counter[str]:
         [sys.executable, str(ROOT / "bench" / "run.py"), "-m", "algo=trouble", *words, *SIZES,
          f"hydra.searchpath=[file://{folder}/conf]"],
         cwd=folder, capture_output=True, text=True, timeout=60 + 20 * len(ways),
-        env={**os.environ, "HEARSAY_PLUGINS": "tests.mpi.trouble", "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "HEARSAY_PLUGINS": "tests.helpers.trouble", "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     seen: Counter[str] = Counter()
     states = {}

@@ -25,10 +25,10 @@ from bench.sweep.recorder import Stored
 from bench.sweep.sweep import run_all
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume
-from tests.bench.cli import typed
-from tests.bench.configs import config
-from tests.bench.damage import cut, flip, swap, zero
 from tests.faults.table import fault
+from tests.helpers.cli import typed
+from tests.helpers.configs import config
+from tests.helpers.damage import cut, flip, swap, zero
 
 THEME = "Files that are not what was written"
 NOTICED, SAME, ASIDE = (

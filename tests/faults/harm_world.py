@@ -16,9 +16,9 @@ from bench.engine.processes import Process, here
 from bench.engine.reception import Reception
 from bench.engine.team import World
 from bench.training.observer import Observer
-from tests.bench.cli import ROOT, typed
 from tests.faults.stranger import KINDS, knock
 from tests.faults.table import fault
+from tests.helpers.cli import ROOT, typed
 
 THEME = "Worlds of ranks"
 YAML = "name: trouble\nschedule: diminishing\neta: 0.01\nhow: none\n"
@@ -33,7 +33,7 @@ def sweep(folder: Path, *words: str, **environment: str) -> list[tuple[dict, dic
     (folder / "conf" / "algo" / "trouble.yaml").write_text(YAML)
     quick = ("steps=40", "eval_every=5", "dataset.evaluation=50", "nodes=4", "ranks=2", "engine=mpi")
     command = [sys.executable, str(ROOT / "bench/run.py"), "-m", f"hydra.searchpath=[file://{folder}/conf]"]
-    plugin = {"HEARSAY_PLUGINS": "tests.mpi.trouble", "PYTHONPATH": str(ROOT)}
+    plugin = {"HEARSAY_PLUGINS": "tests.helpers.trouble", "PYTHONPATH": str(ROOT)}
     subprocess.run(
         [*command, "algo=trouble", *quick, *words],
         cwd=folder,

@@ -19,7 +19,7 @@ from bench.engine import stacked
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume
 from bench.training.observer import Moment
-from tests.bench.configs import Kept, config
+from tests.helpers.configs import Kept, config
 
 STEPS, EVERY = 200, 20
 COUNTS = ("step", "epoch", "samples", "rounds", "vectors", "bytes")

@@ -1,0 +1,233 @@
+"""Verdicts: the logic by hand, the evidence from small real sweeps, the document from the archive."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from analysis import check_claims
+from analysis.claims import evidence
+from analysis.claims.evidence import EVIDENCE, Case, exact, gather, rho_tilde, untested
+from analysis.claims.verdicts import Claim, Verdict, claims, judge
+from analysis.results.archive import read_archive, write_archive
+from analysis.results.errors import NoData
+from analysis.results.read import read
+from analysis.study.statistics import Interval, best_stepsize
+from bench.base.registry import algorithms
+from bench.config.compose import CONF
+from bench.method.schedules import tables
+from tests.helpers.cli import ROOT
+
+pytestmark = pytest.mark.xdist_group("figures")
+
+
+def claim(**holds: float) -> Claim:
+    return Claim("id", "It is so.", "nowhere", "made_up", "apples", holds, "of the test", expects=("a", "c"))
+
+
+def verdict(monkeypatch, bound: Claim, cases: dict[str, float]) -> Verdict:
+    monkeypatch.setitem(
+        EVIDENCE, "made_up", lambda results: [untested(k) if v is None else exact(k, v, 1) for k, v in cases.items()]
+    )
+    return judge(bound, None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("bound", "cases", "sentence"),
+    [
+        ({"at_most": 1.0}, {"a": 1.0, "c": 0.5}, "holds"),
+        ({"at_least": 1.0}, {"a": 1.0, "c": 3.5}, "holds"),
+        ({"within": 0.3}, {"a": -0.3, "c": 0.3}, "holds"),
+        ({"within": 0.3}, {"a": -0.4, "c": 0.4}, "does not hold"),
+        ({"at_most": 1.0}, {"a": 2.0, "b": 0.5, "c": 3.0}, "holds only if b"),
+        ({"at_most": 1.0}, {"a": 2.0, "b": 0.5, "c": 0.3}, "holds only if not a"),
+        ({"at_most": 1.0}, {"a": 0.0}, "holds; not tested here: c"),
+        ({"at_most": 1.0}, {}, "not tested here"),
+        ({"at_most": 1.0}, {"a": float("nan"), "c": 0.0}, "holds only if c"),  # a diverged run keeps no bound
+        ({"at_most": 1.0}, {"a": float("inf"), "c": float("inf")}, "does not hold"),
+        ({"at_least": 1.0}, {"a": float("inf"), "c": 2.0}, "holds"),
+        ({"at_most": 1.0}, {"a": 0.0, "c": None}, "holds; not tested here: c"),
+    ],
+)
+def test_the_words_of_a_verdict(monkeypatch, bound, cases, sentence):
+    assert verdict(monkeypatch, claim(**bound), cases).sentence == sentence
+
+
+def test_an_interval_that_reaches_across_the_bound_is_not_settled():
+    told = Verdict(claim(at_most=1.0), "holds", [], [], [])
+    assert told.settled(Case("a", Interval(0.5, 0.2, 0.9, 5), 5))
+    assert not told.settled(Case("a", Interval(0.5, 0.2, 1.1, 5), 5))
+    assert told.settled(Case("a", Interval(3.0, 2.0, 4.0, 5), 5))
+    assert told.settled(exact("a", 0.5, 5))
+    assert not told.settled(Case("a", Interval(0.5, np.nan, np.nan, 2), 2))  # two seeds settle nothing
+    band = Verdict(claim(within=0.4), "does not hold", [], [], [])
+    assert not band.settled(Case("a", Interval(0.45, -0.6, 1.5, 5), 5))
+    assert band.settled(Case("a", Interval(1.0, 0.6, 1.5, 5), 5))
+    told = Verdict(claim(at_most=1.0), "holds", [Case("a", Interval(0.5, 0.2, 1.1, 5), 5)], [], ["c"])
+    assert told.sentence == "holds (1 of 1 not settled); not tested here: c"
+
+
+def test_every_claim_names_what_there_is():
+    known = claims()
+    assert len({one.id for one in known}) == len(known)
+    for one in known:
+        assert one.commands
+        for name in (one.experiment, *one.also):
+            assert name is None or (CONF / "experiment" / f"{name}.yaml").is_file()
+        assert one.keeps(0.0) in (True, False)
+
+
+def test_evidence_from_small_sweeps(results):
+    """Each that has runs here gives finite numbers, and some are known."""
+    found = {
+        one.id: gather(one.evidence, results, one.parameters or {})
+        for one in claims()
+        if one.id != "tracking_invariant"
+    }
+    for name in ("speedup_fixed", "rate_dnasa", "consensus_sharp", "spike_lower", "scale_free", "table_1", "released"):
+        assert found[name], name
+        assert all(np.isfinite(case.found.value) for case in found[name])
+    assert [case.found.value for case in found["scale_free"]] == [0.0]
+    assert found["others_not_scale_free"][0].found.value > 0.01
+    assert all(case.found.value <= 1 for case in found["consensus_sharp"])
+    assert all(case.found.value == 0 for case in found["table_1"])
+    assert found["published_mnist"] == []
+
+
+def test_the_sensitivity_of_a_method_that_diverges_is_infinite(results):
+    finals = results.finals
+    mine = finals[(finals["dataset"] == "digits") & (finals["algo"] == "dsgd") & (finals["topology"] == "ring")]
+    mine = mine[(mine["scale"] == 1) & (mine["nodes"] == 8)]
+    best = best_stepsize(mine)
+    assert best is not None
+    assert evidence._lost(mine, best, 1e39).value == np.inf
+    assert evidence._lost(mine, best, best.eta).value == 0
+
+
+def diverge(results, **labels):
+    """The same results, but these runs diverged."""
+    runs = results.runs.copy()
+    hit = pd.Series(True, index=runs.index)
+    for name, value in labels.items():
+        hit &= runs[name] == value
+    assert hit.any()
+    runs.loc[hit, "state"] = "diverged"
+    rows = results.rows.copy()
+    last = rows.drop_duplicates("run_id", keep="last").index
+    gone = rows.index.isin(last) & rows["run_id"].isin(runs.loc[hit, "run_id"])
+    rows.loc[gone, ["test_accuracy", "test_loss", "train_loss", "grad_norm", "grad_norm_mean", "consensus"]] = np.nan
+    return replace(results, runs=runs, rows=rows)
+
+
+def test_a_run_that_diverges_never_improves_a_verdict(results):
+    """It gives a case without a number, which keeps no bound, in place of a mean of the survivors."""
+    broken = {
+        "spike_lower": {"dataset": "spike", "algo": "dnasa", "seed": 0},
+        "rate_dnasa": {"dataset": "synthetic", "algo": "dnasa", "schedule": "fixed", "seed": 1},
+        "speedup_fixed": {"dataset": "synthetic", "algo": "dnasa", "schedule": "fixed", "seed": 1},
+        "scale_free": {"dataset": "digits", "algo": "dnasa", "scale": 4.0},
+        "heterogeneity_trackers": {"algo": "dnasa", "partition": "dirichlet", "seed": 2},
+    }
+    by_id = {one.id: one for one in claims()}
+    for name, labels in broken.items():
+        before, after = judge(by_id[name], results), judge(by_id[name], diverge(results, **labels))
+        assert len(after.kept) + len(after.broken) == len(before.kept) + len(before.broken), name
+        assert any(np.isnan(case.found.value) for case in after.broken), name
+
+
+def test_means_over_steps_by_hand(results):
+    """The trapezoid rule over unequal steps, of all steps and of the last part."""
+    rows = pd.DataFrame({"run_id": ["r"] * 4, "step": [0, 10, 20, 40], "grad_norm": [4.0, 2.0, 2.0, 0.0]})
+    made = replace(results, rows=rows)
+    finals = pd.DataFrame({"run_id": ["r"]})
+    assert evidence._means(made, finals, "grad_norm")["r"] == pytest.approx((30 + 20 + 20) / 40)
+    assert evidence._means(made, finals, "grad_norm", last=0.5)["r"] == pytest.approx(20 / 20)
+
+
+def test_the_parts_of_the_bounds_against_the_suites_own_stepsizes(results):
+    """Σ η_t² from the schedule that the run used, and the consensus error of its rows, run by run."""
+    finals = results.finals
+    mine = finals[(finals["algo"] == "dnasa") & (finals["dataset"] == "synthetic") & (finals["nodes"] == 4)]
+    parts = []
+    for run in mine.to_dict("records"):
+        options = [{"schedule": run["schedule"], "multiplier": 1.0, "alpha": 0.3}]
+        eta = tables(algorithms["dnasa"].stepsizes, options, 4, run["steps"], torch.float64)["eta"].values
+        rows = results.rows[results.rows["run_id"] == run["run_id"]]
+        parts.append(np.trapezoid(rows["consensus"], rows["step"]) / (rho_tilde(run["rho"]) * (eta**2).sum()))
+    cases = {case.name: case.found.value for case in evidence.part_of_the_papers_bound(results)}
+    assert cases["synthetic, ring of 4, even"] == pytest.approx(max(parts), rel=1e-9)
+
+
+def test_ratios_and_rises_by_hand(results):
+    """Final losses and their ups and downs on the spike model, from numbers put in by hand."""
+    finals = results.finals
+    spike = finals[(finals["dataset"] == "spike") & (finals["dataset.spike_sd"] == 10.0)]
+    rows = results.rows.copy()
+    for run in spike.to_dict("records"):
+        losses = {"dnasa": [9.0, 9.0, 1.0, 3.0, 2.0 * 2 ** run["seed"]], "dsgd": [9.0, 8.0, 7.0, 6.0, 1.0 / run["eta"]]}
+        rows.loc[rows["run_id"] == run["run_id"], "test_loss"] = losses[run["algo"]]
+    made = replace(results, rows=rows)
+    ratio = next(case for case in evidence.spike_ratio(made) if "deviation 10 " in case.name)
+    assert ratio.found.value == pytest.approx(4.0 / 1e3)  # the geometric mean of 2, 4, 8, over 1/η at the largest η
+    rises = next(case for case in evidence.part_of_rises(made) if case.name.endswith(" 10"))
+    assert rises.found.value == pytest.approx(np.mean([0.5, 1.0, 1.0]))  # 1 3 2; 1 3 4; 1 3 8
+
+
+def test_rho_tilde_by_hand():
+    assert rho_tilde(0.0) == pytest.approx(1 / (1 - np.sqrt(0.5)))
+    first = 1 / (1 - np.sqrt(0.9)) * np.sqrt(1.64 / 0.36)
+    assert rho_tilde(0.8) == pytest.approx(max(first, 4 * 1.64 / 0.36))
+
+
+def test_an_archive_tells_the_same_story(results, tmp_path):
+    write_archive(results, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"runs.parquet", "rows.parquet", "facts.json"}
+    back = read(tmp_path)
+    assert back.options == results.options
+    assert set(back.runs["run_id"]) == set(results.runs["run_id"])
+    here, there = (r.finals.set_index("run_id").sort_index() for r in (results, back))
+    for column in ("algo", "eta", "state", "rho", "heterogeneity", "test_accuracy", "fingerprint"):
+        pd.testing.assert_series_equal(here[column], there[column], check_dtype=False, rtol=1e-6)
+    assert "name" not in (tmp_path / "facts.json").read_text().partition('"host"')[2][:40]
+    for one in claims():
+        if one.id in ("spike_lower", "scale_free", "rate_dnasa", "released"):
+            ours, theirs = (gather(one.evidence, r, one.parameters or {}) for r in (results, back))
+            assert [case.found.value for case in ours] == pytest.approx([case.found.value for case in theirs], rel=1e-4)
+    (tmp_path / "rows.parquet").write_bytes(b"PAR1")
+    with pytest.raises(NoData, match="no archive that can be read"):
+        read_archive(tmp_path)
+
+
+def test_one_claim_on_the_terminal(folder, capsys):
+    assert check_claims.main(["--results", str(folder), "--claim", "scale_free"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("scale_free: holds\n")
+    assert "| digits, ring, c from 0.5 to 4 | 0 |" in said
+
+
+def test_bad_input(tmp_path, capsys):
+    assert check_claims.main(["--results", str(tmp_path / "nowhere")]) == 2
+    assert "Nothing can be checked: there is no folder" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        check_claims.main(["--claim", "the_earth_is_flat"])
+    assert "there is no claim 'the_earth_is_flat'" in capsys.readouterr().err
+
+
+@pytest.mark.thorough
+def test_the_document_in_the_repository_is_what_the_archive_says(tmp_path):
+    """Nothing in REPRODUCTION.md was typed by hand."""
+    assert (
+        check_claims.main(["--results", str(ROOT / "docs/reproduction"), "--out", str(tmp_path / "REPRODUCTION.md")])
+        == 0
+    )
+    made = (tmp_path / "REPRODUCTION.md").read_text().replace(str(ROOT) + "/", "")
+    kept = (ROOT / "REPRODUCTION.md").read_text()
+    links = [line for line in made.splitlines() if line.startswith("![")]
+    plain = [line for line in made.splitlines() if not line.startswith("![")]
+    assert plain == [line for line in kept.splitlines() if not line.startswith("![")]
+    assert len(links) == kept.count("\n![") >= 8
+    assert f"goes through {len(claims())} claims" in (ROOT / "README.md").read_text()
+    size = sum(path.stat().st_size for path in (ROOT / "docs/reproduction").rglob("*") if path.is_file())
+    assert size < 10_000_000

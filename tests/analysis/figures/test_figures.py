@@ -1,0 +1,257 @@
+"""Every figure from small real sweeps: the numbers in it, not its pixels."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis import load
+from analysis.drawing.style import STYLES, page_svg, render, styles, use
+from analysis.figures import drawings
+from analysis.results.errors import NoData
+from analysis.results.folder import load_folder
+from analysis.study import published
+from analysis.study.ask import Ask
+from analysis.study.select import as_written
+from tests.helpers import sweeps
+
+pytestmark = pytest.mark.xdist_group("figures")
+NAMES = list(drawings())
+
+
+def draw(name, results, **ask):
+    return drawings()[name].draw(results, Ask(**ask))
+
+
+@pytest.fixture(scope="module")
+def finals(folder):
+    """The last rows, taken from the tidy table without the figures' help."""
+    return load(folder).groupby("run_id").tail(1)
+
+
+def of(finals, **labels):
+    for label, value in labels.items():
+        finals = finals[finals[label] == value]
+    return finals
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_figure_is_drawn_and_says_what_it_used(results, name):
+    picture = draw(name, results)
+    assert len(picture.data)
+    assert picture.runs <= set(results.runs["run_id"])
+    assert picture.runs
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", NAMES)
+def test_every_figure_is_the_same_bytes_for_the_same_data(results, name):
+    assert render(draw(name, results).figure, "svg") == render(draw(name, results).figure, "svg")
+
+
+@pytest.mark.parametrize("kind", ["pdf", "png", "svg"])
+def test_files_are_the_same_bytes_for_the_same_data(results, kind):
+    first, second = (render(draw("stepsize", results).figure, kind) for _ in range(2))
+    assert first == second
+    if kind == "pdf":
+        assert b"/FontFile2" in first  # TrueType, embedded
+        assert b"/Type3" not in first
+        assert b"CreationDate" not in first
+
+
+def test_stepsize(results, finals):
+    data = draw("stepsize", results).data
+    (point,) = of(data, algo="dsgd", x=0.1).to_dict("records")
+    mine = of(finals, dataset="digits", algo="dsgd", topology=point["topology"], nodes=8, eta=0.1, scale=1.0)
+    assert point["mean"] == pytest.approx(mine["test_accuracy"].mean())
+    assert (point["low"], point["high"]) == (mine["test_accuracy"].min(), mine["test_accuracy"].max())
+    assert (point["runs"], point["diverged"]) == (3, 0)
+
+
+def test_diverged_runs_are_counted_and_have_no_mean(results):
+    data = draw("topology", results).data
+    gone = data[data["x"] == 1e39]
+    assert set(gone["algo"]) == {"dsgd", "dsgt"}
+    assert (gone["diverged"] == 3).all()
+    assert gone["mean"].isna().all()
+    picture = draw("topology", results)
+    marks = [line for ax in picture.figure.axes for line in ax.lines if line.get_marker() == "x"]
+    assert len(marks) == 2 * 2  # on the floor of both panels, for both methods
+    assert [text.get_text() for text in picture.figure.legends[0].texts] == ["D-NASA", "D-SGD", "D-SGT", "diverged"]
+
+
+def test_topology_has_a_panel_per_graph_with_its_rho(results):
+    picture = draw("topology", results)
+    titles = [ax.get_title(loc="left") for ax in picture.figure.axes]
+    assert titles == ["digits, ring (ρ = 0.805), T = 40", "digits, complete (ρ = 0.000), T = 40"]
+
+
+def test_speedup_fits_the_exponents(results, finals):
+    data = draw("speedup", results).data
+    mine = of(finals, dataset="synthetic", schedule="fixed", nodes=4)
+    each = []
+    for _, one in mine.groupby("seed"):
+        x, y = np.log(one["steps"].astype(float)), np.log(one["grad_norm_mean"].astype(float))
+        each.append(np.diff(y)[0] / np.diff(x)[0])
+    rates = data.dropna(subset="exponent")
+    (rate,) = rates[(rates["of"] == "steps") & (rates["at"] == "n = 4")].to_dict("records")
+    assert rate["exponent"] == pytest.approx(np.mean(each))
+    assert rate["theory"] == -0.25
+    curve = data[(data["schedule"] == "diminishing") & (data["nodes"] == 2) & (data["metric"] == "test_loss")]
+    last = of(finals, dataset="synthetic", schedule="diminishing", nodes=2)["test_loss"].mean()
+    assert curve.sort_values("step")["mean"].iloc[-1] == pytest.approx(last)
+
+
+def test_spike_shows_both_readings_at_the_best_stepsize(results, finals):
+    picture = draw("spike", results)
+    assert set(picture.data["spike_sd"]) == {10.0, 100.0}
+    for sd in (10.0, 100.0):
+        mine = finals[(finals["dataset"] == "spike") & (finals["dataset.spike_sd"] == sd) & (finals["algo"] == "dsgd")]
+        clean = mine.groupby("eta").filter(lambda runs: (runs["state"] == "done").all())
+        best = clean.groupby("eta")["test_loss"].mean()
+        shown = of(picture.data, spike_sd=sd, algo="dsgd", metric="test_loss").sort_values("step")["mean"].iloc[-1]
+        assert shown == pytest.approx(best.min())
+        assert any(f"sd {sd:g}: dsgd η={best.idxmin():g}" in note for note in picture.notes)
+    assert any(note.startswith("best stepsize: ") for note in picture.notes)
+
+
+@pytest.mark.parametrize("x", ["epoch", "step", "rounds", "bytes", "wall_s"])
+def test_curves_along_every_axis(results, x):
+    picture = draw("curves", results, x=x)
+    assert set(picture.data["x_axis"].dropna()) == {x}
+    one = picture.data[(picture.data["metric"] == "test_accuracy") & (picture.data["algo"] == "dnasa")]
+    assert list(one["step"]) == [0, 10, 20, 30, 40]
+    assert (np.diff(one["x"]) > 0).all()
+
+
+def test_graphs(results):
+    data = draw("graphs", results).data
+    assert set(zip(data["topology"], data["nodes"], strict=True)) == {
+        ("ring", 8),
+        ("complete", 8),
+        ("ring", 4),
+        ("ring", 2),
+    }
+    assert data.set_index(["topology", "nodes"])["rho"][("ring", 8)] == pytest.approx(0.8047, abs=1e-4)
+
+
+def test_consensus_draws_the_bound_of_the_runs(results, folder):
+    data = draw("consensus", results).data
+    bound = data[data["metric"] == "consensus_bound"].set_index("step")["mean"]
+    rows = load(folder)
+    key = data[data["metric"] == "consensus_bound"].iloc[0]
+    mine = of(
+        rows, algo="dnasa", dataset=key["dataset"], topology=key["topology"], nodes=key["nodes"], schedule="diminishing"
+    )
+    mine = (
+        mine[mine["consensus_bound"].notna() & (mine["normalize"] == "vector")].groupby("step")["consensus_bound"].max()
+    )
+    assert bound[40] == pytest.approx(mine[40])
+    measured = data[(data["metric"] == "consensus") & (data["algo"] == "dnasa")].set_index("step")["high"]
+    assert (measured <= bound.loc[measured.index]).all()
+
+
+def test_scale_shows_that_dnasa_does_not_notice(results):
+    data = draw("scale", results).data
+    ours = data[data["algo"] == "dnasa"]
+    assert set(ours["x"]) == {0.5, 1.0, 4.0}
+    assert ours["mean"].nunique() == 1  # bit for bit: c is a power of two
+    assert data[data["algo"] == "dsgd"]["mean"].nunique() > 1
+
+
+def test_profile_counts_what_was_missed(results, finals):
+    data = draw("profile", results).data
+    untuned = data[(data["rule"] == "untuned") & (data["algo"] == "dsgd")]
+    assert max(untuned["mean"], default=0) < 0.7  # a stepsize of 1e39 solves nothing, and one try in three is that
+    assert data[data["rule"] == "tuned"]["x"].min() == 1.0
+    for cost in ("bytes", "wall_s"):
+        assert len(draw("profile", results, cost=cost).data)
+
+
+def test_heterogeneity_orders_the_splits_as_measured(results):
+    picture = draw("heterogeneity", results)
+    labels = [tick.get_text().split("\n")[0] for tick in picture.figure.axes[0].get_xticklabels()]
+    assert labels == ["even", "dirichlet(1)"]
+
+
+def test_released_compares_each_change_with_what_is_written(results, finals):
+    data = draw("released", results).data
+    changed = "per-tensor norm, raw gradients averaged"
+    assert set(data["change"]) == {"as written", changed}
+    mine = of(finals, algo="dnasa", normalize="tensor")
+    (shown,) = data[(data["change"] == changed) & (data["metric"] == "test_accuracy")]["mean"]
+    assert shown == pytest.approx(mine["test_accuracy"].mean())
+
+
+def test_variants_stay_out_of_the_other_figures(results):
+    kept, notes = as_written(results, results.finals[results.finals["dataset"] == "digits"])
+    assert set(kept.loc[kept["algo"] == "dnasa", "normalize"]) == {"vector"}
+    assert any("3 runs of its variants" in note for note in notes)
+
+
+def test_two_seeds_are_drawn_as_two_seeds(results):
+    two = results.where([("seed", ["0", "1"]), ("dataset", ["digits"])])
+    with_band = draw("stepsize", results).figure.axes[0].collections
+    assert len(with_band) > len(draw("stepsize", two).figure.axes[0].collections)
+
+
+def test_one_seed_all_diverged_and_nothing_at_all(results):
+    one = results.where([("seed", ["0"]), ("dataset", ["digits"])])
+    assert len(draw("stepsize", one).data)
+    gone = results.where([("state", ["diverged"])])
+    data = draw("stepsize", gone).data if gone.runs["eta"].nunique() > 1 else draw("compare", gone).data
+    assert data.empty or data["mean"].isna().all() or (data["runs"] > 0).all()
+    for name in NAMES:
+        if name != "graphs":
+            with pytest.raises(NoData):
+                draw(name, results.where([("state", ["failed"])]))
+
+
+def test_labels_that_a_plug_in_invented(results):
+    """An unknown method, dataset and metric are drawn like any other."""
+    renamed = {"dsgt": "wonder_method"}
+    strange = results.runs.assign(algo=results.runs["algo"].replace(renamed), temperature=1.5)
+    picture = draw("compare", replace(results, runs=strange).where([("dataset", ["digits"])]))
+    assert "wonder_method" in set(picture.data["algo"])
+    assert "wonder_method, η = 0.1" in [text.get_text() for text in picture.figure.legends[0].texts]
+
+
+def test_every_method_has_a_style_of_its_own():
+    many = styles([*STYLES, "b_method", "a_method"])
+    assert len({(style.colour, style.marker) for style in many.values()}) == 7
+    assert list(many)[-2:] == ["a_method", "b_method"]
+
+
+def test_published_numbers_are_the_ones_of_the_paper():
+    table = published.published()
+    assert len(table) == 113
+    ring = published.of("a9a", "ring", 5001)
+    assert published.of_dnasa(ring)["test_accuracy"].tolist() == [84.85]
+    assert ring[ring["algo"] == "dsgd"]["test_accuracy"].max() == 85.1
+    assert published.of("digits", "ring", 40).empty
+
+
+def test_a_figure_on_a_page_takes_the_pages_ink(results):
+    text = page_svg(draw("graphs", results).figure, "graphs")
+    assert "currentColor" in text
+    assert 'id="graphs-' in text
+    assert "#1f2328" not in text
+    ids = pd.Series(re.findall(r'id="([^"]+)"', text))
+    assert ids.str.startswith("graphs-").all()
+    for used in set(re.findall(r'(?:xlink:href="#|url\(#)([^")]+)', text)):
+        assert used in set(ids)
+
+
+def test_half_written_runs_are_named_and_left_out(tmp_path):
+    use()
+    folder = sweeps.make(tmp_path, "untuned")
+    runs = sorted((folder / "runs").iterdir())
+    (runs[0] / "summary.json").write_text('{"run_id": "x"')
+    (runs[1] / "metrics.parquet").write_bytes(b"PAR1")
+    (runs[2] / "manifest.json").unlink()
+    found = load_folder(folder)
+    assert found.unreadable == [runs[0].name, runs[1].name]
+    assert len(found.runs) == 4
+    assert len(draw("compare", found).data)

@@ -1,0 +1,226 @@
+"""The page: what is on it, in a real browser."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from analysis import make_report
+from analysis.report.page import embed
+from bench.base.files import write_json
+from tests.helpers import sweeps
+from tests.helpers.browser import Browser, find
+
+pytestmark = pytest.mark.xdist_group("figures")
+NASTY = "<script>window.hacked = 1</script><img src=x onerror=window.hacked=1>&\"'"
+
+
+@pytest.fixture
+def report(capsys):
+    def call(*words):
+        code = make_report.main([str(word) for word in words])
+        said = capsys.readouterr()
+        return CompletedProcess(words, code, said.out, said.err)
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A sweep with a failed run, a diverged one, and names that are no good."""
+    folder = sweeps.make(tmp_path_factory.mktemp("page"), "few", "untuned")
+    done = [
+        run
+        for run in sorted((folder / "runs").iterdir())
+        if json.loads((run / "summary.json").read_text())["state"] == "done"
+    ]
+    summary = json.loads((done[0] / "summary.json").read_text())
+    write_json(done[0] / "summary.json", {**summary, "partition": NASTY, "state": "failed"})
+    write_json(done[0] / "status.json", {"state": "failed", "step": 10, "error": f"Rank 1 said {NASTY}"})
+    with (done[0] / "log.txt").open("a") as log:
+        log.write(NASTY)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(folder) -> Path:
+    assert make_report.main(["--results", str(folder), "--out", str(folder / "report.html")]) == 0
+    return folder / "report.html"
+
+
+def test_the_page_says_what_came_out_when_and_how(page):
+    text = page.read_text()
+    assert re.search(r'<p class="outcome">On digits, \w+, D-NASA \(without a stepsize\) at [\d.]+ % ends', text)
+    assert "<dt>Ended</dt><dd>20" in text
+    assert re.search(r"Made on 20[\d-]+ [\d:]+ UTC by hearsay [\d.]+ from", text)
+    assert "python analysis/make_report.py --results" in text
+    columns = re.search(r'id="table-runs".*?</thead>', text, re.DOTALL).group(0)
+    assert columns.index("test_accuracy") < columns.index(">algo<")
+
+
+def test_a_caption_names_what_is_drawn(tmp_path):
+    """A stream has no accuracies."""
+    folder = sweeps.make(tmp_path, "stream")
+    assert make_report.main(["--results", str(folder), "--out", str(tmp_path / "new" / "page.html")]) == 0
+    text = (tmp_path / "new" / "page.html").read_text()
+    assert "<strong>Final test loss against the stepsize.</strong>" in text
+    assert "Final test accuracy" not in text
+
+
+def test_nothing_in_a_run_becomes_markup(page):
+    text = page.read_text()
+    assert NASTY not in text
+    assert "<script>window" not in text
+    assert "<img" not in text
+    assert "&lt;script&gt;window" in text
+    assert "http://" not in text.replace("http://www.w3.org/", "")
+    assert "https://" not in text
+
+
+def test_what_is_embedded_can_not_end_its_script():
+    assert embed({"a": "</script>&<!--"}) == '{"a":"\\u003c/script\\u003e\\u0026\\u003c!--"}'
+    assert json.loads(embed({"a": "</script>&<!--"})) == {"a": "</script>&<!--"}
+
+
+@pytest.mark.skipif(find() is None, reason="no Chromium or Chrome is installed here")
+def test_the_page_in_a_browser(page, tmp_path):
+    """Sorting, filters, pictures, run details, both themes, a phone; no complaint, no request, no harm."""
+    browser = Browser(tmp_path / "profile")
+    try:
+        browser.open(page)
+        rows = "[...document.querySelectorAll('#table-runs tbody tr:not([hidden])')]"
+        columns = browser.run("[...document.querySelectorAll('#table-runs th')].map(cell => cell.textContent)")
+        accuracy, state, algo = (columns.index(name) for name in ("test_accuracy", "state", "algo"))
+
+        def column(number):
+            return browser.run(f"{rows}.map(row => row.cells[{number}].textContent)")
+
+        def pick(selector, value):
+            box = f"document.querySelector('{selector}')"
+            browser.run(f"{box}.value = '{value}'; {box}.dispatchEvent(new Event('input'))")
+
+        assert len(column(0)) == 18
+        click = f"document.querySelectorAll('#table-runs th')[{accuracy}].querySelector('button').click()"
+        for descending in (False, True):
+            browser.run(click)
+            numbers = [float(text) for text in column(accuracy) if text != "–"]
+            assert numbers == sorted(numbers, reverse=descending)
+            assert column(accuracy)[-1] == "–"  # what diverged has none, and comes last
+        mark = browser.run(f"document.querySelectorAll('#table-runs th')[{accuracy}].getAttribute('aria-sort')")
+        assert mark == "descending"
+
+        pick(f'select[data-column="{state}"]', "diverged")
+        assert set(column(state)) == {"diverged"}
+        pick(f'select[data-column="{state}"]', "")
+        pick('input[data-table="table-runs"]', "dnasa ring")
+        assert set(column(algo)) == {"dnasa"}
+        assert len(column(algo)) == 3
+        assert "3 of 18" in browser.run(
+            "document.querySelector('#runs').parentElement.querySelector('.shown').textContent"
+        )
+
+        sizes = browser.run(
+            "[...document.querySelectorAll('.picture svg')].map(svg => svg.getBoundingClientRect().width)"
+        )
+        assert len(sizes) >= 4
+        assert min(sizes) > 200
+
+        items = "[...document.querySelectorAll('.trouble li')]"
+        browser.run(f"{items}.find(item => item.textContent.includes('failed')).querySelector('button').click()")
+        assert browser.run("document.getElementById('run').open")
+        assert "<script>window.hacked" in browser.run("document.getElementById('run-state').textContent")
+        assert "<img src=x" in browser.run("document.getElementById('run-log').textContent")
+        assert "name: digits" in browser.run("document.getElementById('run-config').textContent")
+        browser.run("document.getElementById('run').close()")
+        browser.run(f"{rows}.find(row => row.textContent.includes('done')).querySelector('button').click()")
+        assert browser.run("document.querySelectorAll('#run-curves svg').length") == 4
+        words = browser.run("[...document.querySelectorAll('#run-curves text')].map(item => item.textContent)")
+        assert "test_loss (log scale)" in words
+        assert "test_accuracy" in words
+        assert words.count("step 40") == 4  # every axis says how far it goes
+        open_run = browser.run("document.getElementById('run-title').textContent")
+        assert browser.run("location.hash") == f"#run={open_run}"
+        browser.run("document.getElementById('run').close()")
+
+        # everything that can be clicked can be reached and pressed from the keyboard
+        assert browser.run(
+            "[...document.querySelectorAll('[onclick], .sort, .run')].every(item => item.tagName === 'BUTTON')"
+        )
+        assert browser.run("[...document.querySelectorAll('.picture')].every(item => item.getAttribute('aria-label'))")
+        light = browser.run("getComputedStyle(document.body).backgroundColor")
+        browser.run("document.getElementById('theme').click()")
+        assert browser.run("getComputedStyle(document.body).backgroundColor") != light
+        assert browser.run("window.hacked") is None
+        assert browser.complaints() == []
+        assert browser.requests() == [page.resolve().as_uri()]
+
+        browser.run(f"location.hash = '#run={open_run}'; new Promise(done => setTimeout(done, 100))")
+        assert browser.run("document.getElementById('run').open")  # a link to one run
+        browser.run("document.getElementById('run').close(); new Promise(done => setTimeout(done, 100))")
+        assert browser.run("location.hash") == ""
+
+        browser.open(page, dark=True)
+        assert browser.run("getComputedStyle(document.body).backgroundColor") != light
+        for token in ("--ink", "--soft", "--link", "--good", "--bad", "--odd"):
+            assert contrast(browser, token) >= 4.5, token
+        browser.open(page, width=390, height=844)
+        assert browser.run("document.documentElement.scrollWidth") <= 390  # nothing but the sheets scrolls sideways
+        fit = "document.querySelector('.fit:not([hidden])')"
+        browser.run(f"window.wide = {fit}.nextElementSibling; {fit}.click()")
+        assert browser.run("wide.scrollWidth <= wide.clientWidth + 1")
+        for token in ("--ink", "--soft", "--link", "--good", "--bad", "--odd"):
+            assert contrast(browser, token) >= 4.5, token
+    finally:
+        browser.close()
+
+
+def contrast(browser: Browser, token: str) -> float:
+    """Between a colour of the page and its paper, as WCAG counts it."""
+
+    def luminance(name: str) -> float:
+        text = browser.run(f"getComputedStyle(document.documentElement).getPropertyValue('{name}').trim()")
+        parts = [int(text[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    light, dark = sorted((luminance(token), luminance("--paper")), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_only_failed_runs_no_runs_and_nothing(report, folder, tmp_path):
+    only = tmp_path / "only"
+    (only / "runs").mkdir(parents=True)
+    done = report("--results", only)
+    assert done.returncode == 2
+    assert "nothing to report" in done.stderr
+    for run in (folder / "runs").iterdir():
+        if json.loads((run / "summary.json").read_text())["state"] == "failed":
+            shutil.copytree(run, only / "runs" / run.name)
+    done = report("--results", only)
+    assert done.returncode == 0, done.stderr
+    text = (only / "report.html").read_text()
+    assert "Rank 1 said" in text
+    assert "Not drawn, for lack of runs" in text
+    assert report("--results", tmp_path / "nowhere").returncode == 2
+
+
+@pytest.mark.thorough
+def test_a_folder_that_is_being_written_to(report, folder, tmp_path):
+    """Runs whose files come, change and go while they are read."""
+    busy = tmp_path / "busy"
+    shutil.copytree(folder, busy)
+    runs = sorted((busy / "runs").iterdir())
+    (runs[0] / "metrics.parquet").unlink(missing_ok=True)
+    (runs[1] / "summary.json").write_text('{"run_id"')
+    summary = json.loads((runs[2] / "summary.json").read_text())
+    write_json(runs[2] / "summary.json", {**summary, "state": "running"})
+    (runs[2] / "metrics.jsonl").write_text('{"step": 0, "test_loss": 1.0}\n{"step": 1, "te')
+    for name in ("log.txt", "status.json", "config.yaml", "manifest.json"):
+        (runs[3] / name).unlink()
+    (busy / "runs" / "begun-just-now").mkdir()
+    done = report("--results", busy)
+    assert done.returncode == 0, done.stderr
+    assert "cannot be read" in (busy / "report.html").read_text()

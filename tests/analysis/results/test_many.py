@@ -1,0 +1,171 @@
+"""Thousands of runs: an index that is never trusted over the runs, and a page that says what it leaves out."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from rich.console import Console
+
+from analysis import load
+from analysis.report import page
+from analysis.report.story import Story
+from analysis.results import index
+from analysis.results.folder import load_folder, read_run
+from bench.base.files import read_json, write_json
+from bench.terminal import table
+from tests.helpers import sweeps
+from tests.helpers.cli import ROOT, python
+from tests.helpers.many import multiply
+
+COUNT = 40
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory) -> Path:
+    return sweeps.make(tmp_path_factory.mktemp("few"), "few")
+
+
+@pytest.fixture
+def many(few, tmp_path, monkeypatch) -> Path:
+    monkeypatch.setattr(index, "MANY", 10)
+    return multiply(few, tmp_path / "many", COUNT)
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """The runs that are read one by one."""
+    seen = []
+    module = sys.modules["analysis.results.folder"]
+    monkeypatch.setattr(module, "read_run", lambda folder: seen.append(folder.name) or read_run(folder))
+    return seen
+
+
+def straight(results: Path) -> pd.DataFrame:
+    """Without an index."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(index, "MANY", 10**9)
+        return load(results)
+
+
+def test_what_an_index_says_is_what_the_runs_say(many, reads, monkeypatch):
+    monkeypatch.setattr(index, "WORTH", 20)
+    cold = load(many)
+    assert reads == []  # other processes did
+    pd.testing.assert_frame_equal(cold, straight(many))
+    reads.clear()
+    pd.testing.assert_frame_equal(load(many), cold)
+    assert reads == []
+    assert index.file_of(many).is_file()
+
+
+def test_a_run_that_changed_came_or_went_is_read_anew(many, reads):
+    load(many)
+    runs = sorted((many / "runs").iterdir())
+    reads.clear()
+    summary = read_json(runs[0] / "summary.json")
+    sums = {"sha256": json.loads((runs[0] / "summary.json").read_text())["sha256"]}
+    write_json(runs[0] / "summary.json", {**summary, "model.hidden": 65, **sums})
+    metrics = bytearray((runs[1] / "metrics.parquet").read_bytes())
+    metrics[len(metrics) // 2] ^= 1
+    (runs[1] / "metrics.parquet").write_bytes(metrics)
+    shutil.rmtree(runs[2])
+    write_json(runs[3] / "summary.json", {**read_json(runs[3] / "summary.json"), "state": "running"})
+    (runs[4] / "manifest.json").write_text("{")
+    found = load(many)
+    pd.testing.assert_frame_equal(found, straight(many))
+    assert set(reads[:4]) == {run.name for run in (runs[0], runs[1], runs[3], runs[4])}
+    assert set(found.loc[found["run_id"] == runs[0].name, "model.hidden"]) == {65}
+    assert found.attrs["unreadable"] == [runs[1].name, runs[4].name]
+    assert runs[2].name not in set(found["run_id"])
+
+
+@pytest.mark.parametrize("harm", ["empty", "flipped", "cut", "another version"])
+def test_a_damaged_index_is_made_anew(many, harm):
+    found = load(many)
+    file = index.file_of(many)
+    sound = file.read_bytes()
+    flipped = bytearray(sound)
+    flipped[len(sound) * 2 // 3] ^= 4
+    harmed = {"empty": b"", "flipped": bytes(flipped), "cut": sound[:-100], "another version": b"x" + sound[1:]}[harm]
+    file.write_bytes(harmed)
+    assert index.read_index(file) == {}
+    pd.testing.assert_frame_equal(load(many), found)
+    assert index.read_index(file).keys() == set(found["run_id"])
+
+
+def test_an_index_that_cannot_be_written_is_done_without(many):
+    (many / ".index").write_text("in the way")
+    pd.testing.assert_frame_equal(load(many), straight(many))
+
+
+def test_runs_with_other_columns_stay_outside(many, few):
+    """As earlier versions of the suite have left them."""
+    run = sorted((many / "runs").iterdir())[5]
+    read = read_run(run)
+    odd = {"odd": ("", read._replace(metrics=read.metrics.drop_columns(["epoch"])))}
+    index.write_index(few / "index", {**{str(number): ("", read) for number in range(3)}, **odd})
+    assert set(index.read_index(few / "index")) == {"0", "1", "2"}
+
+
+def test_a_page_of_many_runs_lists_some_and_says_so(few, tmp_path, monkeypatch):
+    monkeypatch.setattr(page, "LISTED", 12)
+    folder = multiply(few, tmp_path / "many", COUNT, failed_every=10)
+    text = page.page(Story(load_folder(folder), "Many", [], []), folder)
+    assert "12 of 40 runs are listed here, and only these have details" in text
+    assert f"python bench/status.py {folder}" in text
+    details = json.loads(text.split('id="details">')[1].split("</script>")[0])
+    assert len(details) == 12
+    assert sum(run["state"] == "failed" for run in details.values()) == 4
+    rows = text.split('<table id="table-runs">')[1].split("</table>")[0]
+    assert rows.count('class="run"') == 12
+
+
+def test_a_long_table_is_plain_text(few, tmp_path, monkeypatch):
+    monkeypatch.setattr(table, "LONG", 3)
+    runs = [read_json(folder / "summary.json") for folder in sorted((few / "runs").iterdir())]
+    with (tmp_path / "out").open("w") as out:
+        table.show_table(Console(file=out, width=40), runs)
+    head, *lines = (tmp_path / "out").read_text().splitlines()
+    assert len(lines) == len(runs)
+    assert {"algo", "topology", "state", "test_loss", "consensus"} <= set(head.split())  # wider than the console
+    assert all(line.split()[0] == run["algo"] for line, run in zip(lines, runs, strict=True))
+
+
+MANY = 2000
+MEASURE = """
+import resource, sys, time
+begun = time.monotonic()
+if sys.argv[1] == "load":
+    import analysis
+    assert analysis.load(sys.argv[2])["run_id"].nunique() == int(sys.argv[3])
+else:
+    from analysis import make_report
+    assert make_report.main(["--results", sys.argv[2]]) == 0
+own, others = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+print(own.ru_utime + own.ru_stime, others.ru_utime + others.ru_stime, own.ru_maxrss / 1e6, time.monotonic() - begun)
+"""
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(900)
+def test_thousands_of_runs(tmp_path):
+    """Loaded without an index and with one, reported and listed, within a gigabyte; the seconds are printed."""
+    folder = multiply(sweeps.make(tmp_path / "few", "tuned", "untuned", "even"), tmp_path / "many", MANY)
+
+    def measure(what: str) -> float:
+        done = subprocess.run(
+            [sys.executable, "-c", MEASURE, what, str(folder), str(MANY)],
+            cwd=ROOT, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        own, others, memory, wall = map(float, done.stdout.split()[-4:])
+        print(f"{what}: {own:.1f} s + {others:.1f} s in other processes, {memory:.2f} GB, {wall:.0f} s on the clock")
+        return memory
+
+    assert max(measure("load"), measure("load"), measure("report")) < 1
+    done = python("bench/status.py", str(folder), cwd=tmp_path)
+    assert done.returncode == 0
+    assert f"{MANY} runs:" in done.stdout

@@ -1,0 +1,174 @@
+"""What a run is, and when two runs are the same."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from hydra import initialize_config_dir
+
+import bench
+from bench.base.errors import UserError
+from bench.config.choices import options_of
+from bench.config.plan import Planner, blocks_of, expand, plan, unique
+from bench.config.run_config import GROUPS, parse
+from bench.engine import fingerprint
+from tests.helpers.configs import config
+
+CONF = Path(bench.__file__).parents[1] / "conf"
+
+
+def test_the_run_id_is_readable_and_covers_what_changes_the_numbers():
+    ids = {
+        config().run_id,
+        config(seed=1).run_id,
+        config(dtype="float32").run_id,
+        config(eval_every=20).run_id,
+        config(scale=2.0).run_id,
+        config(algo={"name": "dnasa", "schedule": "fixed"}).run_id,
+        config(topology={"name": "ring", "lazy": True}).run_id,
+    }
+    assert len(ids) == 7
+    assert config().run_id.startswith("dnasa-ring-synthetic-s0-")
+    assert config(results="elsewhere", force=True).run_id == config().run_id
+
+
+def test_labels_are_flat():
+    labels = config(algo={"name": "dsgd", "eta": 0.5}).labels()
+    assert labels["algo"] == "dsgd"
+    assert labels["eta"] == 0.5
+    assert labels["schedule"] == "diminishing"
+    assert labels["topology.weights"] == "max_degree"
+    assert not any(isinstance(value, dict) for value in labels.values())
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_conf_says_the_same_as_the_code(group):
+    """Every member of a group lists every option, with the code's default."""
+    for file in sorted((CONF / group).glob("*.yaml")):
+        values = yaml.safe_load(file.read_text())
+        values = values.get(group, values)
+        assert values.pop("name") == file.stem
+        assert values == {name: option.default for name, option in options_of(group, file.stem).items()}
+
+
+@pytest.fixture
+def hydra_here():
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        yield
+
+
+@pytest.mark.usefixtures("hydra_here")
+def test_an_experiment_is_a_union_of_grids():
+    runs = plan(["experiment=example"])
+    assert len(runs) == 3 * 4 * 2 * 3 + 2 * 3
+    assert len(unique(runs)) == len(runs)
+    assert {run.algo.options["eta"] for run in runs if run.algo.name == "dsgd"} == {0.003, 0.01, 0.03, 0.1}
+    assert all(run.batch_size == 1 for run in runs)
+
+
+@pytest.mark.usefixtures("hydra_here")
+def test_the_command_line_wins_over_the_experiment():
+    typed = ["experiment=example", "topology=ladder", "seed=9", "steps=7"]
+    runs = unique(plan(typed))
+    assert len(runs) == 3 * 4 + 1
+    assert {(run.topology.name, run.seed, run.steps) for run in runs} == {("ladder", 9, 7)}
+
+
+@pytest.mark.usefixtures("hydra_here")
+@pytest.mark.parametrize("experiment", ["{}", "{blocks: 3}", "{blocks: {algo: dsgd}}", "{blocks: [3]}"])
+def test_an_experiment_without_blocks_gets_a_sentence(experiment):
+    with pytest.raises(UserError, match="list of 'blocks'"):
+        plan([f"+experiment={experiment}"])
+
+
+@pytest.mark.usefixtures("hydra_here")
+def test_every_experiment_composes():
+    planner = Planner(parse)  # one for all: most combinations of group members come again
+    for file in (CONF / "experiment").rglob("*.yaml"):
+        name = file.relative_to(CONF / "experiment").with_suffix("").as_posix()
+        runs = planner.runs([[f"experiment={name}"]])
+        if name != "example":
+            words = [f"experiment={name}", "experiment.size=quick"]
+            quick = planner.runs([words])
+            assert {run.algo.name for run in quick} == {run.algo.name for run in runs}
+            assert sum(run.steps for run in quick) <= sum(run.steps for run in runs) / 10
+
+
+def test_the_blocks_of_an_experiment():
+    """What is common to all, what a block says, and what is smaller in the quick size, in this order."""
+    experiment = {
+        "common": {"steps": 100, "seed": [0, 1], "nodes": 8},
+        "quick": {"steps": 10, "algo.eta": 3},
+        "blocks": [{"algo": "dnasa"}, {"algo": "dsgt", "algo.eta": [1, 2], "nodes": 4, "quick": {"steps": 5}}],
+    }
+    first, second = blocks_of({**experiment, "size": "quick"})
+    assert first == {"steps": 10, "seed": [0, 1], "nodes": 8, "algo": "dnasa"}
+    assert second == {"steps": 5, "seed": [0, 1], "nodes": 4, "algo": "dsgt", "algo.eta": 3}
+    first, second = blocks_of(experiment)
+    assert first == {"steps": 100, "seed": [0, 1], "nodes": 8, "algo": "dnasa"}
+    assert second == {"steps": 100, "seed": [0, 1], "nodes": 4, "algo": "dsgt", "algo.eta": [1, 2]}
+    with pytest.raises(UserError, match="full or quick; got 'tiny'"):
+        blocks_of({**experiment, "size": "tiny"})
+
+
+@pytest.mark.usefixtures("hydra_here")
+def test_a_wrong_key_in_an_experiment_is_named():
+    with pytest.raises(UserError, match=r"algo=dnasa has no option 'algo.eta'"):
+        expand({"algo": "dnasa", "algo.eta": 0.1})
+    with pytest.raises(UserError, match="no setting called 'stepps'"):
+        expand({"stepps": 3})
+    with pytest.raises(UserError, match=r"no setting called 'algor.eta'"):
+        expand({"algor.eta": 3})
+
+
+def test_the_fingerprint_covers_the_numbers_and_nothing_else():
+    covered = set(fingerprint.sources(config(dataset="digits", model="mlp")))
+    everywhere = {"bench/base/randomness.py", "bench/method/algorithm.py", "bench/problem/supervised.py"}
+    everywhere |= {"bench/training/loop.py", "bench/training/mixers.py", "bench/network/weights.py"}
+    chosen = {"algorithms/dnasa.py", "datasets/digits.py", "datasets/partitions.py", "bench/network/graphs.py"}
+    assert everywhere | chosen <= covered
+    plumbing = ("bench/store", "bench/sweep", "bench/terminal", "bench/tracking", "bench/config", "bench/run.py")
+    assert [
+        name for name in covered if name.startswith((*plumbing, "algorithms/dsgd", "analysis", "datasets/a9a"))
+    ] == []
+    assert fingerprint.fingerprint(config()) == fingerprint.fingerprint(config(seed=1))
+    assert fingerprint.fingerprint(config()) != fingerprint.fingerprint(config(algo="dsgd"))
+
+
+def test_what_a_plug_in_imports_counts_too(tmp_path):
+    """Its own package and neighbours, as deep as it goes; not what is installed, nor the suite."""
+    package = tmp_path / "mine"
+    package.mkdir()
+    files = {
+        "__init__.py": "from mine.method import Mine",
+        "method.py": "import torch\nfrom bench.method import Algorithm\nfrom .rules import rule\nimport helper",
+        "rules.py": "from mine import deep",
+        "deep.py": "",
+        "unused.py": "",
+    }
+    for name, text in files.items():
+        (package / name).write_text(text)
+    (tmp_path / "helper.py").write_text("import numpy")
+    found = {path.relative_to(tmp_path).as_posix() for path in fingerprint.with_imports(package / "method.py")}
+    assert found == {"mine/__init__.py", "mine/method.py", "mine/rules.py", "mine/deep.py", "helper.py"}
+
+
+def test_the_fingerprint_does_not_depend_on_where_the_files_lie(tmp_path):
+    """Two copies of the suite agree; a copy with another loop does not."""
+    prints = []
+    for name in ("here", "there", "other"):
+        home = tmp_path / name
+        for part in ("bench", "algorithms", "datasets", "tests/bench"):
+            shutil.copytree(CONF.parent / part, home / part, ignore=shutil.ignore_patterns("__pycache__"))
+        if name == "other":
+            with (home / "bench" / "training" / "loop.py").open("a") as loop:
+                loop.write("# another loop")
+        code = "from bench.engine.fingerprint import fingerprint; from tests.helpers.configs import config"
+        code += "; print(fingerprint(config()))"
+        done = subprocess.run([sys.executable, "-c", code], cwd=home, capture_output=True, text=True, timeout=60)
+        prints.append(done.stdout)
+    assert prints[0] == prints[1] != ""
+    assert prints[2] not in (prints[0], "")

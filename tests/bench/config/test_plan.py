@@ -1,0 +1,220 @@
+"""From the command line to runs: the same as Hydra composes, job by job, with far fewer compositions."""
+
+import re
+import time
+
+import hydra
+import pytest
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
+
+from bench.base.errors import UserError
+from bench.config.compose import hydra_here, plain
+from bench.config.plan import jobs_of, of_command, unique
+from bench.config.run_config import parse
+from bench.sweep.preflight import checked
+from bench.terminal.progress import counting
+from tests.helpers.cli import python, run, typed
+
+LINES = (
+    "",
+    "algo=dsgt algo.eta=0.3 seed=4",
+    "algo=dsgd,dsgt,dnasa topology=ring,complete seed=0,1",
+    "algo=dsgt algo.eta=0.1,1e-3,5 seed=range(3) dataset=digits,synthetic",
+    "dataset=a9a,spike,quadratics batch_size=4 nodes=4,8",
+    "model=linear,mlp dataset=digits partition=dirichlet partition.alpha=0.1,1",
+    "topology=glob(r*) topology.lazy=true",
+    "seed=shuffle(3,3) steps=range(10,40,10) scale=range(0.5,2,0.5)",
+    "seed=1 seed=2,3 steps=7",
+    "engine=stacked,mpi engine.timeout_s=5,7.5",
+    "engine.launch=[mpiexec,-quiet] results='a b' tracker.project='x,y',z tracker.entity=null",
+    "checkpoint_every=null,5 force=true,false data_dir=null dtype=float64",
+    "steps=${nodes} nodes=4,8",
+    "results=a/${seed} seed=1,2 algo=dsgd,dsgt",
+    "++algo.schedule=fixed seed=0,1",
+    "dataset={name:synthetic,dimension:7},{name:synthetic,dimension:8} seed=0,1",
+    "algo=dsgd algo.name=dsgt algo.schedule=fixed",
+)
+"""What can be typed after -m, as far as Hydra itself can compose it."""
+
+
+def hydras(words):
+    """What Hydra makes of a sweep: every job composed by itself."""
+    loader = GlobalHydra.instance().config_loader()
+    overrides = OverridesParser.create(loader).parse_overrides(words)
+    (jobs,) = BasicSweeper.split_arguments(overrides, None)
+    values = [plain(hydra.compose("config", job)) for job in jobs]
+    return [parse({key: value for key, value in one.items() if key != "experiment"}) for one in values]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_sweep_is_what_hydra_composes_job_by_job(line):
+    words = re.findall(r"(?:'[^']*'|[^ ])+", line)
+    with hydra_here(words):
+        expected = hydras(words)
+    assert of_command(words) == expected
+
+
+@pytest.fixture
+def compositions(monkeypatch):
+    made = []
+    compose = hydra.compose
+    monkeypatch.setattr(hydra, "compose", lambda *args, **kwargs: made.append(args) or compose(*args, **kwargs))
+    return made
+
+
+def test_hydra_composes_once_per_combination_of_group_members(compositions):
+    words = ["algo=dsgd,dsgt", "topology=ring,complete", "algo.eta=range(0.01,0.21,0.01)", "seed=range(5)", "steps=30"]
+    runs = of_command(words)
+    assert len(unique(runs)) == len(runs) == 2 * 2 * 20 * 5
+    assert len(compositions) == 4
+    assert len(of_command(["experiment=example", "seed=range(3)", "steps=5"])) > 3 * 2
+    assert len(compositions) <= 4 + 1 + 4 * 2  # the experiment once, each of its methods on each graph once
+
+
+def test_how_far_it_is(capsys):
+    """A line from the first second on, where there is much to do."""
+    from rich.console import Console
+
+    with counting(Console(stderr=True, width=100), "composing {} of {} configurations") as say:
+        say(0, 5000)
+        time.sleep(0.8)
+        say(1, 50)
+        say(1200, 5000)
+        say(1201, 5000)
+    assert capsys.readouterr().err == "composing 1200 of 5000 configurations …\n"
+
+
+def test_an_option_that_the_default_member_lacks(tmp_path):
+    """With one value, in a sweep over members that all have it."""
+    made = of_command(["algo=dsgd,dsgt", "algo.eta=0.05"])
+    assert [(run.algo.name, run.algo.options["eta"]) for run in made] == [("dsgd", 0.05), ("dsgt", 0.05)]
+    made = of_command(["partition=dirichlet,quantity", "partition.alpha=0.5", "dataset=digits"])
+    assert [(run.partition.name, run.partition.options["alpha"]) for run in made] == [
+        ("dirichlet", 0.5),
+        ("quantity", 0.5),
+    ]
+    quick = ("steps=5", "dataset.evaluation=10", "engine=stacked", "tracker=none")
+    done = typed("-m", "algo=dsgd,dsgt", "algo.eta=0.05", *quick, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len(list(tmp_path.glob("results/runs/*"))) == 2
+
+
+BAD = {
+    "-m algo=dnasa,dsgt algo.eta=0.05": "algo=dnasa has no option 'algo.eta'",
+    "-m partition=even,dirichlet partition.alpha=1 dataset=digits": "partition=even has no option 'partition.alpha'",
+    "-m algo.eta=interval(0,1) algo=dsgd": "is no list: name the values, or use range(START,STOP,STEP).",
+    "-m seed=range(0,0)": "The sweep is empty",
+    "algo": "'algo' is no setting: settings are typed as NAME=VALUE, as in algo=dnasa.",
+    "results=[": "'results=[' cannot be read",
+    "experiment=example experiment.size=quick": "experiment=example has one size only",
+    "experiment.size=quick": "experiment.size is of an experiment: name one, as in experiment=example.",
+    "steps.more=1": "There is no setting called 'steps.more'.",
+}
+
+
+@pytest.mark.parametrize("words", BAD)
+def test_bad_words_get_a_sentence(words, tmp_path):
+    done = typed(*words.split(), cwd=tmp_path)
+    assert done.returncode == 2
+    assert BAD[words] in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_yaml_that_is_none_is_named_with_its_place(tmp_path):
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / "mine.yaml").write_text("blocks:\n  - algo: dsgd\n   seed: [0\n")
+    done = typed("experiment=mine", f"hydra.searchpath=[file://{tmp_path}]", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "mine.yaml cannot be read as YAML: line 3, column 4" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_experiment_that_refers_to_what_is_typed(tmp_path):
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / "mine.yaml").write_text("blocks:\n  - {algo: dsgd, steps: '${nodes}', seed: [0, 1]}\n")
+    made = of_command(["experiment=mine", f"hydra.searchpath=[file://{tmp_path}]", "nodes=12", "algo.schedule=fixed"])
+    assert [(run.steps, run.seed, run.algo.options["schedule"]) for run in made] == [(12, 0, "fixed"), (12, 1, "fixed")]
+
+
+def test_the_version_is_ours(tmp_path):
+    from bench import __version__
+
+    assert typed("--version", cwd=tmp_path).stdout == f"hearsay {__version__}\n"
+
+
+def test_without_m_there_is_one(tmp_path):
+    with hydra_here([]), pytest.raises(UserError, match="seed=1,2 names several values; add -m"):
+        jobs_of(["seed=1,2"], several=False)
+
+
+SOLO = """
+import networkx as nx
+from algorithms.dsgd import DSGD, State
+from bench.method import algorithm
+from bench.network import topology
+
+@algorithm("solo", sends=1, cite="nobody")
+class Solo(DSGD):
+    pull: float = 0.5
+
+    def step(self, s, t, grad, mix):
+        (x,) = mix(s.x - self.eta[t] * self.pull * grad(s.x, t))
+        return State(x)
+
+@topology("hoop")
+def hoop(nodes: int, skip: int = 2):
+    return nx.circulant_graph(nodes, [1, skip])
+"""
+
+
+def test_a_single_file_without_yaml_is_a_plugin(tmp_path):
+    """Its defaults are those of its signature, in every command."""
+    (tmp_path / "solo.py").write_text(SOLO)
+    home = {"PYTHONPATH": str(tmp_path), "HEARSAY_PLUGINS": "solo,gone"}
+    quick = ("steps=5", "dataset.evaluation=10", "engine=stacked", "tracker=none")
+    words = ("-m", "algo=solo,dsgd", "topology=hoop", "algo.eta=0.05", "topology.skip=2,3", *quick)
+    done = run(*words, cwd=tmp_path, **home)
+    assert done.returncode == 0, done.stderr
+    assert len(list(tmp_path.glob("results/runs/solo-hoop-*"))) == 2
+    assert "Plug-in 'gone' is left out, it cannot be imported: ModuleNotFoundError" in done.stderr
+    shown = python("bench/topology.py", "topology=hoop", "nodes=7", cwd=tmp_path, **home)
+    assert "hoop: 7 nodes, 14 edges" in shown.stdout
+    assert "Plug-in 'gone' is left out" in shown.stderr
+    typo = run("algo=solo", "algo.pul=1", cwd=tmp_path, **home)
+    assert "algo=solo has no option 'algo.pul'. Did you mean 'pull'?" in typo.stderr
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("bench/status.py", ("results", "algo=dnasa")),
+        ("bench/contract.py", ("dsgd",)),
+        ("bench/partition.py", ("dataset=digits",)),
+        ("bench/fetch.py", ()),
+    ],
+)
+def test_every_command_says_which_plugin_is_left_out(script, words, tmp_path):
+    done = python(script, *words, cwd=tmp_path, HEARSAY_PLUGINS="gone")
+    assert done.returncode == 0, done.stderr
+    assert "Plug-in 'gone' is left out, it cannot be imported: ModuleNotFoundError" in done.stderr
+
+
+@pytest.mark.thorough
+def test_five_thousand_configurations(tmp_path):
+    """Up to where the first run would start: at most 5 ms of one core each, and something is said on the way."""
+    sweep = ("algo=dsgd,dsgt", "algo.eta=range(0.001,0.101,0.001)", "seed=range(25)")
+    begun = time.process_time()
+    runs = of_command(sweep, checked)
+    each = 1e3 * (time.process_time() - begun) / len(runs)
+    print(f"{len(runs)} configurations, {each:.2f} ms each")
+    assert len(unique(runs)) == 5050
+    assert each < 5
+    done = python("bench/status.py", "results", *sweep, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "5050 runs: 5050 missing" in done.stdout
+    assert "of 5050 configurations …" in done.stderr

@@ -1,0 +1,157 @@
+"""Nothing hangs, nothing is orphaned: every way to fail, for real, through the command line."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+
+from bench.engine.launch import launcher
+from tests.helpers.cli import ROOT, run, typed
+from tests.helpers.processes import MARK, gone, marked
+
+pytestmark = pytest.mark.timeout(200)
+PLUGIN = {"HEARSAY_PLUGINS": "tests.helpers.trouble", "PYTHONPATH": str(ROOT)}
+YAML = "name: trouble\nschedule: diminishing\neta: 0.01\nhow: none\n"
+
+
+@pytest.fixture
+def trouble(tmp_path):
+    """Words that make the misbehaving method known to Hydra."""
+    (tmp_path / "conf" / "algo").mkdir(parents=True)
+    (tmp_path / "conf" / "algo" / "trouble.yaml").write_text(YAML)
+    quick = ("steps=40", "eval_every=5", "dataset.evaluation=50", "nodes=4", "ranks=2")
+    return (f"hydra.searchpath=[file://{tmp_path}/conf]", "algo=trouble", "engine=mpi", *quick)
+
+
+@pytest.fixture
+def mark():
+    """A mark for the processes of one test, of which none may be left."""
+    mark = uuid.uuid4().hex
+    yield mark
+    left = marked(mark)
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert left == []
+
+
+def statuses(folder: Path) -> dict[str, dict]:
+    """By the value of ``how``."""
+    out = {}
+    for path in (folder / "results" / "runs").iterdir():
+        how = json.loads((path / "summary.json").read_text())["how"] if (path / "summary.json").exists() else "?"
+        out[how] = {**json.loads((path / "status.json").read_text()), "log": (path / "log.txt").read_text()}
+    return out
+
+
+def test_a_rank_that_fails_takes_its_world_down_and_the_sweep_goes_on(trouble, mark, tmp_path):
+    words = ("-m", *trouble, "algo.how=raise,exit,none,kill,hang", "engine.timeout_s=3")
+    noted = tmp_path / "segments"
+    noted.mkdir()
+    done = run(*words, cwd=tmp_path, **PLUGIN, **{MARK: mark, "HEARSAY_TEST_SEGMENTS": str(noted)})
+    assert done.returncode == 1, done.stderr
+    assert gone(mark)
+    segments = [Path(name) for path in noted.iterdir() for name in path.read_text().split()]
+    assert len(segments) == 5
+    assert [path for path in segments if path.exists()] == []  # nothing is left in shared memory
+    how = statuses(tmp_path)
+    assert {name: status["state"] for name, status in how.items()} == {
+        "raise": "failed",
+        "exit": "failed",
+        "none": "done",
+        "kill": "failed",
+        "hang": "failed",
+    }
+    assert how["raise"]["error"] == "rank 1: ValueError: the last rank has had enough"
+    assert 'raise ValueError("the last rank has had enough")' in how["raise"]["log"]  # the traceback
+    assert how["raise"]["step"] == 10  # evaluations made before are kept
+    assert how["exit"]["error"] == "rank 1: SystemExit: 3"
+    assert "rank 1 went away without a word, as when killed" in how["kill"]["error"]
+    assert "no rank made progress for 3 s" in how["hang"]["error"]
+    assert "time.sleep(1000)" in how["hang"]["log"]  # where the rank was
+    assert "failed: rank 1: ValueError" in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def start(trouble, mark, folder) -> subprocess.Popen[str]:
+    """A run that would take long, once its ranks are computing."""
+    command = [sys.executable, str(ROOT / "bench" / "run.py"), *trouble, "algo.how=slow", "steps=100000"]
+    environment = {**os.environ, **PLUGIN, MARK: mark}
+    process = subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 60
+    while not any(path.stat().st_size for path in (folder / "results" / "runs").glob("*/metrics.jsonl")):
+        assert process.poll() is None, process.stderr.read() if process.stderr else ""
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return process
+
+
+def ends(process: subprocess.Popen[str], seconds: float) -> tuple[int, str, str]:
+    out, err = process.communicate(timeout=seconds)
+    return process.returncode, out, err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_interrupting_the_runner(trouble, mark, tmp_path, number):
+    process = start(trouble, mark, tmp_path)
+    process.send_signal(number)
+    code, _, err = ends(process, 25)
+    assert code == 130
+    assert "Interrupted. The same command goes on where this one stopped." in err
+    assert "Traceback" not in err
+    assert gone(mark)
+    (status,) = statuses(tmp_path).values()
+    assert status["state"] == "interrupted"
+
+
+def test_killing_mpiexec(trouble, mark, tmp_path):
+    process = start(trouble, mark, tmp_path)
+    (mpiexec,) = (pid for pid in marked(mark, "mpiexec") if b"run.py" not in Path(f"/proc/{pid}/cmdline").read_bytes())
+    os.kill(mpiexec, signal.SIGKILL)
+    code, out, _ = ends(process, 15)
+    assert code == 1
+    assert "went away without a word" in out
+    assert gone(mark)
+    (status,) = statuses(tmp_path).values()
+    assert status["state"] == "failed"
+
+
+def test_killing_the_runner_leaves_no_rank(trouble, mark, tmp_path):
+    process = start(trouble, mark, tmp_path)
+    assert len(marked(mark, "bench.engine.worker")) >= 2
+    process.kill()
+    process.communicate()
+    assert gone(mark)
+
+
+@pytest.mark.thorough
+def test_a_world_of_singletons_is_noticed(trouble, mark, tmp_path):
+    fake = tmp_path / "fake_mpiexec"
+    fake.write_text('#!/bin/sh\nshift 2\n"$@" &\n"$@" &\nwait\n')
+    fake.chmod(0o755)
+    done = run(*trouble, f"engine.launch=[{fake}]", cwd=tmp_path, **PLUGIN, **{MARK: mark})
+    assert done.returncode == 1
+    assert "The ranks came up as worlds of 1 instead of one of 2" in done.stdout
+    assert gone(mark)
+
+
+def test_a_launcher_that_fails_is_reported_with_its_words(tmp_path):
+    fake = tmp_path / "fake_mpiexec"
+    fake.write_text("#!/bin/sh\necho no queue for you\nexit 5\n")
+    fake.chmod(0o755)
+    done = typed(f"engine.launch=[{fake}]", "ranks=2", "steps=10", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "mpiexec ended with exit code 5 before all 2 ranks had started." in done.stdout
+    (log,) = (tmp_path / "results" / "runs").glob("*/log.txt")
+    assert "no queue for you" in log.read_text()
+
+
+def test_the_launcher_is_the_environments_own():
+    assert Path(launcher(None)[0]).parent == Path(sys.executable).parent

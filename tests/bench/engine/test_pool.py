@@ -1,0 +1,47 @@
+"""Worlds of real processes: warm across runs, replaced when they fail."""
+
+from contextlib import closing
+
+import pytest
+
+from bench.base.record import COLUMNS
+from bench.engine.pool import Pool
+from tests.helpers.configs import Kept, config, rows
+
+TIMES = {"compute_s", "comm_s", "eval_s", "wall_s"}
+
+
+def on(pool: Pool, **changes):
+    kept = Kept()
+    engine = {"name": "mpi", "pool": changes.pop("warm", True)}
+    pool.run([config(engine=engine, **changes)], kept)
+    return kept.ends[0], kept.rows[0]
+
+
+def same(ours, theirs, tolerance: float) -> None:
+    assert [row["step"] for row in ours] == [row["step"] for row in theirs]
+    for a, b in zip(ours, theirs, strict=True):
+        for name in set(COLUMNS) - TIMES:
+            expected = b[name] if b[name] is None else pytest.approx(b[name], rel=tolerance, abs=1e-25)
+            assert a[name] == expected, name
+
+
+def test_a_world_stays_warm_and_one_without_a_pool_gives_the_same():
+    with closing(Pool()) as pool:
+        outcome, first = on(pool, ranks=3, nodes=8)
+        assert (outcome.state, outcome.step) == ("done", 40)
+        world = pool._worlds["mpi", 3]
+        _, again = on(pool, ranks=3, nodes=8)
+        _, other = on(pool, ranks=3, nodes=8, algo="dsgt", topology="one_peer_exponential")
+        wild = {"name": "dsgd", "schedule": "constant", "eta": 1e200}
+        diverged, _ = on(pool, ranks=3, nodes=8, algo=wild)
+        assert (diverged.state, diverged.step) == ("diverged", 10)
+        assert pool._worlds["mpi", 3] is world
+        same(first, again, 0)
+        same(first, rows(config(nodes=8))[0], 1e-10)
+        same(other, rows(config(nodes=8, algo="dsgt", topology="one_peer_exponential"))[0], 1e-10)
+    assert world.launched.ended(0) == 0
+    with closing(Pool()) as pool:
+        _, cold = on(pool, ranks=3, nodes=8, warm=False)
+        assert pool._worlds == {}
+        same(first, cold, 0)

@@ -1,0 +1,34 @@
+"""MPI with any number of ranks computes what one process computes."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from bench.engine.launch import OPENMPI, launcher
+from tests.helpers.cli import ROOT
+
+SCRIPT = ROOT / "tests/helpers/compare.py"
+
+
+MORE = pytest.mark.thorough
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize(
+    ("nodes", "ranks"),
+    [(8, 2), *(pytest.param(*case, marks=pytest.mark.thorough) for case in ((8, 1), (8, 3), (4, 4)))],
+)
+def test_every_method_on_several_graphs(nodes, ranks):
+    command = [*launcher(None), "-n", str(ranks), sys.executable, "-m", "mpi4py", str(SCRIPT), str(nodes)]
+    environment = {**OPENMPI, **os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    cases = json.loads(done.stdout.splitlines()[-1])
+    disagreement = cases.pop("disagreement")
+    assert len(cases) >= 5 * 3 + 2
+    assert {case: off for case, off in cases.items() if not off <= 1e-12} == {}
+    if ranks > 1:
+        assert "Ranks disagree about the time of day: rank 0 has noon" in disagreement

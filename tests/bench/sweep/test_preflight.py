@@ -1,0 +1,219 @@
+"""What a plug-in gives is held against the run's sizes before anything is computed with it."""
+
+from dataclasses import replace
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+
+from bench.base.errors import UserError
+from bench.base.randomness import generator
+from bench.base.registry import datasets, models, partitions, topologies
+from bench.config.run_config import parse
+from bench.engine.build import build_problem, describe_data
+from bench.models.dense import Perceptron
+from bench.network.graphs import Topology
+from bench.network.mixing import build_mixing
+from bench.problem.arrays import Arrays, sound
+from bench.problem.problem import Problem, Setting, vector_layout
+from bench.sweep.preflight import check
+from tests.helpers.configs import BASE, config, rows
+
+G = np.random.default_rng(0)
+GOOD = Arrays(
+    G.standard_normal((60, 3)).astype(np.float32),
+    np.arange(60) % 2,
+    G.standard_normal((10, 3)).astype(np.float32),
+    np.arange(10) % 2,
+    classes=2,
+)
+CPU = torch.device("cpu")
+
+
+def spoilt(part: str, place: int, value: float) -> np.ndarray:
+    array = getattr(GOOD, part).copy()
+    array[place] = value
+    return array
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"test_y": GOOD.test_y[:7]}, "test_x has 10 rows and test_y 7; every input needs one label"),
+        ({"train_x": GOOD.train_x[:50]}, "train_x has 50 rows and train_y 60"),
+        ({"train_x": spoilt("train_x", 17, np.nan)}, "train_x has nan in row 17; inputs must be finite"),
+        ({"test_x": spoilt("test_x", 3, np.inf)}, "test_x has inf in row 3"),
+        ({"train_y": spoilt("train_y", 5, 2)}, "train_y has the label 2 in row 5; with classes=2 they are 0 … 1"),
+        ({"test_y": spoilt("test_y", 5, -1)}, "test_y has the label -1 in row 5"),
+        (
+            {"train_y": GOOD.train_y + 0.5},
+            "train_y must be a list of whole numbers, a label per sample",
+        ),
+        ({"test_x": GOOD.test_x[:, :2]}, r"a training input has shape \(3,\), a test input \(2,\)"),
+        ({"train_x": GOOD.train_x[:0], "train_y": GOOD.train_y[:0]}, "train_x must be an array of numbers, a row per"),
+        ({"train_x": GOOD.train_x.astype(str)}, "train_x must be an array of numbers"),
+        ({"sd": 0.0}, "inputs cannot be divided by sd=0.0"),
+        ({"classes": 0}, "classes must be a whole number from 1 on"),
+    ],
+)
+def test_arrays_that_are_no_dataset_get_a_sentence(changes, sentence):
+    assert sound("mine", GOOD) is GOOD
+    with pytest.raises(UserError, match=f"^dataset=mine: {sentence}"):
+        sound("mine", replace(GOOD, **changes))
+
+
+def wrong(*args, **options):
+    raise FileNotFoundError(2, "No such file", "mine.csv")
+
+
+def test_a_dataset_that_raises_gets_a_sentence(monkeypatch):
+    monkeypatch.setitem(datasets._items, "mine", wrong)
+    with pytest.raises(UserError, match=r"^dataset=mine cannot be made: FileNotFoundError: .*mine.csv"):
+        check(config(dataset="mine"))
+
+
+@pytest.mark.parametrize(
+    ("graph", "sentence"),
+    [
+        (lambda nodes: nx.cycle_graph(13), "gives a graph for 13 nodes, but nodes=6"),
+        (lambda nodes: np.full((4, 4), 0.25), "gives a matrix for 4 nodes, but nodes=6"),
+        (lambda nodes: [nx.cycle_graph(6), nx.cycle_graph(5)], "gives a graph for 5 nodes, but nodes=6"),
+        (lambda nodes: [], "gives an empty list"),
+        (lambda nodes: [(0, 1)], "must give a graph, a matrix or a list of them; it gives"),
+        (lambda nodes: nx.no_such_graph(nodes), "cannot be made for nodes=6: AttributeError"),
+    ],
+)
+def test_a_graph_of_another_size_gets_a_sentence(graph, sentence, monkeypatch):
+    monkeypatch.setitem(topologies._items, "mine", Topology(graph, "metropolis"))
+    with pytest.raises(UserError, match=f"^topology=mine {sentence}"):
+        build_mixing("mine", 6)
+
+
+class Narrow(Perceptron):
+    """Forgets a class."""
+
+    def __init__(self, inputs, classes):
+        super().__init__(inputs, classes - 1)
+
+
+class Short(Perceptron):
+    def initial(self, g):
+        return super().initial(g)[1:]
+
+
+class Flat(Perceptron):
+    def __init__(self, inputs, classes):
+        super().__init__(inputs[:1], classes)
+
+
+@pytest.mark.parametrize(
+    ("model", "sentence"),
+    [
+        (Narrow, r"the logits of 2 inputs have shape \(2, 9\); with 10 classes it must be \(2, 10\)"),
+        (Short, "a start has 4809 parameters, its layout 4810"),
+        (Flat, r"cannot be made for inputs of shape \(8, 8\) and 10 classes: RuntimeError"),
+    ],
+)
+def test_a_model_of_another_size_gets_a_sentence(model, sentence, monkeypatch):
+    monkeypatch.setitem(models._items, "mine", model)
+    with pytest.raises(UserError, match=f"^model=mine:? {sentence}"):
+        check(config(dataset="digits", model="mine"))
+
+
+@pytest.mark.parametrize(
+    ("split", "sentence"),
+    [
+        (lambda labels, nodes, g: np.array_split(np.arange(len(labels)), nodes - 1), "gives 5 shards for 6 nodes"),
+        (
+            lambda labels, nodes, g: [np.arange(len(labels))] * nodes,
+            "must give rows 0 … 1437, none of them to two",
+        ),
+        (
+            lambda labels, nodes, g: np.array_split(np.arange(len(labels)) - 1, nodes),
+            "cannot divide 1438 samples",
+        ),
+    ],
+)
+def test_a_partition_that_divides_wrongly_gets_a_sentence(split, sentence, monkeypatch):
+    monkeypatch.setitem(partitions._items, "mine", split)
+    with pytest.raises(UserError, match=f"^partition=mine {sentence}"):
+        check(config(dataset="digits", partition="mine"))
+
+
+class Broadcast(Problem):
+    """Returns one gradient for all nodes, which would be broadcast over them."""
+
+    def __init__(self, setting):
+        super().__init__(setting)
+        self.layout = vector_layout(3)
+
+    def start(self):
+        return torch.zeros(len(self.setting.seeds), len(self.setting.hosted), 3, dtype=self.setting.dtype)
+
+    def grad(self, x, s, stream=0):
+        return x.mean(1, keepdim=True)
+
+    def evaluate(self, mean):
+        raise AssertionError
+
+
+class Elsewhere(Broadcast):
+    def start(self):
+        return super().start()[:, 1:]
+
+
+@pytest.mark.parametrize(
+    ("problem", "sentence"),
+    [
+        (Broadcast, r"gradient at x of shape \(1, 6, 3\) has shape \(1, 1, 3\)"),
+        (Elsewhere, r"start has shape \(1, 5, 3\); replicas, nodes, parameters are \(1, 6, 3\)"),
+    ],
+)
+def test_a_problem_of_another_size_gets_a_sentence(problem, sentence, monkeypatch):
+    monkeypatch.setitem(datasets._items, "mine", problem)
+    with pytest.raises(UserError, match=sentence):
+        rows(config(algo="dsgt", dataset="mine"))
+
+
+def part(eval_samples: int | None, hosted: range = range(6)):
+    c = config(dataset="digits", model="mlp", partition="dirichlet", eval_samples=eval_samples)
+    return build_problem(c, Setting(6, hosted, (0, 1), 2, torch.float64, CPU))
+
+
+def test_f_is_measured_on_a_fixed_part_of_every_shard():
+    whole, some = part(None), part(10)
+    point = whole.start()[:, 0]
+    everything = part(10**6).evaluate(point)
+    assert torch.equal(everything.train_loss, whole.evaluate(point).train_loss)
+    assert torch.equal(everything.gradient, whole.evaluate(point).gradient)
+    measured = some.evaluate(point)
+    for r, seed in enumerate((0, 1)):
+        losses = []
+        for node, shard in enumerate(whole._shards[r]):
+            kept = shard[generator(seed, node, "evaluation").permutation(len(shard))[:10]]
+            logits = whole._model.forward(whole._model.unpack(point[r : r + 1]), whole._inputs(whole._x[kept])[None])[0]
+            losses.append(torch.nn.functional.cross_entropy(logits, whole._y[kept]).item())
+        assert measured.train_loss[r].item() == pytest.approx(np.mean(losses), rel=1e-12)
+    gradients = torch.stack(list(some.node_gradients(point)))
+    assert torch.allclose(gradients.mean(0), measured.gradient, rtol=1e-12, atol=1e-14)
+    halves = [part(10, range(3)).evaluate(point), part(10, range(3, 6)).evaluate(point)]
+    assert torch.allclose(halves[0].gradient + halves[1].gradient, measured.gradient, rtol=1e-12, atol=1e-14)
+
+
+def test_a_part_changes_what_is_measured_and_not_what_is_done():
+    full, some = config(dataset="digits", model="mlp"), config(dataset="digits", model="mlp", eval_samples=20)
+    for a, b in zip(*rows(full), *rows(some), strict=True):
+        assert (a["test_loss"], a["consensus"]) == (b["test_loss"], b["consensus"])
+        assert a["train_loss"] != b["train_loss"]
+    assert describe_data(some)["evaluated"] == [20] * 6
+    assert "evaluated" not in describe_data(full)
+
+
+def test_a_setting_that_came_later_leaves_earlier_runs_their_names():
+    assert "eval_samples" not in BASE  # as in the config.yaml of a run made before it was there
+    before = parse(BASE)
+    assert before.eval_samples is None
+    assert before.run_id == config(eval_samples=None).run_id == "dnasa-ring-synthetic-s0-987db1b4"
+    assert config(eval_samples=5).run_id != before.run_id
+    assert parse(before.plain()) == before

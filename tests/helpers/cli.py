@@ -1,0 +1,60 @@
+"""The real command line, as a user would type it."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+Done = subprocess.CompletedProcess[str]
+
+
+def python(script: str, *words: str, cwd: Path | None = None, **environment: str) -> Done:
+    """Run a script of the repository with this interpreter, from ``cwd``."""
+    return subprocess.run(
+        [sys.executable, str(ROOT / script), *words],
+        cwd=cwd,
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+
+
+def run(*words: str, cwd: Path, **environment: str) -> Done:
+    return python("bench/run.py", *words, cwd=cwd, **environment)
+
+
+def typed(*words: str, cwd: Path, script: str = "bench/run.py", kill_after: float | None = None) -> Done:
+    """The script's ``main`` on these words in a process of its own, which need not import torch again.
+
+    With ``kill_after`` its whole process group is killed after so many seconds, if it still runs.
+    """
+    zygote = _zygote()
+    assert zygote.stdin is not None
+    assert zygote.stdout is not None
+    order = {"script": script, "words": words, "cwd": str(cwd), "kill_after": kill_after}
+    try:
+        zygote.stdin.write(json.dumps(order) + "\n")
+        zygote.stdin.flush()
+        answer = json.loads(zygote.stdout.readline())
+    except BaseException:  # the test's time is up: the next one must not be given this one's answer
+        zygote.kill()
+        _zygote.cache_clear()
+        raise
+    return subprocess.CompletedProcess(words, answer["code"], answer["out"], answer["err"])
+
+
+@cache
+def _zygote() -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tests.helpers.zygote"]
+    zygote = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    atexit.register(zygote.kill)
+    return zygote

@@ -1,0 +1,113 @@
+"""Run under mpiexec: every method on several graphs, against the stacked engine in the same process."""
+
+import json
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import numpy as np
+import torch
+from mpi4py import MPI
+
+import bench.engine.mpi
+from bench.base.errors import UserError
+from bench.base.registry import algorithms
+from bench.engine.build import build_algorithm, build_problem
+from bench.engine.mpi import MPIWorld, agree
+from bench.engine.torch_setup import prepare
+from bench.problem.problem import Setting
+from bench.sweep.preflight import check_fit
+from bench.training.metrics import measure
+from bench.training.mixers import make_mixer
+from bench.training.world import OneProcess
+from tests.helpers.configs import config
+
+STEPS, DTYPE, CPU = 50, torch.float64, torch.device("cpu")
+GRAPHS = ["ring", "one_peer_exponential"]
+ONCE = ["random", "star", "torus"]
+"""Graphs for one method only: the exchange does not know who uses it."""
+
+
+def trajectory(c, world):
+    """States x after every step, and the measurements at the end."""
+    setting = Setting(c.nodes, world.hosted, (c.seed,), c.batch_size, DTYPE, CPU)
+    problem = build_problem(c, setting)
+    algorithm = build_algorithm([c], problem)
+    rounds = 0
+
+    def mix(*tensors):
+        nonlocal rounds
+        rounds += 1
+        return world.mixer(rounds - 1, tensors)
+
+    with torch.no_grad():
+        state = algorithm.start(problem.start(), problem.grad)
+        xs = [state.x[0]]
+        for t in range(STEPS):
+            state = algorithm.step(state, t, problem.grad, mix)
+            xs.append(state.x[0])
+        return torch.stack(xs).numpy(), measure(state, problem, world, algorithm.declaration)
+
+
+def difference(comm, c) -> float:
+    mixing = c.mixing()
+    with MPIWorld(comm, mixing, DTYPE, CPU) as world:
+        x, measured = trajectory(c, world)
+    parts = comm.allgather(x)
+    whole = np.concatenate(parts, axis=1)
+    expected, alone = trajectory(c, OneProcess(c.nodes, make_mixer([mixing], DTYPE, CPU)))
+    off = [np.abs(whole - expected).max() / np.abs(expected).max()]
+    for name, value in vars(alone).items():
+        if value is not None and name not in ("consensus", "consensus_z", "own"):
+            off.append(float(abs(value[0] - vars(measured)[name][0]) / abs(value[0])))
+    return max(off)
+
+
+@contextmanager
+def without_persistent_collectives():
+    """As in an MPI older than version 4."""
+
+    def refuse(*_):
+        raise NotImplementedError
+
+    class Old(MPI.Distgraphcomm):
+        Neighbor_alltoallv_init = refuse
+
+    new = MPI.Intracomm.Create_dist_graph_adjacent
+    bench.engine.mpi.dist_graph = lambda comm, *args: Old(new(comm, *args))
+    yield
+    bench.engine.mpi.dist_graph = new
+
+
+def main() -> None:
+    comm = MPI.COMM_WORLD
+    torch.set_num_threads(1)
+    prepare()
+    nodes = int(sys.argv[1])
+    out = {}
+    for name in algorithms:
+        for graph in [*GRAPHS, *ONCE] if name == "dnasa" else GRAPHS:
+            for dataset in ("synthetic", "digits") if graph == "ring" else ("synthetic",):
+                topology = {"name": graph, "lazy": name == "d2"}
+                size = {"dimension": 12, "evaluation": 100} if dataset == "synthetic" else {}
+                c = config(algo=name, topology=topology, dataset={"name": dataset, **size}, nodes=nodes, steps=STEPS)
+                try:
+                    check_fit(c.algorithm, c.mixing())
+                except UserError:
+                    continue
+                out[f"{name} {graph} {dataset}"] = difference(comm, c)
+    with without_persistent_collectives():
+        out["dnasa star, MPI 3"] = difference(comm, config(topology="star", nodes=nodes, steps=STEPS))
+    agree(comm, "time of day", "noon")
+    try:
+        agree(comm, "time of day", "night" if comm.rank == comm.size - 1 else "noon")
+        out["disagreement"] = "not noticed"
+    except UserError as error:
+        out["disagreement"] = str(error)
+    if comm.rank == 0:
+        print(json.dumps(out))
+
+
+main()

@@ -1,0 +1,72 @@
+"""A process that has imported the suite and forks a child per command: python -m tests.helpers.zygote
+
+One JSON line in, {"script", "words", "cwd", "kill_after"}; one out, {"code", "out", "err"}. It has no
+threads, so its children are as good as new. With ``kill_after``, the child's process group is killed
+that many seconds after its birth.
+"""
+
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+import traceback
+
+import sklearn.datasets  # noqa: F401  a second to import, which no child need spend
+
+import bench.contract
+import bench.fetch
+import bench.partition
+import bench.run
+import bench.status
+import bench.sync
+import bench.topology
+from bench.base.registry import discover
+from tests.faults import few_files
+
+COMMANDS = (bench.contract, bench.fetch, bench.partition, bench.run, bench.status, bench.sync, bench.topology)
+MAIN = {f"{module.__name__.replace('.', '/')}.py": module.main for module in (*COMMANDS, few_files)}
+TIMEOUT_S = 60
+
+
+def child(order: dict, out: int, err: int) -> None:
+    code = 99
+    try:
+        os.setsid()
+        os.chdir(order["cwd"])
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(out, 1)
+        os.dup2(err, 2)
+        sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
+        sys.argv = [order["script"], *order["words"]]
+        code = MAIN[order["script"]]()
+    except SystemExit as end:  # argparse, after its help or complaint
+        code = end.code
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def serve(order: dict) -> dict:
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        pid = os.fork()
+        if pid == 0:
+            child(order, out.fileno(), err.fileno())
+        deadline = time.monotonic() + (order["kill_after"] or TIMEOUT_S)
+        while (ended := os.waitpid(pid, os.WNOHANG)) == (0, 0):
+            if time.monotonic() > deadline:
+                os.killpg(pid, signal.SIGKILL)
+            time.sleep(0.01)
+        out.seek(0)
+        err.seek(0)
+        return {"code": os.waitstatus_to_exitcode(ended[1]), "out": out.read(), "err": err.read()}
+
+
+if __name__ == "__main__":
+    discover()
+    for line in sys.stdin:
+        print(json.dumps(serve(json.loads(line))), flush=True)
