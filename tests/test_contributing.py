@@ -16,6 +16,7 @@ from tests.helpers.cli import ROOT
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(240)
 def test_every_recipe(tmp_path):
     copy = tmp_path / "hearsay"

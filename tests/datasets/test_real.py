@@ -191,6 +191,7 @@ def test_nothing_else_is_called_miniboone(small, tmp_path, monkeypatch):
             recipes["miniboone"].sources[1].get(tmp_path, tmp_path)
 
 
+@pytest.mark.thorough
 def test_a_machine_without_miniboone_is_told_what_to_do(tmp_path):
     (tmp_path / "MiniBooNE_PID.txt").write_text("5 8\n")
     done = python("bench/fetch.py", "miniboone", "--data-dir", str(tmp_path))

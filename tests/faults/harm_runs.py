@@ -163,7 +163,7 @@ time.sleep(100)
 WAITS = "says for whom it waits, and ends when that process is gone"
 
 
-@fault("Other processes", "a run that a stopped process holds", allowed=(WAITS,), quick=1, full=2)
+@fault("Other processes", "a run that a stopped process holds", allowed=(WAITS,), quick=0, full=2)
 def held_by_a_stopped_process(trials: int, folder: Path) -> Counter[str]:
     seen: Counter[str] = Counter()
     for number in range(trials):

@@ -171,6 +171,7 @@ def hoop(nodes: int, skip: int = 2):
 """
 
 
+@pytest.mark.thorough
 def test_a_single_file_without_yaml_is_a_plugin(tmp_path):
     """Its defaults are those of its signature, in every command."""
     (tmp_path / "solo.py").write_text(SOLO)

@@ -49,7 +49,17 @@ def statuses(folder: Path) -> dict[str, dict]:
     return out
 
 
-def test_a_rank_that_fails_takes_its_world_down_and_the_sweep_goes_on(trouble, mark, tmp_path):
+def test_a_rank_that_fails_takes_its_world_down(trouble, mark, tmp_path):
+    done = run("-m", *trouble, "algo.how=raise", cwd=tmp_path, **PLUGIN, **{MARK: mark})
+    assert done.returncode == 1, done.stderr
+    assert gone(mark)
+    assert statuses(tmp_path)["raise"]["error"] == "rank 1: ValueError: the last rank has had enough"
+    assert "failed: rank 1: ValueError" in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.thorough
+def test_every_way_to_fail_takes_its_world_down_and_the_sweep_goes_on(trouble, mark, tmp_path):
     words = ("-m", *trouble, "algo.how=raise,exit,none,kill,hang", "engine.timeout_s=3")
     noted = tmp_path / "segments"
     noted.mkdir()
@@ -98,10 +108,12 @@ def ends(process: subprocess.Popen[str], seconds: float) -> tuple[int, str, str]
     return process.returncode, out, err
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
-def test_interrupting_the_runner(trouble, mark, tmp_path, number):
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.thorough)], ids=lambda number: number.name
+)
+def test_interrupting_the_runner(trouble, mark, tmp_path, name):
     process = start(trouble, mark, tmp_path)
-    process.send_signal(number)
+    process.send_signal(signal.Signals[name])
     code, _, err = ends(process, 25)
     assert code == 130
     assert "Interrupted. The same command goes on where this one stopped." in err
@@ -111,6 +123,7 @@ def test_interrupting_the_runner(trouble, mark, tmp_path, number):
     assert status["state"] == "interrupted"
 
 
+@pytest.mark.thorough
 def test_killing_mpiexec(trouble, mark, tmp_path):
     process = start(trouble, mark, tmp_path)
     (mpiexec,) = (pid for pid in marked(mark, "mpiexec") if b"run.py" not in Path(f"/proc/{pid}/cmdline").read_bytes())
@@ -123,6 +136,7 @@ def test_killing_mpiexec(trouble, mark, tmp_path):
     assert status["state"] == "failed"
 
 
+@pytest.mark.thorough
 def test_killing_the_runner_leaves_no_rank(trouble, mark, tmp_path):
     process = start(trouble, mark, tmp_path)
     assert len(marked(mark, "bench.engine.worker")) >= 2

@@ -26,6 +26,7 @@ def same(ours, theirs, tolerance: float) -> None:
             assert a[name] == expected, name
 
 
+@pytest.mark.thorough
 def test_a_world_stays_warm_and_one_without_a_pool_gives_the_same():
     with closing(Pool()) as pool:
         outcome, first = on(pool, ranks=3, nodes=8)

@@ -163,6 +163,7 @@ def test_the_dead_are_dropped_and_the_rest_goes_on_as_if_alone():
 SWEEP = ("dataset=digits", "steps=60", "eval_every=20", "nodes=4", "batch_size=8", "engine=stacked", "-m")
 
 
+@pytest.mark.thorough
 def test_from_the_outside_a_group_is_so_many_runs(tmp_path):
     words = [*SWEEP, "algo=dsgd", "algo.eta=0.01,0.1,1e38", "topology=ring,star", "seed=0,1"]
     done = typed(*words, cwd=tmp_path)
@@ -181,6 +182,7 @@ def test_from_the_outside_a_group_is_so_many_runs(tmp_path):
     pd.testing.assert_frame_equal(metrics(same), metrics(one), rtol=2e-4, atol=1e-12)
 
 
+@pytest.mark.thorough
 def test_one_that_fails_does_not_take_its_group_along(tmp_path):
     environment = {"HEARSAY_PLUGINS": "tests.helpers.picky", "PYTHONPATH": str(ROOT)}
     conf = tmp_path / "conf/algo"
