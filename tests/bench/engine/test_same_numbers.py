@@ -13,9 +13,6 @@ from tests.helpers.cli import ROOT
 SCRIPT = ROOT / "tests/helpers/compare.py"
 
 
-MORE = pytest.mark.thorough
-
-
 @pytest.mark.thorough
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize(("nodes", "ranks"), [(8, 1), (8, 2), (8, 3), (4, 4)])
