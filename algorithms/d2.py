@@ -26,7 +26,7 @@ class State(NamedTuple):
 class D2(Algorithm):
     """X⁺ = W (2X − X₋ − η_t G(X) + η_{t−1} G₋);  X₋ = X⁰ and (ηG)₋ = 0 at the start"""
 
-    def start(self, x: Tensor, grad: Grad) -> State:
+    def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         return State(x, x_old=x, step_old=torch.zeros_like(x))
 
     def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from bench.base.options import Positive
-from bench.method import Algorithm, Grad, Kind, Mix, algorithm
+from bench.method import Algorithm, Grad, Mix, Steps, algorithm
 
 
 class State(NamedTuple):
@@ -23,6 +23,8 @@ class State(NamedTuple):
     sends=3,
     needs={"smoothness", "topology"},
     estimates="z",
+    averages="z",
+    tracks={"u": "v"},
     pooled=True,
     cite="Xiao et al. 2023, A One-Sample Decentralized Proximal Algorithm (DASA-GT, proximal term zero)",
 )
@@ -34,14 +36,13 @@ class DASAGT(Algorithm):
     average: Literal["tracker", "gradient"] = "tracker"
 
     @staticmethod
-    def stepsizes(kind: Kind, n: int, h: np.ndarray, eta: Positive = 0.01, alpha: Positive = 0.3) -> dict[str, Any]:
+    def stepsizes(at: Steps, eta: Positive = 0.01, alpha: Positive = 0.3) -> dict[str, Any]:
         """η_t = η√(n/t), or η when fixed;  α_t = min(√(n/h), 0.3). ``alpha`` is for constant."""
-        if kind == "constant":
-            return {"eta": eta, "alpha": alpha}
-        root = np.sqrt(n / h)
-        return {"eta": eta * root if kind == "diminishing" else eta, "alpha": np.minimum(root, 0.3)}
+        if not at.formula:
+            return {"eta": eta * at.root, "alpha": alpha}
+        return {"eta": eta if at.kind == "fixed" else eta * at.root, "alpha": np.minimum(at.root, 0.3)}
 
-    def start(self, x: Tensor, grad: Grad) -> State:
+    def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         zero = torch.zeros_like(x)
         return State(x, u=zero, v=zero, z=zero)
 

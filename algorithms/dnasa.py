@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from bench.base.options import Positive
-from bench.method import Algorithm, Declaration, Grad, Kind, Mix, algorithm, unit
+from bench.method import Algorithm, Declaration, Grad, Mix, Steps, algorithm, unit
 
 
 class State(NamedTuple):
@@ -23,6 +23,8 @@ class State(NamedTuple):
     label="D-NASA",
     sends=3,
     estimates="z",
+    averages="z",
+    tracks={"u": "v"},
     bounded=True,
     pooled=True,
     cite="Li et al. 2024, Problem-Parameter-Free Decentralized Nonconvex Stochastic Optimization, Algorithm 2",
@@ -42,16 +44,14 @@ class DNASA(Algorithm):
         return replace(cls.declaration, bounded=normalize == "vector")
 
     @staticmethod
-    def stepsizes(
-        kind: Kind, n: int, h: np.ndarray, multiplier: Positive = 1.0, alpha: Positive = 0.3
-    ) -> dict[str, Any]:
+    def stepsizes(at: Steps, multiplier: Positive = 1.0, alpha: Positive = 0.3) -> dict[str, Any]:
         """η_t = n^¼ / h^¾,  α_t = min(1, √(n/h)). The multiplier of η is never tuned;
         ``constant`` takes it as η itself, and ``alpha`` as given."""
-        if kind == "constant":
-            return {"eta": multiplier, "alpha": alpha}
-        return {"eta": multiplier * n**0.25 / h**0.75, "alpha": np.minimum(1.0, np.sqrt(n / h))}
+        if not at.formula:
+            return {"eta": multiplier * at.root, "alpha": alpha}
+        return {"eta": multiplier * at.n**0.25 / at.h**0.75, "alpha": np.minimum(1.0, at.root)}
 
-    def start(self, x: Tensor, grad: Grad) -> State:
+    def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         zero = torch.zeros_like(x)
         return State(x, u=zero, v=zero, z=zero)
 

@@ -30,7 +30,7 @@ class DSGD(Algorithm):
     def declare(cls, *, gossip: str, **others: Any) -> Declaration:
         return cls.declaration if gossip == "once" else replace(cls.declaration, sends=2, rounds=2)
 
-    def start(self, x: Tensor, grad: Grad) -> State:
+    def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         return State(x)
 
     def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:

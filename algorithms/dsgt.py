@@ -21,6 +21,7 @@ class State(NamedTuple):
     start_samples=1,
     needs={"smoothness", "topology"},
     estimates="u",
+    tracks={"u": "v"},
     pooled=True,
     cite="Li et al. 2024, Problem-Parameter-Free Decentralized Nonconvex Stochastic Optimization, Algorithm 1",
 )
@@ -34,7 +35,7 @@ class DSGT(Algorithm):
     def declare(cls, *, gossip: str, **others: Any) -> Declaration:
         return cls.declaration if gossip == "once" else replace(cls.declaration, sends=3, rounds=2)
 
-    def start(self, x: Tensor, grad: Grad) -> State:
+    def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         v = grad(x, 0)
         return State(x, u=v, v=v)
 

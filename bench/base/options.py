@@ -21,14 +21,42 @@ from bench.base.errors import UserError, closest
 
 
 @dataclass(frozen=True)
+class Neutral:
+    """Marks an option that came later, as in ``Annotated[float, Neutral(0.0)] = 0.0``: at this value a run is what
+    it was without the option, in name and numbers."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
 class Option:
     """One option: its type (a plain type, a Literal, or a union of these with None) and default."""
 
     type: Any
     default: Any
+    neutral: Neutral | None = None
+
+    @property
+    def missing(self) -> Any:
+        """Its value where a configuration does not name it: one from before the option was there means neutral."""
+        return self.neutral.value if self.neutral else self.default
+
+    @property
+    def is_number(self) -> bool:
+        """Numbers may differ between the replicas of a program; words, counts and switches may not."""
+        return self.type is float or (typing.get_origin(self.type) is Annotated and self.type.__origin__ is float)
 
 
 Options = dict[str, Option]
+
+
+def without_neutral(options: Options, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that tell runs apart: those that are not neutral."""
+    return {
+        name: value
+        for name, value in values.items()
+        if not ((mark := options[name].neutral) is not None and value == mark.value)
+    }
 
 
 @dataclass(frozen=True)
@@ -48,7 +76,7 @@ def keyword_options(function: Callable[..., Any]) -> Options:
     """The parameters of ``function`` that have a default."""
     hints = typing.get_type_hints(function, include_extras=True)
     return {
-        name: Option(hints.get(name, Any), parameter.default)
+        name: _option(hints.get(name, Any), parameter.default)
         for name, parameter in inspect.signature(function).parameters.items()
         if parameter.default is not inspect.Parameter.empty
     }
@@ -57,7 +85,16 @@ def keyword_options(function: Callable[..., Any]) -> Options:
 def attribute_options(cls: type) -> Options:
     """The annotated class attributes of ``cls`` and its bases that have a value."""
     hints = {k: v for k, v in typing.get_type_hints(cls, include_extras=True).items() if not is_classvar(v)}
-    return {name: Option(hint, getattr(cls, name)) for name, hint in hints.items() if hasattr(cls, name)}
+    return {name: _option(hint, getattr(cls, name)) for name, hint in hints.items() if hasattr(cls, name)}
+
+
+def _option(hint: Any, default: Any) -> Option:
+    marks = getattr(hint, "__metadata__", ())
+    neutral = next((mark for mark in marks if isinstance(mark, Neutral)), None)
+    if neutral is None:
+        return Option(hint, default)
+    rest = tuple(mark for mark in marks if mark is not neutral)
+    return Option(Annotated[(hint.__origin__, *rest)] if rest else hint.__origin__, default, neutral)
 
 
 def is_classvar(hint: Any) -> bool:
@@ -73,7 +110,7 @@ def coerce(options: Options, values: Mapping[str, Any], where: str, owner: str) 
         if name not in options:
             raise UserError(f"{owner} has no option '{where}{name}'.{closest(name, options)}")
     return {
-        name: convert(values[name], option.type, where + name) if name in values else option.default
+        name: convert(values[name], option.type, where + name) if name in values else option.missing
         for name, option in options.items()
     }
 

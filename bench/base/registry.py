@@ -72,6 +72,7 @@ recipes: Registry[Any] = Registry("dataset that is fetched")
 partitions: Registry[Any] = Registry("partition")
 models: Registry[Any] = Registry("model")
 metrics: Registry[Any] = Registry("metric")
+schedules: Registry[Any] = Registry("schedule")
 
 broken_plugins: dict[str, str] = {}
 """Plug-ins that could not be imported, with the reason; everything else goes on without them."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from bench.base.errors import UserError, closest
-from bench.base.options import Count, coerce, convert
+from bench.base.options import Count, coerce, convert, without_neutral
 from bench.base.record import Spacing
 from bench.base.registry import algorithms
 from bench.config.choices import Choice, options_of
@@ -63,8 +63,13 @@ class RunConfig:
         for item in fields(self):
             value = getattr(self, item.name)
             neutral = NEUTRAL in item.metadata and value == item.metadata[NEUTRAL]
-            if not (identity_only and ("how" in item.metadata or neutral)):
-                out[item.name] = {"name": value.name, **value.options} if isinstance(value, Choice) else value
+            if identity_only and ("how" in item.metadata or neutral):
+                continue
+            if isinstance(value, Choice):
+                known = options_of(item.name, value.name)
+                told = without_neutral(known, value.options) if identity_only else value.options
+                value = {"name": value.name, **told}
+            out[item.name] = value
         return _without_paths(out, _content if identity_only else str)
 
     @property
@@ -93,8 +98,7 @@ class RunConfig:
     @property
     def declaration(self) -> Declaration:
         """What the method promises with the options of this run."""
-        structure = self.algorithm.structure_options()
-        return self.algorithm.declare(**{k: v for k, v in self.algo.options.items() if k in structure})
+        return self.algorithm.declare(**self.algorithm.structure(self.algo.options))
 
     def mixing(self) -> Mixing:
         """The certified mixing matrix."""

@@ -1,6 +1,9 @@
 """What an algorithm is: a start, a step, stepsizes, and a declaration of what it costs."""
 
 from bench.method.algorithm import Algorithm, Declaration, Grad, Mix, algorithm, unit
-from bench.method.schedules import Kind
+from bench.method.schedules import Steps, schedule
 
-__all__ = ["Algorithm", "Declaration", "Grad", "Kind", "Mix", "algorithm", "unit"]
+Kind = str
+"""Of a schedule; stepsizes that were written for kind, n and h still work."""
+
+__all__ = ["Algorithm", "Declaration", "Grad", "Kind", "Mix", "Steps", "algorithm", "schedule", "unit"]

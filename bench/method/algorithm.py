@@ -1,41 +1,46 @@
 """What an algorithm is: a start, a step, and a declaration of what it costs and assumes.
 
-An algorithm never knows where its nodes live. Its states have shape (R, k, P): R independent runs,
-k nodes hosted by this process, P parameters. It touches the world through two callables:
+An algorithm never knows where its nodes live. Its states have shape (R, k, …): R independent runs,
+k nodes hosted by this process, usually P parameters. It touches the world through two callables:
 
 * ``grad(x, s, stream=0)``: mini-batch gradients of the hosted nodes at x on sample number s.
-  The same s is the same sample.
+  The same s is the same sample. ``grad.full(x)``: gradients on all data that the nodes hold.
 * ``mix(*tensors)``: one communication round; every tensor is multiplied by W across nodes.
+  With ``when``, only in the replicas where it is true.
 
-What they return belongs to the algorithm; nothing is ever modified in place.
+Both count what they are asked for. What they return belongs to the algorithm; nothing is ever modified in place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeVar
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from bench.base.errors import UserError
 from bench.base.layout import Layout
 from bench.base.options import Option, Options, Positive, attribute_options, keyword_options
-from bench.base.registry import algorithms
-from bench.method.schedules import Kind, Schedule
+from bench.base.randomness import EVERYONE, generator
+from bench.base.registry import algorithms, schedules
+from bench.method.schedules import Schedule, Steps
 
 INFORMATION = ("smoothness", "variance", "heterogeneity", "topology")
 """What a stepsize may need to know of the problem. n and T are free."""
+Mixes = Literal["doubly", "push", "pull", "push and pull"]
 
 
 class Grad(Protocol):
     def __call__(self, x: Tensor, s: int, stream: int = 0) -> Tensor: ...
 
+    def full(self, x: Tensor) -> Tensor: ...
+
 
 class Mix(Protocol):
-    def __call__(self, *tensors: Tensor) -> tuple[Tensor, ...]: ...
+    def __call__(self, *tensors: Tensor, when: Tensor | None = None) -> tuple[Tensor, ...]: ...
 
 
 @dataclass(frozen=True)
@@ -43,8 +48,8 @@ class Declaration:
     """What a method promises; the contract tests hold it to every word."""
 
     name: str
-    sends: int  # vectors of P numbers a node sends to each neighbour per step
-    rounds: int  # calls of mix per step
+    sends: float  # vectors of P numbers a node sends to each neighbour per step; on average, where a coin decides
+    rounds: float  # calls of mix per step, likewise
     samples: int  # sample numbers a step uses up, per node
     start_samples: int  # the same for the start
     needs: tuple[str, ...]  # of INFORMATION, to choose its stepsizes
@@ -52,39 +57,85 @@ class Declaration:
     estimates: str | None  # the state whose mean estimates the gradient
     bounded: bool  # every node moves by at most eta[t] before mixing
     pooled: bool  # on the complete graph, from one start, the mean does what one node that knows f would
-    lambda_min: float | None  # W must be static with eigenvalues above this
+    lambda_min: float | None  # eigenvalues of W must lie above this
     cite: str
     label: str  # what figures and tables call it
     family: str  # methods of one family share a colour
+    scalars: int = 0  # single numbers sent beside the vectors, per step
+    gradients: int = 1  # evaluations of mini-batch gradients per step
+    start_rounds: int = 0  # calls of mix in the start
+    tracks: Mapping[str, str] = field(default_factory=dict)  # states with equal means
+    averages: str | None = None  # the state that is a moving average of gradients, and whose consensus is measured
+    zero_sum: tuple[str, ...] = ()  # states that sum to zero over nodes
+    static: bool = False  # W may not change between rounds
+    mixes: Mixes = "doubly"  # what it asks of the network
+    report: str | None = None  # the state whose mean is measured in the place of x
 
 
 class Algorithm:
-    """Base of all methods. Annotated class attributes with a value are options of the method;
-    so are the keyword parameters of ``stepsizes``, which may differ between replicas."""
+    """Base of all methods. Annotated class attributes with a value are options of the method, and so are the keyword
+    parameters of ``stepsizes``. A ``float`` among them is a tensor (R, 1, 1): replicas may differ in all numbers."""
 
     declaration: ClassVar[Declaration]
     layout: Layout
     eta: Schedule
     alpha: Schedule
 
-    def __init__(self, layout: Layout, schedules: Mapping[str, Schedule], **options: Any) -> None:
-        self.layout = layout
-        for name, value in {**schedules, **options}.items():
+    def __init__(
+        self,
+        layout: Layout,
+        schedules: Mapping[str, Schedule],
+        words: Mapping[str, Any],
+        numbers: Mapping[str, Tensor],
+        promise: Declaration,
+        seeds: Sequence[int] = (0,),
+        knows: Mapping[str, Tensor] | None = None,
+    ) -> None:
+        self.layout, self.promise = layout, promise
+        for name, value in {**schedules, **words, **numbers}.items():
             setattr(self, name, value)
-        self.promise = self.declare(**{name: getattr(self, name) for name in self.structure_options()})
+        self._seeds = tuple(seeds)
+        self._knows = dict(knows or {}) if "topology" in promise.needs else {}
 
     @staticmethod
-    def stepsizes(kind: Kind, n: int, h: np.ndarray, eta: Positive = 0.01) -> dict[str, Any]:
+    def stepsizes(at: Steps, eta: Positive = 0.01) -> dict[str, Any]:
         """η√(n/h), with h = t (diminishing) or T (fixed); η alone when constant."""
-        return {"eta": eta if kind == "constant" else eta * np.sqrt(n / h)}
+        return {"eta": eta * at.root}
 
-    def start(self, x: Tensor, grad: Grad) -> Any:
+    def start(self, x: Tensor, grad: Grad, mix: Mix) -> Any:
         """The state after 0 steps: a NamedTuple of tensors with a field x."""
         raise NotImplementedError
 
     def step(self, s: Any, t: int, grad: Grad, mix: Mix) -> Any:
         """The state after step t + 1, from the state ``s`` after step t."""
         raise NotImplementedError
+
+    def begin(self, x: Tensor, grad: Grad, mix: Mix) -> Any:
+        """``start``, also of a method that was written when it was not given ``mix``."""
+        old = len(inspect.signature(self.start).parameters) == 2
+        return self.start(x, grad) if old else self.start(x, grad, mix)  # type: ignore[call-arg]
+
+    def coin(self, t: int, p: float | Tensor) -> Tensor:
+        """True with probability p, (R, 1, 1): in each replica one for all nodes, and the same whenever asked."""
+        draws = [generator(seed, EVERYONE, "coin", t).random() for seed in self._seeds]
+        return torch.tensor(draws, dtype=torch.float64)[:, None, None] < torch.as_tensor(p, dtype=torch.float64).cpu()
+
+    @property
+    def rho(self) -> Tensor:
+        """max(|λ₂|, |λ_n|) of W, (R, 1, 1), for a method that says it needs the topology."""
+        return self._known("rho")
+
+    @property
+    def lambda_n(self) -> Tensor:
+        """The smallest eigenvalue of W, (R, 1, 1), for a method that says it needs the topology."""
+        return self._known("lambda_n")
+
+    def _known(self, what: str) -> Tensor:
+        if what not in self._knows:
+            if "topology" not in self.promise.needs:
+                raise UserError(f"{self.promise.name} asks for {what} of W: declare that it needs={{'topology'}}.")
+            raise UserError(f"{self.promise.name} asks for {what} of W, which this network does not have.")
+        return self._knows[what]
 
     @classmethod
     def declare(cls, **options: Any) -> Declaration:
@@ -93,11 +144,21 @@ class Algorithm:
 
     @classmethod
     def stepsize_options(cls) -> Options:
-        return {"schedule": Option(Kind, "diminishing"), **keyword_options(cls.stepsizes)}
+        return {"schedule": Option(Literal[tuple(schedules)], "diminishing"), **keyword_options(cls.stepsizes)}
 
     @classmethod
     def structure_options(cls) -> Options:
         return attribute_options(cls)
+
+    @classmethod
+    def structure(cls, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Of the options of a run, those that are not of its stepsizes."""
+        return {name: options[name] for name in cls.structure_options()}
+
+    @classmethod
+    def number_options(cls) -> list[str]:
+        """The options in which the replicas of a program may differ."""
+        return [*cls.stepsize_options(), *(name for name, o in cls.structure_options().items() if o.is_number)]
 
 
 A = TypeVar("A", bound=Algorithm)
@@ -106,8 +167,8 @@ A = TypeVar("A", bound=Algorithm)
 def algorithm(
     name: str,
     *,
-    sends: int,
-    rounds: int = 1,
+    sends: float,
+    rounds: float = 1,
     samples: int = 1,
     start_samples: int = 0,
     needs: Iterable[str] = (),
@@ -119,11 +180,14 @@ def algorithm(
     cite: str,
     label: str | None = None,
     family: str | None = None,
+    gradients: int | None = None,
+    **more: Any,
 ) -> Callable[[type[A]], type[A]]:
     """Register an algorithm under ``name`` together with its declaration.
 
     ``label`` is what figures and tables call it; ``family`` is the name of the method that it is a form of, whose
-    colour it shares in figures. Both are its own name unless given.
+    colour it shares in figures. Both are its own name unless given. A step evaluates as many gradients as it uses
+    samples, unless said. ``more`` are the rarer words of a Declaration.
     """
     needs, assumes = tuple(sorted(needs)), tuple(sorted(assumes))
     if unknown := set(needs) - set(INFORMATION):
@@ -131,9 +195,9 @@ def algorithm(
 
     def decorate(cls: type[A]) -> type[A]:
         costs, shown = (sends, rounds, samples, start_samples), (label or name, family or name)
-        cls.declaration = Declaration(
-            name, *costs, needs, assumes, estimates, bounded, pooled, lambda_min, cite, *shown
-        )
+        said = (needs, assumes, estimates, bounded, pooled, lambda_min, cite, *shown)
+        each = samples if gradients is None else gradients
+        cls.declaration = Declaration(name, *costs, *said, gradients=each, **more)
         algorithms.add(name, cls)
         return cls
 
