@@ -12,6 +12,7 @@ from torch import Tensor
 from bench.base.layout import Layout
 from bench.method.algorithm import Algorithm
 from bench.method.schedules import tables
+from bench.method.trajectory import trajectory
 from bench.problem.problem import vector_layout
 
 Gradient = Callable[[Tensor, int, int], Tensor]
@@ -65,16 +66,14 @@ def simulate(
         trace.sent[-1].append(tensors)
         return tuple(torch.matmul(w, tensor) for tensor in tensors)
 
+    trace.samples.append(set())
     with torch.inference_mode():
-        trace.samples.append(set())
-        state = algorithm.start(x, grad)
-        trace.states.append(state)
-        for t in range(steps):
-            trace.samples.append(set())
-            trace.sent.append([])
-            state = algorithm.step(state, t, grad, mix)
+        for t, state in trajectory(algorithm, x, grad, mix, steps):
             if keep:
                 trace.states.append(state)
             else:
-                trace.states[-1:], trace.sent, trace.samples = [state], [], []
+                trace.states, trace.sent, trace.samples = [state], [], []
+            if t < steps:
+                trace.samples.append(set())
+                trace.sent.append([])
     return trace

@@ -24,7 +24,7 @@ from bench.problem.arrays import Arrays, sound
 from bench.problem.problem import Problem, Setting
 from bench.problem.scaled import Scaled
 from bench.problem.supervised import Supervised
-from bench.training.loop import train
+from bench.training.loop import Timetable, Training
 from bench.training.observer import Moment, Observer, Outcome
 from bench.training.world import World
 
@@ -44,9 +44,10 @@ def run_in(
     algorithm = build_algorithm(configs, problem)
     due = evaluation_steps(first.steps, first.eval_every, first.eval_spacing)
     mixings = [config.mixing() for config in configs]
-    every = first.checkpoint_every
+    timetable = Timetable(first.steps, due, first.checkpoint_every, thin)
+    training = Training(algorithm, problem, world, mixings, timetable, observer, begin)
     with torch.no_grad() if problem.autograd else torch.inference_mode():
-        return train(algorithm, problem, world, mixings, first.steps, due, observer, begin, every, thin)
+        return training.run()
 
 
 def build_problem(config: RunConfig, setting: Setting) -> Problem:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor
 
 from bench.base.errors import UserError
 from bench.method.algorithm import Algorithm
+from bench.method.trajectory import blank_state, trajectory
 from bench.network.mixing import Mixing
 from bench.problem.problem import Problem
 from bench.training.ledger import Bookkeeper, Rounds, Stopwatch
@@ -18,93 +20,115 @@ from bench.training.observer import Moment, Observer, Outcome
 from bench.training.world import World
 
 
-def fitting(moment: Moment, fresh: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-    """The state of a moment, if it can be one of the method that starts like this."""
-    shapes, expected = ({name: tuple(t.shape) for name, t in s.items()} for s in (moment.state, fresh))
-    if shapes != expected:
-        raise UserError(
-            f"The checkpoint at step {moment.step} is not one of this run: it holds {shapes}, and {expected} was "
-            "expected. force=true starts again."
-        )
-    return moment.state
+@dataclass(frozen=True)
+class Timetable:
+    """When what happens between the first step and the last."""
+
+    steps: int
+    evaluate_at: Sequence[int]
+    checkpoint_every: int | None = None
+    thin: bool = False  # stop once half of the replicas have ended
 
 
-def _start(problem: Problem, replicas: int) -> Tensor:
-    x, wanted = problem.start(), (replicas, len(problem.setting.hosted), problem.layout.size)
-    if x.shape != wanted:
-        raise UserError(f"The problem's start has shape {tuple(x.shape)}; replicas, nodes, parameters are {wanted}.")
-    return x
+class Training:
+    """Replicas of one method on one problem, on their way from the start or from a moment to their last step."""
 
+    def __init__(
+        self,
+        algorithm: Algorithm,
+        problem: Problem,
+        world: World,
+        mixings: Sequence[Mixing],
+        timetable: Timetable,
+        observer: Observer,
+        begin: Moment | None = None,
+    ) -> None:
+        self._clock = Stopwatch(len(mixings), begin.seconds if begin else None)
+        self._books = Bookkeeper(algorithm, problem, mixings, begin.last if begin else ())
+        self._mix = Rounds(world, algorithm.promise.rounds, self._clock)
+        self._algorithm, self._problem, self._world = algorithm, problem, world
+        self._timetable, self._observer, self._begin = timetable, observer, begin
+        self._shape = len(mixings), len(problem.setting.hosted), problem.layout.size
+        self._outcomes: list[Outcome | None] = [None] * len(mixings)
 
-def train(
-    algorithm: Algorithm,
-    problem: Problem,
-    world: World,
-    mixings: Sequence[Mixing],
-    steps: int,
-    evaluate_at: Sequence[int],
-    observer: Observer,
-    begin: Moment | None = None,
-    checkpoint_every: int | None = None,
-    thin: bool = False,
-) -> tuple[list[Outcome | None], Moment]:
-    """Run every replica to its last step, from the start or from a moment, and tell the observer.
+    def run(self) -> tuple[list[Outcome | None], Moment]:
+        """Make the steps and tell the observer; how every replica ended, and where all of them stand then.
 
-    A replica whose measurements are no longer finite ends there as diverged, with that last row. With
-    ``thin``, everything stops once half of the replicas have: the others have no outcome yet, and can
-    go on from the moment that is returned without the weight of the dead.
-    """
-    clock = Stopwatch(len(mixings), begin.seconds if begin else None)
-    books = Bookkeeper(algorithm, problem, mixings, begin.last if begin else ())
-    mix = Rounds(world, algorithm.promise.rounds, clock)
-    outcomes: list[Outcome | None] = [None] * len(mixings)
-    due = set(evaluate_at)
+        A replica whose measurements are no longer finite ends there as diverged, with that last row. Where the
+        timetable says ``thin``, everything stops once half of the replicas have ended: the others have no outcome
+        yet, and can go on from the moment that is returned without the weight of the dead.
+        """
+        times, begun = self._timetable, self._begin.step if self._begin else 0
+        due = {t for t in times.evaluate_at if t > begun} if self._begin else {0, *times.evaluate_at}
+        for t, state in trajectory(self._algorithm, self._from(), self._grad, self._mix, times.steps):
+            if t > begun:
+                self._observer.tick(t)
+            if t in due:
+                self._evaluate(t, state)
+                if self._over():
+                    break
+            if times.checkpoint_every and t % times.checkpoint_every == 0 and begun < t < times.steps:
+                self._checkpoint(t, state)
+            self._mix.begin(t)
+        return self._outcomes, self._moment(t, state)
 
-    def evaluate(t: int) -> None:
-        if state.x.is_cuda:
-            torch.cuda.synchronize()  # the steps before this one are computing, not evaluating
-        with clock.evaluation():
-            measured = measure(state, problem, world, algorithm.promise)
-        seconds = clock.seconds()
-        with clock.pause():
-            for r, finite in enumerate(measured.finite):
-                if outcomes[r] is None:
-                    observer.record(r, books.row(r, t, measured.row(r), seconds[r]))
-                    if not finite or t == steps:
-                        outcomes[r] = outcome = Outcome("done" if finite else "diverged", t)
-                        observer.end(r, outcome)
+    def _from(self) -> Tensor | tuple[int, Any]:
+        """Where the trajectory begins."""
+        if self._begin:
+            return self._begin.step, self._state_of(self._begin)
+        x = self._problem.start()
+        if x.shape != self._shape:
+            raise UserError(
+                f"The problem's start has shape {tuple(x.shape)}; replicas, nodes, parameters are {self._shape}."
+            )
+        return x
 
-    def now(t: int) -> Moment:
-        return Moment(t, state._asdict(), clock.seconds(), books.last)
+    def _state_of(self, moment: Moment) -> Any:
+        """The state that was kept, if it can be one of this method."""
+        setting = self._problem.setting
+        blank = blank_state(self._algorithm, torch.zeros(self._shape, dtype=setting.dtype, device=setting.device))
+        shapes, expected = ({k: tuple(v.shape) for k, v in s.items()} for s in (moment.state, blank._asdict()))
+        if shapes != expected:
+            raise UserError(
+                f"The checkpoint at step {moment.step} is not one of this run: it holds {shapes}, and {expected} was "
+                "expected. force=true starts again."
+            )
+        return type(blank)(**moment.state)
 
-    def grad(x: Tensor, s: int, stream: int = 0) -> Tensor:
-        g = problem.grad(x, s, stream)
+    def _grad(self, x: Tensor, s: int, stream: int = 0) -> Tensor:
+        g = self._problem.grad(x, s, stream)
         if g.shape != x.shape:  # what can be broadcast would go on with wrong numbers
             raise UserError(f"The problem's gradient at x of shape {tuple(x.shape)} has shape {tuple(g.shape)}.")
         return g
 
-    state: Any = algorithm.start(_start(problem, len(mixings)), grad)
-    if begin:
-        state = type(state)(**fitting(begin, state._asdict()))
-    else:
-        with clock.evaluation():
-            zetas = heterogeneity(state.x, problem, world)
-        for r, zeta in enumerate(zetas):
-            observer.learn(r, {"heterogeneity": zeta})
-        evaluate(0)
-    t = begin.step if begin else 0
-    while t < steps and not all(outcomes):
-        mix.begin(t)
-        state = algorithm.step(state, t, grad, mix)
-        t += 1
-        observer.tick(t)
-        if t in due:
-            evaluate(t)
-            if thin and 2 * sum(outcome is not None for outcome in outcomes) >= len(outcomes):
-                break
-        if checkpoint_every and t % checkpoint_every == 0 and t < steps:
-            with clock.pause():
-                moment = now(t)
-                for r in (r for r, outcome in enumerate(outcomes) if outcome is None):
-                    observer.checkpoint(r, moment.only([r]))
-    return outcomes, now(t)
+    def _evaluate(self, t: int, state: Any) -> None:
+        if state.x.is_cuda:
+            torch.cuda.synchronize()  # the steps before this one are computing, not evaluating
+        if t == 0:
+            with self._clock.evaluation():
+                zetas = heterogeneity(state.x, self._problem, self._world)
+            for r, zeta in enumerate(zetas):
+                self._observer.learn(r, {"heterogeneity": zeta})
+        with self._clock.evaluation():
+            measured = measure(state, self._problem, self._world, self._algorithm.promise)
+        seconds = self._clock.seconds()
+        with self._clock.pause():
+            for r, finite in enumerate(measured.finite):
+                if self._outcomes[r] is None:
+                    self._observer.record(r, self._books.row(r, t, measured.row(r), seconds[r]))
+                    if not finite or t == self._timetable.steps:
+                        self._outcomes[r] = outcome = Outcome("done" if finite else "diverged", t)
+                        self._observer.end(r, outcome)
+
+    def _over(self) -> bool:
+        ended = sum(outcome is not None for outcome in self._outcomes)
+        return ended == len(self._outcomes) or (self._timetable.thin and 2 * ended >= len(self._outcomes))
+
+    def _checkpoint(self, t: int, state: Any) -> None:
+        with self._clock.pause():
+            moment = self._moment(t, state)
+            for r in (r for r, outcome in enumerate(self._outcomes) if outcome is None):
+                self._observer.checkpoint(r, moment.only([r]))
+
+    def _moment(self, t: int, state: Any) -> Moment:
+        return Moment(t, state._asdict(), self._clock.seconds(), self._books.last)

@@ -3,6 +3,7 @@
 import json
 import sys
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -17,6 +18,7 @@ from bench.base.registry import algorithms
 from bench.engine.build import build_algorithm, build_problem
 from bench.engine.mpi import MPIWorld, agree
 from bench.engine.torch_setup import prepare
+from bench.method.trajectory import trajectory
 from bench.problem.problem import Setting
 from bench.sweep.preflight import check_fit
 from bench.training.metrics import measure
@@ -30,34 +32,29 @@ ONCE = ["random", "star", "torus"]
 """Graphs for one method only: the exchange does not know who uses it."""
 
 
-def trajectory(c, world):
+def computed(c, world):
     """States x after every step, and the measurements at the end."""
     setting = Setting(c.nodes, world.hosted, (c.seed,), c.batch_size, DTYPE, CPU)
     problem = build_problem(c, setting)
     algorithm = build_algorithm([c], problem)
-    rounds = 0
+    rounds = count()
 
     def mix(*tensors):
-        nonlocal rounds
-        rounds += 1
-        return world.mixer(rounds - 1, tensors)
+        return world.mixer(next(rounds), tensors)
 
     with torch.no_grad():
-        state = algorithm.start(problem.start(), problem.grad)
-        xs = [state.x[0]]
-        for t in range(STEPS):
-            state = algorithm.step(state, t, problem.grad, mix)
-            xs.append(state.x[0])
-        return torch.stack(xs).numpy(), measure(state, problem, world, algorithm.declaration)
+        states = [state for _, state in trajectory(algorithm, problem.start(), problem.grad, mix, STEPS)]
+        xs = torch.stack([state.x[0] for state in states])
+        return xs.numpy(), measure(states[-1], problem, world, algorithm.promise)
 
 
 def difference(comm, c) -> float:
     mixing = c.mixing()
     with MPIWorld(comm, mixing, DTYPE, CPU) as world:
-        x, measured = trajectory(c, world)
+        x, measured = computed(c, world)
     parts = comm.allgather(x)
     whole = np.concatenate(parts, axis=1)
-    expected, alone = trajectory(c, OneProcess(c.nodes, make_mixer([mixing], DTYPE, CPU)))
+    expected, alone = computed(c, OneProcess(c.nodes, make_mixer([mixing], DTYPE, CPU)))
     off = [np.abs(whole - expected).max() / np.abs(expected).max()]
     for name, value in vars(alone).items():
         if value is not None and name not in ("consensus", "consensus_z", "own"):

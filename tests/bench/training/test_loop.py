@@ -15,7 +15,7 @@ from bench.engine import stacked
 from bench.engine.build import build_algorithm, build_problem
 from bench.network.mixing import build_mixing
 from bench.problem.problem import Setting
-from bench.training.loop import train
+from bench.training.loop import Timetable, Training
 from bench.training.metrics import Measurement, measure
 from bench.training.mixers import DenseMixer
 from bench.training.world import OneProcess
@@ -112,7 +112,8 @@ def test_time_in_mix_is_communication():
         return tensors
 
     kept = Kept()
-    train(build_algorithm([c], problem), problem, OneProcess(6, slow), [c.mixing()], 5, [5], kept)
+    method, world = build_algorithm([c], problem), OneProcess(6, slow)
+    Training(method, problem, world, [c.mixing()], Timetable(5, [5]), kept).run()
     last = kept.rows[0][-1]
     assert 0.1 <= last["comm_s"] < 0.2
     assert last["compute_s"] < 0.1
@@ -141,7 +142,7 @@ def test_rounds_are_numbered_through_the_run():
     kept = Kept()
     schedules = {"eta": build_algorithm([c], problem).eta}
     world = OneProcess(4, watched)
-    train(Twice(problem.layout, schedules), problem, world, [sequence], 4, [4], kept)
+    Training(Twice(problem.layout, schedules), problem, world, [sequence], Timetable(4, [4]), kept).run()
     last = kept.rows[0][-1]
     assert seen == [0, 1, 2, 3, 4, 5, 6, 7]
     assert last["rounds"] == 8
@@ -263,3 +264,23 @@ def test_a_diverging_replica_touches_nobody():
     assert [outcome.state for outcome in outcomes] == ["diverged", "done"]
     (alone,) = rows(calm)
     assert [row["train_loss"] for row in kept.rows[1]] == [row["train_loss"] for row in alone]
+
+
+def test_a_resumed_run_computes_no_gradient_but_those_of_its_steps():
+    """D-SGT starts with a gradient; a run that goes on needs the form of its state, not its value."""
+    asked = []
+
+    class Counted(datasets["synthetic"]):
+        def grad(self, x, s, stream=0):
+            asked.append(s)
+            return super().grad(x, s, stream)
+
+    c = config(algo="dsgt")
+    problem = Counted(Setting(6, range(6), (0,), 2, torch.float64, torch.device("cpu")), dimension=10, evaluation=100)
+    world = OneProcess(6, DenseMixer([c.mixing()], torch.float64, torch.device("cpu")))
+    method = build_algorithm([c], problem)
+    _, middle = Training(method, problem, world, [c.mixing()], Timetable(10, []), Kept()).run()
+    assert asked == [0, *range(1, 11)]
+    asked.clear()
+    Training(method, problem, world, [c.mixing()], Timetable(12, [12]), Kept(), middle).run()
+    assert asked == [11, 12]
