@@ -33,8 +33,10 @@ SIZES = (8, 16, 64)
 def show(mixing: Mixing) -> str:
     """Everything about one graph, for the terminal."""
     c = mixing.certificate
-    lines = [f"{mixing.name}: {c.nodes} nodes, {c.edges} edges, diameter {c.diameter}"]
-    certified = "symmetric, doubly stochastic, non-negative, connected: certified"
+    far = "nobody talks" if c.diameter is None else f"diameter {c.diameter}"
+    lines = [f"{mixing.name}: {c.nodes} nodes, {c.edges} edges, {far}"]
+    joined = "not connected, as asked for" if c.diameter is None else "connected"
+    certified = f"symmetric, doubly stochastic, non-negative, {joined}: certified"
     lines.append("NOT symmetric and doubly stochastic: methods are biased on it" if c.biased else certified)
     if c.biased:
         lines.append(f"second largest |eigenvalue| = {c.rho:.6f}   gap = {c.gap:.6f}")

@@ -50,11 +50,14 @@ class Quadratics(Problem):
         return torch.zeros_like(self._b)
 
     def grad(self, x: Tensor, s: int, stream: int = 0) -> Tensor:
-        exact = _times(self._a, x - self._b)
+        exact = self.full(x)
         if not self._noise:
             return exact
         noise, at = self._blocks.at(s, stream)
         return exact + self.setting.per_replica(noise[at])
+
+    def full(self, x: Tensor) -> Tensor:
+        return _times(self._a, x - self._b)
 
     def evaluate(self, mean: Tensor) -> Evaluation:
         apart = mean.double().unsqueeze(1) - self._b64

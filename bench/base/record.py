@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 COLUMNS = [
-    *("step", "epoch", "samples", "rounds", "vectors", "bytes"),
+    *("step", "epoch", "samples", "gradients", "rounds", "vectors", "numbers", "bytes"),
     *("train_loss", "test_loss", "test_accuracy", "stationarity", "grad_norm", "grad_norm_mean"),
     *("consensus", "consensus_z", "consensus_bound", "tracking_error"),
     *("compute_s", "comm_s", "eval_s", "wall_s"),

@@ -32,6 +32,8 @@ def options_of(group: str, name: str) -> Options:
             return {**algorithms[name].stepsize_options(), **algorithms[name].structure_options()}
         case "topology":
             topology = topologies[name]
+            if topology.kind != "gossip":
+                return {}
             own = {"allow_biased": Option(bool, False)} if topology.weights is None else {}
             weights = {} if topology.weights is None else {"weights": Option(str, topology.weights)}
             return {**keyword_options(topology.graph), **weights, **own, "lazy": Option(bool, False)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import typing
 from collections.abc import Callable
 from typing import Any
 
@@ -11,16 +10,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.contracts.simulate import Gradient, simulate
-from bench.method.algorithm import Algorithm, Grad, Mix
-from bench.method.schedules import Kind, tables
+from bench.contracts.simulate import ALL_DATA, Gradient, simulate
+from bench.method.algorithm import Algorithm, Declaration, Grad, Mix
+from bench.method.schedules import tables
 from bench.network.mixing import build_mixing
 
 NODES, DIMENSION, STEPS = 6, 4, 12
 
-
-KINDS = typing.get_args(Kind)
-
+KINDS = ("diminishing", "fixed", "constant")
 
 ALONE = torch.ones(1, 1, dtype=torch.float64)
 
@@ -42,7 +39,8 @@ def quadratics(nodes: int = NODES, noise: float = 0.3) -> Gradient:
     table = noise * torch.randn(2, 8 * STEPS, nodes, DIMENSION, generator=g, dtype=torch.float64)
 
     def gradient(x: Tensor, s: int, stream: int) -> Tensor:
-        return (scale * (x - centre) + table[stream, s % (8 * STEPS)]).to(x.dtype)
+        noise = 0 if s == ALL_DATA else table[stream, s % (8 * STEPS)]
+        return (scale * (x - centre) + noise).to(x.dtype)
 
     return gradient
 
@@ -80,13 +78,13 @@ def nothing_in_place(cls: type[Algorithm]) -> None:
         seen.extend((what, value, value.clone()) for value in values)
 
     class Watched(cls):  # type: ignore[valid-type, misc]
-        def start(self, x: Tensor, grad: Grad) -> Any:
+        def begin(self, x: Tensor, grad: Grad, mix: Mix) -> Any:
             watch("the start x", x)
-            return super().start(x, grad)
+            return super().begin(x, grad, mix)
 
         def step(self, s: Any, t: int, grad: Grad, mix: Mix) -> Any:
-            def watched_mix(*tensors: Tensor) -> tuple[Tensor, ...]:
-                mixed = mix(*tensors)
+            def watched_mix(*tensors: Tensor, when: Tensor | None = None) -> tuple[Tensor, ...]:
+                mixed = mix(*tensors, when=when)
                 watch(f"a tensor given to mix in step {t}", *tensors)
                 watch(f"a tensor returned by mix in step {t}", *mixed)
                 return mixed
@@ -114,7 +112,7 @@ def no_memory(cls: type[Algorithm]) -> None:
     whole = simulate(cls, w, gradient, start(), STEPS)
 
     class Resumed(cls):  # type: ignore[valid-type, misc]
-        def start(self, x: Tensor, grad: Grad) -> Any:
+        def begin(self, x: Tensor, grad: Grad, mix: Mix) -> Any:
             return whole.states[5]
 
         def step(self, s: Any, t: int, grad: Grad, mix: Mix) -> Any:
@@ -126,35 +124,69 @@ def no_memory(cls: type[Algorithm]) -> None:
 
 
 def counts(cls: type[Algorithm]) -> None:
-    """vectors sent, rounds and samples are as declared"""
+    """what is sent, rounds, samples and gradients are as declared"""
     promise = cls.declaration
-    trace = simulate(cls, ring(), quadratics(), start(), STEPS)
-    if len(trace.samples[0]) != promise.start_samples:
+    chance = any(float(cost) != int(cost) for cost in (promise.sends, promise.scalars, promise.rounds))
+    steps = 100 * STEPS if chance else STEPS
+    trace = simulate(cls, ring(), quadratics(), start(), steps)
+    sent = [[sum(tensor.shape[-1] for tensor in call) for call in calls] for calls in trace.sent]
+    began = (len(sent[0]), len(trace.samples[0]))
+    if began != (promise.start_rounds, promise.start_samples):
         raise BrokenPromise(
-            f"start uses {len(trace.samples[0])} samples; declared start_samples={promise.start_samples}"
+            f"start calls mix {began[0]} times and uses {began[1]} samples; declared start_rounds="
+            f"{promise.start_rounds}, start_samples={promise.start_samples}"
         )
     drawn = len(set().union(*trace.samples))
-    if drawn != promise.start_samples + promise.samples * STEPS:
-        raise BrokenPromise(f"{STEPS} steps use {drawn} samples; declared samples={promise.samples} a step")
-    for t, calls in enumerate(trace.sent):
-        vectors = sum(tensor.shape[-1] for call in calls for tensor in call) / DIMENSION
-        if vectors != promise.sends:
-            raise BrokenPromise(f"step {t} sends {vectors:g} vectors; declared sends={promise.sends}")
-        if len(calls) != promise.rounds:
-            raise BrokenPromise(f"step {t} calls mix {len(calls)} times; declared rounds={promise.rounds}")
+    if drawn != promise.start_samples + promise.samples * steps:
+        raise BrokenPromise(f"{steps} steps use {drawn} samples; declared samples={promise.samples} a step")
+    for what, counted, declared in (
+        ("gradients", trace.gradients[1:], promise.gradients),
+        ("numbers", [sum(calls) for calls in sent[1:]], promise.sends * DIMENSION + promise.scalars),
+        ("rounds", [len(calls) for calls in sent[1:]], promise.rounds),
+    ):
+        if chance and what != "gradients":
+            mean = sum(counted) / steps
+            if abs(mean - declared) > 0.1 * declared:
+                raise BrokenPromise(f"a step has {mean:.3g} {what} on average; declared are {declared:g}")
+            continue
+        for t, count in enumerate(counted):
+            if count != declared:
+                raise BrokenPromise(_counted(what, t, count, promise))
 
 
-def estimates(cls: type[Algorithm]) -> None:
-    """the state that is said to estimate the gradient exists, and trackers keep ū = v̄"""
-    trace = simulate(cls, ring(), quadratics(), start(), STEPS)
-    name = cls.declaration.estimates
-    if name is not None and name not in trace.states[0]._fields:
-        raise BrokenPromise(f"estimates='{name}', but the state has only {', '.join(trace.states[0]._fields)}")
+def _counted(what: str, t: int, count: int, promise: Declaration) -> str:
+    if what == "numbers":
+        beside = f" and scalars={promise.scalars:g}" if promise.scalars else ""
+        return f"step {t} sends {count / DIMENSION:g} vectors; declared sends={promise.sends:g}{beside}"
+    if what == "rounds":
+        return f"step {t} calls mix {count} times; declared rounds={promise.rounds:g}"
+    return f"step {t} evaluates {count} gradients; declared gradients={promise.gradients}"
+
+
+def states(cls: type[Algorithm]) -> None:
+    """states that are said to estimate, track, average, report or sum to zero exist, and do"""
+    trace, promise = simulate(cls, ring(), quadratics(), start(), STEPS), cls.declaration
+    there = trace.states[0]._fields
+    named = {"estimates": promise.estimates, "averages": promise.averages, "report": promise.report}
+    for word, name in [
+        *named.items(),
+        *(("zero_sum", name) for name in promise.zero_sum),
+        *(("tracks", name) for pair in promise.tracks.items() for name in pair),
+    ]:
+        if name is not None and name not in there:
+            raise BrokenPromise(f"{word}='{name}', but the state has only {', '.join(there)}")
     for t, state in enumerate(trace.states):
-        if {"u", "v"} <= set(state._fields):
-            off = (state.u.mean(1) - state.v.mean(1)).abs().max().item()
+        for tracker, tracked in promise.tracks.items():
+            off = (getattr(state, tracker).mean(1) - getattr(state, tracked).mean(1)).abs().max().item()
             if off > 1e-12:
-                raise BrokenPromise(f"the tracker loses the gradients: |ū − v̄| = {off:.2g} after step {t}")
+                raise BrokenPromise(
+                    f"the tracker loses what it tracks: |mean {tracker} − mean {tracked}| = {off:.2g} after step {t}"
+                )
+        for name in promise.zero_sum:
+            value = getattr(state, name)
+            off = (value.sum(1).abs().max() / value.abs().max().clamp_min(1e-300)).item()
+            if off > 1e-12:
+                raise BrokenPromise(f"{name} does not sum to zero: {off:.2g} of its largest entry after step {t}")
 
 
 def permutation(cls: type[Algorithm]) -> None:
@@ -187,7 +219,8 @@ def locality(cls: type[Algorithm]) -> None:
 def replicas(cls: type[Algorithm]) -> None:
     """R replicas with stepsizes and graphs of their own are R separate runs"""
     gradient, x = quadratics(), start(3)
-    numbers = {k: o.default for k, o in cls.stepsize_options().items() if isinstance(o.default, float)}
+    known = {**cls.stepsize_options(), **cls.structure_options()}
+    numbers = {k: o.default for k, o in known.items() if isinstance(o.default, float)}
     options: list[dict[str, Any]] = [
         {"schedule": "fixed"},
         {"schedule": "diminishing"},
@@ -275,7 +308,7 @@ CHECKS: tuple[Callable[[type[Algorithm]], None], ...] = (
     nothing_in_place,
     no_memory,
     counts,
-    estimates,
+    states,
     permutation,
     locality,
     replicas,

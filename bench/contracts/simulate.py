@@ -11,11 +11,13 @@ from torch import Tensor
 
 from bench.base.layout import Layout
 from bench.method.algorithm import Algorithm
-from bench.method.schedules import tables
+from bench.method.assemble import assemble
 from bench.method.trajectory import trajectory
 from bench.problem.problem import vector_layout
 
 Gradient = Callable[[Tensor, int, int], Tensor]
+"""From x, s and the stream; s = ALL_DATA is all that the nodes hold."""
+ALL_DATA = -1
 
 
 @dataclass
@@ -23,8 +25,9 @@ class Trace:
     """What an algorithm did: its states after 0, 1, … steps, and each step's traffic."""
 
     states: list[Any] = field(default_factory=list)
-    sent: list[list[tuple[Tensor, ...]]] = field(default_factory=list)  # per step, per call of mix
+    sent: list[list[tuple[Tensor, ...]]] = field(default_factory=list)  # per step, per call of mix; the start first
     samples: list[set[tuple[int, int]]] = field(default_factory=list)  # per step, (stream, s); the start first
+    gradients: list[int] = field(default_factory=list)  # per step, calls of grad; the start first
 
     def x(self) -> Tensor:
         """All iterates, (steps + 1, R, n, P)."""
@@ -49,31 +52,61 @@ def simulate(
     replicas or one each. ``schedule_nodes`` is the n of the stepsizes where it is not that of x;
     ``layout`` says which tensors the P parameters are, where they are more than one.
     """
+    defaults = {k: o.default for k, o in {**cls.stepsize_options(), **cls.structure_options()}.items()}
     replicas = [options] * len(x) if isinstance(options, Mapping) else list(options) or [{}] * len(x)
-    given = [{**{k: o.default for k, o in cls.stepsize_options().items()}, **replica} for replica in replicas]
-    structure = {k: given[0].pop(k, o.default) for k, o in cls.structure_options().items()}
-    stepsizes = [{k: replica[k] for k in cls.stepsize_options()} for replica in given]
-    schedules = tables(cls.stepsizes, stepsizes, schedule_nodes or x.shape[1], steps, x.dtype)
-    algorithm = cls(layout or vector_layout(x.shape[-1]), schedules, **structure)
-
+    given = [{**defaults, **replica} for replica in replicas]
+    n, seeds, spectrum = schedule_nodes or x.shape[1], range(len(x)), _spectrum(w, len(x))
+    layout = layout or vector_layout(x.shape[-1])
+    algorithm = assemble(cls, layout, given, n=n, T=steps, dtype=x.dtype, seeds=seeds, spectrum=spectrum)
     trace = Trace()
-
-    def grad(x: Tensor, s: int, stream: int = 0) -> Tensor:
-        trace.samples[-1].add((stream, s))
-        return gradient(x, s, stream)
-
-    def mix(*tensors: Tensor) -> tuple[Tensor, ...]:
-        trace.sent[-1].append(tensors)
-        return tuple(torch.matmul(w, tensor) for tensor in tensors)
-
+    grad, mix = _Grad(gradient, trace), _Mix(w, trace)
+    trace.sent.append([])
     trace.samples.append(set())
+    trace.gradients.append(0)
     with torch.inference_mode():
         for t, state in trajectory(algorithm, x, grad, mix, steps):
             if keep:
                 trace.states.append(state)
             else:
-                trace.states, trace.sent, trace.samples = [state], [], []
+                trace.states, trace.sent, trace.samples, trace.gradients = [state], [], [], []
             if t < steps:
                 trace.samples.append(set())
+                trace.gradients.append(0)
                 trace.sent.append([])
     return trace
+
+
+class _Grad:
+    def __init__(self, gradient: Gradient, trace: Trace) -> None:
+        self._gradient, self._trace = gradient, trace
+
+    def __call__(self, x: Tensor, s: int, stream: int = 0) -> Tensor:
+        self._trace.samples[-1].add((stream, s))
+        self._trace.gradients[-1] += 1
+        return self._gradient(x, s, stream)
+
+    def full(self, x: Tensor) -> Tensor:
+        return self._gradient(x, ALL_DATA, 0)
+
+
+class _Mix:
+    def __init__(self, w: Tensor, trace: Trace) -> None:
+        self._w, self._trace = w, trace
+
+    def __call__(self, *tensors: Tensor, when: Tensor | None = None) -> tuple[Tensor, ...]:
+        if when is None or when.any():
+            self._trace.sent[-1].append(tensors)
+        mixed = tuple(torch.matmul(self._w, tensor) for tensor in tensors)
+        if when is None:
+            return mixed
+        return tuple(torch.where(when, after, before) for after, before in zip(mixed, tensors, strict=True))
+
+
+def _spectrum(w: Tensor, replicas: int) -> dict[str, list[float | None]]:
+    """ρ and λ_n of every replica's W; of a W that is not symmetric, nothing."""
+    if not torch.allclose(w, w.mT):
+        return {}
+    values = torch.linalg.eigvalsh(w.double()).expand(replicas, -1)
+    second = values[:, -2:-1] if values.shape[1] > 1 else values[:, :0]
+    rho = torch.cat([values[:, :1] if values.shape[1] > 1 else 0 * values, second], dim=1).abs().amax(1)
+    return {"rho": rho.tolist(), "lambda_n": values[:, 0].tolist()}

@@ -18,7 +18,7 @@ from bench.base.registry import datasets, models, partitions, recipes
 from bench.config.run_config import RunConfig
 from bench.data.recipe import PARTS, checksum, data_folder, load
 from bench.method.algorithm import Algorithm
-from bench.method.schedules import tables
+from bench.method.assemble import assemble
 from bench.models.model import Model
 from bench.problem.arrays import Arrays, sound
 from bench.problem.problem import Problem, Setting
@@ -64,13 +64,20 @@ def build_problem(config: RunConfig, setting: Setting) -> Problem:
 
 
 def build_algorithm(configs: Sequence[RunConfig], problem: Problem) -> Algorithm:
-    """The method with a stepsize table over all replicas."""
-    first, cls = configs[0], configs[0].algorithm
-    stepsizes = [{name: c.algo.options[name] for name in cls.stepsize_options()} for c in configs]
-    structure = {name: first.algo.options[name] for name in cls.structure_options()}
-    setting = problem.setting
-    schedules = tables(cls.stepsizes, stepsizes, first.nodes, first.steps, setting.dtype, setting.device)
-    return cls(problem.layout, schedules, **structure)
+    """The method with the numbers of all replicas."""
+    first, setting = configs[0], problem.setting
+    certificates = [config.mixing().certificate for config in configs]
+    return assemble(
+        first.algorithm,
+        problem.layout,
+        [config.algo.options for config in configs],
+        n=first.nodes,
+        T=first.steps,
+        dtype=setting.dtype,
+        device=setting.device,
+        seeds=setting.seeds,
+        spectrum={name: [getattr(c, name) for c in certificates] for name in ("rho", "lambda_n")},
+    )
 
 
 def is_problem(entry: object) -> bool:

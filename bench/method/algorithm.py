@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 import torch
 from torch import Tensor
 
-from bench.base.errors import UserError
+from bench.base.errors import UserError, closest
 from bench.base.layout import Layout
 from bench.base.options import Option, Options, Positive, attribute_options, keyword_options
 from bench.base.randomness import EVERYONE, generator
@@ -43,33 +43,33 @@ class Mix(Protocol):
     def __call__(self, *tensors: Tensor, when: Tensor | None = None) -> tuple[Tensor, ...]: ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Declaration:
     """What a method promises; the contract tests hold it to every word."""
 
     name: str
     sends: float  # vectors of P numbers a node sends to each neighbour per step; on average, where a coin decides
-    rounds: float  # calls of mix per step, likewise
-    samples: int  # sample numbers a step uses up, per node
-    start_samples: int  # the same for the start
-    needs: tuple[str, ...]  # of INFORMATION, to choose its stepsizes
-    assumes: tuple[str, ...]  # beyond smoothness and bounded variance
-    estimates: str | None  # the state whose mean estimates the gradient
-    bounded: bool  # every node moves by at most eta[t] before mixing
-    pooled: bool  # on the complete graph, from one start, the mean does what one node that knows f would
-    lambda_min: float | None  # eigenvalues of W must lie above this
+    scalars: float = 0  # single numbers beside them, likewise
+    rounds: float = 1  # calls of mix per step, likewise
+    samples: int = 1  # sample numbers a step uses up, per node
+    gradients: int = 1  # mini-batch gradients a step evaluates, per node
+    start_samples: int = 0  # the same for the start
+    start_rounds: int = 0
+    needs: tuple[str, ...] = ()  # of INFORMATION, to choose its stepsizes
+    assumes: tuple[str, ...] = ()  # beyond smoothness and bounded variance
+    estimates: str | None = None  # the state whose mean estimates the gradient
+    tracks: Mapping[str, str] = field(default_factory=dict)  # states whose means are equal
+    averages: str | None = None  # the state that averages gradients over time, and whose consensus is measured
+    zero_sum: tuple[str, ...] = ()  # states that sum to zero over the nodes
+    report: str | None = None  # the state whose mean is measured in the place of x
+    bounded: bool = False  # every node moves by at most eta[t] before mixing
+    pooled: bool = False  # on the complete graph, from one start, the mean does what one node that knows f would
+    lambda_min: float | None = None  # eigenvalues of W must lie above this
+    static: bool = False  # W may not change between rounds
+    mixes: Mixes = "doubly"  # what it asks of the network
     cite: str
     label: str  # what figures and tables call it
     family: str  # methods of one family share a colour
-    scalars: int = 0  # single numbers sent beside the vectors, per step
-    gradients: int = 1  # evaluations of mini-batch gradients per step
-    start_rounds: int = 0  # calls of mix in the start
-    tracks: Mapping[str, str] = field(default_factory=dict)  # states with equal means
-    averages: str | None = None  # the state that is a moving average of gradients, and whose consensus is measured
-    zero_sum: tuple[str, ...] = ()  # states that sum to zero over nodes
-    static: bool = False  # W may not change between rounds
-    mixes: Mixes = "doubly"  # what it asks of the network
-    report: str | None = None  # the state whose mean is measured in the place of x
 
 
 class Algorithm:
@@ -167,37 +167,37 @@ A = TypeVar("A", bound=Algorithm)
 def algorithm(
     name: str,
     *,
-    sends: float,
-    rounds: float = 1,
-    samples: int = 1,
-    start_samples: int = 0,
     needs: Iterable[str] = (),
     assumes: Iterable[str] = (),
-    estimates: str | None = None,
-    bounded: bool = False,
-    pooled: bool = False,
-    lambda_min: float | None = None,
-    cite: str,
+    samples: int = 1,
+    gradients: int | None = None,
     label: str | None = None,
     family: str | None = None,
-    gradients: int | None = None,
-    **more: Any,
+    **words: Any,
 ) -> Callable[[type[A]], type[A]]:
-    """Register an algorithm under ``name`` together with its declaration.
+    """Register an algorithm under ``name`` together with its declaration, whose ``words`` have their defaults there.
 
-    ``label`` is what figures and tables call it; ``family`` is the name of the method that it is a form of, whose
-    colour it shares in figures. Both are its own name unless given. A step evaluates as many gradients as it uses
-    samples, unless said. ``more`` are the rarer words of a Declaration.
+    A step evaluates as many gradients as it uses samples, unless said. ``label`` is what figures and tables call it;
+    ``family`` is the name of the method that it is a form of, whose colour it shares. Both are its name unless given.
     """
-    needs, assumes = tuple(sorted(needs)), tuple(sorted(assumes))
     if unknown := set(needs) - set(INFORMATION):
         raise UserError(f"{name} needs {sorted(unknown)}; what can be needed is {list(INFORMATION)}.")
+    known = {item.name: item for item in fields(Declaration)}
+    for word in words:
+        if word not in known:
+            raise UserError(f"{name} declares '{word}', which is no word of a declaration.{closest(word, known)}")
 
     def decorate(cls: type[A]) -> type[A]:
-        costs, shown = (sends, rounds, samples, start_samples), (label or name, family or name)
-        said = (needs, assumes, estimates, bounded, pooled, lambda_min, cite, *shown)
-        each = samples if gradients is None else gradients
-        cls.declaration = Declaration(name, *costs, *said, gradients=each, **more)
+        cls.declaration = Declaration(
+            name=name,
+            needs=tuple(sorted(needs)),
+            assumes=tuple(sorted(assumes)),
+            samples=samples,
+            gradients=samples if gradients is None else gradients,
+            label=label or name,
+            family=family or name,
+            **words,
+        )
         algorithms.add(name, cls)
         return cls
 

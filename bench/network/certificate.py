@@ -28,7 +28,7 @@ class Certificate:
     nodes: int
     period: int
     edges: int  # undirected, of all rounds together
-    diameter: int
+    diameter: int | None  # None where nobody talks
     lambda_2: float | None  # None for a sequence: a product of symmetric matrices need not be symmetric
     lambda_n: float | None
     rho: float
@@ -79,11 +79,11 @@ def _check_factor(matrix: np.ndarray, name: str, allow_biased: bool) -> None:
         )
 
 
-def _certify(matrices: np.ndarray, name: str) -> Certificate:
+def _certify(matrices: np.ndarray, name: str, alone: bool = False) -> Certificate:
     n = matrices.shape[1]
     union = nx.from_numpy_array(matrices.any(axis=0))
     parts = sorted(nx.connected_components(union), key=len)
-    if len(parts) > 1:
+    if len(parts) > 1 and not alone:
         raise UserError(
             f"The graph '{name}' is not connected: nodes {sorted(parts[0])} cannot reach the others. "
             "Add an edge between the parts."
@@ -101,7 +101,7 @@ def _certify(matrices: np.ndarray, name: str) -> Certificate:
         rho = max(abs(lambda_2), abs(lambda_n)) if n > 1 else 0.0
     else:
         rho = float(np.linalg.norm(product - 1.0 / n, 2))
-    if rho >= 1 - 1e-12:
+    if rho >= 1 - 1e-12 and not alone:
         raise UserError(
             f"The mixing matrix of '{name}' never reaches agreement: ρ = {rho:.6f}. Use topology.lazy=true."
         )
@@ -109,7 +109,7 @@ def _certify(matrices: np.ndarray, name: str) -> Certificate:
         nodes=n,
         period=len(matrices),
         edges=union.number_of_edges() - nx.number_of_selfloops(union),
-        diameter=nx.diameter(union),
+        diameter=nx.diameter(union) if len(parts) == 1 else None,
         lambda_2=lambda_2,
         lambda_n=lambda_n,
         rho=rho,

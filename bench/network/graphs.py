@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import networkx as nx
 import numpy as np
@@ -22,19 +22,24 @@ from bench.base.registry import topologies
 EDGE_BYTES = 170
 """What networkx takes for an edge, measured."""
 Graphs: TypeAlias = nx.Graph | list[nx.Graph] | np.ndarray
+NetworkKind = Literal["gossip", "all_reduce", "alone"]
+"""How what is said is billed, and whether it must reach everybody: two references beside the networks."""
 
 
 @dataclass(frozen=True)
 class Topology:
     graph: Callable[..., Graphs]
     weights: str | None  # None: the function returns a matrix
+    kind: NetworkKind = "gossip"
 
 
-def topology(name: str, weights: str | None = "metropolis") -> Callable[[Callable[..., Graphs]], Callable[..., Graphs]]:
+def topology(
+    name: str, weights: str | None = "metropolis", kind: NetworkKind = "gossip"
+) -> Callable[[Callable[..., Graphs]], Callable[..., Graphs]]:
     """Register a graph under ``name`` with its usual weight rule."""
 
     def decorate(function: Callable[..., Graphs]) -> Callable[..., Graphs]:
-        topologies.add(name, Topology(function, weights))
+        topologies.add(name, Topology(function, weights, kind))
         return function
 
     return decorate
@@ -74,6 +79,18 @@ def ring(nodes: int) -> nx.Graph:
 def complete(nodes: int) -> nx.Graph:
     require(EDGE_BYTES * nodes**2 / 2, f"A complete graph of {nodes} nodes", "use fewer nodes or a sparser graph")
     return nx.complete_graph(nodes)
+
+
+@topology("all_reduce", weights="uniform", kind="all_reduce")
+def all_reduce(nodes: int) -> nx.Graph:
+    """The exact average, W = 11ᵀ/n, billed as a ring all-reduce: 2(n−1)/n vectors a node. A reference, no network."""
+    return complete(nodes)
+
+
+@topology("alone", kind="alone")
+def alone(nodes: int) -> nx.Graph:
+    """Nobody talks, W = I: what a node can do with its own data. A reference, no network."""
+    return nx.empty_graph(nodes)
 
 
 @topology("ladder", weights="laplacian")

@@ -11,20 +11,23 @@ import numpy as np
 from bench.base.memory import require
 from bench.base.registry import topologies
 from bench.network.certificate import COPIES, _certify, _check_factor, _weighed
-from bench.network.graphs import graphs_of
+from bench.network.graphs import NetworkKind, graphs_of
 from bench.network.weights import lazy as make_lazy
 
 
 class Mixing:
     """A certified matrix W, or a periodic sequence W(0), W(1), … of them."""
 
-    def __init__(self, matrices: np.ndarray, name: str, allow_biased: bool = False) -> None:
+    def __init__(
+        self, matrices: np.ndarray, name: str, allow_biased: bool = False, kind: NetworkKind = "gossip"
+    ) -> None:
         """``matrices`` has shape (period, n, n)."""
+        self.kind = kind
         for matrix in matrices:
             _check_factor(matrix, name, allow_biased)
         self.matrices = np.ascontiguousarray(matrices, dtype=np.float64)
         self.name = name
-        self.certificate = _certify(self.matrices, name)
+        self.certificate = _certify(self.matrices, name, alone=kind == "alone")
 
     @property
     def nodes(self) -> int:
@@ -39,10 +42,14 @@ class Mixing:
         """Undirected edges of all rounds together, each once."""
         return [(int(i), int(j)) for i, j in np.argwhere(np.triu(self.matrices.any(axis=0), 1))]
 
-    def directed_edges(self, rounds: int) -> int:
-        """Messages of one vector each in the first ``rounds`` rounds."""
-        whole, rest = divmod(rounds, self.period)
-        return whole * sum(self._messages) + sum(self._messages[:rest])
+    def bill(self, r: int) -> tuple[int, int]:
+        """Messages of round r in the whole network, and how often the numbers of one node travel in them.
+
+        All-reduce sends every vector in n pieces, 2(n−1) of them from every node, whatever the graph.
+        """
+        if self.kind == "all_reduce":
+            return 2 * self.nodes * (self.nodes - 1), 2 * (self.nodes - 1)
+        return (self._messages[r % self.period],) * 2
 
     @cached_property
     def _messages(self) -> list[int]:
@@ -66,4 +73,4 @@ def build_mixing(
         matrix = item if isinstance(item, np.ndarray) else _weighed(item, name, weights or topology.weights)
         _check_factor(matrix, name, allow_biased)
         matrices.append(make_lazy(matrix) if lazy else matrix)
-    return Mixing(np.stack(matrices), name, allow_biased)
+    return Mixing(np.stack(matrices), name, allow_biased, topology.kind)

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bench.base.errors import UserError
 from bench.base.layout import Layout
 from bench.base.randomness import generator
 from bench.base.registry import datasets, recipes
@@ -121,6 +122,10 @@ class Problem(ABC):
     @abstractmethod
     def grad(self, x: Tensor, s: int, stream: int = 0) -> Tensor:
         """Mini-batch gradients of the hosted nodes at x on sample s: (R, k, P)."""
+
+    def full(self, x: Tensor) -> Tensor:
+        """Gradients of the hosted nodes at x on all that each of them holds: (R, k, P)."""
+        raise UserError("The method asks for gradients on all data of a node, which this dataset does not have.")
 
     @abstractmethod
     def evaluate(self, mean: Tensor) -> Evaluation:

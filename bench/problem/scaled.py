@@ -27,6 +27,9 @@ class Scaled(Problem):
     def grad(self, x: Tensor, s: int, stream: int = 0) -> Tensor:
         return self.scale * self.problem.grad(x, s, stream)
 
+    def full(self, x: Tensor) -> Tensor:
+        return self.scale * self.problem.full(x)
+
     def evaluate(self, mean: Tensor) -> Evaluation:
         e, c = self.problem.evaluate(mean), self.scale
         return Evaluation(c * e.train_loss, c * e.test_loss, e.test_correct, c * e.gradient)

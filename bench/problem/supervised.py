@@ -98,6 +98,14 @@ class Supervised(Problem):
         logits, pull = self._model.linearise(x.flatten(0, 1), inputs.flatten(0, 1))
         return pull(self._delta(logits, labels.flatten(0, 1), 1 / labels.shape[-1])).view_as(x)
 
+    def full(self, x: Tensor) -> Tensor:
+        shards = [self._shards[self.setting.distinct_seeds.index(seed)] for seed in self.setting.seeds]
+        rows = [
+            torch.stack([self._node_gradient(point[None], shard) for point, shard in zip(points, mine, strict=True)])
+            for points, mine in zip(x, shards, strict=True)
+        ]
+        return torch.stack(rows).to(x.dtype)
+
     def evaluate(self, mean: Tensor) -> Evaluation:
         point = mean.to(self.setting.dtype)
         loss = torch.zeros(len(point), dtype=torch.float64, device=point.device)

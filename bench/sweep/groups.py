@@ -27,8 +27,8 @@ def program(config: RunConfig) -> str:
     """The same for runs that can be replicas of one program."""
     identity = config.plain(identity_only=True)
     del identity["seed"]
-    for option in config.algorithm.stepsize_options():
-        del identity["algo"][option]
+    for option in config.algorithm.number_options():
+        identity["algo"].pop(option, None)
     if config.nodes < SPARSE_FROM:
         identity["topology"] = config.mixing().period
     how = {"engine": config.engine.name, "device": config.device, "every": config.checkpoint_every}

@@ -26,7 +26,7 @@ from bench.training.ledger import Stopwatch
 from bench.training.observer import Moment
 
 KEEP = 2
-SECONDS = "seconds"
+SECONDS, COUNTS = "seconds", "counts"
 NAME = re.compile(r"(\d+)\.(\d+)-(\d+)\.npz")
 SEAL = b"\nsha256 "
 pace = Pace()
@@ -46,6 +46,7 @@ def write(folder: Path, moment: Moment, hosted: range) -> None:
     """Keep the hosted nodes of one replica; forget all but the last two steps."""
     arrays = {name: tensor[0].cpu().numpy() for name, tensor in moment.state.items()}
     arrays[SECONDS] = np.array([moment.seconds[0][name] for name in Stopwatch.NAMES])
+    arrays[COUNTS] = moment.counts[0]
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)  # type: ignore[arg-type]
     folder.mkdir(exist_ok=True)
@@ -65,7 +66,7 @@ def steps(folder: Path, nodes: int) -> list[int]:
     held: dict[int, set[int]] = {}
     shapes: dict[int, set[str]] = {}
     for path in folder.glob("*.npz"):
-        if (match := NAME.fullmatch(path.name)) and (file := arrays(path)) is not None:
+        if (match := NAME.fullmatch(path.name)) and (file := arrays(path)) is not None and COUNTS in file:
             step, first, last = map(int, match.groups())
             held.setdefault(step, set()).update(range(first, last + 1))
             shapes.setdefault(step, set()).add(str({name: (a.shape[1:], a.dtype) for name, a in file.items()}))
@@ -76,12 +77,12 @@ def steps(folder: Path, nodes: int) -> list[int]:
 def load(resume: Resume, hosted: range, dtype: torch.dtype, device: torch.device) -> Moment:
     """The moment to go on from, for the hosted nodes of all replicas."""
     parts = [_read(folder, resume.step, hosted) for folder in resume.folders]
-    names = [name for name in parts[0] if name != SECONDS]
+    names = [name for name in parts[0] if name not in (SECONDS, COUNTS)]
     state = {
         name: torch.as_tensor(np.stack([part[name] for part in parts]), dtype=dtype, device=device) for name in names
     }
     seconds = [dict(zip(Stopwatch.NAMES, part[SECONDS].tolist(), strict=True)) for part in parts]
-    return Moment(resume.step, state, seconds, list(resume.rows))
+    return Moment(resume.step, state, seconds, list(resume.rows), [part[COUNTS] for part in parts])
 
 
 def damage(folder: Path) -> dict[str, str]:
@@ -97,16 +98,17 @@ def discard(folder: Path) -> None:
 def _read(folder: Path, step: int, hosted: range) -> Mapping[str, np.ndarray]:
     """The rows of the hosted nodes, from whichever files hold them."""
     found: dict[str, dict[int, np.ndarray]] = {}
-    seconds = np.zeros(len(Stopwatch.NAMES))
+    seconds, counts = np.zeros(len(Stopwatch.NAMES)), np.zeros(0, dtype=np.int64)
     for path in folder.glob(f"{step}.*.npz"):
         if not (match := NAME.fullmatch(path.name)):
             continue
         if (file := arrays(path)) is None:
             raise UserError(f"The checkpoint '{path}' was damaged meanwhile. Run again: an earlier one is used.")
-        seconds = np.maximum(seconds, file.pop(SECONDS))
+        seconds, counts = np.maximum(seconds, file.pop(SECONDS)), file.pop(COUNTS)
         for name, rows in file.items():
             found.setdefault(name, {}).update({int(match[2]) + i: row for i, row in enumerate(rows)})
-    return {**{name: np.stack([rows[i] for i in hosted]) for name, rows in found.items()}, SECONDS: seconds}
+    states = {name: np.stack([rows[i] for i in hosted]) for name, rows in found.items()}
+    return {**states, SECONDS: seconds, COUNTS: counts}
 
 
 def arrays(path: Path) -> dict[str, np.ndarray] | None:
@@ -121,7 +123,7 @@ def arrays(path: Path) -> dict[str, np.ndarray] | None:
     with np.load(io.BytesIO(body), allow_pickle=False) as file:
         found = {name: file[name] for name in file.files}
     _, first, last = map(int, path.name.removesuffix(".npz").replace("-", ".").split("."))
-    fits = all(array.shape[:1] == (last + 1 - first,) for name, array in found.items() if name != SECONDS)
+    fits = all(array.shape[:1] == (last + 1 - first,) for name, array in found.items() if name not in (SECONDS, COUNTS))
     return found if fits and SECONDS in found and found[SECONDS].shape == (len(Stopwatch.NAMES),) else None
 
 

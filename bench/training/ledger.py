@@ -6,13 +6,13 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+import numpy as np
 from torch import Tensor
 
 from bench.base.record import COLUMNS, Row
 from bench.method.algorithm import Algorithm
 from bench.network.mixing import Mixing
 from bench.problem.problem import Problem
-from bench.training.world import World
 
 
 class Stopwatch:
@@ -51,52 +51,76 @@ class Stopwatch:
         return [{name: old[name] + spent[name] / len(self._before) for name in self.NAMES} for old in self._before]
 
 
-class Rounds:
-    """``mix`` as the algorithm sees it: numbers the rounds and counts what is sent."""
+class Ledger:
+    """What has been spent since the start, counted where it happens; of the whole network, for every replica.
 
-    def __init__(self, world: World, per_step: int, clock: Stopwatch) -> None:
-        self._mixer, self._per_step, self._clock = world.mixer, per_step, clock
-        self._next = 0
+    Samples and gradients are the same for all replicas. What is sent is not: graphs differ, and so may who talks.
+    """
 
-    def begin(self, t: int) -> None:
-        self._next = t * self._per_step
+    def __init__(self, problem: Problem, mixings: Sequence[Mixing], before: Sequence[np.ndarray] = ()) -> None:
+        """``before`` holds what ``kept`` gave for every replica where the run goes on."""
+        s = problem.setting
+        self._problem, self._batch, self._bits = problem, s.batch_size * s.nodes, 8 * s.dtype.itemsize
+        bills = [[mixing.bill(r) for mixing in mixings] for r in range(mixings[0].period)]
+        self._bills = [np.array([(1, 1, sent, copies, copies) for sent, copies in of_round]).T for of_round in bills]
+        shared = list(map(int, before[0][: len(SHARED)])) if len(before) else [0] * len(SHARED)
+        self.round, self._samples, self._gradients = shared
+        self._latest = dict(enumerate(map(int, before[0][len(SHARED) + len(SENT) :]))) if len(before) else {}
+        self._sent = np.zeros((len(SENT), len(mixings)), dtype=np.int64)
+        if len(before):
+            self._sent = np.stack([counts[len(SHARED) : len(SHARED) + len(SENT)] for counts in before], axis=1)
 
-    def __call__(self, *tensors: Tensor) -> tuple[Tensor, ...]:
-        began = time.perf_counter()
-        mixed = self._mixer(self._next, tensors)
-        self._next += 1
-        self._clock.comm += time.perf_counter() - began
-        return mixed
+    def sample(self, s: int, stream: int) -> None:
+        """A mini-batch gradient on sample ``s``: a new sample only where none as late was used."""
+        self._gradients += self._batch
+        if s > self._latest.get(stream, -1):
+            self._latest[stream] = s
+            self._samples += self._batch
+
+    def all_data(self) -> None:
+        """A gradient on all that every node holds."""
+        size = self._problem.epoch_size or self._batch
+        self._gradients += size
+        self._samples += size
+
+    def sent(self, tensors: tuple[Tensor, ...], when: np.ndarray | None) -> None:
+        """A round, in the replicas that talk."""
+        widths = [tensor.shape[-1] for tensor in tensors]
+        numbers, vectors = sum(widths), sum(width // self._problem.layout.size for width in widths)
+        bill = self._bills[self.round % len(self._bills)]
+        cost = bill * np.array([1, vectors, 1, numbers, numbers * self._bits], dtype=np.int64)[:, None]
+        self._sent += cost if when is None else cost * when
+        self.round += 1
+
+    def row(self, r: int) -> Row:
+        rounds, vectors, _, numbers, bits = map(int, self._sent[:, r])
+        epoch = self._samples / self._problem.epoch_size if self._problem.epoch_size else None
+        sent = {"rounds": rounds, "vectors": vectors, "bytes": bits // 8, "numbers": numbers}
+        return {"epoch": epoch, "samples": self._samples, "gradients": self._gradients, **sent}
+
+    def kept(self, r: int) -> np.ndarray:
+        """All of it for one replica, as a row of whole numbers: for a checkpoint."""
+        latest = [self._latest.get(stream, -1) for stream in range(1 + max(self._latest, default=-1))]
+        return np.array([self.round, self._samples, self._gradients, *self._sent[:, r], *latest], dtype=np.int64)
+
+
+SHARED = ("round", "samples", "gradients")
+SENT = ("rounds", "vectors", "messages", "numbers", "bits")
+"""Vectors are per node and neighbour; messages, numbers and bits are those of the whole network."""
 
 
 class Bookkeeper:
     """Turns measurements into rows: counts, running means, theory's bound. Knows R replicas."""
 
     def __init__(
-        self, algorithm: Algorithm, problem: Problem, mixings: Sequence[Mixing], last: Sequence[Row] = ()
+        self, algorithm: Algorithm, ledger: Ledger, mixings: Sequence[Mixing], last: Sequence[Row] = ()
     ) -> None:
-        self._algorithm, self._problem, self._mixings = algorithm, problem, mixings
+        self._algorithm, self._ledger, self._mixings = algorithm, ledger, mixings
         self.last: list[Row] = list(last) or [{} for _ in mixings]  # an empty row: none yet
-
-    def counts(self, r: int, t: int) -> Row:
-        """What t steps have cost the whole network."""
-        promise, setting = self._algorithm.promise, self._problem.setting
-        per_node = promise.start_samples + promise.samples * t
-        samples = per_node * setting.batch_size * setting.nodes
-        vector = self._problem.layout.size * setting.dtype.itemsize
-        rounds = promise.rounds * t
-        return {
-            "step": t,
-            "epoch": samples / self._problem.epoch_size if self._problem.epoch_size else None,
-            "samples": samples,
-            "rounds": rounds,
-            "vectors": promise.sends * t,
-            "bytes": self._mixings[r].directed_edges(rounds) * vector * promise.sends // promise.rounds,
-        }
 
     def row(self, r: int, t: int, measured: Row, seconds: Row) -> Row:
         last = self.last[r]
-        row = {**self.counts(r, t), **measured, **seconds}
+        row = {"step": t, **self._ledger.row(r), **measured, **seconds}
         row["grad_norm_mean"] = self._running_mean(last, row)
         row["consensus_bound"] = self._bound(r, last, row)
         ordered = {name: row[name] for name in dict.fromkeys([*COLUMNS, *row])}

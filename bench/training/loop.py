@@ -14,7 +14,8 @@ from bench.method.algorithm import Algorithm
 from bench.method.trajectory import blank_state, trajectory
 from bench.network.mixing import Mixing
 from bench.problem.problem import Problem
-from bench.training.ledger import Bookkeeper, Rounds, Stopwatch
+from bench.training.doors import open_doors
+from bench.training.ledger import Bookkeeper, Ledger, Stopwatch
 from bench.training.metrics import heterogeneity, measure
 from bench.training.observer import Moment, Observer, Outcome
 from bench.training.world import World
@@ -44,8 +45,8 @@ class Training:
         begin: Moment | None = None,
     ) -> None:
         self._clock = Stopwatch(len(mixings), begin.seconds if begin else None)
-        self._books = Bookkeeper(algorithm, problem, mixings, begin.last if begin else ())
-        self._mix = Rounds(world, algorithm.promise.rounds, self._clock)
+        self._ledger = Ledger(problem, mixings, begin.counts if begin else ())
+        self._books = Bookkeeper(algorithm, self._ledger, mixings, begin.last if begin else ())
         self._algorithm, self._problem, self._world = algorithm, problem, world
         self._timetable, self._observer, self._begin = timetable, observer, begin
         self._shape = len(mixings), len(problem.setting.hosted), problem.layout.size
@@ -60,7 +61,8 @@ class Training:
         """
         times, begun = self._timetable, self._begin.step if self._begin else 0
         due = {t for t in times.evaluate_at if t > begun} if self._begin else {0, *times.evaluate_at}
-        for t, state in trajectory(self._algorithm, self._from(), self._grad, self._mix, times.steps):
+        grad, mix = open_doors(self._problem, self._world.mixer, self._ledger, self._clock)
+        for t, state in trajectory(self._algorithm, self._from(), grad, mix, times.steps):
             if t > begun:
                 self._observer.tick(t)
             if t in due:
@@ -69,7 +71,6 @@ class Training:
                     break
             if times.checkpoint_every and t % times.checkpoint_every == 0 and begun < t < times.steps:
                 self._checkpoint(t, state)
-            self._mix.begin(t)
         return self._outcomes, self._moment(t, state)
 
     def _from(self) -> Tensor | tuple[int, Any]:
@@ -94,12 +95,6 @@ class Training:
                 "expected. force=true starts again."
             )
         return type(blank)(**moment.state)
-
-    def _grad(self, x: Tensor, s: int, stream: int = 0) -> Tensor:
-        g = self._problem.grad(x, s, stream)
-        if g.shape != x.shape:  # what can be broadcast would go on with wrong numbers
-            raise UserError(f"The problem's gradient at x of shape {tuple(x.shape)} has shape {tuple(g.shape)}.")
-        return g
 
     def _evaluate(self, t: int, state: Any) -> None:
         if state.x.is_cuda:
@@ -131,4 +126,5 @@ class Training:
                 self._observer.checkpoint(r, moment.only([r]))
 
     def _moment(self, t: int, state: Any) -> Moment:
-        return Moment(t, state._asdict(), self._clock.seconds(), self._books.last)
+        counts = [self._ledger.kept(r) for r in range(len(self._outcomes))]
+        return Moment(t, state._asdict(), self._clock.seconds(), self._books.last, counts)

@@ -103,16 +103,19 @@ def _own(view: View) -> dict[str, np.ndarray]:
 def measure(state: Any, problem: Problem, world: World, declaration: Declaration) -> Measurement:
     """Two exchanges: one for the means over nodes, one for the shares of everything else."""
     n = world.nodes
-    wanted = [name for name in state._fields if name in ("x", "z", declaration.estimates)]
+    spread = [name for name in ("x", declaration.averages) if name]
+    wanted = dict.fromkeys(name for name in (*spread, declaration.estimates, declaration.report) if name)
     states = {name: getattr(state, name).double() for name in wanted}
     flat = world.total(torch.cat([value.sum(1) for value in states.values()], dim=-1)) / n
-    means = dict(zip(states, flat.split(problem.layout.size, dim=-1), strict=True))
+    widths = [value.shape[-1] for value in states.values()]
+    means = dict(zip(states, flat.split(widths, dim=-1), strict=True))
+    point = means[declaration.report or "x"]
 
-    evaluation = problem.evaluate(means["x"])
+    evaluation = problem.evaluate(point)
     shapes = [tuple(part.shape) for part in (evaluation.train_loss, evaluation.test_loss, evaluation.gradient)]
-    if shapes != [(len(flat),)] * 2 + [tuple(means["x"].shape)]:
-        raise UserError(f"The problem's losses and gradient at points {tuple(means['x'].shape)} have shapes {shapes}.")
-    spreads = [_spread(states[name], means[name]) / n for name in ("x", "z") if name in states]
+    if shapes != [(len(flat),)] * 2 + [tuple(point.shape)]:
+        raise UserError(f"The problem's losses and gradient at points {tuple(point.shape)} have shapes {shapes}.")
+    spreads = [_spread(states[name], means[name]) / n for name in spread]
     shares = torch.cat([torch.stack(spreads, dim=1), evaluation.flat()], dim=1)
     totals = world.total(shares)
     evaluation = evaluation.unflat(totals[:, len(spreads) :])
@@ -121,14 +124,14 @@ def measure(state: Any, problem: Problem, world: World, declaration: Declaration
     if declaration.estimates is not None:
         tracking = _numpy(torch.linalg.vector_norm(means[declaration.estimates] - evaluation.gradient, dim=-1))
     losses = (evaluation.train_loss, evaluation.test_loss)
-    view = View(means["x"], evaluation.gradient, *losses, state, n, problem, world.total)
+    view = View(point, evaluation.gradient, *losses, state, n, problem, world.total)
     return Measurement(
         train_loss=_numpy(evaluation.train_loss),
         test_loss=_numpy(evaluation.test_loss),
         test_accuracy=None if evaluation.test_correct is None else 100 * _numpy(evaluation.test_correct),
         grad_norm=_numpy(torch.linalg.vector_norm(evaluation.gradient, dim=-1)),
         consensus=_numpy(totals[:, 0]),
-        consensus_z=_numpy(totals[:, 1]) if "z" in states else None,
+        consensus_z=_numpy(totals[:, 1]) if declaration.averages else None,
         tracking_error=tracking,
         own=_own(view),
     )

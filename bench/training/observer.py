@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from torch import Tensor
 
 from bench.base.record import Row
@@ -26,12 +27,14 @@ class Moment:
     state: Mapping[str, Tensor]  # every field of the algorithm's state, (R, k, …), of the hosted nodes
     seconds: list[Row]  # that every replica has spent so far
     last: list[Row]  # the latest row of every replica
+    counts: Sequence[np.ndarray]  # what its ledger keeps of every replica
 
     def only(self, replicas: Sequence[int]) -> Moment:
         """The same for some of the replicas."""
         keep = list(replicas)
         state = {name: tensor[keep] for name, tensor in self.state.items()}
-        return Moment(self.step, state, [self.seconds[r] for r in keep], [self.last[r] for r in keep])
+        seconds, last = [self.seconds[r] for r in keep], [self.last[r] for r in keep]
+        return Moment(self.step, state, seconds, last, [self.counts[r] for r in keep])
 
 
 class Observer:

@@ -45,8 +45,8 @@ class WrongShape(DSGD):
 
 
 class ChangesStart(DSGD):
-    def start(self, x, grad):
-        return super().start(x + 1, grad)
+    def start(self, x, grad, mix):
+        return super().start(x + 1, grad, mix)
 
 
 class Remembers(DSGD):
@@ -121,11 +121,53 @@ class CountsNodes(DSGD):
         return s._replace(x=x)
 
 
+class GradientTwice(DSGD):
+    def step(self, s, t, grad, mix):
+        (x,) = mix(s.x - self.eta[t] * (grad(s.x, t) + grad(s.x, t)) / 2)
+        return s._replace(x=x)
+
+
+class StartsTalking(DSGD):
+    def start(self, x, grad, mix):
+        mix(x)
+        return super().start(x, grad, mix)
+
+
+class SendsANumber(DSGD):
+    def step(self, s, t, grad, mix):
+        x, _ = mix(s.x - self.eta[t] * grad(s.x, t), s.x[..., :1])
+        return s._replace(x=x)
+
+
+class TalksTooRarely(DSGD):
+    declaration = replace(DSGD.declaration, sends=0.5, rounds=0.5)
+
+    def step(self, s, t, grad, mix):
+        (x,) = mix(s.x - self.eta[t] * grad(s.x, t), when=self.coin(t, 0.25))
+        return s._replace(x=x)
+
+
+class SumsToSomething(DSGD):
+    declaration = replace(DSGD.declaration, zero_sum=("x",))
+
+
+class ReportsNothing(DSGD):
+    declaration = replace(DSGD.declaration, report="mean")
+
+
+class OneBetaForAll(DSGD):
+    beta: float = 0.5
+
+    def step(self, s, t, grad, mix):
+        (x,) = mix(s.x - self.beta[0, 0, 0] * self.eta[t] * grad(s.x, t))
+        return s._replace(x=x)
+
+
 class Misnamed(DSGD):
     class State(NamedTuple):
         theta: Tensor
 
-    def start(self, x, grad):
+    def start(self, x, grad, mix):
         return self.State(x)
 
     def step(self, s, t, grad, mix):
@@ -142,7 +184,14 @@ class Misnamed(DSGD):
         (Remembers, contract.no_memory),
         (SendsTwice, contract.counts),
         (SamplesTwice, contract.counts),
-        (LosesTracker, contract.estimates),
+        (GradientTwice, contract.counts),
+        (StartsTalking, contract.counts),
+        (SendsANumber, contract.counts),
+        (TalksTooRarely, contract.counts),
+        (LosesTracker, contract.states),
+        (SumsToSomething, contract.states),
+        (ReportsNothing, contract.states),
+        (OneBetaForAll, contract.replicas),
         (FavoursNodeZero, contract.permutation),
         (Eavesdrops, contract.locality),
         (FirstReplicaForAll, contract.replicas),

@@ -1,13 +1,19 @@
 """What only D-NASA promises."""
 
+import numpy as np
 import pytest
 import torch
 
 from bench.base.layout import Layout
 from bench.base.registry import algorithms
 from bench.contracts.simulate import simulate
+from bench.engine import stacked
+from bench.engine.build import build_problem
+from bench.method import Steps
+from bench.problem.problem import Setting
 from tests.algorithms.literal import RULES as OURS
 from tests.helpers import noisy
+from tests.helpers.configs import Kept, config
 from tests.helpers.exact import ring
 
 STEPS = 60
@@ -47,8 +53,8 @@ def excess(steps: int, normalize: str = "vector", loud: float = 1.0) -> float:
     rho, n = mixing.certificate.rho, noisy.N
 
     class Laid(algorithms["dnasa"]):
-        def __init__(self, layout, schedules, **options):
-            super().__init__(layout, schedules, **options)
+        def __init__(self, layout, schedules, *rest):
+            super().__init__(layout, schedules, *rest)
             Laid.eta_values = schedules["eta"].values[:, 0]
 
     pull = torch.linspace(-1, 1, n, dtype=torch.float64)[:, None] * loud
@@ -76,3 +82,34 @@ def test_sharp_consensus_bound_on_every_step(loud):
 
 def test_normalising_per_tensor_breaks_the_bound():
     assert excess(150, "tensor", loud=1e4) > 0.1
+
+
+NOISY = {"name": "quadratics", "noise": 3.0}
+
+
+def test_on_all_reduce_it_is_pooled_normalised_sgd_with_momentum_one_step_late():
+    """m⁺ = (1−α_t) m + α_t ḡ(x) and x⁺ = x − η_t m/‖m‖ in NumPy: the step uses the average from before the gradient."""
+    steps, c = 500, config(nodes=8, steps=500, topology="all_reduce", dataset=NOISY, batch_size=4)
+    setting = Setting(8, range(8), (0,), 4, torch.float64, torch.device("cpu"))
+    problem = build_problem(c, setting)
+    at, seen = Steps.of("diminishing", 8, steps), []
+
+    class Watch(Kept):
+        def checkpoint(self, r, moment):
+            seen.append(moment.state["x"][0].numpy())
+
+    stacked.run([config(**{**vars(c), **plain(c), "checkpoint_every": 1})], Watch())
+    x, m = problem.start()[0, 0].numpy(), 0.0
+    worst = 0.0
+    for t in range(steps - 1):
+        eta, alpha = 8**0.25 / at.h[t] ** 0.75, min(1.0, at.root[t])
+        step = eta * m / np.linalg.norm(m) if np.any(m) else 0.0
+        everyone = torch.as_tensor(x).expand(1, 8, -1)
+        m = (1 - alpha) * m + alpha * problem.grad(everyone, t)[0].mean(0).numpy()
+        x = x - step
+        worst = max(worst, np.linalg.norm(seen[t] - x) / np.linalg.norm(x))
+    assert worst <= 1e-14
+
+
+def plain(c):
+    return {name: value for name, value in c.plain().items() if isinstance(value, dict)}

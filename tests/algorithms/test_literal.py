@@ -73,8 +73,8 @@ def test_averaging_one_step_late_is_noticed():
             return super().__getitem__(max(t - 1, 0))
 
     class LateAlpha(algorithms["dnasa"]):
-        def __init__(self, layout, schedules, **options):
+        def __init__(self, layout, schedules, *rest):
             late = {**schedules, "alpha": Late(schedules["alpha"].values, torch.float64)}
-            super().__init__(layout, late, **options)
+            super().__init__(layout, late, *rest)
 
     assert difference(LateAlpha, "dnasa", "diminishing", "ring") > 1e-3

@@ -41,7 +41,8 @@ def test_weights_of_the_paper_by_hand():
     assert build_mixing("complete", 5).matrices[0] == pytest.approx(np.full((5, 5), 0.2))
 
 
-GRAPHS = [name for name in topologies if topologies[name].weights and name != "edges"]
+GOSSIP = {name: topologies[name] for name in topologies if topologies[name].kind == "gossip"}
+GRAPHS = [name for name, one in GOSSIP.items() if one.weights and name != "edges"]
 
 
 @given(st.sampled_from(GRAPHS), st.sampled_from(list(weight_rules)), st.booleans(), st.integers(1, 40))
@@ -182,5 +183,18 @@ def test_d2_refuses_the_ring_of_the_paper_and_takes_its_lazy_form():
 
 
 def test_messages_are_counted_on_directed_edges():
-    assert build_mixing("ring", 8).directed_edges(10) == 160
-    assert build_mixing("complete", 8).directed_edges(1) == 56
+    assert build_mixing("ring", 8).bill(0) == (16, 16)
+    assert build_mixing("complete", 8).bill(3) == (56, 56)
+    assert [build_mixing("path", n).bill(0) for n in (1, 2)] == [(0, 0), (2, 2)]
+
+
+def test_the_references_are_billed_as_what_they_are():
+    every = build_mixing("all_reduce", 8)
+    assert np.array_equal(every.matrices[0], np.full((8, 8), 1 / 8))
+    assert every.bill(0) == (2 * 8 * 7, 2 * 7)  # each node sends 2(n−1) pieces of a vector's n-th part
+    assert every.certificate.rho == pytest.approx(0, abs=1e-15)
+    alone = build_mixing("alone", 8)
+    assert np.array_equal(alone.matrices[0], np.eye(8))
+    assert alone.bill(0) == (0, 0)
+    assert (alone.certificate.rho, alone.certificate.diameter) == (1, None)
+    assert build_mixing("all_reduce", 1).bill(0) == (0, 0)

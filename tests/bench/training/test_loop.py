@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 import torch
 
+from algorithms.dsgd import State
 from bench.base.record import COLUMNS, evaluation_steps
 from bench.base.registry import algorithms, datasets
 from bench.contracts.simulate import simulate
 from bench.engine import stacked
 from bench.engine.build import build_algorithm, build_problem
+from bench.method.assemble import assemble
 from bench.network.mixing import build_mixing
 from bench.problem.problem import Setting
 from bench.training.loop import Timetable, Training
@@ -140,9 +142,8 @@ def test_rounds_are_numbered_through_the_run():
         return mixer(r, tensors)
 
     kept = Kept()
-    schedules = {"eta": build_algorithm([c], problem).eta}
-    world = OneProcess(4, watched)
-    Training(Twice(problem.layout, schedules), problem, world, [sequence], Timetable(4, [4]), kept).run()
+    twice = assemble(Twice, problem.layout, [c.algo.options], n=4, T=4, dtype=torch.float64)
+    Training(twice, problem, OneProcess(4, watched), [sequence], Timetable(4, [4]), kept).run()
     last = kept.rows[0][-1]
     assert seen == [0, 1, 2, 3, 4, 5, 6, 7]
     assert last["rounds"] == 8
@@ -168,9 +169,7 @@ def test_small_spreads_survive_float32():
     x = torch.full((1, 6, 3), 1000.0)
     x[0, 0] += 2.0**-13
     world = OneProcess(6, lambda r, tensors: tensors)
-    measured = measure(
-        algorithms["dsgd"](problem.layout, {}).start(x, problem.grad), problem, world, algorithms["dsgd"].declaration
-    )
+    measured = measure(State(x), problem, world, algorithms["dsgd"].declaration)
     assert measured.consensus[0] == pytest.approx(3 * 2.0**-26 * 5 / 36, rel=1e-9)
 
 

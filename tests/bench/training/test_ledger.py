@@ -1,0 +1,125 @@
+"""What a run costs is counted where it happens: by hand, resumed, in a batch and on ranks."""
+
+import os
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+from bench.base.randomness import EVERYONE, generator
+from bench.base.registry import algorithms
+from bench.config.run_config import parse
+from bench.contracts import methods as contract
+from bench.engine.pool import Pool
+from bench.engine.stacked import run as run_stacked
+from bench.training import checkpoint
+from bench.training.checkpoint import Resume
+from tests.helpers import generous
+from tests.helpers.cli import ROOT
+from tests.helpers.configs import Kept, config, rows
+
+COUNTED = ("samples", "gradients", "rounds", "vectors", "numbers", "bytes")
+STEPS = 40
+algorithms._items.pop("generous", None)  # known in these tests alone
+
+
+@pytest.fixture(autouse=True)
+def _known(monkeypatch):
+    monkeypatch.setitem(algorithms._items, "generous", generous.Generous)
+
+
+def chosen(**changes):
+    return config(algo={"name": "generous", "eta": 0.05}, dataset="digits", nodes=4, batch_size=3, **changes)
+
+
+def heads(seed: int, steps: int) -> int:
+    """Of the coin, in that many steps."""
+    return sum(generator(seed, EVERYONE, "coin", t).random() < 0.25 for t in range(steps))
+
+
+def by_hand(seed: int, steps: int, epoch: int, p: int) -> dict[str, int]:
+    """A ring of 4 has 8 directed edges; 4 nodes take 3 samples each for a mini-batch."""
+    talks = heads(seed, steps)
+    numbers = 8 * (p + steps * p + talks * (2 * p + 1))
+    return {
+        "samples": 12 * (1 + steps) + epoch,
+        "gradients": 12 * (1 + 2 * steps) + epoch,
+        "rounds": 1 + steps + talks,
+        "vectors": 1 + steps + 2 * talks,
+        "numbers": numbers,
+        "bytes": 8 * numbers,
+    }
+
+
+def counted(row):
+    return {name: row[name] for name in COUNTED}
+
+
+def test_rounds_with_different_amounts_by_hand():
+    (measured,) = rows(chosen())
+    assert 0 < heads(0, STEPS) < STEPS / 2
+    for row in measured:
+        assert counted(row) == by_hand(0, row["step"], 1438, 650)
+
+
+def test_only_replicas_that_talk_are_billed():
+    many = [chosen(seed=seed) for seed in (0, 1)] + [chosen(topology="all_reduce"), chosen(topology="alone")]
+    ring, other, every, alone = (measured[-1] for measured in rows(*many))
+    assert counted(ring) == by_hand(0, STEPS, 1438, 650)
+    assert counted(other) == by_hand(1, STEPS, 1438, 650)
+    assert ring["rounds"] != other["rounds"]
+    assert every["numbers"] == ring["numbers"] * 6 // 8  # 2(n−1) copies, where the ring has 2n
+    assert (alone["numbers"], alone["bytes"], alone["rounds"]) == (0, 0, ring["rounds"])
+
+
+def test_a_resumed_run_has_spent_what_an_uninterrupted_one_has(tmp_path):
+    (whole,) = rows(chosen())
+
+    class Keeper(Kept):
+        def checkpoint(self, r, moment):
+            checkpoint.write(tmp_path, moment, range(4))
+
+    kept = Keeper()
+    run_stacked([chosen(checkpoint_every=15)], kept)
+    assert checkpoint.steps(tmp_path, 4) == [30, 15]
+    rest = Kept()
+    run_stacked([chosen()], rest, Resume(15, [tmp_path], [kept.rows[0][1]]))
+    for row, expected in zip(rest.rows[0], whole[2:], strict=True):
+        assert counted(row) == counted(expected)
+        assert row["train_loss"] == expected["train_loss"]
+
+
+@pytest.mark.xdist_group("mpi")
+def test_ranks_count_what_one_process_counts(monkeypatch):
+    monkeypatch.setenv("HEARSAY_PLUGINS", "tests.helpers.generous")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    with closing(Pool()) as pool:
+        for topology in ("ring", "all_reduce", "alone"):
+            (alone,) = rows(chosen(topology=topology))
+            kept = Kept()
+            pool.run([parse({**chosen(topology=topology).plain(), "engine": {"name": "mpi"}, "ranks": 2})], kept)
+            for row, expected in zip(kept.rows[0], alone, strict=True):
+                assert counted(row) == counted(expected)
+                assert row["train_loss"] == pytest.approx(expected["train_loss"], rel=1e-12)
+
+
+@pytest.mark.parametrize("check", contract.CHECKS, ids=lambda check: check.__name__)
+def test_it_keeps_its_promises(check):
+    check(generous.Generous)
+
+
+def test_measured_at_the_state_that_is_reported():
+    """The mean of the iterates, not the last."""
+    still = {"name": "quadratics", "dimension": 3}
+    plain = config(algo={"name": "dsgd", "schedule": "constant", "eta": 0.05}, dataset=still)
+    iterates = []
+
+    class Watch(Kept):
+        def checkpoint(self, r, moment):
+            iterates.append(moment.state)
+
+    run_stacked([config(algo={"name": "generous", "eta": 0.05}, dataset=still, checkpoint_every=1)], Watch())
+    x = np.stack([state["x"][0].mean(0) for state in iterates])
+    mean = iterates[-1]["mean"][0].mean(0).numpy()
+    assert mean == pytest.approx(x.mean(0), abs=1e-12)
+    assert plain.declaration.report is None
