@@ -1,6 +1,6 @@
 """Names for everything a user can choose or add.
 
-The harness finds algorithms, graphs, weight rules, datasets, partitions and models by name only;
+The harness finds algorithms, graphs, weight rules, datasets, partitions, models and engines by name only;
 plug-ins import the harness and never the other way round.
 """
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 ENTRY_POINT_GROUP = "hearsay.plugins"
 MODULES = "HEARSAY_PLUGINS"
 """Environment variable with modules to import as plug-ins, separated by commas: for trying things out."""
-HOME = ("algorithms", "datasets", "bench.models", "bench.network")
+HOME = ("algorithms", "datasets", "bench.models", "bench.network", "bench.engine.engines")
 
 
 class Registry(Generic[T]):
@@ -72,6 +72,7 @@ recipes: Registry[Any] = Registry("dataset that is fetched")
 partitions: Registry[Any] = Registry("partition")
 models: Registry[Any] = Registry("model")
 metrics: Registry[Any] = Registry("metric")
+engines: Registry[Any] = Registry("engine")
 
 broken_plugins: dict[str, str] = {}
 """Plug-ins that could not be imported, with the reason; everything else goes on without them."""

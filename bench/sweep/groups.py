@@ -11,9 +11,9 @@ import json
 import math
 from collections.abc import Sequence
 
-from bench.base.machine import locks_per_job
+from bench.base.machine import cores, locks_per_job
 from bench.config.run_config import RunConfig
-from bench.engine.pool import cores
+from bench.engine.engines import engine_of
 from bench.sweep.memory import FIXED, budget, bytes_per_replica, run_seconds, sized
 from bench.training.mixers import SPARSE_FROM
 
@@ -39,18 +39,18 @@ def batches(configs: Sequence[RunConfig]) -> tuple[list[list[int]], int]:
     """Groups of runs, by their places in ``configs``, and how many groups to run side by side."""
     together: dict[str, list[int]] = {}
     for place, config in enumerate(configs):
-        together.setdefault(program(config) if is_stacked(config) else str(place), []).append(place)
+        together.setdefault(program(config) if engine_of(config).grouped else str(place), []).append(place)
     groups = [(configs[places[0]], places) for places in together.values()]
-    problems = {id(first): sized(first) for first, _ in groups if is_stacked(first)}
+    problems = {id(first): sized(first) for first, _ in groups if engine_of(first).grouped}
     jobs = configs[0].jobs
     if jobs is None:
-        on_cpu = [(first, places) for first, places in groups if is_stacked(first) and first.device == "cpu"]
+        on_cpu = [(first, places) for first, places in groups if engine_of(first).grouped and first.device == "cpu"]
         seconds = sum(len(places) * run_seconds(first, problems[id(first)]) for first, places in on_cpu)
         jobs = min(cores(), len(configs)) if len(on_cpu) == len(groups) and seconds > WORTH_S else 1
     out: list[list[int]] = []
     for first, places in groups:
         parts = 1
-        if is_stacked(first):
+        if engine_of(first).grouped:
             problem = problems[id(first)]
             each = bytes_per_replica(first, problem) if problem else math.inf
             most = min(MOST, locks_per_job(jobs), (budget(first) / jobs - FIXED) // each)
@@ -58,7 +58,3 @@ def batches(configs: Sequence[RunConfig]) -> tuple[list[list[int]], int]:
             parts = min(len(places), math.ceil(parts / jobs) * jobs)
         out += [places[i * len(places) // parts : (i + 1) * len(places) // parts] for i in range(parts)]
     return out, min(jobs, len(out))
-
-
-def is_stacked(config: RunConfig) -> bool:
-    return config.engine.name == "stacked"

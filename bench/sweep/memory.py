@@ -7,6 +7,7 @@ import torch
 from bench.base.memory import free_memory
 from bench.config.run_config import RunConfig
 from bench.engine.build import build_problem
+from bench.engine.engines import engine_of
 from bench.problem.problem import Problem, Setting
 
 OPERATIONS, PER_SECOND, STEP_S = 60, 1.2e10, 1e-4
@@ -55,7 +56,7 @@ def run_seconds(config: RunConfig, problem: Problem | None) -> float:
 
 def budget(config: RunConfig) -> float:
     """Bytes that all groups under way may take together."""
-    given = config.engine.options["memory_gb"]
+    given = engine_of(config).memory_gb
     if given is not None:
         return given * 1e9
     if config.device == "cuda":

@@ -15,7 +15,7 @@ from bench.base.registry import datasets, recipes
 from bench.config.run_config import RunConfig, parse
 from bench.data.recipe import data_folder, prepare
 from bench.engine.build import build_model, is_problem, load_arrays, shards
-from bench.engine.launch import launcher
+from bench.engine.engines import engine_of
 from bench.method.algorithm import Algorithm
 from bench.network.mixing import Mixing
 
@@ -40,12 +40,7 @@ def check_machine(config: RunConfig) -> None:
     """What the run is to be made on is there."""
     if config.device == "cuda" and not torch.cuda.is_available():
         raise UserError("device=cuda, but torch finds no GPU here; use device=cpu.")
-    if config.engine.name == "mpi":
-        if config.ranks and config.ranks > config.nodes:
-            raise UserError(f"ranks={config.ranks} is more than nodes={config.nodes}: some ranks would host nobody.")
-        launcher(config.engine.options["launch"])
-    elif config.ranks:
-        raise UserError(f"ranks={config.ranks} is for engine=mpi; engine={config.engine.name} is one process.")
+    engine_of(config).check(config)
 
 
 def check_fit(algorithm: type[Algorithm], mixing: Mixing) -> None:

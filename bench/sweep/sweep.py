@@ -18,7 +18,7 @@ from bench.base import causes
 from bench.base.errors import UserError
 from bench.base.record import Row
 from bench.config.run_config import RunConfig
-from bench.engine import stacked
+from bench.engine.engines import engine_of
 from bench.engine.fingerprint import has_plugins
 from bench.engine.pool import Pool
 from bench.engine.team import Stopped
@@ -268,10 +268,11 @@ class Sweep:
         configs = [folder.config for folder, _ in members]
         checkpoints = [folder.checkpoints for folder, _ in members]
         resume = Resume(step, checkpoints, [rows[-1] for _, rows in members]) if step else None
-        if configs[0].engine.name == "mpi" or not in_process or any(map(has_plugins, configs)):
-            pool.run(configs, observer, resume, checkpoints)
+        engine = engine_of(configs[0])
+        if engine.one_process and in_process and not any(map(has_plugins, configs)):
+            engine.compute(configs, observer, resume, None)
         else:
-            stacked.run(configs, observer, resume)
+            pool.run(configs, observer, resume, checkpoints)
 
     def _interrupt(self, begun: Sequence[RunFolder]) -> None:
         for folder in begun:

@@ -7,8 +7,9 @@ import pytest
 import torch
 from rich.console import Console
 
-from bench.base.registry import algorithms
+from bench.base.registry import algorithms, engines
 from bench.engine import stacked
+from bench.engine.engines import Stacked
 from bench.sweep import groups as grouping
 from bench.sweep import memory as batch
 from bench.sweep.groups import batches, program
@@ -92,6 +93,21 @@ def test_groups_follow_the_memory_they_may_take():
     tiny = {"name": "stacked", "memory_gb": 1e-6}
     assert batches([config(seed=seed, engine=tiny) for seed in range(3)]) == ([[0], [1], [2]], 1)
     assert batches([config(seed=seed, engine="mpi") for seed in range(3)]) == ([[0], [1], [2]], 1)
+
+
+def test_a_third_engine_is_one_registration(tmp_path, monkeypatch):
+    monkeypatch.setattr(engines, "_items", dict(engines._items))
+
+    @engines.register("patient")
+    class Patient(Stacked):
+        grouped = False
+        breath: bool = True
+
+    configs = [config(seed=seed, engine={"name": "patient", "breath": False}, results=str(tmp_path)) for seed in (0, 1)]
+    assert configs[0].engine.options == {"memory_gb": None, "timeout_s": 300.0, "breath": False}
+    assert batches(configs) == ([[0], [1]], 1)
+    assert run_all(configs, Console(quiet=True)) == 0
+    assert [json.loads((f / "manifest.json").read_text())["engine"] for f in folders(tmp_path)] == ["patient"] * 2
 
 
 def test_long_sweeps_get_a_process_per_core(monkeypatch):
