@@ -93,8 +93,7 @@ class RunConfig:
     @property
     def declaration(self) -> Declaration:
         """What the method promises with the options of this run."""
-        structure = self.algorithm.structure_options()
-        return self.algorithm.declare(**{k: v for k, v in self.algo.options.items() if k in structure})
+        return self.algorithm.declare_for(self.algo.options)
 
     def mixing(self) -> Mixing:
         """The certified mixing matrix."""

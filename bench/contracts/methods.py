@@ -127,7 +127,7 @@ def no_memory(cls: type[Algorithm]) -> None:
 
 def counts(cls: type[Algorithm]) -> None:
     """vectors sent, rounds and samples are as declared"""
-    promise = cls.declaration
+    promise = cls.declare_for({})
     trace = simulate(cls, ring(), quadratics(), start(), STEPS)
     if len(trace.samples[0]) != promise.start_samples:
         raise BrokenPromise(
@@ -147,7 +147,7 @@ def counts(cls: type[Algorithm]) -> None:
 def estimates(cls: type[Algorithm]) -> None:
     """the state that is said to estimate the gradient exists, and trackers keep ū = v̄"""
     trace = simulate(cls, ring(), quadratics(), start(), STEPS)
-    name = cls.declaration.estimates
+    name = cls.declare_for({}).estimates
     if name is not None and name not in trace.states[0]._fields:
         raise BrokenPromise(f"estimates='{name}', but the state has only {', '.join(trace.states[0]._fields)}")
     for t, state in enumerate(trace.states):
@@ -209,7 +209,7 @@ def one_node(cls: type[Algorithm]) -> None:
 
 def bound(cls: type[Algorithm]) -> None:
     """where declared ``bounded``: consensus never exceeds b², b⁺ = ρ (b + η_t)"""
-    if not cls.declaration.bounded:
+    if not cls.declare_for({}).bounded:
         return
     mixing = build_mixing("ring", NODES, lazy=True)
     slowest = torch.as_tensor(np.linalg.eigh(mixing.matrices[0])[1][:, -2:-1].copy())
@@ -240,7 +240,7 @@ def one_voice(cls: type[Algorithm]) -> None:
 
 def pooled(cls: type[Algorithm]) -> None:
     """where declared ``pooled``: on the complete graph, the mean does what one node that knows f would"""
-    if not cls.declaration.pooled:
+    if not cls.declare_for({}).pooled:
         return
     everyone, g = torch.full((NODES, NODES), 1 / NODES, dtype=torch.float64), quadratics()
     x = start()[:, :1]

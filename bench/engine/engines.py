@@ -56,6 +56,8 @@ class Engine(ABC):
 
     def check(self, config: RunConfig) -> None:
         """A UserError if this run cannot be made here."""
+        if config.device == "cuda" and not torch.cuda.is_available():
+            raise UserError("device=cuda, but torch finds no GPU here; use device=cpu.")
         if self.one_process and config.ranks:
             raise UserError(f"ranks={config.ranks} is for engine=mpi; engine={config.engine.name} is one process.")
 
@@ -104,6 +106,7 @@ class Ranks(Engine):
         return self.pool
 
     def check(self, config: RunConfig) -> None:
+        super().check(config)
         if config.ranks and config.ranks > config.nodes:
             raise UserError(f"ranks={config.ranks} is more than nodes={config.nodes}: some ranks would host nobody.")
         launcher(self.launch)

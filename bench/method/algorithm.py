@@ -71,7 +71,7 @@ class Algorithm:
         self.layout = layout
         for name, value in {**schedules, **options}.items():
             setattr(self, name, value)
-        self.promise = self.declare(**{name: getattr(self, name) for name in self.structure_options()})
+        self.promise = self.declare_for(options)
 
     @staticmethod
     def stepsizes(kind: Kind, n: int, h: np.ndarray, eta: Positive = 0.01) -> dict[str, Any]:
@@ -90,6 +90,12 @@ class Algorithm:
     def declare(cls, **options: Any) -> Declaration:
         """What is promised with these options; for a method with an option that changes it."""
         return cls.declaration
+
+    @classmethod
+    def declare_for(cls, given: Mapping[str, Any]) -> Declaration:
+        """What is promised in a run with these options, whichever kind they are, and the defaults of all others."""
+        structure = cls.structure_options()
+        return cls.declare(**{name: given.get(name, option.default) for name, option in structure.items()})
 
     @classmethod
     def stepsize_options(cls) -> Options:
