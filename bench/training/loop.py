@@ -70,6 +70,7 @@ class Training:
             if times.checkpoint_every and t % times.checkpoint_every == 0 and begun < t < times.steps:
                 self._checkpoint(t, state)
             self._mix.begin(t)
+        _wait_for_gpu(state.x)
         return self._outcomes, self._moment(t, state)
 
     def _from(self) -> Tensor | tuple[int, Any]:
@@ -102,8 +103,7 @@ class Training:
         return g
 
     def _evaluate(self, t: int, state: Any) -> None:
-        if state.x.is_cuda:
-            torch.cuda.synchronize()  # the steps before this one are computing, not evaluating
+        _wait_for_gpu(state.x)  # the steps before this one are computing, not evaluating
         if t == 0:
             with self._clock.evaluation():
                 zetas = heterogeneity(state.x, self._problem, self._world)
@@ -125,6 +125,7 @@ class Training:
         return ended == len(self._outcomes) or (self._timetable.thin and 2 * ended >= len(self._outcomes))
 
     def _checkpoint(self, t: int, state: Any) -> None:
+        _wait_for_gpu(state.x)
         with self._clock.pause():
             moment = self._moment(t, state)
             for r in (r for r, outcome in enumerate(self._outcomes) if outcome is None):
@@ -132,3 +133,9 @@ class Training:
 
     def _moment(self, t: int, state: Any) -> Moment:
         return Moment(t, state._asdict(), self._clock.seconds(), self._books.last)
+
+
+def _wait_for_gpu(x: Tensor) -> None:
+    """Until all that it was told to do is done, where x lives on one."""
+    if x.is_cuda:
+        torch.cuda.synchronize()
