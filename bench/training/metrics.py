@@ -100,11 +100,15 @@ def _own(view: View) -> dict[str, np.ndarray]:
     return out
 
 
+def measured_states(state: Any, declaration: Declaration) -> list[str]:
+    """The fields of a state that something is measured of."""
+    return [name for name in state._fields if name in ("x", "z", declaration.estimates)]
+
+
 def measure(state: Any, problem: Problem, world: World, declaration: Declaration) -> Measurement:
     """Two exchanges: one for the means over nodes, one for the shares of everything else."""
     n = world.nodes
-    wanted = [name for name in state._fields if name in ("x", "z", declaration.estimates)]
-    states = {name: getattr(state, name).double() for name in wanted}
+    states = {name: getattr(state, name).double() for name in measured_states(state, declaration)}
     flat = world.total(torch.cat([value.sum(1) for value in states.values()], dim=-1)) / n
     means = dict(zip(states, flat.split(problem.layout.size, dim=-1), strict=True))
 
