@@ -34,6 +34,7 @@ from rich.table import Table
 from torch import nn
 
 from bench.base.errors import UserError
+from bench.base.machine import cores
 from bench.base.record import Row
 from bench.base.registry import models, recipes
 from bench.config.compose import compose_one
@@ -41,7 +42,7 @@ from bench.config.plan import of_command
 from bench.config.run_config import RunConfig
 from bench.data.recipe import data_folder, load
 from bench.engine import stacked
-from bench.engine.pool import Pool, cores
+from bench.engine.pool import Pool
 from bench.engine.torch_setup import prepare
 from bench.store.manifest import describe
 from bench.store.run_folder import RunFolder

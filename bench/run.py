@@ -93,12 +93,14 @@ def elsewhere(words: Sequence[str], console: Console, errors: Console) -> int:
     except Exception as error:  # what ended a job; the others may have gone on
         errors.print(str(error).strip().splitlines()[-1] if str(error).strip() else repr(error))
         code = 2
-    runs = Path(configs[0].results) / "runs"
-    console.print()
-    found = states_of(runs, configs)
-    failed = show_found(console, runs, found, list(found.values()))
-    console.print(f"Results: {runs}", markup=False, soft_wrap=True)
-    return 1 if failed else code
+    for results in dict.fromkeys(config.results for config in configs):
+        runs = Path(results) / "runs"
+        console.print()
+        found = states_of(runs, [config for config in configs if config.results == results])
+        if show_found(console, runs, found, list(found.values())):
+            code = 1
+        console.print(f"Results: {runs}", markup=False, soft_wrap=True)
+    return code
 
 
 @command

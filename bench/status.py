@@ -26,6 +26,7 @@ from rich.console import Console
 from bench.base.errors import UserError
 from bench.base.files import lock_of, read_json
 from bench.base.integrity import examine
+from bench.base.record import COLUMNS
 from bench.terminal.command import command
 from bench.terminal.progress import counting
 from bench.terminal.table import in_order, show_failures, show_table
@@ -46,7 +47,9 @@ def look(path: Path) -> dict[str, Any]:
         return {"algo": path.name, "topology": "?", "state": state}
     if state == "damaged":
         return {**found.labels, "state": state}  # no number of it is shown
-    return {**found.summary, "step": found.status.get("step"), **(found.rows[-1] if found.rows else {}), "state": state}
+    last = found.rows[-1] if found.rows else found.final
+    latest = {name: last[name] for name in COLUMNS if name in last}
+    return {**found.labels, "state": state, "step": found.status.get("step"), **latest}
 
 
 def in_use(path: Path) -> bool:

@@ -123,7 +123,7 @@ def _row(line: str, before: str, rows: Sequence[dict[str, Any]]) -> tuple[dict[s
     if rest != digest + LINE_SEALED if seal else before:
         raise ValueError("not the line that was written here")
     row = json.loads(body + "}" if seal else line)
-    if not isinstance(row, dict) or (rows and (list(row) != list(rows[0]) or not rows[-1]["step"] < row["step"])):
+    if not isinstance(row, dict) or (rows and (row.keys() != rows[0].keys() or not rows[-1]["step"] < row["step"])):
         raise ValueError("not a row that can follow")
     if type(row.get("step")) is not int or any(isinstance(value, str | list | dict) for value in row.values()):
         raise ValueError("not a row")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from bench.base.files import check_json, check_rows, sha256
-from bench.base.record import FINAL
+from bench.base.record import FINAL, divided
 
 SUMS = "sha256"
 """In summary.json, after the metrics: the digests of the files that carry none themselves."""
@@ -29,6 +30,7 @@ class Findings:
     rows: list[dict[str, Any]] = field(default_factory=list)  # the stream of one that has not
     sealed: bool = False  # whether the metrics were held against a digest
     damaged: dict[str, str] = field(default_factory=dict)  # what is wrong, by the file's name
+    own: Collection[str] = ()  # the metrics of plug-ins
 
     @property
     def ended(self) -> bool:
@@ -36,13 +38,13 @@ class Findings:
 
     @property
     def labels(self) -> dict[str, Any]:
-        """What comes before the state, and the state."""
-        return dict(list(self.summary.items())[: list(self.summary).index("state") + 1])
+        """What the run was, and the state."""
+        return divided(self.summary, self.own)[0]
 
     @property
     def final(self) -> dict[str, Any]:
-        """What comes after it: the latest metrics."""
-        return dict(list(self.summary.items())[list(self.summary).index("state") + 1 :])
+        """The latest metrics."""
+        return divided(self.summary, self.own)[1]
 
     def sentence(self) -> str:
         """Everything that is wrong."""
@@ -55,9 +57,11 @@ def examine(folder: Path) -> Findings:
     What is missing is damage only where the numbers are: a folder may be looked at while it is written.
     """
     damaged: dict[str, str] = {}
-    status, summary, _ = (_json(folder / name, damaged) for name in ("status.json", "summary.json", "manifest.json"))
+    names = ("status.json", "summary.json", "manifest.json")
+    status, summary, manifest = (_json(folder / name, damaged) for name in names)
     sums = summary.pop(SUMS, None)
-    found = Findings(status, summary, damaged=damaged)
+    own = manifest.get("metrics")
+    found = Findings(status, summary, damaged=damaged, own=own if isinstance(own, dict) else ())
     if "summary.json" not in damaged and (wrong := _no_summary(found, sums)):
         damaged["summary.json"] = wrong
     if "summary.json" in damaged:
@@ -127,7 +131,8 @@ def _implausible(content: bytes, found: Findings) -> str | None:
         return "has not the rows that it should have"
     if found.summary["state"] != "diverged" and steps[-1] != found.summary.get("steps", steps[-1]):
         return "does not reach the last step"
-    if found.final != {name: _null(values[-1]) for name, values in columns.items()}:
+    ends = {name: found.summary[name] for name in {*columns, *found.final} if name in found.summary}
+    if ends != {name: _null(values[-1]) for name, values in columns.items()}:
         return "disagrees: the last row of metrics.parquet is not what summary.json ends with"
     return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import resource
 from contextlib import suppress
 from pathlib import Path
@@ -43,3 +44,13 @@ def files_left() -> int:
 def locks_per_job(jobs: int) -> int:
     """Runs that each of several jobs may hold at once; at least one, as a single file may just do."""
     return max(1, (files_left() - SPARE) // jobs - PER_JOB)
+
+
+def cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def core_share(jobs: int) -> int:
+    """Cores for one of the jobs that run side by side."""
+    return max(1, cores() // jobs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +13,9 @@ COLUMNS = [
     *("consensus", "consensus_z", "consensus_bound", "tracking_error"),
     *("compute_s", "comm_s", "eval_s", "wall_s"),
 ]
+
+
+_COLUMNS = frozenset(COLUMNS)
 
 
 EXPLODED = 100.0
@@ -45,6 +48,15 @@ def final_state(state: str, rows: Sequence[Mapping[str, Any]]) -> str:
     """
     first, last = rows[0]["train_loss"], rows[-1]["train_loss"]
     return "exploded" if state == "done" and last - first > EXPLODED * abs(first) > 0 else state
+
+
+def divided(summary: Mapping[str, Any], own: Collection[str] = ()) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The labels of a summary, its state among them, and its metrics: told apart by their names, in any order.
+
+    ``own`` are the metrics of plug-ins, which the manifest of the run names.
+    """
+    metrics = {name: value for name, value in summary.items() if name in _COLUMNS or name in own}
+    return {name: value for name, value in summary.items() if name not in metrics}, metrics
 
 
 Spacing = Literal["linear", "log"]

@@ -1,6 +1,6 @@
 """Names for everything a user can choose or add.
 
-The harness finds algorithms, graphs, weight rules, datasets, partitions and models by name only;
+The harness finds algorithms, graphs, weight rules, datasets, partitions, models and engines by name only;
 plug-ins import the harness and never the other way round.
 """
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 ENTRY_POINT_GROUP = "hearsay.plugins"
 MODULES = "HEARSAY_PLUGINS"
 """Environment variable with modules to import as plug-ins, separated by commas: for trying things out."""
-HOME = ("algorithms", "datasets", "bench.models", "bench.network")
+HOME = ("algorithms", "datasets", "bench.models", "bench.network", "bench.engine.engines")
 
 
 class Registry(Generic[T]):
@@ -73,6 +73,7 @@ partitions: Registry[Any] = Registry("partition")
 models: Registry[Any] = Registry("model")
 metrics: Registry[Any] = Registry("metric")
 schedules: Registry[Any] = Registry("schedule")
+engines: Registry[Any] = Registry("engine")
 
 broken_plugins: dict[str, str] = {}
 """Plug-ins that could not be imported, with the reason; everything else goes on without them."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from bench.base.options import NonNegative, Option, Options, Positive, keyword_options
-from bench.base.registry import algorithms, datasets, models, partitions, topologies
+from bench.base.options import Option, Options, attribute_options, keyword_options
+from bench.base.registry import Registry, algorithms, datasets, engines, models, partitions, topologies
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,7 @@ class Choice:
 
 def members(group: str) -> list[str]:
     """The registered names of one config group."""
-    known = {"algo": algorithms, "topology": topologies, "dataset": datasets, "partition": partitions, "model": models}
-    return sorted(known[group] if group in known else SERVICES[group])
+    return sorted(TRACKERS if group == "tracker" else REGISTRIES[group])
 
 
 @cache
@@ -43,21 +42,22 @@ def options_of(group: str, name: str) -> Options:
             return keyword_options(partitions[name])
         case "model":
             return keyword_options(models[name].__init__)
-        case "engine" | "tracker":
-            return SERVICES[group][name]
+        case "engine":
+            return attribute_options(engines[name])
+        case "tracker":
+            return TRACKERS[name]
     raise KeyError(group)
 
 
-SERVICES: dict[str, dict[str, Options]] = {
-    "engine": {
-        "mpi": {
-            "launch": Option(list[str] | None, None),
-            "pool": Option(bool, True),
-            "timeout_s": Option(NonNegative, 300.0),
-            "host": Option(str, "127.0.0.1"),
-        },
-        "stacked": {"memory_gb": Option(Positive | None, None), "timeout_s": Option(NonNegative, 300.0)},
-    },
-    "tracker": {"none": {}, "wandb": {"project": Option(str, "hearsay"), "entity": Option(str | None, None)}},
+REGISTRIES: dict[str, Registry[Any]] = {
+    "algo": algorithms,
+    "topology": topologies,
+    "dataset": datasets,
+    "partition": partitions,
+    "model": models,
+    "engine": engines,
 }
-"""Options of what the harness itself offers."""
+TRACKERS: dict[str, Options] = {
+    "none": {},
+    "wandb": {"project": Option(str, "hearsay"), "entity": Option(str | None, None)},
+}

@@ -98,7 +98,7 @@ class RunConfig:
     @property
     def declaration(self) -> Declaration:
         """What the method promises with the options of this run."""
-        return self.algorithm.declare(**self.algorithm.structure(self.algo.options))
+        return self.algorithm.declare_for(self.algo.options)
 
     def mixing(self) -> Mixing:
         """The certified mixing matrix."""

@@ -125,7 +125,7 @@ def no_memory(cls: type[Algorithm]) -> None:
 
 def counts(cls: type[Algorithm]) -> None:
     """what is sent, rounds, samples and gradients are as declared"""
-    promise = cls.declaration
+    promise = cls.declare_for({})
     chance = any(float(cost) != int(cost) for cost in (promise.sends, promise.scalars, promise.rounds))
     steps = 100 * STEPS if chance else STEPS
     trace = simulate(cls, ring(), quadratics(), start(), steps)
@@ -165,7 +165,7 @@ def _counted(what: str, t: int, count: int, promise: Declaration) -> str:
 
 def states(cls: type[Algorithm]) -> None:
     """states that are said to estimate, track, average, report or sum to zero exist, and do"""
-    trace, promise = simulate(cls, ring(), quadratics(), start(), STEPS), cls.declaration
+    trace, promise = simulate(cls, ring(), quadratics(), start(), STEPS), cls.declare_for({})
     there = trace.states[0]._fields
     named = {"estimates": promise.estimates, "averages": promise.averages, "report": promise.report}
     for word, name in [
@@ -242,7 +242,7 @@ def one_node(cls: type[Algorithm]) -> None:
 
 def bound(cls: type[Algorithm]) -> None:
     """where declared ``bounded``: consensus never exceeds b², b⁺ = ρ (b + η_t)"""
-    if not cls.declaration.bounded:
+    if not cls.declare_for({}).bounded:
         return
     mixing = build_mixing("ring", NODES, lazy=True)
     slowest = torch.as_tensor(np.linalg.eigh(mixing.matrices[0])[1][:, -2:-1].copy())
@@ -273,7 +273,7 @@ def one_voice(cls: type[Algorithm]) -> None:
 
 def pooled(cls: type[Algorithm]) -> None:
     """where declared ``pooled``: on the complete graph, the mean does what one node that knows f would"""
-    if not cls.declaration.pooled:
+    if not cls.declare_for({}).pooled:
         return
     everyone, g = torch.full((NODES, NODES), 1 / NODES, dtype=torch.float64), quadratics()
     x = start()[:, :1]

@@ -22,7 +22,7 @@ from bench.method.assemble import assemble
 from bench.models.model import Model
 from bench.problem.arrays import Arrays, sound
 from bench.problem.problem import Problem, Setting
-from bench.problem.scaled import Scaled
+from bench.problem.scaled import Scaled, refuse_scale
 from bench.problem.supervised import Supervised
 from bench.training.loop import Timetable, Training
 from bench.training.observer import Moment, Observer, Outcome
@@ -52,19 +52,37 @@ def run_in(
 
 def build_problem(config: RunConfig, setting: Setting) -> Problem:
     """The problem of a configuration, for the nodes and seeds of ``setting``."""
-    entry = datasets[config.dataset.name]
-    if is_problem(entry):
-        problem: Problem = entry(setting, **config.dataset.options)
+    parts = problem_parts(config, setting.distinct_seeds)
+    if parts is None:
+        problem: Problem = datasets[config.dataset.name](setting, **config.dataset.options)
     else:
-        arrays = load_arrays(config)
-        split = [shards(config, seed) for seed in setting.distinct_seeds]
-        model = build_model(config, arrays)
-        problem = Supervised(setting, arrays, split, model, config.init, config.sampling, config.eval_samples)
+        problem = Supervised(setting, *parts, config.init, config.sampling, config.eval_samples)
     return problem if config.scale == 1.0 else Scaled(problem, config.scale)
 
 
-def build_algorithm(configs: Sequence[RunConfig], problem: Problem) -> Algorithm:
-    """The method with the numbers of all replicas."""
+def problem_parts(config: RunConfig, seeds: Sequence[int]) -> tuple[Arrays, list[list[np.ndarray]], Model] | None:
+    """Data, shards under each seed, and model; None where the dataset is a problem of its own.
+
+    Each part refuses what cannot be, so that whoever asks for them knows that a problem can be made.
+    """
+    name = config.dataset.name
+    refuse_scale(config.scale)
+    if not is_problem(datasets[name]):
+        arrays = load_arrays(config)
+        model = build_model(config, arrays)
+        return arrays, [shards(config, seed) for seed in seeds], model
+    given = config.model.name, config.partition.name, config.init, config.sampling
+    if given != ("linear", "even", "shared", "replacement"):
+        raise UserError(
+            f"dataset={name} brings its own model, start and samples: leave out model, partition, init, sampling."
+        )
+    if config.eval_samples is not None:
+        raise UserError(f"dataset={name} has no shards to measure a part of: leave out eval_samples.")
+    return None
+
+
+def build_algorithm(configs: Sequence[RunConfig], problem: Problem, steps: int | None = None) -> Algorithm:
+    """The method with the numbers of all replicas, for all steps or the first few."""
     first, setting = configs[0], problem.setting
     certificates = [config.mixing().certificate for config in configs]
     return assemble(
@@ -72,7 +90,7 @@ def build_algorithm(configs: Sequence[RunConfig], problem: Problem) -> Algorithm
         problem.layout,
         [config.algo.options for config in configs],
         n=first.nodes,
-        T=first.steps,
+        T=steps or first.steps,
         dtype=setting.dtype,
         device=setting.device,
         seeds=setting.seeds,
@@ -127,7 +145,7 @@ def in_words(what: str) -> Iterator[None]:
 
 
 def shards(config: RunConfig, seed: int) -> list[np.ndarray]:
-    """The rows of each node under one seed."""
+    """The rows of each node under one seed; a UserError where a node could not fill a mini-batch."""
     labels, name = load_arrays(config).train_y, config.partition.name
     g = generator(seed, EVERYONE, "partition")
     with in_words(f"partition={name} cannot divide {len(labels)} samples among {config.nodes} nodes"):
@@ -137,6 +155,17 @@ def shards(config: RunConfig, seed: int) -> list[np.ndarray]:
         times = np.bincount(np.concatenate(split), minlength=len(labels))
         if len(times) != len(labels) or times.max() > 1:
             raise UserError(f"partition={name} must give rows 0 … {len(labels) - 1}, none of them to two nodes.")
+    smallest = min(map(len, split))
+    if smallest == 0:
+        raise UserError(
+            f"The {len(labels)} samples of {config.dataset.name} do not give each of {config.nodes} nodes at least one."
+        )
+    if config.batch_size > smallest:
+        raise UserError(
+            f"batch_size={config.batch_size} is larger than the smallest shard, {smallest} "
+            f"sample{'s' * (smallest != 1)}; use a batch of at most that, fewer nodes"
+            + (" or a larger partition.alpha." if "alpha" in config.partition.options else ".")
+        )
     return split
 
 

@@ -17,7 +17,7 @@ from bench.network.mixing import Mixing
 dist_graph = MPI.Intracomm.Create_dist_graph_adjacent
 
 
-def block(nodes: int, ranks: int, rank: int) -> range:
+def nodes_of_rank(nodes: int, ranks: int, rank: int) -> range:
     """The nodes of one rank: contiguous, sizes differing by at most one."""
     return range(nodes * rank // ranks, nodes * (rank + 1) // ranks)
 
@@ -42,7 +42,7 @@ class Exchange:
 
     def __init__(self, comm: MPI.Intracomm, w: np.ndarray, width: int, dtype: torch.dtype) -> None:
         nodes, ranks, rank = len(w), comm.size, comm.rank
-        blocks = [np.array(block(nodes, ranks, r)) for r in range(ranks)]
+        blocks = [np.array(nodes_of_rank(nodes, ranks, r)) for r in range(ranks)]
         mine = blocks[rank]
         peers = [r for r in range(ranks) if r != rank and w[np.ix_(mine, blocks[r])].any()]
         wanted = [blocks[r][w[np.ix_(mine, blocks[r])].any(axis=0)] for r in peers]
@@ -100,7 +100,7 @@ class MPIWorld:
     def __init__(self, comm: MPI.Intracomm, mixing: Mixing, dtype: torch.dtype, device: torch.device) -> None:
         self._comm = comm.Dup()
         self.nodes = mixing.nodes
-        self.hosted = block(mixing.nodes, comm.size, comm.rank)
+        self.hosted = nodes_of_rank(mixing.nodes, comm.size, comm.rank)
         self._mixing, self._dtype, self._device = mixing, dtype, device
         self._exchanges: dict[tuple[int, int], Exchange] = {}
 

@@ -24,12 +24,11 @@ from mpi4py import MPI
 
 from bench.base import causes
 from bench.base.record import Row
-from bench.base.registry import discover
+from bench.base.registry import discover, engines
 from bench.config.run_config import RunConfig, parse
-from bench.engine import stacked
-from bench.engine.build import run_in
+from bench.engine.engines import engine_of
 from bench.engine.link import ADDRESS, TOKEN, Garbled, Link, Message
-from bench.engine.mpi import MPIWorld, agree
+from bench.engine.mpi import nodes_of_rank
 from bench.engine.origin import made_of
 from bench.engine.processes import Process
 from bench.engine.shared_memory import EARLY, mapped, remove_names
@@ -134,23 +133,12 @@ def permitted(job: Message, link: Link, orders: Orders) -> list[RunConfig]:
 
 
 def run(job: Message, comm: MPI.Intracomm, link: Link, orders: Orders) -> None:
-    """One configuration on all ranks."""
-    (config,) = permitted(job, link, orders)
-    mixing = config.mixing()
-    agree(comm, "configuration", config.run_id)
-    agree(comm, "mixing matrix", mixing.certificate.hash)
-    dtype, device = getattr(torch, config.dtype), torch.device(config.device)
-    with MPIWorld(comm, mixing, dtype, device) as world:
-        resume = resume_from(job)
-        begin = None if resume is None else checkpoint.load(resume, world.hosted, dtype, device)
-        run_in(world, [config], Reporter(link, comm.rank, world.hosted, job["checkpoints"]), begin)
-
-
-def run_stacked(job: Message, link: Link, orders: Orders) -> None:
-    """A group of configurations in this process alone."""
+    """This process's part of one job."""
     torch.set_num_threads(job["threads"])
     configs = permitted(job, link, orders)
-    stacked.run(configs, Reporter(link, 0, range(configs[0].nodes), job["checkpoints"]), resume_from(job))
+    hosted = nodes_of_rank(configs[0].nodes, comm.size, comm.rank)
+    observer = Reporter(link, comm.rank, hosted, job["checkpoints"])
+    engine_of(configs[0]).compute(configs, observer, resume_from(job), comm)
 
 
 def peak_mb() -> float:
@@ -173,19 +161,16 @@ def main() -> None:
     link.send({**who, "library": MPI.Get_library_version().split("\n")[0], "peak_mb": peak_mb()})
     orders = Orders(link)
     while (job := orders.next()) is not None:
-        together = job["runs"][0]["engine"]["name"] == "mpi"
+        survives = engines[job["runs"][0]["engine"]["name"]].one_process
         try:
-            if together:
-                run(job, comm, link, orders)
-            else:
-                run_stacked(job, link, orders)
+            run(job, comm, link, orders)
             link.send({"done": True, "peak_mb": peak_mb()})
         except NotAllowed:
             continue
         except BaseException as error:  # SystemExit too: no rank may leave the others waiting
             words = {"error": causes.sentence(error), "traceback": traceback.format_exc()}
-            link.send(words if together else {**words, "alive": True})
-            if together:
+            link.send({**words, "alive": True} if survives else words)
+            if not survives:
                 raise
 
 

@@ -143,17 +143,18 @@ class Algorithm:
         return cls.declaration
 
     @classmethod
+    def declare_for(cls, given: Mapping[str, Any]) -> Declaration:
+        """What is promised in a run with these options, whichever kind they are, and the defaults of all others."""
+        structure = cls.structure_options()
+        return cls.declare(**{name: given.get(name, option.default) for name, option in structure.items()})
+
+    @classmethod
     def stepsize_options(cls) -> Options:
         return {"schedule": Option(Literal[tuple(schedules)], "diminishing"), **keyword_options(cls.stepsizes)}
 
     @classmethod
     def structure_options(cls) -> Options:
         return attribute_options(cls)
-
-    @classmethod
-    def structure(cls, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Of the options of a run, those that are not of its stepsizes."""
-        return {name: options[name] for name in cls.structure_options()}
 
     @classmethod
     def number_options(cls) -> list[str]:

@@ -37,7 +37,7 @@ def assemble(
     numbers = {name: per_replica([r[name] for r in replicas]) for name in options if name not in words}
     stepsizes = [{name: replica[name] for name in cls.stepsize_options()} for replica in replicas]
     schedules = tables(cls.stepsizes, stepsizes, n, T, dtype, device)
-    promise = cls.declare(**cls.structure(first))
+    promise = cls.declare_for(first)
     known = {name: values for name, values in (spectrum or {}).items() if None not in values}
     knows = {name: per_replica(values) for name, values in known.items()}  # type: ignore[arg-type]
     return cls(layout, schedules, words, numbers, promise, seeds or [0] * len(replicas), knows)

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from bench.base.errors import UserError
 from bench.base.memory import require
 from bench.base.registry import topologies
-from bench.network.certificate import COPIES, _certify, _check_factor, _weighed
+from bench.network.certificate import COPIES, TOLERANCE, _certify, _check_factor, _weighed
 from bench.network.graphs import NetworkKind, graphs_of
 from bench.network.weights import lazy as make_lazy
 
@@ -55,6 +56,24 @@ class Mixing:
     def _messages(self) -> list[int]:
         """Directed edges of each round of the period."""
         return [int(np.count_nonzero(w) - np.count_nonzero(w.diagonal())) for w in self.matrices]
+
+    def must_serve(self, method: str, lambda_min: float | None) -> None:
+        """A UserError where a method that wants W static, with eigenvalues above so much, does not converge."""
+        if lambda_min is None:
+            return
+        lambda_n = self.certificate.lambda_n
+        if self.certificate.biased:
+            raise UserError(f"{method} needs a symmetric matrix; '{self.name}' is not.")
+        if lambda_n is None:
+            raise UserError(
+                f"{method} needs one matrix with smallest eigenvalue above {lambda_min:.4g}; '{self.name}' changes "
+                "every round, and nothing is known of it then. Use a static topology."
+            )
+        if lambda_n <= lambda_min + TOLERANCE:
+            raise UserError(
+                f"{method} needs the smallest eigenvalue of W above {lambda_min:.4g}; '{self.name}' with {self.nodes} "
+                f"nodes has {lambda_n:.4g}. Use topology.lazy=true, which takes (I + W)/2."
+            )
 
     def describe(self) -> dict[str, Any]:
         """For the manifest: the certificate and the edges."""

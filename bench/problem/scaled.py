@@ -6,7 +6,14 @@ from collections.abc import Iterable
 
 from torch import Tensor
 
+from bench.base.errors import UserError
 from bench.problem.problem import Evaluation, Problem
+
+
+def refuse_scale(scale: float) -> None:
+    """A UserError if f cannot be multiplied by this."""
+    if scale <= 0:
+        raise UserError(f"scale multiplies f and must be positive; got {scale:g}.")
 
 
 class Scaled(Problem):
@@ -14,6 +21,7 @@ class Scaled(Problem):
 
     def __init__(self, problem: Problem, scale: float) -> None:
         super().__init__(problem.setting)
+        refuse_scale(scale)
         self.problem, self.scale = problem, scale
         self.layout, self.epoch_size, self.autograd = problem.layout, problem.epoch_size, problem.autograd
 

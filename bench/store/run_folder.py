@@ -62,9 +62,10 @@ class RunFolder:
         return read_json(self.path / "status.json")
 
     def summary(self) -> dict[str, Any]:
-        """Labels, state and latest metrics, whatever became of the run."""
-        summary = read_json(self.path / "summary.json") or {**self._labels(), "state": "missing"}
-        return {name: value for name, value in summary.items() if name != SUMS}
+        """Labels, state and the latest of every run's metrics, whatever became of this one."""
+        labels = self._labels()
+        summary = read_json(self.path / "summary.json") or {**labels, "state": "missing"}
+        return {name: summary[name] for name in (*labels, "state", *COLUMNS) if name in summary}
 
     def _labels(self) -> dict[str, Any]:
         """A file that the configuration names may have changed since: the folder's name stands."""

@@ -11,10 +11,11 @@ import json
 import math
 from collections.abc import Sequence
 
-from bench.base.machine import locks_per_job
+from bench.base.errors import UserError
+from bench.base.machine import cores, locks_per_job
 from bench.config.run_config import RunConfig
-from bench.engine.pool import cores
-from bench.sweep.memory import FIXED, budget, bytes_per_replica, run_seconds, sized
+from bench.engine.engines import engine_of
+from bench.sweep.memory import FIXED, budget, sized
 from bench.training.mixers import SPARSE_FROM
 
 MOST = 500
@@ -31,34 +32,42 @@ def program(config: RunConfig) -> str:
         identity["algo"].pop(option, None)
     if config.nodes < SPARSE_FROM:
         identity["topology"] = config.mixing().period
-    how = {"engine": config.engine.name, "device": config.device, "every": config.checkpoint_every}
+    how = {
+        "engine": [config.engine.name, config.engine.options],
+        "device": config.device,
+        "every": config.checkpoint_every,
+    }
     return json.dumps({**identity, **how}, sort_keys=True)
+
+
+def common_jobs(configs: Sequence[RunConfig]) -> int | None:
+    """How many groups are to be made side by side: one number for all of them."""
+    asked = list(dict.fromkeys(config.jobs for config in configs))
+    if len(asked) > 1:
+        said = " and ".join(f"jobs={'null' if jobs is None else jobs}" for jobs in asked)
+        raise UserError(f"jobs is for a sweep as a whole, and its runs ask for {said}: give one value.")
+    return asked[0]
 
 
 def batches(configs: Sequence[RunConfig]) -> tuple[list[list[int]], int]:
     """Groups of runs, by their places in ``configs``, and how many groups to run side by side."""
     together: dict[str, list[int]] = {}
     for place, config in enumerate(configs):
-        together.setdefault(program(config) if is_stacked(config) else str(place), []).append(place)
+        together.setdefault(program(config) if engine_of(config).grouped else str(place), []).append(place)
     groups = [(configs[places[0]], places) for places in together.values()]
-    problems = {id(first): sized(first) for first, _ in groups if is_stacked(first)}
-    jobs = configs[0].jobs
+    sizes = {places[0]: sized(first) for first, places in groups if engine_of(first).grouped}
+    jobs = common_jobs(configs)
     if jobs is None:
-        on_cpu = [(first, places) for first, places in groups if is_stacked(first) and first.device == "cpu"]
-        seconds = sum(len(places) * run_seconds(first, problems[id(first)]) for first, places in on_cpu)
+        on_cpu = [(first, places) for first, places in groups if engine_of(first).grouped and first.device == "cpu"]
+        seconds = sum(len(places) * sizes[places[0]].seconds for _, places in on_cpu)
         jobs = min(cores(), len(configs)) if len(on_cpu) == len(groups) and seconds > WORTH_S else 1
     out: list[list[int]] = []
     for first, places in groups:
         parts = 1
-        if is_stacked(first):
-            problem = problems[id(first)]
-            each = bytes_per_replica(first, problem) if problem else math.inf
-            most = min(MOST, locks_per_job(jobs), (budget(first) / jobs - FIXED) // each)
+        if engine_of(first).grouped:
+            within = (budget(first) / jobs - FIXED) // sizes[places[0]].bytes
+            most = min(MOST, locks_per_job(jobs), within)
             parts = math.ceil(len(places) / max(1, most))
             parts = min(len(places), math.ceil(parts / jobs) * jobs)
         out += [places[i * len(places) // parts : (i + 1) * len(places) // parts] for i in range(parts)]
     return out, min(jobs, len(out))
-
-
-def is_stacked(config: RunConfig) -> bool:
-    return config.engine.name == "stacked"

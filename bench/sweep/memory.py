@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
+import math
+from typing import NamedTuple
+
 import torch
 
 from bench.base.memory import free_memory
 from bench.config.run_config import RunConfig
-from bench.engine.build import build_problem
+from bench.engine.build import build_algorithm, build_problem
+from bench.engine.engines import engine_of
+from bench.method.trajectory import blank_state
 from bench.problem.problem import Problem, Setting
+from bench.training.metrics import measured_states
 
 OPERATIONS, PER_SECOND, STEP_S = 60, 1.2e10, 1e-4
 """Operations per number that a gradient needs, how many a core does in a second, and the least a step takes."""
-VECTORS = 16
-"""Parameter vectors per node that are alive at the busiest moment of a step: two states and what lies between."""
-
-
+SPARE = 2
+"""Parameter vectors per node for what lies between the lines of a step."""
 FIXED = 300_000_000
 """Bytes for pieces of the data under evaluation, blocks of samples and the like."""
 
 
-def sized(config: RunConfig) -> Problem | None:
-    """The problem of one run; None where it cannot be built, which the run itself will then say."""
+class Size(NamedTuple):
+    """What one run is likely to take."""
+
+    bytes: float  # that one more replica adds to the peak
+    seconds: float  # of one core
+
+
+def sized(config: RunConfig) -> Size:
+    """The size of one run; beyond all bounds where it cannot be built, which the run itself will then say."""
     try:
-        return problem_of(config)
+        problem = problem_of(config)
+        return Size(bytes_per_replica(config, problem), run_seconds(config, problem))
     except KeyboardInterrupt:
         raise
-    except BaseException:  # anything a dataset may raise
-        return None
+    except BaseException:  # anything a dataset or a method may raise
+        return Size(math.inf, 0.0)
 
 
 def problem_of(config: RunConfig) -> Problem:
@@ -43,19 +55,36 @@ def bytes_per_replica(config: RunConfig, problem: Problem) -> int:
     """What one more replica adds to the peak."""
     itemsize = problem.setting.dtype.itemsize
     tables = 2 * config.steps * itemsize
-    return config.nodes * (VECTORS * problem.layout.size + problem.work) * itemsize + tables
+    vectors = math.ceil(vectors_alive(config, problem))
+    return config.nodes * (vectors * problem.layout.size + problem.work) * itemsize + tables
 
 
-def run_seconds(config: RunConfig, problem: Problem | None) -> float:
+def vectors_alive(config: RunConfig, problem: Problem) -> float:
+    """Parameter vectors per node at the busiest moment, counted in the states that the method has.
+
+    The state that a resumed run came from is there all the time; besides, in a step the old state, the new one and
+    what is sent; in an evaluation the state, in double precision what is measured of it, and its distances from the
+    mean, twice.
+    """
+    algorithm = build_algorithm([config], problem, steps=1)
+    x = torch.zeros(1, 1, problem.layout.size, dtype=problem.setting.dtype)
+    state = blank_state(algorithm, x)
+    held = sum(tensor.numel() for tensor in state) / x.numel()
+    measured = len(measured_states(algorithm.promise))
+    double = torch.float64.itemsize / x.dtype.itemsize
+    step = 2 * held + algorithm.promise.sends
+    evaluation = held + double * (2 + (measured if double > 1 else 0))
+    return held + max(step, evaluation) + SPARE
+
+
+def run_seconds(config: RunConfig, problem: Problem) -> float:
     """A rough guess for one core."""
-    if problem is None:
-        return 0.0
     return config.steps * (STEP_S + config.nodes * problem.work * OPERATIONS / PER_SECOND)
 
 
 def budget(config: RunConfig) -> float:
     """Bytes that all groups under way may take together."""
-    given = config.engine.options["memory_gb"]
+    given = engine_of(config).memory_gb
     if given is not None:
         return given * 1e9
     if config.device == "cuda":

@@ -18,17 +18,17 @@ from bench.base import causes
 from bench.base.errors import UserError
 from bench.base.record import Row
 from bench.config.run_config import RunConfig
-from bench.engine import stacked
+from bench.engine.engines import engine_of
 from bench.engine.fingerprint import has_plugins
 from bench.engine.pool import Pool
 from bench.engine.team import Stopped
 from bench.store.manifest import describe
 from bench.store.run_folder import RunFolder, settle
-from bench.sweep.groups import batches
+from bench.sweep.groups import batches, common_jobs
 from bench.sweep.recorder import Stored
 from bench.terminal.display import Display
 from bench.terminal.table import show_failures, show_table, varying
-from bench.tracking.tracker import Tracker, make_tracker
+from bench.tracking.tracker import Tracker, Trackers
 from bench.training.checkpoint import Resume
 from bench.training.observer import Observer
 
@@ -39,6 +39,7 @@ Member = tuple[RunFolder, list[Row]]
 
 def run_all(configs: Sequence[RunConfig], console: Console, name: str | None = None) -> int:
     """Run what is not done yet, show the table of all, return the exit code. ``name`` is that of the sweep."""
+    common_jobs(configs)
     folders = [RunFolder(config) for config in configs]
     refuse_stale(folders)
     with Display(console, [config.steps for config in configs]) as display:
@@ -51,9 +52,8 @@ def run_all(configs: Sequence[RunConfig], console: Console, name: str | None = N
                 todo.append(folder)
         check_writable(todo)
         if todo:
-            first = configs[0]
             groups, jobs = batches([folder.config for folder in todo])
-            sweep.tracker = make_tracker(first.tracker.name, first.tracker.options, Path(first.results))
+            sweep.tracker = trackers_of([*todo, *sweep.joined])
             for folder in sweep.joined:
                 sweep.tracker.end(folder.path)
             try:
@@ -65,8 +65,15 @@ def run_all(configs: Sequence[RunConfig], console: Console, name: str | None = N
     failures = [(folder.path, fate.error) for folder, fate in fates if fate.error is not None]
     show_table(console, [{**folder.summary(), "state": fate.state} for folder, fate in fates])
     show_failures(console, failures)
-    console.print(f"Results: {Path(configs[0].results) / 'runs'}", markup=False, soft_wrap=True)
+    for results in dict.fromkeys(config.results for config in configs):
+        console.print(f"Results: {Path(results) / 'runs'}", markup=False, soft_wrap=True)
     return 1 if failures else 0
+
+
+def trackers_of(folders: Sequence[RunFolder]) -> Trackers:
+    """Whom each of these runs is told to."""
+    configs = {folder.path: folder.config for folder in folders}
+    return Trackers({path: (c.tracker.name, c.tracker.options, Path(c.results)) for path, c in configs.items()})
 
 
 def name_of(configs: Sequence[RunConfig]) -> str:
@@ -268,10 +275,11 @@ class Sweep:
         configs = [folder.config for folder, _ in members]
         checkpoints = [folder.checkpoints for folder, _ in members]
         resume = Resume(step, checkpoints, [rows[-1] for _, rows in members]) if step else None
-        if configs[0].engine.name == "mpi" or not in_process or any(map(has_plugins, configs)):
-            pool.run(configs, observer, resume, checkpoints)
+        engine = engine_of(configs[0])
+        if engine.one_process and in_process and not any(map(has_plugins, configs)):
+            engine.compute(configs, observer, resume, None)
         else:
-            stacked.run(configs, observer, resume)
+            pool.run(configs, observer, resume, checkpoints)
 
     def _interrupt(self, begun: Sequence[RunFolder]) -> None:
         for folder in begun:

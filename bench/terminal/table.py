@@ -15,6 +15,7 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from bench.base.causes import shortened
+from bench.base.record import COLUMNS
 
 ALWAYS = ("algo", "topology")
 CHOICES = ("algo", "topology", "dataset", "partition", "model")
@@ -143,17 +144,13 @@ def _table(columns: Mapping[str, Sequence[str]], tall: bool) -> Table:
 
 def varying(labels: Sequence[Mapping[str, Any]]) -> list[str]:
     """The labels that tell these runs apart."""
-    runs = [{**run, "state": ""} for run in labels]
-    return [name for name in _label_names(runs) if _varies(runs, name)]
+    return [name for name in _label_names(labels) if _varies(labels, name)]
 
 
 def _label_names(summaries: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Labels come before the state in a summary; metrics after it."""
-    names: dict[str, None] = {}
-    for s in summaries:
-        keys = list(s)
-        names.update(dict.fromkeys(keys[: keys.index("state")]))
-    return [name for name in names if name not in NEVER]
+    """All that can tell runs apart: whatever is no metric and not how a run was made."""
+    names = dict.fromkeys(name for s in summaries for name in s)
+    return [name for name in names if name not in NEVER and name not in COLUMNS]
 
 
 def _varies(summaries: Sequence[Mapping[str, Any]], name: str) -> bool:

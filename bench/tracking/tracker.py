@@ -10,8 +10,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -120,8 +120,37 @@ class WandbTracker(Tracker):
         self._scratch.cleanup()
 
 
+class Trackers(Tracker):
+    """Those of a sweep: every run has the one that it asks for, and runs that ask for the same share it."""
+
+    def __init__(self, asked: Mapping[Path, tuple[str, dict[str, Any], Path]]) -> None:
+        """``asked`` has for every run folder the name and the options of its tracker, and the results folder."""
+        made: dict[str, Tracker] = {}
+        self._of: dict[Path, Tracker] = {}
+        for run, wanted in asked.items():
+            if (key := repr(wanted)) not in made:
+                made[key] = make_tracker(*wanted)
+            self._of[run] = made[key]
+        self._all = list(made.values())
+
+    def begin(self, run: Path, live: bool) -> None:
+        self._of[run].begin(run, live)
+
+    def end(self, run: Path) -> None:
+        self._of[run].end(run)
+
+    def close(self, say: Callable[[str], None]) -> None:
+        with ExitStack() as stack:  # each is closed, also when another is interrupted
+            for tracker in reversed(self._all):
+                stack.callback(tracker.close, say)
+
+    def abandon(self) -> None:
+        for tracker in self._all:
+            tracker.abandon()
+
+
 def make_tracker(name: str, options: dict[str, Any], results: Path) -> Tracker:
-    """The tracker of a sweep, by its name. WANDB_MODE=disabled is W&B's own way to say none."""
+    """A tracker by its name. WANDB_MODE=disabled is W&B's own way to say none."""
     if name == "none" or os.environ.get("WANDB_MODE") == "disabled":
         return Tracker()
     return WandbTracker(results, options)

@@ -7,7 +7,6 @@ that searches the interpreter (module globals, the garbage collector) still can;
 
 from __future__ import annotations
 
-import time
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -43,18 +42,15 @@ class MixDoor:
 
     def __call__(self, *tensors: Tensor, when: Tensor | None = None) -> tuple[Tensor, ...]:
         mixer, ledger, clock = _behind[self]
-        began = time.perf_counter()
         talks = None if when is None else when.flatten().cpu().numpy()
-        if talks is None or talks.all():
-            mixed = mixer(ledger.round, tensors)
-        elif talks.any():
+        mixed = tensors
+        if talks is None or talks.any():
+            with clock.communication(tensors[0].is_cuda):
+                mixed = mixer(ledger.round, tensors)
+        if talks is not None and talks.any() and not talks.all():
             here = torch.as_tensor(talks, device=tensors[0].device)[:, None, None]
-            pairs = zip(mixer(ledger.round, tensors), tensors, strict=True)
-            mixed = tuple(torch.where(here, after, before) for after, before in pairs)
-        else:
-            mixed = tensors
+            mixed = tuple(torch.where(here, after, before) for after, before in zip(mixed, tensors, strict=True))
         ledger.sent(tensors, talks)
-        clock.comm += time.perf_counter() - began
         return mixed
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from bench.base.record import COLUMNS, Row
@@ -14,19 +16,45 @@ from bench.method.algorithm import Algorithm
 from bench.network.mixing import Mixing
 from bench.problem.problem import Problem
 
+UNREAD = 1000
+"""Rounds whose events are kept; beyond, those that are over are read without waiting for the others."""
+
 
 class Stopwatch:
     """Seconds of computing, communicating and evaluating, kept apart; writing results down is none of them.
 
-    A group of replicas shares its seconds: each is given its part.
+    A group of replicas shares its seconds: each is given its part. A GPU works later than it is told to: what it
+    communicates is timed by events among its other work, and read when that work is done.
     """
 
     NAMES = ("compute_s", "comm_s", "eval_s", "wall_s")
 
     def __init__(self, replicas: int, before: Sequence[Row] | None = None) -> None:
         self._before = before or [dict.fromkeys(self.NAMES, 0.0)] * replicas
-        self.comm = self.evaluating = self.storing = 0.0
+        self.evaluating = self.storing = 0.0
+        self._comm = 0.0
+        self._events: deque[tuple[torch.cuda.Event, torch.cuda.Event]] = deque()  # on a GPU: not yet read
         self.began = time.perf_counter()
+
+    @contextmanager
+    def communication(self, on_gpu: bool) -> Iterator[None]:
+        """What happens inside is communicating."""
+        if not on_gpu:
+            began = time.perf_counter()
+            yield
+            self._comm += time.perf_counter() - began
+            return
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        yield
+        end.record()
+        self._events.append((begin, end))
+        while len(self._events) > UNREAD and self._events[0][1].query():
+            self._read_event()
+
+    def _read_event(self) -> None:
+        begin, end = self._events.popleft()
+        self._comm += begin.elapsed_time(end) / 1000
 
     @contextmanager
     def evaluation(self) -> Iterator[None]:
@@ -43,10 +71,12 @@ class Stopwatch:
         self.storing += time.perf_counter() - began
 
     def seconds(self) -> list[Row]:
-        """Of every replica."""
+        """Of every replica; the work of a GPU must have been waited for."""
+        while self._events:
+            self._read_event()
         wall = time.perf_counter() - self.began - self.storing
         spent = dict(
-            zip(self.NAMES, (wall - self.comm - self.evaluating, self.comm, self.evaluating, wall), strict=True)
+            zip(self.NAMES, (wall - self._comm - self.evaluating, self._comm, self.evaluating, wall), strict=True)
         )
         return [{name: old[name] + spent[name] / len(self._before) for name in self.NAMES} for old in self._before]
 

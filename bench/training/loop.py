@@ -71,6 +71,7 @@ class Training:
                     break
             if times.checkpoint_every and t % times.checkpoint_every == 0 and begun < t < times.steps:
                 self._checkpoint(t, state)
+        _wait_for_gpu(state.x)
         return self._outcomes, self._moment(t, state)
 
     def _from(self) -> Tensor | tuple[int, Any]:
@@ -97,8 +98,7 @@ class Training:
         return type(blank)(**moment.state)
 
     def _evaluate(self, t: int, state: Any) -> None:
-        if state.x.is_cuda:
-            torch.cuda.synchronize()  # the steps before this one are computing, not evaluating
+        _wait_for_gpu(state.x)  # the steps before this one are computing, not evaluating
         if t == 0:
             with self._clock.evaluation():
                 zetas = heterogeneity(state.x, self._problem, self._world)
@@ -120,6 +120,7 @@ class Training:
         return ended == len(self._outcomes) or (self._timetable.thin and 2 * ended >= len(self._outcomes))
 
     def _checkpoint(self, t: int, state: Any) -> None:
+        _wait_for_gpu(state.x)
         with self._clock.pause():
             moment = self._moment(t, state)
             for r in (r for r, outcome in enumerate(self._outcomes) if outcome is None):
@@ -128,3 +129,9 @@ class Training:
     def _moment(self, t: int, state: Any) -> Moment:
         counts = [self._ledger.kept(r) for r in range(len(self._outcomes))]
         return Moment(t, state._asdict(), self._clock.seconds(), self._books.last, counts)
+
+
+def _wait_for_gpu(x: Tensor) -> None:
+    """Until all that it was told to do is done, where x lives on one."""
+    if x.is_cuda:
+        torch.cuda.synchronize()

@@ -100,12 +100,17 @@ def _own(view: View) -> dict[str, np.ndarray]:
     return out
 
 
+def measured_states(declaration: Declaration) -> list[str]:
+    """The fields of a state that something is measured of."""
+    named = ("x", declaration.averages, declaration.estimates, declaration.report)
+    return list(dict.fromkeys(name for name in named if name))
+
+
 def measure(state: Any, problem: Problem, world: World, declaration: Declaration) -> Measurement:
     """Two exchanges: one for the means over nodes, one for the shares of everything else."""
     n = world.nodes
     spread = [name for name in ("x", declaration.averages) if name]
-    wanted = dict.fromkeys(name for name in (*spread, declaration.estimates, declaration.report) if name)
-    states = {name: getattr(state, name).double() for name in wanted}
+    states = {name: getattr(state, name).double() for name in measured_states(declaration)}
     flat = world.total(torch.cat([value.sum(1) for value in states.values()], dim=-1)) / n
     widths = [value.shape[-1] for value in states.values()]
     means = dict(zip(states, flat.split(widths, dim=-1), strict=True))

@@ -15,7 +15,7 @@ from bench.base.record import Row
 class Outcome:
     """How one replica ended."""
 
-    state: str  # of bench.base.states.FINAL; in this loop done or diverged
+    state: str  # of bench.base.record.FINAL; in this loop done or diverged
     step: int  # the last evaluation: T, or the first one that is not finite
 
 

@@ -20,7 +20,7 @@ from bench.engine.mpi import MPIWorld, agree
 from bench.engine.torch_setup import prepare
 from bench.method.trajectory import trajectory
 from bench.problem.problem import Setting
-from bench.sweep.preflight import check_fit
+from bench.sweep.preflight import check_network
 from bench.training.metrics import measure
 from bench.training.mixers import make_mixer
 from bench.training.world import OneProcess
@@ -91,7 +91,7 @@ def main() -> None:
                 size = {"dimension": 12, "evaluation": 100} if dataset == "synthetic" else {}
                 c = config(algo=name, topology=topology, dataset={"name": dataset, **size}, nodes=nodes, steps=STEPS)
                 try:
-                    check_fit(c.algorithm, c.mixing())
+                    check_network(c)
                 except UserError:
                     continue
                 out[f"{name} {graph} {dataset}"] = difference(comm, c)

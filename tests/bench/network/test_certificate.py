@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -6,9 +8,15 @@ from hypothesis import strategies as st
 
 from bench.base.errors import UserError
 from bench.base.registry import algorithms, topologies, weight_rules
+from bench.method import algorithm
 from bench.network.mixing import Mixing, build_mixing
 from bench.network.weights import weigh
-from bench.sweep.preflight import check_fit
+from bench.sweep.preflight import check_network
+from tests.helpers.configs import config
+
+
+def served(method, mixing):
+    mixing.must_serve(method.declaration.name, method.declare_for({}).lambda_min)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +119,7 @@ def test_sequences_are_certified_by_the_product_of_a_period():
     assert slow.certificate.rho == pytest.approx(0.5)
     assert slow.certificate.lambda_n is None
     with pytest.raises(UserError, match="changes every round"):
-        check_fit(algorithms["d2"], slow)
+        served(algorithms["d2"], slow)
     with pytest.raises(UserError, match="not connected"):
         Mixing(halves[:1], "half")
 
@@ -171,15 +179,31 @@ def test_a_biased_matrix_can_be_had_by_asking_for_it():
     with pytest.raises(UserError, match="not symmetric"):
         Mixing(np.array([[[0.5, 0.5], [0.0, 1.0]]]), "mine", allow_biased=True)
     with pytest.raises(UserError, match="needs a symmetric matrix"):
-        check_fit(algorithms["d2"], mixing)
+        served(algorithms["d2"], mixing)
 
 
 def test_d2_refuses_the_ring_of_the_paper_and_takes_its_lazy_form():
     with pytest.raises(UserError, match=r"above -0.3333; 'ring' with 8 nodes has -0.3333. Use topology.lazy=true"):
-        check_fit(algorithms["d2"], build_mixing("ring", 8))
-    check_fit(algorithms["d2"], build_mixing("ring", 8, lazy=True))
-    check_fit(algorithms["d2"], build_mixing("ring", 7))  # λ_n = −0.27
-    check_fit(algorithms["dnasa"], build_mixing("ring", 8))
+        served(algorithms["d2"], build_mixing("ring", 8))
+    served(algorithms["d2"], build_mixing("ring", 8, lazy=True))
+    served(algorithms["d2"], build_mixing("ring", 7))  # λ_n = −0.27
+    served(algorithms["dnasa"], build_mixing("ring", 8))
+
+
+def test_the_promise_of_the_run_is_asked_not_that_of_the_class(monkeypatch):
+    monkeypatch.setattr(algorithms, "_items", dict(algorithms._items))
+
+    @algorithm("choosy", sends=1, cite="nobody")
+    class Choosy(algorithms["dsgd"]):
+        strict: bool = False
+
+        @classmethod
+        def declare(cls, *, strict, **others):
+            return replace(cls.declaration, lambda_min=-1 / 3 if strict else None)
+
+    check_network(config(algo="choosy", nodes=8))
+    with pytest.raises(UserError, match=r"choosy needs the smallest eigenvalue of W above -0\.3333"):
+        check_network(config(algo={"name": "choosy", "strict": True}, nodes=8))
 
 
 def test_messages_are_counted_on_directed_edges():

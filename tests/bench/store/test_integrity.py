@@ -21,6 +21,7 @@ from bench.base.files import check_json, check_rows, read_json, read_rows, write
 from bench.base.integrity import examine
 from bench.store.run_folder import RunFolder
 from bench.sweep.sweep import run_all
+from bench.terminal.table import run_columns
 from bench.training import checkpoint
 from bench.training.observer import Moment
 from tests.faults.harm_store import unfinished
@@ -71,6 +72,32 @@ def test_digests_are_nobodys_label_or_metric(results):
     assert not hidden & set(status.look(folder.path))
     assert not hidden & set(examine(folder.path).labels)
     assert "digest" not in folder.manifest()
+
+
+def test_the_order_of_keys_in_a_file_says_nothing(results):
+    """A metric of a plug-in among them, which the manifest names."""
+    folder = the_run(results)
+    manifest = read_json(folder.path / "manifest.json")
+    write_json(
+        folder.path / "manifest.json", {**manifest, "metrics": {"ratio": {"label": "r", "more_is_better": True}}}
+    )
+    written = {**read_json(folder.path / "summary.json"), "ratio": 0.5}
+
+    def read() -> list:
+        found = examine(folder.path)
+        loaded = load_folder(results)
+        seen = [found.labels, found.final, found.damaged, folder.final, folder.summary(), status.look(folder.path)]
+        tables = [frame.sort_index(axis=1).to_csv() for frame in (loaded.runs, loaded.rows)]
+        return [*seen, *tables, run_columns([folder.summary()])]
+
+    write_json(folder.path / "summary.json", written)
+    before = read()
+    assert (before[0]["state"], before[1]["ratio"], before[2]) == ("done", 0.5, {})
+    assert not {"state", "algo", "eta", "run_id"} & set(before[1])
+    assert not {"ratio", "test_loss", "step"} & set(before[0])
+    for mixed in (sorted(written), sorted(written, reverse=True), list(written)[::-1]):
+        write_json(folder.path / "summary.json", {name: written[name] for name in mixed})
+        assert read() == before
 
 
 def test_a_json_file_is_what_was_written_or_nothing(tmp_path):

@@ -1,5 +1,6 @@
 """Runs as replicas of one program: the same numbers, the same folders, a size that fits."""
 
+import io
 import json
 
 import pandas as pd
@@ -7,8 +8,10 @@ import pytest
 import torch
 from rich.console import Console
 
-from bench.base.registry import algorithms
+from bench.base.errors import UserError
+from bench.base.registry import algorithms, engines
 from bench.engine import stacked
+from bench.engine.engines import Stacked
 from bench.sweep import groups as grouping
 from bench.sweep import memory as batch
 from bench.sweep.groups import batches, program
@@ -73,6 +76,7 @@ def test_runs_share_a_program_where_only_stepsizes_seed_and_graph_differ():
         config(dataset="quadratics"),
         config(nodes=5),
         config(checkpoint_every=10),
+        config(engine={"name": "stacked", "memory_gb": 1.0}),
     ):
         assert program(other) != base
     many = {"nodes": 64}
@@ -94,12 +98,39 @@ def test_groups_follow_the_memory_they_may_take():
     assert batches([config(seed=seed, engine="mpi") for seed in range(3)]) == ([[0], [1], [2]], 1)
 
 
+def test_a_third_engine_is_one_registration(tmp_path, monkeypatch):
+    monkeypatch.setattr(engines, "_items", dict(engines._items))
+
+    @engines.register("patient")
+    class Patient(Stacked):
+        grouped = False
+        breath: bool = True
+
+    configs = [config(seed=seed, engine={"name": "patient", "breath": False}, results=str(tmp_path)) for seed in (0, 1)]
+    assert configs[0].engine.options == {"memory_gb": None, "timeout_s": 300.0, "breath": False}
+    assert batches(configs) == ([[0], [1]], 1)
+    assert run_all(configs, Console(quiet=True)) == 0
+    assert [json.loads((f / "manifest.json").read_text())["engine"] for f in folders(tmp_path)] == ["patient"] * 2
+
+
 def test_long_sweeps_get_a_process_per_core(monkeypatch):
     monkeypatch.setattr(grouping, "cores", lambda: 2)
     long = [config(seed=seed, steps=100_000) for seed in range(5)]
     assert batches(long) == ([[0, 1], [2, 3, 4]], 2)
     assert batches([config(seed=seed, steps=100_000, jobs=1) for seed in range(5)])[1] == 1
     assert batches([config(seed=seed, jobs=3) for seed in range(5)]) == ([[0], [1, 2], [3, 4]], 3)
+
+
+def test_each_run_goes_to_its_own_results_and_jobs_are_the_sweeps(tmp_path):
+    apart = [config(seed=seed, results=str(tmp_path / f"of {seed}")) for seed in (0, 1)]
+    said = io.StringIO()
+    assert run_all(apart, Console(file=said, width=200)) == 0
+    for c in apart:
+        (folder,) = folders(tmp_path / f"of {c.seed}")
+        assert (folder.name, state(folder)["state"]) == (c.run_id, "done")
+        assert f"Results: {c.results}/runs" in said.getvalue()
+    with pytest.raises(UserError, match="its runs ask for jobs=null and jobs=2: give one value"):
+        run_all([config(), config(seed=1, jobs=2)], Console(quiet=True))
 
 
 PEAK = """

@@ -11,9 +11,12 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from rich.console import Console
 
+from bench.sweep.sweep import run_all
 from bench.tracking.wandb_run import shortened, title
 from tests.helpers.cli import ROOT
+from tests.helpers.configs import config
 from tests.helpers.disks import on_a_disk
 from tests.helpers.run_folders import folders
 from tests.helpers.wandb_files import images
@@ -86,6 +89,22 @@ def test_a_run_is_named_by_what_tells_it_apart():
     long = ["algo=dsgd " * 20 + end for end in ("seed=0", "seed=1")]
     assert len({shortened(text, 64) for text in long}) == 2
     assert {len(shortened(text, 64)) for text in long} == {64}
+
+
+@pytest.mark.thorough
+def test_runs_of_one_sweep_may_have_trackers_and_results_of_their_own(tmp_path, monkeypatch):
+    for name in [name for name in os.environ if name.startswith("WANDB")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    wandb = {"name": "wandb", "project": "one"}
+    asked = [(wandb, "here"), ({"name": "none"}, "here"), ({**wandb, "project": "two"}, "there")]
+    configs = [config(seed=s, tracker=t, results=str(tmp_path / r)) for s, (t, r) in enumerate(asked)]
+    assert run_all(configs, Console(quiet=True)) == 0
+    for results, told in (("here", configs[:1]), ("there", configs[2:])):
+        found = images(tmp_path / results)
+        assert {name: image.run.project for name, image in found.items()} == {
+            c.run_id: c.tracker.options["project"] for c in told
+        }
 
 
 @pytest.mark.thorough
