@@ -94,8 +94,14 @@ def claims(file: Path | None = None) -> list[Claim]:
     return out
 
 
+BOUNDS = ("at_most", "at_least", "within")
+
+
 def _claim(also: tuple[str, ...] = (), expects: tuple[str, ...] = (), **entry: Any) -> Claim:
-    return Claim(also=tuple(also), expects=tuple(expects), parameters=entry.pop("with", {}), **entry)
+    claim = Claim(also=tuple(also), expects=tuple(expects), parameters=entry.pop("with", {}), **entry)
+    if not (isinstance(claim.holds, dict) and len(claim.holds) == 1 and set(claim.holds) <= set(BOUNDS)):
+        raise NoData(f"'holds' of {claim.id} must be one of {', '.join(BOUNDS)} with a number; got {claim.holds!r}")
+    return claim
 
 
 def judge(claim: Claim, results: Results) -> Verdict:

@@ -82,6 +82,15 @@ def test_every_claim_names_what_there_is():
         assert one.keeps(0.0) in (True, False)
 
 
+@pytest.mark.parametrize("bound", ["{}", "{at_most: 1, at_least: 0}", "{about: 1}", "1"])
+def test_a_claim_has_one_bound(bound, tmp_path):
+    file = tmp_path / "mine.yaml"
+    entry = "{id: mine, claim: So., source: here, evidence: spike_ratio, unit: m, because: so, holds: %s}"
+    file.write_text("- " + entry % bound)
+    with pytest.raises(NoData, match="'holds' of mine must be one of at_most, at_least, within with a number; got"):
+        claims(file)
+
+
 def test_evidence_from_small_sweeps(results):
     """Each that has runs here gives finite numbers, and some are known."""
     found = {
