@@ -50,4 +50,4 @@ lint: install  ## Check style, types, and that the floors of the house are kept
 	$(BIN)/lint-imports
 
 clean:  ## Remove the virtual environment and caches; results stay
-	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

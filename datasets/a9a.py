@@ -99,7 +99,6 @@ RECIPE = Recipe(
             "0.1.3",
             "9959a3271fda897f0962fad4a7bcbd1146b3f60eb854e4890542ba9cb232b285",
             from_adult,
-            "--only-binary=:all:",
             "--python-version=3.8",
         ),
     ),

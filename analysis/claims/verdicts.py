@@ -9,9 +9,8 @@ from typing import Any
 
 import yaml
 
-from analysis.claims.evidence import EVIDENCE, Case, gather
+from analysis.claims.evidence import Case, gather, known
 from analysis.results.errors import NoData
-from analysis.results.plugins import load_plugins
 from analysis.results.results import Results
 
 HOLDS, ONLY, FAILS, UNTESTED = "holds", "holds only if", "does not hold", "not tested here"
@@ -85,19 +84,24 @@ class Verdict:
 
 def claims(file: Path | None = None) -> list[Claim]:
     """All of claims.yaml, or of a file of one's own, checked for what a writer of claims may get wrong."""
-    load_plugins()  # they may bring evidence
     path = file or Path(__file__).with_name("claims.yaml")
     try:
         out = [_claim(**entry) for entry in yaml.safe_load(path.read_text(encoding="utf-8"))]
     except (yaml.YAMLError, TypeError) as error:
         raise NoData(f"{path} is no list of claims: {' '.join(str(error).split())}") from error
-    if unknown := [claim.evidence for claim in out if claim.evidence not in EVIDENCE]:
+    if unknown := [claim.evidence for claim in out if claim.evidence not in known()]:
         raise NoData(f"{path.name} names evidence that there is not: {', '.join(unknown)}")
     return out
 
 
+BOUNDS = ("at_most", "at_least", "within")
+
+
 def _claim(also: tuple[str, ...] = (), expects: tuple[str, ...] = (), **entry: Any) -> Claim:
-    return Claim(also=tuple(also), expects=tuple(expects), parameters=entry.pop("with", {}), **entry)
+    claim = Claim(also=tuple(also), expects=tuple(expects), parameters=entry.pop("with", {}), **entry)
+    if not (isinstance(claim.holds, dict) and len(claim.holds) == 1 and set(claim.holds) <= set(BOUNDS)):
+        raise NoData(f"'holds' of {claim.id} must be one of {', '.join(BOUNDS)} with a number; got {claim.holds!r}")
+    return claim
 
 
 def judge(claim: Claim, results: Results) -> Verdict:

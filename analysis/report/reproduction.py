@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
-from analysis.claims.evidence import EVIDENCE, Case
+from analysis.claims.evidence import Case, known
 from analysis.claims.verdicts import FAILS, HOLDS, ONLY, UNTESTED, Verdict
 from analysis.drawing.panels import Picture
 from analysis.drawing.style import save
@@ -83,7 +83,7 @@ def _claim(verdict: Verdict, results: Results) -> Iterator[str]:
     yield ""
     yield f"**{verdict.sentence[0].upper()}{verdict.sentence[1:]}.** ({claim.source})"
     yield ""
-    statistic = " ".join((EVIDENCE[claim.evidence].__doc__ or "").split())
+    statistic = " ".join((known()[claim.evidence].__doc__ or "").split())
     yield f"{statistic} To hold: {claim.bound}, because {claim.because}."
     yield ""
     if claim.note:

@@ -22,6 +22,11 @@ class Interval:
     count: int
 
 
+def ratio(logs: Interval) -> Interval:
+    """From a difference of logarithms to a ratio."""
+    return Interval(float(np.exp(logs.value)), float(np.exp(logs.low)), float(np.exp(logs.high)), logs.count)
+
+
 def mean(values: np.ndarray | pd.Series) -> Interval:
     """Student's interval of a mean; none from fewer than three values."""
     x = np.asarray(values, dtype=float)

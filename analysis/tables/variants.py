@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.claims.evidence import accuracy_as_released
+from analysis.claims.evidence.released import accuracy_as_released
 from analysis.drawing.style import styles
 from analysis.results.results import Results
 from analysis.study.ask import Ask

@@ -13,6 +13,7 @@ import shlex
 import types
 import typing
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -144,8 +145,11 @@ def convert(value: Any, to: Any, name: str) -> Any:
     if origin in (typing.Union, types.UnionType):
         if value is None and types.NoneType in typing.get_args(to):
             return None
-        (inner,) = (arm for arm in typing.get_args(to) if arm is not types.NoneType)
-        return convert(value, inner, name)
+        *others, last = (arm for arm in typing.get_args(to) if arm is not types.NoneType)
+        for arm in others:  # the first that fits
+            with suppress(UserError):
+                return convert(value, arm, name)
+        return convert(value, last, name)
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     if to is float and is_number:
         return float(value)

@@ -7,21 +7,27 @@ plug-ins import the harness and never the other way round.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 import pkgutil
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
 from typing import Any, Generic, TypeVar
 
 from bench.base.errors import UserError, closest
+from bench.base.home import ROOT
 
 T = TypeVar("T")
 
 ENTRY_POINT_GROUP = "hearsay.plugins"
 MODULES = "HEARSAY_PLUGINS"
 """Environment variable with modules to import as plug-ins, separated by commas: for trying things out."""
+SIGNATURE = "found by the harness through the registry"
+"""What algorithms and datasets say of themselves in their first line."""
 HOME = ("algorithms", "datasets", "bench.models", "bench.network", "bench.engine.engines")
 
 
@@ -83,7 +89,7 @@ broken_plugins: dict[str, str] = {}
 def discover() -> None:
     """Import what ships with the suite, then what other installed packages announce."""
     for home in HOME:
-        module = importlib.import_module(home)
+        module = _ours(home)
         for child in pkgutil.iter_modules(getattr(module, "__path__", [])):
             importlib.import_module(f"{home}.{child.name}")
     for plugin in plugins():
@@ -91,6 +97,19 @@ def discover() -> None:
             plugin.load()
         except (Exception, SystemExit) as error:  # a stranger's module may raise anything
             broken_plugins[plugin.name] = f"{type(error).__name__}: {error}"
+
+
+def _ours(home: str) -> ModuleType:
+    """A package of the suite; its name is a common word, and must not have led to somebody else's."""
+    spec = importlib.util.find_spec(home)
+    file = Path(spec.origin) if spec and spec.origin else None
+    if file is None or not file.is_relative_to(ROOT) or ("." not in home and SIGNATURE not in file.read_text("utf-8")):
+        raise UserError(
+            f"The package '{home}' that Python finds here ({file}) is not the suite's: another one has that name. "
+            f"Start the suite by its commands, as in python {ROOT / 'bench' / 'run.py'}, and install no such package "
+            f"into {ROOT}; README.md says how to have both."
+        )
+    return importlib.import_module(home)
 
 
 def say_broken_plugins() -> None:

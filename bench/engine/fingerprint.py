@@ -78,7 +78,20 @@ def _imports(file: Path) -> Iterator[Path]:
                 continue
         else:
             continue
-        yield from (place for name in names for place in _places(top, name) if not _ours(place, file))
+        near = [name for name in names if _near(name.partition(".")[0], file, top)]
+        yield from (place for name in near for place in _places(top, name) if not _ours(place, file))
+
+
+def _near(name: str, file: Path, top: Path) -> bool:
+    """Whether a package beside a file belongs to it: where things are installed, libraries lie there too."""
+    own = file.relative_to(top).parts[0].removesuffix(".py")
+    return name == own or {name, own} <= set(imported.FOLDERS) or not _installed(top)
+
+
+@cache
+def _installed(folder: Path) -> bool:
+    """Whether pip puts packages here: site-packages, or what was named with --target."""
+    return any(folder.glob("*.dist-info"))
 
 
 def _places(base: Path, name: str) -> tuple[Path, Path]:

@@ -50,7 +50,8 @@ class Launched:
         self._known: set[Process] = set()
         self._segments: set[shared_memory.Segment] = set()
         self._mark = 0  # where the output of the current run begins
-        paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+        given = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+        paths = os.pathsep.join([str(ROOT), *(str(Path(folder).absolute()) for folder in given)])
         one_thread = {"OMP_NUM_THREADS": "1"} if launch else {}
         environment = {**OPENMPI, **one_thread, **os.environ, "PYTHONPATH": paths, FOLDER: str(data_folder())}
         prefix = [*launch, "-n", str(ranks)] if launch else []

@@ -8,8 +8,11 @@ import pytest
 import torch
 
 from analysis import check_claims
-from analysis.claims import evidence
-from analysis.claims.evidence import EVIDENCE, Case, exact, gather, rho_tilde, untested
+from analysis.claims.evidence import EVIDENCE, Case, exact, gather, untested
+from analysis.claims.evidence.consensus import part_of_the_papers_bound, rho_tilde
+from analysis.claims.evidence.speedup import _means
+from analysis.claims.evidence.spike import part_of_rises, spike_ratio
+from analysis.claims.evidence.stepsizes import _lost
 from analysis.claims.verdicts import Claim, Verdict, claims, judge
 from analysis.results.archive import read_archive, write_archive
 from analysis.results.errors import NoData
@@ -79,6 +82,15 @@ def test_every_claim_names_what_there_is():
         assert one.keeps(0.0) in (True, False)
 
 
+@pytest.mark.parametrize("bound", ["{}", "{at_most: 1, at_least: 0}", "{about: 1}", "1"])
+def test_a_claim_has_one_bound(bound, tmp_path):
+    file = tmp_path / "mine.yaml"
+    entry = "{id: mine, claim: So., source: here, evidence: spike_ratio, unit: m, because: so, holds: %s}"
+    file.write_text("- " + entry % bound)
+    with pytest.raises(NoData, match="'holds' of mine must be one of at_most, at_least, within with a number; got"):
+        claims(file)
+
+
 def test_evidence_from_small_sweeps(results):
     """Each that has runs here gives finite numbers, and some are known."""
     found = {
@@ -102,8 +114,8 @@ def test_the_sensitivity_of_a_method_that_diverges_is_infinite(results):
     mine = mine[(mine["scale"] == 1) & (mine["nodes"] == 8)]
     best = best_stepsize(mine)
     assert best is not None
-    assert evidence._lost(mine, best, 1e39).value == np.inf
-    assert evidence._lost(mine, best, best.eta).value == 0
+    assert _lost(mine, best, 1e39).value == np.inf
+    assert _lost(mine, best, best.eta).value == 0
 
 
 def diverge(results, **labels):
@@ -142,8 +154,8 @@ def test_means_over_steps_by_hand(results):
     rows = pd.DataFrame({"run_id": ["r"] * 4, "step": [0, 10, 20, 40], "grad_norm": [4.0, 2.0, 2.0, 0.0]})
     made = replace(results, rows=rows)
     finals = pd.DataFrame({"run_id": ["r"]})
-    assert evidence._means(made, finals, "grad_norm")["r"] == pytest.approx((30 + 20 + 20) / 40)
-    assert evidence._means(made, finals, "grad_norm", last=0.5)["r"] == pytest.approx(20 / 20)
+    assert _means(made, finals, "grad_norm")["r"] == pytest.approx((30 + 20 + 20) / 40)
+    assert _means(made, finals, "grad_norm", last=0.5)["r"] == pytest.approx(20 / 20)
 
 
 def test_the_parts_of_the_bounds_against_the_suites_own_stepsizes(results):
@@ -156,7 +168,7 @@ def test_the_parts_of_the_bounds_against_the_suites_own_stepsizes(results):
         eta = tables(algorithms["dnasa"].stepsizes, options, 4, run["steps"], torch.float64)["eta"].values
         rows = results.rows[results.rows["run_id"] == run["run_id"]]
         parts.append(np.trapezoid(rows["consensus"], rows["step"]) / (rho_tilde(run["rho"]) * (eta**2).sum()))
-    cases = {case.name: case.found.value for case in evidence.part_of_the_papers_bound(results)}
+    cases = {case.name: case.found.value for case in part_of_the_papers_bound(results)}
     assert cases["synthetic, ring of 4, even"] == pytest.approx(max(parts), rel=1e-9)
 
 
@@ -169,9 +181,9 @@ def test_ratios_and_rises_by_hand(results):
         losses = {"dnasa": [9.0, 9.0, 1.0, 3.0, 2.0 * 2 ** run["seed"]], "dsgd": [9.0, 8.0, 7.0, 6.0, 1.0 / run["eta"]]}
         rows.loc[rows["run_id"] == run["run_id"], "test_loss"] = losses[run["algo"]]
     made = replace(results, rows=rows)
-    ratio = next(case for case in evidence.spike_ratio(made) if "deviation 10 " in case.name)
+    ratio = next(case for case in spike_ratio(made) if "deviation 10 " in case.name)
     assert ratio.found.value == pytest.approx(4.0 / 1e3)  # the geometric mean of 2, 4, 8, over 1/η at the largest η
-    rises = next(case for case in evidence.part_of_rises(made) if case.name.endswith(" 10"))
+    rises = next(case for case in part_of_rises(made) if case.name.endswith(" 10"))
     assert rises.found.value == pytest.approx(np.mean([0.5, 1.0, 1.0]))  # 1 3 2; 1 3 4; 1 3 8
 
 

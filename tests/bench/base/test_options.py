@@ -14,7 +14,15 @@ def test_options_are_the_keyword_parameters():
 
 @pytest.mark.parametrize(
     ("value", "to", "expected"),
-    [(3, float, 3.0), (3.0, int, 3), (None, int | None, None), (4, int | None, 4), ("a", Literal["a", "b"], "a")],
+    [
+        (3, float, 3.0),
+        (3.0, int, 3),
+        (None, int | None, None),
+        (4, int | None, 4),
+        ("a", Literal["a", "b"], "a"),
+        (3, float | str | None, 3.0),
+        ("b", float | str | None, "b"),
+    ],
 )
 def test_conversions(value, to, expected):
     converted = convert(value, to, "x")

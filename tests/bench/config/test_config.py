@@ -159,13 +159,31 @@ def test_what_a_plug_in_imports_counts_too(tmp_path):
     assert found == {"mine/__init__.py", "mine/method.py", "mine/rules.py", "mine/deep.py", "helper.py"}
 
 
+def test_of_what_is_installed_side_by_side_only_the_plug_in_counts(tmp_path):
+    """In site-packages its neighbours are libraries, torch among them."""
+    files = {
+        "mine/__init__.py": "",
+        "mine/method.py": "import torch\nfrom algorithms.dsgd import DSGD\nfrom mine import rules",
+        "mine/rules.py": "import numpy",
+        "mine-1.0.dist-info/METADATA": "",
+        "torch/__init__.py": "import numpy",
+        "numpy.py": "",
+        "algorithms/dsgd.py": "",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    found = {path.relative_to(tmp_path).as_posix() for path in fingerprint.with_imports(tmp_path / "mine/method.py")}
+    assert found == {"mine/__init__.py", "mine/method.py", "mine/rules.py"}
+
+
 @pytest.mark.thorough
 def test_the_fingerprint_does_not_depend_on_where_the_files_lie(tmp_path):
     """Two copies of the suite agree; a copy with another loop does not."""
     prints = []
     for name in ("here", "there", "other"):
         home = tmp_path / name
-        for part in ("bench", "algorithms", "datasets", "tests/bench"):
+        for part in ("bench", "algorithms", "datasets", "tests/helpers"):
             shutil.copytree(CONF.parent / part, home / part, ignore=shutil.ignore_patterns("__pycache__"))
         if name == "other":
             with (home / "bench" / "training" / "loop.py").open("a") as loop:

@@ -5,7 +5,6 @@ import hashlib
 import io
 import json
 import os
-import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +17,7 @@ from rich.console import Console
 from bench.base.errors import UserError
 from bench.data import sources
 from bench.data.recipe import NotHere, checksum, data_folder, load, prepare
-from bench.data.sources import ArraysOnly, Dropped, OpenML, Package, idx
+from bench.data.sources import Dropped, OpenML, Package, idx
 from tests.helpers import local_data
 from tests.helpers.cli import ROOT
 from tests.helpers.disks import on_a_disk
@@ -229,6 +228,17 @@ def test_a_package_is_used_only_with_the_known_sum(tmp_path):
         wrong.get(tmp_path, tmp_path)
 
 
+def test_a_client_that_leaves_several_files_gives_a_reason(tmp_path):
+    make = "import pathlib; [pathlib.Path(name).touch() for name in ('b.whl', 'a.whl')]"
+    many = Package("a registry", (sys.executable, "-c", make), "", lambda path: {})
+    with pytest.raises(NotHere, match=r"gave 2 files where one was expected: a\.whl, b\.whl"):
+        many.get(tmp_path, tmp_path)
+
+
+def test_pip_is_never_asked_for_what_it_would_have_to_build():
+    assert "--only-binary=:all:" in sources.pip("a", "1", "", lambda path: {}).command
+
+
 def test_a_client_that_fails_or_is_not_here_gives_a_reason(tmp_path):
     with pytest.raises(NotHere, match="there is no nosuchclient here"):
         Package("a registry", ("nosuchclient",), "", lambda path: {}).get(tmp_path, tmp_path)
@@ -245,23 +255,8 @@ def test_idx_files_are_read_and_others_refused():
             idx(bad)
 
 
-def test_pickles_may_hold_arrays_and_nothing_else():
-    class Evil:
-        def __reduce__(self):
-            return print, ("this must not run",)
-
-    with pytest.raises(ValueError, match=r"builtins\.print, which is not an array"):
-        ArraysOnly(io.BytesIO(pickle.dumps(Evil()))).load()
-    # as Python 2 wrote np.arange(2, dtype="<i2")
-    old = (
-        b"\x80\x02cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\x00\x85U\x01b\x87R(K\x01K\x02\x85cnumpy\ndtype\n"
-        b"U\x02i2K\x00K\x01\x87R(K\x03U\x01<NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb\x89U\x04\x00\x00\x01\x00tb."
-    )
-    assert ArraysOnly(io.BytesIO(old), encoding="latin1").load().tolist() == [0, 1]
-
-
-def test_archives_are_read_by_name_and_never_extracted():
-    """No function that writes to a path which an archive chose is so much as mentioned."""
-    text = Path(sources.__file__).read_text()
-    assert "extractall" not in text
-    assert ".extract(" not in text
+def test_archives_are_read_by_name_and_never_extracted_nor_unpickled():
+    """No function that writes to a path which an archive chose, or runs what it holds, is so much as mentioned."""
+    text = Path(sources.__file__).read_text() + "".join(file.read_text() for file in (ROOT / "datasets").glob("*.py"))
+    for word in ("extractall", ".extract(", "pickle"):
+        assert word not in text

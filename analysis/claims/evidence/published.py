@@ -1,0 +1,54 @@
+"""Our accuracies beside the authors' published ones."""
+
+from __future__ import annotations
+
+from analysis.claims.evidence import Case, evidence
+from analysis.claims.evidence.settings import label, settings
+from analysis.drawing.style import name_of
+from analysis.results.results import Results
+from analysis.study import published
+from analysis.study.select import at_best, plain, problems
+from analysis.study.statistics import Interval, best_stepsize, mean
+
+
+@evidence
+def from_published(results: Results, dataset: str) -> list[Case]:
+    """Our best mean test accuracy over the grid minus the published best, some of whose points are single runs."""
+    out = []
+    for name, runs in settings(results, dataset=dataset):
+        theirs = published.of(dataset, str(runs["topology"].iloc[0]), int(runs["steps"].iloc[0]))
+        best, _ = at_best(runs, compared=True)
+        for algo, mine in best.groupby("algo"):
+            table = published.of_dnasa(theirs) if algo == "dnasa" else theirs[theirs["algo"] == algo]
+            if len(table):
+                ours = mean(mine["test_accuracy"])
+                top = float(table["test_accuracy"].max())
+                out.append(Case(f"{name}, {label(str(algo))}", _shifted(ours, -top), len(mine)))
+    return out
+
+
+@evidence
+def from_published_with_schedule(results: Results, dataset: str, algo: str, schedule: str) -> list[Case]:
+    """The same for one method with another schedule than the paper's formula."""
+    finals = results.finals
+    mine = finals[(finals["dataset"] == dataset) & (finals["algo"] == algo) & (finals["schedule"] == schedule)]
+    mine = mine[(mine["partition"] == "even") & plain(mine)]
+    out = []
+    for key, runs in problems(results, mine):
+        theirs = published.of(dataset, key["topology"], key["steps"])
+        best = best_stepsize(runs)
+        if best and len(theirs[theirs["algo"] == algo]):
+            top = float(theirs[theirs["algo"] == algo]["test_accuracy"].max())
+            some = runs[runs["eta"] == best.eta]
+            out.append(
+                Case(
+                    f"{name_of(dataset)}, {key['topology']}, {label(algo)}, {schedule}, η = {best.eta:g}",
+                    _shifted(mean(some["test_accuracy"]), -top),
+                    len(some),
+                )
+            )
+    return out
+
+
+def _shifted(found: Interval, by: float) -> Interval:
+    return Interval(found.value + by, found.low + by, found.high + by, found.count)

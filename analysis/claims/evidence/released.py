@@ -1,0 +1,26 @@
+"""The released code against the paper."""
+
+from __future__ import annotations
+
+from analysis.claims.evidence import Case, evidence
+from analysis.claims.evidence.settings import label
+from analysis.results.results import Results
+from analysis.study.families import variants
+from analysis.study.statistics import bootstrap
+
+
+@evidence
+def accuracy_as_released(results: Results) -> list[Case]:
+    """Test accuracy with a change of the released code minus as written, paired by seed."""
+    finals = variants(results)
+    out = []
+    for (algo, split, change), some in finals.groupby(["algo", "split", "change"]):
+        if change == "as written":
+            continue
+        written = finals[(finals["algo"] == algo) & (finals["split"] == split) & (finals["change"] == "as written")]
+        keys = ["seed", "eta"] if "eta" in finals and some["eta"].notna().any() else ["seed"]
+        both = some.merge(written, on=keys, suffixes=("", "_written"))
+        if len(both):
+            gap = bootstrap((both["test_accuracy"] - both["test_accuracy_written"]).to_numpy(float))
+            out.append(Case(f"{label(algo)}, {change}, {split}", gap, 2 * len(both)))
+    return out
