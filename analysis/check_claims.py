@@ -21,7 +21,7 @@ if __name__ == "__main__":
     begin()
 
 from analysis.claims.verdicts import Verdict, claims, judge
-from analysis.drawing.style import use
+from analysis.drawing.style import use_paper_style
 from analysis.report.reproduction import case_table, document
 from analysis.results.errors import in_sentences
 from analysis.results.read import read
@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     folder = Path(arguments.results) if Path(arguments.results).is_dir() else Path()
     out = arguments.out or folder / "REPRODUCTION.md"
-    use()
+    use_paper_style()
     out.parent.mkdir(parents=True, exist_ok=True)
     pictures = folder / "figures"
     write_text(out, document(verdicts, results, pictures, Path(os.path.relpath(pictures, out.parent))))

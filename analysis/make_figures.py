@@ -27,7 +27,7 @@ if __name__ == "__main__":
 from rich.console import Console
 
 from analysis.drawing.panels import Picture, seeds_in_words
-from analysis.drawing.style import STABLE, save, use
+from analysis.drawing.style import STABLE, save, use_paper_style
 from analysis.figures import Drawing, drawings
 from analysis.results.errors import NoData, in_sentences
 from analysis.results.read import read
@@ -35,7 +35,7 @@ from analysis.results.results import Results
 from analysis.results.warnings import warnings
 from analysis.study.ask import Ask
 from analysis.study.select import metrics, reference
-from analysis.tables import Recipe, recipes
+from analysis.tables import TableMaker, table_makers
 from analysis.tables import format as words
 from analysis.tables.latex import latex
 from bench.base.files import write_text
@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if ask.reference:
         reference(results, ask.reference)  # one that there is not is said once
     metrics(results, ask.metrics, ())
-    use()
+    use_paper_style()
     for sentence in warnings(results):
         console.print(sentence, markup=False)
     made = 0
@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    names = [*drawings(), *recipes()]
+    names = [*drawings(), *table_makers()]
     parser.add_argument("--figure", action="append", metavar="NAME", help=f"of {', '.join(names)}; may be given again")
     parser.add_argument("--results", default="results", help="a results folder, an archive, or wandb:ENTITY/PROJECT")
     parser.add_argument("--out", help="where the pictures go; default <results>/figures")
@@ -100,8 +100,8 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
 def make_all(results: Results, ask: Ask, arguments: argparse.Namespace, out: Path) -> Iterator[tuple[str, bool]]:
     """Every figure and table that is wanted, on all cores: what is said of each, and whether it was made."""
     out.mkdir(parents=True, exist_ok=True)
-    wanted = arguments.figure or [*drawings(), *recipes()]
-    jobs = [name for name in [*drawings(), *recipes()] if name in wanted]
+    wanted = arguments.figure or [*drawings(), *table_makers()]
+    jobs = [name for name in [*drawings(), *table_makers()] if name in wanted]
     _shared.update(results=results, ask=ask, arguments=arguments, out=out)
     if len(jobs) < 3 or sys.platform != "linux":
         yield from map(_make, jobs)
@@ -123,7 +123,7 @@ def _make(name: str) -> tuple[str, bool]:
     results, ask, arguments, out = (_shared[key] for key in ("results", "ask", "arguments", "out"))
     if name in drawings():
         return make_figure(drawings()[name], results, ask, arguments.format, out)
-    return make_table(recipes()[name], results, ask, arguments.columns, out)
+    return make_table(table_makers()[name], results, ask, arguments.columns, out)
 
 
 def make_figure(drawing: Drawing, results: Results, ask: Ask, formats: list[str], out: Path) -> tuple[str, bool]:
@@ -143,7 +143,7 @@ def describe(results: Results, picture: Picture) -> str:
     return seeds_in_words(results.runs[results.runs["run_id"].isin(picture.runs)])
 
 
-def make_table(recipe: Recipe, results: Results, ask: Ask, columns: list[str], out: Path) -> tuple[str, bool]:
+def make_table(recipe: TableMaker, results: Results, ask: Ask, columns: list[str], out: Path) -> tuple[str, bool]:
     try:
         table = words.chosen(recipe.make(results, ask), columns, results)
     except NoData as error:

@@ -18,9 +18,9 @@ if __name__ == "__main__":
 
     begin()
 
-from analysis.drawing.style import use
+from analysis.drawing.style import use_paper_style
 from analysis.report.page import page
-from analysis.report.story import tell
+from analysis.report.story import tell_story
 from analysis.results.errors import in_sentences
 from analysis.results.read import read
 from analysis.study.ask import Ask
@@ -40,11 +40,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"--wandb takes ENTITY/PROJECT; got {arguments.wandb!r}")
     folder = Path(arguments.results) if Path(arguments.results).is_dir() else None
     out = arguments.out or (folder or Path()) / "report.html"
-    use()
+    use_paper_style()
     results = read(arguments.results)
     if arguments.reference:
         reference(results, arguments.reference)  # one that there is not is said before anything is drawn
-    story = tell(results, Ask(reference=arguments.reference))
+    story = tell_story(results, Ask(reference=arguments.reference))
     out.parent.mkdir(parents=True, exist_ok=True)
     words = ["python", "analysis/make_report.py", *(sys.argv[1:] if argv is None else argv)]
     write_text(out, page(story, folder, shlex.join(words)))

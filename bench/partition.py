@@ -25,7 +25,7 @@ from bench.base.registry import datasets, say_broken_plugins
 from bench.config.compose import compose_one
 from bench.config.run_config import RunConfig
 from bench.engine.build import build_problem, class_counts, is_problem, load_arrays, shards
-from bench.engine.torch_setup import prepare
+from bench.engine.torch_setup import set_up_torch
 from bench.problem.problem import Setting
 from bench.sweep.preflight import check_data
 from bench.terminal.command import command
@@ -71,7 +71,7 @@ def main() -> int:
     parser.add_argument("overrides", nargs="*", help="as for run.py: dataset=NAME partition=NAME nodes=N seed=S")
     arguments = parser.parse_args()
     console = Console(highlight=False)
-    prepare()
+    set_up_torch()
     say_broken_plugins()
     config = compose_one(arguments.overrides)
     if is_problem(datasets[config.dataset.name]):

@@ -43,7 +43,7 @@ from bench.config.run_config import RunConfig
 from bench.data.recipe import data_folder, load
 from bench.engine import stacked
 from bench.engine.pool import Pool
-from bench.engine.torch_setup import prepare
+from bench.engine.torch_setup import set_up_torch
 from bench.store.manifest import describe
 from bench.store.run_folder import RunFolder
 from bench.sweep.recorder import Stored
@@ -353,7 +353,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("perf.json"), help="where the numbers go as JSON")
     arguments = parser.parse_args()
     quick = arguments.quick
-    prepare()
+    set_up_torch()
     torch.set_num_threads(1)
     machine = {"machine": platform.machine(), "cores": cores(), "torch": torch.__version__, "system": platform.system()}
     if torch.cuda.is_available():

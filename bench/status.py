@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from bench.config.run_config import RunConfig
 
 
-def look(path: Path) -> dict[str, Any]:
+def look_at_run(path: Path) -> dict[str, Any]:
     """Labels, state and latest metrics of one run folder. «running» is said only of what really runs."""
     found = examine(path)
     state = found.status.get("state", "unreadable")
@@ -78,7 +78,9 @@ def wanted(overrides: list[str]) -> list[RunConfig]:
 def states_of(runs: Path, configs: Iterable[RunConfig]) -> dict[str, dict[str, Any]]:
     """What is known of each of these runs, by run id."""
     return {
-        name: look(runs / name) if (runs / name / "status.json").exists() else {**config.labels(), "state": "missing"}
+        name: look_at_run(runs / name)
+        if (runs / name / "status.json").exists()
+        else {**config.labels(), "state": "missing"}
         for config in configs
         for name in [config.run_id]
     }
@@ -109,7 +111,7 @@ def main() -> int:
     else:
         if not runs.is_dir():
             raise UserError(f"There are no runs in '{arguments.results}'.")
-        found = {path.name: look(path) for path in sorted(runs.iterdir()) if path.is_dir()}
+        found = {path.name: look_at_run(path) for path in sorted(runs.iterdir()) if path.is_dir()}
     show_found(console, runs, found, list(found.values()) if arguments.overrides else in_order(found.values()))
     return 0
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from bench.base.randomness import BLOCK, EVERYONE, Blocks
-from bench.problem import Evaluation, Problem, Setting, share, vector_layout
+from bench.problem import Evaluation, Problem, Setting, hosted_share, vector_layout
 
 
 class LeastSquares(Problem):
@@ -52,7 +52,7 @@ class LeastSquares(Problem):
         quadratic, linear, constant = self._test_moments
         along = torch.matmul(quadratic, error.unsqueeze(-1)).squeeze(-1)
         test_loss = ((along - 2 * linear) * error).sum(-1) + constant
-        part = share(self.setting)
+        part = hosted_share(self.setting)
         return Evaluation(part * loss, test_loss, None, part * gradient)
 
     def node_gradients(self, mean: Tensor) -> Iterator[Tensor]:

@@ -106,7 +106,7 @@ def spread(values: pd.DataFrame, key: str, metric: str) -> pd.DataFrame:
     return out.reset_index()
 
 
-def against(ax: Axes, values: pd.DataFrame, key: str, metric: str, style: Style) -> pd.DataFrame:
+def draw_against_setting(ax: Axes, values: pd.DataFrame, key: str, metric: str, style: Style) -> pd.DataFrame:
     """Final values against a setting, a line with the spread over seeds; what has no value stands at the worse edge."""
     table = spread(values, key, metric)
     gone = (table["diverged"] > 0) | (table["exploded"] > 0)
@@ -128,7 +128,7 @@ def against(ax: Axes, values: pd.DataFrame, key: str, metric: str, style: Style)
     return table.rename(columns={key: "x"}).assign(setting=key, metric=metric)
 
 
-def level(ax: Axes, values: pd.DataFrame, metric: str, style: Style) -> pd.DataFrame:
+def draw_without_setting(ax: Axes, values: pd.DataFrame, metric: str, style: Style) -> pd.DataFrame:
     """A method without a stepsize: a line across the panel with its spread."""
     table = spread(values.assign(x=0.0), "x", metric)
     (row,) = table.to_dict("records")

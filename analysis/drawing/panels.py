@@ -97,7 +97,7 @@ def legend(figure: Figure, entries: Iterable[Line2D], more: Iterable[Line2D] = (
     return made
 
 
-def entry(style: Style, label: str | None = None, marker: bool = True) -> Line2D:
+def legend_entry(style: Style, label: str | None = None, marker: bool = True) -> Line2D:
     look: dict[str, Any] = {"color": style.colour, "ls": style.dash, "lw": style.width, "ms": style.size}
     return Line2D([], [], label=label or style.label, marker=style.marker if marker else "", **look)
 
@@ -108,7 +108,7 @@ def with_eta(style: Style, etas: Iterable[float | None]) -> str:
     return f"{style.label}, η = {next(iter(known)):g}" if len(known) == 1 else style.label
 
 
-def letter(ax: Axes, text: str) -> None:
+def letter_panel(ax: Axes, text: str) -> None:
     """A title; one that would reach into the next panel takes several lines."""
     figure, place = ax.get_figure(root=True), ax.get_subplotspec()
     assert figure is not None

@@ -127,7 +127,7 @@ def variant(style: Style, number: int) -> Style:
     return replace(style, colour=colour, marker=marker, dash=DASHES[number % len(DASHES)], place=style.place + number)
 
 
-def use() -> None:
+def use_paper_style() -> None:
     """Set the look; every figure is drawn after this."""
     sns.set_theme(
         context="paper",

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.drawing.lines import curve
-from analysis.drawing.panels import Picture, entry, legend, letter, log_scale, panels, with_eta
+from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels, with_eta
 from analysis.drawing.style import PAGE, Style, metric_name, name_of, styles, variant
 from analysis.figures import figure
 from analysis.results.results import Results
@@ -67,11 +67,11 @@ def draw(results: Results, ask: Ask) -> Picture:
                 ax.text(0.5, 0.5, "0 at every step", ha="center", va="center", transform=ax.transAxes)
                 ax.set_yticks([])
         axes[-1, column].set_xlabel("iterations")
-        letter(axes[0, column], title)
+        letter_panel(axes[0, column], title)
     legend(
         figure,
         [
-            entry(style, label + with_eta(style, etas).removeprefix(style.label))
+            legend_entry(style, label + with_eta(style, etas).removeprefix(style.label))
             for label, (style, etas) in entries.items()
         ],
     )

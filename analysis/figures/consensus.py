@@ -10,12 +10,12 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from analysis.drawing.lines import curve
-from analysis.drawing.panels import Picture, entry, legend, letter, log_scale, panels, with_eta
+from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels, with_eta
 from analysis.drawing.style import INK, PAGE, metric_name, styles
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
-from analysis.study.select import as_written, at_best, eta_of, in_words, metrics, need, problems, rule_in_words
+from analysis.study.select import as_written, at_best, eta_of, in_words, metrics, problems, refuse_unless, rule_in_words
 
 MOST = 4
 SHOWN = ("consensus", "tracking_error")
@@ -44,7 +44,7 @@ def draw(results: Results, ask: Ask) -> Picture:
         for algo in look:
             etas[algo].add(eta_of(chosen, algo))
         axes[-1, column].set_xlabel("iterations")
-        letter(axes[0, column], f"{key['topology']}, ρ = {runs['rho'].iloc[0]:.3f}")
+        letter_panel(axes[0, column], f"{key['topology']}, ρ = {runs['rho'].iloc[0]:.3f}")
         used |= set(best["run_id"])
         rows = rows[rows["step"] > 0]
         if "consensus" in names and (known := rows.dropna(subset="consensus_bound")).size:
@@ -62,7 +62,7 @@ def draw(results: Results, ask: Ask) -> Picture:
         lines = [
             Line2D([], [], color=INK, ls=":", label=f"bound for {', '.join(look[a].label for a in sorted(bounded))}")
         ]
-    entries = [entry(style, with_eta(style, etas[algo])) for algo, style in look.items()]
+    entries = [legend_entry(style, with_eta(style, etas[algo])) for algo, style in look.items()]
     legend(figure, [*entries, *lines])
     return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes, title)
 
@@ -70,13 +70,13 @@ def draw(results: Results, ask: Ask) -> Picture:
 def _graphs(results: Results) -> list[tuple[dict[str, Any], pd.DataFrame]]:
     """The dataset on most graphs where agreement takes time, with bounds where any were computed: a setting each."""
     finals = results.finals
-    need("consensus" in finals and bool(finals["consensus"].notna().any()), "no run has a consensus error")
+    refuse_unless("consensus" in finals and bool(finals["consensus"].notna().any()), "no run has a consensus error")
     known = "consensus_bound" in finals and bool(finals["consensus_bound"].notna().any())
     families: dict[str, list[tuple[dict[str, Any], pd.DataFrame]]] = {}
     for key, runs in problems(results, finals):
         if runs["rho"].iloc[0] > 1e-9 and (not known or runs["consensus_bound"].notna().any()):
             families.setdefault(key["dataset"], []).append((key, runs))
-    need(bool(families), "on a complete graph there is nothing to see: one round makes all agree")
+    refuse_unless(bool(families), "on a complete graph there is nothing to see: one round makes all agree")
     settings = max(
         families.values(),
         key=lambda some: (len({key["topology"] for key, _ in some}), sum(len(runs) for _, runs in some)),

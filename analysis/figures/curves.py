@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis.drawing.lines import curve
-from analysis.drawing.panels import Picture, entry, legend, letter, log_scale, panels, with_eta
+from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels, with_eta
 from analysis.drawing.style import METRICS, PAGE, metric_name, name_of, styles
 from analysis.figures import figure
 from analysis.results.results import Results
@@ -42,14 +42,14 @@ def draw(results: Results, ask: Ask) -> Picture:
                 drawn.append(table.assign(algo=algo, eta=eta_of(chosen, algo), **key))
             ax.set(xlabel=METRICS[x], ylabel="")
             log_scale(ax, rows[metric], metric)
-            letter(ax, metric_name(metric, results))
+            letter_panel(ax, metric_name(metric, results))
             if metric == "test_accuracy":
                 _away_from_the_start(ax, rows)
         for algo in look:
             etas[algo].add(eta_of(chosen, algo))
         row[0].set_ylabel(f"{name_of(key['dataset'])}, {key['topology']}", fontsize=8)
         used |= set(best["run_id"])
-    legend(figure, [entry(style, with_eta(style, etas[algo])) for algo, style in look.items()])
+    legend(figure, [legend_entry(style, with_eta(style, etas[algo])) for algo, style in look.items()])
     return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes)
 
 

@@ -12,7 +12,7 @@ from analysis.drawing.style import INK, PAGE, PALETTE
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
-from analysis.study.select import need
+from analysis.study.select import refuse_unless
 from bench.network.drawing import Graph, positions
 
 PAPER = ("ring", "random", "ladder", "complete")
@@ -26,7 +26,7 @@ def draw(results: Results, ask: Ask) -> Picture:
         mixing = results.facts.get(run, {}).get("mixing")
         if mixing and "edge_list" in mixing:
             found.setdefault(mixing["hash"], (topology, mixing, set()))[2].add(run)
-    need(bool(found), "no run says which graph it used")
+    refuse_unless(bool(found), "no run says which graph it used")
     graphs = sorted(found.values(), key=_place)
     notes = [f"the first {MOST} of {len(graphs)} graphs"] if len(graphs) > MOST else []
     graphs = graphs[:MOST]

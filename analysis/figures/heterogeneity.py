@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from analysis.drawing.lines import BAND_FROM, edge, spread
-from analysis.drawing.panels import DIVERGED, Picture, entry, legend, letter, log_scale, panels
+from analysis.drawing.panels import DIVERGED, Picture, legend, legend_entry, letter_panel, log_scale, panels
 from analysis.drawing.style import PAGE, metric_name, more_is_better, name_of, styles
 from analysis.figures import figure
 from analysis.results.results import Results
@@ -47,8 +47,8 @@ def draw(results: Results, ask: Ask) -> Picture:
             drawn.append(table.assign(algo=algo, metric=metric))
         ax.set_xticks(range(len(order)), [f"{split}\nζ = {zeta:.2g}" for split, zeta in order.items()])
         log_scale(ax, finals[metric], metric)
-        letter(ax, metric_name(metric, results))
-    legend(figure, [entry(style) for style in look.values()])
+        letter_panel(ax, metric_name(metric, results))
+    legend(figure, [legend_entry(style) for style in look.values()])
     key = finals.iloc[0]
     notes.insert(
         0,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analysis.drawing.panels import Picture, entry, legend, letter, panels
+from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, panels
 from analysis.drawing.style import METRICS, Style, styles
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
-from analysis.study.select import as_written, need, problems
+from analysis.study.select import as_written, problems, refuse_unless
 from analysis.study.statistics import profile
 
 TAU = 0.01
@@ -45,9 +45,9 @@ def draw(results: Results, ask: Ask) -> Picture:
             marked = _marked(x, y, right * 1.3, style, len(look))
             ax.plot(*marked, color=style.colour, ls="", marker=style.marker, ms=4, markeredgewidth=0)
         ax.set(xscale="log", xlabel=f"{METRICS[ask.cost]}, as a multiple of the least", ylim=(-0.02, 1.02))
-        letter(ax, "tuned on the grid" if rule == "tuned" else "a stepsize taken blindly")
+        letter_panel(ax, "tuned on the grid" if rule == "tuned" else "a stepsize taken blindly")
     axes[0, 0].set_ylabel("part of the problems solved")
-    legend(figure, [entry(style) for style in look.values()])
+    legend(figure, [legend_entry(style) for style in look.values()])
     notes = [
         *RULES.values(),
         f"cost: {METRICS[ask.cost]} until the training loss has fallen by {1 - TAU:.0%} of the largest fall of any run "
@@ -87,7 +87,9 @@ def to_target(results: Results, cost: str) -> pd.DataFrame:
                     problem=f"{number}/{seed}", cost=mine["run_id"].map(reached).fillna(np.inf)
                 )
             )
-    need(bool(out), f"no problem was run with two methods and {STEPSIZES} stepsizes or more of each that has one")
+    refuse_unless(
+        bool(out), f"no problem was run with two methods and {STEPSIZES} stepsizes or more of each that has one"
+    )
     table = pd.concat(out, ignore_index=True)
     # a cost of 0 (all of them are counted from the start) would make every ratio infinite
     return table.assign(cost=table["cost"].clip(lower=1e-12))
@@ -97,7 +99,7 @@ def _most_compared(results: Results, finals: pd.DataFrame) -> set[str]:
     """The most methods that were run together on two problems or more; only a method that was run can miss a target."""
     sets: list[frozenset[str]] = [frozenset(runs["algo"]) for _, runs in problems(results, finals)]
     shared = [methods for methods in sets if len(methods) >= 2]
-    need(bool(shared), "no problem was run with two methods")
+    refuse_unless(bool(shared), "no problem was run with two methods")
     several = [methods for methods in shared if sum(methods <= other for other in sets) >= 2] or shared
     return set(max(several, key=lambda methods: (len(set(methods)), sorted(methods))))
 

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from analysis.drawing.lines import BAND_FROM, spread
-from analysis.drawing.panels import Picture, legend, letter, panels
+from analysis.drawing.panels import Picture, legend, letter_panel, panels
 from analysis.drawing.style import INK, PAGE, metric_name, name_of, styles
 from analysis.figures import figure
 from analysis.results.results import Results
@@ -42,7 +42,7 @@ def draw(results: Results, ask: Ask) -> Picture:
                     )
         if metric != "test_accuracy":
             ax.set_xscale("log")
-        letter(ax, metric_name(metric, results))
+        letter_panel(ax, metric_name(metric, results))
     axes[0, 0].set_yticks(range(len(rows)), [f"{look[algo].label}: {change}" for algo, change in rows])
     axes[0, 0].set_ylim(len(rows) - 0.5, -0.5)
     legend(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analysis.drawing.lines import against
-from analysis.drawing.panels import Picture, entry, legend, letter, log_scale, panels
+from analysis.drawing.lines import draw_against_setting
+from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
 from analysis.drawing.style import COLUMN, Style, metric_name, name_of, styles
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
-from analysis.study.select import as_written, metrics, need, problems
+from analysis.study.select import as_written, metrics, problems, refuse_unless
 from analysis.study.statistics import score
 
 SAME = 1e-3
@@ -26,7 +26,7 @@ def draw(results: Results, ask: Ask) -> Picture:
         spans = runs.groupby("algo")["scale"].transform("nunique")
         if (spans >= 2).any():
             settings.append((key, runs[spans >= 2]))
-    need(bool(settings), "no method was run with two values of scale or more")
+    refuse_unless(bool(settings), "no method was run with two values of scale or more")
     key, runs = max(settings, key=lambda item: (len(item[1]), str(item[0])))
     runs, notes = as_written(results, runs)
     runs = pd.concat([_one_stepsize(some) for _, some in runs.groupby("algo", sort=False)])
@@ -38,7 +38,7 @@ def draw(results: Results, ask: Ask) -> Picture:
     ax, drawn = axes[0, 0], []
     for algo, style in look.items():
         mine = runs[runs["algo"] == algo]
-        drawn.append(against(ax, mine, "scale", metric, style).assign(algo=algo, **key))
+        drawn.append(draw_against_setting(ax, mine, "scale", metric, style).assign(algo=algo, **key))
         if mine["eta"].notna().any() if "eta" in mine else False:
             notes.append(f"{algo}: η={mine['eta'].iloc[0]:g} at every c")
     ax.set(
@@ -47,9 +47,9 @@ def draw(results: Results, ask: Ask) -> Picture:
         ylabel="test loss of c·f, divided by c" if metric == "test_loss" else metric_name(metric, results),
     )
     log_scale(ax, runs[metric], metric)
-    letter(ax, f"{name_of(key['dataset'])}, {key['topology']}: minimising c·f")
+    letter_panel(ax, f"{name_of(key['dataset'])}, {key['topology']}: minimising c·f")
     data = pd.concat(drawn, ignore_index=True)
-    legend(figure, [entry(style) for style in look.values()])
+    legend(figure, [legend_entry(style) for style in look.values()])
     return Picture(figure, data, set(runs["run_id"]), notes, _title(data, look))
 
 

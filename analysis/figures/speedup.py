@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis.drawing.lines import curve, edge, spread
-from analysis.drawing.panels import DIVERGED, Picture, entry, legend, letter, panels
+from analysis.drawing.panels import DIVERGED, Picture, legend, legend_entry, letter_panel, panels
 from analysis.drawing.style import INK, METRICS, PAGE, Style, styles
 from analysis.figures import figure
 from analysis.results.errors import NoData
@@ -44,7 +44,7 @@ def draw(results: Results, ask: Ask) -> Picture:
                 table = curve(ax, rows[rows["nodes"] == nodes], "step", metric, shade)
                 drawn.append(table.assign(nodes=nodes, schedule=schedule))
             ax.set(yscale="log", xlabel="iterations", ylabel="")
-            letter(ax, f"{METRICS[metric]}, {schedule}")
+            letter_panel(ax, f"{METRICS[metric]}, {schedule}")
     notes: list[str] = []
     for ax, key in zip(axes[:, 2] if len(rates) else [], ("nodes", "steps"), strict=False):
         used |= _fits(ax, finals, key, rates, drawn, styles(finals["algo"].unique(), results))
@@ -54,7 +54,7 @@ def draw(results: Results, ask: Ask) -> Picture:
         notes.append(
             f"{rate['algo']}, exponent of {rate['of']} at {rate['at']}: {rate['exponent']:+.3f}{span}{promised}"
         )
-    legend(figure, [entry(shade, marker=False) for shade in shades.values()])
+    legend(figure, [legend_entry(shade, marker=False) for shade in shades.values()])
     title = f"Linear speed-up: {style.label} with more nodes" + (
         ", and the fitted exponents of n and T" * (len(rates) > 0)
     )
@@ -144,7 +144,7 @@ def _fits(
     ticks = sorted(fixed[key].unique())
     ax.set_xticks(ticks, [f"{tick}" for tick in ticks])
     ax.minorticks_off()
-    letter(ax, f"{METRICS['grad_norm_mean']}, fixed")
+    letter_panel(ax, f"{METRICS['grad_norm_mean']}, fixed")
     if ax.get_legend_handles_labels()[0]:
         low, high = ax.get_ylim()
         ax.set_ylim(low / (high / low) ** 0.7, high)  # room for the legend below the lines

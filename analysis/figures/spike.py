@@ -7,12 +7,12 @@ from collections import defaultdict
 import pandas as pd
 
 from analysis.drawing.lines import curve
-from analysis.drawing.panels import Picture, entry, legend, letter, panels, with_eta
+from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, panels, with_eta
 from analysis.drawing.style import METRICS, styles
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
-from analysis.study.select import as_written, at_best, eta_of, need, problems, rule_in_words
+from analysis.study.select import as_written, at_best, eta_of, problems, refuse_unless, rule_in_words
 
 
 @figure(
@@ -23,7 +23,7 @@ from analysis.study.select import as_written, at_best, eta_of, need, problems, r
 def draw(results: Results, ask: Ask) -> Picture:
     finals = results.finals
     finals = finals[finals["dataset"] == "spike"]
-    need(not finals.empty, "no run of dataset spike has ended")
+    refuse_unless(not finals.empty, "no run of dataset spike has ended")
     readings: dict[float, pd.DataFrame] = {}
     for key, runs in problems(results, finals):
         sd = key["dataset.spike_sd"]
@@ -47,7 +47,7 @@ def draw(results: Results, ask: Ask) -> Picture:
                 xlabel="iterations" if metric == "grad_norm" else "",
                 ylabel=METRICS[metric] if column == 0 else "",
             )
-        letter(axes[0, column], f"standard deviation {sd:g} along the spike")
+        letter_panel(axes[0, column], f"standard deviation {sd:g} along the spike")
         used |= set(best["run_id"])
-    legend(figure, [entry(style, with_eta(style, etas[algo])) for algo, style in look.items()])
+    legend(figure, [legend_entry(style, with_eta(style, etas[algo])) for algo, style in look.items()])
     return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes)

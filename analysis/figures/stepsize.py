@@ -10,14 +10,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.drawing.lines import against, level
-from analysis.drawing.panels import PUBLISHED, Picture, entry, legend, letter, log_scale, panels
+from analysis.drawing.lines import draw_against_setting, draw_without_setting
+from analysis.drawing.panels import PUBLISHED, Picture, legend, legend_entry, letter_panel, log_scale, panels
 from analysis.drawing.style import PAGE, metric_name, name_of, styles
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study import published
 from analysis.study.ask import Ask
-from analysis.study.select import as_written, metrics, need, one_per_dataset, with_accuracies
+from analysis.study.select import as_written, metrics, one_per_dataset, refuse_unless, with_accuracies
 from analysis.study.statistics import score
 
 Setting = tuple[dict[str, Any], pd.DataFrame]
@@ -39,13 +39,13 @@ def draw(results: Results, ask: Ask) -> Picture:
 
 def grids(results: Results, finals: pd.DataFrame) -> pd.DataFrame:
     """The runs of problems on which some method was run with several stepsizes, and those without one there."""
-    need("eta" in finals, "no method was run with a stepsize")
+    refuse_unless("eta" in finals, "no method was run with a stepsize")
     keys = [c for c in results.problem if c in finals and not finals[c].isna().all()]
     widths = finals.groupby([*keys, "algo"], dropna=False)["eta"].transform("nunique")
     several = widths.groupby([finals[key].astype(object).where(finals[key].notna(), "") for key in keys]).transform(
         "max"
     )
-    need(bool((several >= 2).any()), "no method was run with two stepsizes or more")
+    refuse_unless(bool((several >= 2).any()), "no method was run with two stepsizes or more")
     return finals[(several >= 2) & ((widths >= 2) | finals["eta"].isna())]
 
 
@@ -73,19 +73,21 @@ def fill(
             if mine.empty:
                 continue
             table = (
-                level(ax, mine, metric, style) if mine["eta"].isna().all() else against(ax, mine, "eta", metric, style)
+                draw_without_setting(ax, mine, metric, style)
+                if mine["eta"].isna().all()
+                else draw_against_setting(ax, mine, "eta", metric, style)
             )
             drawn.append(table.assign(algo=algo, **key))
         used |= set(runs["run_id"])
         ax.set(xscale="log", xlabel="stepsize η")
         ax.set_ylabel(metric_name(metric, results) if ax in axes[:, 0] or len(shown) > 1 else "")
         log_scale(ax, runs[metric], metric)
-        letter(ax, title(key))
+        letter_panel(ax, title(key))
         if metric == "test_accuracy":
             overlay |= _published(ax, key, look)
     for ax in list(axes.flat)[len(settings) :]:
         ax.set_visible(False)
-    entries = [entry(style, marker=algo not in flat) for algo, style in look.items()]
+    entries = [legend_entry(style, marker=algo not in flat) for algo, style in look.items()]
     legend(figure, entries, [PUBLISHED] if overlay else [])
     if overlay:
         notes.append("hollow markers: the published runs; their η axis is another, so they do not line up with ours")
@@ -94,7 +96,7 @@ def fill(
 
 
 def _published(ax: Axes, key: dict[str, Any], look: dict[str, Any]) -> bool:
-    table = published.of(key["dataset"], key["topology"], key["steps"])
+    table = published.rows_of_setting(key["dataset"], key["topology"], key["steps"])
     for algo, style in look.items():
         theirs = table[table["algo"] == algo]
         if algo == "dnasa":

@@ -10,7 +10,7 @@ from analysis.figures import figure
 from analysis.figures.stepsize import fill, grids
 from analysis.results.results import Results
 from analysis.study.ask import Ask
-from analysis.study.select import need, problems
+from analysis.study.select import problems, refuse_unless
 
 PAPER = ("ring", "random", "ladder", "complete")
 
@@ -32,7 +32,7 @@ def draw(results: Results, ask: Ask) -> Picture:
                 graphs[name] = (rank, graph, some)
         families.append((len(graphs), sum(len(some) for _, _, some in graphs.values()), str(key), graphs))
     most, _, _, graphs = max(families, key=lambda family: family[:3])
-    need(most >= 2, "no dataset was run on two graphs or more with several stepsizes")
+    refuse_unless(most >= 2, "no dataset was run on two graphs or more with several stepsizes")
     order = sorted(graphs, key=lambda name: (PAPER.index(name) if name in PAPER else len(PAPER), name))
     settings = [graphs[name][1:] for name in order]
     columns = 2 if len(settings) in (2, 4) else 3

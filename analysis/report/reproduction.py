@@ -17,7 +17,7 @@ from analysis.results.results import Results
 from analysis.results.warnings import warnings
 from analysis.study.ask import Ask
 from analysis.tables import format as words
-from analysis.tables import recipes
+from analysis.tables import table_makers
 
 
 def document(verdicts: list[Verdict], results: Results, pictures: Path, link: Path) -> str:
@@ -141,7 +141,7 @@ def _figure(name: str | None, drawn: dict[str, Picture], link: Path) -> Iterator
 
 
 def _table(name: str, results: Results) -> Iterator[str]:
-    recipe = recipes()[name]
+    recipe = table_makers()[name]
     try:
         yield words.markdown(recipe.make(results, Ask()), recipe.title)
     except NoData:

@@ -16,7 +16,7 @@ from analysis.results.results import Results
 from analysis.results.warnings import warnings
 from analysis.study.ask import Ask
 from analysis.study.outcome import outcome
-from analysis.tables import Recipe, Table, recipes
+from analysis.tables import Table, TableMaker, table_makers
 from bench.base.record import STATES
 
 
@@ -30,11 +30,11 @@ class Story:
     warnings: list[str]
     outcome: list[str] = field(default_factory=list)
     figures: list[tuple[Drawing, Picture, str]] = field(default_factory=list)  # and what it was made from
-    tables: list[tuple[Recipe, Table]] = field(default_factory=list)
+    tables: list[tuple[TableMaker, Table]] = field(default_factory=list)
     missing: list[tuple[str, str, str]] = field(default_factory=list)  # figures not drawn: title, why, command
 
 
-def tell(results: Results, ask: Ask | None = None) -> Story:
+def tell_story(results: Results, ask: Ask | None = None) -> Story:
     """Everything there is data for."""
     ask = ask or Ask()
     facts_told = [*facts(results), *commands(results)]
@@ -47,7 +47,7 @@ def tell(results: Results, ask: Ask | None = None) -> Story:
         else:
             used = results.runs[results.runs["run_id"].isin(picture.runs)]
             story.figures.append((drawing, picture, seeds_in_words(used)))
-    for recipe in recipes().values():
+    for recipe in table_makers().values():
         try:
             story.tables.append((recipe, recipe.make(results, ask)))
         except NoData:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.results.results import Results
-from analysis.study.select import AS_WRITTEN, need, plain, problems
+from analysis.study.select import AS_WRITTEN, has_no_variant, problems, refuse_unless
 from analysis.study.statistics import best_stepsize
 
 CHANGES = {
@@ -42,7 +42,7 @@ def variants(results: Results) -> pd.DataFrame:
             best is None or told["change"].nunique() > best["change"].nunique()
         ):
             best = told
-    need(best is not None, "no run has a method as it was released, in place of as written")
+    refuse_unless(best is not None, "no run has a method as it was released, in place of as written")
     return best
 
 
@@ -86,7 +86,7 @@ def one_stepsize(finals: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
             runs = runs[runs["eta"] == best.eta]
             words.append(f"{algo} η={best.eta:g}" + (" (the edge of its grid)" if best.edge else ""))
         kept.append(runs)
-    need(bool(kept), "every stepsize diverged somewhere")
+    refuse_unless(bool(kept), "every stepsize diverged somewhere")
     rule = "one stepsize for all splits, with the best mean final test accuracy over all of them: "
     return pd.concat(kept), [rule + "; ".join(words)]
 
@@ -99,7 +99,7 @@ def uneven_splits(results: Results) -> dict[str, pd.DataFrame]:
         splits = {str(split): some for split, some in told.groupby("split") if some["algo"].nunique() >= 2}
         if len(splits) > max(len(best), 1):
             best = splits
-    need(bool(best), "no problem was run with its data divided in two ways or more")
+    refuse_unless(bool(best), "no problem was run with its data divided in two ways or more")
     return best
 
 
@@ -107,7 +107,7 @@ def speedup_runs(results: Results, algo: str = "dnasa") -> pd.DataFrame:
     """The runs of a method on one problem with different numbers of nodes, and other methods beside them."""
     best = None
     finals = results.finals
-    for _, runs in problems(results, finals[plain(finals)], but=("nodes", "steps")):
+    for _, runs in problems(results, finals[has_no_variant(finals)], but=("nodes", "steps")):
         if "eta" in runs:  # of a method with stepsizes, the one with most runs
             usual = runs.groupby("algo")["eta"].transform(
                 lambda eta: eta.mode().iloc[0] if eta.notna().any() else np.nan
@@ -116,5 +116,5 @@ def speedup_runs(results: Results, algo: str = "dnasa") -> pd.DataFrame:
         widths = runs[runs["algo"] == algo]["nodes"].nunique()
         if widths >= 2 and (best is None or len(runs) > len(best)):
             best = runs
-    need(best is not None, f"{algo} was not run on one problem with two numbers of nodes or more")
+    refuse_unless(best is not None, f"{algo} was not run on one problem with two numbers of nodes or more")
     return best

@@ -18,7 +18,7 @@ def published() -> pd.DataFrame:
     return pd.read_csv(Path(__file__).with_suffix(".csv"), comment="#")
 
 
-def of(dataset: str, topology: str, steps: int) -> pd.DataFrame:
+def rows_of_setting(dataset: str, topology: str, steps: int) -> pd.DataFrame:
     """The rows of one setting; empty where the paper has none."""
     table = published()
     return table[(table["dataset"] == dataset) & (table["topology"] == topology) & (table["steps"] == steps)]

@@ -17,7 +17,7 @@ AS_WRITTEN = {"normalize": "vector", "average": "tracker", "gossip": "once", "mu
 """The methods as their papers have them; other values are variants, with a figure of their own."""
 
 
-def plain(finals: pd.DataFrame) -> pd.Series:
+def has_no_variant(finals: pd.DataFrame) -> pd.Series:
     """Which runs have no variant; a run without the option is as written."""
     keep = pd.Series(True, index=finals.index)
     for option, usual in AS_WRITTEN.items():
@@ -31,7 +31,7 @@ def as_written(results: Results, finals: pd.DataFrame) -> tuple[pd.DataFrame, li
     of other options the value with most runs."""
     kept, notes = [], []
     for algo, runs in finals.groupby("algo", sort=False):
-        chosen = runs[plain(runs)]
+        chosen = runs[has_no_variant(runs)]
         for option in results.options:
             values = chosen[option].dropna() if option in chosen else pd.Series(dtype=object)
             if option == "eta" or option in AS_WRITTEN or values.nunique() < 2:
@@ -148,7 +148,9 @@ def reference(results: Results, wanted: str | None = None) -> str | None:
     finals = results.finals
     methods = styles(finals["algo"].unique(), results)
     if wanted is not None:
-        need(wanted in methods, f"no run of the reference '{wanted}' has ended; there are {', '.join(methods)}")
+        refuse_unless(
+            wanted in methods, f"no run of the reference '{wanted}' has ended; there are {', '.join(methods)}"
+        )
         return wanted
     if len(methods) < 2:
         return None
@@ -173,6 +175,6 @@ def final_means(results: Results, runs: pd.DataFrame) -> pd.Series:
     return means.sort_values(ascending=sign < 0, kind="stable")
 
 
-def need(condition: bool, sentence: str) -> None:
+def refuse_unless(condition: bool, sentence: str) -> None:
     if not condition:
         raise NoData(sentence)

@@ -141,11 +141,11 @@ def robustness(finals: pd.DataFrame) -> Robustness | None:
     while high < len(good) - 1 and good[high + 1]:
         high += 1
     decades = float(np.log10(means.index[high] / means.index[low]))
-    lost = [top - float(means[near]) if (near := at(best, factor)) else np.nan for factor in (10.0, 0.1)]
+    lost = [top - float(means[near]) if (near := eta_at_multiple(best, factor)) else np.nan for factor in (10.0, 0.1)]
     return Robustness(best, top, decades, *lost)
 
 
-def at(best: Best, factor: float) -> float | None:
+def eta_at_multiple(best: Best, factor: float) -> float | None:
     """The stepsize of the grid at this multiple of the best."""
     near = [eta for eta in best.grid if np.isclose(eta, best.eta * factor, rtol=1e-6)]
     return near[0] if near else None

@@ -27,13 +27,13 @@ Make = Callable[[Results, Ask], Table]
 
 
 @dataclass(frozen=True)
-class Recipe:
+class TableMaker:
     name: str
     title: str
     make: Make
 
 
-TABLES: dict[str, Recipe] = {}
+TABLES: dict[str, TableMaker] = {}
 ORDER = ("methods", "final", "robustness", "variants", "configurations")
 
 
@@ -43,13 +43,13 @@ def table(name: str, title: str) -> Callable[[Make], Make]:
     def decorate(make: Make) -> Make:
         if name in TABLES:
             raise ValueError(f"there is already a table called {name!r}")
-        TABLES[name] = Recipe(name, title, make)
+        TABLES[name] = TableMaker(name, title, make)
         return make
 
     return decorate
 
 
-def recipes() -> dict[str, Recipe]:
+def table_makers() -> dict[str, TableMaker]:
     for module in pkgutil.iter_modules(__path__):
         importlib.import_module(f"{__name__}.{module.name}")
     ours = sorted(TABLES, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))

@@ -9,7 +9,7 @@ from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.select import problems
 from analysis.tables import Table, table
-from analysis.tables.format import settings, summarise
+from analysis.tables.format import problem_cells, summarise
 
 
 @table("configurations", "Every configuration")
@@ -28,7 +28,7 @@ def make(results: Results, ask: Ask) -> Table:
             data.append({**key, **chosen, **numbers})
             told = {k: v for k, v in chosen.items() if k in ("eta", *differ[chosen["algo"]])}
             rest = " ".join(f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in told.items())
-            shown.append({**settings(key), "method": look[chosen["algo"]].label, "options": rest or "—", **words})
+            shown.append({**problem_cells(key), "method": look[chosen["algo"]].label, "options": rest or "—", **words})
     return Table(
         pd.DataFrame(shown, dtype=object),
         pd.DataFrame(data),

@@ -12,7 +12,7 @@ from analysis.study.ask import Ask
 from analysis.study.select import as_written, at_best, eta_of, problems, reference
 from analysis.study.statistics import RULE, Best, Interval, paired, score
 from analysis.tables import Table, table
-from analysis.tables.format import interval, settings, summarise
+from analysis.tables.format import interval, problem_cells, summarise
 
 NOTES = [
     RULE.format(score="test accuracy (test loss where there is none)"),
@@ -46,7 +46,7 @@ def make(results: Results, ask: Ask) -> Table:
             told = {"method": look[algo].label, "η": _eta_in_words(algo, chosen), "schedule": schedule, **words}
             pairs = f" ({gap.count} pairs)" if gap else ""
             gaps = {header: interval(gap, signed=True) + pairs} if header else {}
-            shown.append({**settings(key), **told, **gaps})
+            shown.append({**problem_cells(key), **told, **gaps})
     return Table(pd.DataFrame(shown, dtype=object), pd.DataFrame(data), [*NOTES, *dict.fromkeys(notes)])
 
 

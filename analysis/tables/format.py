@@ -21,7 +21,7 @@ SUMMED = ("test_accuracy", "test_loss", "stationarity", "consensus")
 SETTING = ("dataset", "graph", "n", "T", "else")
 
 
-def settings(key: dict[str, Any]) -> dict[str, Any]:
+def problem_cells(key: dict[str, Any]) -> dict[str, Any]:
     """The labels that tell problems apart, short."""
     shown = {"dataset": key["dataset"], "graph": key["topology"], "n": key["nodes"], "T": key["steps"]}
     usual = {"partition": "even", "scale": 1.0, "init": "shared", "sampling": "replacement", "topology.lazy": False}

@@ -7,7 +7,7 @@ import pandas as pd
 from analysis.drawing.style import styles
 from analysis.results.results import Results
 from analysis.study.ask import Ask
-from analysis.study.select import need
+from analysis.study.select import refuse_unless
 from analysis.tables import Table, table
 
 INFORMATION = ("smoothness", "variance", "heterogeneity", "topology")
@@ -16,7 +16,7 @@ INFORMATION = ("smoothness", "variance", "heterogeneity", "topology")
 @table("methods", "What each method assumes and must know")
 def make(results: Results, ask: Ask) -> Table:
     found = results.declared
-    need(bool(found), "no run says what its method assumes")
+    refuse_unless(bool(found), "no run says what its method assumes")
     look = styles(found, results)
     data = pd.DataFrame(
         [

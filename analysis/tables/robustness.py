@@ -9,10 +9,10 @@ import pandas as pd
 from analysis.drawing.style import styles
 from analysis.results.results import Results
 from analysis.study.ask import Ask
-from analysis.study.select import as_written, at_best, need, problems, reference
+from analysis.study.select import as_written, at_best, problems, reference, refuse_unless
 from analysis.study.statistics import WITHIN, paired, robustness
 from analysis.tables import Table, table
-from analysis.tables.format import interval, settings
+from analysis.tables.format import interval, problem_cells
 
 NOTES = [
     f"decades: of the range of grid stepsizes around the best with a mean accuracy within {WITHIN:g} points of its",
@@ -57,7 +57,7 @@ def make(results: Results, ask: Ask) -> Table:
             )
             shown.append(
                 {
-                    **settings(key),
+                    **problem_cells(key),
                     "method": look[algo].label,
                     "best η": f"{found.best.eta:g}{' (edge)' if found.best.edge else ''}",
                     "accuracy there": f"{found.accuracy:.2f}",
@@ -68,7 +68,7 @@ def make(results: Results, ask: Ask) -> Table:
                     **({f"{look[against].label}{tuning} minus this": interval(gap, signed=True)} if against else {}),
                 }
             )
-    need(bool(data), "no method with accuracies was run with two stepsizes or more")
+    refuse_unless(bool(data), "no method with accuracies was run with two stepsizes or more")
     return Table(pd.DataFrame(shown), pd.DataFrame(data), NOTES)
 
 

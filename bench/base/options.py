@@ -15,6 +15,7 @@ import typing
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -85,6 +86,11 @@ def keyword_options(function: Callable[..., Any]) -> Options:
 
 def attribute_options(cls: type) -> Options:
     """The annotated class attributes of ``cls`` and its bases that have a value."""
+    return _attribute_options(cls)
+
+
+@cache  # asked for every run of a sweep
+def _attribute_options(cls: type) -> Options:
     hints = {k: v for k, v in typing.get_type_hints(cls, include_extras=True).items() if not is_classvar(v)}
     return {name: _option(hint, getattr(cls, name)) for name, hint in hints.items() if hasattr(cls, name)}
 

@@ -31,7 +31,7 @@ def compose_one(overrides: Sequence[str]) -> RunConfig:
     """One configuration, outside a Hydra task."""
     words = with_plugins(overrides)
     with hydra_here(words):
-        values = plain(hydra.compose("config", overrides=words))
+        values = resolved(hydra.compose("config", overrides=words))
     values.pop("experiment", None)
     return parse(values)
 
@@ -46,7 +46,7 @@ def hydra_here(words: Sequence[str]) -> Iterator[None]:
         raise UserError(sentence(error, words)) from error
 
 
-def plain(config: DictConfig) -> dict[str, Any]:
+def resolved(config: DictConfig) -> dict[str, Any]:
     return cast(dict[str, Any], OmegaConf.to_container(config, resolve=True))
 
 

@@ -20,7 +20,7 @@ from hydra.core.override_parser.types import Override, OverrideType
 from omegaconf import OmegaConf
 
 from bench.base.errors import UserError
-from bench.config.compose import SEARCHPATH, hydra_here, no_size, plain, several_values, with_plugins
+from bench.config.compose import SEARCHPATH, hydra_here, no_size, resolved, several_values, with_plugins
 from bench.config.run_config import GROUPS, RunConfig, parse
 
 Make = Callable[[Mapping[str, Any]], RunConfig]
@@ -86,7 +86,7 @@ def expand(block: Mapping[str, Any], typed: Sequence[str] = (), make: Make = par
     ``typed`` is what the user typed; it wins over the block. Needs Hydra to be initialised.
     """
     planner = Planner(make)
-    return planner.made(planner.block(block, typed))
+    return planner.made(planner.points_of_block(block, typed))
 
 
 class Base(NamedTuple):
@@ -107,7 +107,7 @@ class Point(NamedTuple):
         values = copy.deepcopy(self.base.values)
         for key, value in self.given.items():
             _set(values, key, value)
-        return plain(OmegaConf.create(values)) if self.base.refers else values
+        return resolved(OmegaConf.create(values)) if self.base.refers else values
 
 
 class Planner:
@@ -155,9 +155,9 @@ class Planner:
         settled = self.keys(typed)
         self._total += sum(math.prod(map(len, axes_of(block, settled).values())) for block in blocks) - 1
         for block in blocks:
-            yield from self.block(block, typed)
+            yield from self.points_of_block(block, typed)
 
-    def block(self, block: Mapping[str, Any], typed: Sequence[str]) -> Iterator[Point]:
+    def points_of_block(self, block: Mapping[str, Any], typed: Sequence[str]) -> Iterator[Point]:
         """The configurations of one block of an experiment."""
         composed, given = self.divide(typed)
         axes = axes_of(block, self.keys(typed))
@@ -176,7 +176,7 @@ class Planner:
             refers = "${" in str(values)
             experiment = values.pop("experiment", None)
             if experiment is not None and refers:
-                experiment = plain(config)["experiment"]
+                experiment = resolved(config)["experiment"]
             self._bases[key] = Base(values, experiment, refers)
         return self._bases[key]
 

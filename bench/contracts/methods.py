@@ -12,7 +12,7 @@ from torch import Tensor
 
 from bench.contracts.simulate import ALL_DATA, Gradient, simulate
 from bench.method.algorithm import Algorithm, Declaration, Grad, Mix
-from bench.method.schedules import tables
+from bench.method.schedules import stepsize_tables
 from bench.network.mixing import build_mixing
 
 NODES, DIMENSION, STEPS = 6, 4, 12
@@ -294,7 +294,7 @@ def _echo(gradient: Gradient) -> Gradient:
 
 def _eta(cls: type[Algorithm], steps: int) -> list[float]:
     defaults = {k: o.default for k, o in cls.stepsize_options().items()}
-    return tables(cls.stepsizes, [defaults], NODES, steps, torch.float64)["eta"].values[:, 0].tolist()
+    return stepsize_tables(cls.stepsizes, [defaults], NODES, steps, torch.float64)["eta"].values[:, 0].tolist()
 
 
 def _equal(a: Tensor, b: Tensor, sentence: str) -> None:

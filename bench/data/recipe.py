@@ -23,7 +23,7 @@ from rich.console import Console
 
 from bench.base.errors import UserError
 from bench.base.registry import recipes
-from bench.terminal.progress import growing
+from bench.terminal.progress import showing_growth
 
 PREPARED = "prepared"
 """The part of the data folder that is ours; what lies beside it is the user's."""
@@ -129,7 +129,7 @@ def fetch(name: str, folder: Path, scratch: Path, console: Console) -> None:
         raw = scratch / "raw"
         raw.mkdir()
         try:
-            with growing(console, f"{name}: asking {source.title}", raw) if source.remote else nullcontext():
+            with showing_growth(console, f"{name}: asking {source.title}", raw) if source.remote else nullcontext():
                 parts = source.get(folder, raw)
             recipe.check(parts)
             found = checksum(parts)

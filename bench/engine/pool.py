@@ -12,7 +12,7 @@ from bench.base.machine import PER_JOB, SHORTAGES, files_left, shortage
 from bench.config.run_config import RunConfig
 from bench.engine import shared_memory
 from bench.engine.engines import Launch, engine_of
-from bench.engine.team import RunFailed, World
+from bench.engine.team import RunFailed, Team
 from bench.training.checkpoint import Resume
 from bench.training.observer import Observer
 
@@ -22,7 +22,7 @@ class Pool:
 
     def __init__(self, jobs: int = 1, stop: threading.Event | None = None) -> None:
         """``jobs`` pools share this machine; a world ends its run when ``stop`` is set."""
-        self._worlds: dict[tuple[str, int], World] = {}
+        self._worlds: dict[tuple[str, int], Team] = {}
         self._jobs, self._stop = jobs, stop or threading.Event()
 
     def run(
@@ -53,13 +53,13 @@ class Pool:
         if not engine.stays:
             self._worlds.pop(key).stop()
 
-    def _start(self, ranks: int, launch: Launch, observer: Observer) -> World:
+    def _start(self, ranks: int, launch: Launch, observer: Observer) -> Team:
         if files_left() < ranks + PER_JOB:
             raise UserError(f"{ranks} ranks cannot be started. {SHORTAGES[errno.EMFILE]}.")
         if not launch.elsewhere:
             shared_memory.refuse_full(ranks)
         try:
-            return World(ranks, launch.words, launch.host, self._stop, observer)
+            return Team(ranks, launch.words, launch.host, self._stop, observer)
         except OSError as error:
             reason = shortage(error) or f"Can they be reached at {launch.host} (engine.host)? {error}."
             raise UserError(f"Ranks cannot be started. {reason}") from error

@@ -9,7 +9,7 @@ import torch
 from bench.base.record import Row
 from bench.config.run_config import RunConfig
 from bench.engine.build import run_in
-from bench.engine.torch_setup import prepare
+from bench.engine.torch_setup import set_up_torch
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume
 from bench.training.mixers import make_mixer
@@ -22,7 +22,7 @@ def run(configs: Sequence[RunConfig], observer: Observer, resume: Resume | None 
 
     When half of them have diverged, the program is built anew for the others.
     """
-    prepare()
+    set_up_torch()
     first = configs[0]
     dtype, device = getattr(torch, first.dtype), torch.device(first.device)
     moment = None if resume is None else checkpoint.load(resume, range(first.nodes), dtype, device)

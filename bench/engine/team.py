@@ -34,7 +34,7 @@ class Stopped(Exception):
     """The sweep is coming to an end from outside."""
 
 
-class World:
+class Team:
     """Ranks that wait for jobs; without words to launch them, a single process."""
 
     def __init__(

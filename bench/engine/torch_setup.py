@@ -7,7 +7,7 @@ import platform
 import torch
 
 
-def prepare() -> None:
+def set_up_torch() -> None:
     """Settings that cost nothing and save a lot; none changes what is computed beyond rounding."""
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False

@@ -32,7 +32,7 @@ from bench.engine.mpi import nodes_of_rank
 from bench.engine.origin import made_of
 from bench.engine.processes import Process
 from bench.engine.shared_memory import EARLY, mapped, remove_names
-from bench.engine.torch_setup import prepare
+from bench.engine.torch_setup import set_up_torch
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume
 from bench.training.observer import Moment, Observer, Outcome
@@ -152,7 +152,7 @@ def main() -> None:
     comm.Barrier()  # every rank has opened what they share
     remove_names(mapped(names=EARLY))
     torch.set_num_threads(1)
-    prepare()
+    set_up_torch()
     discover()
     gc.freeze()  # what the imports left need never be searched for garbage again
     link = Link.connect(os.environ[ADDRESS])

@@ -9,7 +9,7 @@ import torch
 
 from bench.base.layout import Layout
 from bench.method.algorithm import Algorithm
-from bench.method.schedules import tables
+from bench.method.schedules import stepsize_tables
 
 A = TypeVar("A", bound=Algorithm)
 
@@ -36,7 +36,7 @@ def assemble(
     words = {name: first[name] for name, option in options.items() if not option.is_number}
     numbers = {name: per_replica([r[name] for r in replicas]) for name in options if name not in words}
     stepsizes = [{name: replica[name] for name in cls.stepsize_options()} for replica in replicas]
-    schedules = tables(cls.stepsizes, stepsizes, n, T, dtype, device)
+    schedules = stepsize_tables(cls.stepsizes, stepsizes, n, T, dtype, device)
     promise = cls.declare_for(first)
     known = {name: values for name, values in (spectrum or {}).items() if None not in values}
     knows = {name: per_replica(values) for name, values in known.items()}  # type: ignore[arg-type]

@@ -87,7 +87,7 @@ class Schedule:
         return self._rows[t]
 
 
-def tables(
+def stepsize_tables(
     stepsizes: Callable[..., Mapping[str, Any]],
     replicas: Sequence[Mapping[str, Any]],
     nodes: int,

@@ -136,7 +136,7 @@ class Problem(ABC):
         return None
 
 
-def share(setting: Setting) -> float:
+def hosted_share(setting: Setting) -> float:
     """The part of the nodes that this process hosts: its share of what is the same at every node."""
     return len(setting.hosted) / setting.nodes
 

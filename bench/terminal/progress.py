@@ -21,7 +21,7 @@ MANY = 100
 
 
 @contextmanager
-def growing(console: Console, title: str, folder: Path) -> Iterator[None]:
+def showing_growth(console: Console, title: str, folder: Path) -> Iterator[None]:
     """A bar that shows how much a folder holds, while something fills it; a plain line without a terminal."""
     if not console.is_terminal:
         console.print(f"{title} …", markup=False)

@@ -48,7 +48,7 @@ def base_url() -> str:
     return str(wandb.setup().settings.base_url)
 
 
-def settings() -> wandb.Settings:
+def wandb_settings() -> wandb.Settings:
     """Nothing but the metrics: no console, no system statistics, no code, and patience with limits."""
     return wandb.Settings(
         mode=mode(),  # type: ignore[arg-type]
@@ -67,7 +67,7 @@ def settings() -> wandb.Settings:
 def warm_up() -> None:
     """A run for nobody: what W&B does once is then done."""
     with tempfile.TemporaryDirectory() as folder:
-        run = wandb.init(dir=folder, mode="offline", settings=settings())
+        run = wandb.init(dir=folder, mode="offline", settings=wandb_settings())
         run.log({"nothing": wandb.Html("", inject=False)})
         run.finish()
 
@@ -103,7 +103,7 @@ class Mirror:
             ],
             config={**labels, "certificate": certificate, "edges": manifest["mixing"]["edge_list"], **facts},
             reinit="create_new",
-            settings=settings(),
+            settings=wandb_settings(),
         )
         for axis in AXES:
             self._run.define_metric(axis)

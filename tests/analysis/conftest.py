@@ -1,6 +1,6 @@
 import pytest
 
-from analysis.drawing.style import use
+from analysis.drawing.style import use_paper_style
 from analysis.results.folder import load_folder
 from tests.helpers import sweeps
 
@@ -13,5 +13,5 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def results(folder):
-    use()
+    use_paper_style()
     return load_folder(folder)

@@ -14,7 +14,7 @@ from pathlib import Path
 from bench.engine.link import Link
 from bench.engine.processes import Process, here
 from bench.engine.reception import Reception
-from bench.engine.team import World
+from bench.engine.team import Team
 from bench.training.observer import Observer
 from tests.faults.stranger import KINDS, knock
 from tests.faults.table import fault
@@ -147,7 +147,7 @@ def a_rank_with_a_number_of_ours(trials: int, folder: Path) -> Counter[str]:
             (by, ours) = (_identity(process.pid) for process in (bystander, rank))
             claims = [{**by, "place": by["place"] + "2"}, {**by, "started": by["started"] - 1}, ours]
             script = [sys.executable, str(Path(__file__).with_name("false_rank.py")), json.dumps(claims)]
-            world = World(3, script, "127.0.0.1", threading.Event(), Observer())
+            world = Team(3, script, "127.0.0.1", threading.Event(), Observer())
             launched = world.launched.process.pid
             world.kill()
             gone = rank.wait(5) == -9 and not Path(f"/proc/{launched}").exists()

@@ -17,7 +17,7 @@ from bench.base.errors import UserError
 from bench.base.registry import algorithms
 from bench.engine.build import build_algorithm, build_problem
 from bench.engine.mpi import MPIWorld, agree
-from bench.engine.torch_setup import prepare
+from bench.engine.torch_setup import set_up_torch
 from bench.method.trajectory import trajectory
 from bench.problem.problem import Setting
 from bench.sweep.preflight import check_network
@@ -81,7 +81,7 @@ def without_persistent_collectives():
 def main() -> None:
     comm = MPI.COMM_WORLD
     torch.set_num_threads(1)
-    prepare()
+    set_up_torch()
     nodes = int(sys.argv[1])
     out = {}
     for name in algorithms:

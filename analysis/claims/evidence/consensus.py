@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.claims.evidence import Case, evidence, exact
 from analysis.drawing.style import name_of
 from analysis.results.results import Results
-from analysis.study.select import plain
+from analysis.study.select import has_no_variant
 
 
 @evidence
@@ -44,7 +44,7 @@ def part_of_the_papers_bound(results: Results) -> list[Case]:
 def _bounded(results: Results) -> Iterable[tuple[str, pd.DataFrame]]:
     """D-NASA as written on graphs where agreement takes time, by dataset, graph and split."""
     finals = results.finals
-    finals = finals[plain(finals)]
+    finals = finals[has_no_variant(finals)]
     mine = finals[(finals["algo"] == "dnasa") & (finals["rho"] > 1e-9) & finals["consensus_bound"].notna()]
     for (dataset, topology, nodes, split), some in mine.assign(split=mine["partition"]).groupby(
         ["dataset", "topology", "nodes", "split"]

@@ -7,7 +7,7 @@ from analysis.claims.evidence.settings import label, settings
 from analysis.drawing.style import name_of
 from analysis.results.results import Results
 from analysis.study import published
-from analysis.study.select import at_best, plain, problems
+from analysis.study.select import at_best, has_no_variant, problems
 from analysis.study.statistics import Interval, best_stepsize, mean
 
 
@@ -16,7 +16,7 @@ def from_published(results: Results, dataset: str) -> list[Case]:
     """Our best mean test accuracy over the grid minus the published best, some of whose points are single runs."""
     out = []
     for name, runs in settings(results, dataset=dataset):
-        theirs = published.of(dataset, str(runs["topology"].iloc[0]), int(runs["steps"].iloc[0]))
+        theirs = published.rows_of_setting(dataset, str(runs["topology"].iloc[0]), int(runs["steps"].iloc[0]))
         best, _ = at_best(runs, compared=True)
         for algo, mine in best.groupby("algo"):
             table = published.of_dnasa(theirs) if algo == "dnasa" else theirs[theirs["algo"] == algo]
@@ -32,10 +32,10 @@ def from_published_with_schedule(results: Results, dataset: str, algo: str, sche
     """The same for one method with another schedule than the paper's formula."""
     finals = results.finals
     mine = finals[(finals["dataset"] == dataset) & (finals["algo"] == algo) & (finals["schedule"] == schedule)]
-    mine = mine[(mine["partition"] == "even") & plain(mine)]
+    mine = mine[(mine["partition"] == "even") & has_no_variant(mine)]
     out = []
     for key, runs in problems(results, mine):
-        theirs = published.of(dataset, key["topology"], key["steps"])
+        theirs = published.rows_of_setting(dataset, key["topology"], key["steps"])
         best = best_stepsize(runs)
         if best and len(theirs[theirs["algo"] == algo]):
             top = float(theirs[theirs["algo"] == algo]["test_accuracy"].max())

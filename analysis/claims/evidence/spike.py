@@ -7,7 +7,7 @@ import numpy as np
 from analysis.claims.evidence import Case, evidence
 from analysis.claims.evidence.settings import label
 from analysis.results.results import Results
-from analysis.study.select import as_written, at_best, plain, problems
+from analysis.study.select import as_written, at_best, has_no_variant, problems
 from analysis.study.statistics import mean, paired, ratio
 
 
@@ -39,7 +39,7 @@ def spike_ratio(results: Results) -> list[Case]:
 def part_of_rises(results: Results) -> list[Case]:
     """The part of D-NASA's evaluations on the spike model at which the test loss rose, over the second half."""
     finals = results.finals
-    finals = finals[plain(finals)]
+    finals = finals[has_no_variant(finals)]
     out = []
     for key, runs in problems(results, finals[(finals["dataset"] == "spike") & (finals["algo"] == "dnasa")]):
         parts = []

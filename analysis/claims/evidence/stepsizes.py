@@ -9,7 +9,7 @@ from analysis.claims.evidence import Case, evidence, untested
 from analysis.claims.evidence.settings import label, settings, tuned_methods
 from analysis.results.results import Results
 from analysis.study.select import at_best
-from analysis.study.statistics import Best, Interval, at, best_stepsize, mean, paired
+from analysis.study.statistics import Best, Interval, best_stepsize, eta_at_multiple, mean, paired
 
 
 @evidence
@@ -37,7 +37,7 @@ def points_lost_by_a_factor_of_ten(results: Results) -> list[Case]:
         for algo in tuned_methods(runs):
             mine = runs[runs["algo"] == algo]
             best = best_stepsize(mine)
-            near = [eta for factor in (10.0, 0.1) if best and (eta := at(best, factor))]
+            near = [eta for factor in (10.0, 0.1) if best and (eta := eta_at_multiple(best, factor))]
             if best is None or not near:
                 out.append(untested(f"{name}, {label(algo)}"))
                 continue

@@ -20,7 +20,7 @@ from analysis.results.read import read
 from analysis.study.statistics import Interval, best_stepsize
 from bench.base.registry import algorithms
 from bench.config.compose import CONF
-from bench.method.schedules import tables
+from bench.method.schedules import stepsize_tables
 from tests.helpers.cli import ROOT
 
 pytestmark = pytest.mark.xdist_group("figures")
@@ -165,7 +165,7 @@ def test_the_parts_of_the_bounds_against_the_suites_own_stepsizes(results):
     parts = []
     for run in mine.to_dict("records"):
         options = [{"schedule": run["schedule"], "multiplier": 1.0, "alpha": 0.3}]
-        eta = tables(algorithms["dnasa"].stepsizes, options, 4, run["steps"], torch.float64)["eta"].values
+        eta = stepsize_tables(algorithms["dnasa"].stepsizes, options, 4, run["steps"], torch.float64)["eta"].values
         rows = results.rows[results.rows["run_id"] == run["run_id"]]
         parts.append(np.trapezoid(rows["consensus"], rows["step"]) / (rho_tilde(run["rho"]) * (eta**2).sum()))
     cases = {case.name: case.found.value for case in part_of_the_papers_bound(results)}

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from analysis import load
-from analysis.drawing.style import STYLES, page_svg, render, styles, use
+from analysis.drawing.style import STYLES, page_svg, render, styles, use_paper_style
 from analysis.figures import drawings
 from analysis.results.errors import NoData
 from analysis.results.folder import load_folder
@@ -227,10 +227,10 @@ def test_every_method_has_a_style_of_its_own():
 def test_published_numbers_are_the_ones_of_the_paper():
     table = published.published()
     assert len(table) == 113
-    ring = published.of("a9a", "ring", 5001)
+    ring = published.rows_of_setting("a9a", "ring", 5001)
     assert published.of_dnasa(ring)["test_accuracy"].tolist() == [84.85]
     assert ring[ring["algo"] == "dsgd"]["test_accuracy"].max() == 85.1
-    assert published.of("digits", "ring", 40).empty
+    assert published.rows_of_setting("digits", "ring", 40).empty
 
 
 def test_a_figure_on_a_page_takes_the_pages_ink(results):
@@ -245,7 +245,7 @@ def test_a_figure_on_a_page_takes_the_pages_ink(results):
 
 
 def test_half_written_runs_are_named_and_left_out(tmp_path):
-    use()
+    use_paper_style()
     folder = sweeps.make(tmp_path, "untuned")
     runs = sorted((folder / "runs").iterdir())
     (runs[0] / "summary.json").write_text('{"run_id": "x"')

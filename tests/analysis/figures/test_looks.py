@@ -8,15 +8,15 @@ import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from analysis.drawing.panels import Picture, entry, legend, log_ticks, panels
-from analysis.drawing.style import styles, use
+from analysis.drawing.panels import Picture, legend, legend_entry, log_ticks, panels
+from analysis.drawing.style import styles, use_paper_style
 from analysis.figures import drawings
 from analysis.results.errors import NoData
 from analysis.study.ask import Ask
 from analysis.study.outcome import outcome
 from analysis.study.select import reference
 from analysis.study.statistics import Interval
-from analysis.tables import recipes
+from analysis.tables import table_makers
 from analysis.tables.format import chosen
 from analysis.tables.latex import best, latex, rounded
 
@@ -63,10 +63,10 @@ def test_legends_are_inside_the_figure(results, name):
 
 @pytest.mark.parametrize("count", [1, 5, 14])
 def test_a_legend_of_any_length_fits_a_column(count):
-    use()
+    use_paper_style()
     figure, _ = panels(1, 1, 2.0, 3.35)
     look = styles([f"method_number_{number}" for number in range(count)])
-    legend(figure, [entry(style) for style in look.values()])
+    legend(figure, [legend_entry(style) for style in look.values()])
     assert inside(figure)
     panel = figure.axes[0].get_window_extent().height / figure.dpi
     assert panel > 1.2  # the legend takes no room from the panel
@@ -169,7 +169,7 @@ def test_a_declared_label_and_family_reach_the_figures(results):
     assert (look["wonder"].marker, look["wonder"].dash) != (look["dsgd"].marker, look["dsgd"].dash)
     assert look["dsgd"].label == "D-SGD"  # its manifests say nothing: an older archive
     assert "Wonder, η = 0.1" in [text.get_text() for text in draw("curves", made).figure.legends[0].texts]
-    assert "Wonder" in set(recipes()["final"].make(made, Ask()).shown["method"])
+    assert "Wonder" in set(table_makers()["final"].make(made, Ask()).shown["method"])
 
 
 def test_the_reference(results, without_dnasa):
@@ -177,7 +177,7 @@ def test_the_reference(results, without_dnasa):
     assert reference(results, "dsgt") == "dsgt"
     digits = without_dnasa.where([("dataset", ["digits"])])
     best_one = reference(digits)
-    table = recipes()["final"].make(digits, Ask())
+    table = table_makers()["final"].make(digits, Ask())
     label = styles([best_one])[best_one].label
     ours = table.data[table.data["algo"] != best_one].dropna(subset="reference_minus")
     assert f"{label} minus this" in table.shown
@@ -186,7 +186,7 @@ def test_the_reference(results, without_dnasa):
         same = table.data[(table.data["topology"] == row["topology"]) & (table.data["nodes"] == row["nodes"])]
         other = same.loc[same["algo"] == best_one, "test_accuracy"].iloc[0]
         assert row["reference_minus"] == pytest.approx(other - row["test_accuracy"])
-    asked = recipes()["robustness"].make(results, Ask(reference="dsgt"))
+    asked = table_makers()["robustness"].make(results, Ask(reference="dsgt"))
     assert "D-SGT minus this" in asked.shown
     with pytest.raises(NoData, match="no run of the reference 'wonder' has ended; there are dnasa, dsgd"):
         reference(results, "wonder")
@@ -195,7 +195,7 @@ def test_the_reference(results, without_dnasa):
 def test_an_outcome_names_the_best_and_its_number(without_dnasa):
     digits = without_dnasa.where([("dataset", ["digits"]), ("topology", ["ring"]), ("nodes", ["8"]), ("scale", ["1"])])
     (sentence,) = outcome(digits)
-    means = recipes()["final"].make(digits, Ask()).data.set_index("algo")["test_accuracy"]
+    means = table_makers()["final"].make(digits, Ask()).data.set_index("algo")["test_accuracy"]
     first = {"dsgd": "D-SGD", "dsgt": "D-SGT"}[means.idxmax()]
     assert sentence.startswith(f"On digits, ring, {first} (η = 0.1) at {means.max():.2f} % ends with the highest")
     assert outcome(digits.where([("algo", ["dsgd"])])) == []
@@ -218,7 +218,7 @@ def test_digits_match_the_error(value, half, text):
 
 def test_a_latex_table_one_would_print(results):
     ring = results.where([("dataset", ["digits"]), ("topology", ["ring"]), ("nodes", ["8"]), ("scale", ["1"])])
-    table = recipes()["final"].make(ring, Ask())
+    table = table_makers()["final"].make(ring, Ask())
     text = latex(table, "Final")
     assert "% in every row: dataset = digits" in text
     assert all(word in text for word in (r"\toprule", r"\midrule", r"\bottomrule", r"\begin{tabular}{l"))
@@ -240,7 +240,7 @@ def test_a_metric_of_a_plug_in_is_a_column_like_any_other(results):
     assert list(made.measures) == ["size"]
     picture = draw("compare", made, metrics=("size",))
     assert picture.figure.axes[0].get_ylabel() == "how large"
-    table = recipes()["configurations"].make(made, Ask())
+    table = table_makers()["configurations"].make(made, Ask())
     assert "how large" in table.shown
     whole = table.data[["diverged", "exploded"]].sum(axis=1) == 0
     assert table.data.loc[whole, "size"].notna().all()

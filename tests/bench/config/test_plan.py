@@ -10,7 +10,7 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from bench.base.errors import UserError
-from bench.config.compose import hydra_here, plain
+from bench.config.compose import hydra_here, resolved
 from bench.config.plan import jobs_of, of_command, unique
 from bench.config.run_config import parse
 from bench.sweep.preflight import checked
@@ -44,7 +44,7 @@ def hydras(words):
     loader = GlobalHydra.instance().config_loader()
     overrides = OverridesParser.create(loader).parse_overrides(words)
     (jobs,) = BasicSweeper.split_arguments(overrides, None)
-    values = [plain(hydra.compose("config", job)) for job in jobs]
+    values = [resolved(hydra.compose("config", job)) for job in jobs]
     return [parse({key: value for key, value in one.items() if key != "experiment"}) for one in values]
 
 

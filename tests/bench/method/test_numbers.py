@@ -13,7 +13,7 @@ from bench.base.registry import algorithms
 from bench.config.choices import options_of
 from bench.engine import stacked
 from bench.method import Algorithm, Steps, algorithm
-from bench.method.schedules import tables
+from bench.method.schedules import stepsize_tables
 from bench.network.certificate import Certificate
 from bench.network.mixing import Mixing
 from bench.problem.problem import Problem
@@ -93,7 +93,7 @@ def test_the_letters_of_a_schedule(kind):
         "warmup_step": np.concatenate([[0.2, 0.4, 0.6, 0.8], np.ones(46), np.full(25, 0.1), np.full(25, 0.01)]),
     }[kind]
     assert at.root == pytest.approx(expected)
-    eta = tables(algorithms["dsgd"].stepsizes, [{"schedule": kind, "eta": 0.5}], 9, 100, torch.float64)["eta"]
+    eta = stepsize_tables(algorithms["dsgd"].stepsizes, [{"schedule": kind, "eta": 0.5}], 9, 100, torch.float64)["eta"]
     assert eta.values[:, 0] == pytest.approx(0.5 * expected)
 
 

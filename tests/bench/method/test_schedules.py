@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from bench.base.registry import algorithms
-from bench.method.schedules import tables
+from bench.method.schedules import stepsize_tables
 
 N, T = 8, 100
 
@@ -15,7 +15,7 @@ N, T = 8, 100
 def values(name: str, kind: str, **options) -> dict[str, np.ndarray]:
     cls = algorithms[name]
     given = {k: o.default for k, o in cls.stepsize_options().items()} | {"schedule": kind} | options
-    return {k: s.values[:, 0] for k, s in tables(cls.stepsizes, [given], N, T, torch.float64).items()}
+    return {k: s.values[:, 0] for k, s in stepsize_tables(cls.stepsizes, [given], N, T, torch.float64).items()}
 
 
 @pytest.mark.parametrize("name", ["dsgd", "dsgt", "d2"])
@@ -55,7 +55,7 @@ def test_dnasa():
 def test_a_table_broadcasts_over_replicas():
     cls = algorithms["dsgd"]
     replicas = [{"schedule": "constant", "eta": 1.0}, {"schedule": "fixed", "eta": 2.0}]
-    eta = tables(cls.stepsizes, replicas, N, T, torch.float32)["eta"]
+    eta = stepsize_tables(cls.stepsizes, replicas, N, T, torch.float32)["eta"]
     assert eta[3].shape == (2, 1, 1)
     assert eta[3].dtype == torch.float32
     assert eta[3].flatten().tolist() == pytest.approx([1.0, 2 * math.sqrt(0.08)])

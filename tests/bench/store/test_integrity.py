@@ -69,7 +69,7 @@ def test_digests_are_nobodys_label_or_metric(results):
     hidden = {"sha256", "digest"}
     for names in (load(results), load_folder(results).runs, load_folder(results).rows, folder.summary()):
         assert not hidden & set(names)
-    assert not hidden & set(status.look(folder.path))
+    assert not hidden & set(status.look_at_run(folder.path))
     assert not hidden & set(examine(folder.path).labels)
     assert "digest" not in folder.manifest()
 
@@ -86,7 +86,14 @@ def test_the_order_of_keys_in_a_file_says_nothing(results):
     def read() -> list:
         found = examine(folder.path)
         loaded = load_folder(results)
-        seen = [found.labels, found.final, found.damaged, folder.final, folder.summary(), status.look(folder.path)]
+        seen = [
+            found.labels,
+            found.final,
+            found.damaged,
+            folder.final,
+            folder.summary(),
+            status.look_at_run(folder.path),
+        ]
         tables = [frame.sort_index(axis=1).to_csv() for frame in (loaded.runs, loaded.rows)]
         return [*seen, *tables, run_columns([folder.summary()])]
 
@@ -223,11 +230,11 @@ def test_what_is_damaged_twice_is_kept_twice(results):
     folder = the_run(results)
     for number in range(2):
         (folder.path / "metrics.parquet").write_bytes(b"harm %d" % number)
-        assert status.look(folder.path)["state"] == "damaged"
-        assert "test_loss" not in status.look(folder.path)
+        assert status.look_at_run(folder.path)["state"] == "damaged"
+        assert "test_loss" not in status.look_at_run(folder.path)
         assert run_all([folder.config], QUIET) == 0
         assert (folder.path / "damaged" / f"metrics.parquet.{number}").read_bytes() == b"harm %d" % number
-    assert status.look(folder.path)["state"] == "done"
+    assert status.look_at_run(folder.path)["state"] == "done"
     (folder.path / "manifest.json").unlink()  # then nobody knows which source made it
     assert not folder.final
 

@@ -17,6 +17,7 @@ from bench.engine.build import build_algorithm, build_problem
 from bench.method.assemble import assemble
 from bench.network.mixing import build_mixing
 from bench.problem.problem import Setting
+from bench.training.ledger import Stopwatch
 from bench.training.loop import Timetable, Training
 from bench.training.metrics import Measurement, measure
 from bench.training.mixers import DenseMixer
@@ -283,3 +284,19 @@ def test_a_resumed_run_computes_no_gradient_but_those_of_its_steps():
     asked.clear()
     Training(method, problem, world, [c.mixing()], Timetable(12, [12]), Kept(), middle).run()
     assert asked == [11, 12]
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
+def test_on_a_gpu_communication_is_what_it_takes_not_what_it_takes_to_ask_for_it():
+    torch.cuda._sleep(1)  # the first call compiles
+    torch.cuda.synchronize()
+    for compute, communicate in ((2_000_000, 1_000_000), (1_000_000, 2_000_000)):
+        clock = Stopwatch(1)
+        for _ in range(200):
+            torch.cuda._sleep(compute)
+            with clock.communication(on_gpu=True):
+                torch.cuda._sleep(communicate)
+        torch.cuda.synchronize()
+        (spent,) = clock.seconds()
+        assert spent["comm_s"] / spent["compute_s"] == pytest.approx(communicate / compute, rel=0.1)
+        assert spent["wall_s"] == pytest.approx(spent["comm_s"] + spent["compute_s"])
