@@ -7,6 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -29,6 +30,7 @@ from tests.helpers.configs import config
 
 QUIET = Console(quiet=True)
 TIMES = ["compute_s", "comm_s", "eval_s", "wall_s"]
+COUNTS = [np.zeros(9, dtype=np.int64)]
 
 
 @pytest.fixture(scope="module")
@@ -199,7 +201,7 @@ def test_checkpoints_that_do_not_fit_are_not_used(tmp_path):
     seconds = [dict.fromkeys(TIMES, 0.0)]
 
     def write(step, shape, nodes):
-        checkpoint.write(tmp_path / "c", Moment(step, {"x": torch.zeros(shape)}, seconds, [{}]), nodes)
+        checkpoint.write(tmp_path / "c", Moment(step, {"x": torch.zeros(shape)}, seconds, [{}], COUNTS), nodes)
 
     write(10, (1, 2, 5), range(3))  # rows of two nodes under the name of three
     assert checkpoint.steps(tmp_path / "c", 3) == []
@@ -218,7 +220,7 @@ def test_a_checkpoint_of_another_method_is_answered_with_a_sentence(tmp_path):
     shutil.rmtree(run.checkpoints)
     checkpoint.write(
         run.checkpoints,
-        Moment(30, {"x": torch.zeros(1, 6, 3)}, [dict.fromkeys(TIMES, 0.0)], [{}]),
+        Moment(30, {"x": torch.zeros(1, 6, 3)}, [dict.fromkeys(TIMES, 0.0)], [{}], COUNTS),
         range(6),
     )
     assert run_all([run.config], QUIET) == 1

@@ -9,6 +9,7 @@ import select
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -35,6 +36,7 @@ from tests.helpers.configs import Kept, config, rows
 from tests.helpers.disks import on_a_disk
 from tests.helpers.run_folders import TIMES, folders, metrics, state
 
+COUNTS = [np.zeros(9, dtype=np.int64)]
 LONG = ("dataset=digits", "steps=1500", "eval_every=25", "checkpoint_every=40", "nodes=4", "batch_size=8")
 SHORT = ("dataset=digits", "steps=60", "eval_every=20", "nodes=4", "batch_size=8", "engine=stacked")
 
@@ -106,7 +108,7 @@ def test_every_method_resumes_bit_for_bit_and_on_any_number_of_processes(algo, t
         def checkpoint(self, r: int, moment: Moment) -> None:
             for nodes in (range(2), range(2, 5)):  # as two processes would
                 part = {name: tensor[:, nodes] for name, tensor in moment.state.items()}
-                checkpoint.write(tmp_path / "c", Moment(moment.step, part, moment.seconds, moment.last), nodes)
+                checkpoint.write(tmp_path / "c", replace(moment, state=part), nodes)
             self.rows_then = list(self.rows[0])
 
     keeper = Keeper()
@@ -130,7 +132,7 @@ def test_only_the_last_two_whole_checkpoints_count(tmp_path, monkeypatch):
     state = {"x": torch.arange(6.0).view(1, 3, 2)}
     seconds = [dict.fromkeys(TIMES, 1.0)]
     for step in (10, 20, 30, 40):
-        checkpoint.write(tmp_path / "c", Moment(step, state, seconds, [{}]), range(3))
+        checkpoint.write(tmp_path / "c", Moment(step, state, seconds, [{}], COUNTS), range(3))
     assert checkpoint.steps(tmp_path / "c", 3) == [40, 30]
     assert checkpoint.steps(tmp_path / "c", 4) == []
     newest = tmp_path / "c" / "40.0-2.npz"
@@ -139,7 +141,7 @@ def test_only_the_last_two_whole_checkpoints_count(tmp_path, monkeypatch):
     moment = checkpoint.load(Resume(30, [tmp_path / "c"], [{}]), range(1, 3), torch.float64, torch.device("cpu"))
     assert moment.state["x"].tolist() == [[[2, 3], [4, 5]]]
     assert moment.seconds == seconds
-    slow = Moment(30, state, [dict.fromkeys(TIMES, 9.0)], [{}])
+    slow = Moment(30, state, [dict.fromkeys(TIMES, 9.0)], [{}], COUNTS)
     checkpoint.write(tmp_path / "d", slow, range(3))
     both = Resume(30, [tmp_path / "c", tmp_path / "d"], [{}, {}])
     pair = checkpoint.load(both, range(3), torch.float64, torch.device("cpu"))
@@ -154,10 +156,10 @@ def test_a_checkpoint_without_its_rows_is_not_used(tmp_path):
     folder.begin(describe(folder.config))
     for row in rows(c)[0][:3]:
         folder.record(row)
-    moment = Moment(30, {"x": torch.zeros(1, 6, 2)}, [dict.fromkeys(TIMES, 0.0)], [{}])
+    moment = Moment(30, {"x": torch.zeros(1, 6, 2)}, [dict.fromkeys(TIMES, 0.0)], [{}], COUNTS)
     checkpoint.write(folder.checkpoints, moment, range(6))
     assert folder.resume_point() is None
-    checkpoint.write(folder.checkpoints, Moment(25, moment.state, moment.seconds, [{}]), range(6))
+    checkpoint.write(folder.checkpoints, Moment(25, moment.state, moment.seconds, [{}], COUNTS), range(6))
     step, kept = folder.resume_point()
     assert (step, [row["step"] for row in kept]) == (25, [0, 10, 20])
     folder.release()
