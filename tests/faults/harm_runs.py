@@ -124,7 +124,7 @@ def _edited(how: tuple[str, ...], home: Path) -> str:
         if "[1/3]" in line and method.read_text() == before:
             method.write_text(before.replace("self.eta[t] * g", "2 * self.eta[t] * g"))
     sweep.communicate(timeout=300)
-    assert method.read_text() != before
+    assert method.read_text() != before, output
     method.write_text(before)
     runs = {}
     for run in (home / "results" / "runs").iterdir():
