@@ -50,9 +50,9 @@ def run_all(configs: Sequence[RunConfig], console: Console, name: str | None = N
             else:
                 todo.append(folder)
         check_writable(todo)
-        if todo:
+        if todo or sweep.joined:  # a run that only joins this sweep is news to W&B, too
             first = configs[0]
-            groups, jobs = batches([folder.config for folder in todo])
+            groups, jobs = batches([folder.config for folder in todo]) if todo else ([], 1)
             sweep.tracker = make_tracker(first.tracker.name, first.tracker.options, Path(first.results))
             for folder in sweep.joined:
                 sweep.tracker.end(folder.path)
