@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from bench.engine.launch import launcher
 from bench.method.algorithm import Algorithm
 from bench.network.mixing import Mixing
 
+ALPHAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 DATA = ("dataset", "partition", "model", "nodes", "batch_size", "seed", "init", "sampling", "data_dir")
 """What check_data looks at."""
 _passed: set[str] = set()
@@ -90,8 +92,7 @@ def check_data(config: RunConfig) -> None:
     if config.batch_size > smallest:
         raise UserError(
             f"batch_size={config.batch_size} is larger than the smallest shard, {smallest} "
-            f"sample{'s' * (smallest != 1)}; use a batch of at most that, fewer nodes"
-            + (" or a larger partition.alpha." if "alpha" in config.partition.options else ".")
+            f"sample{'s' * (smallest != 1)}; set batch_size={smallest}{_larger_alpha(config)} or take fewer nodes."
         )
 
 
@@ -99,6 +100,17 @@ def check_data(config: RunConfig) -> None:
 def _prepared(name: str, folder: Path) -> None:
     """Fetched, if it is not there: by this process, before any rank is started."""
     prepare(name, folder, Console(stderr=True, highlight=False, soft_wrap=True))
+
+
+def _larger_alpha(config: RunConfig) -> str:
+    """The least unevenness, of round values, with which the smallest shard holds a batch, as it would be typed."""
+    now = config.partition.options.get("alpha")
+    for alpha in (value for value in ALPHAS if now is not None and value > now):
+        options = {**config.partition.options, "alpha": alpha}
+        smallest = _smallest_shard(replace(config, partition=replace(config.partition, options=options)))
+        if smallest >= config.batch_size:
+            return f" or partition.alpha={alpha:g} (there it has {smallest})"
+    return ""
 
 
 def _smallest_shard(config: RunConfig) -> int:

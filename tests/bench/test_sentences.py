@@ -43,9 +43,13 @@ DIVIDED = "dataset=digits partition=dirichlet partition.alpha=0.001"
         (
             "run",
             f"{DIVIDED} batch_size=8",
-            "the smallest shard, 1 sample; use a batch of at most that, fewer",
+            "the smallest shard, 1 sample; set batch_size=1 or partition.alpha=",
         ),
-        ("partition", DIVIDED, "or a larger partition.alpha."),
+        (
+            "partition",
+            DIVIDED,
+            "batch_size=32 is larger than the smallest shard, 1 sample; set batch_size=1 or partition.alpha=",
+        ),
         ("run", "eval_samples=10", "dataset=synthetic has no shards to measure a part of: leave out eval_samples."),
         ("run", "dataset=digits eval_samples=0", "eval_samples must be at least 1; got 0."),
         ("run", "dataset=planted dataset.samples=0", "dataset.samples must be at least 1; got 0."),
