@@ -40,7 +40,7 @@ def outcome(results: Results, wanted: str | None = None) -> list[str]:
     gaps = [_gap(runs, means, against) for _, runs, means in compared if against in means.index]
     if against and gaps:
         losses = [gap for gap in gaps if gap > 0]
-        worst = f", {_in_words(max(losses))} behind the best where it is worst" if losses else ""
+        worst = f"; at its worst it ends {_in_words(max(losses))}" if losses else ""
         out.append(
             f"{look[against]} is the best of all on {len(gaps) - len(losses)} of its {len(gaps)} settings{worst}."
         )
@@ -67,8 +67,8 @@ def _one(
 
 
 def _in_words(percent: float) -> str:
-    """0.44 %, 35 %; a loss of many times the best one is no percentage."""
-    return f"{percent:.2g} %" if percent < 100 else f"{percent / 100:,.0f} times the best value"
+    """A loss that is many times the best one is no percentage."""
+    return f"{percent:.2g} % behind the best" if percent < 100 else f"at {percent / 100 + 1:.2g} times the best loss"
 
 
 def _gap(runs: pd.DataFrame, means: pd.Series, against: str | None) -> float:
