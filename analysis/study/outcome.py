@@ -68,7 +68,7 @@ def _one(
 
 def _in_words(percent: float) -> str:
     """A loss that is many times the best one is no percentage."""
-    return f"{percent:.2g} % behind the best" if percent < 100 else f"at {percent / 100 + 1:.2g} times the best loss"
+    return f"{percent:.2g} % behind the best" if percent < 100 else f"at {percent / 100 + 1:.3g} times the best loss"
 
 
 def _gap(runs: pd.DataFrame, means: pd.Series, against: str | None) -> float:

@@ -158,6 +158,8 @@ def _no_such_setting(key: str, typed: Sequence[str]) -> str:
     group, _, option = key.rpartition(".")
     if group == "experiment":
         return _not_in_experiment(option, typed)
+    if key in GROUPS:
+        return f"{key} lacks an option of those in braces: type each by itself, as {key}.NAME=VALUE, to see which."
     if group not in GROUPS:
         return f"There is no setting called '{key}'.{closest(key, RunConfig.__annotations__)}"
     names = next((word.split("=", 1)[1] for word in typed if word.startswith(f"{group}=")), None)

@@ -29,7 +29,7 @@ def check_names(words: Sequence[str]) -> None:
             continue
         names = value.list if isinstance(value, ChoiceSweep) else [value]
         for name in names:
-            if not isinstance(name, str | list | Glob | QuotedString):
+            if not isinstance(name, str | list | dict | Glob | QuotedString):
                 raise UserError(no_such_name(group, str(name) if len(names) > 1 else typed))
 
 

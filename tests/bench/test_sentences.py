@@ -27,7 +27,7 @@ DIVIDED = "dataset=digits partition=dirichlet partition.alpha=0.001"
         ("run", "topology=1", "There is no topology called '1'. Known: complete, "),
         ("run", "model=true", "There is no model called 'true'. Known: lenet, linear, mlp."),
         ("run", "experiment=null", "There is no experiment called 'null'. Known: example, "),
-        ("run", "algo={a:1}", "There is no algo called '{a:1}'. Known: d2, "),
+        ("run", "algo={a:1}", "algo lacks an option of those in braces: type each by itself, as algo.NAME=VALUE"),
         ("run", "algo.name=nan", "There is no algorithm called 'nan'. Did you mean 'dnasa'?"),
         ("run", "--cfg job dataset=nan", "There is no dataset called 'nan'. Known: a9a, "),
         ("topology", "topology=null", "There is no topology called 'null'. Known: complete, "),
