@@ -29,7 +29,8 @@ from rich.console import Console
 from bench import __version__
 from bench.base.errors import UserError
 from bench.base.registry import say_broken_plugins
-from bench.config.compose import CONF, HYDRA_ERRORS, SEARCHPATH, sentence, with_plugins
+from bench.config.compose import HYDRA_ERRORS, SEARCHPATH, sentence, with_plugins
+from bench.config.names import CONF
 from bench.config.plan import as_sweeps, of_command, plan, same_run_twice, unique
 from bench.config.run_config import RunConfig, parse
 from bench.status import show_found, states_of

@@ -11,6 +11,7 @@ from matplotlib.lines import Line2D
 
 from analysis.drawing.panels import ARROW, DIVERGED, EXPLODED, ZERO
 from analysis.drawing.style import Style, more_is_better
+from analysis.results.results import Results
 
 BAND_FROM = 3
 """Seeds from which a band is drawn; below, the seeds themselves are."""
@@ -26,24 +27,27 @@ def curve(
     style: Style,
     after: int = -1,
     positive: bool = False,
+    results: Results | None = None,
 ) -> pd.DataFrame:
     """The mean over runs with the range of the seeds as a band, where all runs have a finite value.
 
     Below three runs each is drawn by itself. A run that diverged is drawn as far as it went and marked, and from there
     on there is no mean; nor is there one with a run that exploded, which has no say in the axis. What is drawn comes
-    ``after`` a step; where it must be ``positive``, zeros stand on the lower edge. Returns what was drawn.
+    ``after`` a step; where it must be ``positive``, zeros stand on the lower edge. ``results``
+    know which way a plug-in's metric is better. Returns what was drawn.
     """
     count = rows["run_id"].nunique()
     rows = rows[np.isfinite(rows[y].astype(float)) & np.isfinite(rows[x].astype(float)) & (rows["step"] > after)]
     if rows.empty:
         return pd.DataFrame()
-    gone = rows[(rows["state"] == "diverged") | _exploded(rows, y)]
+    off = _exploded(rows, y, results)
+    gone = rows[(rows["state"] == "diverged") | off]
     well = rows[~rows["run_id"].isin(gone["run_id"])]
     whole = rows.groupby("step").agg(
         x=(x, "mean"), mean=(y, "mean"), low=(y, "min"), high=(y, "max"), runs=("run_id", "nunique")
     )
     drawn = whole[whole["runs"] == count].reset_index()
-    if _exploded(rows, y).any():
+    if off.any():
         drawn["mean"] = np.nan
     look: dict[str, Any] = {"color": style.colour, "ls": style.dash, "marker": style.marker, "ms": style.size}
     if count >= BAND_FROM and drawn["mean"].notna().any():
@@ -60,7 +64,7 @@ def curve(
                 zero(ax, one.loc[one[y] == 0, x], style)
     for _, one in gone.groupby("run_id"):
         faint = {"color": style.colour, "ls": style.dash, "lw": 0.6, "alpha": 0.6}
-        if _exploded(one, y).any():
+        if off[one.index].any():
             ax.add_artist(Line2D(one[x], one[y], **faint))  # has no say in the axis, but for where it began
             ax.update_datalim(one.loc[one["step"] == 0, [x, y]].to_numpy(float))
             ax.update_datalim(one[[x, y]].to_numpy(float), updatey=False)
@@ -79,19 +83,19 @@ def _every(shown: pd.DataFrame, style: Style) -> tuple[int, int]:
     return style.place % every, every
 
 
-def _exploded(rows: pd.DataFrame, metric: str) -> pd.Series:
+def _exploded(rows: pd.DataFrame, metric: str, results: Results | None) -> pd.Series:
     """Whether it shows: in what is better the more there is, what exploded is like any other."""
     known = rows["exploded"] if "exploded" in rows else rows["state"] == "exploded"
-    return known & (not more_is_better(metric))
+    return known & (not more_is_better(metric, results))
 
 
-def spread(values: pd.DataFrame, key: str, metric: str) -> pd.DataFrame:
+def spread(values: pd.DataFrame, key: str, metric: str, results: Results | None = None) -> pd.DataFrame:
     """Per value of ``key``: mean and range over the seeds, how many there are, how many diverged, how many exploded.
 
     Where any diverged there is no mean: it would be the mean of the survivors.
     """
     out = (
-        values.assign(off=_exploded(values, metric))
+        values.assign(off=_exploded(values, metric, results))
         .groupby(key)
         .agg(
             mean=(metric, "mean"),
@@ -106,9 +110,11 @@ def spread(values: pd.DataFrame, key: str, metric: str) -> pd.DataFrame:
     return out.reset_index()
 
 
-def draw_against_setting(ax: Axes, values: pd.DataFrame, key: str, metric: str, style: Style) -> pd.DataFrame:
+def draw_against_setting(
+    ax: Axes, values: pd.DataFrame, key: str, metric: str, style: Style, results: Results | None = None
+) -> pd.DataFrame:
     """Final values against a setting, a line with the spread over seeds; what has no value stands at the worse edge."""
-    table = spread(values, key, metric)
+    table = spread(values, key, metric, results)
     gone = (table["diverged"] > 0) | (table["exploded"] > 0)
     look: dict[str, Any] = {"color": style.colour, "ls": style.dash, "lw": style.width}
     marker: dict[str, Any] = {"marker": style.marker, "ms": style.size, "markeredgewidth": 0}
@@ -120,22 +126,24 @@ def draw_against_setting(ax: Axes, values: pd.DataFrame, key: str, metric: str, 
         low, high = table["low"].where(known), table["high"].where(known)
         ax.fill_between(table[key], low, high, color=style.colour, alpha=0.18, lw=0)
     few = values[values[key].isin(table.loc[(table["runs"] < BAND_FROM) | (table["diverged"] > 0), key])]
-    alive = few[(few["state"] != "diverged") & ~_exploded(few, metric)]
+    alive = few[(few["state"] != "diverged") & ~_exploded(few, metric, results)]
     ax.plot(alive[key], alive[metric], color=style.colour, ls="", marker=style.marker, ms=2, alpha=0.6)
     for _, point in table[gone].iterrows():
         mark = DIVERGED if point["diverged"] > 0 else EXPLODED
-        edge(ax, point[key], style, mark, bottom=more_is_better(metric))
+        edge(ax, point[key], style, mark, bottom=more_is_better(metric, results))
     return table.rename(columns={key: "x"}).assign(setting=key, metric=metric)
 
 
-def draw_without_setting(ax: Axes, values: pd.DataFrame, metric: str, style: Style) -> pd.DataFrame:
+def draw_without_setting(
+    ax: Axes, values: pd.DataFrame, metric: str, style: Style, results: Results | None = None
+) -> pd.DataFrame:
     """A method without a stepsize: a line across the panel with its spread."""
-    table = spread(values.assign(x=0.0), "x", metric)
+    table = spread(values.assign(x=0.0), "x", metric, results)
     (row,) = table.to_dict("records")
     if row["diverged"] or row["exploded"]:
         mark = DIVERGED if row["diverged"] else EXPLODED
         look = {"color": style.colour, "marker": SHAPE[mark], "ls": "", "clip_on": False, "label": mark}
-        ax.plot(0.98, 0.02 if more_is_better(metric) else 0.98, transform=ax.transAxes, **look)
+        ax.plot(0.98, 0.02 if more_is_better(metric, results) else 0.98, transform=ax.transAxes, **look)
     elif row["runs"] >= BAND_FROM:
         ax.axhspan(row["low"], row["high"], color=style.colour, alpha=0.15, lw=0)
         ax.axhline(row["mean"], color=style.colour, ls=style.dash, lw=style.width)

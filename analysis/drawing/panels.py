@@ -22,6 +22,8 @@ from bench.base.record import FINAL
 
 LINE = 0.2
 """Inches: a line of a legend, for which every figure has room."""
+TALL, SMALL = 8, 6
+"""Lines of a legend from which on it is set in a smaller size, in points."""
 SIDE = 0.1
 """Inches that a legend keeps from the figure's sides."""
 
@@ -54,6 +56,14 @@ def panels(
     return figure, axes
 
 
+def under(axes: np.ndarray, label: str) -> None:
+    """The label and ticks of a shared x axis, at the lowest panel of each column that is seen."""
+    for column in axes.T:
+        lowest = [ax for ax in column if ax.get_visible()][-1]
+        lowest.set_xlabel(label)
+        lowest.tick_params(labelbottom=True)
+
+
 ARROW = r"$\uparrow$"
 DIVERGED, EXPLODED, ZERO = "_diverged", "_exploded", "_zero"
 """Labels of marks that stand for what has no place on the axes."""
@@ -82,9 +92,11 @@ def legend(figure: Figure, entries: Iterable[Line2D], more: Iterable[Line2D] = (
     if not entries:
         return None
     FigureCanvasAgg(figure)  # to be measured
-    for lines in range(1, len(entries) + 1):
+    tries: list[tuple[int, float | None]] = [(lines, None) for lines in range(1, min(len(entries), TALL) + 1)]
+    tries += [(lines, SMALL) for lines in range(1, len(entries) + 1)]
+    for lines, size in tries:
         columns = -(-len(entries) // lines)
-        made = figure.legend(handles=entries, loc="outside upper center", ncol=columns)
+        made = figure.legend(handles=entries, loc="outside upper center", ncol=columns, fontsize=size)
         box = made.get_window_extent().transformed(figure.dpi_scale_trans.inverted())
         if box.width <= figure.get_figwidth() - 2 * SIDE or columns == 1:
             break

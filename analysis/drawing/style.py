@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import itertools
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -52,6 +54,9 @@ COLOURS = [PALETTE[i] for i in (9, 5, 8, 6, 7, 1, 2, 0, 4)]
 MARKERS = ("P", "X", "<", ">", "*", "h", "p", "d", "8", "H", "s", "^", "v")
 DASHES: tuple[Any, ...] = ("-", (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (2.5, 1)))
 WIDEST, THINNEST = 1.9, 1.0
+MANY = 6
+"""Methods from which on their lines and markers are smaller."""
+CROWDED, THINNEST_OF_MANY = 1.3, 0.8
 MARKER = 2.9
 """Points that a marker is wide, of a line one point wide."""
 
@@ -102,19 +107,29 @@ def styles(algos: Iterable[str], results: Results | None = None) -> dict[str, St
         if algo in everyone:
             out[algo] = replace(style, label=declared.get(algo, {}).get("label") or style.label)
     colours = {algo: style.colour for algo, style in STYLES.items()}  # by family
-    for number, algo in enumerate(sorted(everyone - set(STYLES))):
+    used = Counter(colours.values())  # methods of one colour are told apart by their dashes
+    spare = itertools.cycle(COLOURS)
+    for number, algo in enumerate(sorted(everyone - set(STYLES), key=_counted)):
         says = declared.get(algo, {})
         family = says.get("family") or algo
-        kin = family in colours
-        colour = colours.setdefault(family, COLOURS[number % len(COLOURS)])
-        dash = DASHES[(number // len(COLOURS) + kin) % len(DASHES)]
+        if family not in colours:
+            colours[family] = next(spare)
+        colour = colours[family]
+        dash = DASHES[used[colour] % len(DASHES)]
+        used[colour] += 1
         out[algo] = Style(says.get("label") or algo, colour, MARKERS[number % len(MARKERS)], dash)
     chosen = [algo for algo in out if algo in wanted]
-    step = (WIDEST - THINNEST) / max(1, len(chosen) - 1)
+    widest, thinnest = (WIDEST, THINNEST) if len(chosen) <= MANY else (CROWDED, THINNEST_OF_MANY)
+    step = (widest - thinnest) / max(1, len(chosen) - 1)
     return {
-        algo: replace(out[algo], width=WIDEST - step * place if len(chosen) > 1 else out[algo].width, place=place)
+        algo: replace(out[algo], width=widest - step * place if len(chosen) > 1 else out[algo].width, place=place)
         for place, algo in enumerate(chosen)
     }
+
+
+def _counted(name: str) -> list[tuple[int, str]]:
+    """For sorting: trial2 before trial10."""
+    return [(int(part or 0), part) if part.isdigit() else (0, part) for part in re.split(r"(\d+)", name)]
 
 
 def variant(style: Style, number: int) -> Style:

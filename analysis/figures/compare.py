@@ -58,7 +58,9 @@ def draw(results: Results, ask: Ask) -> Picture:
                 entries.setdefault(f"{style.label}{label}", (style, set()))[1].add(eta)
                 mine = results.curves(best)
                 for ax, metric, log in cells:
-                    table = curve(ax, mine, "step", metric, style, 0 if metric in FROM_THE_FIRST_STEP else -1, log)
+                    table = curve(
+                        ax, mine, "step", metric, style, 0 if metric in FROM_THE_FIRST_STEP else -1, log, results
+                    )
                     drawn.append(table.assign(algo=algo, variant=label.removeprefix(", "), eta=eta, **key))
                 used |= set(some["run_id"])
         for ax, metric, log in cells:

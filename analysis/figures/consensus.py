@@ -38,7 +38,9 @@ def draw(results: Results, ask: Ask) -> Picture:
         for ax, metric in zip(axes[:, column], names, strict=True):
             log = log_scale(ax, rows[metric], metric)
             for algo, style in look.items():
-                table = curve(ax, rows[rows["algo"] == algo], "step", metric, style, after=0, positive=log)
+                table = curve(
+                    ax, rows[rows["algo"] == algo], "step", metric, style, after=0, positive=log, results=results
+                )
                 drawn.append(table.assign(algo=algo, eta=eta_of(chosen, algo), **key))
             ax.set_ylabel(metric_name(metric, results) if column == 0 else "")
         for algo in look:

@@ -38,7 +38,7 @@ def draw(results: Results, ask: Ask) -> Picture:
             notes += _one_machine(results, best)
         for ax, metric in zip(row, names, strict=True):
             for algo, style in look.items():
-                table = curve(ax, rows[rows["algo"] == algo], x, metric, style)
+                table = curve(ax, rows[rows["algo"] == algo], x, metric, style, results=results)
                 drawn.append(table.assign(algo=algo, eta=eta_of(chosen, algo), **key))
             ax.set(xlabel=METRICS[x], ylabel="")
             log_scale(ax, rows[metric], metric)

@@ -33,7 +33,7 @@ def draw(results: Results, ask: Ask) -> Picture:
     drawn = []
     for ax, metric in zip(axes[0], names, strict=True):
         for number, (algo, style) in enumerate(look.items()):
-            table = spread(finals[finals["algo"] == algo], "x", metric)
+            table = spread(finals[finals["algo"] == algo], "x", metric, results)
             x = table["x"] + 0.08 * (number - (len(look) - 1) / 2)
             ax.errorbar(
                 x, table["mean"], [table["mean"] - table["low"], table["high"] - table["mean"]], color=style.colour,

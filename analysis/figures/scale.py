@@ -38,7 +38,7 @@ def draw(results: Results, ask: Ask) -> Picture:
     ax, drawn = axes[0, 0], []
     for algo, style in look.items():
         mine = runs[runs["algo"] == algo]
-        drawn.append(draw_against_setting(ax, mine, "scale", metric, style).assign(algo=algo, **key))
+        drawn.append(draw_against_setting(ax, mine, "scale", metric, style, results).assign(algo=algo, **key))
         if mine["eta"].notna().any() if "eta" in mine else False:
             notes.append(f"{algo}: η={mine['eta'].iloc[0]:g} at every c")
     ax.set(

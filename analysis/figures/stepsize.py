@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analysis.drawing.lines import draw_against_setting, draw_without_setting
-from analysis.drawing.panels import PUBLISHED, Picture, legend, legend_entry, letter_panel, log_scale, panels
+from analysis.drawing.panels import PUBLISHED, Picture, legend, legend_entry, letter_panel, log_scale, panels, under
 from analysis.drawing.style import PAGE, metric_name, name_of, styles
 from analysis.figures import figure
 from analysis.results.results import Results
@@ -31,7 +31,7 @@ def draw(results: Results, ask: Ask) -> Picture:
     notes += said
     width = min(PAGE, 0.9 + 2.3 * len(settings))
     columns = min(3, len(settings))
-    figure, axes = panels(-(-len(settings) // columns), columns, 1.9, max(width, 3.35))
+    figure, axes = panels(-(-len(settings) // columns), columns, 1.9, max(width, 3.35), sharex="col")
     return fill(
         results, ask, figure, axes, settings, notes, lambda key: f"{name_of(key['dataset'])}, {key['topology']} graph"
     )
@@ -73,13 +73,13 @@ def fill(
             if mine.empty:
                 continue
             table = (
-                draw_without_setting(ax, mine, metric, style)
+                draw_without_setting(ax, mine, metric, style, results)
                 if mine["eta"].isna().all()
-                else draw_against_setting(ax, mine, "eta", metric, style)
+                else draw_against_setting(ax, mine, "eta", metric, style, results)
             )
             drawn.append(table.assign(algo=algo, **key))
         used |= set(runs["run_id"])
-        ax.set(xscale="log", xlabel="stepsize η")
+        ax.set(xscale="log")
         ax.set_ylabel(metric_name(metric, results) if ax in axes[:, 0] or len(shown) > 1 else "")
         log_scale(ax, runs[metric], metric)
         letter_panel(ax, title(key))
@@ -87,6 +87,7 @@ def fill(
             overlay |= _published(ax, key, look)
     for ax in list(axes.flat)[len(settings) :]:
         ax.set_visible(False)
+    under(axes, "stepsize η")
     entries = [legend_entry(style, marker=algo not in flat) for algo, style in look.items()]
     legend(figure, entries, [PUBLISHED] if overlay else [])
     if overlay:
@@ -100,9 +101,10 @@ def _published(ax: Axes, key: dict[str, Any], look: dict[str, Any]) -> bool:
     for algo, style in look.items():
         theirs = table[table["algo"] == algo]
         if algo == "dnasa":
-            theirs = published.of_dnasa(table).assign(eta=ax.get_xlim()[1])
+            theirs = published.of_dnasa(table).assign(eta=1.0)  # at the right edge, wherever other panels put it
         if theirs.empty:  # an empty line that is not clipped has its place in the corner of the figure
             continue
         hollow = {"ls": "", "mfc": "none", "mec": style.colour, "mew": 0.6, "ms": 3.6, "zorder": 1}
-        ax.plot(theirs["eta"], theirs["test_accuracy"], marker=style.marker, clip_on=False, **hollow)
+        across = ax.get_yaxis_transform() if algo == "dnasa" else ax.transData
+        ax.plot(theirs["eta"], theirs["test_accuracy"], marker=style.marker, clip_on=False, transform=across, **hollow)
     return not table.empty

@@ -36,7 +36,9 @@ def draw(results: Results, ask: Ask) -> Picture:
     order = sorted(graphs, key=lambda name: (PAPER.index(name) if name in PAPER else len(PAPER), name))
     settings = [graphs[name][1:] for name in order]
     columns = 2 if len(settings) in (2, 4) else 3
-    figure, axes = panels(-(-len(settings) // columns), columns, 1.9, PAGE if columns == 3 else 5.4, sharey=True)
+    figure, axes = panels(
+        -(-len(settings) // columns), columns, 1.9, PAGE if columns == 3 else 5.4, sharey=True, sharex="col"
+    )
 
     def title(key: dict[str, Any]) -> str:
         rho = graphs[key["topology"]][2]["rho"].iloc[0]

@@ -36,11 +36,11 @@ def outcome(results: Results, wanted: str | None = None) -> list[str]:
         return [_one(results, where, runs, means, look, against) for where, runs, means in compared]
     wins = Counter(str(means.index[0]) for _, _, means in compared)
     counted = ", ".join(f"{look[algo]} on {count}" for algo, count in wins.most_common())
-    out = [f"Which method ends best, on {len(compared)} settings with two or more: {counted}."]
+    out = [f"Which method ends best, on {len(compared)} settings with two methods or more: {counted}."]
     gaps = [_gap(runs, means, against) for _, runs, means in compared if against in means.index]
     if against and gaps:
         losses = [gap for gap in gaps if gap > 0]
-        worst = f", at most {max(losses):.2g} % behind the best" if losses else ""
+        worst = f"; at its worst it ends {_in_words(max(losses))}" if losses else ""
         out.append(
             f"{look[against]} is the best of all on {len(gaps) - len(losses)} of its {len(gaps)} settings{worst}."
         )
@@ -64,6 +64,11 @@ def _one(
     what = metric_name(name).removesuffix(" (%)")
     word = "highest" if name == "test_accuracy" else "lowest"
     return f"On {where}, {told(first)} ends with the {word} {what}; {told(rest)}."
+
+
+def _in_words(percent: float) -> str:
+    """A loss that is many times the best one is no percentage."""
+    return f"{percent:.2g} % behind the best" if percent < 100 else f"at {percent / 100 + 1:.3g} times the best loss"
 
 
 def _gap(runs: pd.DataFrame, means: pd.Series, against: str | None) -> float:

@@ -38,6 +38,8 @@ SYMBOLS = {
 NUMBER = re.compile(r"(?<![\w.$])([+-]?\d+(?:\.\d+)?)(?:e([+-]?\d+))?(?![\w.])")
 PLAIN = (1e-3, 1e5)
 """Between these, numbers are written without a power of ten."""
+WIDE, LONG = 85, 40
+"""Characters of a row from which it is set small, to fit a page, and of a text that is broken into lines."""
 
 
 def latex(table: Table, title: str, whole: bool = False) -> str:
@@ -48,8 +50,10 @@ def latex(table: Table, title: str, whole: bool = False) -> str:
     head = [f"% {title}", *(f"% in every row: {c} = {shown[c].iloc[0]}" for c in same)]
     shown = shown.drop(columns=same)
     bold, groups = best(shown), _groups(shown)
+    small = sum(_width(shown, c) for c in shown) > WIDE
     lines = [
-        r"\begin{tabular}{" + "".join("r" if _is_number(shown[c]) else "l" for c in shown) + "}",
+        *([r"{\footnotesize\setlength{\tabcolsep}{4pt}%"] if small else []),
+        r"\begin{tabular}{" + "".join(_kind(shown, c) for c in shown) + "}",
         r"\toprule",
         " & ".join(_tex(str(c)) for c in shown) + r" \\",
         r"\midrule",
@@ -59,7 +63,8 @@ def latex(table: Table, title: str, whole: bool = False) -> str:
             lines.append(r"\addlinespace")
         cells = [_cell(shown[c].iloc[place], (place, c) in bold) for c in shown]
         lines.append(" & ".join(cells) + r" \\")
-    return "\n".join([*head, *lines, r"\bottomrule", r"\end{tabular}", *(f"% {note}" for note in table.notes), ""])
+    end = r"\end{tabular}}" if small else r"\end{tabular}"
+    return "\n".join([*head, *lines, r"\bottomrule", end, *(f"% {note}" for note in table.notes), ""])
 
 
 def best(shown: pd.DataFrame) -> set[tuple[int, str]]:
@@ -103,10 +108,22 @@ def _cell(cell: object, bold: bool) -> str:
 
 
 def _says_nothing(shown: pd.DataFrame, column: str) -> bool:
-    """A label that is the same everywhere, or a column without a number."""
+    """What is the same everywhere, unless it is a result."""
     if shown[column].astype(str).nunique() > 1:
         return False
-    return column in SETTING or str(shown[column].iloc[0]) in ("—", "0")
+    return not isinstance(shown[column].iloc[0], Number) or str(shown[column].iloc[0]) in ("—", "0")
+
+
+def _width(shown: pd.DataFrame, column: str) -> int:
+    """Characters, about."""
+    return min(LONG, max(len(str(text)) for text in (column, *shown[column])))
+
+
+def _kind(shown: pd.DataFrame, column: str) -> str:
+    """Numbers to the right, text to the left, long text in lines of its own."""
+    if _is_number(shown[column]):
+        return "r"
+    return "p{4.6cm}" if max(len(str(text)) for text in shown[column]) > LONG else "l"
 
 
 def _groups(shown: pd.DataFrame) -> list[tuple[str, ...]]:

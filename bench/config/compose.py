@@ -17,12 +17,11 @@ from omegaconf.errors import OmegaConfBaseException
 from yaml import MarkedYAMLError, YAMLError
 
 from bench.base.errors import UserError, closest
-from bench.base.home import ROOT
 from bench.base.registry import plugins
 from bench.config.choices import members, options_of
+from bench.config.names import CONF, check_names, no_such_name
 from bench.config.run_config import GROUPS, RunConfig, parse
 
-CONF = ROOT / "conf"
 HYDRA_ERRORS = (HydraException, OmegaConfBaseException, YAMLError)
 SEARCHPATH = "hydra.searchpath="
 
@@ -55,6 +54,7 @@ def with_plugins(words: Sequence[str]) -> list[str]:
 
     What is registered without a yaml is made known to Hydra too, with the defaults of its signature.
     """
+    check_names(words)
     homes = [Path(home) / "conf" for plugin in plugins() for home in _places(plugin.module.partition(".")[0])]
     folders = [home for home in homes if home.is_dir()]
     given = [word.removeprefix(SEARCHPATH).strip("[]") for word in words if word.startswith(SEARCHPATH)]
@@ -115,10 +115,7 @@ def sentence(error: Exception, typed: Sequence[str]) -> str:
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         group, _, name = error.missing_cfg_file.rpartition("/")
         if group.partition("/")[0] == "experiment":
-            files = (CONF / "experiment").rglob("*.yaml")
-            known = sorted(file.relative_to(CONF / "experiment").with_suffix("").as_posix() for file in files)
-            typed_name = error.missing_cfg_file.removeprefix("experiment/")
-            return f"There is no experiment called '{typed_name}'.{closest(typed_name, known)}"
+            return no_such_name("experiment", error.missing_cfg_file.removeprefix("experiment/"))
         return f"There is no {group} called '{name}'.{closest(name, error.options or [])}"
     if unknown := re.match(r"Could not override '([^']+)'", str(error)):
         return _no_such_setting(unknown[1], typed) or " ".join(str(error).split())
@@ -161,6 +158,8 @@ def _no_such_setting(key: str, typed: Sequence[str]) -> str:
     group, _, option = key.rpartition(".")
     if group == "experiment":
         return _not_in_experiment(option, typed)
+    if key in GROUPS:
+        return f"{key} lacks an option of those in braces: type each by itself, as {key}.NAME=VALUE, to see which."
     if group not in GROUPS:
         return f"There is no setting called '{key}'.{closest(key, RunConfig.__annotations__)}"
     names = next((word.split("=", 1)[1] for word in typed if word.startswith(f"{group}=")), None)

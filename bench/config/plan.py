@@ -21,6 +21,7 @@ from omegaconf import OmegaConf
 
 from bench.base.errors import UserError
 from bench.config.compose import SEARCHPATH, hydra_here, no_size, resolved, several_values, with_plugins
+from bench.config.names import check_names
 from bench.config.run_config import GROUPS, RunConfig, parse
 
 Make = Callable[[Mapping[str, Any]], RunConfig]
@@ -171,6 +172,7 @@ class Planner:
         """What Hydra composes from these words."""
         key = tuple(words)
         if key not in self._bases:
+            check_names(words)
             config = hydra.compose("config", overrides=list(words))
             values: Any = OmegaConf.to_container(config, resolve=False)
             refers = "${" in str(values)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -145,7 +146,25 @@ def in_words(what: str) -> Iterator[None]:
 
 
 def shards(config: RunConfig, seed: int) -> list[np.ndarray]:
-    """The rows of each node under one seed; a UserError where a node could not fill a mini-batch."""
+    """The rows of each node under one seed, enough for a mini-batch each."""
+    split = _divided(config, seed)
+    smallest = min(map(len, split))
+    if smallest == 0:
+        samples = len(load_arrays(config).train_y)
+        raise UserError(
+            f"The {samples} samples of {config.dataset.name} do not give each of {config.nodes} nodes at least one."
+        )
+    if config.batch_size > smallest:
+        remedy = f"set batch_size={smallest}{_larger_alpha(config, seed)} or take fewer nodes"
+        raise UserError(
+            f"batch_size={config.batch_size} is larger than the smallest shard, {smallest} "
+            f"sample{'s' * (smallest != 1)}; {remedy}."
+        )
+    return split
+
+
+def _divided(config: RunConfig, seed: int) -> list[np.ndarray]:
+    """What the partition gives each node, if it is a partition."""
     labels, name = load_arrays(config).train_y, config.partition.name
     g = generator(seed, EVERYONE, "partition")
     with in_words(f"partition={name} cannot divide {len(labels)} samples among {config.nodes} nodes"):
@@ -155,18 +174,21 @@ def shards(config: RunConfig, seed: int) -> list[np.ndarray]:
         times = np.bincount(np.concatenate(split), minlength=len(labels))
         if len(times) != len(labels) or times.max() > 1:
             raise UserError(f"partition={name} must give rows 0 … {len(labels) - 1}, none of them to two nodes.")
-    smallest = min(map(len, split))
-    if smallest == 0:
-        raise UserError(
-            f"The {len(labels)} samples of {config.dataset.name} do not give each of {config.nodes} nodes at least one."
-        )
-    if config.batch_size > smallest:
-        raise UserError(
-            f"batch_size={config.batch_size} is larger than the smallest shard, {smallest} "
-            f"sample{'s' * (smallest != 1)}; use a batch of at most that, fewer nodes"
-            + (" or a larger partition.alpha." if "alpha" in config.partition.options else ".")
-        )
     return split
+
+
+ALPHAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+
+
+def _larger_alpha(config: RunConfig, seed: int) -> str:
+    """The least unevenness, of round values, with which the smallest shard holds a batch, as it would be typed."""
+    now = config.partition.options.get("alpha")
+    for alpha in (value for value in ALPHAS if now is not None and value > now):
+        options = {**config.partition.options, "alpha": alpha}
+        smallest = min(map(len, _divided(replace(config, partition=replace(config.partition, options=options)), seed)))
+        if smallest >= config.batch_size:
+            return f" or partition.alpha={alpha:g} (there it has {smallest})"
+    return ""
 
 
 def describe_data(config: RunConfig) -> dict[str, object]:

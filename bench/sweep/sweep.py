@@ -51,8 +51,8 @@ def run_all(configs: Sequence[RunConfig], console: Console, name: str | None = N
             else:
                 todo.append(folder)
         check_writable(todo)
-        if todo:
-            groups, jobs = batches([folder.config for folder in todo])
+        if todo or sweep.joined:  # a run that only joins this sweep is news to W&B, too
+            groups, jobs = batches([folder.config for folder in todo]) if todo else ([], 1)
             sweep.tracker = trackers_of([*todo, *sweep.joined])
             for folder in sweep.joined:
                 sweep.tracker.end(folder.path)

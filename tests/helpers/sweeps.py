@@ -7,7 +7,7 @@ from pathlib import Path
 import hydra
 from rich.console import Console
 
-from bench.config.compose import CONF
+from bench.config.names import CONF
 from bench.config.plan import expand, unique
 from bench.sweep.sweep import run_all
 

@@ -19,7 +19,7 @@ from analysis.results.errors import NoData
 from analysis.results.read import read
 from analysis.study.statistics import Interval, best_stepsize
 from bench.base.registry import algorithms
-from bench.config.compose import CONF
+from bench.config.names import CONF
 from bench.method.schedules import stepsize_tables
 from tests.helpers.cli import ROOT
 

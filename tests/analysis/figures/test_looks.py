@@ -2,13 +2,15 @@
 
 import itertools
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from analysis.drawing.panels import Picture, legend, legend_entry, log_ticks, panels
+from analysis.drawing.lines import draw_against_setting
+from analysis.drawing.panels import EXPLODED, Picture, has, legend, legend_entry, log_ticks, panels
 from analysis.drawing.style import styles, use_paper_style
 from analysis.figures import drawings
 from analysis.results.errors import NoData
@@ -249,3 +251,23 @@ def test_a_metric_of_a_plug_in_is_a_column_like_any_other(results):
 def test_a_picture_without_a_title_of_its_own_keeps_the_figures():
     figure, _ = panels(1, 1)
     assert Picture(figure, pd.DataFrame(), set()).title is None
+
+
+def test_a_dozen_methods_are_told_apart():
+    """By colour and dash, those of one family too; in the order in which one counts."""
+    look = styles([*(f"trial{i}" for i in range(12)), "dsgd"])
+    assert list(look)[1:] == [f"trial{i}" for i in range(12)]
+    assert len({(style.colour, str(style.dash)) for style in look.values()}) == 13
+
+
+def test_the_worse_edge_of_a_metric_of_ones_own_is_where_its_runs_say():
+    """What exploded in a loss is off the axis; in what is better the more there is, it is a value like any other."""
+    runs = pd.DataFrame({"run_id": ["a", "b"], "eta": [0.1, 1.0], "own": [1.0, 2.0], "state": ["done", "exploded"]})
+    look = styles(["dsgd"])["dsgd"]
+    marks = {}
+    for more in (False, True):
+        fig, axes = panels(1, 1)
+        measures = SimpleNamespace(measures={"own": {"more_is_better": more}})
+        table = draw_against_setting(axes[0, 0], runs, "eta", "own", look, measures)
+        marks[more] = has(fig, EXPLODED), list(table["exploded"])
+    assert marks == {False: (True, [0, 1]), True: (False, [0, 0])}

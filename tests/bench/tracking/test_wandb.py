@@ -115,6 +115,12 @@ def test_a_run_that_a_later_sweep_uses_is_listed_there_too(tmp_path):
     assert done.stdout.count("done before") == 1
     tags = {name.rpartition("-")[0]: image.run.tags for name, image in images(tmp_path / "results").items()}
     assert [sum(tag.startswith("also ") for tag in tags[f"dnasa-ring-digits-s{s}"]) for s in range(3)] == [0, 1, 0]
+    done = command("bench/run.py", *SHORT, "engine=stacked", "seed=2", cwd=tmp_path)  # nothing is made
+    assert done.stdout.count("done before") == 1
+    (tags,) = (image.run.tags for name, image in images(tmp_path / "results").items() if "-s2-" in name)
+    assert [tag for tag in tags if tag.startswith("also ")] == [
+        shortened(f"also {' '.join(SHORT)} engine=stacked seed=2", 64)
+    ]
 
 
 @pytest.mark.thorough
@@ -184,6 +190,11 @@ def test_online_runs_go_to_the_server_once(tmp_path):
                 assert all(history[number][name] == value for name, value in row.items() if value is not None)
             assert server.exits[folder.name] == 0
             assert json.loads(server.runs[folder.name]["config"])["algo"]["value"] == "dnasa"
+        reused = folders(tmp_path / "results")[0].name
+        done = online(server, tmp_path, "bench/run.py", *SHORT, "engine=stacked", f"seed={reused.split('-s')[1][0]}")
+        assert "done before" in done.stdout
+        assert any(tag.startswith("also dataset=digits") for tag in server.runs[reused]["tags"])
+        assert len(server.history[reused]) == 4
     for path in (tmp_path / "results").rglob("*"):
         if path.is_file():
             assert KEY.encode() not in path.read_bytes(), path
