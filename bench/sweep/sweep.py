@@ -37,37 +37,59 @@ Member = tuple[RunFolder, list[Row]]
 """A run of a group and the rows it has already."""
 
 
+@dataclass(frozen=True)
+class Result:
+    """What became of one configuration of a sweep: made now, or before."""
+
+    config: RunConfig
+    path: Path
+    state: str
+    error: str | None  # of one that failed
+    summary: Row  # its labels, and where it has metrics the last of each
+
+
 def run_all(configs: Sequence[RunConfig], console: Console, name: str | None = None) -> int:
-    """Run what is not done yet, show the table of all, return the exit code. ``name`` is that of the sweep."""
+    """``sweep`` for a command: the exit code."""
+    return int(any(result.error is not None for result in sweep(configs, console, name)))
+
+
+def sweep(configs: Sequence[RunConfig], console: Console, name: str | None = None) -> list[Result]:
+    """Run what is not done yet, show the table of all, and hand it to who asked, in the order asked.
+
+    The results folder is the memory of a search: what it asks for again is done. ``name`` is that of the sweep.
+    """
     common_jobs(configs)
     folders = [RunFolder(config) for config in configs]
     refuse_stale(folders)
     with Display(console, [config.steps for config in configs]) as display:
-        sweep = Sweep(display, name, varying([config.labels() for config in configs]))
+        made = Sweep(display, name, varying([config.labels() for config in configs]))
         todo = []
         for folder in folders:
             if reusable(folder):
-                sweep.reuse(folder)
+                made.reuse(folder)
             else:
                 todo.append(folder)
         check_writable(todo)
-        if todo or sweep.joined:  # a run that only joins this sweep is news to W&B, too
+        if todo or made.joined:  # a run that only joins this sweep is news to W&B, too
             groups, jobs = batches([folder.config for folder in todo]) if todo else ([], 1)
-            sweep.tracker = trackers_of([*todo, *sweep.joined])
-            for folder in sweep.joined:
-                sweep.tracker.end(folder.path)
+            made.tracker = trackers_of([*todo, *made.joined])
+            for folder in made.joined:
+                made.tracker.end(folder.path)
             try:
-                sweep.run([[todo[place] for place in group] for group in groups], jobs)
+                made.run([[todo[place] for place in group] for group in groups], jobs)
             finally:
-                sweep.tracker.close(lambda text: console.print(text, markup=False, soft_wrap=True))
+                made.tracker.close(lambda text: console.print(text, markup=False, soft_wrap=True))
     console.print()
-    fates = [(folder, sweep.fates[folder.path.name]) for folder in folders]
-    failures = [(folder.path, fate.error) for folder, fate in fates if fate.error is not None]
-    show_table(console, [{**folder.summary(), "state": fate.state} for folder, fate in fates])
-    show_failures(console, failures)
-    for results in dict.fromkeys(config.results for config in configs):
-        console.print(f"Results: {Path(results) / 'runs'}", markup=False, soft_wrap=True)
-    return 1 if failures else 0
+    fates = [(folder, made.fates[folder.path.name]) for folder in folders]
+    results = [
+        Result(folder.config, folder.path, fate.state, fate.error, {**folder.summary(), "state": fate.state})
+        for folder, fate in fates
+    ]
+    show_table(console, [result.summary for result in results])
+    show_failures(console, [(result.path, result.error) for result in results if result.error is not None])
+    for place in dict.fromkeys(config.results for config in configs):
+        console.print(f"Results: {Path(place) / 'runs'}", markup=False, soft_wrap=True)
+    return results
 
 
 def trackers_of(folders: Sequence[RunFolder]) -> Trackers:

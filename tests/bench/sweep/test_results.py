@@ -1,0 +1,41 @@
+"""A sweep hands its results to whoever asked for it: a search is a loop over sweeps."""
+
+from rich.console import Console
+
+from bench.sweep.sweep import sweep
+from tests.helpers.configs import config
+
+QUIET = Console(quiet=True)
+
+
+def ask(etas, results, **more):
+    chosen = [config(algo={"name": "dsgd", "eta": eta}, results=str(results), steps=20, **more) for eta in etas]
+    return sweep(chosen, QUIET)
+
+
+def test_a_search_asks_runs_and_asks_again(tmp_path):
+    """Halving an interval around the best η: what was asked before is not made again."""
+    low, high, asked = 0.001, 0.5, set()
+    for _ in range(3):
+        middle = (low * high) ** 0.5
+        found = ask([low, middle, high], tmp_path)
+        assert [result.config.algo.options["eta"] for result in found] == [low, middle, high]
+        assert all(result.state == result.summary["state"] == "done" and result.error is None for result in found)
+        asked |= {result.path.name for result in found}
+        if found[0].summary["test_loss"] < found[2].summary["test_loss"]:
+            high = middle
+        else:
+            low = middle
+    assert len(asked) == 5  # three, and one more each time
+    assert {path.name for path in (tmp_path / "runs").iterdir()} == asked
+
+
+def test_what_failed_and_what_diverged_are_told_apart(tmp_path):
+    wild = config(algo={"name": "dsgd", "schedule": "constant", "eta": 1e200}, results=str(tmp_path))
+    impossible = config(dataset={"name": "quadratics", "dimension": 10**9}, results=str(tmp_path))
+    first, second = sweep([wild, impossible], QUIET)
+    assert (first.state, first.error) == ("diverged", None)
+    assert second.state == "failed"
+    assert second.error
+    assert second.summary["algo"] == "dnasa"
+    assert "test_loss" not in second.summary
