@@ -108,10 +108,12 @@ def _cell(cell: object, bold: bool) -> str:
 
 
 def _says_nothing(shown: pd.DataFrame, column: str) -> bool:
-    """What is the same everywhere, unless it is a result."""
+    """A setting that is the same everywhere, or a column that is empty; what stands behind the method is a result."""
     if shown[column].astype(str).nunique() > 1:
         return False
-    return not isinstance(shown[column].iloc[0], Number) or str(shown[column].iloc[0]) in ("—", "0")
+    columns = list(shown)
+    setting = "method" in columns and columns.index(column) < columns.index("method")
+    return setting or str(shown[column].iloc[0]) in ("—", "")
 
 
 def _width(shown: pd.DataFrame, column: str) -> int:

@@ -108,9 +108,7 @@ def ends(process: subprocess.Popen[str], seconds: float) -> tuple[int, str, str]
     return process.returncode, out, err
 
 
-@pytest.mark.parametrize(
-    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.thorough)], ids=lambda number: number.name
-)
+@pytest.mark.parametrize("name", ["SIGINT", pytest.param("SIGTERM", marks=pytest.mark.thorough)])
 def test_interrupting_the_runner(trouble, mark, tmp_path, name):
     process = start(trouble, mark, tmp_path)
     process.send_signal(signal.Signals[name])
