@@ -11,10 +11,10 @@ import pandas as pd
 import pyarrow as pa
 
 from analysis.results.errors import NoData
-from analysis.results.index import Run, read_all
+from analysis.results.index import read_all
 from analysis.results.results import Results
+from analysis.results.run import Run, read_run
 from bench.base.files import read_json
-from bench.base.integrity import examine, read_table
 
 
 def load(results: str | Path) -> pd.DataFrame:
@@ -56,17 +56,6 @@ def _folders(results: Path) -> list[Path]:
 
 def _unreadable(folders: list[Path], runs: list[Run | None]) -> list[str]:
     return [folder.name for folder, run in zip(folders, runs, strict=True) if run is None]
-
-
-def read_run(folder: Path) -> Run | None:
-    """The labels and the metrics of one run."""
-    found = examine(folder)
-    if found.damaged:
-        return None
-    labels = {**found.labels, "run_id": folder.name}
-    if found.metrics is None:
-        return Run(labels, pa.Table.from_pylist(found.rows), whole=False)
-    return Run(labels, read_table(found.metrics))
 
 
 def _manifests(folders: list[Path]) -> list[dict[str, Any]]:

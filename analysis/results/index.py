@@ -17,10 +17,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from analysis.results.run import Run, read_run
 from bench.base.files import write_bytes
 from bench.base.home import ROOT
 
@@ -34,14 +34,6 @@ MAGIC = b"hearsay index 1\n"
 FILES = ("summary.json", "metrics.parquet", "status.json", "manifest.json", "config.yaml")
 """What is examined when a run is read; the first two must be there."""
 HEADS = pa.schema([("name", pa.string()), ("stamp", pa.string()), ("labels", pa.string()), ("rows", pa.int64())])
-
-
-class Run(NamedTuple):
-    """One run as it is read: ``metrics`` has a row per evaluation."""
-
-    labels: dict[str, Any]
-    metrics: pa.Table
-    whole: bool = True  # it has ended, and what was read will not change
 
 
 Read = Callable[[Path], Run | None]
@@ -175,8 +167,6 @@ def _put_together(entries: Entries, names: Sequence[str]) -> None:
 
 def work(results: str, out: str) -> None:
     """What one process does: the runs named on standard input, into a file like an index."""
-    from analysis.results.folder import read_run
-
     entries: Entries = {}
     loose: list[str] = []
     for name in sys.stdin.read().splitlines():
