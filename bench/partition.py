@@ -24,7 +24,8 @@ from bench.base.errors import UserError
 from bench.base.registry import datasets, say_broken_plugins
 from bench.config.compose import compose_one
 from bench.config.run_config import RunConfig
-from bench.engine.build import build_problem, class_counts, is_problem, load_arrays, shards
+from bench.engine.build import build_problem
+from bench.engine.material import class_counts, is_problem, load_arrays, shards
 from bench.engine.torch_setup import set_up_torch
 from bench.problem.problem import Setting
 from bench.sweep.preflight import check_data

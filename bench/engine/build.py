@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
-from functools import lru_cache
-from pathlib import Path
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 
 from bench.base.errors import UserError
-from bench.base.randomness import EVERYONE, generator
 from bench.base.record import evaluation_steps
-from bench.base.registry import datasets, models, partitions, recipes
+from bench.base.registry import datasets, models
 from bench.config.run_config import RunConfig
-from bench.data.recipe import PARTS, checksum, data_folder, load
+from bench.engine.material import in_words, is_problem, load_arrays, shards
 from bench.method.algorithm import Algorithm
 from bench.method.assemble import assemble
 from bench.models.model import Model
-from bench.problem.arrays import Arrays, sound
+from bench.problem.arrays import Arrays
 from bench.problem.problem import Problem, Setting
 from bench.problem.scaled import Scaled, refuse_scale
 from bench.problem.supervised import Supervised
@@ -99,11 +93,6 @@ def build_algorithm(configs: Sequence[RunConfig], problem: Problem, steps: int |
     )
 
 
-def is_problem(entry: object) -> bool:
-    """Whether a dataset is a problem of its own; if not, it is a function that returns Arrays."""
-    return inspect.isclass(entry) and issubclass(entry, Problem)
-
-
 def build_model(config: RunConfig, arrays: Arrays) -> Model:
     """The model for these inputs and classes; a sentence where what it makes of them has another size."""
     name, shape = config.model.name, arrays.train_x.shape[1:]
@@ -119,102 +108,3 @@ def build_model(config: RunConfig, arrays: Arrays) -> Model:
                 f"with {arrays.classes} classes it must be {(2, arrays.classes)}."
             )
     return model
-
-
-def load_arrays(config: RunConfig) -> Arrays:
-    """The dataset, which must have been prepared if it is one that is fetched."""
-    folder = data_folder(config.data_dir)
-    return _load(config.dataset.name, tuple(sorted(config.dataset.options.items())), folder)
-
-
-@lru_cache(maxsize=4)
-def _load(name: str, options: tuple[tuple[str, object], ...], folder: Path) -> Arrays:
-    prepared = (load(name, folder),) if name in recipes else ()
-    with in_words(f"dataset={name} cannot be made"):
-        return sound(name, datasets[name](*prepared, **dict(options)))
-
-
-@contextmanager
-def in_words(what: str) -> Iterator[None]:
-    """Whatever a stranger's part raises in here, as a sentence."""
-    try:
-        yield
-    except UserError:
-        raise
-    except Exception as error:
-        raise UserError(f"{what}: {type(error).__name__}: {error}") from error
-
-
-def shards(config: RunConfig, seed: int) -> list[np.ndarray]:
-    """The rows of each node under one seed, enough for a mini-batch each."""
-    split = _divided(config, seed)
-    smallest = min(map(len, split))
-    if smallest == 0:
-        samples = len(load_arrays(config).train_y)
-        raise UserError(
-            f"The {samples} samples of {config.dataset.name} do not give each of {config.nodes} nodes at least one."
-        )
-    if config.batch_size > smallest:
-        remedy = f"set batch_size={smallest}{_larger_alpha(config, seed)} or take fewer nodes"
-        raise UserError(
-            f"batch_size={config.batch_size} is larger than the smallest shard, {smallest} "
-            f"sample{'s' * (smallest != 1)}; {remedy}."
-        )
-    return split
-
-
-def _divided(config: RunConfig, seed: int) -> list[np.ndarray]:
-    """What the partition gives each node, if it is a partition."""
-    labels, name = load_arrays(config).train_y, config.partition.name
-    g = generator(seed, EVERYONE, "partition")
-    with in_words(f"partition={name} cannot divide {len(labels)} samples among {config.nodes} nodes"):
-        split = [np.asarray(rows) for rows in partitions[name](labels, config.nodes, g, **config.partition.options)]
-        if len(split) != config.nodes:
-            raise UserError(f"partition={name} gives {len(split)} shards for {config.nodes} nodes.")
-        times = np.bincount(np.concatenate(split), minlength=len(labels))
-        if len(times) != len(labels) or times.max() > 1:
-            raise UserError(f"partition={name} must give rows 0 … {len(labels) - 1}, none of them to two nodes.")
-    return split
-
-
-ALPHAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
-
-
-def _larger_alpha(config: RunConfig, seed: int) -> str:
-    """The least unevenness, of round values, with which the smallest shard holds a batch, as it would be typed."""
-    now = config.partition.options.get("alpha")
-    for alpha in (value for value in ALPHAS if now is not None and value > now):
-        options = {**config.partition.options, "alpha": alpha}
-        smallest = min(map(len, _divided(replace(config, partition=replace(config.partition, options=options)), seed)))
-        if smallest >= config.batch_size:
-            return f" or partition.alpha={alpha:g} (there it has {smallest})"
-    return ""
-
-
-def describe_data(config: RunConfig) -> dict[str, object]:
-    """For the manifest: the checksum of the data, and how many samples of which class each node holds."""
-    sha256 = data_checksum(config)
-    if sha256 is None:
-        return {"sha256": None}
-    arrays = load_arrays(config)
-    counts = class_counts(arrays, shards(config, config.seed))
-    samples = counts.sum(axis=1).tolist()
-    facts = {"sha256": sha256, "samples": samples, "classes": counts.tolist()}
-    if config.eval_samples is not None:
-        facts["evaluated"] = [min(config.eval_samples, held) for held in samples]
-    return facts
-
-
-def data_checksum(config: RunConfig) -> str | None:
-    """Of the arrays that the run is made from; None where it draws its own."""
-    return None if is_problem(datasets[config.dataset.name]) else _checksum(load_arrays(config))
-
-
-def class_counts(arrays: Arrays, split: Sequence[np.ndarray]) -> np.ndarray:
-    """Samples by node and class."""
-    return np.stack([np.bincount(arrays.train_y[rows], minlength=arrays.classes) for rows in split])
-
-
-@lru_cache(maxsize=4)
-def _checksum(arrays: Arrays) -> str:
-    return checksum({part: getattr(arrays, part) for part in PARTS})

@@ -7,8 +7,8 @@ from typing import Any
 
 from bench.base import imported
 from bench.config.run_config import RunConfig
-from bench.engine.build import data_checksum
 from bench.engine.fingerprint import combined, sources
+from bench.engine.material import data_checksum
 
 Origin = dict[str, Any]
 

@@ -13,8 +13,8 @@ import torch
 
 from bench import __version__
 from bench.config.run_config import RunConfig
-from bench.engine.build import describe_data
 from bench.engine.fingerprint import fingerprint
+from bench.engine.material import describe_data
 from bench.training.metrics import describe_metrics
 
 

@@ -30,8 +30,8 @@ from bench.base.locks import Lock
 from bench.base.record import COLUMNS, FINAL, Row, evaluation_steps, final_state
 from bench.base.registry import metrics
 from bench.config.run_config import RunConfig
-from bench.engine.build import data_checksum
 from bench.engine.fingerprint import fingerprint
+from bench.engine.material import data_checksum
 from bench.training import checkpoint
 from bench.training.observer import Outcome
 
