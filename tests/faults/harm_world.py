@@ -23,7 +23,7 @@ from tests.helpers.cli import ROOT, typed
 THEME = "Worlds of ranks"
 YAML = "name: trouble\nschedule: diminishing\neta: 0.01\nhow: none\n"
 ENDS = ("raise", "vanish", "kill", "behead", "babble", "exit")
-PROMPT_S = 3.0
+PROMPT_S = 10.0
 """Seconds after which ranks would have been kept waiting by strangers."""
 
 
