@@ -6,6 +6,7 @@ import ast
 import hashlib
 import inspect
 import sys
+import threading
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -62,12 +63,18 @@ def with_imports(file: Path) -> frozenset[Path]:
     return frozenset(found)
 
 
+_one_parser = threading.Lock()
+"""Python 3.11 loses count of its recursion where two threads parse at once, and raises SystemError."""
+
+
 def _imports(file: Path) -> Iterator[Path]:
     """Where the modules that a file names would lie, seen from its own folder and from that of its package."""
     top = file.parent
     while (top / "__init__.py").exists():
         top = top.parent
-    for node in ast.walk(ast.parse(file.read_bytes())):
+    with _one_parser:
+        tree = ast.parse(file.read_bytes())
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

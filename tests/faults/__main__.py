@@ -4,6 +4,7 @@ The table replaces what stands between two marks of the page.
 """
 
 import argparse
+import re
 from concurrent.futures import ProcessPoolExecutor
 from itertools import groupby
 from multiprocessing import get_context
@@ -24,16 +25,22 @@ def main() -> int:
     names = sorted(chosen, key=lambda name: chosen[name].theme)
     with ProcessPoolExecutor(arguments.jobs, get_context("spawn")) as pool:
         made = dict(zip(names, pool.map(line, names, chunksize=1), strict=True))
-    lines = []
-    for theme, members in groupby(names, key=lambda name: chosen[name].theme):
-        lines += [f"\n### {theme}\n", "| what is done | times | what was seen |", "|---|---|---|"]
-        lines += [made[name][0] for name in members]
-    all_good = all(good for _, good in made.values())
     if arguments.out:
-        page = arguments.out.read_text()
-        before, after = page.split(BEGIN)[0], page.split(END)[1]
-        arguments.out.write_text(before + BEGIN + "\n" + "\n".join(lines) + "\n\n" + END + after)
-    return 0 if all_good else 1
+        write(arguments.out, {name: line for name, (line, _) in made.items()})
+    return 0 if all(good for _, good in made.values()) else 1
+
+
+def write(page: Path, made: dict[str, str]) -> None:
+    """The table with these lines; a fault that was not asked for keeps the line that it had."""
+    faults = discover()
+    before, old, after = re.split(f"{BEGIN}|{END}", page.read_text())
+    kept = {name: line for name in faults for line in old.splitlines() if line.startswith(f"| {faults[name].title} |")}
+    lines = []
+    names = sorted((name for name in faults if name in {**kept, **made}), key=lambda name: faults[name].theme)
+    for theme, members in groupby(names, key=lambda name: faults[name].theme):
+        lines += [f"\n### {theme}\n", "| what is done | times | what was seen |", "|---|---|---|"]
+        lines += [made.get(name) or kept[name] for name in members]
+    page.write_text(before + BEGIN + "\n" + "\n".join(lines) + "\n\n" + END + after)
 
 
 if __name__ == "__main__":
