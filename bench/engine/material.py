@@ -45,7 +45,7 @@ def in_words(what: str) -> Iterator[None]:
         yield
     except UserError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UserError(f"{what}: {type(error).__name__}: {error}") from error
 
 

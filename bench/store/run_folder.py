@@ -228,6 +228,7 @@ class RunFolder:
 
     def fail(self, error: str, details: str) -> None:
         """The run stopped for a reason that is not the mathematics': a sentence, and what to read about it."""
+        self.path.mkdir(parents=True, exist_ok=True)  # it may have failed before it began
         self.log(f"{error}\n{details}")
         self._set_state("failed", error)
 

@@ -41,6 +41,8 @@ def show_table(console: Console, summaries: Sequence[Mapping[str, Any]]) -> None
     if not summaries:
         console.print("No runs.")
         return
+    if console.quiet:
+        return
     columns = run_columns(summaries)
     if len(summaries) > LONG:
         console.file.writelines(plain_lines(columns))
