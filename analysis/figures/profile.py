@@ -12,9 +12,10 @@ from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.select import as_written, problems, refuse_unless
 from analysis.study.statistics import profile
+from analysis.study.tuning import tuned_over
 
 TAU = 0.01
-STEPSIZES = 3
+SETTINGS = 3
 """What makes a grid: below, a method is not tuned on a problem."""
 RULES = {
     "tuned": "tuned on the grid: each method at the stepsize with the least cost on each problem",
@@ -53,7 +54,7 @@ def draw(results: Results, ask: Ask) -> Picture:
         f"cost: {METRICS[ask.cost]} until the training loss has fallen by {1 - TAU:.0%} of the largest fall of any run "
         "on the problem (Moré and Wild 2009); a missed target is infinite and stays in the denominator",
         f"{costs['problem'].nunique()} problems (setting and seed) on which every method with a stepsize was run with "
-        f"{STEPSIZES} or more",
+        f"{SETTINGS} or more",
     ]
     return Picture(figure, pd.concat(drawn, ignore_index=True), set(costs["run_id"]), notes)
 
@@ -76,19 +77,19 @@ def to_target(results: Results, cost: str) -> pd.DataFrame:
         met = runs.groupby("seed")["algo"].nunique()  # by every method, at these seeds
         rows = results.curves(runs[runs["seed"].isin(met.index[met == len(methods)])])
         for seed, some in rows.groupby("seed"):
-            if not methods <= set(some["algo"]) or not _has_grids(some):
+            if not methods <= set(some["algo"]) or not _has_grids(results, some):
                 continue
             start, least = some.loc[some["step"] == 0, "train_loss"].min(), some["train_loss"].min()
             target = least + TAU * (start - least)
             reached = some[some["train_loss"] <= target].groupby("run_id")[cost].min()
             mine = runs[runs["seed"] == seed]
             out.append(
-                mine[["run_id", "algo", *(["eta"] if "eta" in mine else [])]].assign(
+                mine[["run_id", "algo"]].assign(
                     problem=f"{number}/{seed}", cost=mine["run_id"].map(reached).fillna(np.inf)
                 )
             )
     refuse_unless(
-        bool(out), f"no problem was run with two methods and {STEPSIZES} stepsizes or more of each that has one"
+        bool(out), f"no problem was run with two methods and {SETTINGS} stepsizes or more of each that has one"
     )
     table = pd.concat(out, ignore_index=True)
     # a cost of 0 (all of them are counted from the start) would make every ratio infinite
@@ -104,12 +105,11 @@ def _most_compared(results: Results, finals: pd.DataFrame) -> set[str]:
     return set(max(several, key=lambda methods: (len(set(methods)), sorted(methods))))
 
 
-def _has_grids(rows: pd.DataFrame) -> bool:
-    """Whether every method with a stepsize was run with several."""
-    if "eta" not in rows:
-        return False
-    counts = rows.groupby("algo")["eta"].nunique()
-    return bool((counts >= STEPSIZES).any()) and bool(((counts == 0) | (counts >= STEPSIZES)).all())
+def _has_grids(results: Results, rows: pd.DataFrame) -> bool:
+    """Whether every method that is tuned was run with several settings."""
+    runs = rows.drop_duplicates("run_id")
+    tuned = [(mine, over) for _, mine in runs.groupby("algo") if (over := tuned_over(results, mine))]
+    return bool(tuned) and all(mine.groupby(over).ngroups >= SETTINGS for mine, over in tuned)
 
 
 def tuned(costs: pd.DataFrame) -> pd.DataFrame:

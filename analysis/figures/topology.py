@@ -21,7 +21,7 @@ PAPER = ("ring", "random", "ladder", "complete")
     "python bench/run.py experiment=paper/topology_a9a",
 )
 def draw(results: Results, ask: Ask) -> Picture:
-    finals = grids(results, results.finals)
+    finals = grids(results, results.finals, ask.over)
     families = []
     for key, runs in problems(results, finals, but=("topology", "steps")):
         graphs: dict[str, Any] = {}
