@@ -41,7 +41,11 @@ from analysis.tables import format as words
 from analysis.tables.latex import latex
 from bench.base.files import write_text
 
-X = {"epochs": "epoch", "steps": "step", "rounds": "rounds", "bytes": "bytes", "seconds": "wall_s"}
+X = {
+    **{"epochs": "epoch", "steps": "step", "samples": "samples", "gradients": "gradients"},
+    **{"rounds": "rounds", "numbers": "numbers", "bytes": "bytes", "seconds": "wall_s"},
+}
+"""What can be paid with, and the column that counts it."""
 
 
 @in_sentences("Nothing to draw")

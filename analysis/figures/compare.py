@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.drawing.lines import curve
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels, with_values
-from analysis.drawing.style import PAGE, Style, metric_name, name_of, styles, variant
+from analysis.drawing.style import PAGE, Style, metric_name, name_of, styles, taller, variant
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
@@ -33,7 +33,7 @@ def draw(results: Results, ask: Ask) -> Picture:
     width = PAGE if len(settings) > 2 else 2.3 * len(settings) + 1.2
     names = [metrics(results, ask.metrics, (score(runs)[0], "grad_norm", "consensus")) for _, runs in settings]
     share: Any = {"sharey": "row" if shared else False, "sharex": "col"}
-    figure, axes = panels(len(names[0]), len(settings), 1.4, max(width, 3.35), **share)
+    figure, axes = panels(len(names[0]), len(settings), 1.4 * taller(look), max(width, 3.35 * taller(look)), **share)
     entries: dict[str, tuple[Style, list[dict[str, float]]]] = {}
     forms: dict[str, list[str]] = defaultdict(list)
     drawn, used = [], set()

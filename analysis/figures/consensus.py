@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from analysis.drawing.lines import curve
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels, with_values
-from analysis.drawing.style import INK, PAGE, metric_name, styles
+from analysis.drawing.style import INK, PAGE, metric_name, styles, taller
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
@@ -28,7 +28,7 @@ def draw(results: Results, ask: Ask) -> Picture:
     look = styles(set().union(*(set(runs["algo"]) for _, runs in shown)), results)
     names = metrics(results.of(pd.concat([runs for _, runs in shown])), ask.metrics, SHOWN)
     width = max(3.35, PAGE * len(shown) / 3 if len(shown) < 3 else PAGE)
-    figure, axes = panels(len(names), len(shown), 1.65, width, sharey="row", sharex="col")
+    figure, axes = panels(len(names), len(shown), 1.65 * taller(look), width, sharey="row", sharex="col")
     drawn, used, notes, settings = [], set(), [], defaultdict(list)
     bounded: set[str] = set()
     for column, (key, runs) in enumerate(shown):

@@ -9,11 +9,11 @@ from matplotlib.axes import Axes
 
 from analysis.drawing.lines import curve
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels, with_values
-from analysis.drawing.style import METRICS, PAGE, metric_name, name_of, styles
+from analysis.drawing.style import METRICS, PAGE, metric_name, name_of, styles, taller
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
-from analysis.study.select import as_written, metrics, one_per_dataset, with_accuracies
+from analysis.study.select import as_written, counted, metrics, one_per_dataset, with_accuracies
 from analysis.study.tuning import at_best, columns_of, rule_in_words, setting_of
 
 SHOWN = ("train_loss", "test_loss", "test_accuracy", "stationarity")
@@ -21,13 +21,13 @@ SHOWN = ("train_loss", "test_loss", "test_accuracy", "stationarity")
 
 @figure("curves", "On the way: every method at its best stepsize", "python bench/run.py experiment=paper/curves_a9a")
 def draw(results: Results, ask: Ask) -> Picture:
-    finals = results.finals
+    finals, uncounted = counted(results.finals, ask.x)
     finals, said = with_accuracies(finals)
     settings, notes = one_per_dataset(results, finals)
-    notes += said
+    notes += [*said, *uncounted]
     names = metrics(results.of(finals), ask.metrics, SHOWN)
     look = styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
-    figure, axes = panels(len(settings), len(names), 1.55, min(PAGE, 0.6 + 2.1 * len(names)))
+    figure, axes = panels(len(settings), len(names), 1.55 * taller(look), min(PAGE, 0.6 + 2.1 * len(names)))
     drawn, used, values = [], set(), defaultdict(list)
     for row, (key, runs) in zip(axes, settings, strict=True):
         runs, said = as_written(results, runs)

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, panels
-from analysis.drawing.style import METRICS, Style, styles
+from analysis.drawing.style import METRICS, Style, styles, taller
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
-from analysis.study.select import as_written, problems, refuse_unless
+from analysis.study.select import as_written, counted, problems, refuse_unless
 from analysis.study.statistics import profile
 from analysis.study.tuning import tuned_over
 
@@ -29,9 +29,10 @@ RULES = {
     "python bench/run.py experiment=paper/topology_a9a",
 )
 def draw(results: Results, ask: Ask) -> Picture:
-    costs = to_target(results, ask.cost)
+    finals, uncounted = counted(results.finals, ask.cost)
+    costs = to_target(results, finals, ask.cost)
     look = styles(costs["algo"].unique(), results)
-    figure, axes = panels(1, 2, 2.0, 6.0, sharey=True)
+    figure, axes = panels(1, 2, 2.0 * taller(look), 6.0, sharey=True)
     least = costs.groupby("problem")["cost"].min()
     drawn = []
     for ax, (rule, table) in zip(axes[0], (("tuned", tuned(costs)), ("untuned", untuned(costs))), strict=True):
@@ -55,6 +56,7 @@ def draw(results: Results, ask: Ask) -> Picture:
         "on the problem (Moré and Wild 2009); a missed target is infinite and stays in the denominator",
         f"{costs['problem'].nunique()} problems (setting and seed) on which every method with a stepsize was run with "
         f"{SETTINGS} or more",
+        *uncounted,
     ]
     return Picture(figure, pd.concat(drawn, ignore_index=True), set(costs["run_id"]), notes)
 
@@ -65,9 +67,9 @@ def _marked(x: np.ndarray, y: np.ndarray, right: float, style: Style, methods: i
     return places, y[np.searchsorted(x, places, side="right") - 1]
 
 
-def to_target(results: Results, cost: str) -> pd.DataFrame:
+def to_target(results: Results, finals: pd.DataFrame, cost: str) -> pd.DataFrame:
     """What every run paid until its problem's target; infinite where it never got there."""
-    finals, out = results.finals, []
+    out = []
     methods = _most_compared(results, finals)
     for number, (_, runs) in enumerate(problems(results, finals)):
         if not methods <= set(runs["algo"]):

@@ -23,7 +23,7 @@ from analysis.drawing.panels import (
     under,
     with_values,
 )
-from analysis.drawing.style import PAGE, metric_name, name_of, styles
+from analysis.drawing.style import PAGE, metric_name, name_of, styles, taller
 from analysis.drawing.symbols import in_symbols, symbol
 from analysis.figures import figure
 from analysis.results.results import Results
@@ -44,7 +44,9 @@ def draw(results: Results, ask: Ask) -> Picture:
     notes += said
     width = min(PAGE, 0.9 + 2.3 * len(settings))
     columns = min(3, len(settings))
-    figure, axes = panels(-(-len(settings) // columns), columns, 1.9, max(width, 3.35), sharex="col")
+    look = styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
+    rows = -(-len(settings) // columns)
+    figure, axes = panels(rows, columns, 1.9 * taller(look), max(width, 3.35 * taller(look)), sharex="col")
     return fill(
         results, ask, figure, axes, settings, notes, lambda key: f"{name_of(key['dataset'])}, {key['topology']} graph"
     )

@@ -102,6 +102,16 @@ def metrics(results: Results, asked: Iterable[str], usual: Iterable[str]) -> lis
     return list(asked) or [name for name in usual if name in known]
 
 
+def counted(finals: pd.DataFrame, column: str) -> tuple[pd.DataFrame, list[str]]:
+    """The runs that counted what is asked for: older ones, and archives, may not have."""
+    known = finals[column].notna() if column in finals else pd.Series(False, index=finals.index)
+    if column == "epoch" or known.all():  # on a stream there are none, and steps take their place
+        return finals, []
+    there = ", ".join(c for c in AXES if c in finals and finals[c].notna().any())
+    refuse_unless(bool(known.any()), f"no run says how many {column} it took, as older ones do not; there are {there}")
+    return finals[known], [f"{(~known).sum()} runs do not say how many {column} they took, and are not drawn"]
+
+
 def reference(results: Results, wanted: str | None = None) -> str | None:
     """The method that the others are compared with: the one that is asked for; else the one that is not tuned, of
     several that with most runs; else the one that ends best on most problems. None where there is but one method."""
@@ -132,6 +142,10 @@ def final_means(results: Results, runs: pd.DataFrame) -> pd.Series:
     values = best[name].astype(float).where(best["state"] == "done")
     means = values.groupby(best["algo"]).agg(lambda some: some.mean(skipna=False)).dropna()
     return means.sort_values(ascending=sign < 0, kind="stable")
+
+
+AXES = ("step", *COLUMNS[1 : COLUMNS.index("train_loss")], "wall_s")
+"""Columns that count what a run has cost."""
 
 
 def refuse_unless(condition: bool, sentence: str) -> None:

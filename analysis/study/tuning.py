@@ -22,7 +22,7 @@ def tuned_over(results: Results, runs: pd.DataFrame, asked: str | None = None) -
     tuned = [
         option
         for option, values in known.items()
-        if (option not in AS_WRITTEN or option == asked) and values.nunique() >= 2 and values.notna().all()
+        if values.nunique() >= 2 and (option == asked or (option not in AS_WRITTEN and values.notna().all()))
     ]
     return [*(["eta"] if "eta" in known else []), *(option for option in tuned if option != "eta")]
 
