@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from analysis.drawing.lines import curve
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels, with_values
 from analysis.drawing.style import METRICS, PAGE, metric_name, name_of, styles, taller
+from analysis.drawing.symbols import what_is_tuned
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
@@ -51,7 +52,9 @@ def draw(results: Results, ask: Ask) -> Picture:
         row[0].set_ylabel(f"{name_of(key['dataset'])}, {key['topology']}", fontsize=8)
         used |= set(best["run_id"])
     legend(figure, [legend_entry(style, with_values(style.label, values[algo])) for algo, style in look.items()])
-    return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes)
+    what = what_is_tuned(option for chosen_of in values.values() for chosen in chosen_of for option in chosen)
+    title = f"On the way: every method at its best {what}"
+    return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes, title)
 
 
 def _away_from_the_start(ax: Axes, rows: pd.DataFrame) -> None:

@@ -7,6 +7,7 @@ import pandas as pd
 
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, panels
 from analysis.drawing.style import METRICS, Style, styles, taller
+from analysis.drawing.symbols import what_is_tuned
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
@@ -18,8 +19,8 @@ TAU = 0.01
 SETTINGS = 3
 """What makes a grid: below, a method is not tuned on a problem."""
 RULES = {
-    "tuned": "tuned on the grid: each method at the stepsize with the least cost on each problem",
-    "untuned": "untuned: every stepsize of a method's grid counts as one try, all with the same weight",
+    "tuned": "tuned on the grid: each method at the {what} with the least cost on each problem",
+    "untuned": "untuned: every {what} of a method's grid counts as one try, all with the same weight",
 }
 
 
@@ -32,6 +33,7 @@ def draw(results: Results, ask: Ask) -> Picture:
     finals, uncounted = counted(results.finals, ask.cost)
     costs = to_target(results, finals, ask.cost)
     look = styles(costs["algo"].unique(), results)
+    what = what_is_tuned(option for _, runs in finals.groupby("algo") for option in tuned_over(results, runs))
     figure, axes = panels(1, 2, 2.0 * taller(look), 6.0, sharey=True)
     least = costs.groupby("problem")["cost"].min()
     drawn = []
@@ -47,11 +49,11 @@ def draw(results: Results, ask: Ask) -> Picture:
             marked = _marked(x, y, right * 1.3, style, len(look))
             ax.plot(*marked, color=style.colour, ls="", marker=style.marker, ms=4, markeredgewidth=0)
         ax.set(xscale="log", xlabel=f"{METRICS[ask.cost]}, as a multiple of the least", ylim=(-0.02, 1.02))
-        letter_panel(ax, "tuned on the grid" if rule == "tuned" else "a stepsize taken blindly")
+        letter_panel(ax, "tuned on the grid" if rule == "tuned" else f"a {what} taken blindly")
     axes[0, 0].set_ylabel("part of the problems solved")
     legend(figure, [legend_entry(style) for style in look.values()])
     notes = [
-        *RULES.values(),
+        *(rule.format(what=what) for rule in RULES.values()),
         f"cost: {METRICS[ask.cost]} until the training loss has fallen by {1 - TAU:.0%} of the largest fall of any run "
         "on the problem (Moré and Wild 2009); a missed target is infinite and stays in the denominator",
         f"{costs['problem'].nunique()} problems (setting and seed) on which every method with a stepsize was run with "

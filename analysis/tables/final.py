@@ -52,8 +52,10 @@ def make(results: Results, ask: Ask) -> Table:
             pairs = f" ({gap.count} pairs)" if gap else ""
             gaps = {header: interval(gap, signed=True) + pairs} if header else {}
             shown.append({**problem_cells(key), **told, **gaps})
-    rule = RULE.format(what=what_is_tuned(over), score=SCORE)
-    return Table(pd.DataFrame(shown, dtype=object), pd.DataFrame(data), [rule, *NOTES, *dict.fromkeys(notes)])
+    what = what_is_tuned(over)
+    notes = [RULE.format(what=what, score=SCORE), *NOTES, *dict.fromkeys(notes)]
+    title = f"Final results, baselines at their best {what}"
+    return Table(pd.DataFrame(shown, dtype=object), pd.DataFrame(data), notes, title)
 
 
 def _tuned(results: Results) -> list[list[str]]:
