@@ -2,6 +2,7 @@
 
 python analysis/make_figures.py                                   everything, into results/figures
 python analysis/make_figures.py --figure stepsize --format pdf    one figure
+python analysis/make_figures.py --figure stepsize --over beta      against another number, the others at their best
 python analysis/make_figures.py --where dataset=a9a steps=5001    from some of the runs
 python analysis/make_figures.py --figure final --columns method,eta,test_loss --reference dsgt    a table for a paper
 """
@@ -40,7 +41,11 @@ from analysis.tables import format as words
 from analysis.tables.latex import latex
 from bench.base.files import write_text
 
-X = {"epochs": "epoch", "steps": "step", "rounds": "rounds", "bytes": "bytes", "seconds": "wall_s"}
+X = {
+    **{"epochs": "epoch", "steps": "step", "samples": "samples", "gradients": "gradients"},
+    **{"rounds": "rounds", "numbers": "numbers", "bytes": "bytes", "seconds": "wall_s"},
+}
+"""What can be paid with, and the column that counts it."""
 
 
 @in_sentences("Nothing to draw")
@@ -49,7 +54,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     console = Console(highlight=False, soft_wrap=True)
     results = read(arguments.results).where(arguments.where)
     out = Path(arguments.out or (Path(arguments.results) / "figures"))
-    ask = Ask(X[arguments.x], X[arguments.cost], tuple(arguments.metric), arguments.reference)
+    ask = Ask(X[arguments.x], X[arguments.cost], tuple(arguments.metric), arguments.reference, arguments.over)
+    if ask.over not in ("eta", *results.numbers):
+        there = f"there are {', '.join(results.numbers)}" if results.numbers else "there are none"
+        raise NoData(f"no method has a number '{ask.over}' among its options; {there}")
     if ask.reference:
         reference(results, ask.reference)  # one that there is not is said once
     metrics(results, ask.metrics, ())
@@ -75,6 +83,7 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--where", nargs="+", default=[], metavar="LABEL=VALUE,VALUE", help="only these runs")
     parser.add_argument("--metric", action="append", metavar="NAME", help="to show; may be given again")
     parser.add_argument("--reference", metavar="METHOD", help="that the others are compared with")
+    parser.add_argument("--over", default="eta", metavar="OPTION", help="of stepsize, topology and robustness")
     parser.add_argument("--columns", default="", metavar="NAME,NAME", help="of the tables")
     parser.add_argument("--x", default="epochs", choices=X, help="the axis of the curves")
     parser.add_argument(
@@ -149,8 +158,8 @@ def make_table(recipe: TableMaker, results: Results, ask: Ask, columns: list[str
     except NoData as error:
         return f"{recipe.name:15} not made: {error}", False
     texts = {
-        "md": words.markdown(table, recipe.title),
-        "tex": latex(table, recipe.title, whole=bool(columns)),
+        "md": words.markdown(table, table.title or recipe.title),
+        "tex": latex(table, table.title or recipe.title, whole=bool(columns)),
         "csv": words.csv(table),
     }
     for kind, text in texts.items():

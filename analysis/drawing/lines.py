@@ -52,7 +52,7 @@ def curve(
     look: dict[str, Any] = {"color": style.colour, "ls": style.dash, "marker": style.marker, "ms": style.size}
     if count >= BAND_FROM and drawn["mean"].notna().any():
         shown = drawn[drawn["mean"] > 0] if positive else drawn
-        ax.fill_between(shown["x"], shown["low"], shown["high"], color=style.colour, alpha=0.18, lw=0)
+        ax.fill_between(shown["x"], shown["low"], shown["high"], color=style.colour, alpha=style.band, lw=0)
         ax.plot(shown["x"], shown["mean"], lw=style.width, markevery=_every(shown, style), markeredgewidth=0, **look)
         if positive:
             zero(ax, drawn.loc[drawn["mean"] == 0, "x"], style)
@@ -77,7 +77,7 @@ def curve(
 
 def _every(shown: pd.DataFrame, style: Style) -> tuple[int, int]:
     """Markers of different methods stand at different points, so that lines that coincide are told apart."""
-    every = max(1, len(shown) // MARKED)
+    every = max(1, len(shown) // (MARKED // 2 if style.many else MARKED))
     if len(shown) >= MARKED:
         every = max(2, every)
     return style.place % every, every
@@ -124,7 +124,7 @@ def draw_against_setting(
     known = (table["runs"] >= BAND_FROM) & ~gone
     if known.any():
         low, high = table["low"].where(known), table["high"].where(known)
-        ax.fill_between(table[key], low, high, color=style.colour, alpha=0.18, lw=0)
+        ax.fill_between(table[key], low, high, color=style.colour, alpha=style.band, lw=0)
     few = values[values[key].isin(table.loc[(table["runs"] < BAND_FROM) | (table["diverged"] > 0), key])]
     alive = few[(few["state"] != "diverged") & ~_exploded(few, metric, results)]
     ax.plot(alive[key], alive[metric], color=style.colour, ls="", marker=style.marker, ms=2, alpha=0.6)
@@ -161,7 +161,7 @@ def edge(ax: Axes, x: float, style: Style, mark: str, bottom: bool = False) -> N
     look = {"color": style.colour, "marker": SHAPE[mark], "ls": "", "clip_on": False, "label": mark}
     look["ms"] = 4 if mark == DIVERGED else 6
     apart = 0.05 if mark == DIVERGED else 0.09  # those of several methods at one place are told apart
-    inwards = 0.02 + apart * style.place
+    inwards = 0.02 + apart * style.place % 0.9
     ax.plot(x, inwards if bottom else 1 - inwards, transform=ax.get_xaxis_transform(), **look)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +18,8 @@ from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
 
-from analysis.drawing.style import INK, METRICS, MORE_IS_BETTER, PAGE, Style
+from analysis.drawing.style import CROWD, INK, METRICS, MORE_IS_BETTER, PAGE, Style
+from analysis.drawing.symbols import in_symbols
 from bench.base.record import FINAL
 
 LINE = 0.2
@@ -86,17 +88,20 @@ def has(figure: Figure, mark: str) -> bool:
 def legend(figure: Figure, entries: Iterable[Line2D], more: Iterable[Line2D] = ()) -> Legend | None:
     """One legend for all panels, above them: as many columns as the figure is wide for, and room for its lines.
 
-    Marks that are drawn are explained in it.
+    Marks that are drawn are explained in it. That of a crowd stands below, with room for its dashes.
     """
     entries = [*entries, *(line for mark, line in MARKS.items() if has(figure, mark)), *more]
     if not entries:
         return None
     FigureCanvasAgg(figure)  # to be measured
+    crowd = len(entries) > CROWD
+    look: dict[str, Any] = {"loc": f"outside {'lower' if crowd else 'upper'} center"}
+    look |= {"handlelength": 3.2, "borderaxespad": 1.0} if crowd else {}
     tries: list[tuple[int, float | None]] = [(lines, None) for lines in range(1, min(len(entries), TALL) + 1)]
     tries += [(lines, SMALL) for lines in range(1, len(entries) + 1)]
     for lines, size in tries:
         columns = -(-len(entries) // lines)
-        made = figure.legend(handles=entries, loc="outside upper center", ncol=columns, fontsize=size)
+        made = figure.legend(handles=entries, ncol=columns, fontsize=size, **look)
         box = made.get_window_extent().transformed(figure.dpi_scale_trans.inverted())
         if box.width <= figure.get_figwidth() - 2 * SIDE or columns == 1:
             break
@@ -114,10 +119,13 @@ def legend_entry(style: Style, label: str | None = None, marker: bool = True) ->
     return Line2D([], [], label=label or style.label, marker=style.marker if marker else "", **look)
 
 
-def with_eta(style: Style, etas: Iterable[float | None]) -> str:
-    """The label with the stepsize, where it is one and the same."""
-    known = {eta for eta in etas if eta is not None and np.isfinite(eta)}
-    return f"{style.label}, η = {next(iter(known)):g}" if len(known) == 1 else style.label
+def with_values(label: str, settings: Iterable[dict[str, float]]) -> str:
+    """The label with the values of tuned options, of those that are one and the same wherever they were chosen."""
+    found: dict[str, set[float]] = defaultdict(set)
+    for option, value in (item for values in settings for item in values.items()):
+        found[option].add(value)
+    shared = {option: next(iter(values)) for option, values in found.items() if len(values) == 1}
+    return f"{label}, {in_symbols(shared)}" if shared else label
 
 
 def letter_panel(ax: Axes, text: str) -> None:

@@ -16,6 +16,7 @@ import matplotlib
 matplotlib.use("Agg")
 
 import seaborn as sns
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from analysis.results.results import Results
@@ -35,11 +36,17 @@ class Style:
     dash: Any = "-"
     width: float = 1.2  # points; of lines that coincide, the one below shows as a rim
     place: int = 0  # among the methods of a figure
+    many: bool = False  # whether these are a crowd
 
     @property
     def size(self) -> float:
         """Of its markers: of those that coincide, the ones below show too."""
-        return MARKER * self.width
+        return max(MARKER * self.width, LEAST)
+
+    @property
+    def band(self) -> float:
+        """How opaque its band is."""
+        return FAINT if self.many else BAND
 
 
 STYLES = {
@@ -50,15 +57,21 @@ STYLES = {
     "d2": Style("D²", PALETTE[1], "v"),
 }
 """A plug-in may add the style of its own method; others get a spare one, in the order of their names."""
-COLOURS = [PALETTE[i] for i in (9, 5, 8, 6, 7, 1, 2, 0, 4)]
-MARKERS = ("P", "X", "<", ">", "*", "h", "p", "d", "8", "H", "s", "^", "v")
-DASHES: tuple[Any, ...] = ("-", (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (2.5, 1)))
-WIDEST, THINNEST = 1.9, 1.0
-MANY = 6
-"""Methods from which on their lines and markers are smaller."""
-CROWDED, THINNEST_OF_MANY = 1.3, 0.8
+MORE = ("#a983ea", "#8a8a00", "#e75480", "#1f6f6b", "#7a4a2b", "#9bc53d", "#3f51d1", "#a8324a")
+COLOURS = [PALETTE[9], PALETTE[5], *map(to_rgb, MORE), PALETTE[7]]
+"""Of families beyond the table: light and dark in turns, seen on white and on a dark page alike."""
+MARKERS = ("P", "X", "<", ">", "*", "h", "p", "d", "s", "^", "v", "o", "D")
+DASHES: tuple[Any, ...] = ("-", (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (2.5, 1)), (0, (7, 1.5)), (0, (4, 1, 1, 1, 1, 1)))
+MANY, CROWD = 6, 12
+"""Methods beyond which their lines and markers are smaller, and beyond which panels are taller and bands fainter."""
+WIDTHS = {0: (1.9, 1.0), MANY: (1.3, 0.8), CROWD: (0.9, 0.7)}
+"""By the number of methods beyond which they are used: the widest and the thinnest line."""
 MARKER = 2.9
 """Points that a marker is wide, of a line one point wide."""
+LEAST = 2.6
+"""Points below which one marker looks like another."""
+BAND, FAINT = 0.18, 0.05
+"""How much of what is below it a band covers."""
 
 METRICS = {
     "test_accuracy": "test accuracy (%)",
@@ -71,7 +84,10 @@ METRICS = {
     "tracking_error": "tracking error",
     "step": "iterations",
     "epoch": "epochs",
+    "samples": "samples drawn by the network",
+    "gradients": "gradients computed by the network",
     "rounds": "communication rounds",
+    "numbers": "numbers sent by the network",
     "bytes": "bytes sent by the network",
     "wall_s": "seconds",
 }
@@ -106,25 +122,45 @@ def styles(algos: Iterable[str], results: Results | None = None) -> dict[str, St
     for algo, style in STYLES.items():
         if algo in everyone:
             out[algo] = replace(style, label=declared.get(algo, {}).get("label") or style.label)
-    colours = {algo: style.colour for algo, style in STYLES.items()}  # by family
-    used = Counter(colours.values())  # methods of one colour are told apart by their dashes
-    spare = itertools.cycle(COLOURS)
-    for number, algo in enumerate(sorted(everyone - set(STYLES), key=_counted)):
-        says = declared.get(algo, {})
-        family = says.get("family") or algo
-        if family not in colours:
-            colours[family] = next(spare)
-        colour = colours[family]
-        dash = DASHES[used[colour] % len(DASHES)]
-        used[colour] += 1
-        out[algo] = Style(says.get("label") or algo, colour, MARKERS[number % len(MARKERS)], dash)
+    out |= _spare_styles(everyone - set(STYLES), declared, list(out.values()))
     chosen = [algo for algo in out if algo in wanted]
-    widest, thinnest = (WIDEST, THINNEST) if len(chosen) <= MANY else (CROWDED, THINNEST_OF_MANY)
+    widest, thinnest = next(widths for beyond, widths in reversed(WIDTHS.items()) if len(chosen) > beyond or not beyond)
     step = (widest - thinnest) / max(1, len(chosen) - 1)
+    many = len(chosen) > CROWD
     return {
-        algo: replace(out[algo], width=widest - step * place if len(chosen) > 1 else out[algo].width, place=place)
+        algo: replace(
+            out[algo], width=widest - step * place if len(chosen) > 1 else out[algo].width, place=place, many=many
+        )
         for place, algo in enumerate(chosen)
     }
+
+
+def taller(look: dict[str, Style]) -> float:
+    """By how much a panel is taller where a crowd is in it."""
+    return 1.8 if len(look) > CROWD else 1.0
+
+
+def _spare_styles(algos: set[str], declared: dict[str, dict[str, Any]], taken: list[Style]) -> dict[str, Style]:
+    """Styles of methods that are not in the table: the colour is the family's, the dash and the marker the member's,
+    and markers go round through all families, so that they help where colours do not. No two are the same."""
+    family = {algo: declared.get(algo, {}).get("family") or algo for algo in algos}
+    colours = {algo: style.colour for algo, style in STYLES.items()}
+    members = Counter(colours.values())
+    spare, rotation = itertools.cycle(COLOURS), itertools.cycle(MARKERS)
+    looks = {(style.colour, style.dash, style.marker) for style in (*STYLES.values(), *taken)}
+    out = {}
+    for algo in sorted(algos, key=lambda name: (_counted(family[name]), _counted(name))):
+        if family[algo] not in colours:
+            colours[family[algo]] = next(spare)
+        colour = colours[family[algo]]
+        dash = DASHES[members[colour] % len(DASHES)]
+        members[colour] += 1
+        marker = next(
+            (m for m in itertools.islice(rotation, len(MARKERS)) if (colour, dash, m) not in looks), MARKERS[0]
+        )
+        looks.add((colour, dash, marker))
+        out[algo] = Style(declared.get(algo, {}).get("label") or algo, colour, marker, dash)
+    return out
 
 
 def _counted(name: str) -> list[tuple[int, str]]:

@@ -8,13 +8,14 @@ from typing import Any
 import pandas as pd
 
 from analysis.drawing.lines import curve
-from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels, with_eta
-from analysis.drawing.style import PAGE, Style, metric_name, name_of, styles, variant
+from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels, with_values
+from analysis.drawing.style import PAGE, Style, metric_name, name_of, styles, taller, variant
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
-from analysis.study.select import as_written, at_best, eta_of, metrics, problems, rule_in_words
+from analysis.study.select import as_written, metrics, problems
 from analysis.study.statistics import score
+from analysis.study.tuning import at_best, columns_of, rule_in_words, setting_of, tuned_over, what_was_tuned
 
 MOST, MOST_LINES = 4, 16
 FROM_THE_FIRST_STEP = ("test_accuracy", "consensus")
@@ -32,8 +33,8 @@ def draw(results: Results, ask: Ask) -> Picture:
     width = PAGE if len(settings) > 2 else 2.3 * len(settings) + 1.2
     names = [metrics(results, ask.metrics, (score(runs)[0], "grad_norm", "consensus")) for _, runs in settings]
     share: Any = {"sharey": "row" if shared else False, "sharex": "col"}
-    figure, axes = panels(len(names[0]), len(settings), 1.4, max(width, 3.35), **share)
-    entries: dict[str, tuple[Style, set[float | None]]] = {}
+    figure, axes = panels(len(names[0]), len(settings), 1.4 * taller(look), max(width, 3.35 * taller(look)), **share)
+    entries: dict[str, tuple[Style, list[dict[str, float]]]] = {}
     forms: dict[str, list[str]] = defaultdict(list)
     drawn, used = [], set()
     if sum(len(_variants(results, mine)) for _, runs in settings for _, mine in runs.groupby("algo")) > MOST_LINES:
@@ -48,20 +49,22 @@ def draw(results: Results, ask: Ask) -> Picture:
         for algo in (name for name in look if name in set(runs["algo"])):
             for label, some in _variants(results, runs[runs["algo"] == algo]):
                 forms[algo] += [label] if label not in forms[algo] else []
-                best, chosen = at_best(some)
-                tuned = {name: choice for name, choice in chosen.items() if choice is None or len(choice.grid) > 1}
+                best, chosen = at_best(results, some)
+                tuned = {name: choice for name, choice in chosen.items() if choice is None or not choice.alone}
                 if best.empty:
                     best, tuned = some, {}
-                    notes.append(f"{title}: {algo}{label} has no stepsize at which every run was done; all are drawn")
+                    what = what_was_tuned(chosen)
+                    notes.append(f"{title}: {algo}{label} has no {what} at which every run was done; all are drawn")
                 notes += rule_in_words(some, tuned, f"{title}{label}: ")
-                style, eta = variant(look[algo], forms[algo].index(label)), eta_of(chosen, algo)
-                entries.setdefault(f"{style.label}{label}", (style, set()))[1].add(eta)
+                style = variant(look[algo], forms[algo].index(label))
+                entries.setdefault(f"{style.label}{label}", (style, []))[1].append(setting_of(chosen, algo))
                 mine = results.curves(best)
                 for ax, metric, log in cells:
                     table = curve(
                         ax, mine, "step", metric, style, 0 if metric in FROM_THE_FIRST_STEP else -1, log, results
                     )
-                    drawn.append(table.assign(algo=algo, variant=label.removeprefix(", "), eta=eta, **key))
+                    told = {"variant": label.removeprefix(", "), **columns_of(chosen, algo), **key}
+                    drawn.append(table.assign(algo=algo, **told))
                 used |= set(some["run_id"])
         for ax, metric, log in cells:
             ax.set_ylabel(metric_name(metric, results) if column == 0 or not shared else "")
@@ -70,19 +73,14 @@ def draw(results: Results, ask: Ask) -> Picture:
                 ax.set_yticks([])
         axes[-1, column].set_xlabel("iterations")
         letter_panel(axes[0, column], title)
-    legend(
-        figure,
-        [
-            legend_entry(style, label + with_eta(style, etas).removeprefix(style.label))
-            for label, (style, etas) in entries.items()
-        ],
-    )
+    legend(figure, [legend_entry(style, with_values(label, values)) for label, (style, values) in entries.items()])
     return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes)
 
 
 def _variants(results: Results, runs: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """One method's runs by its options other than the stepsize; an empty label where they do not differ."""
-    differ = [c for c in results.options if c != "eta" and c in runs and runs[c].nunique(dropna=False) > 1]
+    """One method's runs by the options that it was not tuned over; an empty label where they do not differ."""
+    tuned = tuned_over(results, runs)
+    differ = [c for c in results.options if c not in tuned and c in runs and runs[c].nunique(dropna=False) > 1]
     if not differ:
         return [("", runs)]
     groups = runs.groupby(differ, dropna=False, sort=False)

@@ -10,12 +10,13 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from analysis.drawing.lines import curve
-from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels, with_eta
-from analysis.drawing.style import INK, PAGE, metric_name, styles
+from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels, with_values
+from analysis.drawing.style import INK, PAGE, metric_name, styles, taller
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
-from analysis.study.select import as_written, at_best, eta_of, in_words, metrics, problems, refuse_unless, rule_in_words
+from analysis.study.select import as_written, in_words, metrics, problems, refuse_unless
+from analysis.study.tuning import at_best, columns_of, rule_in_words, setting_of
 
 MOST = 4
 SHOWN = ("consensus", "tracking_error")
@@ -27,12 +28,12 @@ def draw(results: Results, ask: Ask) -> Picture:
     look = styles(set().union(*(set(runs["algo"]) for _, runs in shown)), results)
     names = metrics(results.of(pd.concat([runs for _, runs in shown])), ask.metrics, SHOWN)
     width = max(3.35, PAGE * len(shown) / 3 if len(shown) < 3 else PAGE)
-    figure, axes = panels(len(names), len(shown), 1.65, width, sharey="row", sharex="col")
-    drawn, used, notes, etas = [], set(), [], defaultdict(set)
+    figure, axes = panels(len(names), len(shown), 1.65 * taller(look), width, sharey="row", sharex="col")
+    drawn, used, notes, settings = [], set(), [], defaultdict(list)
     bounded: set[str] = set()
     for column, (key, runs) in enumerate(shown):
         runs, said = as_written(results, runs)
-        best, chosen = at_best(runs)
+        best, chosen = at_best(results, runs)
         notes += [*said, *rule_in_words(runs, chosen, f"{in_words(key)}: ")]
         rows = results.curves(best)
         for ax, metric in zip(axes[:, column], names, strict=True):
@@ -41,10 +42,10 @@ def draw(results: Results, ask: Ask) -> Picture:
                 table = curve(
                     ax, rows[rows["algo"] == algo], "step", metric, style, after=0, positive=log, results=results
                 )
-                drawn.append(table.assign(algo=algo, eta=eta_of(chosen, algo), **key))
+                drawn.append(table.assign(algo=algo, **columns_of(chosen, algo), **key))
             ax.set_ylabel(metric_name(metric, results) if column == 0 else "")
         for algo in look:
-            etas[algo].add(eta_of(chosen, algo))
+            settings[algo].append(setting_of(chosen, algo))
         axes[-1, column].set_xlabel("iterations")
         letter_panel(axes[0, column], f"{key['topology']}, ρ = {runs['rho'].iloc[0]:.3f}")
         used |= set(best["run_id"])
@@ -64,7 +65,7 @@ def draw(results: Results, ask: Ask) -> Picture:
         lines = [
             Line2D([], [], color=INK, ls=":", label=f"bound for {', '.join(look[a].label for a in sorted(bounded))}")
         ]
-    entries = [legend_entry(style, with_eta(style, etas[algo])) for algo, style in look.items()]
+    entries = [legend_entry(style, with_values(style.label, settings[algo])) for algo, style in look.items()]
     legend(figure, [*entries, *lines])
     return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes, title)
 

@@ -8,29 +8,31 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis.drawing.lines import curve
-from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels, with_eta
-from analysis.drawing.style import METRICS, PAGE, metric_name, name_of, styles
+from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels, with_values
+from analysis.drawing.style import METRICS, PAGE, metric_name, name_of, styles, taller
+from analysis.drawing.symbols import what_is_tuned
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
-from analysis.study.select import as_written, at_best, eta_of, metrics, one_per_dataset, rule_in_words, with_accuracies
+from analysis.study.select import as_written, counted, metrics, one_per_dataset, with_accuracies
+from analysis.study.tuning import at_best, columns_of, rule_in_words, setting_of
 
 SHOWN = ("train_loss", "test_loss", "test_accuracy", "stationarity")
 
 
 @figure("curves", "On the way: every method at its best stepsize", "python bench/run.py experiment=paper/curves_a9a")
 def draw(results: Results, ask: Ask) -> Picture:
-    finals = results.finals
+    finals, uncounted = counted(results.finals, ask.x)
     finals, said = with_accuracies(finals)
     settings, notes = one_per_dataset(results, finals)
-    notes += said
+    notes += [*said, *uncounted]
     names = metrics(results.of(finals), ask.metrics, SHOWN)
     look = styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
-    figure, axes = panels(len(settings), len(names), 1.55, min(PAGE, 0.6 + 2.1 * len(names)))
-    drawn, used, etas = [], set(), defaultdict(set)
+    figure, axes = panels(len(settings), len(names), 1.55 * taller(look), min(PAGE, 0.6 + 2.1 * len(names)))
+    drawn, used, values = [], set(), defaultdict(list)
     for row, (key, runs) in zip(axes, settings, strict=True):
         runs, said = as_written(results, runs)
-        best, chosen = at_best(runs)
+        best, chosen = at_best(results, runs)
         notes += [*said, *rule_in_words(runs, chosen, f"{name_of(key['dataset'])}: ")]
         rows = results.curves(best)
         x = ask.x if ask.x != "epoch" or rows["epoch"].notna().any() else "step"
@@ -39,18 +41,20 @@ def draw(results: Results, ask: Ask) -> Picture:
         for ax, metric in zip(row, names, strict=True):
             for algo, style in look.items():
                 table = curve(ax, rows[rows["algo"] == algo], x, metric, style, results=results)
-                drawn.append(table.assign(algo=algo, eta=eta_of(chosen, algo), **key))
+                drawn.append(table.assign(algo=algo, **columns_of(chosen, algo), **key))
             ax.set(xlabel=METRICS[x], ylabel="")
             log_scale(ax, rows[metric], metric)
             letter_panel(ax, metric_name(metric, results))
             if metric == "test_accuracy":
                 _away_from_the_start(ax, rows)
         for algo in look:
-            etas[algo].add(eta_of(chosen, algo))
+            values[algo].append(setting_of(chosen, algo))
         row[0].set_ylabel(f"{name_of(key['dataset'])}, {key['topology']}", fontsize=8)
         used |= set(best["run_id"])
-    legend(figure, [legend_entry(style, with_eta(style, etas[algo])) for algo, style in look.items()])
-    return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes)
+    legend(figure, [legend_entry(style, with_values(style.label, values[algo])) for algo, style in look.items()])
+    what = what_is_tuned(option for chosen_of in values.values() for chosen in chosen_of for option in chosen)
+    title = f"On the way: every method at its best {what}"
+    return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes, title)
 
 
 def _away_from_the_start(ax: Axes, rows: pd.DataFrame) -> None:

@@ -6,11 +6,11 @@ import pandas as pd
 
 from analysis.drawing.lines import BAND_FROM, edge, spread
 from analysis.drawing.panels import DIVERGED, Picture, legend, legend_entry, letter_panel, log_scale, panels
-from analysis.drawing.style import PAGE, metric_name, more_is_better, name_of, styles
+from analysis.drawing.style import PAGE, metric_name, more_is_better, name_of, styles, taller
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
-from analysis.study.families import one_stepsize, uneven_splits
+from analysis.study.families import one_setting, uneven_splits
 from analysis.study.select import as_written, metrics
 
 SHOWN = ("test_accuracy", "stationarity", "consensus")
@@ -25,16 +25,16 @@ def draw(results: Results, ask: Ask) -> Picture:
     splits = uneven_splits(results)
     look = styles(set().union(*(set(runs["algo"]) for runs in splits.values())), results)
     finals, said = as_written(results, pd.concat([runs.assign(split=split) for split, runs in splits.items()]))
-    finals, notes = one_stepsize(finals)
+    finals, notes = one_setting(results, finals)
     order = finals.groupby("split")["heterogeneity"].mean().sort_values()
     finals["x"] = finals["split"].map({split: place for place, split in enumerate(order.index)})
     names = metrics(results.of(finals), ask.metrics, SHOWN)
-    figure, axes = panels(1, len(names), 1.9, PAGE if len(names) > 2 else 2.6 * len(names) + 0.8)
+    figure, axes = panels(1, len(names), 1.9 * taller(look), PAGE if len(names) > 2 else 2.6 * len(names) + 0.8)
     drawn = []
     for ax, metric in zip(axes[0], names, strict=True):
         for number, (algo, style) in enumerate(look.items()):
             table = spread(finals[finals["algo"] == algo], "x", metric, results)
-            x = table["x"] + 0.08 * (number - (len(look) - 1) / 2)
+            x = table["x"] + min(0.08, 0.8 / len(look)) * (number - (len(look) - 1) / 2)
             ax.errorbar(
                 x, table["mean"], [table["mean"] - table["low"], table["high"] - table["mean"]], color=style.colour,
                 ls=style.dash, marker=style.marker, lw=1, elinewidth=0.8, capsize=0,

@@ -6,19 +6,21 @@ import numpy as np
 import pandas as pd
 
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, panels
-from analysis.drawing.style import METRICS, Style, styles
+from analysis.drawing.style import METRICS, Style, styles, taller
+from analysis.drawing.symbols import what_is_tuned
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
-from analysis.study.select import as_written, problems, refuse_unless
+from analysis.study.select import as_written, counted, problems, refuse_unless
 from analysis.study.statistics import profile
+from analysis.study.tuning import tuned_over
 
 TAU = 0.01
-STEPSIZES = 3
+SETTINGS = 3
 """What makes a grid: below, a method is not tuned on a problem."""
 RULES = {
-    "tuned": "tuned on the grid: each method at the stepsize with the least cost on each problem",
-    "untuned": "untuned: every stepsize of a method's grid counts as one try, all with the same weight",
+    "tuned": "tuned on the grid: each method at the {what} with the least cost on each problem",
+    "untuned": "untuned: every {what} of a method's grid counts as one try, all with the same weight",
 }
 
 
@@ -28,9 +30,11 @@ RULES = {
     "python bench/run.py experiment=paper/topology_a9a",
 )
 def draw(results: Results, ask: Ask) -> Picture:
-    costs = to_target(results, ask.cost)
+    finals, uncounted = counted(results.finals, ask.cost)
+    costs = to_target(results, finals, ask.cost)
     look = styles(costs["algo"].unique(), results)
-    figure, axes = panels(1, 2, 2.0, 6.0, sharey=True)
+    what = what_is_tuned(option for _, runs in finals.groupby("algo") for option in tuned_over(results, runs))
+    figure, axes = panels(1, 2, 2.0 * taller(look), 6.0, sharey=True)
     least = costs.groupby("problem")["cost"].min()
     drawn = []
     for ax, (rule, table) in zip(axes[0], (("tuned", tuned(costs)), ("untuned", untuned(costs))), strict=True):
@@ -45,15 +49,16 @@ def draw(results: Results, ask: Ask) -> Picture:
             marked = _marked(x, y, right * 1.3, style, len(look))
             ax.plot(*marked, color=style.colour, ls="", marker=style.marker, ms=4, markeredgewidth=0)
         ax.set(xscale="log", xlabel=f"{METRICS[ask.cost]}, as a multiple of the least", ylim=(-0.02, 1.02))
-        letter_panel(ax, "tuned on the grid" if rule == "tuned" else "a stepsize taken blindly")
+        letter_panel(ax, "tuned on the grid" if rule == "tuned" else f"a {what} taken blindly")
     axes[0, 0].set_ylabel("part of the problems solved")
     legend(figure, [legend_entry(style) for style in look.values()])
     notes = [
-        *RULES.values(),
+        *(rule.format(what=what) for rule in RULES.values()),
         f"cost: {METRICS[ask.cost]} until the training loss has fallen by {1 - TAU:.0%} of the largest fall of any run "
         "on the problem (Moré and Wild 2009); a missed target is infinite and stays in the denominator",
         f"{costs['problem'].nunique()} problems (setting and seed) on which every method with a stepsize was run with "
-        f"{STEPSIZES} or more",
+        f"{SETTINGS} or more",
+        *uncounted,
     ]
     return Picture(figure, pd.concat(drawn, ignore_index=True), set(costs["run_id"]), notes)
 
@@ -64,9 +69,9 @@ def _marked(x: np.ndarray, y: np.ndarray, right: float, style: Style, methods: i
     return places, y[np.searchsorted(x, places, side="right") - 1]
 
 
-def to_target(results: Results, cost: str) -> pd.DataFrame:
+def to_target(results: Results, finals: pd.DataFrame, cost: str) -> pd.DataFrame:
     """What every run paid until its problem's target; infinite where it never got there."""
-    finals, out = results.finals, []
+    out = []
     methods = _most_compared(results, finals)
     for number, (_, runs) in enumerate(problems(results, finals)):
         if not methods <= set(runs["algo"]):
@@ -76,19 +81,19 @@ def to_target(results: Results, cost: str) -> pd.DataFrame:
         met = runs.groupby("seed")["algo"].nunique()  # by every method, at these seeds
         rows = results.curves(runs[runs["seed"].isin(met.index[met == len(methods)])])
         for seed, some in rows.groupby("seed"):
-            if not methods <= set(some["algo"]) or not _has_grids(some):
+            if not methods <= set(some["algo"]) or not _has_grids(results, some):
                 continue
             start, least = some.loc[some["step"] == 0, "train_loss"].min(), some["train_loss"].min()
             target = least + TAU * (start - least)
             reached = some[some["train_loss"] <= target].groupby("run_id")[cost].min()
             mine = runs[runs["seed"] == seed]
             out.append(
-                mine[["run_id", "algo", *(["eta"] if "eta" in mine else [])]].assign(
+                mine[["run_id", "algo"]].assign(
                     problem=f"{number}/{seed}", cost=mine["run_id"].map(reached).fillna(np.inf)
                 )
             )
     refuse_unless(
-        bool(out), f"no problem was run with two methods and {STEPSIZES} stepsizes or more of each that has one"
+        bool(out), f"no problem was run with two methods and {SETTINGS} stepsizes or more of each that has one"
     )
     table = pd.concat(out, ignore_index=True)
     # a cost of 0 (all of them are counted from the start) would make every ratio infinite
@@ -104,12 +109,11 @@ def _most_compared(results: Results, finals: pd.DataFrame) -> set[str]:
     return set(max(several, key=lambda methods: (len(set(methods)), sorted(methods))))
 
 
-def _has_grids(rows: pd.DataFrame) -> bool:
-    """Whether every method with a stepsize was run with several."""
-    if "eta" not in rows:
-        return False
-    counts = rows.groupby("algo")["eta"].nunique()
-    return bool((counts >= STEPSIZES).any()) and bool(((counts == 0) | (counts >= STEPSIZES)).all())
+def _has_grids(results: Results, rows: pd.DataFrame) -> bool:
+    """Whether every method that is tuned was run with several settings."""
+    runs = rows.drop_duplicates("run_id")
+    tuned = [(mine, over) for _, mine in runs.groupby("algo") if (over := tuned_over(results, mine))]
+    return bool(tuned) and all(mine.groupby(over).ngroups >= SETTINGS for mine, over in tuned)
 
 
 def tuned(costs: pd.DataFrame) -> pd.DataFrame:

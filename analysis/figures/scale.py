@@ -8,11 +8,14 @@ import pandas as pd
 from analysis.drawing.lines import draw_against_setting
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
 from analysis.drawing.style import COLUMN, Style, metric_name, name_of, styles
+from analysis.drawing.symbols import in_symbols
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
+from analysis.study.families import at_most_scales
 from analysis.study.select import as_written, metrics, problems, refuse_unless
 from analysis.study.statistics import score
+from analysis.study.tuning import tuned_over
 
 SAME = 1e-3
 """As a part of the value: what is not noticed."""
@@ -29,7 +32,8 @@ def draw(results: Results, ask: Ask) -> Picture:
     refuse_unless(bool(settings), "no method was run with two values of scale or more")
     key, runs = max(settings, key=lambda item: (len(item[1]), str(item[0])))
     runs, notes = as_written(results, runs)
-    runs = pd.concat([_one_stepsize(some) for _, some in runs.groupby("algo", sort=False)])
+    tuned = {algo: tuned_over(results, some) for algo, some in runs.groupby("algo", sort=False)}
+    runs = pd.concat([at_most_scales(runs[runs["algo"] == algo], over) for algo, over in tuned.items()])
     metric = metrics(results, ask.metrics[:1], [score(runs)[0]])[0]
     if metric == "test_loss":
         runs = runs.assign(test_loss=runs["test_loss"] / runs["scale"])
@@ -39,8 +43,8 @@ def draw(results: Results, ask: Ask) -> Picture:
     for algo, style in look.items():
         mine = runs[runs["algo"] == algo]
         drawn.append(draw_against_setting(ax, mine, "scale", metric, style, results).assign(algo=algo, **key))
-        if mine["eta"].notna().any() if "eta" in mine else False:
-            notes.append(f"{algo}: η={mine['eta'].iloc[0]:g} at every c")
+        if over := tuned[algo]:
+            notes.append(f"{algo}: {in_symbols(mine[over].iloc[0].to_dict(), '=')} at every c")
     ax.set(
         xscale="log",
         xlabel="c",
@@ -63,11 +67,3 @@ def _title(data: pd.DataFrame, look: dict[str, Style]) -> str:
     return (
         f"Every method on c·f: only {same[0]} does not notice" if len(same) == 1 < len(look) else "Every method on c·f"
     )
-
-
-def _one_stepsize(runs: pd.DataFrame) -> pd.DataFrame:
-    """The stepsize that was run at most scales."""
-    if "eta" not in runs or runs["eta"].isna().all():
-        return runs
-    spans = runs.groupby("eta")["scale"].nunique()
-    return runs[np.isclose(runs["eta"], float(spans.idxmax()))]

@@ -7,12 +7,13 @@ from collections import defaultdict
 import pandas as pd
 
 from analysis.drawing.lines import curve
-from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, panels, with_eta
+from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, panels, with_values
 from analysis.drawing.style import METRICS, styles
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
-from analysis.study.select import as_written, at_best, eta_of, problems, refuse_unless, rule_in_words
+from analysis.study.select import as_written, problems, refuse_unless
+from analysis.study.tuning import at_best, columns_of, rule_in_words, setting_of
 
 
 @figure(
@@ -31,17 +32,17 @@ def draw(results: Results, ask: Ask) -> Picture:
             readings[sd] = runs
     look = styles(finals["algo"].unique(), results)
     figure, axes = panels(2, len(readings), 1.7, 3.35 if len(readings) == 1 else 6.0, sharex="col")
-    drawn, used, notes, etas = [], set(), [], defaultdict(set)
+    drawn, used, notes, settings = [], set(), [], defaultdict(list)
     for column, sd in enumerate(sorted(readings)):
         runs, said = as_written(results, readings[sd])
-        best, chosen = at_best(runs)
+        best, chosen = at_best(results, runs)
         notes += [*said, *rule_in_words(runs, chosen, f"sd {sd:g}: ")]
         rows = results.curves(best)
         for ax, metric in zip(axes[:, column], ("test_loss", "grad_norm"), strict=True):
             for algo, style in look.items():
                 table = curve(ax, rows[rows["algo"] == algo], "step", metric, style)
-                drawn.append(table.assign(algo=algo, eta=eta_of(chosen, algo), spike_sd=sd))
-                etas[algo].add(eta_of(chosen, algo))
+                drawn.append(table.assign(algo=algo, **columns_of(chosen, algo), spike_sd=sd))
+                settings[algo].append(setting_of(chosen, algo))
             ax.set(
                 yscale="log",
                 xlabel="iterations" if metric == "grad_norm" else "",
@@ -49,5 +50,5 @@ def draw(results: Results, ask: Ask) -> Picture:
             )
         letter_panel(axes[0, column], f"standard deviation {sd:g} along the spike")
         used |= set(best["run_id"])
-    legend(figure, [legend_entry(style, with_eta(style, etas[algo])) for algo, style in look.items()])
+    legend(figure, [legend_entry(style, with_values(style.label, settings[algo])) for algo, style in look.items()])
     return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -11,42 +12,81 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analysis.drawing.lines import draw_against_setting, draw_without_setting
-from analysis.drawing.panels import PUBLISHED, Picture, legend, legend_entry, letter_panel, log_scale, panels, under
-from analysis.drawing.style import PAGE, metric_name, name_of, styles
+from analysis.drawing.panels import (
+    PUBLISHED,
+    Picture,
+    legend,
+    legend_entry,
+    letter_panel,
+    log_scale,
+    panels,
+    under,
+    with_values,
+)
+from analysis.drawing.style import PAGE, metric_name, name_of, styles, taller
+from analysis.drawing.symbols import in_symbols, symbol
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study import published
 from analysis.study.ask import Ask
 from analysis.study.select import as_written, metrics, one_per_dataset, refuse_unless, with_accuracies
-from analysis.study.statistics import score
+from analysis.study.statistics import best_setting, score
+from analysis.study.tuning import tuned_over
 
 Setting = tuple[dict[str, Any], pd.DataFrame]
 
 
 @figure("stepsize", "Final results against the stepsize", "python bench/run.py experiment=paper/stepsize_a9a")
 def draw(results: Results, ask: Ask) -> Picture:
-    finals = grids(results, results.finals)
+    finals = grids(results, results.finals, ask.over)
     finals, said = with_accuracies(finals) if not ask.metrics else (finals, [])
     settings, notes = one_per_dataset(results, finals)
     notes += said
     width = min(PAGE, 0.9 + 2.3 * len(settings))
     columns = min(3, len(settings))
-    figure, axes = panels(-(-len(settings) // columns), columns, 1.9, max(width, 3.35), sharex="col")
+    look = styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
+    rows = -(-len(settings) // columns)
+    figure, axes = panels(rows, columns, 1.9 * taller(look), max(width, 3.35 * taller(look)), sharex="col")
     return fill(
         results, ask, figure, axes, settings, notes, lambda key: f"{name_of(key['dataset'])}, {key['topology']} graph"
     )
 
 
-def grids(results: Results, finals: pd.DataFrame) -> pd.DataFrame:
-    """The runs of problems on which some method was run with several stepsizes, and those without one there."""
-    refuse_unless("eta" in finals, "no method was run with a stepsize")
+def grids(results: Results, finals: pd.DataFrame, option: str) -> pd.DataFrame:
+    """The runs of problems on which some method was run with several values of an option, and those without one."""
+    one, several_of_it = (
+        ("a stepsize", "stepsizes") if option == "eta" else (f"an option {option}", f"values of {option}")
+    )
+    refuse_unless(option in finals, f"no method was run with {one}")
     keys = [c for c in results.problem if c in finals and not finals[c].isna().all()]
-    widths = finals.groupby([*keys, "algo"], dropna=False)["eta"].transform("nunique")
+    widths = finals.groupby([*keys, "algo"], dropna=False)[option].transform("nunique")
     several = widths.groupby([finals[key].astype(object).where(finals[key].notna(), "") for key in keys]).transform(
         "max"
     )
-    refuse_unless(bool((several >= 2).any()), "no method was run with two stepsizes or more")
-    return finals[(several >= 2) & ((widths >= 2) | finals["eta"].isna())]
+    refuse_unless(bool((several >= 2).any()), f"no method was run with two {several_of_it} or more")
+    return finals[(several >= 2) & ((widths >= 2) | finals[option].isna())]
+
+
+def others_at_best(
+    results: Results, runs: pd.DataFrame, option: str
+) -> tuple[pd.DataFrame, dict[str, dict[str, float]], list[str]]:
+    """Every method of one problem with all values of the option, and its others at their best: the runs, these best
+    values, and what must be said."""
+    kept, others, notes = [], {}, []
+    for algo, mine in runs.groupby("algo", sort=False):
+        over = tuned_over(results, mine, option)
+        if not {*over} - {option}:
+            kept.append(mine)
+            continue
+        best = best_setting(mine, over)
+        if best is None:
+            notes.append(f"{algo} not drawn: every setting diverged for some seed")
+            continue
+        kept.append(best.of(mine, but=option))
+        others[str(algo)] = {name: value for name, value in best.values.items() if name != option}
+        notes.append(f"{algo} at its best {in_symbols(others[str(algo)])}")
+    refuse_unless(bool(kept), "every setting diverged for some seed")
+    return pd.concat(kept), others, notes
 
 
 def fill(
@@ -61,11 +101,13 @@ def fill(
 ) -> Picture:
     """A panel per setting; ``rest`` ends the caption."""
     drawn, used, look = [], set(), styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
-    overlay, shown = False, {}
-    flat = {algo for _, runs in settings for algo, some in runs.groupby("algo") if some["eta"].isna().all()}
+    overlay, shown, option = False, {}, ask.over
+    beside: dict[str, list[dict[str, float]]] = defaultdict(list)
+    flat = {algo for _, runs in settings for algo, some in runs.groupby("algo") if some[option].isna().all()}
     for ax, (key, runs) in zip(axes.flat, settings, strict=False):
-        runs, said = as_written(results, runs)
-        notes += [f"{title(key)}: {sentence}" for sentence in said]
+        runs, said = as_written(results, runs, option)
+        runs, others, more = others_at_best(results, runs, option)
+        notes += [f"{title(key)}: {sentence}" for sentence in (*said, *more)]
         metric = metrics(results, ask.metrics[:1], [score(runs)[0]])[0]
         shown[metric] = metric_name(metric, results) if metric != "test_accuracy" else "test accuracy"
         for algo, style in look.items():
@@ -74,26 +116,38 @@ def fill(
                 continue
             table = (
                 draw_without_setting(ax, mine, metric, style, results)
-                if mine["eta"].isna().all()
-                else draw_against_setting(ax, mine, "eta", metric, style, results)
+                if mine[option].isna().all()
+                else draw_against_setting(ax, mine, option, metric, style, results)
             )
-            drawn.append(table.assign(algo=algo, **key))
+            drawn.append(table.assign(algo=algo, **others.get(algo, {}), **key))
+            beside[algo].append(others.get(algo, {}))
         used |= set(runs["run_id"])
-        ax.set(xscale="log")
+        if _in_decades(option, runs[option]):
+            ax.set(xscale="log")
         ax.set_ylabel(metric_name(metric, results) if ax in axes[:, 0] or len(shown) > 1 else "")
         log_scale(ax, runs[metric], metric)
         letter_panel(ax, title(key))
-        if metric == "test_accuracy":
+        if metric == "test_accuracy" and option == "eta":
             overlay |= _published(ax, key, look)
     for ax in list(axes.flat)[len(settings) :]:
         ax.set_visible(False)
-    under(axes, "stepsize η")
-    entries = [legend_entry(style, marker=algo not in flat) for algo, style in look.items()]
+    under(axes, "stepsize η" if option == "eta" else symbol(option))
+    entries = [
+        legend_entry(style, with_values(style.label, beside[algo]), marker=algo not in flat)
+        for algo, style in look.items()
+    ]
     legend(figure, entries, [PUBLISHED] if overlay else [])
     if overlay:
         notes.append("hollow markers: the published runs; their η axis is another, so they do not line up with ours")
-    caption = f"Final {' and '.join(shown.values())} against the stepsize{rest}"
+    caption = (
+        f"Final {' and '.join(shown.values())} against {'the stepsize' if option == 'eta' else symbol(option)}{rest}"
+    )
     return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes, caption)
+
+
+def _in_decades(option: str, values: pd.Series) -> bool:
+    """Whether the axis is logarithmic: of stepsizes, and of what is positive and spans a decade."""
+    return option == "eta" or bool(values.min() > 0 and values.max() >= 10 * values.min())
 
 
 def _published(ax: Axes, key: dict[str, Any], look: dict[str, Any]) -> bool:

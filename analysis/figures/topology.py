@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from analysis.drawing.panels import Picture, panels
-from analysis.drawing.style import PAGE, name_of
+from analysis.drawing.style import PAGE, name_of, styles, taller
 from analysis.figures import figure
 from analysis.figures.stepsize import fill, grids
 from analysis.results.results import Results
@@ -21,7 +21,7 @@ PAPER = ("ring", "random", "ladder", "complete")
     "python bench/run.py experiment=paper/topology_a9a",
 )
 def draw(results: Results, ask: Ask) -> Picture:
-    finals = grids(results, results.finals)
+    finals = grids(results, results.finals, ask.over)
     families = []
     for key, runs in problems(results, finals, but=("topology", "steps")):
         graphs: dict[str, Any] = {}
@@ -36,8 +36,9 @@ def draw(results: Results, ask: Ask) -> Picture:
     order = sorted(graphs, key=lambda name: (PAPER.index(name) if name in PAPER else len(PAPER), name))
     settings = [graphs[name][1:] for name in order]
     columns = 2 if len(settings) in (2, 4) else 3
+    height = 1.9 * taller(styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results))
     figure, axes = panels(
-        -(-len(settings) // columns), columns, 1.9, PAGE if columns == 3 else 5.4, sharey=True, sharex="col"
+        -(-len(settings) // columns), columns, height, PAGE if columns == 3 else 5.4, sharey=True, sharex="col"
     )
 
     def title(key: dict[str, Any]) -> str:

@@ -54,7 +54,7 @@ def page(story: Story, folder: Path | None, command: str = "") -> str:
         tables=[
             {
                 "name": r.name,
-                "title": r.title,
+                "title": t.title or r.title,
                 "columns": list(shown_part.columns),
                 "rows": cells(shown_part),
                 "notes": [*same, *t.notes],

@@ -83,7 +83,7 @@ def build(story: Story, entity: str, project: str) -> wr.Report:
     blocks.append(wr.H2("Tables"))
     for recipe, table in story.tables:
         if recipe.name in SHORT:
-            blocks.append(wr.MarkdownBlock(words.markdown(table, recipe.title)))
+            blocks.append(wr.MarkdownBlock(words.markdown(table, table.title or recipe.title)))
     blocks += [wr.H2("Runs"), wr.MarkdownBlock(links(story, entity, project))]
     return wr.Report(project, entity, title=TITLE, description=story.headline[:500], blocks=blocks, width="fluid")
 

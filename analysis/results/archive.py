@@ -19,8 +19,8 @@ from bench.base.record import FINAL
 RUNS, ROWS, FACTS = "runs.parquet", "rows.parquet", "facts.json"
 
 
-DROPPED = ("samples", "rounds", "vectors", "compute_s", "comm_s", "eval_s")
-"""Metrics that follow from others, or that no figure compares."""
+DROPPED = ("vectors", "compute_s", "comm_s", "eval_s")
+"""Metrics that no figure compares."""
 
 
 LARGEST = 3e38

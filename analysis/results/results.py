@@ -50,6 +50,11 @@ class Results:
         return [name for name in names if "." not in name and name not in known]
 
     @cached_property
+    def numbers(self) -> list[str]:
+        """Those of the options that are real numbers: what a method may be tuned over."""
+        return [name for name in self.options if self.runs[name].dtype.kind == "f"]
+
+    @cached_property
     def problem(self) -> list[str]:
         """Labels that say what is solved: two runs that agree in them differ in method, seed or place alone."""
         out = set(self.options) | set(OUTCOME) | {"algo"}

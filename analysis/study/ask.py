@@ -13,3 +13,4 @@ class Ask:
     cost: str = "step"
     metrics: tuple[str, ...] = ()  # in the place of those it usually shows
     reference: str | None = None  # the method that the others are compared with
+    over: str = "eta"  # the option that a sensitivity is about

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.drawing.symbols import what_is_tuned
 from analysis.results.results import Results
-from analysis.study.select import AS_WRITTEN, has_no_variant, problems, refuse_unless
-from analysis.study.statistics import best_stepsize
+from analysis.study.select import has_no_variant, problems, refuse_unless
+from analysis.study.statistics import best_setting
+from analysis.study.tuning import AS_WRITTEN, choice_in_words, tuned_over
 
 CHANGES = {
     "normalize": "per-tensor norm",
@@ -72,22 +74,24 @@ def split_in_words(row: dict[str, Any]) -> str:
     return f"{row['partition']}({alpha:g})" if pd.notna(alpha) else str(row["partition"])
 
 
-def one_stepsize(finals: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Every method at one stepsize for all splits, so that only the data changes: the best on average over them, of
+def one_setting(results: Results, finals: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Every method at one setting for all splits, so that only the data changes: the best on average over them, of
     those that were run on all."""
-    kept, words = [], []
+    kept, words, tuned = [], [], set()
     for algo, runs in finals.groupby("algo", sort=False):
-        if "eta" in runs and runs["eta"].notna().any():
-            everywhere = runs.groupby("eta")["split"].nunique() == runs["split"].nunique()
-            best = best_stepsize(runs[runs["eta"].isin(everywhere.index[everywhere])])
+        if over := tuned_over(results, runs):
+            tuned |= set(over)
+            everywhere = runs.groupby(over)["split"].transform("nunique") == runs["split"].nunique()
+            best = best_setting(runs[everywhere], over)
             if best is None:
-                words.append(f"{algo} not drawn: every stepsize diverged somewhere")
+                words.append(f"{algo} not drawn: every {what_is_tuned(over)} diverged somewhere")
                 continue
-            runs = runs[runs["eta"] == best.eta]
-            words.append(f"{algo} η={best.eta:g}" + (" (the edge of its grid)" if best.edge else ""))
+            runs = best.of(runs)
+            words.append(f"{algo} {choice_in_words(best)}")
         kept.append(runs)
-    refuse_unless(bool(kept), "every stepsize diverged somewhere")
-    rule = "one stepsize for all splits, with the best mean final test accuracy over all of them: "
+    what = what_is_tuned(tuned)
+    refuse_unless(bool(kept), f"every {what} diverged somewhere")
+    rule = f"one {what} for all splits, with the best mean final test accuracy over all of them: "
     return pd.concat(kept), [rule + "; ".join(words)]
 
 
@@ -118,3 +122,12 @@ def speedup_runs(results: Results, algo: str = "dnasa") -> pd.DataFrame:
             best = runs
     refuse_unless(best is not None, f"{algo} was not run on one problem with two numbers of nodes or more")
     return best
+
+
+def at_most_scales(runs: pd.DataFrame, over: list[str]) -> pd.DataFrame:
+    """The setting that was run at most scales."""
+    if not over:
+        return runs
+    spans = runs.groupby(over)["scale"].transform("nunique")
+    first = runs[spans == spans.max()].sort_values(over).iloc[0]
+    return runs[np.isclose(runs[over], first[over].astype(float)).all(axis=1)]

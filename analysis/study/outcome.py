@@ -8,10 +8,12 @@ import numpy as np
 import pandas as pd
 
 from analysis.drawing.style import metric_name, name_of, styles
+from analysis.drawing.symbols import in_symbols
 from analysis.results.errors import NoData
 from analysis.results.results import Results
-from analysis.study.select import as_written, at_best, final_means, problems, reference
+from analysis.study.select import as_written, final_means, problems, reference
 from analysis.study.statistics import score
+from analysis.study.tuning import at_best, setting_of
 
 MOST = 3
 """Settings that have a sentence each; more are counted."""
@@ -51,11 +53,10 @@ def _one(
     results: Results, where: str, runs: pd.DataFrame, means: pd.Series, look: dict[str, str], against: str | None
 ) -> str:
     name = score(runs)[0]
-    _, chosen = at_best(as_written(results, runs)[0], compared=True)
+    _, chosen = at_best(results, as_written(results, runs)[0], compared=True)
 
     def told(algo: str) -> str:
-        best = chosen.get(algo)
-        how = f"η = {best.eta:g}" if best else "without a stepsize"
+        how = in_symbols(setting_of(chosen, algo)) or "without a stepsize"
         number = f"{means[algo]:.2f} %" if name == "test_accuracy" else f"{means[algo]:.4g}"
         return f"{look[algo]} ({how}) at {number}"
 

@@ -10,31 +10,30 @@ import pandas as pd
 from analysis.drawing.style import name_of, styles
 from analysis.results.errors import NoData
 from analysis.results.results import Results
-from analysis.study.statistics import RULE, Best, best_stepsize, score
+from analysis.study.statistics import score
+from analysis.study.tuning import AS_WRITTEN, at_best, tuned_over
 from bench.base.record import COLUMNS
 
-AS_WRITTEN = {"normalize": "vector", "average": "tracker", "gossip": "once", "multiplier": 1.0}
-"""The methods as their papers have them; other values are variants, with a figure of their own."""
 
-
-def has_no_variant(finals: pd.DataFrame) -> pd.Series:
-    """Which runs have no variant; a run without the option is as written."""
+def has_no_variant(finals: pd.DataFrame, asked: str | None = None) -> pd.Series:
+    """Which runs have no variant; a run without the option is as written, and one that is ``asked`` for is none."""
     keep = pd.Series(True, index=finals.index)
     for option, usual in AS_WRITTEN.items():
-        if option in finals:
+        if option in finals and option != asked:
             keep &= finals[option].isna() | (finals[option] == usual)
     return keep
 
 
-def as_written(results: Results, finals: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+def as_written(results: Results, finals: pd.DataFrame, asked: str | None = None) -> tuple[pd.DataFrame, list[str]]:
     """Of every method on one problem, its form in the paper with the diminishing schedule, if it was run with that;
-    of other options the value with most runs."""
+    of other options the value with most runs, but all values of those that it was tuned over."""
     kept, notes = [], []
     for algo, runs in finals.groupby("algo", sort=False):
-        chosen = runs[has_no_variant(runs)]
+        chosen = runs[has_no_variant(runs, asked)]
+        tuned = tuned_over(results, chosen, asked)
         for option in results.options:
             values = chosen[option].dropna() if option in chosen else pd.Series(dtype=object)
-            if option == "eta" or option in AS_WRITTEN or values.nunique() < 2:
+            if option in (*tuned, *AS_WRITTEN) or values.nunique() < 2:
                 continue
             counts = values.value_counts()
             usual = "diminishing" if option == "schedule" and "diminishing" in counts else counts.index[0]
@@ -93,45 +92,6 @@ def in_words(key: dict[str, Any]) -> str:
     return words + ("" if key.get("partition", "even") == "even" else f" partition={key['partition']}")
 
 
-def at_best(finals: pd.DataFrame, compared: bool = False) -> tuple[pd.DataFrame, dict[str, Best | None]]:
-    """Every method of one problem at its best stepsize; one without a stepsize as it is.
-
-    With ``compared``, only the seeds that its stepsizes were compared on: more seeds of the best alone are left out.
-    """
-    kept, chosen = [], {}
-    for algo, runs in finals.groupby("algo", sort=False):
-        if "eta" not in runs or runs["eta"].isna().all():
-            kept.append(runs)
-            continue
-        best = chosen[str(algo)] = best_stepsize(runs)
-        if best is not None:
-            runs = runs[runs["eta"] == best.eta]
-            kept.append(runs[runs["seed"].isin(best.seeds)] if compared else runs)
-    return (pd.concat(kept) if kept else finals.iloc[:0]), chosen
-
-
-def rule_in_words(finals: pd.DataFrame, chosen: dict[str, Best | None], where: str = "") -> list[str]:
-    """Which rule picked which stepsize."""
-    if not chosen:
-        return []
-    words = []
-    for algo, best in chosen.items():
-        if best is None:
-            words.append(f"{algo} not drawn: every stepsize diverged for some seed")
-        elif len(best.grid) == 1:
-            words.append(f"{algo} η={best.eta:g}, the only one run")
-        else:
-            words.append(f"{algo} η={best.eta:g}" + (" (the edge of its grid)" if best.edge else ""))
-    rule = RULE.format(score=score(finals)[0].replace("_", " "))
-    return [f"{where}{'; '.join(words)}", rule]
-
-
-def eta_of(chosen: dict[str, Best | None], algo: str) -> float | None:
-    """The stepsize that a method is drawn at; None where it has none."""
-    best = chosen.get(algo)
-    return best.eta if best else None
-
-
 def metrics(results: Results, asked: Iterable[str], usual: Iterable[str]) -> list[str]:
     """What a figure shows: what was asked for, or of the usual what the runs have."""
     known = [name for name in results.rows.columns if name != "run_id" and results.rows[name].notna().any()]
@@ -142,8 +102,18 @@ def metrics(results: Results, asked: Iterable[str], usual: Iterable[str]) -> lis
     return list(asked) or [name for name in usual if name in known]
 
 
+def counted(finals: pd.DataFrame, column: str) -> tuple[pd.DataFrame, list[str]]:
+    """The runs that counted what is asked for: older ones, and archives, may not have."""
+    known = finals[column].notna() if column in finals else pd.Series(False, index=finals.index)
+    if column == "epoch" or known.all():  # on a stream there are none, and steps take their place
+        return finals, []
+    there = ", ".join(c for c in AXES if c in finals and finals[c].notna().any())
+    refuse_unless(bool(known.any()), f"no run says how many {column} it took, as older ones do not; there are {there}")
+    return finals[known], [f"{(~known).sum()} runs do not say how many {column} they took, and are not drawn"]
+
+
 def reference(results: Results, wanted: str | None = None) -> str | None:
-    """The method that the others are compared with: the one that is asked for; else the one without a stepsize, of
+    """The method that the others are compared with: the one that is asked for; else the one that is not tuned, of
     several that with most runs; else the one that ends best on most problems. None where there is but one method."""
     finals = results.finals
     methods = styles(finals["algo"].unique(), results)
@@ -155,8 +125,7 @@ def reference(results: Results, wanted: str | None = None) -> str | None:
     if len(methods) < 2:
         return None
     runs = finals["algo"].value_counts()
-    tuned = set(finals.dropna(subset="eta")["algo"]) if "eta" in finals else set()
-    if untuned := [algo for algo in methods if algo not in tuned]:
+    if untuned := [algo for algo in methods if not tuned_over(results, finals[finals["algo"] == algo])]:
         return max(untuned, key=lambda algo: runs[algo])
     wins = dict.fromkeys(methods, 0)
     for _, some in problems(results, finals):
@@ -167,12 +136,16 @@ def reference(results: Results, wanted: str | None = None) -> str | None:
 
 
 def final_means(results: Results, runs: pd.DataFrame) -> pd.Series:
-    """Of every method on one problem, as written and at its best stepsize: the mean of its score, the best first."""
-    best, _ = at_best(as_written(results, runs)[0], compared=True)
+    """Of every method on one problem, as written and at its best: the mean of its score, the best first."""
+    best, _ = at_best(results, as_written(results, runs)[0], compared=True)
     name, sign = score(runs)
     values = best[name].astype(float).where(best["state"] == "done")
     means = values.groupby(best["algo"]).agg(lambda some: some.mean(skipna=False)).dropna()
     return means.sort_values(ascending=sign < 0, kind="stable")
+
+
+AXES = ("step", *COLUMNS[1 : COLUMNS.index("train_loss")], "wall_s")
+"""Columns that count what a run has cost."""
 
 
 def refuse_unless(condition: bool, sentence: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,48 +80,67 @@ def score(finals: pd.DataFrame) -> tuple[str, float]:
 
 
 RULE = (
-    "best stepsize: of those at which every run ended without diverging, the one with the best mean final {score} over "
+    "best {what}: of those at which every run ended without diverging, the one with the best mean final {score} over "
     "the seeds that most of them have; one that lacks such a seed is set aside; ties go to the smaller"
 )
 
 
 @dataclass(frozen=True)
 class Best:
-    """The stepsize that the rule picks for one method on one problem."""
+    """The setting that the rule picks for one method on one problem: a value for every option it was tuned over."""
 
-    eta: float
-    edge: bool  # the smallest or largest of the grid: a better one may lie outside
-    grid: list[float]
-    seeds: list[int]  # those that stepsizes are compared on
-    means: pd.Series  # by stepsize, over those seeds; −∞ for accuracies, ∞ for losses, where a run diverged
+    values: dict[str, float]
+    edges: list[str]  # options at the smallest or largest value of their grid: a better one may lie outside
+    seeds: list[int]  # those that settings are compared on
+    means: pd.Series  # by setting, over those seeds; −∞ for accuracies, ∞ for losses, where a run diverged
+
+    @property
+    def alone(self) -> bool:
+        """Whether there was nothing to choose from."""
+        return len(self.means) == 1
+
+    def of(self, runs: pd.DataFrame, but: str | None = None) -> pd.DataFrame:
+        """The runs with the chosen values; the option ``but`` may have any."""
+        keep = pd.Series(True, index=runs.index)
+        for option, value in self.values.items():
+            keep &= (runs[option] == value) | (option == but)
+        return runs[keep]
+
+    def along(self, option: str) -> pd.Series:
+        """The means by the values of one option, the others at their best."""
+        return self.of(self.means.rename("mean").reset_index(), but=option).set_index(option)["mean"]
 
 
-def best_stepsize(finals: pd.DataFrame) -> Best | None:
-    """By the rule above, of the runs of one method on one problem; None where every stepsize diverged for some seed."""
+def best_setting(finals: pd.DataFrame, over: Sequence[str]) -> Best | None:
+    """By the rule above, of the runs of one method on one problem, the best values of the options ``over``; of settings
+    that tie, the smaller in the first option in which they differ. None where each diverged for some seed."""
     name, sign = score(finals)
-    runs = finals.dropna(subset="eta")
-    having = runs.groupby("seed")["eta"].nunique()
-    seeds = sorted(having.index[having * 2 > runs["eta"].nunique()]) or sorted(having.index[having == having.max()])
+    options = list(over)
+    runs = finals.dropna(subset=options)
+    runs = runs.assign(setting=runs.groupby(options).ngroup())
+    having = runs.groupby("seed")["setting"].nunique()
+    seeds = sorted(having.index[having * 2 > runs["setting"].nunique()]) or sorted(having.index[having == having.max()])
     held = runs[runs["seed"].isin(seeds)]
-    whole = held.groupby("eta")["seed"].nunique() == len(seeds)
-    held = held[held["eta"].isin(whole.index[whole])]
-    clean = runs.groupby("eta")["state"].agg(lambda states: (states == "done").all())
-    means = held.groupby("eta")[name].agg(lambda values: values.astype(float).mean(skipna=False)).sort_index()
+    whole = held.groupby("setting")["seed"].nunique() == len(seeds)
+    held = held[held["setting"].isin(whole.index[whole])]
+    clean = runs.groupby("setting")["state"].agg(lambda states: (states == "done").all())
+    means = held.groupby("setting")[name].agg(lambda values: values.astype(float).mean(skipna=False)).sort_index()
     means = means.where(clean.reindex(means.index) & np.isfinite(means), -sign * np.inf)
     if means.empty or not np.isfinite(means).any():
         return None
-    eta = float(means.index[int(np.argmax(sign * means.to_numpy()))])
-    grid = [float(value) for value in means.index]
-    return Best(eta, len(grid) > 1 and eta in (grid[0], grid[-1]), grid, [int(seed) for seed in seeds], means)
+    table = runs.drop_duplicates("setting").set_index("setting").loc[means.index, options].astype(float)
+    values = {option: float(value) for option, value in table.iloc[int(np.argmax(sign * means.to_numpy()))].items()}
+    edges = [o for o, v in values.items() if table[o].nunique() > 1 and v in (table[o].min(), table[o].max())]
+    return Best(values, edges, [int(seed) for seed in seeds], means.set_axis(pd.MultiIndex.from_frame(table)))
 
 
 @dataclass(frozen=True)
 class Robustness:
-    """How much a method cares about its stepsize, on one problem."""
+    """How much a method cares about one of its options, the others at their best, on one problem."""
 
     best: Best
     accuracy: float
-    decades: float  # log10 of the widest range around the best with a mean within 0.5 points of its
+    decades: float  # log10 of the widest range around the best with a mean within 0.5 points of its; NaN with a 0 in it
     lost_up: float  # points lost at ten times the best; NaN: off the grid; infinite: it diverged
     lost_down: float
 
@@ -128,27 +148,31 @@ class Robustness:
 WITHIN = 0.5
 
 
-def robustness(finals: pd.DataFrame) -> Robustness | None:
+def robustness(finals: pd.DataFrame, over: Sequence[str], option: str) -> Robustness | None:
     """From the runs of one tuned method on one problem with accuracies."""
-    best = best_stepsize(finals)
+    best = best_setting(finals, over)
     if best is None or score(finals)[0] != "test_accuracy":
         return None
-    means, top = best.means, float(best.means[best.eta])
+    means = best.along(option)
+    top = float(means[best.values[option]])
     good = (means >= top - WITHIN).to_numpy()
-    low = high = int(np.flatnonzero(means.index == best.eta)[0])
+    low = high = int(np.flatnonzero(means.index == best.values[option])[0])
     while low > 0 and good[low - 1]:
         low -= 1
     while high < len(good) - 1 and good[high + 1]:
         high += 1
-    decades = float(np.log10(means.index[high] / means.index[low]))
-    lost = [top - float(means[near]) if (near := eta_at_multiple(best, factor)) else np.nan for factor in (10.0, 0.1)]
+    least, most = float(means.index[low]), float(means.index[high])
+    decades = float(np.log10(most / least)) if least > 0 else np.nan
+    near = [at_multiple(best, option, factor) for factor in (10.0, 0.1)]
+    lost = [top - float(means[value]) if value is not None else np.nan for value in near]
     return Robustness(best, top, decades, *lost)
 
 
-def eta_at_multiple(best: Best, factor: float) -> float | None:
-    """The stepsize of the grid at this multiple of the best."""
-    near = [eta for eta in best.grid if np.isclose(eta, best.eta * factor, rtol=1e-6)]
-    return near[0] if near else None
+def at_multiple(best: Best, option: str, factor: float) -> float | None:
+    """The value of an option at this multiple of its best, where it was run with the others at theirs."""
+    value = best.values[option]
+    near = [other for other in best.along(option).index if value and np.isclose(other, value * factor, rtol=1e-6)]
+    return float(near[0]) if near else None
 
 
 def profile(costs: pd.DataFrame, least: pd.Series) -> dict[str, tuple[np.ndarray, np.ndarray]]:

@@ -21,6 +21,7 @@ class Table:
     shown: pd.DataFrame
     data: pd.DataFrame
     notes: list[str] = field(default_factory=list)
+    title: str | None = None  # where it is not about what the table is usually about
 
 
 Make = Callable[[Results, Ask], Table]

@@ -7,15 +7,17 @@ from typing import Any
 import pandas as pd
 
 from analysis.drawing.style import styles
+from analysis.drawing.symbols import symbol, what_is_tuned
 from analysis.results.results import Results
 from analysis.study.ask import Ask
-from analysis.study.select import as_written, at_best, eta_of, problems, reference
-from analysis.study.statistics import RULE, Best, Interval, paired, score
+from analysis.study.select import as_written, problems, reference
+from analysis.study.statistics import RULE, Interval, paired, score
+from analysis.study.tuning import Chosen, at_best, setting_of, tuned_over
 from analysis.tables import Table, table
 from analysis.tables.format import interval, problem_cells, summarise
 
+SCORE = "test accuracy (test loss where there is none)"
 NOTES = [
-    RULE.format(score="test accuracy (test loss where there is none)"),
     "means with 95 % intervals over seeds (Student), none from fewer than three; differences, of accuracies or of test "
     "losses, are paired by seed (bootstrap)",
 ]
@@ -26,11 +28,12 @@ def make(results: Results, ask: Ask) -> Table:
     data, shown, notes = [], [], []
     against = reference(results, ask.reference)
     look = styles(results.finals["algo"].unique(), results)
+    over = ["eta", *(o for o in results.numbers if o != "eta" and any(o in some for some in _tuned(results)))]
     header = f"{look[against].label} minus this" if against else None
     for key, runs in problems(results, results.finals):
         runs, said = as_written(results, runs)
         notes += said
-        best, chosen = at_best(runs, compared=True)
+        best, chosen = at_best(results, runs, compared=True)
         metric = score(runs)[0]
         ours = best[best["algo"] == against].set_index("seed")[metric]
         for algo in (name for name in look if name in set(runs["algo"])):
@@ -41,22 +44,37 @@ def make(results: Results, ask: Ask) -> Table:
             if some.empty:  # every stepsize diverged: counted, not hidden
                 some = runs[runs["algo"] == algo]
             numbers, words = summarise(some, results)
-            data.append({**key, "algo": algo, "eta": eta_of(chosen, algo), **numbers, **_gap(against, gap)})
+            values = {option: setting_of(chosen, algo).get(option) for option in over}
+            data.append({**key, "algo": algo, **values, **numbers, **_gap(against, gap)})
             schedule = " ".join(sorted(set(some["schedule"].dropna()))) if "schedule" in some else "—"
-            told = {"method": look[algo].label, "η": _eta_in_words(algo, chosen), "schedule": schedule, **words}
+            said_of = {symbol(option): _in_words(option, algo, chosen) for option in over}
+            told = {"method": look[algo].label, **said_of, "schedule": schedule, **words}
             pairs = f" ({gap.count} pairs)" if gap else ""
             gaps = {header: interval(gap, signed=True) + pairs} if header else {}
             shown.append({**problem_cells(key), **told, **gaps})
-    return Table(pd.DataFrame(shown, dtype=object), pd.DataFrame(data), [*NOTES, *dict.fromkeys(notes)])
+    what = what_is_tuned(over)
+    notes = [RULE.format(what=what, score=SCORE), *NOTES, *dict.fromkeys(notes)]
+    title = f"Final results, baselines at their best {what}"
+    return Table(pd.DataFrame(shown, dtype=object), pd.DataFrame(data), notes, title)
 
 
-def _eta_in_words(algo: str, chosen: dict[str, Best | None]) -> str:
-    if algo not in chosen:
+def _tuned(results: Results) -> list[list[str]]:
+    """What each method was tuned over on each problem."""
+    return [
+        tuned_over(results, mine)
+        for _, runs in problems(results, results.finals)
+        for _, mine in as_written(results, runs)[0].groupby("algo")
+    ]
+
+
+def _in_words(option: str, algo: str, chosen: Chosen) -> str:
+    best = chosen.get(algo)
+    if algo not in chosen or (best and option not in best.values):
         return "—"
-    best = chosen[algo]
     if best is None:
         return "every one diverged"
-    return f"{best.eta:g}{' (the only one run)' if len(best.grid) == 1 else ' (edge)' if best.edge else ''}"
+    rest = " (the only one run)" if best.alone else " (edge)" if option in best.edges else ""
+    return f"{best.values[option]:g}{rest}"
 
 
 def _gap(against: str | None, gap: Interval | None) -> dict[str, Any]:

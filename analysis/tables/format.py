@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.drawing.style import metric_name, more_is_better
+from analysis.drawing.symbols import LETTERS
 from analysis.results.errors import NoData
 from analysis.results.results import Results
 from analysis.study.statistics import Interval, mean
@@ -82,7 +83,7 @@ def interval(found: Interval | None, digits: int | None = None, signed: bool = F
     return f"{found.value:.4g}" + (f" ± {found.high - found.value:.2g}" if np.isfinite(found.high) else "")
 
 
-NAMES = {"eta": "η", "algo": "method", "topology": "graph", "nodes": "n", "steps": "T"}
+NAMES = {**LETTERS, "algo": "method", "topology": "graph", "nodes": "n", "steps": "T"}
 
 
 def chosen(table: Table, columns: Sequence[str], results: Results) -> Table:

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 
+from analysis.drawing.symbols import LETTERS
 from analysis.study.statistics import Interval
 from analysis.tables import Table
 from analysis.tables.format import SETTING, Number
@@ -24,14 +25,12 @@ SPECIAL = {
     "^": r"\textasciicircum{}",
 }
 SYMBOLS = {
+    **{letter: rf"$\{name.rstrip('_')}$" for name, letter in LETTERS.items()},
     "±": r"$\pm$",
-    "η": r"$\eta$",
-    "ρ": r"$\rho$",
     "—": "---",
     "≤": r"$\le$",
     "²": r"\textsuperscript{2}",
     "−": r"$-$",
-    "α": r"$\alpha$",
     "‖": r"$\|$",
     "∇": r"$\nabla$",
 }

@@ -25,7 +25,7 @@ from bench.network.drawing import Graph, on_a_circle, svg
 
 MARK = "wandb.json"
 """In a run folder: what its W&B run holds."""
-AXES = ("step", "epoch", "bytes", "wall_s")
+AXES = ("step", "epoch", "samples", "gradients", "rounds", "numbers", "bytes", "wall_s")
 EXIT = {**dict.fromkeys(FINAL, 0), "failed": 1, "interrupted": 130, "running": 130}
 """Divergence is a result, too; what was stopped from outside ends as a shell would say it."""
 

@@ -37,6 +37,8 @@ SWEEPS = {
 }
 MORE = {
     "few": {"algo": "dsgd", "algo.eta": [0.1, 1e39], "topology": ["ring", "complete"], **DIGITS},
+    "two options": {"algo": "dasagt", "algo.eta": [0.01, 0.1], "algo.alpha": [0.1, 0.3, 0.9], **DIGITS},
+    "multiplier": {"algo": "dnasa", "algo.multiplier": [0.5, 1, 2], **DIGITS},
     "stream": {"algo": ["dsgd", "dsgt"], "algo.eta": [0.01, 0.1], **STREAM},
 }
 

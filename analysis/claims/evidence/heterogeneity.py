@@ -8,7 +8,7 @@ import pandas as pd
 from analysis.claims.evidence import Case, evidence
 from analysis.claims.evidence.settings import label
 from analysis.results.results import Results
-from analysis.study.families import one_stepsize, uneven_splits
+from analysis.study.families import one_setting, uneven_splits
 from analysis.study.select import as_written
 from analysis.study.statistics import paired, ratio
 
@@ -19,7 +19,7 @@ def growth_of_disagreement(results: Results, algos: list[str]) -> list[Case]:
     splits = uneven_splits(results)
     finals = as_written(results, pd.concat([runs.assign(split=split) for split, runs in splits.items()]))[0]
     tried = set(finals["algo"])
-    finals, _ = one_stepsize(finals)
+    finals, _ = one_setting(results, finals)
     order = finals.groupby("split")["heterogeneity"].mean().sort_values().index
     out = []
     for algo in [algo for algo in algos if algo in tried]:

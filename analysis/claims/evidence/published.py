@@ -5,10 +5,12 @@ from __future__ import annotations
 from analysis.claims.evidence import Case, evidence
 from analysis.claims.evidence.settings import label, settings
 from analysis.drawing.style import name_of
+from analysis.drawing.symbols import in_symbols
 from analysis.results.results import Results
 from analysis.study import published
-from analysis.study.select import at_best, has_no_variant, problems
-from analysis.study.statistics import Interval, best_stepsize, mean
+from analysis.study.select import has_no_variant, problems
+from analysis.study.statistics import Interval, best_setting, mean
+from analysis.study.tuning import at_best, tuned_over
 
 
 @evidence
@@ -17,7 +19,7 @@ def from_published(results: Results, dataset: str) -> list[Case]:
     out = []
     for name, runs in settings(results, dataset=dataset):
         theirs = published.rows_of_setting(dataset, str(runs["topology"].iloc[0]), int(runs["steps"].iloc[0]))
-        best, _ = at_best(runs, compared=True)
+        best, _ = at_best(results, runs, compared=True)
         for algo, mine in best.groupby("algo"):
             table = published.of_dnasa(theirs) if algo == "dnasa" else theirs[theirs["algo"] == algo]
             if len(table):
@@ -36,13 +38,13 @@ def from_published_with_schedule(results: Results, dataset: str, algo: str, sche
     out = []
     for key, runs in problems(results, mine):
         theirs = published.rows_of_setting(dataset, key["topology"], key["steps"])
-        best = best_stepsize(runs)
+        best = best_setting(runs, tuned_over(results, runs))
         if best and len(theirs[theirs["algo"] == algo]):
             top = float(theirs[theirs["algo"] == algo]["test_accuracy"].max())
-            some = runs[runs["eta"] == best.eta]
+            some = best.of(runs)
             out.append(
                 Case(
-                    f"{name_of(dataset)}, {key['topology']}, {label(algo)}, {schedule}, η = {best.eta:g}",
+                    f"{name_of(dataset)}, {key['topology']}, {label(algo)}, {schedule}, {in_symbols(best.values)}",
                     _shifted(mean(some["test_accuracy"]), -top),
                     len(some),
                 )

@@ -7,8 +7,9 @@ import numpy as np
 from analysis.claims.evidence import Case, evidence
 from analysis.claims.evidence.settings import label
 from analysis.results.results import Results
-from analysis.study.select import as_written, at_best, has_no_variant, problems
+from analysis.study.select import as_written, has_no_variant, problems
 from analysis.study.statistics import mean, paired, ratio
+from analysis.study.tuning import at_best
 
 
 @evidence
@@ -17,8 +18,8 @@ def spike_ratio(results: Results) -> list[Case]:
     out = []
     finals = results.finals
     for key, runs in problems(results, finals[finals["dataset"] == "spike"]):
-        best, chosen = at_best(as_written(results, runs)[0], compared=True)
-        tuned, untuned = best[best["algo"].isin(chosen)], best[best["algo"] == "dnasa"]
+        best, chosen = at_best(results, as_written(results, runs)[0], compared=True)
+        tuned, untuned = best[best["algo"].isin({*chosen} - {"dnasa"})], best[best["algo"] == "dnasa"]
         if tuned.empty or untuned.empty:
             continue
         winner = str(tuned.groupby("algo")["test_loss"].mean().idxmin())

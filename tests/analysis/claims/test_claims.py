@@ -17,7 +17,7 @@ from analysis.claims.verdicts import Claim, Verdict, claims, judge
 from analysis.results.archive import read_archive, write_archive
 from analysis.results.errors import NoData
 from analysis.results.read import read
-from analysis.study.statistics import Interval, best_stepsize
+from analysis.study.statistics import Interval, best_setting
 from bench.base.registry import algorithms
 from bench.config.names import CONF
 from bench.method.schedules import stepsize_tables
@@ -112,10 +112,10 @@ def test_the_sensitivity_of_a_method_that_diverges_is_infinite(results):
     finals = results.finals
     mine = finals[(finals["dataset"] == "digits") & (finals["algo"] == "dsgd") & (finals["topology"] == "ring")]
     mine = mine[(mine["scale"] == 1) & (mine["nodes"] == 8)]
-    best = best_stepsize(mine)
+    best = best_setting(mine, ["eta"])
     assert best is not None
     assert _lost(mine, best, 1e39).value == np.inf
-    assert _lost(mine, best, best.eta).value == 0
+    assert _lost(mine, best, best.values["eta"]).value == 0
 
 
 def diverge(results, **labels):

@@ -117,13 +117,33 @@ def test_spike_shows_both_readings_at_the_best_stepsize(results, finals):
     assert any(note.startswith("best stepsize: ") for note in picture.notes)
 
 
-@pytest.mark.parametrize("x", ["epoch", "step", "rounds", "bytes", "wall_s"])
+COSTS = ["step", "samples", "gradients", "rounds", "numbers", "bytes", "wall_s"]
+
+
+@pytest.mark.parametrize("x", ["epoch", *COSTS])
 def test_curves_along_every_axis(results, x):
     picture = draw("curves", results, x=x)
     assert set(picture.data["x_axis"].dropna()) == {x}
     one = picture.data[(picture.data["metric"] == "test_accuracy") & (picture.data["algo"] == "dnasa")]
     assert list(one["step"]) == [0, 10, 20, 30, 40]
     assert (np.diff(one["x"]) > 0).all()
+
+
+def test_what_was_not_counted_is_no_axis(results):
+    """Older runs lack columns: all of them, or those that lie in one folder with newer ones."""
+    older = replace(results, rows=results.rows.drop(columns=["gradients", "numbers"]))
+    sentence = "no run says how many gradients it took, as older ones do not; there are step, epoch, samples, rounds,"
+    for name, ask in (("curves", {"x": "gradients"}), ("profile", {"cost": "gradients"})):
+        with pytest.raises(NoData, match=sentence):
+            draw(name, older, **ask)
+    dsgt = results.rows["run_id"].isin(results.runs.loc[results.runs["algo"] == "dsgt", "run_id"])
+    mixed = replace(results, rows=results.rows.assign(gradients=results.rows["gradients"].where(~dsgt)))
+    for name, ask in (("curves", {"x": "gradients"}), ("profile", {"cost": "gradients"})):
+        picture = draw(name, mixed, **ask)
+        assert set(picture.data["algo"].dropna()) == {"dnasa", "dsgd"}  # not a target that D-SGT missed
+        assert any(
+            note == "18 runs do not say how many gradients they took, and are not drawn" for note in picture.notes
+        )
 
 
 def test_graphs(results):
@@ -166,7 +186,7 @@ def test_profile_counts_what_was_missed(results, finals):
     untuned = data[(data["rule"] == "untuned") & (data["algo"] == "dsgd")]
     assert max(untuned["mean"], default=0) < 0.7  # a stepsize of 1e39 solves nothing, and one try in three is that
     assert data[data["rule"] == "tuned"]["x"].min() == 1.0
-    for cost in ("bytes", "wall_s"):
+    for cost in COSTS:
         assert len(draw("profile", results, cost=cost).data)
 
 

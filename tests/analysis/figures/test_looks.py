@@ -21,6 +21,7 @@ from analysis.study.statistics import Interval
 from analysis.tables import table_makers
 from analysis.tables.format import chosen
 from analysis.tables.latex import best, latex, rounded
+from tests.helpers.invented import results_of
 
 pytestmark = pytest.mark.xdist_group("figures")
 
@@ -271,3 +272,31 @@ def test_the_worse_edge_of_a_metric_of_ones_own_is_where_its_runs_say():
         table = draw_against_setting(axes[0, 0], runs, "eta", "own", look, measures)
         marks[more] = has(fig, EXPLODED), list(table["exploded"])
     assert marks == {False: (True, [0, 1]), True: (False, [0, 0])}
+
+
+FAMILIES = {
+    **{"compressed": 6, "tracking": 5, "variance_reduced": 4, "primal_dual": 4, "dsgd": 3, "push_sum": 3, "local": 3},
+    **{"accelerated": 3, "adaptive": 3, "composite": 2, "random_walk": 2, "newton": 2},
+}
+
+
+def test_forty_methods_in_a_dozen_families_are_told_apart():
+    made = results_of(FAMILIES)
+    look = styles(made.runs["algo"].unique(), made)
+    assert len(look) == 40
+    assert len({(style.colour, str(style.dash), style.marker) for style in look.values()}) == 40
+    by_family = {algo: algo.rpartition("_")[0] for algo in look}
+    assert len({style.colour for style in look.values()}) == len(FAMILIES)
+    for family, count in FAMILIES.items():
+        members = [look[algo] for algo in look if by_family[algo] == family]
+        assert len({style.colour for style in members}) == 1
+        assert len({str(style.dash) for style in members}) == len({style.marker for style in members}) == count
+    assert len(list(itertools.groupby(look, by_family.get))) == len(FAMILIES)  # a family stands together
+    picture = draw("curves", made)
+    assert inside(picture.figure)
+    (key,) = picture.figure.legends
+    assert len(key.get_texts()) == 40
+    lowest = min(ax.get_tightbbox().y0 for ax in picture.figure.axes)
+    assert key.get_window_extent().y1 <= lowest  # below, and over no panel
+    assert key.get_window_extent().y0 >= picture.figure.bbox.y0
+    assert all(ax.get_window_extent().height / picture.figure.dpi > 2 for ax in picture.figure.axes)

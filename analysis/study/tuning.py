@@ -1,0 +1,90 @@
+"""What a method is tuned over, and every method at its best."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis.drawing.symbols import in_symbols, symbol, what_is_tuned
+from analysis.results.results import Results
+from analysis.study.statistics import RULE, Best, best_setting, score
+
+AS_WRITTEN = {"normalize": "vector", "average": "tracker", "gossip": "once", "multiplier": 1.0}
+"""The methods as their papers have them; other values are variants, with a figure of their own."""
+
+Chosen = dict[str, Best | None]
+"""By method: its best setting, None where each diverged for some seed; without those that have nothing to tune."""
+
+
+def tuned_over(results: Results, runs: pd.DataFrame, asked: str | None = None) -> list[str]:
+    """The options that one method was tuned over in these runs: its stepsize, and other numbers with two values or more
+    that all of them have. What makes a variant is tuned over only if it is ``asked`` for."""
+    known = {option: runs[option] for option in results.numbers if option in runs and runs[option].notna().any()}
+    tuned = [
+        option
+        for option, values in known.items()
+        if values.nunique() >= 2 and (option == asked or (option not in AS_WRITTEN and values.notna().all()))
+    ]
+    return [*(["eta"] if "eta" in known else []), *(option for option in tuned if option != "eta")]
+
+
+def at_best(
+    results: Results, finals: pd.DataFrame, compared: bool = False, asked: str | None = None
+) -> tuple[pd.DataFrame, Chosen]:
+    """Every method of one problem at its best setting; one that was not tuned as it is.
+
+    With ``compared``, only the seeds that its settings were compared on: more seeds of the best alone are left out.
+    """
+    kept: list[pd.DataFrame] = []
+    chosen: Chosen = {}
+    for algo, runs in finals.groupby("algo", sort=False):
+        over = tuned_over(results, runs, asked)
+        if not over:
+            kept.append(runs)
+            continue
+        best = chosen[str(algo)] = best_setting(runs, over)
+        if best is not None:
+            runs = best.of(runs)
+            kept.append(runs[runs["seed"].isin(best.seeds)] if compared else runs)
+    return (pd.concat(kept) if kept else finals.iloc[:0]), chosen
+
+
+def rule_in_words(finals: pd.DataFrame, chosen: Chosen, where: str = "") -> list[str]:
+    """Which rule picked which setting."""
+    if not chosen:
+        return []
+    what = what_was_tuned(chosen)
+    words = []
+    for algo, best in chosen.items():
+        if best is None:
+            words.append(f"{algo} not drawn: every {what} diverged for some seed")
+        else:
+            words.append(f"{algo} {choice_in_words(best)}{', the only one run' if best.alone else ''}")
+    rule = RULE.format(what=what, score=score(finals)[0].replace("_", " "))
+    return [f"{where}{'; '.join(words)}", rule]
+
+
+def choice_in_words(best: Best) -> str:
+    """η=0.1, β=0.9 (η at the edge of its grid)"""
+    words = in_symbols(best.values, "=")
+    if not best.edges:
+        return words
+    if len(best.values) == 1:
+        return f"{words} (the edge of its grid)"
+    which = " and ".join(map(symbol, best.edges))
+    return f"{words} ({which} at the edge of {'its grid' if len(best.edges) == 1 else 'their grids'})"
+
+
+def what_was_tuned(chosen: Chosen) -> str:
+    """The word for it."""
+    return what_is_tuned(option for best in chosen.values() if best for option in best.values)
+
+
+def setting_of(chosen: Chosen, algo: str) -> dict[str, float]:
+    """The values that a method is drawn at; none where it was not tuned."""
+    best = chosen.get(algo)
+    return best.values if best else {}
+
+
+def columns_of(chosen: Chosen, algo: str) -> dict[str, float | None]:
+    """The same for a table of numbers, which always has a column for the stepsize."""
+    return {"eta": None, **setting_of(chosen, algo)}

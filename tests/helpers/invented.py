@@ -1,0 +1,42 @@
+"""Results of methods that there are not: as many as one likes, in families, with numbers made by a formula."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from analysis.results.results import Results
+
+STEPS = np.arange(0, 401, 10)
+
+
+def results_of(families: dict[str, int], seeds: int = 3) -> Results:
+    """So many methods of each family, on one problem, with two stepsizes."""
+    runs, rows, facts = [], [], {}
+    names = [(family, f"{family}_{number}") for family, count in families.items() for number in range(count)]
+    for place, (family, algo) in enumerate(names):
+        for eta in (0.1, 1.0):
+            for seed in range(seeds):
+                run = f"{algo}-{eta}-{seed}"
+                runs.append({**PROBLEM, "run_id": run, "algo": algo, "eta": eta, "seed": seed, "state": "done"})
+                facts[run] = {
+                    "algorithm": {"name": algo, "label": algo.replace("_", "-").upper(), "family": family},
+                    "mixing": {"rho": 0.8},
+                }
+                rows.append(_curve(run, place / len(names), eta, seed))
+    return Results(pd.DataFrame(runs), pd.concat(rows, ignore_index=True), facts, [], "invented")
+
+
+PROBLEM = {"dataset": "a9a", "topology": "ring", "nodes": 8, "steps": 400, "partition": "even", "scale": 1.0}
+
+
+def _curve(run: str, place: float, eta: float, seed: int) -> pd.DataFrame:
+    """Falling losses, each method to a floor of its own; the smaller stepsize ends better."""
+    loss = 0.1 + 0.3 * place + 0.02 * eta + (1 - 0.1 * place) * np.exp(-STEPS / (40 + 80 * place)) + 0.003 * seed
+    return pd.DataFrame(
+        {
+            **{"run_id": run, "step": STEPS, "epoch": STEPS / 10},
+            **{"train_loss": loss, "test_loss": 1.1 * loss, "test_accuracy": 100 - 40 * loss},
+            **{"stationarity": loss**2, "grad_norm": loss, "consensus": 0.1 * loss},
+        }
+    )
