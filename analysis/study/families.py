@@ -112,11 +112,11 @@ def speedup_runs(results: Results, algo: str = "dnasa") -> pd.DataFrame:
     best = None
     finals = results.finals
     for _, runs in problems(results, finals[has_no_variant(finals)], but=("nodes", "steps")):
-        if "eta" in runs:  # of a method with stepsizes, the one with most runs
-            usual = runs.groupby("algo")["eta"].transform(
-                lambda eta: eta.mode().iloc[0] if eta.notna().any() else np.nan
+        for option in results.numbers:  # of a method with several stepsizes, or other numbers, the one with most runs
+            usual = runs.groupby("algo")[option].transform(
+                lambda values: values.mode().iloc[0] if values.notna().any() else np.nan
             )
-            runs = runs[runs["eta"].isna() | (runs["eta"] == usual)]
+            runs = runs[runs[option].isna() | (runs[option] == usual)]
         widths = runs[runs["algo"] == algo]["nodes"].nunique()
         if widths >= 2 and (best is None or len(runs) > len(best)):
             best = runs

@@ -108,8 +108,8 @@ def counted(finals: pd.DataFrame, column: str) -> tuple[pd.DataFrame, list[str]]
     if column == "epoch" or known.all():  # on a stream there are none, and steps take their place
         return finals, []
     there = ", ".join(c for c in AXES if c in finals and finals[c].notna().any())
-    refuse_unless(bool(known.any()), f"no run says how many {column} it took, as older ones do not; there are {there}")
-    return finals[known], [f"{(~known).sum()} runs do not say how many {column} they took, and are not drawn"]
+    refuse_unless(bool(known.any()), f"no run has counted its {column}, as older ones have not; there are {there}")
+    return finals[known], [f"{(~known).sum()} runs have not counted their {column}, and are not drawn"]
 
 
 def reference(results: Results, wanted: str | None = None) -> str | None:

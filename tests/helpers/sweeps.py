@@ -35,9 +35,10 @@ SWEEPS = {
     "even, untuned": {"algo": "dnasa", **SHARDS},
     "released": {"algo": "dnasa", "algo.normalize": "tensor", "algo.average": "gradient", **DIGITS},
 }
+TWO_OPTIONS = {"algo.eta": [0.01, 0.1], "algo.alpha": [0.1, 0.3, 0.9]}
 MORE = {
     "few": {"algo": "dsgd", "algo.eta": [0.1, 1e39], "topology": ["ring", "complete"], **DIGITS},
-    "two options": {"algo": "dasagt", "algo.eta": [0.01, 0.1], "algo.alpha": [0.1, 0.3, 0.9], **DIGITS},
+    "two options": {"algo": "dasagt", "algo.schedule": "constant", **TWO_OPTIONS, **DIGITS},
     "multiplier": {"algo": "dnasa", "algo.multiplier": [0.5, 1, 2], **DIGITS},
     "stream": {"algo": ["dsgd", "dsgt"], "algo.eta": [0.01, 0.1], **STREAM},
 }

@@ -132,7 +132,7 @@ def test_curves_along_every_axis(results, x):
 def test_what_was_not_counted_is_no_axis(results):
     """Older runs lack columns: all of them, or those that lie in one folder with newer ones."""
     older = replace(results, rows=results.rows.drop(columns=["gradients", "numbers"]))
-    sentence = "no run says how many gradients it took, as older ones do not; there are step, epoch, samples, rounds,"
+    sentence = "no run has counted its gradients, as older ones have not; there are step, epoch, samples, rounds,"
     for name, ask in (("curves", {"x": "gradients"}), ("profile", {"cost": "gradients"})):
         with pytest.raises(NoData, match=sentence):
             draw(name, older, **ask)
@@ -141,9 +141,7 @@ def test_what_was_not_counted_is_no_axis(results):
     for name, ask in (("curves", {"x": "gradients"}), ("profile", {"cost": "gradients"})):
         picture = draw(name, mixed, **ask)
         assert set(picture.data["algo"].dropna()) == {"dnasa", "dsgd"}  # not a target that D-SGT missed
-        assert any(
-            note == "18 runs do not say how many gradients they took, and are not drawn" for note in picture.notes
-        )
+        assert any(note == "18 runs have not counted their gradients, and are not drawn" for note in picture.notes)
 
 
 def test_graphs(results):

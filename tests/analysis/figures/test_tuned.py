@@ -27,7 +27,9 @@ def two(tmp_path_factory):
 def means(two):
     """By (η, α), taken from the rows without the figures' help."""
     mine = two.finals[two.finals["algo"] == "dasagt"]
-    return mine.groupby(["eta", "alpha"])["test_accuracy"].mean()
+    found = mine.groupby(["eta", "alpha"])["test_accuracy"].mean()
+    assert found.nunique() == 6  # both options matter
+    return found
 
 
 def draw(name, results, **ask):
