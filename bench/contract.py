@@ -38,7 +38,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             sentence = " ".join((check.__doc__ or check.__name__).split())
             try:
                 check(cls)
-                print(f"  kept    {sentence}")
+                word = sentence.partition("``")[2].partition("``")[0]  # where declared ``word``: …
+                said = not word or getattr(cls.declare_for({}), word)
+                print(f"  {'kept' if said else '–':8}{sentence}")
             except Exception as error:  # a stranger's method may raise anything
                 broken += 1
                 reason = error if isinstance(error, BrokenPromise) else f"{type(error).__name__}: {error}"

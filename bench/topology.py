@@ -36,6 +36,8 @@ def show(mixing: Mixing) -> str:
     far = "nobody talks" if c.diameter is None else f"diameter {c.diameter}"
     lines = [f"{mixing.name}: {c.nodes} nodes, {c.edges} edges, {far}"]
     joined = "not connected, as asked for" if c.diameter is None else "connected"
+    if mixing.kind == "all_reduce":
+        lines.append("the exact average, billed as a ring all-reduce: 2(n−1)/n vectors a node, whatever the edges")
     certified = f"symmetric, doubly stochastic, non-negative, {joined}: certified"
     lines.append("NOT symmetric and doubly stochastic: methods are biased on it" if c.biased else certified)
     if c.biased:
@@ -45,7 +47,8 @@ def show(mixing: Mixing) -> str:
             f"a sequence of {c.period} matrices; ρ of the product of a period = {c.rho:.6f}, gap = {c.gap:.6f}"
         )
     else:
-        lines.append(f"ρ = {c.rho:.6f}   gap = {c.gap:.6f}   λ₂ = {c.lambda_2:.6f}   λₙ = {c.lambda_n:.6f}")
+        named = {"ρ": c.rho, "gap": c.gap, "λ₂": c.lambda_2, "λₙ": c.lambda_n}
+        lines.append("   ".join(f"{name} = {round(value or 0.0, 6) + 0.0:.6f}" for name, value in named.items()))
     lines += [f"hash {c.hash}", ""]
     for number, w in enumerate(mixing.matrices):
         lines.append(f"W({number}) =" if c.period > 1 else "W =")

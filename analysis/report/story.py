@@ -94,7 +94,9 @@ def commands(results: Results) -> list[tuple[str, str]]:
     for sweep, count in sweeps.most_common(4):
         several = "-m " if "," in sweep else ""
         words = sweep if "=" in sweep else "" if sweep == "defaults" else f"experiment={sweep}"
-        out.append(("Command", f"python bench/run.py {several}{words}".rstrip() + f" ({_many(count, 'run')})"))
+        named = next((fact.get("plugins") for fact in results.facts.values() if fact.get("sweep") == sweep), None)
+        before = f"HEARSAY_PLUGINS={named} " if named else ""
+        out.append(("Command", f"{before}python bench/run.py {several}{words}".rstrip() + f" ({_many(count, 'run')})"))
     return out
 
 

@@ -52,11 +52,15 @@ def outcome(results: Results, wanted: str | None = None) -> list[str]:
 def _one(
     results: Results, where: str, runs: pd.DataFrame, means: pd.Series, look: dict[str, str], against: str | None
 ) -> str:
-    name = score(runs)[0]
-    _, chosen = at_best(results, as_written(results, runs)[0], compared=True)
+    name, written = score(runs)[0], as_written(results, runs)[0]
+    _, chosen = at_best(results, written, compared=True)
+    several = runs.groupby("algo")["schedule"].nunique() if "schedule" in runs else pd.Series(dtype=int)
+    kind = written.drop_duplicates("algo").set_index("algo")["schedule"] if "schedule" in runs else {}
 
     def told(algo: str) -> str:
         how = in_symbols(setting_of(chosen, algo)) or "without a stepsize"
+        if several.get(algo, 1) > 1:  # of several, one is compared
+            how += f", {kind[algo]}"
         number = f"{means[algo]:.2f} %" if name == "test_accuracy" else f"{means[algo]:.4g}"
         return f"{look[algo]} ({how}) at {number}"
 

@@ -26,7 +26,7 @@ def problem_cells(key: dict[str, Any]) -> dict[str, Any]:
     """The labels that tell problems apart, short."""
     shown = {"dataset": key["dataset"], "graph": key["topology"], "n": key["nodes"], "T": key["steps"]}
     usual = {"partition": "even", "scale": 1.0, "init": "shared", "sampling": "replacement", "topology.lazy": False}
-    rest = [f"{k}={key[k]}" for k, v in usual.items() if k in key and key[k] != v]
+    rest = [f"{k}={key[k]}" for k, v in usual.items() if pd.notna(key.get(k)) and key[k] != v]
     rest += [f"{k}={key[k]}" for k in ("partition.alpha", "dataset.spike_sd") if pd.notna(key.get(k))]
     return {**shown, "else": " ".join(rest) or "—"}
 

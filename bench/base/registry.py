@@ -97,6 +97,8 @@ def discover() -> None:
             plugin.load()
         except (Exception, SystemExit) as error:  # a stranger's module may raise anything
             broken_plugins[plugin.name] = f"{type(error).__name__}: {error}"
+            if isinstance(error, ModuleNotFoundError) and error.name == plugin.module.partition(".")[0]:
+                broken_plugins[plugin.name] += "; the folder it lies in must be on PYTHONPATH"
 
 
 def _ours(home: str) -> ModuleType:

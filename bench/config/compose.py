@@ -142,7 +142,7 @@ def _not_a_setting(word: str, complaint: str) -> str:
     if "=" not in word:
         return (
             f"'{word}' is no setting: settings are typed as NAME=VALUE, as in algo=dnasa."
-            f"{closest(word, RunConfig.__annotations__)}"
+            f"{'' if word in RunConfig.__annotations__ else closest(word, RunConfig.__annotations__)}"
         )
     reason = " ".join(line for line in complaint.splitlines() if not line.startswith("See http"))
     return f"'{word}' cannot be read: {reason}. Quote what has spaces, commas, brackets or braces: '{_quoted(word)}'."

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from bench import __version__
+from bench.base.registry import MODULES
 from bench.config.run_config import RunConfig
 from bench.engine.fingerprint import fingerprint
 from bench.engine.material import describe_data
@@ -40,5 +41,6 @@ def describe(config: RunConfig) -> dict[str, Any]:
         "algorithm": asdict(config.declaration),
         "mixing": config.mixing().describe(),
         "data": describe_data(config),
+        **({"plugins": named} if (named := os.environ.get(MODULES)) else {}),
         **({"metrics": described} if (described := describe_metrics()) else {}),
     }
