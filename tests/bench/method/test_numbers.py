@@ -1,6 +1,7 @@
 """Numbers may differ between the replicas of a program; what a method may know is behind a door."""
 
 import gc
+from types import ModuleType, NoneType
 from typing import NamedTuple
 
 import numpy as np
@@ -116,10 +117,10 @@ def reachable(roots) -> list:
     found, todo = {}, list(roots)
     while todo:
         one = todo.pop()
-        if id(one) in found or isinstance(one, type | str | int | float | bool | None.__class__):
+        if id(one) in found or isinstance(one, type | ModuleType | str | int | float | bool | NoneType):
             continue
         found[id(one)] = one
-        todo += list(getattr(one, "__dict__", {}).values()) if not hasattr(one, "__path__") else []
+        todo += list(getattr(one, "__dict__", {}).values())
         slots = [name for kind in type(one).__mro__ for name in getattr(kind, "__slots__", ())]
         todo += [getattr(one, name) for name in slots if name != "__weakref__" and hasattr(one, name)]
         todo += [cell.cell_contents for cell in getattr(one, "__closure__", None) or ()]
