@@ -52,10 +52,14 @@ def test_the_first_sweep(tmp_path):
     assert typed(*words, "force=true", "engine=stacked", cwd=foreign).stdout.count("before") == 0
 
 
-def test_one_run_and_an_experiment(tmp_path):
+def test_one_run(tmp_path):
     one = typed("algo=dsgd", "algo.eta=0.02", "seed=3", "eval_spacing=log", *QUICK, cwd=tmp_path)
     assert one.returncode == 0, one.stderr
     assert len(list((tmp_path / "results/runs").glob("dsgd-ring-synthetic-s3-*"))) == 1
+
+
+@pytest.mark.thorough
+def test_an_experiment(tmp_path):
     many = typed("experiment=example", "seed=0", "results=here", "engine=stacked", *QUICK, cwd=tmp_path)
     assert many.returncode == 0, many.stderr
     assert len(list((tmp_path / "here/runs").iterdir())) == 3 * 4 * 2 + 2

@@ -82,6 +82,7 @@ def command(*words: str, stdin: int = subprocess.DEVNULL, **environment: str) ->
     return subprocess.Popen(full, cwd=ROOT, env={**os.environ, **environment}, stdin=stdin, stdout=pipe, stderr=pipe)
 
 
+@pytest.mark.thorough
 def test_a_terminal_without_our_letters_gets_their_names():
     done = command("bench/topology.py", "nodes=4", PYTHONIOENCODING="latin-1")
     out, err = done.communicate(timeout=60)

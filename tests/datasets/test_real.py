@@ -63,6 +63,7 @@ def test_mnist_is_mnist():
     assert (arrays.mean, arrays.sd) == pytest.approx((m["train_x"].mean(), m["train_x"].std()), rel=1e-3)
 
 
+@pytest.mark.thorough
 def test_two_hosts_of_halves_hold_no_copy_of_mapped_data(tmp_path):
     parts_of("mnist")
     script = tmp_path / "rss.py"

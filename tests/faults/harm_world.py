@@ -18,7 +18,7 @@ from bench.engine.team import Team
 from bench.training.observer import Observer
 from tests.faults.stranger import KINDS, knock
 from tests.faults.table import fault
-from tests.helpers.cli import ROOT, typed
+from tests.helpers.cli import ROOT
 
 THEME = "Worlds of ranks"
 YAML = "name: trouble\nschedule: diminishing\neta: 0.01\nhow: none\n"
@@ -135,7 +135,7 @@ def strangers_at_a_run(trials: int, folder: Path) -> Counter[str]:
     THEME,
     "ranks that started elsewhere or at another time have the number of a process here; one of ours will not end",
     allowed=("the bystander lives, the rank is gone",),
-    quick=1,
+    quick=0,
     full=10,
 )
 def a_rank_with_a_number_of_ours(trials: int, folder: Path) -> Counter[str]:
@@ -169,17 +169,13 @@ def _identity(pid: int) -> dict:
 
 @fault(
     THEME,
-    "a sweep of as many runs, three jobs side by side, in a process that may open 1024 files (a quick one: 64)",
+    "a sweep of as many runs, three jobs side by side, in a process that may open 1024 files",
     allowed=("done",),
-    quick=100,
+    quick=0,
     full=1500,
 )
 def few_open_files(trials: int, folder: Path) -> Counter[str]:
-    if trials <= 100:
-        typed(str(trials), "1", "64", cwd=folder, script="tests/faults/few_files.py")
-    else:
-        command = [sys.executable, "-m", "tests.faults.few_files", str(trials), "3", "1024"]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        subprocess.run(command, cwd=folder, env=environment, timeout=800)
+    command = [sys.executable, "-m", "tests.faults.few_files", str(trials), "3", "1024"]
+    subprocess.run(command, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=800)
     statuses = (folder / "results" / "runs").glob("*/status.json")
     return Counter(json.loads(path.read_text())["state"] for path in statuses)

@@ -23,10 +23,9 @@ import bench.status
 import bench.sync
 import bench.topology
 from bench.base.registry import discover
-from tests.faults import few_files
 
 COMMANDS = (bench.contract, bench.fetch, bench.partition, bench.run, bench.status, bench.sync, bench.topology)
-MAIN = {f"{module.__name__.replace('.', '/')}.py": module.main for module in (*COMMANDS, few_files)}
+MAIN = {f"{module.__name__.replace('.', '/')}.py": module.main for module in COMMANDS}
 TIMEOUT_S = 60
 
 

@@ -61,6 +61,7 @@ def test_the_page_says_what_came_out_when_and_how(page):
     assert columns.index("test_accuracy") < columns.index(">algo<")
 
 
+@pytest.mark.thorough
 def test_a_caption_names_what_is_drawn(tmp_path):
     """A stream has no accuracies."""
     folder = sweeps.make(tmp_path, "stream")

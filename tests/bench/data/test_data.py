@@ -106,6 +106,7 @@ def test_a_source_with_other_bytes_is_refused(tmp_path, diary, monkeypatch):
 PARTS = local_data.parts()
 
 
+@pytest.mark.thorough
 def test_two_processes_fetch_once(tmp_path):
     diary = tmp_path / "diary"
     command = [sys.executable, str(ROOT / "bench/fetch.py"), "slow", "--data-dir", str(tmp_path / "data")]

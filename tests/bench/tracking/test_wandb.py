@@ -245,6 +245,7 @@ def test_killing_the_tracker_kills_nothing_else(tmp_path):
     assert "W&B has not got 1 of these runs" in out
 
 
+@pytest.mark.thorough
 def test_without_wandb_or_without_room_for_it_runs_are_made(tmp_path):
     broken = tmp_path / "broken"
     (broken / "wandb").mkdir(parents=True)

@@ -90,11 +90,12 @@ def test_a_resumed_run_has_spent_what_an_uninterrupted_one_has(tmp_path):
 
 
 @pytest.mark.xdist_group("mpi")
-def test_ranks_count_what_one_process_counts(monkeypatch):
+@pytest.mark.parametrize("graphs", [["ring"], pytest.param(["all_reduce", "alone"], marks=pytest.mark.thorough)])
+def test_ranks_count_what_one_process_counts(monkeypatch, graphs):
     monkeypatch.setenv("HEARSAY_PLUGINS", "tests.helpers.generous")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
     with closing(Pool()) as pool:
-        for topology in ("ring", "all_reduce", "alone"):
+        for topology in graphs:
             (alone,) = rows(chosen(topology=topology))
             kept = Kept()
             pool.run([parse({**chosen(topology=topology).plain(), "engine": {"name": "mpi"}, "ranks": 2})], kept)
