@@ -38,6 +38,7 @@ def test_dnasa_converges(schedule):
     assert dnasa_error(2000, schedule) >= 3 * dnasa_error(20000, schedule)
 
 
+@pytest.mark.thorough
 @long_runs
 @pytest.mark.parametrize("schedule", ["fixed", "diminishing"])
 def test_an_average_fed_by_the_gradient_is_noticed(schedule):

@@ -28,20 +28,23 @@ class Fault:
     title: str
     allowed: tuple[str, ...]
     quick: int  # trials in make test; 0: too long for it
-    full: int  # trials in make thorough and in the table
+    full: int  # trials in the table
+    often: int  # trials in make thorough
     run: Run
 
 
 faults: dict[str, Fault] = {}
 
 
-def fault(theme: str, title: str, *, allowed: tuple[str, ...], quick: int, full: int) -> Callable[[Run], Run]:
+def fault(
+    theme: str, title: str, *, allowed: tuple[str, ...], quick: int, full: int, often: int | None = None
+) -> Callable[[Run], Run]:
     """Register a fault under its function's name."""
 
     def decorate(run: Run) -> Run:
         name = run.__name__
         assert name not in faults, name
-        faults[name] = Fault(theme, title, allowed, quick, full, run)
+        faults[name] = Fault(theme, title, allowed, quick, full, often or full, run)
         return run
 
     return decorate

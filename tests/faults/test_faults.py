@@ -22,4 +22,4 @@ def test_a_few_times(name, tmp_path):
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", FAULTS)
 def test_often(name, tmp_path):
-    check(name, FAULTS[name].full, tmp_path)
+    check(name, FAULTS[name].often, tmp_path)

@@ -89,13 +89,13 @@ def test_a_killed_run_goes_on_to_the_same_end(undisturbed, tmp_path):
 @pytest.mark.thorough
 @pytest.mark.timeout(600)
 @pytest.mark.xdist_group("mpi")
-def test_twenty_killed_runs_go_on_to_the_same_end(undisturbed, tmp_path):
+def test_a_dozen_killed_runs_go_on_to_the_same_end(undisturbed, tmp_path):
     chance, resumed = random.Random(7), 0
-    for round in range(20):
+    for round in range(12):
         (tmp_path / str(round)).mkdir()
         engine = ("stacked", "mpi")[round % 2]
         resumed += killed_and_resumed(tmp_path / str(round), engine, chance, undisturbed(engine))
-    assert resumed >= 5  # or the test has not tested much
+    assert resumed >= 3  # or the test has not tested much
 
 
 @pytest.mark.parametrize("algo", ["dsgd", "dsgt", "dasagt", "dnasa", "d2"])
