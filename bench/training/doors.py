@@ -45,8 +45,9 @@ class MixDoor:
         talks = None if when is None else when.flatten().cpu().numpy()
         mixed = tensors
         if talks is None or talks.any():
-            with clock.communication(tensors[0].is_cuda):
-                mixed = mixer(ledger.round, tensors)
+            began = clock.begin_round(tensors[0].is_cuda)
+            mixed = mixer(ledger.round, tensors)
+            clock.end_round(began)
         if talks is not None and talks.any() and not talks.all():
             here = torch.as_tensor(talks, device=tensors[0].device)[:, None, None]
             mixed = tuple(torch.where(here, after, before) for after, before in zip(mixed, tensors, strict=True))

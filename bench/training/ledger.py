@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import torch
@@ -36,19 +37,21 @@ class Stopwatch:
         self._events: deque[tuple[torch.cuda.Event, torch.cuda.Event]] = deque()  # on a GPU: not yet read
         self.began = time.perf_counter()
 
-    @contextmanager
-    def communication(self, on_gpu: bool) -> Iterator[None]:
-        """What happens inside is communicating."""
+    def begin_round(self, on_gpu: bool) -> Any:
+        """From here to ``end_round``, which is given what this returns, is communicating."""
         if not on_gpu:
-            began = time.perf_counter()
-            yield
+            return time.perf_counter()
+        begin = torch.cuda.Event(enable_timing=True)
+        begin.record()
+        return begin
+
+    def end_round(self, began: Any) -> None:
+        if isinstance(began, float):
             self._comm += time.perf_counter() - began
             return
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        yield
+        end = torch.cuda.Event(enable_timing=True)
         end.record()
-        self._events.append((begin, end))
+        self._events.append((began, end))
         while len(self._events) > UNREAD and self._events[0][1].query():
             self._read_event()
 
@@ -97,6 +100,7 @@ class Ledger:
         self.round, self._samples, self._gradients = shared
         self._latest = dict(enumerate(map(int, before[0][len(SHARED) + len(SENT) :]))) if len(before) else {}
         self._sent = np.zeros((len(SENT), len(mixings)), dtype=np.int64)
+        self._alike: dict[tuple[int, ...], int] = {}
         if len(before):
             self._sent = np.stack([counts[len(SHARED) : len(SHARED) + len(SENT)] for counts in before], axis=1)
 
@@ -115,15 +119,26 @@ class Ledger:
 
     def sent(self, tensors: tuple[Tensor, ...], when: np.ndarray | None) -> None:
         """A round, in the replicas that talk."""
-        widths = [tensor.shape[-1] for tensor in tensors]
-        numbers, vectors = sum(widths), sum(width // self._problem.layout.size for width in widths)
-        bill = self._bills[self.round % len(self._bills)]
-        cost = bill * np.array([1, vectors, 1, numbers, numbers * self._bits], dtype=np.int64)[:, None]
-        self._sent += cost if when is None else cost * when
+        what = self.round % len(self._bills), *(tensor.shape[-1] for tensor in tensors)
         self.round += 1
+        if when is None:
+            self._alike[what] = self._alike.get(what, 0) + 1  # rounds are many and alike: added up when asked
+        else:
+            self._sent += self._cost(*what) * when
+
+    def _cost(self, turn: int, *widths: int) -> np.ndarray:
+        """Of one round with tensors of these widths, for all replicas."""
+        numbers, vectors = sum(widths), sum(width // self._problem.layout.size for width in widths)
+        return self._bills[turn] * np.array([1, vectors, 1, numbers, numbers * self._bits], dtype=np.int64)[:, None]
+
+    def _total(self) -> np.ndarray:
+        for what, times in self._alike.items():
+            self._sent += self._cost(*what) * times
+        self._alike.clear()
+        return self._sent
 
     def row(self, r: int) -> Row:
-        rounds, vectors, _, numbers, bits = map(int, self._sent[:, r])
+        rounds, vectors, _, numbers, bits = map(int, self._total()[:, r])
         epoch = self._samples / self._problem.epoch_size if self._problem.epoch_size else None
         sent = {"rounds": rounds, "vectors": vectors, "bytes": bits // 8, "numbers": numbers}
         return {"epoch": epoch, "samples": self._samples, "gradients": self._gradients, **sent}
@@ -131,7 +146,7 @@ class Ledger:
     def kept(self, r: int) -> np.ndarray:
         """All of it for one replica, as a row of whole numbers: for a checkpoint."""
         latest = [self._latest.get(stream, -1) for stream in range(1 + max(self._latest, default=-1))]
-        return np.array([self.round, self._samples, self._gradients, *self._sent[:, r], *latest], dtype=np.int64)
+        return np.array([self.round, self._samples, self._gradients, *self._total()[:, r], *latest], dtype=np.int64)
 
 
 SHARED = ("round", "samples", "gradients")

@@ -294,8 +294,9 @@ def test_on_a_gpu_communication_is_what_it_takes_not_what_it_takes_to_ask_for_it
         clock = Stopwatch(1)
         for _ in range(200):
             torch.cuda._sleep(compute)
-            with clock.communication(on_gpu=True):
-                torch.cuda._sleep(communicate)
+            began = clock.begin_round(on_gpu=True)
+            torch.cuda._sleep(communicate)
+            clock.end_round(began)
         torch.cuda.synchronize()
         (spent,) = clock.seconds()
         assert spent["comm_s"] / spent["compute_s"] == pytest.approx(communicate / compute, rel=0.1)
