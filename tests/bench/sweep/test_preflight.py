@@ -10,6 +10,7 @@ import torch
 from bench.base.errors import UserError
 from bench.base.randomness import generator
 from bench.base.registry import datasets, models, partitions, topologies
+from bench.config.choices import options_of
 from bench.config.run_config import parse
 from bench.engine.build import build_problem
 from bench.engine.material import describe_data
@@ -30,6 +31,14 @@ GOOD = Arrays(
     classes=2,
 )
 CPU = torch.device("cpu")
+
+
+@pytest.fixture(autouse=True)
+def _names_are_new():
+    """Several tests call their own part 'mine': what is known of one is forgotten before the next."""
+    options_of.cache_clear()
+    yield
+    options_of.cache_clear()
 
 
 def spoilt(part: str, place: int, value: float) -> np.ndarray:
