@@ -90,8 +90,9 @@ class Algorithm:
         promise: Declaration,
         seeds: Sequence[int] = (0,),
         knows: Mapping[str, Tensor] | None = None,
+        device: torch.device | str = "cpu",
     ) -> None:
-        self.layout, self.promise = layout, promise
+        self.layout, self.promise, self._device = layout, promise, device
         for name, value in {**schedules, **words, **numbers}.items():
             setattr(self, name, value)
         self._seeds = tuple(seeds)
@@ -118,7 +119,8 @@ class Algorithm:
     def coin(self, t: int, p: float | Tensor) -> Tensor:
         """True with probability p, (R, 1, 1): in each replica one for all nodes, and the same whenever asked."""
         draws = [generator(seed, EVERYONE, "coin", t).random() for seed in self._seeds]
-        return torch.tensor(draws, dtype=torch.float64)[:, None, None] < torch.as_tensor(p, dtype=torch.float64).cpu()
+        heads = torch.tensor(draws, dtype=torch.float64)[:, None, None] < torch.as_tensor(p, dtype=torch.float64).cpu()
+        return heads.to(self._device)
 
     @property
     def rho(self) -> Tensor:

@@ -52,6 +52,16 @@ def typed(*words: str, cwd: Path, script: str = "bench/run.py", kill_after: floa
     return subprocess.CompletedProcess(words, answer["code"], answer["out"], answer["err"])
 
 
+def refused(words: str, sentence: str, cwd: Path) -> None:
+    """These words for run.py are answered with a sentence and exit code 2, and nothing is left behind."""
+    done = typed(*words.split(), cwd=cwd)
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert list(cwd.iterdir()) == []
+
+
 @cache
 def _zygote() -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "tests.helpers.zygote"]

@@ -2,16 +2,19 @@
 
 import os
 from contextlib import closing
+from dataclasses import replace
 
-import numpy as np
 import pytest
+import torch
 
 from bench.base.randomness import EVERYONE, generator
 from bench.base.registry import algorithms
 from bench.config.run_config import parse
 from bench.contracts import methods as contract
+from bench.engine.build import build_problem
 from bench.engine.pool import Pool
 from bench.engine.stacked import run as run_stacked
+from bench.problem.problem import Setting
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume
 from tests.helpers import generous
@@ -110,17 +113,17 @@ def test_it_keeps_its_promises(check):
 
 
 def test_measured_at_the_state_that_is_reported():
-    """The mean of the iterates, not the last."""
-    still = {"name": "quadratics", "dimension": 3}
-    plain = config(algo={"name": "dsgd", "schedule": "constant", "eta": 0.05}, dataset=still)
-    iterates = []
+    """At the mean of the iterates so far, which is another point than the last of them."""
+    c = config(algo={"name": "generous", "eta": 0.05}, dataset={"name": "quadratics", "dimension": 3}, steps=40)
+    problem = build_problem(c, Setting(6, range(6), (0,), 2, torch.float64, torch.device("cpu")))
+    seen = []
 
     class Watch(Kept):
         def checkpoint(self, r, moment):
-            iterates.append(moment.state)
+            seen.append(moment.state["x"].mean(1))
 
-    run_stacked([config(algo={"name": "generous", "eta": 0.05}, dataset=still, checkpoint_every=1)], Watch())
-    x = np.stack([state["x"][0].mean(0) for state in iterates])
-    mean = iterates[-1]["mean"][0].mean(0).numpy()
-    assert mean == pytest.approx(x.mean(0), abs=1e-12)
-    assert plain.declaration.report is None
+    kept = Watch()
+    run_stacked([replace(c, checkpoint_every=1)], kept)
+    x, (row,) = torch.stack(seen[:30]), [row for row in kept.rows[0] if row["step"] == 30]
+    assert row["train_loss"] == pytest.approx(problem.evaluate(x.mean(0)).train_loss.item(), rel=1e-12)
+    assert row["train_loss"] != pytest.approx(problem.evaluate(x[-1]).train_loss.item(), rel=1e-3)
