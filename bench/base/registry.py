@@ -80,6 +80,8 @@ models: Registry[Any] = Registry("model")
 metrics: Registry[Any] = Registry("metric")
 schedules: Registry[Any] = Registry("schedule")
 engines: Registry[Any] = Registry("engine")
+links: Registry[Any] = Registry("kind of links")
+compressors: Registry[Any] = Registry("compressor")
 
 broken_plugins: dict[str, str] = {}
 """Plug-ins that could not be imported, with the reason; everything else goes on without them."""
