@@ -10,12 +10,12 @@ from typing import Any
 import pandas as pd
 
 from analysis.results.errors import NoData
-from bench.base.record import COLUMNS, EXPLODED, FINAL
+from bench.base.record import COLUMNS, EXPLODED, FINAL, LATER
 
 HOW = ("engine", "tracker", "checkpoint_every", "ranks", "jobs", "device", "results", "data_dir", "force", "stale")
 """Labels that say how a run was made; so do those that begin with one of them and a dot."""
 OUTCOME = ("run_id", "seed", "state", "replicas", "rho", "heterogeneity", "fingerprint")
-GROUPS = ("topology", "dataset", "partition", "model")
+GROUPS = ("topology", *LATER, "dataset", "partition", "model")
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,11 @@ class Results:
     facts: dict[str, dict[str, Any]]
     unreadable: list[str]
     source: str
+
+    def __post_init__(self) -> None:
+        later = {name: before for name, before in LATER.items() if name in self.runs and self.runs[name].isna().any()}
+        if later:  # runs from before a choice was there, beside runs from after
+            object.__setattr__(self, "runs", self.runs.fillna(later))
 
     @cached_property
     def options(self) -> list[str]:

@@ -7,7 +7,17 @@ from functools import cache
 from typing import Any
 
 from bench.base.options import Option, Options, attribute_options, keyword_options
-from bench.base.registry import Registry, algorithms, datasets, engines, models, partitions, topologies
+from bench.base.registry import (
+    Registry,
+    algorithms,
+    compressors,
+    datasets,
+    engines,
+    links,
+    models,
+    partitions,
+    topologies,
+)
 
 
 @dataclass(frozen=True)
@@ -44,6 +54,10 @@ def options_of(group: str, name: str) -> Options:
             return keyword_options(models[name].__init__)
         case "engine":
             return attribute_options(engines[name])
+        case "links":
+            return attribute_options(links[name])
+        case "compressor":
+            return attribute_options(compressors[name])
         case "tracker":
             return TRACKERS[name]
     raise KeyError(group)
@@ -56,6 +70,8 @@ REGISTRIES: dict[str, Registry[Any]] = {
     "partition": partitions,
     "model": models,
     "engine": engines,
+    "links": links,
+    "compressor": compressors,
 }
 TRACKERS: dict[str, Options] = {
     "none": {},

@@ -13,11 +13,13 @@ from typing import Any, Literal
 
 from bench.base.errors import UserError, closest
 from bench.base.options import Count, coerce, convert, without_neutral
-from bench.base.record import Spacing
-from bench.base.registry import algorithms
+from bench.base.record import LATER, Spacing
+from bench.base.registry import algorithms, links, topologies
 from bench.config.choices import Choice, options_of
 from bench.method.algorithm import Algorithm, Declaration
-from bench.network.mixing import Mixing, build_mixing
+from bench.network.drawn import build_network
+from bench.network.links import Links
+from bench.network.mixing import Mixing
 from bench.problem.supervised import Init, Sampling
 
 HOW = {"how": True}
@@ -32,6 +34,8 @@ class RunConfig:
 
     algo: Choice
     topology: Choice
+    links: Choice = field(metadata={NEUTRAL: Choice(LATER["links"], {})})
+    compressor: Choice = field(metadata={NEUTRAL: Choice(LATER["compressor"], {})})
     dataset: Choice
     partition: Choice
     model: Choice
@@ -101,17 +105,29 @@ class RunConfig:
         return self.algorithm.declare_for(self.algo.options)
 
     def mixing(self) -> Mixing:
-        """The certified mixing matrix."""
-        return _mixing(self.topology.name, self.nodes, tuple(sorted(self.topology.options.items())))
+        """The network, certified."""
+        chance = topologies[self.topology.name].drawn or self.links.name != LATER["links"]
+        drawn_by = self.seed if chance else None  # a graph that is drawn once has a seed of its own
+        return _mixing(self.nodes, drawn_by, *(_key(choice) for choice in (self.topology, self.links)))
 
 
 GROUPS = tuple(name for name, kind in RunConfig.__annotations__.items() if kind == Choice.__name__)
 """The settings that choose by name."""
 
 
-@lru_cache(maxsize=256)
-def _mixing(name: str, nodes: int, options: tuple[tuple[str, Any], ...]) -> Mixing:
-    return build_mixing(name, nodes, **dict(options))
+Key = tuple[str, tuple[tuple[str, Any], ...]]
+
+
+def _key(choice: Choice) -> Key:
+    return choice.name, tuple(sorted(choice.options.items()))
+
+
+@lru_cache(maxsize=512)
+def _mixing(nodes: int, seed: int | None, topology: Key, over: Key) -> Mixing:
+    (name, options), (kind, of_links) = topology, over
+    network = build_network(name, nodes, seed or 0, **dict(options))
+    lossy: Links = links[kind](**dict(of_links))
+    return lossy.over(network, seed or 0)
 
 
 def _without_paths(values: dict[str, Any], replace: Callable[[Path], str]) -> dict[str, Any]:

@@ -9,12 +9,13 @@ import torch
 
 from bench.base.errors import UserError
 from bench.base.record import evaluation_steps
-from bench.base.registry import datasets, models
+from bench.base.registry import compressors, datasets, models
 from bench.config.run_config import RunConfig
 from bench.engine.material import in_words, is_problem, load_arrays, shards
 from bench.method.algorithm import Algorithm
 from bench.method.assemble import assemble
 from bench.models.model import Model
+from bench.network.compressor import Compressor
 from bench.problem.arrays import Arrays
 from bench.problem.problem import Problem, Setting
 from bench.problem.scaled import Scaled, refuse_scale
@@ -40,7 +41,8 @@ def run_in(
     due = evaluation_steps(first.steps, first.eval_every, first.eval_spacing)
     mixings = [config.mixing() for config in configs]
     timetable = Timetable(first.steps, due, first.checkpoint_every, thin)
-    training = Training(algorithm, problem, world, mixings, timetable, observer, begin)
+    compressor = build_compressor(first, problem.layout.size)
+    training = Training(algorithm, problem, world, mixings, timetable, observer, begin, compressor)
     with torch.no_grad() if problem.autograd else torch.inference_mode():
         return training.run()
 
@@ -91,6 +93,23 @@ def build_algorithm(configs: Sequence[RunConfig], problem: Problem, steps: int |
         seeds=setting.seeds,
         spectrum={name: [getattr(c, name) for c in certificates] for name in ("rho", "lambda_n")},
     )
+
+
+def build_compressor(config: RunConfig, size: int) -> Compressor | None:
+    """What vectors of so many numbers are packed with; None: nothing is. A sentence where it cannot be."""
+    name, asks = config.compressor.name, config.declaration.compresses
+    if name == "none":
+        return None
+    if asks == "no":
+        raise UserError(f"{config.algo.name} does not compress: leave out compressor={name}, or take another method.")
+    compressor: Compressor = compressors[name](**config.compressor.options)
+    compressor.check(size)
+    if asks == "contractive" and compressor.delta(size) is None:
+        raise UserError(
+            f"{config.algo.name} needs a contractive compressor, and with compressor.unbiased=true {name} is not: leave "
+            "it out."
+        )
+    return compressor
 
 
 def build_model(config: RunConfig, arrays: Arrays) -> Model:

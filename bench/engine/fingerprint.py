@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench.base import imported
 from bench.base.home import ROOT
-from bench.base.registry import datasets, models, partitions, topologies, weight_rules
+from bench.base.registry import compressors, datasets, links, models, partitions, topologies, weight_rules
 from bench.config.run_config import RunConfig
 
 CORE = (
@@ -23,7 +23,9 @@ CORE = (
     "bench/engine/torch_setup.py",
     "bench/method",
     "bench/network/certificate.py",
+    "bench/network/drawn.py",
     "bench/network/mixing.py",
+    "bench/network/sparse.py",
     "bench/network/weights.py",
     "bench/problem",
     "bench/training",
@@ -119,8 +121,9 @@ def chosen(config: RunConfig) -> list[object]:
     """What the configuration names: functions, and classes with their bases."""
     out: list[object] = [topologies[config.topology.name].graph, partitions[config.partition.name]]
     if (rule := config.topology.options.get("weights")) is not None:
-        out.append(weight_rules[rule])
-    for item in (config.algorithm, datasets[config.dataset.name], models[config.model.name]):
+        out.append(weight_rules[rule].weigh)
+    network = links[config.links.name], compressors[config.compressor.name]
+    for item in (config.algorithm, datasets[config.dataset.name], models[config.model.name], *network):
         out += inspect.getmro(item) if inspect.isclass(item) else [item]
     return out
 

@@ -6,7 +6,9 @@ k nodes hosted by this process, usually P parameters. It touches the world throu
 * ``grad(x, s, stream=0)``: mini-batch gradients of the hosted nodes at x on sample number s.
   The same s is the same sample. ``grad.full(x)``: gradients on all data that the nodes hold.
 * ``mix(*tensors)``: one communication round; every tensor is multiplied by W across nodes.
-  With ``when``, only in the replicas where it is true.
+  With ``when``, only in the replicas where it is true. On networks that point one way there are
+  ``mix.push`` (columns sum to one: mass is kept), ``mix.pull`` (rows sum to one: constants are kept) and
+  ``mix.push_pull(push, pull)``, both in one round; ``mix.compressed(*tensors)`` gives C(v) and W C(v) for each v.
 
 Both count what they are asked for. What they return belongs to the algorithm; nothing is ever modified in place.
 """
@@ -31,6 +33,7 @@ from bench.method.schedules import Schedule, Steps
 INFORMATION = ("smoothness", "variance", "heterogeneity", "topology")
 """What a stepsize may need to know of the problem. n and T are free."""
 Mixes = Literal["doubly", "push", "pull", "push and pull"]
+Compresses = Literal["no", "contractive", "any"]
 
 
 class Grad(Protocol):
@@ -41,6 +44,16 @@ class Grad(Protocol):
 
 class Mix(Protocol):
     def __call__(self, *tensors: Tensor, when: Tensor | None = None) -> tuple[Tensor, ...]: ...
+
+    def push(self, *tensors: Tensor) -> tuple[Tensor, ...]: ...
+
+    def pull(self, *tensors: Tensor) -> tuple[Tensor, ...]: ...
+
+    def push_pull(
+        self, push: tuple[Tensor, ...], pull: tuple[Tensor, ...]
+    ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]: ...
+
+    def compressed(self, *tensors: Tensor) -> tuple[tuple[Tensor, Tensor], ...]: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +80,7 @@ class Declaration:
     lambda_min: float | None = None  # eigenvalues of W must lie above this
     static: bool = False  # W may not change between rounds
     mixes: Mixes = "doubly"  # what it asks of the network
+    compresses: Compresses = "no"  # whether it sends through a compressor, and which its theory takes
     cite: str
     label: str  # what figures and tables call it
     family: str  # methods of one family share a colour

@@ -30,7 +30,7 @@ def blank_state(algorithm: Algorithm, x: Tensor) -> Any:
     Not read off the annotation of ``start``, which a plug-in need not have and which says nothing of shapes.
     """
 
-    return algorithm.begin(x, _Nothing(), lambda *tensors, when=None: tensors)
+    return algorithm.begin(x, _Nothing(), _Silence())
 
 
 class _Nothing:
@@ -41,3 +41,20 @@ class _Nothing:
 
     def full(self, x: Tensor) -> Tensor:
         return torch.zeros_like(x)
+
+
+class _Silence:
+    """A network of one: everything comes back as it was said."""
+
+    def __call__(self, *tensors: Tensor, when: Tensor | None = None) -> tuple[Tensor, ...]:
+        return tensors
+
+    push = pull = __call__
+
+    def push_pull(
+        self, push: tuple[Tensor, ...], pull: tuple[Tensor, ...]
+    ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+        return push, pull
+
+    def compressed(self, *tensors: Tensor) -> tuple[tuple[Tensor, Tensor], ...]:
+        return tuple((tensor, tensor) for tensor in tensors)

@@ -1,119 +1,210 @@
-"""Mixing matrices, and the proof that each may be used.
+"""What is known of a network, and the proof that it may be used.
 
-Only a matrix with entries in [0, 1], symmetric, with rows and columns that sum to one, on a
-connected graph, with ρ < 1, becomes a ``Mixing``. What fails is refused with the property, the
-nodes and a remedy.
+A matrix has entries in [0, 1] and rows or columns that sum to one, on a graph in which everybody reaches everybody.
+Where both sums are one it may be mixed by; a method that asks for what a network does not have is refused with the
+property, the nodes and a remedy.
 """
 
 from __future__ import annotations
 
-import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-import networkx as nx
 import numpy as np
+from scipy.sparse import csgraph
 
 from bench.base.errors import UserError
-from bench.network.weights import weigh
+from bench.network.sparse import Sparse
+from bench.network.spectrum import diameter, digest, ends, norm_off_average, second_modulus
 
 TOLERANCE = 1e-9
-COPIES = 6
-"""Matrices of that size that are in memory at once while one is certified."""
+DISTANCES_UP_TO = 8192
+"""Nodes up to which all distances are measured."""
+SPECTRAL, NORM, PRODUCT, EIGENVALUE = (
+    "max(|λ₂|, |λₙ|)",
+    "‖W − 11ᵀ/n‖₂",
+    "‖W(p−1)⋯W(0) − 11ᵀ/n‖₂ of a period",
+    "the second largest |eigenvalue|",
+)
+
+
+class Matrices(NamedTuple):
+    """What a round can multiply by; None where a network has no such matrix."""
+
+    mix: Sparse | None  # both sums are one, or the bias was asked for
+    push: Sparse | None  # columns sum to one: mass is kept
+    pull: Sparse | None  # rows sum to one: constants are kept
+
+    @property
+    def any(self) -> Sparse:
+        """One of them: they have one pattern."""
+        found = next(w for w in (self.mix, self.push, self.pull) if w is not None)
+        return found
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is known of a mixing matrix, or of the product of one period of a sequence."""
+    """What is known of a mixing matrix, or of a sequence of them."""
 
     nodes: int
-    period: int
-    edges: int  # undirected, of all rounds together
-    diameter: int | None  # None where nobody talks
-    lambda_2: float | None  # None for a sequence: a product of symmetric matrices need not be symmetric
-    lambda_n: float | None
-    rho: float
-    gap: float
+    period: int | None  # None: it never repeats
+    edges: int  # of all rounds together; where the graph is directed, arcs
+    diameter: int | None  # None where nobody talks, or too many do to measure it
+    lambda_2: float | None  # None for a sequence, and where W is not symmetric
+    lambda_n: float | None  # the smallest eigenvalue of any round, or a bound below it; None: not known, not symmetric
+    rho: float | None  # None: nothing is known
+    gap: float | None
     hash: str
-    biased: bool = False  # not symmetric, allowed by hand: the nodes may agree on something else than the average
+    biased: bool = False  # allowed by hand: the nodes may agree on something else than the average
+    rho_is: str = SPECTRAL
+    rows: bool = True  # sum to one, in the matrices that there are
+    columns: bool = True
+    symmetric: bool = True
+    balanced: bool = True  # every node hears as many as hear it
+    static: bool = True
+    strongly_connected: bool = True
+    directed: bool = False
 
 
-def _weighed(graph: nx.Graph, name: str, rule: str) -> np.ndarray:
-    graph = nx.Graph(graph)
-    graph.remove_edges_from(list(nx.selfloop_edges(graph)))  # networkx's cycle of one node is a loop
-    if set(graph) != set(range(len(graph))):
+def checked_entries(w: np.ndarray, name: str) -> np.ndarray:
+    """A square matrix of finite numbers that are not negative, or a sentence."""
+    if w.ndim != 2 or w.shape[0] != w.shape[1]:
+        raise UserError(f"The mixing matrix of '{name}' must be square; it has shape {w.shape}.")
+    if not np.isfinite(w).all():
+        i, j = np.argwhere(~np.isfinite(w))[0]
+        raise UserError(f"The mixing matrix of '{name}' has {w[i, j]} at row {i}, column {j}.")
+    if w.min(initial=0) < 0:
+        i, j = np.unravel_index(w.argmin(), w.shape)
+        raise UserError(f"The mixing matrix of '{name}' has the negative entry {w[i, j]:.6g} at ({i}, {j}).")
+    return w
+
+
+def sums_to_one(w: Sparse, axis: int) -> bool:
+    return worst_sum(w, axis)[1] <= TOLERANCE
+
+
+def worst_sum(w: Sparse, axis: int) -> tuple[int, float, float]:
+    """The row (1) or column (0) whose sum is farthest from one, how far, and the sum."""
+    off = w.sums(axis) - 1
+    worst = int(np.abs(off).argmax())
+    return worst, abs(float(off[worst])), 1 + float(off[worst])
+
+
+def matrices_of(w: Sparse, name: str, allow_biased: bool = False) -> Matrices:
+    """What a matrix can be used for, by its sums."""
+    rows, columns = sums_to_one(w, 1), sums_to_one(w, 0)
+    if rows and columns:
+        return Matrices(w, w, w)
+    if not rows and (allow_biased or not columns):
+        worst, off, total = worst_sum(w, 1)
         raise UserError(
-            f"The graph '{name}' must have the nodes 0 … {len(graph) - 1}; it has {sorted(graph, key=str)}."
+            f"The mixing matrix of '{name}' is not stochastic: row {worst} sums to {total:.9g}, {off:.3g} away from 1. "
+            "Give the edges instead and let a weight rule (topology.weights=metropolis) choose the weights."
         )
-    return weigh(graph, rule)
-
-
-def _check_factor(matrix: np.ndarray, name: str, allow_biased: bool) -> None:
-    """Refuse a matrix that is not square, finite, non-negative, symmetric and doubly stochastic.
-
-    With ``allow_biased`` its rows must sum to one and its graph be undirected, and that is all.
-    """
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise UserError(f"The mixing matrix of '{name}' must be square; it has shape {matrix.shape}.")
-    if not np.isfinite(matrix).all():
-        i, j = np.argwhere(~np.isfinite(matrix))[0]
-        raise UserError(f"The mixing matrix of '{name}' has {matrix[i, j]} at row {i}, column {j}.")
-    for axis, word in ((1, "row"), (0, "column")):
-        off = matrix.sum(axis=axis) - 1
-        worst = int(np.abs(off).argmax())
-        if abs(off[worst]) > TOLERANCE and not (allow_biased and word == "column"):
-            raise UserError(
-                f"The mixing matrix of '{name}' is not doubly stochastic: {word} {worst} sums to "
-                f"{1 + off[worst]:.9g}, {abs(off[worst]):.3g} away from 1. Every method would be biased; "
-                "give the edges instead and let a weight rule (metropolis) choose the weights, or study the bias: "
-                "topology.allow_biased=true."
-            )
-    if matrix.min() < 0:
-        i, j = np.unravel_index(matrix.argmin(), matrix.shape)
-        raise UserError(f"The mixing matrix of '{name}' has the negative entry {matrix[i, j]:.6g} at ({i}, {j}).")
-    skew = np.abs((matrix > 0) ^ (matrix.T > 0) if allow_biased else matrix - matrix.T).astype(float)
-    if skew.max() > TOLERANCE:
-        i, j = np.unravel_index(skew.argmax(), skew.shape)
+    if allow_biased and is_directed(w):
+        i, j = _one_way(w)
         raise UserError(
-            f"The mixing matrix of '{name}' is not symmetric: entries ({i}, {j}) and ({j}, {i}) differ by "
-            f"{skew[i, j]:.3g}. Use (W + Wᵀ)/2 if both directions are meant."
+            f"The mixing matrix of '{name}' is not symmetric: node {i} hears node {j}, and {j} does not hear {i}. "
+            "topology.allow_biased=true is for undirected graphs."
         )
+    return Matrices(w if allow_biased else None, None if rows else w, w if rows else None)
 
 
-def _certify(matrices: np.ndarray, name: str, alone: bool = False) -> Certificate:
-    n = matrices.shape[1]
-    union = nx.from_numpy_array(matrices.any(axis=0))
-    parts = sorted(nx.connected_components(union), key=len)
-    if len(parts) > 1 and not alone:
-        raise UserError(
-            f"The graph '{name}' is not connected: nodes {sorted(parts[0])} cannot reach the others. "
-            "Add an edge between the parts."
-        )
-    product = np.linalg.multi_dot(matrices[::-1]) if len(matrices) > 1 else matrices[0]
-    lambda_2: float | None = None
-    lambda_n: float | None = None
-    biased = not np.allclose(matrices, matrices.transpose(0, 2, 1), rtol=0, atol=TOLERANCE)
-    if biased:
-        rho = float(np.sort(np.abs(np.linalg.eigvals(product)))[-2]) if n > 1 else 0.0
-    elif len(matrices) == 1:
-        spectrum = np.linalg.eigvalsh(product)
-        lambda_n = float(spectrum[0])
-        lambda_2 = float(spectrum[-2]) if n > 1 else 0.0
-        rho = max(abs(lambda_2), abs(lambda_n)) if n > 1 else 0.0
-    else:
-        rho = float(np.linalg.norm(product - 1.0 / n, 2))
+def is_symmetric(w: Sparse) -> bool:
+    matrix = w.scipy()
+    return bool(abs(matrix - matrix.T).max() <= TOLERANCE)
+
+
+def is_directed(w: Sparse) -> bool:
+    """Whether somebody hears a node that does not hear him."""
+    pattern = w.scipy() != 0
+    return bool((pattern != pattern.T).nnz)
+
+
+def _one_way(w: Sparse) -> tuple[int, int]:
+    pattern = (w.scipy() != 0).astype(np.int8)
+    i, j = ((pattern - pattern.T) > 0).nonzero()
+    return int(i[0]), int(j[0])
+
+
+def certify(rounds: Sequence[Matrices], name: str, alone: bool = False) -> Certificate:
+    """Of a matrix, or of a sequence of them that repeats."""
+    some = [matrices.any for matrices in rounds]
+    n = some[0].pattern.nodes
+    union = sum((w.scipy() != 0).astype(np.int8) for w in some[1:]) + (some[0].scipy() != 0).astype(np.int8)
+    connected = _require_connected(union, name) if not alone else n == 1
+    biased = any(m.mix is not None and m.push is not m.mix for m in rounds)
+    symmetric = not biased and all(m.mix is not None and is_symmetric(m.mix) for m in rounds)
+    rho, lambda_2, lambda_n, meaning = _mixes(rounds, symmetric, biased)
     if rho >= 1 - 1e-12 and not alone:
         raise UserError(
             f"The mixing matrix of '{name}' never reaches agreement: ρ = {rho:.6f}. Use topology.lazy=true."
         )
+    arcs = union.nnz - int((union.diagonal() != 0).sum())
+    directed = bool(((union != 0) != (union.T != 0)).nnz)
+    degrees = [np.bincount(ends_, minlength=n) for ends_ in union.nonzero()]
     return Certificate(
         nodes=n,
-        period=len(matrices),
-        edges=union.number_of_edges() - nx.number_of_selfloops(union),
-        diameter=nx.diameter(union) if len(parts) == 1 else None,
+        period=len(rounds),
+        edges=arcs if directed else arcs // 2,
+        diameter=diameter(union) if connected and n <= DISTANCES_UP_TO else None,
         lambda_2=lambda_2,
         lambda_n=lambda_n,
         rho=rho,
         gap=1 - rho,
-        hash=hashlib.sha256(matrices.tobytes()).hexdigest()[:16],
+        hash=digest(_distinct(rounds)),
         biased=biased,
+        rho_is=meaning,
+        rows=all(m.pull is not None for m in rounds),
+        columns=all(m.push is not None for m in rounds),
+        symmetric=symmetric,
+        balanced=bool((degrees[0] == degrees[1]).all()),
+        static=len(rounds) == 1,
+        strongly_connected=connected,
+        directed=directed,
     )
+
+
+def _mixes(rounds: Sequence[Matrices], symmetric: bool, biased: bool) -> tuple[float, float | None, float | None, str]:
+    """ρ, λ₂, λₙ, and what this ρ is."""
+    mixes = [m.mix for m in rounds if m.mix is not None and not biased]
+    if len(mixes) < len(rounds):  # nothing is mixed by: of what is pushed or pulled by, which forgets alike
+        return second_modulus([m.any for m in rounds]), None, None, EIGENVALUE
+    if not symmetric:
+        return norm_off_average(mixes), None, None, NORM if len(mixes) == 1 else PRODUCT
+    spectra = [ends(w) for w in mixes]
+    lambda_n = min(smallest for _, smallest in spectra)
+    if len(mixes) > 1:
+        return norm_off_average(mixes), None, lambda_n, PRODUCT
+    lambda_2 = spectra[0][0]
+    rho = max(abs(lambda_2), abs(lambda_n)) if mixes[0].pattern.nodes > 1 else 0.0
+    return rho, lambda_2, lambda_n, SPECTRAL
+
+
+def _require_connected(union: object, name: str) -> bool:
+    count, part = csgraph.connected_components(union, directed=True, connection="strong")
+    if count == 1:
+        return True
+    weak = csgraph.connected_components(union, directed=False)[0]
+    smallest = int(np.bincount(part).argmin())
+    inside = np.flatnonzero(part == smallest).tolist()
+    if weak > 1:
+        raise UserError(
+            f"The graph '{name}' is not connected: nodes {inside} cannot reach the others. Add an edge between the "
+            "parts."
+        )
+    raise UserError(
+        f"The graph '{name}' is not strongly connected: between nodes {inside} and the others, messages go one way "
+        "only. Add an edge in the other direction."
+    )
+
+
+def _distinct(rounds: Sequence[Matrices]) -> list[Sparse]:
+    """Every matrix of every round, once where several are one."""
+    out: list[Sparse] = []
+    for matrices in rounds:
+        for w in matrices:
+            if w is not None and all(w is not other for other in out):
+                out.append(w)
+    return out

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import networkx as nx
 import numpy as np
 
 from bench.base.errors import UserError
+from bench.base.options import Neutral
 from bench.network.graphs import random, topology
 from bench.network.weights import adjacency
 
 
 @topology("edges")
-def edges(nodes: int, file: Path | None = None) -> nx.Graph:
-    """A graph from a text file: two node numbers a line, from 0; # starts a comment."""
+def edges(
+    nodes: int, file: Path | None = None, directed: Annotated[bool, Neutral(False)] = False
+) -> nx.Graph | nx.DiGraph:
+    """A graph from a text file: two node numbers a line, from 0; # starts a comment. Directed: who speaks, who hears."""
     path = _existing(file, "edges")
-    graph = nx.empty_graph(nodes)
+    graph = nx.empty_graph(nodes, create_using=nx.DiGraph if directed else nx.Graph)
     for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
         words = line.split("#")[0].replace(",", " ").split()
         if words:
@@ -44,7 +48,7 @@ def _add_edge(graph: nx.Graph, words: list[str], where: str) -> None:
     if i == j:
         raise UserError(f"{where}: node {i} is joined to itself; the diagonal of W comes from the weight rule.")
     if graph.has_edge(i, j):
-        raise UserError(f"{where}: the edge {i} – {j} is there already.")
+        raise UserError(f"{where}: the edge {i} {'→' if graph.is_directed() else '–'} {j} is there already.")
     graph.add_edge(i, j)
 
 

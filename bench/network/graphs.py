@@ -28,18 +28,28 @@ NetworkKind = Literal["gossip", "all_reduce", "alone"]
 
 @dataclass(frozen=True)
 class Topology:
-    graph: Callable[..., Graphs]
+    graph: Callable[..., Any]
     weights: str | None  # None: the function returns a matrix
     kind: NetworkKind = "gossip"
+    drawn: bool = False  # the function draws the edges of a round
+    alike: bool = False  # in what is drawn, no two nodes and no two pairs can be told apart
 
 
 def topology(
-    name: str, weights: str | None = "metropolis", kind: NetworkKind = "gossip"
-) -> Callable[[Callable[..., Graphs]], Callable[..., Graphs]]:
-    """Register a graph under ``name`` with its usual weight rule."""
+    name: str,
+    weights: str | None = "metropolis",
+    kind: NetworkKind = "gossip",
+    drawn: bool = False,
+    alike: bool = False,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register a graph under ``name`` with its usual weight rule.
 
-    def decorate(function: Callable[..., Graphs]) -> Callable[..., Graphs]:
-        topologies.add(name, Topology(function, weights, kind))
+    With ``drawn``, the function is given a generator of random numbers besides the number of nodes, and returns the
+    edges of one round, (m, 2); ``alike`` says that its law is the same however the nodes are numbered.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        topologies.add(name, Topology(function, weights, kind, drawn, alike))
         return function
 
     return decorate
@@ -107,8 +117,7 @@ PUBLISHED_RANDOM = ((1, 6), (2, 3), (2, 4), (5, 7))
 @topology("random", weights="uniform")
 def random(nodes: int, p: float = 0.8, seed: int | None = None) -> nx.Graph:
     """Erdős–Rényi, drawn until connected. With n = 8, p = 0.8 and no seed: the paper's instance."""
-    if not 0 < p <= 1:
-        raise UserError(f"topology.p is the probability of an edge, in (0, 1]; got {p}.")
+    _probability(p)
     if (nodes, p, seed) == (8, 0.8, None):
         graph = nx.complete_graph(8)
         graph.remove_edges_from(PUBLISHED_RANDOM)
@@ -164,6 +173,37 @@ def exponential(nodes: int) -> nx.Graph:
     return graph
 
 
+@topology("directed_ring", weights="out_degree")
+def directed_ring(nodes: int) -> nx.DiGraph:
+    """i is heard by i + 1 alone."""
+    graph = nx.empty_graph(nodes, create_using=nx.DiGraph)
+    graph.add_edges_from((i, (i + 1) % nodes) for i in range(nodes))
+    return graph
+
+
+@topology("directed_exponential", weights="out_degree")
+def directed_exponential(nodes: int) -> nx.DiGraph:
+    """i is heard by i + 2^j, j = 0, 1, … while 2^j < n."""
+    graph = nx.empty_graph(nodes, create_using=nx.DiGraph)
+    graph.add_edges_from((i, (i + 2**j) % nodes) for i in range(nodes) for j in range((nodes - 1).bit_length()))
+    return graph
+
+
+@topology("random_digraph", weights="out_degree")
+def random_digraph(nodes: int, p: float = 0.3, seed: int = 0) -> nx.DiGraph:
+    """Every arc with probability p, drawn until everybody reaches everybody."""
+    _probability(p)
+    for attempt in range(1000):
+        draws = generator(seed, EVERYONE, "digraph", attempt).random((nodes, nodes))
+        graph = nx.empty_graph(nodes, create_using=nx.DiGraph)
+        graph.add_edges_from((i, j) for i in range(nodes) for j in range(nodes) if i != j and draws[i, j] < p)
+        if nx.is_strongly_connected(graph):
+            return graph
+    raise UserError(
+        f"No strongly connected graph in 1000 draws with nodes={nodes} and topology.p={p}; raise topology.p."
+    )
+
+
 @topology("one_peer_exponential")
 def one_peer_exponential(nodes: int) -> list[nx.Graph]:
     """In round r, i talks to i XOR 2^(r mod m) alone, m = log2 n: after m rounds all agree exactly."""
@@ -172,6 +212,11 @@ def one_peer_exponential(nodes: int) -> list[nx.Graph]:
     for b in range(bits):
         rounds[b].add_edges_from((i, i ^ (1 << b)) for i in range(nodes))
     return rounds
+
+
+def _probability(p: float) -> None:
+    if not 0 < p <= 1:
+        raise UserError(f"topology.p is the probability of an edge, in (0, 1]; got {p}.")
 
 
 def _rectangle(name: str, instead: str, nodes: int, rows: int | None) -> tuple[int, int]:

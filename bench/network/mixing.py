@@ -2,77 +2,161 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, Protocol
 
+import networkx as nx
 import numpy as np
 
 from bench.base.errors import UserError
-from bench.base.memory import require
-from bench.base.registry import topologies
-from bench.network.certificate import COPIES, TOLERANCE, _certify, _check_factor, _weighed
+from bench.base.registry import topologies, weight_rules
+from bench.network.certificate import (
+    TOLERANCE,
+    Certificate,
+    Matrices,
+    certify,
+    checked_entries,
+    matrices_of,
+    sums_to_one,
+    worst_sum,
+)
 from bench.network.graphs import NetworkKind, graphs_of
-from bench.network.weights import lazy as make_lazy
+from bench.network.sparse import Arcs, Pattern, Sparse
+from bench.network.weights import weigh
+
+Operator = Literal["mix", "push", "pull"]
+
+
+class Demands(Protocol):
+    """What a method asks of a network; its declaration has it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def mixes(self) -> str: ...
+
+    @property
+    def static(self) -> bool: ...
+
+    @property
+    def lambda_min(self) -> float | None: ...
 
 
 class Mixing:
-    """A certified matrix W, or a periodic sequence W(0), W(1), … of them."""
+    """A network: matrices for every round r of every step t. This one has a matrix, or several that take turns."""
+
+    changing = False
+    """Whether it never repeats: drawn anew, or losing what is sent."""
+    one_way = False
+    """Whether messages are lost without their sender knowing."""
+    certificate: Certificate
 
     def __init__(
-        self, matrices: np.ndarray, name: str, allow_biased: bool = False, kind: NetworkKind = "gossip"
+        self,
+        rounds: Sequence[Matrices] | np.ndarray,
+        name: str,
+        allow_biased: bool = False,
+        kind: NetworkKind = "gossip",
     ) -> None:
-        """``matrices`` has shape (period, n, n)."""
-        self.kind = kind
-        for matrix in matrices:
-            _check_factor(matrix, name, allow_biased)
-        self.matrices = np.ascontiguousarray(matrices, dtype=np.float64)
-        self.name = name
-        self.certificate = _certify(self.matrices, name, alone=kind == "alone")
+        """``rounds`` may be plain matrices, (period, n, n)."""
+        if isinstance(rounds, np.ndarray):
+            rounds = [matrices_of(Sparse.of_dense(checked_entries(w, name)), name, allow_biased) for w in rounds]
+        self.kind, self.name = kind, name
+        self._rounds = list(rounds)
+        self.nodes = rounds[0].any.pattern.nodes
+        self.certificate = certify(self._rounds, name, alone=kind == "alone")
 
     @property
-    def nodes(self) -> int:
-        return self.matrices.shape[1]
+    def period(self) -> int | None:
+        """Rounds after which it repeats; None: never."""
+        return len(self._rounds)
 
-    @property
-    def period(self) -> int:
-        return self.matrices.shape[0]
+    def at(self, r: int, t: int = 0) -> Matrices:
+        """Those of round r, which is in step t."""
+        return self._rounds[r % len(self._rounds)]
 
     @cached_property
-    def edges(self) -> list[tuple[int, int]]:
-        """Undirected edges of all rounds together, each once."""
-        return [(int(i), int(j)) for i, j in np.argwhere(np.triu(self.matrices.any(axis=0), 1))]
+    def matrices(self) -> np.ndarray:
+        """(period, n, n): what is mixed by, or pushed or pulled by, dense; to be looked at."""
+        return np.stack([matrices.any.dense() for matrices in self._rounds])
 
-    def bill(self, r: int) -> tuple[int, int]:
+    @cached_property
+    def heard(self) -> Pattern:
+        """Who may ever hear whom."""
+        return union([matrices.any.pattern for matrices in self._rounds])
+
+    @property
+    def edges(self) -> list[tuple[int, int]]:
+        """Of all rounds together; undirected ones once, directed ones from source to target."""
+        pattern = self.heard
+        i, j = pattern.columns[pattern.off], pattern.rows[pattern.off]
+        keep = np.ones(len(i), dtype=bool) if self.certificate.directed else i < j
+        return sorted(zip(i[keep].tolist(), j[keep].tolist(), strict=True))
+
+    def bill(self, r: int, t: int = 0) -> tuple[int, int]:
         """Messages of round r in the whole network, and how often the numbers of one node travel in them.
 
         All-reduce sends every vector in n pieces, 2(n−1) of them from every node, whatever the graph.
         """
         if self.kind == "all_reduce":
             return 2 * self.nodes * (self.nodes - 1), 2 * (self.nodes - 1)
-        return (self._messages[r % self.period],) * 2
+        return (self._messages[r % len(self._rounds)],) * 2
 
     @cached_property
     def _messages(self) -> list[int]:
-        """Directed edges of each round of the period."""
-        return [int(np.count_nonzero(w) - np.count_nonzero(w.diagonal())) for w in self.matrices]
+        """Arcs of each round of the period."""
+        return [matrices.any.heard() for matrices in self._rounds]
 
-    def must_serve(self, method: str, lambda_min: float | None) -> None:
-        """A UserError where a method that wants W static, with eigenvalues above so much, does not converge."""
-        if lambda_min is None:
-            return
-        lambda_n = self.certificate.lambda_n
-        if self.certificate.biased:
-            raise UserError(f"{method} needs a symmetric matrix; '{self.name}' is not.")
-        if lambda_n is None:
+    def must_serve(self, method: Demands) -> None:
+        """A UserError where the network is not what the method asks for."""
+        c = self.certificate
+        if method.static and not c.static:
             raise UserError(
-                f"{method} needs one matrix with smallest eigenvalue above {lambda_min:.4g}; '{self.name}' changes "
-                "every round, and nothing is known of it then. Use a static topology."
+                f"{method.name} needs the same matrix in every round, and '{self.name}' changes. Use a static topology "
+                "and links=reliable."
             )
-        if lambda_n <= lambda_min + TOLERANCE:
+        for operator in ("push", "pull") if method.mixes == "push and pull" else (method.mixes,):
+            self._must_have("mix" if operator == "doubly" else operator, method.name)  # type: ignore[arg-type]
+        if method.lambda_min is not None:
+            self._must_lie_above(method.lambda_min, method.name)
+
+    def _must_have(self, operator: Operator, method: str) -> None:
+        matrices = self.at(0)
+        if getattr(matrices, operator) is not None:
+            return
+        axis, word = (1, "row") if operator == "pull" or sums_to_one(matrices.any, 0) else (0, "column")
+        worst, off, total = worst_sum(matrices.any, axis)
+        remedy = (
+            "use a method that pushes, or undirected edges with topology.weights=metropolis"
+            if self.certificate.directed
+            else "give the edges instead and let a weight rule (metropolis) choose the weights, or study the bias: "
+            "topology.allow_biased=true"
+        )
+        if operator != "mix":
+            remedy = "give the edges instead: in- and out-weights are then both built"
+        asks = {"mix": "mixes", "push": "pushes", "pull": "pulls"}[operator]
+        kind = "doubly" if operator == "mix" else f"{word}-"
+        raise UserError(
+            f"The mixing matrix of '{self.name}' is not {kind} stochastic: {word} {worst} sums to {total:.9g}, "
+            f"{off:.3g} away from 1. {method} {asks}, and would be biased; {remedy}."
+        )
+
+    def _must_lie_above(self, lambda_min: float, method: str) -> None:
+        c = self.certificate
+        if not c.symmetric:
+            raise UserError(f"{method} needs a symmetric matrix; '{self.name}' is not.")
+        if c.lambda_n is None:
+            raise UserError(
+                f"{method} needs the smallest eigenvalue of every W above {lambda_min:.4g}; '{self.name}' is drawn anew "
+                "each round, and nothing is known of it. Use topology.lazy=true, which takes (I + W)/2."
+            )
+        if c.lambda_n <= lambda_min + TOLERANCE:
             raise UserError(
                 f"{method} needs the smallest eigenvalue of W above {lambda_min:.4g}; '{self.name}' with {self.nodes} "
-                f"nodes has {lambda_n:.4g}. Use topology.lazy=true, which takes (I + W)/2."
+                f"nodes has {c.lambda_n:.4g}. Use topology.lazy=true, which takes (I + W)/2."
             )
 
     def describe(self) -> dict[str, Any]:
@@ -80,16 +164,42 @@ class Mixing:
         return {**asdict(self.certificate), "edge_list": self.edges}
 
 
+def union(patterns: Sequence[Pattern]) -> Pattern:
+    """Every place that is in one of them."""
+    if len(patterns) == 1:
+        return patterns[0]
+    n = patterns[0].nodes
+    codes = np.unique(np.concatenate([pattern.rows * n + pattern.columns for pattern in patterns]))
+    return Pattern(n, *np.divmod(codes, n))
+
+
+def weighed(arcs: Arcs, rule: str) -> Matrices:
+    """A graph's matrices: one for everything where the rule keeps both sums; else in- and out-weights."""
+    own, keeps = weigh(arcs, rule), weight_rules[rule].keeps
+    if keeps == "both":
+        return Matrices(own, own, own)
+    push = own if keeps == "columns" else weigh(arcs, "out_degree")
+    pull = own if keeps == "rows" else weigh(arcs, "in_degree")
+    if np.allclose(push.values, pull.values, rtol=0, atol=TOLERANCE):  # both sums are one
+        return Matrices(own, own, own)
+    return Matrices(None, push, pull)
+
+
+def lazily(matrices: Matrices) -> Matrices:
+    made = {id(w): w.lazy() for w in matrices if w is not None}
+    return Matrices(*(None if w is None else made[id(w)] for w in matrices))
+
+
 def build_mixing(
     name: str, nodes: int, weights: str | None = None, lazy: bool = False, allow_biased: bool = False, **options: Any
 ) -> Mixing:
-    """The certified matrix of a registered topology; with ``allow_biased``, one whose columns need not sum to one."""
+    """The network of a registered topology; with ``allow_biased``, one whose columns need not sum to one."""
     topology = topologies[name]
-    require(COPIES * 8 * nodes**2, f"A mixing matrix of {nodes} × {nodes} numbers", "use fewer nodes")
-    made = graphs_of(name, nodes, options)
-    matrices = []
-    for item in made:
-        matrix = item if isinstance(item, np.ndarray) else _weighed(item, name, weights or topology.weights)
-        _check_factor(matrix, name, allow_biased)
-        matrices.append(make_lazy(matrix) if lazy else matrix)
-    return Mixing(np.stack(matrices), name, allow_biased, topology.kind)
+    rounds = []
+    for item in graphs_of(name, nodes, options):
+        if isinstance(item, nx.Graph):
+            matrices = weighed(Arcs.of_graph(item, name), weights or topology.weights)
+        else:
+            matrices = matrices_of(Sparse.of_dense(checked_entries(item, name)), name, allow_biased)
+        rounds.append(lazily(matrices) if lazy else matrices)
+    return Mixing(rounds, name, allow_biased, topology.kind)

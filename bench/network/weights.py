@@ -1,34 +1,58 @@
-"""Weight rules: from a graph to a symmetric doubly stochastic matrix.
+"""Weight rules: from a graph to a matrix.
 
-A rule gives the weight of every edge; what is left of each row goes on the diagonal.
+A rule gives the weight of every arc. What is left of one goes on the diagonal: of each row and column alike on an
+undirected graph; on a directed one, of each column (mass is kept, for ``mix.push``) or of each row (constants are
+kept, for ``mix.pull``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal, NamedTuple
 
 import networkx as nx
 import numpy as np
 
+from bench.base.errors import UserError
 from bench.base.registry import weight_rules
+from bench.network.sparse import Arcs, Sparse
+from bench.network.spectrum import largest_eigenvalue
 
-Rule = Callable[[nx.Graph], np.ndarray]
-
-
-def weights(name: str) -> Callable[[Rule], Rule]:
-    """Register a rule: a function from a graph to the n×n matrix of its edges' weights."""
-    return weight_rules.register(name)
+Weigh = Callable[[Arcs], np.ndarray]
+Keeps = Literal["both", "columns", "rows"]
 
 
-def weigh(graph: nx.Graph, rule: str) -> np.ndarray:
-    """The mixing matrix of ``graph`` under ``rule``."""
-    matrix = weight_rules[rule](graph)
-    return matrix + np.diag(1.0 - matrix.sum(axis=1))
+class Rule(NamedTuple):
+    weigh: Weigh
+    keeps: Keeps  # the sums that are one
 
 
-def lazy(matrix: np.ndarray) -> np.ndarray:
-    """(I + W)/2: half of every round is staying where one is; no eigenvalue is negative."""
-    return (np.eye(len(matrix)) + matrix) / 2
+def weights(name: str, keeps: Keeps = "both") -> Callable[[Weigh], Weigh]:
+    """Register a rule: a function from arcs to the weight of each."""
+
+    def decorate(function: Weigh) -> Weigh:
+        weight_rules.add(name, Rule(function, keeps))
+        return function
+
+    return decorate
+
+
+def weigh(arcs: Arcs, name: str) -> Sparse:
+    """The matrix of a graph under a rule."""
+    rule: Rule = weight_rules[name]
+    if arcs.directed and rule.keeps == "both":
+        raise UserError(
+            f"The weight rule '{name}' is for undirected graphs: on one that points one way it would keep neither mass "
+            "nor constants. Use topology.weights=out_degree or in_degree."
+        )
+    values = np.asarray(rule.weigh(arcs), dtype=np.float64)
+    if values.shape != arcs.source.shape:
+        raise UserError(
+            f"The weight rule '{name}' must give one weight for each of {len(arcs.source)} arcs; it gives an array of "
+            f"shape {values.shape}."
+        )
+    ends = arcs.source if rule.keeps == "columns" else arcs.target
+    return Sparse.of_arcs(arcs, values, 1.0 - np.bincount(ends, weights=values, minlength=arcs.nodes))
 
 
 def adjacency(graph: nx.Graph) -> np.ndarray:
@@ -36,29 +60,38 @@ def adjacency(graph: nx.Graph) -> np.ndarray:
 
 
 @weights("uniform")
-def uniform(graph: nx.Graph) -> np.ndarray:
+def uniform(arcs: Arcs) -> np.ndarray:
     """1/n per edge"""
-    return adjacency(graph) / len(graph)
+    return np.full(len(arcs.source), 1 / arcs.nodes)
 
 
 @weights("max_degree")
-def max_degree(graph: nx.Graph) -> np.ndarray:
+def max_degree(arcs: Arcs) -> np.ndarray:
     """1/(d_max + 1) per edge"""
-    a = adjacency(graph)
-    return a / (a.sum(axis=1).max() + 1)
+    return np.full(len(arcs.source), 1 / (arcs.in_degree.max() + 1))
 
 
 @weights("metropolis")
-def metropolis(graph: nx.Graph) -> np.ndarray:
+def metropolis(arcs: Arcs) -> np.ndarray:
     """1/(1 + max(d_i, d_j))"""
-    a = adjacency(graph)
-    degree = a.sum(axis=1)
-    return a / (1 + np.maximum(degree[:, None], degree[None, :]))
+    return 1 / (1 + np.maximum(arcs.in_degree[arcs.source], arcs.in_degree[arcs.target]))
 
 
 @weights("laplacian")
-def laplacian(graph: nx.Graph) -> np.ndarray:
+def laplacian(arcs: Arcs) -> np.ndarray:
     """I − L/λ_max(L): 1/λ_max per edge"""
-    a = adjacency(graph)
-    largest = np.linalg.eigvalsh(np.diag(a.sum(axis=1)) - a)[-1]
-    return a / largest if largest > 0 else a
+    minus = Sparse.of_arcs(arcs, np.full(len(arcs.source), -1.0), arcs.in_degree.astype(np.float64))
+    largest = largest_eigenvalue(minus)
+    return np.full(len(arcs.source), 1 / largest if largest > 0 else 1.0)
+
+
+@weights("out_degree", keeps="columns")
+def out_degree(arcs: Arcs) -> np.ndarray:
+    """1/(d_j + 1) to each that hears j: columns sum to one, mass is kept"""
+    return 1 / (1 + arcs.out_degree[arcs.source])
+
+
+@weights("in_degree", keeps="rows")
+def in_degree(arcs: Arcs) -> np.ndarray:
+    """1/(d_i + 1) of each that i hears: rows sum to one, constants are kept"""
+    return 1 / (1 + arcs.in_degree[arcs.target])

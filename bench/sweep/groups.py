@@ -30,8 +30,12 @@ def program(config: RunConfig) -> str:
     del identity["seed"]
     for option in config.algorithm.number_options():
         identity["algo"].pop(option, None)
-    if config.nodes < SPARSE_FROM:
-        identity["topology"] = config.mixing().period
+    network = config.mixing()
+    if network.changing and not network.one_way:
+        identity["topology"] = "changing"
+        identity.pop("links", None)
+    elif config.nodes < SPARSE_FROM and not network.one_way:
+        identity["topology"] = network.period
     how = {
         "engine": [config.engine.name, config.engine.options],
         "device": config.device,

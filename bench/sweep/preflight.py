@@ -9,11 +9,13 @@ from typing import Any
 
 from rich.console import Console
 
+from bench.base.record import LATER
 from bench.base.registry import recipes
 from bench.config.run_config import RunConfig, parse
 from bench.data.recipe import data_folder, prepare
-from bench.engine.build import problem_parts
+from bench.engine.build import build_compressor, problem_parts
 from bench.engine.engines import engine_of
+from bench.sweep.memory import problem_of
 
 DATA = (
     *("dataset", "partition", "model", "nodes", "batch_size", "seed", "scale"),
@@ -41,8 +43,10 @@ def check_data(config: RunConfig) -> None:
 
 
 def check_network(config: RunConfig) -> None:
-    """There is a certified matrix, and the method converges with it."""
-    config.mixing().must_serve(config.algo.name, config.declaration.lambda_min)
+    """There is a certified network, the method converges on it, and what it sends can be packed as asked."""
+    config.mixing().must_serve(config.declaration)
+    if config.compressor.name != LATER["compressor"]:
+        build_compressor(config, problem_of(config).layout.size)
 
 
 @cache

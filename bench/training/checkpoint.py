@@ -24,6 +24,7 @@ from bench.base.files import write_bytes
 from bench.base.record import Row
 from bench.training.ledger import Stopwatch
 from bench.training.observer import Moment
+from bench.training.running_sums import CHANNEL
 
 KEEP = 2
 SECONDS, COUNTS = "seconds", "counts"
@@ -44,7 +45,7 @@ class Resume:
 
 def write(folder: Path, moment: Moment, hosted: range) -> None:
     """Keep the hosted nodes of one replica; forget all but the last two steps."""
-    arrays = {name: tensor[0].cpu().numpy() for name, tensor in moment.state.items()}
+    arrays = {name: tensor[0].cpu().numpy() for name, tensor in {**moment.state, **moment.channel}.items()}
     arrays[SECONDS] = np.array([moment.seconds[0][name] for name in Stopwatch.NAMES])
     arrays[COUNTS] = moment.counts[0]
     buffer = io.BytesIO()
@@ -78,11 +79,12 @@ def load(resume: Resume, hosted: range, dtype: torch.dtype, device: torch.device
     """The moment to go on from, for the hosted nodes of all replicas."""
     parts = [_read(folder, resume.step, hosted) for folder in resume.folders]
     names = [name for name in parts[0] if name not in (SECONDS, COUNTS)]
-    state = {
+    held = {
         name: torch.as_tensor(np.stack([part[name] for part in parts]), dtype=dtype, device=device) for name in names
     }
+    channel = {name: held.pop(name) for name in names if name.startswith(CHANNEL)}
     seconds = [dict(zip(Stopwatch.NAMES, part[SECONDS].tolist(), strict=True)) for part in parts]
-    return Moment(resume.step, state, seconds, list(resume.rows), [part[COUNTS] for part in parts])
+    return Moment(resume.step, held, seconds, list(resume.rows), [part[COUNTS] for part in parts], channel)
 
 
 def damage(folder: Path) -> dict[str, str]:

@@ -10,13 +10,12 @@ from __future__ import annotations
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import torch
 from torch import Tensor
 
 from bench.base.errors import UserError
 from bench.problem.problem import Problem
-from bench.training.ledger import Ledger, Stopwatch
-from bench.training.world import Mixer
+from bench.training.channel import Channel
+from bench.training.ledger import Ledger
 
 
 class GradDoor:
@@ -36,32 +35,40 @@ class GradDoor:
 
 
 class MixDoor:
-    """``mix(*tensors, when=None)``."""
+    """``mix(*tensors, when=None)``, ``mix.push``, ``mix.pull``, ``mix.push_pull`` and ``mix.compressed``."""
 
     __slots__ = ("__weakref__",)
 
     def __call__(self, *tensors: Tensor, when: Tensor | None = None) -> tuple[Tensor, ...]:
-        mixer, ledger, clock = _behind[self]
-        talks = None if when is None else when.flatten().cpu().numpy()
-        mixed = tensors
-        if talks is None or talks.any():
-            began = clock.begin_round(tensors[0].is_cuda)
-            mixed = mixer(ledger.round, tensors)
-            clock.end_round(began)
-        if talks is not None and talks.any() and not talks.all():
-            here = torch.as_tensor(talks, device=tensors[0].device)[:, None, None]
-            mixed = tuple(torch.where(here, after, before) for after, before in zip(mixed, tensors, strict=True))
-        ledger.sent(tensors, talks)
-        return mixed
+        channel: Channel = _behind[self][0]
+        return channel.mix(tensors, when)
+
+    def push(self, *tensors: Tensor) -> tuple[Tensor, ...]:
+        channel: Channel = _behind[self][0]
+        return channel.push(tensors)
+
+    def pull(self, *tensors: Tensor) -> tuple[Tensor, ...]:
+        channel: Channel = _behind[self][0]
+        return channel.pull(tensors)
+
+    def push_pull(
+        self, push: tuple[Tensor, ...], pull: tuple[Tensor, ...]
+    ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+        channel: Channel = _behind[self][0]
+        return channel.push_pull(push, pull)
+
+    def compressed(self, *tensors: Tensor) -> tuple[tuple[Tensor, Tensor], ...]:
+        channel: Channel = _behind[self][0]
+        return channel.compressed(tensors)
 
 
 _behind: WeakKeyDictionary[Any, tuple[Any, ...]] = WeakKeyDictionary()
 
 
-def open_doors(problem: Problem, mixer: Mixer, ledger: Ledger, clock: Stopwatch) -> tuple[GradDoor, MixDoor]:
+def open_doors(problem: Problem, channel: Channel, ledger: Ledger) -> tuple[GradDoor, MixDoor]:
     """``grad`` and ``mix`` of one run; every call is written into the ledger."""
     grad, mix = GradDoor(), MixDoor()
-    _behind[grad], _behind[mix] = (problem, ledger), (mixer, ledger, clock)
+    _behind[grad], _behind[mix] = (problem, ledger), (channel,)
     return grad, mix
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from bench.base.record import COLUMNS, Row
 from bench.method.algorithm import Algorithm
@@ -94,13 +93,15 @@ class Ledger:
         """``before`` holds what ``kept`` gave for every replica where the run goes on."""
         s = problem.setting
         self._problem, self._batch, self._bits = problem, s.batch_size * s.nodes, 8 * s.dtype.itemsize
-        bills = [[mixing.bill(r) for mixing in mixings] for r in range(mixings[0].period)]
-        self._bills = [np.array([(1, 1, sent, copies, copies) for sent, copies in of_round]).T for of_round in bills]
+        self._mixings = mixings
+        self._changing = any(mixing.changing for mixing in mixings)
+        period = 1 if self._changing else mixings[0].period or 1
+        self._bills = [] if self._changing else [self._bill(r, 0) for r in range(period)]
         shared = list(map(int, before[0][: len(SHARED)])) if len(before) else [0] * len(SHARED)
         self.round, self._samples, self._gradients = shared
         self._latest = dict(enumerate(map(int, before[0][len(SHARED) + len(SENT) :]))) if len(before) else {}
         self._sent = np.zeros((len(SENT), len(mixings)), dtype=np.int64)
-        self._alike: dict[tuple[int, ...], int] = {}
+        self._alike: dict[tuple[int, int, tuple[int, ...]], int] = {}
         if len(before):
             self._sent = np.stack([counts[len(SHARED) : len(SHARED) + len(SENT)] for counts in before], axis=1)
 
@@ -117,23 +118,31 @@ class Ledger:
         self._gradients += size
         self._samples += size
 
-    def sent(self, tensors: tuple[Tensor, ...], when: np.ndarray | None) -> None:
-        """A round, in the replicas that talk."""
-        what = self.round % len(self._bills), *(tensor.shape[-1] for tensor in tensors)
-        self.round += 1
-        if when is None:
+    def sent(
+        self, widths: tuple[int, ...], t: int, when: np.ndarray | None = None, bits: int | None = None
+    ) -> None:
+        """A round of step t with tensors of these widths, in the replicas that talk; ``bits`` if they are packed."""
+        size = sum(widths) * self._bits if bits is None else bits
+        if when is None and not self._changing:
+            what = self.round % len(self._bills), size, widths
             self._alike[what] = self._alike.get(what, 0) + 1  # rounds are many and alike: added up when asked
         else:
-            self._sent += self._cost(*what) * when
+            bill = self._bill(self.round, t) if self._changing else self._bills[self.round % len(self._bills)]
+            self._sent += self._cost(bill, size, widths) * (1 if when is None else when)
+        self.round += 1
 
-    def _cost(self, turn: int, *widths: int) -> np.ndarray:
-        """Of one round with tensors of these widths, for all replicas."""
+    def _bill(self, r: int, t: int) -> np.ndarray:
+        """(counts, replicas) of a round of one number that is one vector and one bit."""
+        bills = [mixing.bill(r, t) for mixing in self._mixings]
+        return np.array([(1, 1, sent, copies, copies) for sent, copies in bills], dtype=np.int64).T
+
+    def _cost(self, bill: np.ndarray, bits: int, widths: tuple[int, ...]) -> np.ndarray:
         numbers, vectors = sum(widths), sum(width // self._problem.layout.size for width in widths)
-        return self._bills[turn] * np.array([1, vectors, 1, numbers, numbers * self._bits], dtype=np.int64)[:, None]
+        return bill * np.array([1, vectors, 1, numbers, bits], dtype=np.int64)[:, None]
 
     def _total(self) -> np.ndarray:
-        for what, times in self._alike.items():
-            self._sent += self._cost(*what) * times
+        for (turn, bits, widths), times in self._alike.items():
+            self._sent += self._cost(self._bills[turn], bits, widths) * times
         self._alike.clear()
         return self._sent
 
@@ -184,11 +193,12 @@ class Bookkeeper:
     def _bound(self, r: int, last: Row, row: Row) -> float | None:
         """b_t² with b_{t+1} = ρ (b_t + η_t): what consensus can never exceed."""
         mixing = self._mixings[r]
-        if not self._algorithm.promise.bounded or mixing.period > 1 or mixing.certificate.biased:
+        c = mixing.certificate
+        if not self._algorithm.promise.bounded or not c.static or not c.symmetric or c.rho is None:
             return None
         if not last:
             return row["consensus"]
         b = last["consensus_bound"] ** 0.5
         for eta in self._algorithm.eta.values[last["step"] : row["step"], r]:
-            b = mixing.certificate.rho * (b + eta)
+            b = c.rho * (b + eta)
         return float(b**2)

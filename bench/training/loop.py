@@ -12,8 +12,10 @@ from torch import Tensor
 from bench.base.errors import UserError
 from bench.method.algorithm import Algorithm
 from bench.method.trajectory import blank_state, trajectory
+from bench.network.compressor import Compressor
 from bench.network.mixing import Mixing
 from bench.problem.problem import Problem
+from bench.training.channel import Channel
 from bench.training.doors import open_doors
 from bench.training.ledger import Bookkeeper, Ledger, Stopwatch
 from bench.training.metrics import heterogeneity, measure
@@ -43,6 +45,7 @@ class Training:
         timetable: Timetable,
         observer: Observer,
         begin: Moment | None = None,
+        compressor: Compressor | None = None,
     ) -> None:
         self._clock = Stopwatch(len(mixings), begin.seconds if begin else None)
         self._ledger = Ledger(problem, mixings, begin.counts if begin else ())
@@ -51,6 +54,11 @@ class Training:
         self._timetable, self._observer, self._begin = timetable, observer, begin
         self._shape = len(mixings), len(problem.setting.hosted), problem.layout.size
         self._outcomes: list[Outcome | None] = [None] * len(mixings)
+        seeds, one_way = problem.setting.seeds, mixings[0].one_way
+        books = self._ledger, self._clock
+        self._channel = Channel(world, algorithm.promise, *books, seeds, compressor, one_way)
+        if begin:
+            world.mixer.restore(begin.channel)
 
     def run(self) -> tuple[list[Outcome | None], Moment]:
         """Make the steps and tell the observer; how every replica ended, and where all of them stand then.
@@ -61,8 +69,9 @@ class Training:
         """
         times, begun = self._timetable, self._begin.step if self._begin else 0
         due = {t for t in times.evaluate_at if t > begun} if self._begin else {0, *times.evaluate_at}
-        grad, mix = open_doors(self._problem, self._world.mixer, self._ledger, self._clock)
+        grad, mix = open_doors(self._problem, self._channel, self._ledger)
         for t, state in trajectory(self._algorithm, self._from(), grad, mix, times.steps):
+            self._channel.step = t
             if t > begun:
                 self._observer.tick(t)
             if t in due:
@@ -128,7 +137,8 @@ class Training:
 
     def _moment(self, t: int, state: Any) -> Moment:
         counts = [self._ledger.kept(r) for r in range(len(self._outcomes))]
-        return Moment(t, state._asdict(), self._clock.seconds(), self._books.last, counts)
+        channel = self._world.mixer.kept()
+        return Moment(t, state._asdict(), self._clock.seconds(), self._books.last, counts, channel)
 
 
 def _wait_for_gpu(x: Tensor) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from torch import Tensor
@@ -28,13 +28,15 @@ class Moment:
     seconds: list[Row]  # that every replica has spent so far
     last: list[Row]  # the latest row of every replica
     counts: Sequence[np.ndarray]  # what its ledger keeps of every replica
+    channel: Mapping[str, Tensor] = field(default_factory=dict)  # what is under way between nodes, (R, k, …)
 
     def only(self, replicas: Sequence[int]) -> Moment:
         """The same for some of the replicas."""
         keep = list(replicas)
         state = {name: tensor[keep] for name, tensor in self.state.items()}
         seconds, last = [self.seconds[r] for r in keep], [self.last[r] for r in keep]
-        return Moment(self.step, state, seconds, last, [self.counts[r] for r in keep])
+        channel = {name: tensor[keep] for name, tensor in self.channel.items()}
+        return Moment(self.step, state, seconds, last, [self.counts[r] for r in keep], channel)
 
 
 class Observer:

@@ -1,0 +1,158 @@
+"""Networks that are drawn anew each round, by the run's seed and the round: the same on every engine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from bench.base.errors import UserError
+from bench.base.randomness import EVERYONE, generator
+from bench.base.registry import topologies, weight_rules
+from bench.network.certificate import Certificate, Matrices
+from bench.network.graphs import _probability, topology
+from bench.network.mixing import Mixing, build_mixing, lazily, weighed
+from bench.network.sparse import Arcs, Pattern
+from bench.network.spectrum import digest, ends
+
+DRAWS = 1000
+"""Rounds that the certificate of a network without a formula is computed from."""
+
+
+@topology("matching", drawn=True, alike=True)
+def matching(nodes: int, draws: np.random.Generator) -> np.ndarray:
+    """Everybody with one other, at random; with an odd number, one stays alone."""
+    return draws.permutation(nodes)[: nodes // 2 * 2].reshape(-1, 2)
+
+
+@topology("random_each_round", drawn=True, alike=True)
+def random_each_round(nodes: int, draws: np.random.Generator, p: float = 0.5) -> np.ndarray:
+    """Erdős–Rényi: each edge with probability p, whether or not the graph of a round is connected."""
+    _probability(p)
+    pairs = nodes * (nodes - 1) // 2
+    places: list[np.ndarray] = []
+    at = -1
+    while at < pairs:  # from one edge to the next by a geometric step: as many draws as edges, not as pairs
+        steps = draws.geometric(p, size=int(1.1 * p * max(pairs - at, 0)) + 8).cumsum() + at
+        places.append(steps)
+        at = int(steps[-1])
+    place = np.concatenate(places)
+    return _pair(place[place < pairs])
+
+
+def _pair(place: np.ndarray) -> np.ndarray:
+    """The pairs (i, j), i > j, at these places of (1,0) (2,0) (2,1) (3,0) …"""
+    i = ((1 + np.sqrt(1 + 8 * place.astype(np.float64))) / 2).astype(np.int64)
+    i -= i * (i - 1) // 2 > place  # the root was rounded up
+    i += i * (i + 1) // 2 <= place  # or down
+    return np.column_stack([i, place - i * (i - 1) // 2])
+
+
+class Drawn(Mixing):
+    """A network whose graph is drawn each round."""
+
+    changing = True
+
+    def __init__(self, name: str, nodes: int, seed: int, weights: str | None, lazy: bool, **options: Any) -> None:
+        self.name, self.nodes, self.kind = name, nodes, "gossip"
+        self._law = name, nodes, weights or topologies[name].weights, lazy, tuple(sorted(options.items()))
+        self._seed = seed
+        self._last: tuple[int, Matrices] | None = None
+        first = [self.at(r).any for r in range(min(8, DRAWS))]
+        self.certificate = replace(_certify(*self._law), hash=digest(first))
+
+    @property
+    def period(self) -> int | None:
+        return None
+
+    def at(self, r: int, t: int = 0) -> Matrices:
+        if self._last is None or self._last[0] != r:
+            self._last = r, _draw(*self._law, generator(self._seed, EVERYONE, f"network {self.name}", r))
+        return self._last[1]
+
+    @property
+    def matrices(self) -> np.ndarray:  # type: ignore[override]
+        """(1, n, n): that of the first round, to be looked at."""
+        return self.at(0).any.dense()[None]
+
+    @property
+    def heard(self) -> Pattern:  # type: ignore[override]
+        """Anybody may hear anybody."""
+        return Pattern(self.nodes, *np.divmod(np.arange(self.nodes**2), self.nodes))
+
+    @property
+    def edges(self) -> list[tuple[int, int]]:
+        """Of the first round, to be drawn."""
+        pattern = self.at(0).any.pattern
+        return [(int(j), int(i)) for i, j in zip(pattern.rows, pattern.columns, strict=True) if j < i]
+
+    def bill(self, r: int, t: int = 0) -> tuple[int, int]:
+        return (self.at(r).any.heard(),) * 2
+
+
+def build_network(name: str, nodes: int, seed: int = 0, **options: Any) -> Mixing:
+    """The network of a registered topology; ``seed`` is that of the run, and matters where rounds are drawn."""
+    if not topologies[name].drawn:
+        return build_mixing(name, nodes, **options)
+    weights, lazy = options.pop("weights", None), options.pop("lazy", False)
+    return Drawn(name, nodes, seed, weights, lazy, **options)
+
+
+def _draw(
+    name: str, nodes: int, rule: str, lazy: bool, options: tuple[tuple[str, Any], ...], draws: np.random.Generator
+) -> Matrices:
+    """The matrices of one round."""
+    edges = np.asarray(topologies[name].graph(nodes, draws, **dict(options)))
+    if edges.ndim != 2 or edges.shape[1] != 2 or (len(edges) and not 0 <= edges.min() <= edges.max() < nodes):
+        raise UserError(
+            f"topology={name} must draw edges as an array of shape (m, 2) with nodes 0 … {nodes - 1}; it gave one of "
+            f"shape {edges.shape}."
+        )
+    matrices = weighed(Arcs(nodes, edges[:, 0], edges[:, 1]), rule)
+    return lazily(matrices) if lazy else matrices
+
+
+@lru_cache(maxsize=256)
+def _certify(name: str, nodes: int, rule: str, lazy: bool, options: tuple[tuple[str, Any], ...]) -> Certificate:
+    """Of the law that rounds are drawn by: ρ² = ‖E[WᵀW] − 11ᵀ/n‖.
+
+    Where no two nodes can be told apart, E[WᵀW] = aI + b11ᵀ, and rows that sum to one make ρ² = (E‖W‖²_F − 1)/(n − 1);
+    a norm that is the same in every draw makes that exact. Where they can, the mean of WᵀW over the draws is taken,
+    whose norm is a little too large.
+    """
+    if weight_rules[rule].keeps != "both":
+        raise UserError(f"topology={name} is undirected, and drawn: topology.weights={rule} is for what is directed.")
+    alike = topologies[name].alike
+    total = np.zeros((nodes, nodes)) if not alike else np.zeros(0)
+    norms, messages, first = [], 0, None
+    for number in range(DRAWS):
+        w = _draw(name, nodes, rule, lazy, options, generator(0, EVERYONE, f"law of {name}", number)).any
+        first = first or w
+        norms.append(float(w.values @ w.values))
+        messages += w.heard()
+        if not alike:
+            total += (w.scipy().T @ w.scipy()).toarray()
+    exact = alike and np.ptp(norms) < 1e-12 * max(norms)
+    if alike:
+        square = (np.mean(norms) - 1) / (nodes - 1) if nodes > 1 else 0.0
+    else:
+        square = float(np.linalg.norm(total / DRAWS - 1 / nodes, 2))
+    rho = float(max(0.0, square) ** 0.5)
+    if rho >= 1 - 1e-12 and nodes > 1:
+        raise UserError(f"The network '{name}' never reaches agreement: ρ = {rho:.6f}. Do its edges join everybody?")
+    assert first is not None
+    return Certificate(
+        nodes=nodes,
+        period=None,
+        edges=round(messages / DRAWS / 2),
+        diameter=None,
+        lambda_2=None,
+        lambda_n=ends(first)[1] if exact and nodes > 1 else 0.0 if lazy else None,
+        rho=rho,
+        gap=1 - rho,
+        hash="",
+        rho_is=f"√‖E[WᵀW] − 11ᵀ/n‖₂{', exactly' if exact else f', by {DRAWS} draws'}",
+        static=False,
+    )

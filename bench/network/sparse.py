@@ -1,0 +1,120 @@
+"""Graphs and matrices by rows: only what is there is held."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import networkx as nx
+import numpy as np
+import scipy.sparse as sp
+
+from bench.base.errors import UserError
+
+
+class Arcs:
+    """Who is heard by whom: source → target, in the order of targets and then sources, without loops.
+
+    An undirected graph has both directions of every edge.
+    """
+
+    def __init__(self, nodes: int, source: np.ndarray, target: np.ndarray, directed: bool = False) -> None:
+        if not directed:
+            source, target = np.concatenate([source, target]), np.concatenate([target, source])
+        order = np.argsort(target * nodes + source, kind="stable")
+        self.nodes, self.directed = nodes, directed
+        self.source, self.target = source[order], target[order]
+
+    @classmethod
+    def of_graph(cls, graph: nx.Graph, name: str) -> Arcs:
+        """Those of a graph on the nodes 0 … n−1; loops are left out (networkx's cycle of one node is one)."""
+        n = len(graph)
+        if set(graph) != set(range(n)):
+            raise UserError(f"The graph '{name}' must have the nodes 0 … {n - 1}; it has {sorted(graph, key=str)}.")
+        ends = np.array([edge for edge in graph.edges if edge[0] != edge[1]], dtype=np.int64).reshape(-1, 2)
+        return cls(n, ends[:, 0], ends[:, 1], graph.is_directed())
+
+    @cached_property
+    def out_degree(self) -> np.ndarray:
+        """How many hear each node."""
+        return np.bincount(self.source, minlength=self.nodes)
+
+    @cached_property
+    def in_degree(self) -> np.ndarray:
+        """How many each node hears; both are the degree where the graph is undirected."""
+        return np.bincount(self.target, minlength=self.nodes)
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """Where the entries of a matrix are, row after row; the diagonal is always among them."""
+
+    nodes: int
+    rows: np.ndarray
+    columns: np.ndarray
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """Where each row begins."""
+        return np.searchsorted(self.rows, np.arange(self.nodes))
+
+    @cached_property
+    def off(self) -> np.ndarray:
+        """The places of the entries that are not on the diagonal."""
+        return np.flatnonzero(self.rows != self.columns)
+
+    @cached_property
+    def diagonal(self) -> np.ndarray:
+        """The places of the entries on the diagonal."""
+        return np.flatnonzero(self.rows == self.columns)
+
+
+class Sparse(NamedTuple):
+    """A matrix: entry ``values[e]`` in row i, column j of the pattern's e-th place. Row i is what node i hears."""
+
+    pattern: Pattern
+    values: np.ndarray
+
+    @classmethod
+    def of_arcs(cls, arcs: Arcs, weights: np.ndarray, diagonal: np.ndarray) -> Sparse:
+        """The weight of each arc, and what every node keeps."""
+        n, every = arcs.nodes, np.arange(arcs.nodes)
+        rows, columns = np.concatenate([arcs.target, every]), np.concatenate([arcs.source, every])
+        order = np.argsort(rows * n + columns, kind="stable")
+        return cls(Pattern(n, rows[order], columns[order]), np.concatenate([weights, diagonal])[order])
+
+    @classmethod
+    def of_dense(cls, matrix: np.ndarray) -> Sparse:
+        rows, columns = np.nonzero((matrix != 0) | np.eye(len(matrix), dtype=bool))
+        return cls(Pattern(len(matrix), rows, columns), np.ascontiguousarray(matrix[rows, columns], dtype=np.float64))
+
+    @classmethod
+    def of_scipy(cls, matrix: sp.csr_array) -> Sparse:
+        """One whose diagonal is all there."""
+        matrix.sort_indices()
+        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        return cls(Pattern(matrix.shape[0], rows, matrix.indices.astype(np.int64)), matrix.data)
+
+    def dense(self) -> np.ndarray:
+        return self.scipy().toarray()
+
+    def scipy(self) -> sp.csr_array:
+        n = self.pattern.nodes
+        ends = np.append(self.pattern.starts, len(self.values))
+        return sp.csr_array((self.values, self.pattern.columns, ends), shape=(n, n))
+
+    def sums(self, axis: int) -> np.ndarray:
+        """Of every row (1) or column (0)."""
+        where = self.pattern.rows if axis == 1 else self.pattern.columns
+        return np.bincount(where, weights=self.values, minlength=self.pattern.nodes)
+
+    def heard(self) -> int:
+        """Entries off the diagonal that are not 0: messages of a round."""
+        return int(np.count_nonzero(self.values[self.pattern.off]))
+
+    def lazy(self) -> Sparse:
+        """(I + W)/2: half of every round is staying where one is; no eigenvalue of a symmetric one is negative."""
+        values = self.values / 2
+        values[self.pattern.diagonal] = (1 + self.values[self.pattern.diagonal]) / 2
+        return Sparse(self.pattern, values)

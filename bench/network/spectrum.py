@@ -1,0 +1,113 @@
+"""How fast a matrix mixes: eigenvalues and norms, of small matrices whole and of large ones where they matter."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse import csgraph
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigs, eigsh
+
+from bench.base.errors import UserError
+from bench.network.sparse import Sparse
+
+WHOLE = 1024
+"""Nodes up to which all eigenvalues are computed: beyond, a minute for what is a moment by factoring near the ends."""
+BESIDE = 1e-6
+"""How far beyond the end of a spectrum the shift lies: on a ring of thousands, plain iteration does not converge."""
+SOURCES = 256
+"""Nodes from which distances are held at a time."""
+
+
+def ends(w: Sparse) -> tuple[float, float]:
+    """λ₂ and λ_n of a symmetric matrix whose rows sum to one."""
+    n = w.pattern.nodes
+    if n == 1:
+        return 0.0, float(w.values[0])
+    if n <= WHOLE:
+        spectrum = np.linalg.eigvalsh(w.dense())
+        return float(spectrum[-2]), float(spectrum[0])
+    matrix = w.scipy()
+    lowest = 2 * matrix.diagonal().min() - 1  # no eigenvalue is below: Gershgorin
+    return nearest(matrix, 1 + BESIDE, 2)[0], nearest(matrix, lowest - BESIDE, 1)[0]
+
+
+def largest_eigenvalue(w: Sparse) -> float:
+    """Of a symmetric matrix."""
+    if w.pattern.nodes <= WHOLE:
+        return float(np.linalg.eigvalsh(w.dense())[-1])
+    matrix = w.scipy()
+    highest = float(abs(matrix).sum(axis=1).max())  # no eigenvalue is above: Gershgorin
+    return nearest(matrix, highest * (1 + BESIDE), 1)[0]
+
+
+def nearest(matrix: sp.csr_array, shift: float, count: int) -> list[float]:
+    """So many eigenvalues next to ``shift``, which is none, ascending: by factoring, or by iteration if dense."""
+    if matrix.nnz > matrix.shape[0] ** 2 / 8:
+        which = "LA" if shift > 0 else "SA"
+        return sorted(eigsh(matrix, k=count, which=which, return_eigenvectors=False).tolist())
+    return sorted(eigsh(matrix.tocsc(), k=count, sigma=shift, return_eigenvectors=False).tolist())
+
+
+def norm_off_average(rounds: Sequence[Sparse]) -> float:
+    """‖W(p−1)⋯W(0) − 11ᵀ/n‖₂ of doubly stochastic matrices: the most that disagreement can keep over these rounds."""
+    n = rounds[0].pattern.nodes
+    if n <= WHOLE:
+        dense = [w.dense() for w in rounds]
+        product = np.linalg.multi_dot(dense[::-1]) if len(dense) > 1 else dense[0]
+        return float(np.linalg.norm(product - 1.0 / n, 2))
+    matrices = [w.scipy() for w in rounds]
+    if len(matrices) == 1:
+        return max(0.0, nearest(sp.csr_array(matrices[0].T @ matrices[0]), 1 + BESIDE, 2)[0]) ** 0.5
+
+    def there_and_back(x: np.ndarray) -> np.ndarray:
+        y = x - x.mean()
+        for matrix in matrices:
+            y = matrix @ y
+        for matrix in reversed(matrices):
+            y = matrix.T @ y
+        return y - y.mean()
+
+    operator = LinearOperator((n, n), matvec=there_and_back, dtype=np.float64)
+    return max(0.0, float(eigsh(operator, k=1, which="LA", return_eigenvectors=False)[0])) ** 0.5
+
+
+def second_modulus(rounds: Sequence[Sparse]) -> float:
+    """The second largest |eigenvalue| of the product of the rounds: how fast it forgets, in the end."""
+    n = rounds[0].pattern.nodes
+    if n == 1:
+        return 0.0
+    if n <= WHOLE:
+        dense = [w.dense() for w in rounds]
+        product = np.linalg.multi_dot(dense[::-1]) if len(dense) > 1 else dense[0]
+        return float(np.sort(np.abs(np.linalg.eigvals(product)))[-2])
+    product = rounds[0].scipy()
+    for w in rounds[1:]:
+        product = w.scipy() @ product
+    try:
+        return float(np.sort(np.abs(eigs(product, k=2, which="LM", return_eigenvectors=False)))[0])
+    except ArpackError as error:
+        raise UserError(
+            f"How fast this network of {n} nodes mixes cannot be computed ({error}); use at most {WHOLE} nodes, or "
+            "undirected edges."
+        ) from error
+
+
+def diameter(matrix: sp.csr_array) -> int:
+    """The most rounds that something takes from one node to another; the graph must be strongly connected."""
+    towards = sp.csr_array(matrix.T)  # an entry in row i is what i hears: steps go from column to row
+    n = towards.shape[0]
+    chunks = (range(at, min(n, at + SOURCES)) for at in range(0, n, SOURCES))
+    return max(int(csgraph.dijkstra(towards, unweighted=True, indices=chunk).max()) for chunk in chunks)
+
+
+def digest(rounds: Sequence[Sparse]) -> str:
+    """Of the matrices, entry by entry; of large ones, those that there are."""
+    sha = hashlib.sha256()
+    for w in rounds:
+        large = w.pattern.nodes > WHOLE
+        for part in (w.pattern.rows, w.pattern.columns, w.values) if large else (w.dense(),):
+            sha.update(np.ascontiguousarray(part).tobytes())
+    return sha.hexdigest()[:16]
