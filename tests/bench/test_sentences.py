@@ -54,7 +54,7 @@ DIVIDED = "dataset=digits partition=dirichlet partition.alpha=0.001"
         ("run", "dataset=digits eval_samples=0", "eval_samples must be at least 1; got 0."),
         ("run", "dataset=planted dataset.samples=0", "dataset.samples must be at least 1; got 0."),
         ("topology", "topology=ring --svg nowhere/ring.svg", "Cannot use nowhere/ring.svg: No such file or directory."),
-        ("contract", "dnaas", "There is no algorithm called 'dnaas'. Did you mean 'dnasa'?"),
+        ("contract", "dnaas", "There is no algorithm or compressor called 'dnaas'. Did you mean 'dnasa'?"),
         ("partition", "dataset=synthetic", "dataset=synthetic is drawn at every node: there is nothing to divide."),
         ("sync", "nowhere", "There are no runs in 'nowhere'."),
         ("status", "nowhere", "There are no runs in 'nowhere'."),

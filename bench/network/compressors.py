@@ -1,0 +1,183 @@
+"""The compressors of the suite, and the bytes that each sends.
+
+Floats travel in the dtype of v, in the machine's order of bytes; whole numbers as bits.py says.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bench.base.errors import UserError
+from bench.base.options import Count, Positive
+from bench.network.bits import fixed_sum, from_bytes, pack_bits, to_bytes, unpack_bits, width_for
+from bench.network.compressor import Compressor, Draws, compressor
+
+MOST_LEVELS = 2**31 - 1
+"""More would take more bits than a float32."""
+
+
+@compressor("none")
+class Dense(Compressor):
+    """C(v) = v. Payload: the P floats."""
+
+    def delta(self, size: int) -> float | None:
+        return 1.0
+
+    def pack(self, v: Tensor, draws: Draws) -> Tensor:
+        return to_bytes(v)
+
+    def unpack(self, payload: Tensor, size: int, dtype: torch.dtype, draws: Draws) -> Tensor:
+        return from_bytes(payload, dtype)
+
+
+class Sparse(Compressor):
+    """Some k of the P numbers: ``k`` where it is given, else ``fraction``·P rounded, and at least one."""
+
+    k: Count | None = None
+    fraction: Positive = 0.1
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        if self.fraction > 1:
+            raise UserError(f"compressor.fraction must be at most 1, the whole vector; got {self.fraction:g}.")
+
+    def count(self, size: int) -> int:
+        return self.k or max(1, round(self.fraction * size))
+
+    def check(self, size: int) -> None:
+        if self.count(size) > size:
+            raise UserError(
+                f"compressor.k is {self.k}, but the vectors have {size} numbers; use compressor.k={size} or less, or "
+                "compressor.k=null with compressor.fraction."
+            )
+
+    def delta(self, size: int) -> float | None:
+        return self.count(size) / size
+
+
+@compressor("top_k")
+class TopK(Sparse):
+    """The k largest |v_i|, of equal ones the first; NaN is larger than all. δ = k/P.
+
+    Payload: k floats by increasing place, then their k places (from 0) in ⌈log₂ P⌉ bits each.
+    """
+
+    def pack(self, v: Tensor, draws: Draws) -> Tensor:
+        places = _largest(v, self.count(v.shape[1]))
+        return torch.cat([to_bytes(v.gather(1, places)), pack_bits(places, width_for(v.shape[1]))], dim=1)
+
+    def unpack(self, payload: Tensor, size: int, dtype: torch.dtype, draws: Draws) -> Tensor:
+        k = self.count(size)
+        values, places = payload.split([k * dtype.itemsize, payload.shape[1] - k * dtype.itemsize], dim=1)
+        return _scatter(from_bytes(values, dtype), unpack_bits(places, k, width_for(size)), size)
+
+
+@compressor("random_k")
+class RandomK(Sparse):
+    """k places drawn without replacement, δ = k/P; ``unbiased``: times P/k, ω = P/k − 1.
+
+    Payload: k floats by increasing place. The places do not travel, the receiver knows the sender's seed.
+    """
+
+    shared_draws = True
+    unbiased: bool = False
+
+    def delta(self, size: int) -> float | None:
+        return None if self.unbiased else super().delta(size)
+
+    def omega(self, size: int) -> float | None:
+        return size / self.count(size) - 1 if self.unbiased else None
+
+    def pack(self, v: Tensor, draws: Draws) -> Tensor:
+        values = v.gather(1, self._places(v, v.shape[1], draws))
+        return to_bytes(torch.where(v.isfinite().all(1, keepdim=True), values, math.nan))  # also where none is drawn
+
+    def unpack(self, payload: Tensor, size: int, dtype: torch.dtype, draws: Draws) -> Tensor:
+        values = from_bytes(payload, dtype) * (size / self.count(size) if self.unbiased else 1.0)
+        return _scatter(values, self._places(payload, size, draws), size)
+
+    def _places(self, of: Tensor, size: int, draws: Draws) -> Tensor:
+        k = self.count(size)
+        drawn = [np.sort(draws(row).choice(size, k, replace=False, shuffle=False)) for row in range(len(of))]
+        return torch.from_numpy(np.array(drawn, dtype=np.int64).reshape(len(of), k)).to(of.device)
+
+
+@compressor("qsgd")
+class QSGD(Compressor):
+    """‖v‖ sign(v_i) l_i / s, where s|v_i|/‖v‖ is rounded to l_i, up or down by chance, so that its mean is right.
+
+    ``unbiased``: ω = min(P/s², √P/s). Else divided by 1 + ω, so that δ = 1/(1 + ω).
+    Payload: ‖v‖ as a float, then s ± l_i in ⌈log₂(2s + 1)⌉ bits each.
+    """
+
+    levels: Count = 15  # s
+    unbiased: bool = False
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        if self.levels > MOST_LEVELS:
+            raise UserError(
+                f"compressor.levels must be at most {MOST_LEVELS}, which takes 32 bits a number; got {self.levels}. "
+                "compressor=none sends every bit."
+            )
+
+    def delta(self, size: int) -> float | None:
+        return None if self.unbiased else 1 / (1 + self._variance(size))
+
+    def omega(self, size: int) -> float | None:
+        return self._variance(size) if self.unbiased else None
+
+    def pack(self, v: Tensor, draws: Draws) -> Tensor:
+        norm = fixed_sum(v.double().square()).sqrt().to(v.dtype)
+        chance = torch.from_numpy(np.array([draws(row).random(v.shape[1]) for row in range(len(v))]).reshape(v.shape))
+        exact = v.double().abs() / norm.double() * self.levels  # of the norm that travels
+        # 0/0 and what is not finite become level 0: the norm says which it was
+        level = (exact + chance.to(v.device)).floor().clamp(max=self.levels).nan_to_num(nan=0.0).copysign(v.double())
+        return torch.cat([to_bytes(norm), pack_bits(level.long() + self.levels, width_for(2 * self.levels + 1))], dim=1)
+
+    def unpack(self, payload: Tensor, size: int, dtype: torch.dtype, draws: Draws) -> Tensor:
+        norm, packed = payload.split([dtype.itemsize, payload.shape[1] - dtype.itemsize], dim=1)
+        level = unpack_bits(packed, size, width_for(2 * self.levels + 1)) - self.levels
+        shrunk = self.levels * (1.0 if self.unbiased else 1 + self._variance(size))
+        return (from_bytes(norm, dtype).double() * (level / shrunk)).to(dtype)
+
+    def _variance(self, size: int) -> float:
+        return min(size / self.levels**2, math.sqrt(size) / self.levels)
+
+
+@compressor("sign")
+class Sign(Compressor):
+    """(‖v‖₁/P) sign v, with sign 0 = 1: the error is ‖v‖² − ‖v‖₁²/P, hence δ = 1/P.
+
+    Payload: ‖v‖₁/P as a float, then P bits that say v_i < 0.
+    """
+
+    def delta(self, size: int) -> float | None:
+        return 1 / size
+
+    def pack(self, v: Tensor, draws: Draws) -> Tensor:
+        scale = (fixed_sum(v.double().abs()) / v.shape[1]).to(v.dtype)
+        return torch.cat([to_bytes(scale), pack_bits((v < 0).to(torch.uint8), 1)], dim=1)
+
+    def unpack(self, payload: Tensor, size: int, dtype: torch.dtype, draws: Draws) -> Tensor:
+        scale = from_bytes(payload[:, : dtype.itemsize], dtype)
+        return torch.where(unpack_bits(payload[:, dtype.itemsize :], size, 1).bool(), -scale, scale)
+
+
+def _largest(v: Tensor, k: int) -> Tensor:
+    """The places of the k largest |v_i| of every row, increasing; of equal ones the first."""
+    whole = torch.int32 if v.dtype == torch.float32 else torch.int64
+    size = v.contiguous().view(whole) & torch.iinfo(whole).max  # floats without their sign are ordered as their bits
+    least = size.topk(k, dim=1).values[:, -1:]
+    more, tied = size > least, size == least
+    chosen = more | (tied & (tied.cumsum(1) <= k - more.sum(1, keepdim=True)))
+    return chosen.nonzero()[:, 1].view(len(v), k)
+
+
+def _scatter(values: Tensor, places: Tensor, size: int) -> Tensor:
+    return values.new_zeros(len(values), size).scatter(1, places, values)
