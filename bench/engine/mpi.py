@@ -63,7 +63,9 @@ class Rows:
         keep = (w.pattern.rows >= mine.start) & (w.pattern.rows < mine.stop) & (w.values != 0)
         place = np.zeros(w.pattern.nodes, dtype=np.int64)
         place[self.columns] = np.arange(len(self.columns))
-        return Sparse(Pattern(len(mine), w.pattern.rows[keep] - mine.start, place[w.pattern.columns[keep]]), w.values[keep])
+        return Sparse(
+            Pattern(len(mine), w.pattern.rows[keep] - mine.start, place[w.pattern.columns[keep]]), w.values[keep]
+        )
 
 
 class Wire:
@@ -246,9 +248,7 @@ class RankMixer(Mixer):
             mixed.append(torch.matmul(self._dense(self._mixing.at(r), "mix", rows).to(own.device), heard))
         return tuple(mixed)
 
-    def _by_running_sums(
-        self, r: int, t: int, tensors: tuple[Tensor, ...], sums: RunningSums
-    ) -> tuple[Tensor, ...]:
+    def _by_running_sums(self, r: int, t: int, tensors: tuple[Tensor, ...], sums: RunningSums) -> tuple[Tensor, ...]:
         """Totals travel, one for each arc whose message arrives."""
         mixing = self._mixing
         assert isinstance(mixing, OneWayNetwork)
@@ -262,7 +262,11 @@ class RankMixer(Mixer):
         out = np.flatnonzero(hosted[0])
         share = torch.as_tensor(weights[out], dtype=self._dtype)[:, None] * x[torch.as_tensor(source[out] - first)]
         totals = sums.send(call, share.unsqueeze(0), out)[0]
-        owner = np.searchsorted([nodes_of_rank(mixing.nodes, self._comm.size, k).stop for k in range(self._comm.size)], np.arange(mixing.nodes), side="right")
+        owner = np.searchsorted(
+            [nodes_of_rank(mixing.nodes, self._comm.size, k).stop for k in range(self._comm.size)],
+            np.arange(mixing.nodes),
+            side="right",
+        )
         place = np.full(len(source), -1)
         place[out] = np.arange(len(out))
         leaving = np.flatnonzero(arrives & hosted[0] & ~hosted[1])
@@ -317,9 +321,7 @@ class MPIWorld:
         self._comm = comm.Dup()
         self.nodes = mixing.nodes
         self.hosted = nodes_of_rank(mixing.nodes, comm.size, comm.rank)
-        self._mixer = (
-            AllReduce(self) if mixing.kind == "all_reduce" else RankMixer(self._comm, mixing, dtype, device)
-        )
+        self._mixer = AllReduce(self) if mixing.kind == "all_reduce" else RankMixer(self._comm, mixing, dtype, device)
 
     @property
     def mixer(self) -> Mixer:

@@ -118,9 +118,7 @@ class Ledger:
         self._gradients += size
         self._samples += size
 
-    def sent(
-        self, widths: tuple[int, ...], t: int, when: np.ndarray | None = None, bits: int | None = None
-    ) -> None:
+    def sent(self, widths: tuple[int, ...], t: int, when: np.ndarray | None = None, bits: int | None = None) -> None:
         """A round of step t with tensors of these widths, in the replicas that talk; ``bits`` if they are packed."""
         size = sum(widths) * self._bits if bits is None else bits
         if when is None and not self._changing:

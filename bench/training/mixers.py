@@ -93,7 +93,9 @@ class Bags:
 
     def fill(self, matrices: Sequence[Sparse]) -> None:
         patterns = [w.pattern for w in matrices]
-        if len(patterns) != len(self._patterns) or any(a is not b for a, b in zip(patterns, self._patterns, strict=True)):
+        if len(patterns) != len(self._patterns) or any(
+            a is not b for a, b in zip(patterns, self._patterns, strict=True)
+        ):
             n, sizes = patterns[0].nodes, np.cumsum([0, *(len(p.columns) for p in patterns)])
             columns = np.concatenate([p.columns + n * i for i, p in enumerate(patterns)])
             starts = np.concatenate([p.starts + size for p, size in zip(patterns, sizes, strict=False)])
