@@ -32,6 +32,7 @@ from bench.sweep.preflight import check_data
 from bench.terminal.command import command
 from bench.terminal.table import fits, print_whole
 from bench.training.metrics import heterogeneity
+from bench.training.mixers import make_mixer
 from bench.training.world import OneProcess
 
 
@@ -62,7 +63,7 @@ def zeta(config: RunConfig) -> float | None:
     dtype, device = getattr(torch, config.dtype), torch.device(config.device)
     setting = Setting(config.nodes, range(config.nodes), (config.seed,), config.batch_size, dtype, device)
     problem = build_problem(config, setting)
-    world = OneProcess(config.nodes, lambda r, tensors: tensors)
+    world = OneProcess(config.nodes, make_mixer([config.mixing()], dtype, device))
     return heterogeneity(problem.start(), problem, world)[0]
 
 

@@ -51,7 +51,7 @@ def show(mixing: Mixing) -> str:
         lines.append("   ".join(f"{name} = {round(value or 0.0, 6) + 0.0:.6f}" for name, value in named.items()))
     lines += [f"hash {c.hash}", ""]
     for number, w in enumerate(mixing.matrices):
-        lines.append(f"W({number}) =" if c.period > 1 else "W =")
+        lines.append("W =" if c.period == 1 else f"W({number}) =")
         if mixing.nodes > 16:
             lines.append(f"  {np.count_nonzero(w)} entries that are not 0; the matrix is shown up to 16 nodes")
         else:
@@ -70,7 +70,7 @@ def table(folder: Path) -> str:
             continue
         mixings = [compose_one([f"topology={name}", f"nodes={n}"]).mixing() for n in SIZES]
         (folder / f"{name}.svg").write_text(svg(mixings[0]), encoding="utf-8")
-        rho = " | ".join(f"{max(0.0, mixing.certificate.rho):.3f}" for mixing in mixings)
+        rho = " | ".join(f"{max(0.0, mixing.certificate.rho or 0.0):.3f}" for mixing in mixings)
         drawing = f"![{name}]({folder.as_posix()}/{name}.svg)"
         lines.append(f"| {drawing} | `{name}` | `{topologies[name].weights}` | {len(mixings[0].edges)} | {rho} |")
     return "\n".join(lines)

@@ -125,7 +125,7 @@ def _key(choice: Choice) -> Key:
 @lru_cache(maxsize=512)
 def _mixing(nodes: int, seed: int | None, topology: Key, over: Key) -> Mixing:
     (name, options), (kind, of_links) = topology, over
-    network = build_network(name, nodes, seed or 0, **dict(options))
+    network = build_network(name, nodes, dict(options), seed or 0)
     lossy: Links = links[kind](**dict(of_links))
     return lossy.over(network, seed or 0)
 

@@ -245,6 +245,7 @@ def bound(cls: type[Algorithm]) -> None:
     if not cls.declare_for({}).bounded:
         return
     mixing = build_mixing("ring", NODES, lazy=True)
+    rho = mixing.certificate.rho or 0.0
     slowest = torch.as_tensor(np.linalg.eigh(mixing.matrices[0])[1][:, -2:-1].copy())
 
     def tug(x: Tensor, s: int, stream: int) -> Tensor:
@@ -259,7 +260,7 @@ def bound(cls: type[Algorithm]) -> None:
             consensus = (state.x - state.x.mean(1, keepdim=True)).square().sum().item() / NODES
             if consensus > b**2 * (1 + 1e-12) + 1e-28:
                 raise BrokenPromise(f"consensus {consensus:.3g} after step {t} exceeds the bound {b**2:.3g}")
-            b = mixing.certificate.rho * (b + eta)
+            b = rho * (b + eta)
 
 
 def one_voice(cls: type[Algorithm]) -> None:

@@ -42,11 +42,12 @@ def simulate(
     steps: int,
     options: Mapping[str, Any] | Sequence[Mapping[str, Any]] = (),
     *,
+    pull: Tensor | None = None,
     keep: bool = True,
     schedule_nodes: int | None = None,
     layout: Layout | None = None,
 ) -> Trace:
-    """``steps`` steps from x of shape (R, n, P) with W of shape (n, n) or (R, n, n).
+    """``steps`` steps from x of shape (R, n, P) with W of shape (n, n) or (R, n, n), and another to pull by if given.
 
     ``gradient(x, s, stream)`` gives the stacked gradients. ``options`` may be one mapping for all
     replicas or one each. ``schedule_nodes`` is the n of the stepsizes where it is not that of x;
@@ -59,7 +60,7 @@ def simulate(
     layout = layout or vector_layout(x.shape[-1])
     algorithm = assemble(cls, layout, given, n=n, T=steps, dtype=x.dtype, seeds=seeds, spectrum=spectrum)
     trace = Trace()
-    grad, mix = _Grad(gradient, trace), _Mix(w, trace)
+    grad, mix = _Grad(gradient, trace), _Mix(w, trace, pull)
     trace.sent.append([])
     trace.samples.append(set())
     trace.gradients.append(0)
@@ -90,8 +91,11 @@ class _Grad:
 
 
 class _Mix:
-    def __init__(self, w: Tensor, trace: Trace) -> None:
+    """Every way to send, by one matrix; ``pull`` may have its own."""
+
+    def __init__(self, w: Tensor, trace: Trace, pull: Tensor | None = None) -> None:
         self._w, self._trace = w, trace
+        self._pull = w if pull is None else pull
 
     def __call__(self, *tensors: Tensor, when: Tensor | None = None) -> tuple[Tensor, ...]:
         if when is None or when.any():
@@ -100,6 +104,22 @@ class _Mix:
         if when is None:
             return mixed
         return tuple(torch.where(when, after, before) for after, before in zip(mixed, tensors, strict=True))
+
+    def push(self, *tensors: Tensor) -> tuple[Tensor, ...]:
+        return self(*tensors)
+
+    def pull(self, *tensors: Tensor) -> tuple[Tensor, ...]:
+        self._trace.sent[-1].append(tensors)
+        return tuple(torch.matmul(self._pull, tensor) for tensor in tensors)
+
+    def push_pull(
+        self, push: tuple[Tensor, ...], pull: tuple[Tensor, ...]
+    ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+        self._trace.sent[-1].append((*push, *pull))
+        return tuple(torch.matmul(self._w, x) for x in push), tuple(torch.matmul(self._pull, x) for x in pull)
+
+    def compressed(self, *tensors: Tensor) -> tuple[tuple[Tensor, Tensor], ...]:
+        return tuple(zip(tensors, self(*tensors), strict=True))
 
 
 def _spectrum(w: Tensor, replicas: int) -> dict[str, list[float | None]]:

@@ -106,8 +106,8 @@ def build_compressor(config: RunConfig, size: int) -> Compressor | None:
     compressor.check(size)
     if asks == "contractive" and compressor.delta(size) is None:
         raise UserError(
-            f"{config.algo.name} needs a contractive compressor, and with compressor.unbiased=true {name} is not: leave "
-            "it out."
+            f"{config.algo.name} needs a contractive compressor, and with compressor.unbiased=true {name} is not: "
+            "leave it out."
         )
     return compressor
 

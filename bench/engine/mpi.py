@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping
 from types import TracebackType
-from typing import Any
 
 import numpy as np
 import torch
@@ -14,19 +12,12 @@ from mpi4py import MPI
 from torch import Tensor
 
 from bench.base.errors import UserError
+from bench.engine.wire import Exchange, Rows, Wire, nodes_of_rank, rank_of_nodes
 from bench.network.certificate import Matrices
 from bench.network.links import OneWayNetwork
 from bench.network.mixing import Mixing, Operator
-from bench.network.sparse import Pattern, Sparse
 from bench.training.running_sums import RunningSums, on_arcs, slots
 from bench.training.world import Mixer, Unpack
-
-dist_graph = MPI.Intracomm.Create_dist_graph_adjacent
-
-
-def nodes_of_rank(nodes: int, ranks: int, rank: int) -> range:
-    """The nodes of one rank: contiguous, sizes differing by at most one."""
-    return range(nodes * rank // ranks, nodes * (rank + 1) // ranks)
 
 
 def agree(comm: MPI.Intracomm, what: str, value: str) -> None:
@@ -38,122 +29,6 @@ def agree(comm: MPI.Intracomm, what: str, value: str) -> None:
             f"Ranks disagree about the {what}: rank 0 has {values[0]}, rank {odd[0]} has {values[odd[0]]}. "
             "Do all machines have the same source and files?"
         )
-
-
-class Rows:
-    """Which rows of the network a rank needs in a round, and which of its own the others need."""
-
-    def __init__(self, pattern: Pattern, values: np.ndarray, ranks: int, rank: int) -> None:
-        n = pattern.nodes
-        owner = np.repeat(np.arange(ranks), [len(nodes_of_rank(n, ranks, r)) for r in range(ranks)])
-        mine = nodes_of_rank(n, ranks, rank)
-        there = values != 0
-        heard, by = pattern.columns[there], pattern.rows[there]
-        hears = (owner[by] == rank) & (owner[heard] != rank)
-        tells = (owner[heard] == rank) & (owner[by] != rank)
-        wanted = np.unique(heard[hears])  # in the order of ranks, since each has nodes in a row
-        given = np.unique(owner[by[tells]] * n + heard[tells])
-        self.columns = np.concatenate([np.arange(mine.start, mine.stop), wanted])
-        self.wanted = np.bincount(owner[wanted], minlength=ranks)  # rows from each rank
-        self.given = np.bincount(given // n, minlength=ranks)  # and to each
-        self.pack = given % n - mine.start  # our rows, as they are sent
-
-    def local(self, w: Sparse, mine: range) -> Sparse:
-        """The hosted rows of a matrix, by the places of their columns here; zeros are left out."""
-        keep = (w.pattern.rows >= mine.start) & (w.pattern.rows < mine.stop) & (w.values != 0)
-        place = np.zeros(w.pattern.nodes, dtype=np.int64)
-        place[self.columns] = np.arange(len(self.columns))
-        return Sparse(
-            Pattern(len(mine), w.pattern.rows[keep] - mine.start, place[w.pattern.columns[keep]]), w.values[keep]
-        )
-
-
-class Wire:
-    """Who may ever hear whom, connected once: sources and targets apart."""
-
-    def __init__(self, comm: MPI.Intracomm, heard: Pattern) -> None:
-        rows = Rows(heard, np.ones(len(heard.rows)), comm.size, comm.rank)
-        self._sources, self._targets = np.flatnonzero(rows.wanted), np.flatnonzero(rows.given)
-        self.graph = dist_graph(comm, self._sources.tolist(), self._targets.tolist())
-
-    def counts(self, given: np.ndarray, wanted: np.ndarray, width: int) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-        """How much goes to every target and comes from every source, and where it lies, in entries."""
-        out, into = given[self._targets] * width, wanted[self._sources] * width
-        return (out, np.cumsum(out) - out), (into, np.cumsum(into) - into)
-
-    def carry(self, send: Tensor, given: np.ndarray, wanted: np.ndarray) -> Tensor:
-        """Rows to the targets, as many as ``given`` says to each rank, and as many as are ``wanted`` from the sources."""
-        received = torch.empty(int(wanted.sum()), send.shape[-1], dtype=send.dtype)
-        if len(self._sources) or len(self._targets):
-            out, into = self.counts(given, wanted, send.shape[-1])
-            kind = KINDS[send.dtype]
-            self.graph.Neighbor_alltoallv([send.contiguous().numpy(), out, kind], [received.numpy(), into, kind])
-        return received
-
-    def free(self) -> None:
-        self.graph.Free()
-
-
-KINDS = {torch.float64: MPI.DOUBLE, torch.float32: MPI.FLOAT, torch.uint8: MPI.BYTE}
-
-
-class Exchange:
-    """One round of a fixed graph for tensors of a fixed width.
-
-    A single buffer holds this rank's rows and, below them, the rows that others send; a persistent
-    neighbour collective fills the lower part, and a product with the matching columns of each matrix mixes.
-    """
-
-    def __init__(self, wire: Wire, rows: Rows, parts: Sequence[tuple[Tensor, int]], dtype: torch.dtype) -> None:
-        """``parts``: a matrix, (hosted, columns of ``rows``), and how much of the width is multiplied by it."""
-        width, hosted = sum(size for _, size in parts), len(rows.columns) - int(rows.wanted.sum())
-        self._parts = parts
-        self._buffer = torch.empty(len(rows.columns), width, dtype=dtype)
-        self._own = self._buffer[:hosted]
-        self._slab = self._own.unsqueeze(0)
-        self._request: MPI.Prequest | None = None
-        self._exchange: Callable[[], object] | None = None
-        self._pack: Tensor | None = None
-        self._packed = self._own
-        if rows.given.any() or rows.wanted.any():
-            kind = KINDS[dtype]
-            (out, places), into = wire.counts(rows.given, rows.wanted, width)
-            blocks = [block for block in np.split(rows.pack, np.cumsum(rows.given)[:-1]) if len(block)]
-            if all(len(block) == block[-1] - block[0] + 1 for block in blocks):  # as they lie, without a copy
-                places = np.zeros(len(out), dtype=np.int64)
-                places[out > 0] = [block[0] * width for block in blocks]
-            else:
-                self._pack = torch.as_tensor(rows.pack)
-                self._packed = torch.empty(len(rows.pack), width, dtype=dtype)
-            send = [self._packed.numpy(), (out, places), kind]
-            receive = [self._buffer[hosted:].numpy(), into, kind]
-            try:
-                self._request = wire.graph.Neighbor_alltoallv_init(send, receive)
-                self._exchange = self._start_and_wait
-            except NotImplementedError:  # an MPI older than version 4, such as OpenMPI 4.1
-                self._exchange = partial(wire.graph.Neighbor_alltoallv, send, receive)
-
-    def __call__(self, tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        torch.cat(tensors, dim=2, out=self._slab)
-        if self._pack is not None:
-            torch.index_select(self._own, 0, self._pack, out=self._packed)
-        if self._exchange is not None:
-            self._exchange()
-        if len(self._parts) == 1:
-            mixed = torch.mm(self._parts[0][0], self._buffer)
-        else:
-            pieces = self._buffer.split([size for _, size in self._parts], dim=-1)
-            mixed = torch.cat([torch.mm(w, piece) for (w, _), piece in zip(self._parts, pieces, strict=True)], dim=-1)
-        return mixed.unsqueeze(0).split([tensor.shape[-1] for tensor in tensors], dim=-1)
-
-    def _start_and_wait(self) -> None:
-        assert self._request is not None
-        self._request.Start()
-        self._request.Wait()
-
-    def free(self) -> None:
-        if self._request is not None:
-            self._request.Free()
 
 
 Parts = tuple[tuple[Operator, int], ...]
@@ -235,8 +110,6 @@ class RankMixer(Mixer):
         self, r: int, t: int, payloads: tuple[Tensor, ...], said: tuple[Tensor, ...], unpack: Unpack
     ) -> tuple[Tensor, ...]:
         """The payloads travel as one row of bytes, and are unpacked where they arrive."""
-        if self._mixing.kind == "all_reduce":
-            raise UserError("An all-reduce adds up numbers, not payloads: compress on a network, or leave it out.")
         rows = self._rows_at(r)
         packed = torch.cat(payloads, dim=2)[0].cpu()
         arrived = self._wire.carry(packed[torch.as_tensor(rows.pack)], rows.given, rows.wanted)
@@ -262,11 +135,7 @@ class RankMixer(Mixer):
         out = np.flatnonzero(hosted[0])
         share = torch.as_tensor(weights[out], dtype=self._dtype)[:, None] * x[torch.as_tensor(source[out] - first)]
         totals = sums.send(call, share.unsqueeze(0), out)[0]
-        owner = np.searchsorted(
-            [nodes_of_rank(mixing.nodes, self._comm.size, k).stop for k in range(self._comm.size)],
-            np.arange(mixing.nodes),
-            side="right",
-        )
+        owner = rank_of_nodes(mixing.nodes, self._comm.size)
         place = np.full(len(source), -1)
         place[out] = np.arange(len(out))
         leaving = np.flatnonzero(arrives & hosted[0] & ~hosted[1])

@@ -28,11 +28,11 @@ from bench.base.registry import discover, engines
 from bench.config.run_config import RunConfig, parse
 from bench.engine.engines import engine_of
 from bench.engine.link import ADDRESS, TOKEN, Garbled, Link, Message
-from bench.engine.mpi import nodes_of_rank
 from bench.engine.origin import made_of
 from bench.engine.processes import Process
 from bench.engine.shared_memory import EARLY, mapped, remove_names
 from bench.engine.torch_setup import set_up_torch
+from bench.engine.wire import nodes_of_rank
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume
 from bench.training.observer import Moment, Observer, Outcome

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -55,7 +56,9 @@ class Drawn(Mixing):
 
     changing = True
 
-    def __init__(self, name: str, nodes: int, seed: int, weights: str | None, lazy: bool, **options: Any) -> None:
+    def __init__(
+        self, name: str, nodes: int, seed: int, weights: str | None, lazy: bool, options: Mapping[str, Any]
+    ) -> None:
         self.name, self.nodes, self.kind = name, nodes, "gossip"
         self._law = name, nodes, weights or topologies[name].weights, lazy, tuple(sorted(options.items()))
         self._seed = seed
@@ -73,12 +76,12 @@ class Drawn(Mixing):
         return self._last[1]
 
     @property
-    def matrices(self) -> np.ndarray:  # type: ignore[override]
+    def matrices(self) -> np.ndarray:
         """(1, n, n): that of the first round, to be looked at."""
         return self.at(0).any.dense()[None]
 
     @property
-    def heard(self) -> Pattern:  # type: ignore[override]
+    def heard(self) -> Pattern:
         """Anybody may hear anybody."""
         return Pattern(self.nodes, *np.divmod(np.arange(self.nodes**2), self.nodes))
 
@@ -92,12 +95,12 @@ class Drawn(Mixing):
         return (self.at(r).any.heard(),) * 2
 
 
-def build_network(name: str, nodes: int, seed: int = 0, **options: Any) -> Mixing:
-    """The network of a registered topology; ``seed`` is that of the run, and matters where rounds are drawn."""
+def build_network(name: str, nodes: int, options: Mapping[str, Any], run_seed: int = 0) -> Mixing:
+    """The network of a registered topology; the seed of the run matters where rounds are drawn."""
     if not topologies[name].drawn:
         return build_mixing(name, nodes, **options)
-    weights, lazy = options.pop("weights", None), options.pop("lazy", False)
-    return Drawn(name, nodes, seed, weights, lazy, **options)
+    rest = {key: value for key, value in options.items() if key not in ("weights", "lazy")}
+    return Drawn(name, nodes, run_seed, options.get("weights"), options.get("lazy", False), rest)
 
 
 def _draw(

@@ -18,7 +18,7 @@ from bench.network.weights import adjacency
 def edges(
     nodes: int, file: Path | None = None, directed: Annotated[bool, Neutral(False)] = False
 ) -> nx.Graph | nx.DiGraph:
-    """A graph from a text file: two node numbers a line, from 0; # starts a comment. Directed: who speaks, who hears."""
+    """A graph from a text file: two node numbers a line, from 0; # starts a comment. Directed: from → to."""
     path = _existing(file, "edges")
     graph = nx.empty_graph(nodes, create_using=nx.DiGraph if directed else nx.Graph)
     for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):

@@ -148,12 +148,12 @@ class Faulty(Mixing):
         return None
 
     @property
-    def matrices(self) -> np.ndarray:  # type: ignore[override]
+    def matrices(self) -> np.ndarray:
         """Without loss."""
         return self._under.matrices
 
     @property
-    def heard(self) -> Pattern:  # type: ignore[override]
+    def heard(self) -> Pattern:
         return self._under.heard
 
     @property

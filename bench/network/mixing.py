@@ -119,7 +119,7 @@ class Mixing:
                 "and links=reliable."
             )
         for operator in ("push", "pull") if method.mixes == "push and pull" else (method.mixes,):
-            self._must_have("mix" if operator == "doubly" else operator, method.name)  # type: ignore[arg-type]
+            self._must_have("mix" if operator == "doubly" else operator, method.name)
         if method.lambda_min is not None:
             self._must_lie_above(method.lambda_min, method.name)
 
@@ -150,8 +150,8 @@ class Mixing:
             raise UserError(f"{method} needs a symmetric matrix; '{self.name}' is not.")
         if c.lambda_n is None:
             raise UserError(
-                f"{method} needs the smallest eigenvalue of every W above {lambda_min:.4g}; '{self.name}' is drawn anew "
-                "each round, and nothing is known of it. Use topology.lazy=true, which takes (I + W)/2."
+                f"{method} needs the smallest eigenvalue of every W above {lambda_min:.4g}; '{self.name}' is drawn "
+                "anew each round, and nothing is known of it. Use topology.lazy=true, which takes (I + W)/2."
             )
         if c.lambda_n <= lambda_min + TOLERANCE:
             raise UserError(

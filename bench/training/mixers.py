@@ -76,7 +76,7 @@ class ChangingMixer(Mixer):
 
     def __init__(self, mixings: Sequence[Mixing], dtype: torch.dtype, device: torch.device) -> None:
         self._mixings = mixings
-        self._bags: dict[Operator, Bags] = {by: Bags(dtype, device) for by in ("mix", "push", "pull")}  # type: ignore[misc]
+        self._bags: dict[Operator, Bags] = {by: Bags(dtype, device) for by in ("mix", "push", "pull")}
 
     def __call__(self, r: int, t: int, tensors: tuple[Tensor, ...], by: Operator = "mix") -> tuple[Tensor, ...]:
         bags = self._bags[by]

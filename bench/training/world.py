@@ -37,7 +37,7 @@ class Mixer(ABC):
         """What is under way between the nodes, (R, k, …) of the hosted ones: part of where a run stands."""
         return {}
 
-    def restore(self, kept: Mapping[str, Tensor]) -> None:
+    def restore(self, kept: Mapping[str, Tensor]) -> None:  # noqa: B027
         """Go on from what was kept."""
 
 

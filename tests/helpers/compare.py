@@ -3,7 +3,6 @@
 import json
 import sys
 from contextlib import contextmanager
-from itertools import count
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -12,15 +11,18 @@ import numpy as np
 import torch
 from mpi4py import MPI
 
-import bench.engine.mpi
+import bench.engine.wire
 from bench.base.errors import UserError
 from bench.base.registry import algorithms
-from bench.engine.build import build_algorithm, build_problem
+from bench.engine.build import build_algorithm, build_compressor, build_problem
 from bench.engine.mpi import MPIWorld, agree
 from bench.engine.torch_setup import set_up_torch
 from bench.method.trajectory import trajectory
 from bench.problem.problem import Setting
 from bench.sweep.preflight import check_network
+from bench.training.channel import Channel
+from bench.training.doors import open_doors
+from bench.training.ledger import Ledger, Stopwatch
 from bench.training.metrics import measure
 from bench.training.mixers import make_mixer
 from bench.training.world import OneProcess
@@ -32,18 +34,45 @@ ONCE = ["random", "star", "torus"]
 """Graphs for one method only: the exchange does not know who uses it."""
 
 
+LEAST_SQUARES = {"name": "synthetic", "dimension": 12, "evaluation": 100}
+DIGRAPH = {"name": "random_digraph", "p": 0.5}
+CASES = {
+    "sgp digraph": {"algo": "sgp", "topology": DIGRAPH},
+    "push_pull digraph": {"algo": "push_pull", "topology": DIGRAPH},
+    "push_diging directed ring": {"algo": "push_diging", "topology": "directed_ring"},
+    "dsgd directed exponential": {"algo": "dsgd", "topology": "directed_exponential"},
+    "dnasa matching": {"topology": "matching"},
+    "dsgt drawn": {"algo": "dsgt", "topology": {"name": "random_each_round", "p": 0.4}},
+    "dnasa lossy": {"links": {"name": "lossy", "p": 0.3}},
+    "dsgt zero-filled": {"algo": "dsgt", "links": {"name": "lossy", "p": 0.3, "semantics": "zero_fill"}},
+    "d2 outages": {"algo": "d2", "topology": {"name": "star"}, "links": {"name": "outages", "p": 0.1}},
+    "dnasa lossy matching": {"topology": "matching", "links": {"name": "lossy", "p": 0.3}},
+    "push_pull lossy digraph": {"algo": "push_pull", "topology": DIGRAPH, "links": {"name": "lossy", "p": 0.3}},
+    "sgp one way": {"algo": "sgp", "topology": DIGRAPH, "links": {"name": "one_way", "p": 0.3}},
+    "push_diging one way": {"algo": "push_diging", "topology": "directed_ring", "links": {"name": "one_way", "p": 0.3}},
+    **{
+        f"choco {name}": {"algo": "choco", "dataset": LEAST_SQUARES, "compressor": {"name": name}}
+        for name in ("none", "top_k", "random_k", "qsgd", "sign")
+    },
+}
+"""Networks that point one way, change, lose and compress."""
+
+
 def computed(c, world):
     """States x after every step, and the measurements at the end."""
     setting = Setting(c.nodes, world.hosted, (c.seed,), c.batch_size, DTYPE, CPU)
     problem = build_problem(c, setting)
     algorithm = build_algorithm([c], problem)
-    rounds = count()
-
-    def mix(*tensors):
-        return world.mixer(next(rounds), tensors)
-
+    mixing, clock = c.mixing(), Stopwatch(1)
+    ledger = Ledger(problem, [mixing])
+    compressor = build_compressor(c, problem.layout.size)
+    channel = Channel(world, algorithm.promise, ledger, clock, (c.seed,), compressor, mixing.one_way)
+    grad, mix = open_doors(problem, channel, ledger)
+    states = []
     with torch.no_grad():
-        states = [state for _, state in trajectory(algorithm, problem.start(), problem.grad, mix, STEPS)]
+        for t, state in trajectory(algorithm, problem.start(), grad, mix, STEPS):
+            channel.step = t
+            states.append(state)
         xs = torch.stack([state.x[0] for state in states])
         return xs.numpy(), measure(states[-1], problem, world, algorithm.promise)
 
@@ -73,9 +102,9 @@ def without_persistent_collectives():
         Neighbor_alltoallv_init = refuse
 
     new = MPI.Intracomm.Create_dist_graph_adjacent
-    bench.engine.mpi.dist_graph = lambda comm, *args: Old(new(comm, *args))
+    bench.engine.wire.dist_graph = lambda comm, *args: Old(new(comm, *args))
     yield
-    bench.engine.mpi.dist_graph = new
+    bench.engine.wire.dist_graph = new
 
 
 def main() -> None:
@@ -95,6 +124,8 @@ def main() -> None:
                 except UserError:
                     continue
                 out[f"{name} {graph} {dataset}"] = difference(comm, c)
+    for name, changes in CASES.items():
+        out[name] = difference(comm, config(nodes=nodes, steps=STEPS, dtype="float64", **changes))
     with without_persistent_collectives():
         out["dnasa star, MPI 3"] = difference(comm, config(topology="star", nodes=nodes, steps=STEPS))
     agree(comm, "time of day", "noon")

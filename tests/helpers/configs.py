@@ -12,6 +12,8 @@ from bench.training.observer import Observer, Outcome
 BASE: dict[str, Any] = {
     "algo": {"name": "dnasa"},
     "topology": {"name": "ring"},
+    "links": {"name": "reliable"},
+    "compressor": {"name": "none"},
     "dataset": {"name": "synthetic", "dimension": 10, "evaluation": 100},
     "partition": {"name": "even"},
     "model": {"name": "linear"},

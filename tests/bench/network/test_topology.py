@@ -73,10 +73,10 @@ BAD = {
     "no numbers": (EDGES, {"g.txt": "a b\n"}, "g.txt, line 1: expected two node numbers, got 'a b'."),
     "not square": (MATRIX, {"w.csv": np.ones((3, 2)) / 2}, "must be square; it has shape (3, 2)"),
     "ragged": (MATRIX, {"w.csv": "1,0\n1\n"}, "w.csv is no matrix of numbers"),
-    "not symmetric": (
+    "only turns": (
         MATRIX,
         {"w.csv": np.roll(EYE, 1, axis=1)},
-        "not symmetric: entries (0, 1) and (1, 0) differ by 1.",
+        "never reaches agreement: ρ = 1.000000",
     ),
     "rows": (MATRIX, {"w.csv": EYE * 0.9}, "row 0 sums to 0.9, 0.1 away from 1"),
     "negative": (MATRIX, {"w.csv": 2 * EYE - np.ones((3, 3)) / 3}, "negative entry -0.333333 at (0, 1)"),
@@ -90,7 +90,7 @@ BAD = {
     "one-peer": (("topology=one_peer_exponential", "nodes=12"), {}, "needs a power of two nodes; got 12."),
     "prime torus": (("topology=torus", "nodes=7"), {}, "7 nodes make no torus of two rows or more"),
     "rows of a grid": (("topology=grid", "topology.rows=3"), {}, "topology.rows=3 does not divide 8 nodes."),
-    "d2 on a sequence": (("topology=one_peer_exponential", "algo=d2"), {}, "changes every round"),
+    "d2 on what is drawn": (("topology=random_each_round", "algo=d2"), {}, "is drawn anew each round, and nothing is"),
     "model of a stream": (("model=mlp",), {}, "dataset=synthetic brings its own model"),
     "batch": (
         ("dataset=digits", "batch_size=200"),

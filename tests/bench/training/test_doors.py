@@ -10,9 +10,11 @@ from bench.engine.build import build_problem
 from bench.method.assemble import assemble
 from bench.network.mixing import build_mixing
 from bench.problem.problem import Setting
+from bench.training.channel import Channel
 from bench.training.doors import open_doors
 from bench.training.ledger import Ledger, Stopwatch
 from bench.training.mixers import make_mixer
+from bench.training.world import OneProcess
 from tests.helpers.configs import config
 
 CPU, R, N = torch.device("cpu"), 3, 4
@@ -22,8 +24,9 @@ def doors(**changes):
     c = config(nodes=N, **changes)
     problem = build_problem(c, Setting(N, range(N), tuple(range(R)), 2, torch.float64, CPU))
     mixings = [build_mixing("star", N)] * R
-    mixer = make_mixer(mixings, torch.float64, CPU)
-    grad, mix = open_doors(problem, mixer, Ledger(problem, mixings), Stopwatch(R))
+    world, ledger = OneProcess(N, make_mixer(mixings, torch.float64, CPU)), Ledger(problem, mixings)
+    channel = Channel(world, c.declaration, ledger, Stopwatch(R), range(R))
+    grad, mix = open_doors(problem, channel, ledger)
     return problem, grad, mix, torch.as_tensor(mixings[0].matrices[0])
 
 

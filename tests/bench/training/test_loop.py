@@ -21,7 +21,7 @@ from bench.training.ledger import Stopwatch
 from bench.training.loop import Timetable, Training
 from bench.training.metrics import Measurement, measure
 from bench.training.mixers import DenseMixer
-from bench.training.world import OneProcess
+from bench.training.world import Mixer, OneProcess
 from tests.helpers.configs import Kept, config, rows
 
 TIMES = {"compute_s", "comm_s", "eval_s", "wall_s"}
@@ -110,12 +110,13 @@ def test_time_in_mix_is_communication():
     setting = Setting(6, range(6), (0,), 2, torch.float64, torch.device("cpu"))
     problem = build_problem(c, setting)
 
-    def slow(r, tensors):
-        time.sleep(0.02)
-        return tensors
+    class Slow(Mixer):
+        def __call__(self, r, t, tensors, by="mix"):
+            time.sleep(0.02)
+            return tensors
 
     kept = Kept()
-    method, world = build_algorithm([c], problem), OneProcess(6, slow)
+    method, world = build_algorithm([c], problem), OneProcess(6, Slow())
     Training(method, problem, world, [c.mixing()], Timetable(5, [5]), kept).run()
     last = kept.rows[0][-1]
     assert 0.1 <= last["comm_s"] < 0.2
@@ -136,17 +137,24 @@ def test_rounds_are_numbered_through_the_run():
     c = config(steps=4, nodes=4, algo="dsgd")
     problem = build_problem(c, Setting(4, range(4), (0,), 2, torch.float64, torch.device("cpu")))
     sequence = build_mixing("one_peer_exponential", 4)
-    mixer = DenseMixer([sequence], torch.float64, torch.device("cpu"))
 
-    def watched(r, tensors):
-        seen.append(r)
-        return mixer(r, tensors)
+    class Watched(DenseMixer):
+        def __call__(self, r, t, tensors, by="mix"):
+            seen.append((r, t))
+            return super().__call__(r, t, tensors, by)
 
     kept = Kept()
     twice = assemble(Twice, problem.layout, [c.algo.options], n=4, T=4, dtype=torch.float64)
-    Training(twice, problem, OneProcess(4, watched), [sequence], Timetable(4, [4]), kept).run()
+    Training(
+        twice,
+        problem,
+        OneProcess(4, Watched([sequence], torch.float64, torch.device("cpu"))),
+        [sequence],
+        Timetable(4, [4]),
+        kept,
+    ).run()
     last = kept.rows[0][-1]
-    assert seen == [0, 1, 2, 3, 4, 5, 6, 7]
+    assert seen == [(r, r // 2) for r in range(8)]  # each of them in its step
     assert last["rounds"] == 8
     assert last["consensus"] < 1e-25  # two rounds of one-peer exponential average four nodes exactly
     assert last["bytes"] == 8 * 4 * 10 * 8

@@ -18,7 +18,7 @@ def test_mixing_is_w_times_x_and_preserves_the_mean(topology, kind):
     x, y = torch.randn(3, 8, 7, dtype=torch.float64), torch.randn(3, 8, 1, dtype=torch.float64)
     for round_number in range(4):
         w = mixing.matrices[round_number % mixing.period]
-        for before, after in zip((x, y), mixer(round_number, (x, y)), strict=True):
+        for before, after in zip((x, y), mixer(round_number, 0, (x, y)), strict=True):
             for r in range(3):
                 assert after[r].numpy() == pytest.approx(w @ before[r].numpy(), abs=1e-14)
             assert torch.allclose(after.mean(1), before.mean(1), rtol=0, atol=1e-14)
@@ -27,7 +27,7 @@ def test_mixing_is_w_times_x_and_preserves_the_mean(topology, kind):
 def test_replicas_may_have_graphs_of_their_own():
     mixings = [build_mixing("ring", 8), build_mixing("complete", 8)]
     x = torch.randn(2, 8, 3, dtype=torch.float64)
-    (mixed,) = make_mixer(mixings, torch.float64, CPU)(0, (x,))
+    (mixed,) = make_mixer(mixings, torch.float64, CPU)(0, 0, (x,))
     for r, mixing in enumerate(mixings):
         assert mixed[r].numpy() == pytest.approx(mixing.matrices[0] @ x[r].numpy(), abs=1e-14)
 
@@ -38,6 +38,6 @@ def test_large_sparse_graphs_are_mixed_edge_by_edge():
         mixer = make_mixer(mixings, torch.float64, CPU)
         assert type(mixer) is expected
         x = torch.randn(2, 64, 5, dtype=torch.float64)
-        (mixed,) = mixer(0, (x,))
-        assert torch.allclose(mixed, DenseMixer(mixings, torch.float64, CPU)(0, (x,))[0], atol=1e-14)
+        (mixed,) = mixer(0, 0, (x,))
+        assert torch.allclose(mixed, DenseMixer(mixings, torch.float64, CPU)(0, 0, (x,))[0], atol=1e-14)
     assert type(make_mixer([build_mixing("ring", 32)], torch.float64, CPU)) is DenseMixer

@@ -1,0 +1,44 @@
+"""CHOCO-SGD: gossip of compressed differences."""
+
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from bench.method import Algorithm, Grad, Mix, algorithm
+
+
+class State(NamedTuple):
+    x: Tensor
+    h: Tensor  # what the neighbours know of x
+    wh: Tensor  # W h, of what was heard
+
+
+@algorithm(
+    "choco",
+    label="CHOCO-SGD",
+    sends=1,
+    needs={"smoothness", "variance", "topology"},
+    assumes={"bounded heterogeneity"},
+    static=True,
+    compresses="contractive",
+    cite="Koloskova, Stich, Jaggi 2019, Decentralized Stochastic Optimization and Gossip Algorithms with Compressed "
+    "Communication, Algorithm 2",
+)
+class CHOCO(Algorithm):
+    """X½ = X − η_t G(X),  Q = C(X½ − H),  H⁺ = H + Q,  X⁺ = X½ + γ (W − I) H⁺;  H⁰ = 0
+    order overlapped (Koloskova et al. 2020): X⁺ = X − η_t G(X) + γ (W − I) H,  H⁺ = H + C(X⁺ − H)"""
+
+    gamma: float = 0.3
+    order: Literal["compress_first", "overlapped"] = "compress_first"
+
+    def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
+        return State(x, h=torch.zeros_like(x), wh=torch.zeros_like(x))
+
+    def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
+        x = s.x - self.eta[t] * grad(s.x, t)
+        if self.order == "overlapped":
+            x = x + self.gamma * (s.wh - s.h)
+        ((q, wq),) = mix.compressed(x - s.h)
+        h, wh = s.h + q, s.wh + wq
+        return State(x + self.gamma * (wh - h) if self.order == "compress_first" else x, h, wh)

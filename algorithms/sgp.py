@@ -1,0 +1,35 @@
+"""SGP: stochastic gradient push."""
+
+from typing import NamedTuple
+
+from torch import Tensor
+
+from bench.method import Algorithm, Grad, Mix, algorithm
+
+
+class State(NamedTuple):
+    x: Tensor  # u / w, what the gradient is taken at
+    u: Tensor  # mass, whose sum is kept
+    w: Tensor  # how much of everybody's mass a node holds, (R, k, 1)
+
+
+@algorithm(
+    "sgp",
+    label="SGP",
+    sends=1,
+    scalars=1,
+    needs={"smoothness", "variance"},
+    assumes={"bounded heterogeneity"},
+    mixes="push",
+    pooled=True,
+    cite="Assran et al. 2019, Stochastic Gradient Push for Distributed Deep Learning, Algorithm 1",
+)
+class SGP(Algorithm):
+    """U⁺ = A (U − η_t G(X)),  w⁺ = A w,  X⁺ = U⁺ / w⁺;  U⁰ = X⁰, w⁰ = 1;  A column-stochastic"""
+
+    def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
+        return State(x, u=x, w=x.new_ones(*x.shape[:2], 1))
+
+    def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
+        u, w = mix.push(s.u - self.eta[t] * grad(s.x, t), s.w)
+        return State(u / w, u, w)

@@ -1,0 +1,141 @@
+"""How rows travel between ranks: which of them a round needs, who is connected, and rounds that are all alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from mpi4py import MPI
+from torch import Tensor
+
+from bench.network.sparse import Pattern, Sparse
+
+dist_graph = MPI.Intracomm.Create_dist_graph_adjacent
+KINDS = {torch.float64: MPI.DOUBLE, torch.float32: MPI.FLOAT, torch.uint8: MPI.BYTE}
+
+
+def nodes_of_rank(nodes: int, ranks: int, rank: int) -> range:
+    """The nodes of one rank: contiguous, sizes differing by at most one."""
+    return range(nodes * rank // ranks, nodes * (rank + 1) // ranks)
+
+
+def rank_of_nodes(nodes: int, ranks: int) -> np.ndarray:
+    """For every node the rank that hosts it."""
+    return np.repeat(np.arange(ranks), [len(nodes_of_rank(nodes, ranks, rank)) for rank in range(ranks)])
+
+
+class Rows:
+    """Which rows of the network a rank needs in a round, and which of its own the others need."""
+
+    def __init__(self, pattern: Pattern, values: np.ndarray, ranks: int, rank: int) -> None:
+        n = pattern.nodes
+        owner = rank_of_nodes(n, ranks)
+        mine = nodes_of_rank(n, ranks, rank)
+        there = values != 0
+        heard, by = pattern.columns[there], pattern.rows[there]
+        hears = (owner[by] == rank) & (owner[heard] != rank)
+        tells = (owner[heard] == rank) & (owner[by] != rank)
+        wanted = np.unique(heard[hears])  # in the order of ranks, since each has nodes in a row
+        given = np.unique(owner[by[tells]] * n + heard[tells])
+        self.columns = np.concatenate([np.arange(mine.start, mine.stop), wanted])
+        self.wanted = np.bincount(owner[wanted], minlength=ranks)  # rows from each rank
+        self.given = np.bincount(given // n, minlength=ranks)  # and to each
+        self.pack = given % n - mine.start  # our rows, as they are sent
+
+    def local(self, w: Sparse, mine: range) -> Sparse:
+        """The hosted rows of a matrix, by the places of their columns here; zeros are left out."""
+        keep = (w.pattern.rows >= mine.start) & (w.pattern.rows < mine.stop) & (w.values != 0)
+        place = np.zeros(w.pattern.nodes, dtype=np.int64)
+        place[self.columns] = np.arange(len(self.columns))
+        return Sparse(
+            Pattern(len(mine), w.pattern.rows[keep] - mine.start, place[w.pattern.columns[keep]]), w.values[keep]
+        )
+
+
+class Wire:
+    """Who may ever hear whom, connected once: sources and targets apart."""
+
+    def __init__(self, comm: MPI.Intracomm, heard: Pattern) -> None:
+        rows = Rows(heard, np.ones(len(heard.rows)), comm.size, comm.rank)
+        self._sources, self._targets = np.flatnonzero(rows.wanted), np.flatnonzero(rows.given)
+        self.several = comm.size > 1
+        self.graph = dist_graph(comm, self._sources.tolist(), self._targets.tolist())
+
+    def counts(self, given: np.ndarray, wanted: np.ndarray, width: int) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+        """How much goes to every target and comes from every source, and where it lies, in entries."""
+        out, into = given[self._targets] * width, wanted[self._sources] * width
+        return (out, np.cumsum(out) - out), (into, np.cumsum(into) - into)
+
+    def carry(self, send: Tensor, given: np.ndarray, wanted: np.ndarray) -> Tensor:
+        """Rows to the targets, so many to each rank, and so many from the sources."""
+        received = torch.empty(int(wanted.sum()), send.shape[-1], dtype=send.dtype)
+        if self.several:
+            out, into = self.counts(given, wanted, send.shape[-1])
+            kind = KINDS[send.dtype]
+            self.graph.Neighbor_alltoallv([send.contiguous().numpy(), out, kind], [received.numpy(), into, kind])
+        return received
+
+    def free(self) -> None:
+        self.graph.Free()
+
+
+class Exchange:
+    """One round of a fixed graph for tensors of a fixed width.
+
+    A single buffer holds this rank's rows and, below them, the rows that others send; a persistent
+    neighbour collective fills the lower part, and a product with the matching columns of each matrix mixes.
+    """
+
+    def __init__(self, wire: Wire, rows: Rows, parts: Sequence[tuple[Tensor, int]], dtype: torch.dtype) -> None:
+        """``parts``: a matrix, (hosted, columns of ``rows``), and how much of the width is multiplied by it."""
+        width, hosted = sum(size for _, size in parts), len(rows.columns) - int(rows.wanted.sum())
+        self._parts = parts
+        self._buffer = torch.empty(len(rows.columns), width, dtype=dtype)
+        self._own = self._buffer[:hosted]
+        self._slab = self._own.unsqueeze(0)
+        self._request: MPI.Prequest | None = None
+        self._exchange: Callable[[], object] | None = None
+        self._pack: Tensor | None = None
+        self._packed = self._own
+        if wire.several:  # a collective is everybody's, also of those who have nothing to say this round
+            kind = KINDS[dtype]
+            (out, places), into = wire.counts(rows.given, rows.wanted, width)
+            blocks = [block for block in np.split(rows.pack, np.cumsum(rows.given)[:-1]) if len(block)]
+            if all(len(block) == block[-1] - block[0] + 1 for block in blocks):  # as they lie, without a copy
+                places = np.zeros(len(out), dtype=np.int64)
+                places[out > 0] = [block[0] * width for block in blocks]
+            else:
+                self._pack = torch.as_tensor(rows.pack)
+                self._packed = torch.empty(len(rows.pack), width, dtype=dtype)
+            send = [self._packed.numpy(), (out, places), kind]
+            receive = [self._buffer[hosted:].numpy(), into, kind]
+            try:
+                self._request = wire.graph.Neighbor_alltoallv_init(send, receive)
+                self._exchange = self._start_and_wait
+            except NotImplementedError:  # an MPI older than version 4, such as OpenMPI 4.1
+                self._exchange = partial(wire.graph.Neighbor_alltoallv, send, receive)
+
+    def __call__(self, tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        torch.cat(tensors, dim=2, out=self._slab)
+        if self._pack is not None:
+            torch.index_select(self._own, 0, self._pack, out=self._packed)
+        if self._exchange is not None:
+            self._exchange()
+        if len(self._parts) == 1:
+            mixed = torch.mm(self._parts[0][0], self._buffer)
+        else:
+            pieces = self._buffer.split([size for _, size in self._parts], dim=-1)
+            mixed = torch.cat([torch.mm(w, piece) for (w, _), piece in zip(self._parts, pieces, strict=True)], dim=-1)
+        return mixed.unsqueeze(0).split([tensor.shape[-1] for tensor in tensors], dim=-1)
+
+    def _start_and_wait(self) -> None:
+        assert self._request is not None
+        self._request.Start()
+        self._request.Wait()
+
+    def free(self) -> None:
+        if self._request is not None:
+            self._request.Free()
