@@ -1,7 +1,7 @@
 """The compressors of the suite, and the bytes that each sends.
 
-Floats travel in the dtype of v, in the machine's order of bytes; whole numbers as bits.py says. By a number known in Python one multiplies, never
-divides: a GPU would multiply by the inverse, a CPU not, and the bits would differ.
+Floats travel in the dtype of v, in the machine's order of bytes; whole numbers as bits.py says. By a number that
+Python knows one multiplies and never divides: a GPU would multiply by the inverse, and its bits would be others.
 """
 
 from __future__ import annotations
