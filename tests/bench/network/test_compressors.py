@@ -201,6 +201,17 @@ def test_qsgd_loses_what_rounding_by_chance_loses(size, levels):
     assert error == pytest.approx((exact + omega**2) / (1 + omega) ** 2, abs=SIGMAS * deviation + 1e-12)
 
 
+def test_chance_never_lifts_the_largest_level():
+    """15 + u rounds to 16 for the largest u below 1."""
+
+    class Unlucky:
+        def random(self, size):
+            return np.full(size, np.nextafter(1, 0))
+
+    v, made = torch.tensor([[0.0, -3.0]], dtype=torch.float64), compressors["qsgd"](unbiased=True)
+    assert made.unpack(made.pack(v, lambda row: Unlucky()), 2, v.dtype, draws())[0, 1].item() == pytest.approx(-3)
+
+
 @pytest.mark.parametrize(
     ("name", "options", "sentence"),
     [
