@@ -18,7 +18,7 @@ from bench.contracts.methods import BrokenPromise
 from bench.network.compressor import Compressor, Draws
 
 SIZES = (1, 2, 9, 40, 500)
-TRIALS = 400
+TRIALS = 200
 """Draws that a mean is taken over."""
 SIGMAS = 5
 """A mean may exceed its bound by so many of its standard deviations: of a true bound once in three million."""

@@ -1,6 +1,7 @@
 """The compressors of the suite, and the bytes that each sends.
 
-Floats travel in the dtype of v, in the machine's order of bytes; whole numbers as bits.py says.
+Floats travel in the dtype of v, in the machine's order of bytes; whole numbers as bits.py says. By a number that
+Python knows one multiplies and never divides: a GPU would multiply by the inverse, and its bits would be others.
 """
 
 from __future__ import annotations
@@ -143,8 +144,8 @@ class QSGD(Compressor):
     def unpack(self, payload: Tensor, size: int, dtype: torch.dtype, draws: Draws) -> Tensor:
         norm, packed = payload.split([dtype.itemsize, payload.shape[1] - dtype.itemsize], dim=1)
         level = unpack_bits(packed, size, width_for(2 * self.levels + 1)) - self.levels
-        shrunk = self.levels * (1.0 if self.unbiased else 1 + self._variance(size))
-        return (from_bytes(norm, dtype).double() * (level / shrunk)).to(dtype)
+        unit = 1 / (self.levels if self.unbiased else self.levels * (1 + self._variance(size)))
+        return (from_bytes(norm, dtype).double() * (level.double() * unit)).to(dtype)
 
     def _variance(self, size: int) -> float:
         return min(size / self.levels**2, math.sqrt(size) / self.levels)
@@ -161,7 +162,7 @@ class Sign(Compressor):
         return 1 / size
 
     def pack(self, v: Tensor, draws: Draws) -> Tensor:
-        scale = (fixed_sum(v.double().abs()) / v.shape[1]).to(v.dtype)
+        scale = (fixed_sum(v.double().abs()) * (1 / v.shape[1])).to(v.dtype)
         return torch.cat([to_bytes(scale), pack_bits((v < 0).to(torch.uint8), 1)], dim=1)
 
     def unpack(self, payload: Tensor, size: int, dtype: torch.dtype, draws: Draws) -> Tensor:
