@@ -137,10 +137,13 @@ class Mixing:
         )
         if operator != "mix":
             remedy = "give the edges instead: in- and out-weights are then both built"
-        asks = {"mix": "mixes", "push": "pushes", "pull": "pulls"}[operator]
-        kind = "doubly" if operator == "mix" else f"{word}-"
+        asks, kind = {
+            "mix": ("mixes", "doubly stochastic"),
+            "push": ("pushes", "column-stochastic"),
+            "pull": ("pulls", "row-stochastic"),
+        }[operator]
         raise UserError(
-            f"The mixing matrix of '{self.name}' is not {kind} stochastic: {word} {worst} sums to {total:.9g}, "
+            f"The mixing matrix of '{self.name}' is not {kind}: {word} {worst} sums to {total:.9g}, "
             f"{off:.3g} away from 1. {method} {asks}, and would be biased; {remedy}."
         )
 
