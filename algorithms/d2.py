@@ -20,6 +20,7 @@ class State(NamedTuple):
     sends=1,
     needs={"smoothness", "topology"},
     lambda_min=-1 / 3,
+    double=True,
     pooled=True,
     cite="Tang et al. 2018, D²: Decentralized Training over Decentralized Data",
 )

@@ -10,44 +10,22 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.contracts.simulate import ALL_DATA, Gradient, simulate
+from bench.contracts.simulate import Gradient, simulate
+from bench.contracts.worlds import (
+    ALONE,
+    DIMENSION,
+    KINDS,
+    NODES,
+    STEPS,
+    BrokenPromise,
+    network,
+    quadratics,
+    ring,
+    start,
+)
 from bench.method.algorithm import Algorithm, Declaration, Grad, Mix
 from bench.method.schedules import stepsize_tables
 from bench.network.mixing import build_mixing
-
-NODES, DIMENSION, STEPS = 6, 4, 12
-
-KINDS = ("diminishing", "fixed", "constant")
-
-ALONE = torch.ones(1, 1, dtype=torch.float64)
-
-
-class BrokenPromise(Exception):
-    """A sentence that says which promise, and how it was broken."""
-
-
-def ring(nodes: int = NODES) -> Tensor:
-    """Lazy, so that methods with demands on the spectrum are content."""
-    return torch.as_tensor(build_mixing("ring", nodes, lazy=True).matrices[0])
-
-
-def quadratics(nodes: int = NODES, noise: float = 0.3) -> Gradient:
-    """Noisy gradients of a different quadratic on every node; the noise belongs to (s, stream, node)."""
-    g = torch.Generator().manual_seed(nodes)
-    scale = 1 + torch.rand(nodes, DIMENSION, generator=g, dtype=torch.float64)
-    centre = torch.randn(nodes, DIMENSION, generator=g, dtype=torch.float64)
-    table = noise * torch.randn(2, 8 * STEPS, nodes, DIMENSION, generator=g, dtype=torch.float64)
-
-    def gradient(x: Tensor, s: int, stream: int) -> Tensor:
-        noise = 0 if s == ALL_DATA else table[stream, s % (8 * STEPS)]
-        return (scale * (x - centre) + noise).to(x.dtype)
-
-    return gradient
-
-
-def start(replicas: int = 1, nodes: int = NODES, dtype: torch.dtype = torch.float64) -> Tensor:
-    g = torch.Generator().manual_seed(1)
-    return torch.randn(replicas, nodes, DIMENSION, generator=g, dtype=torch.float64).to(dtype)
 
 
 def shapes(cls: type[Algorithm]) -> None:
@@ -83,15 +61,9 @@ def nothing_in_place(cls: type[Algorithm]) -> None:
             return super().begin(x, grad, mix)
 
         def step(self, s: Any, t: int, grad: Grad, mix: Mix) -> Any:
-            def watched_mix(*tensors: Tensor, when: Tensor | None = None) -> tuple[Tensor, ...]:
-                mixed = mix(*tensors, when=when)
-                watch(f"a tensor given to mix in step {t}", *tensors)
-                watch(f"a tensor returned by mix in step {t}", *mixed)
-                return mixed
-
             for name, value in s._asdict().items():
                 watch(f"state {name} after step {t}", value)
-            return super().step(s, t, grad, watched_mix)
+            return super().step(s, t, grad, mix)
 
     plain = quadratics()
 
@@ -100,7 +72,11 @@ def nothing_in_place(cls: type[Algorithm]) -> None:
         watch(f"the gradient on sample {s}", g)
         return g
 
-    simulate(Watched, ring(), gradient, start(), STEPS)
+    def heard(given: tuple[Tensor, ...], mixed: tuple[Tensor, ...]) -> None:
+        watch("a tensor given to mix", *given)
+        watch("a tensor returned by mix", *mixed)
+
+    simulate(Watched, ring(), gradient, start(), STEPS, heard=heard)
     for what, value, before in seen:
         if not torch.equal(value, before):
             raise BrokenPromise(f"{what} was modified in place")
@@ -163,9 +139,51 @@ def _counted(what: str, t: int, count: int, promise: Declaration) -> str:
     return f"step {t} evaluates {count} gradients; declared gradients={promise.gradients}"
 
 
+def network_use(cls: type[Algorithm]) -> None:
+    """of the network it uses what it declares: mixes, pushes or pulls, and compresses"""
+    promise, trace = cls.declare_for({}), simulate(cls, ring(), quadratics(), start(), STEPS)
+    allowed = set(USES[promise.mixes]) | ({"compressed"} if promise.compresses != "no" else set())
+    for t, calls in enumerate(trace.calls):
+        for call in calls:
+            if call not in allowed:
+                said = f"mixes='{promise.mixes}', compresses='{promise.compresses}'"
+                raise BrokenPromise(f"{'start' if t == 0 else f'step {t - 1}'} calls {call}; declared is {said}")
+    used = {call for calls in trace.calls for call in calls}
+    if promise.compresses != "no" and "compressed" not in used:
+        raise BrokenPromise(f"compresses='{promise.compresses}' is declared, and mix.compressed is never called")
+
+
+USES = {
+    "doubly": ("mix",),
+    "push": ("push",),
+    "pull": ("pull",),
+    "push and pull": ("push", "pull", "push_pull"),
+}
+"""The calls that go with what a method declares to mix by."""
+
+
+def rounding(cls: type[Algorithm]) -> None:
+    """unless declared ``double``: where nothing is to be learnt, float32 does not carry the nodes away"""
+    if cls.declare_for({}).double:
+        return
+    x = torch.full((1, NODES, DIMENSION), 10 / 3, dtype=torch.float32)
+    trace = simulate(cls, ring().float(), lambda x, s, stream: torch.zeros_like(x), x, LONG, keep=False)
+    drift = ((trace.states[-1].x - x).abs().max() / x.abs().max()).item()
+    if not drift <= LONG * torch.finfo(torch.float32).eps * 4:
+        raise BrokenPromise(
+            f"rounding errors add up twice over: {LONG} float32 steps without a gradient move x by {drift:.1e} of "
+            "itself. Write the rule so that they do not, or declare double=True"
+        )
+
+
+LONG = 2000
+"""Steps after which errors that add up twice stand out."""
+
+
 def states(cls: type[Algorithm]) -> None:
     """states that are said to estimate, track, average, report or sum to zero exist, and do"""
-    trace, promise = simulate(cls, ring(), quadratics(), start(), STEPS), cls.declare_for({})
+    w, pull = network(cls)
+    trace, promise = simulate(cls, w, quadratics(), start(), STEPS, pull=pull), cls.declare_for({})
     there = trace.states[0]._fields
     named = {"estimates": promise.estimates, "averages": promise.averages, "report": promise.report}
     for word, name in [
@@ -191,13 +209,16 @@ def states(cls: type[Algorithm]) -> None:
 
 def permutation(cls: type[Algorithm]) -> None:
     """renaming the nodes renames the trajectory"""
-    w, gradient, x = ring(), quadratics(), start()
+    (w, pull), gradient, x = network(cls), quadratics(), start()
     order = torch.tensor([3, 0, 4, 1, 5, 2])
     back = order.argsort()
-    ours = simulate(cls, w, gradient, x, STEPS).x()
-    theirs = simulate(
-        cls, w[order][:, order], lambda x, s, stream: gradient(x[:, back], s, stream)[:, order], x[:, order], STEPS
-    ).x()
+    ours = simulate(cls, w, gradient, x, STEPS, pull=pull).x()
+
+    def renamed(x: Tensor, s: int, stream: int) -> Tensor:
+        return gradient(x[:, back], s, stream)[:, order]
+
+    w, pull = network(cls).renamed(order)
+    theirs = simulate(cls, w, renamed, x[:, order], STEPS, pull=pull).x()
     _equal(ours[:, :, order], theirs, "permuting the nodes changes more than their order")
 
 
@@ -309,6 +330,8 @@ CHECKS: tuple[Callable[[type[Algorithm]], None], ...] = (
     nothing_in_place,
     no_memory,
     counts,
+    network_use,
+    rounding,
     states,
     permutation,
     locality,

@@ -18,6 +18,8 @@ from bench.problem.problem import vector_layout
 Gradient = Callable[[Tensor, int, int], Tensor]
 """From x, s and the stream; s = ALL_DATA is all that the nodes hold."""
 ALL_DATA = -1
+Heard = Callable[[tuple[Tensor, ...], tuple[Tensor, ...]], None]
+"""Told what is given to the network and what it gives back."""
 
 
 @dataclass
@@ -28,6 +30,7 @@ class Trace:
     sent: list[list[tuple[Tensor, ...]]] = field(default_factory=list)  # per step, per call of mix; the start first
     samples: list[set[tuple[int, int]]] = field(default_factory=list)  # per step, (stream, s); the start first
     gradients: list[int] = field(default_factory=list)  # per step, calls of grad; the start first
+    calls: list[list[str]] = field(default_factory=list)  # per step, how it sent: mix, push, pull …; the start first
 
     def x(self) -> Tensor:
         """All iterates, (steps + 1, R, n, P)."""
@@ -43,6 +46,7 @@ def simulate(
     options: Mapping[str, Any] | Sequence[Mapping[str, Any]] = (),
     *,
     pull: Tensor | None = None,
+    heard: Heard | None = None,
     keep: bool = True,
     schedule_nodes: int | None = None,
     layout: Layout | None = None,
@@ -60,8 +64,9 @@ def simulate(
     layout = layout or vector_layout(x.shape[-1])
     algorithm = assemble(cls, layout, given, n=n, T=steps, dtype=x.dtype, seeds=seeds, spectrum=spectrum)
     trace = Trace()
-    grad, mix = _Grad(gradient, trace), _Mix(w, trace, pull)
+    grad, mix = _Grad(gradient, trace), _Mix(w, trace, pull, heard)
     trace.sent.append([])
+    trace.calls.append([])
     trace.samples.append(set())
     trace.gradients.append(0)
     with torch.inference_mode():
@@ -69,11 +74,12 @@ def simulate(
             if keep:
                 trace.states.append(state)
             else:
-                trace.states, trace.sent, trace.samples, trace.gradients = [state], [], [], []
+                trace.states, trace.sent, trace.samples, trace.gradients, trace.calls = [state], [], [], [], []
             if t < steps:
                 trace.samples.append(set())
                 trace.gradients.append(0)
                 trace.sent.append([])
+                trace.calls.append([])
     return trace
 
 
@@ -93,33 +99,41 @@ class _Grad:
 class _Mix:
     """Every way to send, by one matrix; ``pull`` may have its own."""
 
-    def __init__(self, w: Tensor, trace: Trace, pull: Tensor | None = None) -> None:
-        self._w, self._trace = w, trace
+    def __init__(self, w: Tensor, trace: Trace, pull: Tensor | None, heard: Heard | None) -> None:
+        self._w, self._trace, self._heard = w, trace, heard
         self._pull = w if pull is None else pull
 
     def __call__(self, *tensors: Tensor, when: Tensor | None = None) -> tuple[Tensor, ...]:
-        if when is None or when.any():
-            self._trace.sent[-1].append(tensors)
-        mixed = tuple(torch.matmul(self._w, tensor) for tensor in tensors)
         if when is None:
-            return mixed
+            return self._round("mix", tensors, self._w)
+        if not when.any():
+            return tensors
+        mixed = self._round("mix", tensors, self._w)
         return tuple(torch.where(when, after, before) for after, before in zip(mixed, tensors, strict=True))
 
     def push(self, *tensors: Tensor) -> tuple[Tensor, ...]:
-        return self(*tensors)
+        return self._round("push", tensors, self._w)
 
     def pull(self, *tensors: Tensor) -> tuple[Tensor, ...]:
-        self._trace.sent[-1].append(tensors)
-        return tuple(torch.matmul(self._pull, tensor) for tensor in tensors)
+        return self._round("pull", tensors, self._pull)
 
     def push_pull(
         self, push: tuple[Tensor, ...], pull: tuple[Tensor, ...]
     ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
-        self._trace.sent[-1].append((*push, *pull))
-        return tuple(torch.matmul(self._w, x) for x in push), tuple(torch.matmul(self._pull, x) for x in pull)
+        mixed = self._round("push_pull", (*push, *pull), *[self._w] * len(push), *[self._pull] * len(pull))
+        return mixed[: len(push)], mixed[len(push) :]
 
     def compressed(self, *tensors: Tensor) -> tuple[tuple[Tensor, Tensor], ...]:
-        return tuple(zip(tensors, self(*tensors), strict=True))
+        return tuple(zip(tensors, self._round("compressed", tensors, self._w), strict=True))
+
+    def _round(self, call: str, tensors: tuple[Tensor, ...], *by: Tensor) -> tuple[Tensor, ...]:
+        self._trace.calls[-1].append(call)
+        self._trace.sent[-1].append(tensors)
+        matrices = by * len(tensors) if len(by) == 1 else by
+        mixed = tuple(torch.matmul(w, tensor) for w, tensor in zip(matrices, tensors, strict=True))
+        if self._heard:
+            self._heard(tensors, mixed)
+        return mixed
 
 
 def _spectrum(w: Tensor, replicas: int) -> dict[str, list[float | None]]:

@@ -81,6 +81,7 @@ def problem_parts(config: RunConfig, seeds: Sequence[int]) -> tuple[Arrays, list
 def build_algorithm(configs: Sequence[RunConfig], problem: Problem, steps: int | None = None) -> Algorithm:
     """The method with the numbers of all replicas, for all steps or the first few."""
     first, setting = configs[0], problem.setting
+    refuse_dtype(first)
     certificates = [config.mixing().certificate for config in configs]
     return assemble(
         first.algorithm,
@@ -93,6 +94,15 @@ def build_algorithm(configs: Sequence[RunConfig], problem: Problem, steps: int |
         seeds=setting.seeds,
         spectrum={name: [getattr(c, name) for c in certificates] for name in ("rho", "lambda_n")},
     )
+
+
+def refuse_dtype(config: RunConfig) -> None:
+    """A UserError where a method's numbers are not to be believed in this precision."""
+    if config.declaration.double and config.dtype != "float64":
+        raise UserError(
+            f"{config.algo.name} adds up its rounding errors twice over: in {config.dtype} its numbers drift away with "
+            "the square of the steps. Use dtype=float64."
+        )
 
 
 def build_compressor(config: RunConfig, size: int) -> Compressor | None:

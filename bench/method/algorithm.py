@@ -18,6 +18,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 import torch
@@ -79,6 +80,7 @@ class Declaration:
     pooled: bool = False  # on the complete graph, from one start, the mean does what one node that knows f would
     lambda_min: float | None = None  # eigenvalues of W must lie above this
     static: bool = False  # W may not change between rounds
+    double: bool = False  # rounding errors add up twice over: in float32 its numbers are not believed
     mixes: Mixes = "doubly"  # what it asks of the network
     compresses: Compresses = "no"  # whether it sends through a compressor, and which its theory takes
     cite: str
@@ -186,6 +188,8 @@ def algorithm(
     *,
     needs: Iterable[str] = (),
     assumes: Iterable[str] = (),
+    zero_sum: Iterable[str] = (),
+    tracks: Mapping[str, str] = MappingProxyType({}),
     samples: int = 1,
     gradients: int | None = None,
     label: str | None = None,
@@ -203,12 +207,17 @@ def algorithm(
     for word in words:
         if word not in known:
             raise UserError(f"{name} declares '{word}', which is no word of a declaration.{closest(word, known)}")
+    for word in ("sends", "cite"):
+        if word not in words:
+            raise UserError(f"{name} must declare {word}={'…' if word == 'sends' else repr('where the rule is from')}.")
 
     def decorate(cls: type[A]) -> type[A]:
         cls.declaration = Declaration(
             name=name,
             needs=tuple(sorted(needs)),
             assumes=tuple(sorted(assumes)),
+            zero_sum=(zero_sum,) if isinstance(zero_sum, str) else tuple(sorted(zero_sum)),
+            tracks=dict(tracks),
             samples=samples,
             gradients=samples if gradients is None else gradients,
             label=label or name,

@@ -13,7 +13,7 @@ from bench.base.record import LATER
 from bench.base.registry import recipes
 from bench.config.run_config import RunConfig, parse
 from bench.data.recipe import data_folder, prepare
-from bench.engine.build import build_compressor, problem_parts
+from bench.engine.build import build_compressor, problem_parts, refuse_dtype
 from bench.engine.engines import engine_of
 from bench.sweep.memory import problem_of
 
@@ -47,6 +47,7 @@ def check_network(config: RunConfig) -> None:
     config.mixing().must_serve(config.declaration)
     if config.compressor.name != LATER["compressor"]:
         build_compressor(config, problem_of(config).layout.size)
+    refuse_dtype(config)
 
 
 @cache

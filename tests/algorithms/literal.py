@@ -101,13 +101,78 @@ def d2(X, W, G, kind, T, o):
     return out
 
 
-RULES: dict[str, Rule] = {"dsgd": dsgd, "dsgt": dsgt, "dasagt": dasagt, "dnasa": dnasa, "d2": d2}
+def sgp(X, W, G, kind, T, o):
+    """W, here and below: the matrix to push by, or a pair of it and that to pull by."""
+    A = W[0] if isinstance(W, tuple) else W
+    n, out, U, w = len(X), [X], X, np.ones(len(X))
+    for t in range(T):
+        U, w = A @ (U - o["eta"] * root(kind, n, t, T) * G(X, t)), A @ w
+        X = np.stack([U[i] / w[i] for i in range(n)])
+        out.append(X)
+    return out
+
+
+def push_diging(X, W, G, kind, T, o):
+    A = W[0] if isinstance(W, tuple) else W
+    n, out, U, w = len(X), [X], X, np.ones(len(X))
+    Y = V = G(X, 0)
+    for t in range(T):
+        U, w = A @ (U - o["eta"] * root(kind, n, t, T) * Y), A @ w
+        X = np.stack([U[i] / w[i] for i in range(n)])
+        V_new = G(X, t + 1)
+        Y, V = A @ Y + V_new - V, V_new
+        out.append(X)
+    return out
+
+
+def push_pull(X, W, G, kind, T, o):
+    C, R = W if isinstance(W, tuple) else (W, W)
+    n, out = len(X), [X]
+    Y = V = G(X, 0)
+    for t in range(T):
+        X = R @ (X - o["eta"] * root(kind, n, t, T) * Y)
+        V_new = G(X, t + 1)
+        Y, V = C @ Y + V_new - V, V_new
+        out.append(X)
+    return out
+
+
+def choco(X, W, G, kind, T, o):
+    """Uncompressed: C is the identity."""
+    n, out, H, gamma = len(X), [X], np.zeros_like(X), o["gamma"]
+    for t in range(T):
+        half = X - o["eta"] * root(kind, n, t, T) * G(X, t)
+        if o.get("order") == "overlapped":
+            X = half + gamma * (W @ H - H)
+            H = H + (X - H)
+        else:
+            H = H + (half - H)
+            X = half + gamma * (W @ H - H)
+        out.append(X)
+    return out
+
+
+RULES: dict[str, Rule] = {
+    "dsgd": dsgd,
+    "dsgt": dsgt,
+    "dasagt": dasagt,
+    "dnasa": dnasa,
+    "d2": d2,
+    "sgp": sgp,
+    "push_diging": push_diging,
+    "push_pull": push_pull,
+    "choco": choco,
+}
 OPTIONS = {
     "dsgd": {"eta": 0.05},
     "dsgt": {"eta": 0.05},
     "dasagt": {"eta": 0.3, "alpha": 0.2},
     "dnasa": {"multiplier": 0.7, "alpha": 0.2},
     "d2": {"eta": 0.05},
+    "sgp": {"eta": 0.05},
+    "push_diging": {"eta": 0.05},
+    "push_pull": {"eta": 0.05},
+    "choco": {"eta": 0.05, "gamma": 0.4},
 }
 VARIANTS = [
     ("dsgd", {"gossip": "twice"}),
@@ -116,5 +181,6 @@ VARIANTS = [
     ("dnasa", {"average": "gradient"}),
     ("dnasa", {"normalize": "tensor"}),
     ("dnasa", {"normalize": "tensor", "average": "gradient"}),
+    ("choco", {"order": "overlapped"}),
 ]
 """As in the released code."""

@@ -162,6 +162,29 @@ class OneBetaForAll(DSGD):
         return s._replace(x=x)
 
 
+class PushesInSecret(DSGD):
+    def step(self, s, t, grad, mix):
+        (x,) = mix.push(s.x - self.eta[t] * grad(s.x, t))
+        return s._replace(x=x)
+
+
+class SaysItCompresses(DSGD):
+    declaration = replace(DSGD.declaration, compresses="contractive")
+
+
+class DriftsInFloat32(algorithms["d2"]):
+    declaration = replace(algorithms["d2"].declaration, double=False)
+
+
+class TracksByPulling(algorithms["push_pull"]):
+    """Row-stochastic where mass must be kept: on a symmetric W nobody would notice."""
+
+    def step(self, s, t, grad, mix):
+        (x,), (y,) = mix.push_pull(push=(s.x - self.eta[t] * s.y,), pull=(s.y,))
+        v = grad(x, t + 1)
+        return s._replace(x=x, y=y + v - s.v, v=v)
+
+
 class Misnamed(DSGD):
     class State(NamedTuple):
         theta: Tensor
@@ -187,6 +210,10 @@ class Misnamed(DSGD):
         (StartsTalking, contract.counts),
         (SendsANumber, contract.counts),
         (TalksTooRarely, contract.counts),
+        (PushesInSecret, contract.network_use),
+        (SaysItCompresses, contract.network_use),
+        (DriftsInFloat32, contract.rounding),
+        (TracksByPulling, contract.states),
         (LosesTracker, contract.states),
         (SumsToSomething, contract.states),
         (ReportsNothing, contract.states),

@@ -3,9 +3,12 @@
 from functools import cache
 
 import pytest
+import torch
 
 from bench.base.registry import algorithms
 from bench.contracts import methods as contract
+from bench.contracts.simulate import simulate
+from bench.network.mixing import build_mixing
 from tests.algorithms.mutants import MeanNorm
 from tests.helpers import exact
 
@@ -15,6 +18,17 @@ CONSTANT = {"dsgt": {}, "d2": {}, "dasagt": {"alpha": 0.3}}
 @pytest.mark.parametrize("name", CONSTANT)
 def test_trackers_reach_the_minimiser(name):
     assert exact.error(algorithms[name], 3000, schedule="constant", eta=0.05, **CONSTANT[name]) <= 1e-8
+
+
+@pytest.mark.parametrize("name", ["push_diging", "push_pull"])
+def test_trackers_reach_the_minimiser_on_what_points_one_way(name):
+    _, push, pull = (w and torch.as_tensor(w.dense()) for w in build_mixing("random_digraph", exact.N).at(0))
+    f = exact.quadratics()
+    options = {"schedule": "constant", "eta": 0.03}
+    trace = simulate(algorithms[name], push, f.grad, f.start(), 3000, options, pull=pull, keep=False)
+    assert exact.distance(trace.states[-1].x, f) <= 1e-8
+    turned = simulate(algorithms[name], push.T, f.grad, f.start(), 3000, options, pull=pull.T, keep=False)
+    assert not exact.distance(turned.states[-1].x, f) <= 1e-2  # neither with matrices the wrong way round
 
 
 def test_dsgd_is_biased_by_heterogeneity_in_proportion_to_its_stepsize():

@@ -52,6 +52,21 @@ def difference_between(name: str, kind: str, one: dict, other: dict) -> float:
     return float(np.abs(x[0] - x[1]).max())
 
 
+@pytest.mark.parametrize("topology", ["directed_ring", "directed_exponential", "random_digraph"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["sgp", "push_diging", "push_pull"])
+def test_equals_the_literal_rule_on_what_points_one_way(name, kind, topology):
+    _, push, pull = (w and w.dense() for w in build_mixing(topology, noisy.N).at(0))
+    literal = np.stack(RULES[name](noisy.START, (push, pull), noisy.G, kind, T, OPTIONS[name]))
+    options = {**OPTIONS[name], "schedule": kind}
+    w, other = torch.as_tensor(push), torch.as_tensor(pull)
+    trace = simulate(algorithms[name], w, noisy.gradient, noisy.start(), T, options, layout=LAYOUT, pull=other)
+    ours = trace.x()[:, 0].numpy()
+    assert np.abs(ours - literal).max() <= 1e-12 * np.abs(literal).max()
+    turned = np.stack(RULES[name](noisy.START, (push.T, pull.T), noisy.G, kind, T, OPTIONS[name]))
+    assert np.abs(ours - turned).max() > 1e-3  # Wᵀ would be noticed
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", RULES)
 def test_one_node_equals_the_literal_rule(name, kind):

@@ -37,7 +37,7 @@ DIVIDED = "dataset=digits partition=dirichlet partition.alpha=0.001"
         ("run", "topology=edges topology.file=gap.txt nodes=4", "no edge for 1 of the 4 nodes: 2; give each an edge."),
         ("run", "topology=edges topology.file=empty.txt", "empty.txt has no edges in it; expected two node numbers"),
         ("run", "topology=matrix topology.file=empty.csv", "empty.csv is no matrix of numbers: it is empty."),
-        ("run", "topology=complete nodes=100000", "takes 480 GB, and"),
+        ("run", "topology=complete nodes=100000", "takes 850 GB, and"),
         ("topology", "topology=complete nodes=20000", "A complete graph of 20000 nodes takes 34 GB, and"),
         ("run", "topology=row_stochastic", "or study the bias: topology.allow_biased=true."),
         (
