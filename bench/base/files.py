@@ -55,10 +55,16 @@ def read_json(path: Path) -> dict[str, Any]:
     return check_json(path)[0]
 
 
-def check_json(path: Path) -> tuple[dict[str, Any], str | None]:
+def content_of(path: Path | str) -> bytes:
+    """All of a file: twice as fast as a buffer would be, which counts where 100000 are read."""
+    with open(path, "rb", buffering=0) as file:  # noqa: PTH123
+        return file.readall()
+
+
+def check_json(path: Path | str) -> tuple[dict[str, Any], str | None]:
     """What the file says, without its digest, and what is wrong with it; a file that is not there is not wrong."""
     try:
-        content = path.read_bytes()
+        content = content_of(path)
     except FileNotFoundError:
         return {}, None
     except OSError as error:
