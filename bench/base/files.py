@@ -61,8 +61,11 @@ def content_of(path: Path | str) -> bytes:
         return file.readall()
 
 
-def check_json(path: Path | str) -> tuple[dict[str, Any], str | None]:
-    """What the file says, without its digest, and what is wrong with it; a file that is not there is not wrong."""
+def check_json(path: Path | str, only: str = "") -> tuple[dict[str, Any], str | None]:
+    """What the file says, without its digest, and what is wrong with it; a file that is not there is not wrong.
+
+    Where ``only`` one name is looked for, a file that is what was written and does not have it is not taken apart.
+    """
     try:
         content = content_of(path)
     except FileNotFoundError:
@@ -72,8 +75,10 @@ def check_json(path: Path | str) -> tuple[dict[str, Any], str | None]:
     body, seal, rest = content.rpartition(SEAL)
     if seal and rest != sha256(body).encode() + SEALED:
         return {}, "is not what was written"
+    if seal and only and f'"{only}"'.encode() not in body:
+        return {}, None
     try:
-        value = json.loads(content)
+        value = json.loads(content.decode())  # as bytes they would be searched for an encoding
     except (ValueError, RecursionError):
         return {}, "is not JSON"
     if not isinstance(value, dict) or (not seal and (DIGEST in value or LIKE_A_SEAL.search(content))):

@@ -62,9 +62,9 @@ def examine(folder: Path) -> Findings:
     What is missing is damage only where the numbers are: a folder may be looked at while it is written.
     """
     damaged: dict[str, str] = {}
-    names = ("status.json", "summary.json", "manifest.json")
     place = str(folder)
-    status, summary, manifest = (_json(place, name, damaged) for name in names)
+    status, summary = (_json(place, name, damaged) for name in ("status.json", "summary.json"))
+    manifest = _json(place, "manifest.json", damaged, only="metrics")
     sums = summary.pop(SUMS, None)
     own = manifest.get("metrics")
     found = Findings(status, summary, damaged=damaged, own=own if isinstance(own, dict) else ())
@@ -89,8 +89,8 @@ def _no_summary(found: Findings, sums: object) -> str | None:
     return None if numbers and (sums is None or isinstance(sums, dict)) else FOREIGN
 
 
-def _json(folder: str, name: str, damaged: dict[str, str]) -> dict[str, Any]:
-    value, wrong = check_json(f"{folder}/{name}")
+def _json(folder: str, name: str, damaged: dict[str, str], only: str = "") -> dict[str, Any]:
+    value, wrong = check_json(f"{folder}/{name}", only)
     if wrong:
         damaged[name] = wrong
     return value
