@@ -34,6 +34,7 @@ from rich.table import Table
 from torch import nn
 
 from bench.base.errors import UserError
+from bench.base.files import write_json
 from bench.base.machine import cores
 from bench.base.record import Row
 from bench.base.registry import models, recipes
@@ -261,7 +262,9 @@ def storing(steps: int, runs: int) -> list[Entry]:
             stacked.run([folder.config], observer)
             wall = time.perf_counter() - began
         for number in range(1, runs):
-            shutil.copytree(folder.path, folder.path.with_name(f"copy-{number}"))
+            copy = Path(shutil.copytree(folder.path, folder.path.with_name(f"copy-{number}")))
+            for name in ("summary.json", "manifest.json"):
+                write_json(copy / name, {**json.loads((copy / name).read_text()), "run_id": copy.name})
         code = "import sys, time; import analysis; t = time.perf_counter(); n = len(analysis.load(sys.argv[1]))"
         command = [sys.executable, "-c", f"{code}; print(time.perf_counter() - t, n)", place]
         said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()

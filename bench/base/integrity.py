@@ -64,7 +64,10 @@ def examine(folder: Path) -> Findings:
     damaged: dict[str, str] = {}
     place = str(folder)
     status, summary = (_json(place, name, damaged) for name in ("status.json", "summary.json"))
-    manifest = _json(place, "manifest.json", damaged, only="metrics")
+    manifest = _json(place, "manifest.json", damaged)
+    for name, content in (("summary.json", summary), ("manifest.json", manifest)):
+        if content.get("run_id", folder.name) != folder.name:  # earlier manifests have none
+            damaged[name] = f"is that of another run, {content['run_id']}"
     sums = summary.pop(SUMS, None)
     own = manifest.get("metrics")
     found = Findings(status, summary, damaged=damaged, own=own if isinstance(own, dict) else ())
@@ -89,8 +92,8 @@ def _no_summary(found: Findings, sums: object) -> str | None:
     return None if numbers and (sums is None or isinstance(sums, dict)) else FOREIGN
 
 
-def _json(folder: str, name: str, damaged: dict[str, str], only: str = "") -> dict[str, Any]:
-    value, wrong = check_json(f"{folder}/{name}", only)
+def _json(folder: str, name: str, damaged: dict[str, str]) -> dict[str, Any]:
+    value, wrong = check_json(f"{folder}/{name}")
     if wrong:
         damaged[name] = wrong
     return value

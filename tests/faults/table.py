@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 Run = Callable[[int, Path], Counter[str]]
+Lacking = Callable[[], str | None]
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Fault:
     quick: int  # trials in make test; 0: too long for it
     full: int  # trials in the table
     often: int  # trials in make thorough
+    lacking: Lacking  # why it cannot be done on this machine
     run: Run
 
 
@@ -37,14 +39,21 @@ faults: dict[str, Fault] = {}
 
 
 def fault(
-    theme: str, title: str, *, allowed: tuple[str, ...], quick: int, full: int, often: int | None = None
+    theme: str,
+    title: str,
+    *,
+    allowed: tuple[str, ...],
+    quick: int,
+    full: int,
+    often: int | None = None,
+    unless: Lacking = lambda: None,
 ) -> Callable[[Run], Run]:
     """Register a fault under its function's name."""
 
     def decorate(run: Run) -> Run:
         name = run.__name__
         assert name not in faults, name
-        faults[name] = Fault(theme, title, allowed, quick, full, often or full, run)
+        faults[name] = Fault(theme, title, allowed, quick, full, often or full, unless, run)
         return run
 
     return decorate
@@ -61,8 +70,11 @@ def discover() -> dict[str, Fault]:
 
 
 def line(name: str) -> tuple[str, bool]:
-    """A line of the table, and whether only what is allowed was seen."""
+    """A line of the table, and whether only what is allowed was seen; no line where this machine lacks something."""
     fault, began = discover()[name], time.monotonic()
+    if lacking := fault.lacking():
+        print(f"{name}: not done, {lacking}", flush=True)
+        return "", True
     with tempfile.TemporaryDirectory() as folder:
         seen = fault.run(fault.full, Path(folder))
     good = set(seen) <= set(fault.allowed) and seen.total() == fault.full
