@@ -8,6 +8,7 @@ core: no update, no mixing, no sampling, no activation.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import platform
 import shutil
@@ -33,6 +34,7 @@ from rich.console import Console
 from rich.table import Table
 from torch import nn
 
+from bench.base import files, integrity
 from bench.base.errors import UserError
 from bench.base.files import write_json
 from bench.base.machine import cores
@@ -275,6 +277,43 @@ def storing(steps: int, runs: int) -> list[Entry]:
     ]
 
 
+class NoDigest:
+    """In the place of hashlib: digests that cost nothing, and say nothing."""
+
+    @staticmethod
+    def sha256(content: bytes) -> NoDigest:
+        return NoDigest()
+
+    @staticmethod
+    def hexdigest() -> str:
+        return "0" * 64
+
+
+def digests(runs: int, rounds: int) -> list[Entry]:
+    """CPU time of a sweep of short runs, stored and read back, with the digests of its files and without, in turn."""
+    words = ["dataset=digits", "algo=dsgd", "steps=20", "eval_every=1", "engine=stacked", "tracker=none"]
+    spent: dict[str, list[float]] = {"with": [], "without": []}
+    for number in range(2 * rounds + 1):
+        how = "without" if number % 4 in (2, 3) else "with"
+        files.hashlib = NoDigest if how == "without" else hashlib  # type: ignore[attr-defined]
+        try:
+            with tempfile.TemporaryDirectory() as place:
+                configs = of_command([*words, f"seed=range({runs})", f"results={place}"])
+                began = time.process_time()
+                run_all(configs, Console(quiet=True))
+                for config in configs:
+                    integrity.examine(RunFolder(config).path)
+                if number:  # the first warms up
+                    spent[how].append(time.process_time() - began)
+        finally:
+            files.hashlib = hashlib  # type: ignore[attr-defined]
+    medians = {how: statistics.median(times) for how, times in spent.items()}
+    return [
+        {"what": f"{runs} runs {how} digests, median of {rounds}", "s": s, "ratio": s / medians["without"]}
+        for how, s in medians.items()
+    ]
+
+
 def reporting(seeds: int) -> list[Entry]:
     """What it takes to draw and report a real sweep of 62 runs a seed with 50 evaluations each."""
     small = ["dataset=digits", "steps=50", "eval_every=1", "topology=ring,complete", "engine=stacked", "tracker=none"]
@@ -369,6 +408,7 @@ def main() -> int:
         "LeNet, 8 nodes: gradients": networks,
         "around a run": lambda: [*overheads(), *data()],
         "the store": lambda: storing(*((1000, 100) if quick else (8000, 1000))),
+        "the digests of the store": lambda: digests(*((30, 3) if quick else (150, 8))),
         "figures and report": lambda: reporting(2 if quick else 17),
         "size of the network": lambda: scaling([8, 32] if quick else [8, 32, 128, 512]),
     }

@@ -19,12 +19,13 @@ SMALL = ("dataset.evaluation=50", "steps=20", "eval_every=10", "tracker=none", "
 DONE = "done, by ranks of one world"
 
 
-@fault(THEME, f"jobs of a real SLURM with {slurm.CPUS} CPUs, all of them the job's own, two ranks each "
-       "(hydra/launcher=slurm as shipped)", allowed=(DONE,), quick=0, full=6, unless=slurm.lacking)  # fmt: skip
+@fault(THEME, f"jobs of a real SLURM with {slurm.CPUS} CPUs, all of them the job's own, two ranks "
+       "each (hydra/launcher=slurm as shipped)", allowed=(DONE,), quick=0, often=2, full=6,
+       unless=slurm.lacking)  # fmt: skip
 def slurm_jobs(trials: int, folder: Path) -> Counter[str]:
     with slurm.cluster(folder / "slurm") as environment:
         seeds = ",".join(map(str, range(trials)))
-        cluster = ("partition=trial", f"cpus_per_task={slurm.CPUS}", "timeout_min=2", "mem_gb=1")
+        cluster = ("partition=trial", f"cpus_per_task={slurm.CPUS}", "timeout_min=10", "mem_gb=1")
         words = ["hydra/launcher=slurm", *(f"hydra.launcher.{word}" for word in cluster), f"seed={seeds}"]
         return _states(folder, ["-m", *words, "nodes=4", "ranks=2", *SMALL], trials, environment)
 

@@ -17,6 +17,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+
+class Seen(Counter[str]):
+    """Outcomes, with what was measured on the way."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.notes: list[str] = []
+
+
 Run = Callable[[int, Path], Counter[str]]
 Lacking = Callable[[], str | None]
 
@@ -78,7 +87,8 @@ def line(name: str) -> tuple[str, bool]:
     with tempfile.TemporaryDirectory() as folder:
         seen = fault.run(fault.full, Path(folder))
     good = set(seen) <= set(fault.allowed) and seen.total() == fault.full
-    outcomes = "; ".join(f"{count} {outcome}" for outcome, count in seen.most_common())
+    told = [f"{count} {outcome}" for outcome, count in seen.most_common()]
+    outcomes = "; ".join([*told, *(seen.notes if isinstance(seen, Seen) else [])])
     text = f"| {fault.title} | {fault.full} | {outcomes}{'' if good else ' **not allowed**'} |"
     print(f"{name}: {text}  ({time.monotonic() - began:.0f} s)", flush=True)
     return text, good
