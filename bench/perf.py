@@ -295,7 +295,7 @@ def digests(runs: int, rounds: int) -> list[Entry]:
     spent: dict[str, list[float]] = {"with": [], "without": []}
     for number in range(2 * rounds + 1):
         how = "without" if number % 4 in (2, 3) else "with"
-        files.hashlib = NoDigest if how == "without" else hashlib  # type: ignore[attr-defined]
+        vars(files)["hashlib"] = NoDigest if how == "without" else hashlib
         try:
             with tempfile.TemporaryDirectory() as place:
                 configs = of_command([*words, f"seed=range({runs})", f"results={place}"])
@@ -306,7 +306,7 @@ def digests(runs: int, rounds: int) -> list[Entry]:
                 if number:  # the first warms up
                     spent[how].append(time.process_time() - began)
         finally:
-            files.hashlib = hashlib  # type: ignore[attr-defined]
+            vars(files)["hashlib"] = hashlib
     medians = {how: statistics.median(times) for how, times in spent.items()}
     return [
         {"what": f"{runs} runs {how} digests, median of {rounds}", "s": s, "ratio": s / medians["without"]}

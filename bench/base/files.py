@@ -127,7 +127,7 @@ def check_rows(path: Path) -> tuple[list[dict[str, Any]], str | None]:
 
 def _beginning(run: str, lines: Sequence[bytes]) -> str:
     """What the first line follows upon: the name of its run, or, as in earlier versions, nothing."""
-    body, seal, rest = (lines[0] if lines else b"").partition(LINE_SEAL.encode())
+    body, seal, rest = (lines[0] if lines else b"").rpartition(LINE_SEAL.encode())
     return "" if not seal or rest.startswith(sha256(body)[:SHORT].encode()) else run
 
 

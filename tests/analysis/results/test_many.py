@@ -1,6 +1,7 @@
 """Thousands of runs: an index that is never trusted over the runs, and a page that says what it leaves out."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -85,6 +86,17 @@ def test_a_run_that_changed_came_or_went_is_read_anew(many, reads):
     assert runs[2].name not in set(found["run_id"])
 
 
+def test_a_change_that_hides_behind_the_old_time_and_size_is_noticed(many):
+    load(many)
+    path = sorted((many / "runs").iterdir())[7] / "metrics.parquet"
+    state, content = path.stat(), bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+    assert (path.stat().st_mtime_ns, path.stat().st_size) == (state.st_mtime_ns, state.st_size)
+    assert load(many).attrs["unreadable"] == [path.parent.name]
+
+
 @pytest.mark.parametrize("harm", ["empty", "flipped", "cut", "another version"])
 def test_a_damaged_index_is_made_anew(many, harm):
     found = load(many)
@@ -159,7 +171,7 @@ def test_a_long_table_is_plain_text(few, tmp_path, monkeypatch):
     assert all(line.split()[0] == run["algo"] for line, run in zip(lines, runs, strict=True))
 
 
-MANY = 2000
+MANY = 20_000
 MEASURE = """
 import resource, sys, time
 begun = time.monotonic()
@@ -176,7 +188,7 @@ print(own.ru_utime + own.ru_stime, others.ru_utime + others.ru_stime, own.ru_max
 
 @pytest.mark.thorough
 @pytest.mark.timeout(900)
-def test_thousands_of_runs(tmp_path):
+def test_twenty_thousand_runs(tmp_path):
     """Loaded without an index and with one, reported and listed, within a gigabyte; the seconds are printed."""
     folder = multiply(sweeps.make(tmp_path / "few", "tuned", "untuned", "even"), tmp_path / "many", MANY)
 
