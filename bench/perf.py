@@ -291,7 +291,7 @@ class NoDigest:
 
 def digests(runs: int, rounds: int) -> list[Entry]:
     """CPU time of a sweep of short runs, stored and read back, with the digests of its files and without, in turn."""
-    words = ["dataset=digits", "algo=dsgd", "steps=20", "eval_every=1", "engine=stacked", "tracker=none"]
+    words = ["dataset=quadratics", "algo=dsgd", "steps=20", "eval_every=1", "engine=stacked", "tracker=none"]
     spent: dict[str, list[float]] = {"with": [], "without": []}
     for number in range(2 * rounds + 1):
         how = "without" if number % 4 in (2, 3) else "with"
@@ -408,7 +408,7 @@ def main() -> int:
         "LeNet, 8 nodes: gradients": networks,
         "around a run": lambda: [*overheads(), *data()],
         "the store": lambda: storing(*((1000, 100) if quick else (8000, 1000))),
-        "the digests of the store": lambda: digests(*((30, 3) if quick else (150, 8))),
+        "the digests of the store": lambda: digests(*((50, 3) if quick else (150, 6))),
         "figures and report": lambda: reporting(2 if quick else 17),
         "size of the network": lambda: scaling([8, 32] if quick else [8, 32, 128, 512]),
     }
