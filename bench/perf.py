@@ -8,6 +8,7 @@ core: no update, no mixing, no sampling, no activation.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import platform
 import shutil
@@ -33,7 +34,9 @@ from rich.console import Console
 from rich.table import Table
 from torch import nn
 
+from bench.base import files, integrity
 from bench.base.errors import UserError
+from bench.base.files import write_json
 from bench.base.machine import cores
 from bench.base.record import Row
 from bench.base.registry import models, recipes
@@ -261,7 +264,9 @@ def storing(steps: int, runs: int) -> list[Entry]:
             stacked.run([folder.config], observer)
             wall = time.perf_counter() - began
         for number in range(1, runs):
-            shutil.copytree(folder.path, folder.path.with_name(f"copy-{number}"))
+            copy = Path(shutil.copytree(folder.path, folder.path.with_name(f"copy-{number}")))
+            for name in ("summary.json", "manifest.json"):
+                write_json(copy / name, {**json.loads((copy / name).read_text()), "run_id": copy.name})
         code = "import sys, time; import analysis; t = time.perf_counter(); n = len(analysis.load(sys.argv[1]))"
         command = [sys.executable, "-c", f"{code}; print(time.perf_counter() - t, n)", place]
         said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
@@ -269,6 +274,38 @@ def storing(steps: int, runs: int) -> list[Entry]:
         {"what": f"storing a run of {wall:.1f} s with 50 evaluations", "s": observer.seconds},
         {"what": "the same, as a part of the run", "ratio": observer.seconds / wall},
         {"what": f"analysis.load of {runs} runs, {said[1]} rows", "s": float(said[0])},
+    ]
+
+
+def digests(runs: int) -> list[Entry]:
+    """CPU time of a sweep of short runs with 21 evaluations each, stored and read back, and of its digests alone.
+
+    They are computed again by themselves: the difference of two sweeps would be lost in what else a machine does.
+    """
+    words = ["dataset=quadratics", "algo=dsgd", "steps=20", "eval_every=1", "engine=stacked", "tracker=none"]
+    hashed: list[bytes] = []
+
+    class Noting:
+        @staticmethod
+        def sha256(content: bytes) -> Any:
+            hashed.append(content)
+            return hashlib.sha256(content)
+
+    with tempfile.TemporaryDirectory() as place:
+        configs = of_command([*words, f"seed=range({runs})", f"results={place}"])
+        vars(files)["hashlib"] = Noting
+        try:
+            began = time.process_time()
+            run_all(configs, Console(quiet=True))
+            for config in configs:
+                integrity.examine(RunFolder(config).path)
+            sweep = time.process_time() - began
+        finally:
+            vars(files)["hashlib"] = hashlib
+    alone = best(lambda: [files.sha256(content) for content in hashed], 1)
+    return [
+        {"what": f"a run of {runs}, stored and read back", "ms": 1e3 * sweep / runs, "ratio": 1.0},
+        {"what": f"its {len(hashed) / runs:.0f} digests", "ms": 1e3 * alone / runs, "ratio": alone / sweep},
     ]
 
 
@@ -366,6 +403,7 @@ def main() -> int:
         "LeNet, 8 nodes: gradients": networks,
         "around a run": lambda: [*overheads(), *data()],
         "the store": lambda: storing(*((1000, 100) if quick else (8000, 1000))),
+        "the digests of the store": lambda: digests(50 if quick else 500),
         "figures and report": lambda: reporting(2 if quick else 17),
         "size of the network": lambda: scaling([8, 32] if quick else [8, 32, 128, 512]),
     }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import fcntl
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -111,7 +112,9 @@ def main() -> int:
     else:
         if not runs.is_dir():
             raise UserError(f"There are no runs in '{arguments.results}'.")
-        found = {path.name: look_at_run(path) for path in sorted(runs.iterdir()) if path.is_dir()}
+        with os.scandir(runs) as entries:
+            names = sorted(entry.name for entry in entries if entry.is_dir())
+        found = {name: look_at_run(runs / name) for name in names}
     show_found(console, runs, found, list(found.values()) if arguments.overrides else in_order(found.values()))
     return 0
 

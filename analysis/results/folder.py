@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from analysis.results.errors import NoData
 from analysis.results.index import read_all
 from analysis.results.results import Results
-from analysis.results.run import Run, read_run
+from analysis.results.run import read_run
 from bench.base.files import read_json
 
 
@@ -26,36 +25,37 @@ def load(results: str | Path) -> pd.DataFrame:
     """
     if not (Path(results) / "runs").is_dir():
         raise NoData(f"{results} is no results folder: there is no folder {Path(results) / 'runs'}")
-    folders = _folders(Path(results))
-    runs = read_all(Path(results), folders, read_run)
-    table = _rows([run for run in runs if run is not None])
-    table.attrs["unreadable"] = _unreadable(folders, runs)
+    found = read_all(Path(results), _names(Path(results)), read_run)
+    labels = pd.DataFrame(found.labels)
+    if sum(found.lengths):
+        repeated = labels.loc[np.repeat(np.arange(len(labels)), found.lengths)].reset_index(drop=True)
+        table = pd.concat([repeated, found.metrics.to_pandas()], axis=1)
+    else:
+        table = labels
+    table.attrs["unreadable"] = found.unreadable
     return table
 
 
 def load_folder(results: Path) -> Results:
     """The same with everything the figures need: also runs without a row, and what the manifests say."""
-    folders = _folders(results)
-    runs = read_all(results, folders, read_run)
-    good = [(folder, run) for folder, run in zip(folders, runs, strict=True) if run is not None]
-    facts = _manifests([folder for folder, _ in good])
-    labels = pd.DataFrame([run.labels for _, run in good])
+    found = read_all(results, _names(results), read_run)
+    names = [labels["run_id"] for labels in found.labels]
+    rows = pd.DataFrame({"run_id": [], "step": []})
+    if sum(found.lengths):
+        column = pd.Series(np.repeat(names, found.lengths), name="run_id")
+        rows = pd.concat([column, found.metrics.to_pandas()], axis=1)
     return Results(
-        runs=labels,
-        rows=_metrics([run for _, run in good]),
-        facts=dict(zip([folder.name for folder, _ in good], facts, strict=True)),
-        unreadable=_unreadable(folders, runs),
+        runs=pd.DataFrame(found.labels),
+        rows=rows,
+        facts=dict(zip(names, _manifests([results / "runs" / name for name in names]), strict=True)),
+        unreadable=found.unreadable,
         source=str(results),
     )
 
 
-def _folders(results: Path) -> list[Path]:
+def _names(results: Path) -> list[str]:
     with os.scandir(results / "runs") as entries:
-        return [Path(path) for path in sorted(entry.path for entry in entries if entry.is_dir())]
-
-
-def _unreadable(folders: list[Path], runs: list[Run | None]) -> list[str]:
-    return [folder.name for folder, run in zip(folders, runs, strict=True) if run is None]
+        return sorted(entry.name for entry in entries if entry.is_dir())
 
 
 def _manifests(folders: list[Path]) -> list[dict[str, Any]]:
@@ -67,24 +67,3 @@ def _manifests(folders: list[Path]) -> list[dict[str, Any]]:
         return {**manifest, **{name: seen.setdefault(repr(part), part) for name, part in parts.items()}}
 
     return [shared(read_json(folder / "manifest.json")) for folder in folders]
-
-
-def _rows(runs: list[Run]) -> pd.DataFrame:
-    """Labels and metrics side by side."""
-    labels = pd.DataFrame([run.labels for run in runs])
-    lengths = [len(run.metrics) for run in runs]
-    if sum(lengths) == 0:
-        return labels
-    repeated = labels.loc[np.repeat(np.arange(len(runs)), lengths)].reset_index(drop=True)
-    return pd.concat([repeated, _metrics(runs).drop(columns="run_id")], axis=1)
-
-
-def _metrics(runs: list[Run]) -> pd.DataFrame:
-    """A row per evaluation, with the run it belongs to."""
-    some = [run for run in runs if len(run.metrics)]
-    if not some:
-        return pd.DataFrame({"run_id": [], "step": []})
-    tables = [run.metrics for run in some]
-    metrics = pa.concat_tables(tables, promote_options="permissive").to_pandas()
-    names = np.repeat([run.labels["run_id"] for run in some], [len(run.metrics) for run in some])
-    return pd.concat([pd.Series(names, name="run_id"), metrics], axis=1)

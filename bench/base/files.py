@@ -55,10 +55,16 @@ def read_json(path: Path) -> dict[str, Any]:
     return check_json(path)[0]
 
 
-def check_json(path: Path) -> tuple[dict[str, Any], str | None]:
+def content_of(path: Path | str) -> bytes:
+    """All of a file: twice as fast as a buffer would be, which counts where 100000 are read."""
+    with open(path, "rb", buffering=0) as file:  # noqa: PTH123
+        return file.readall()
+
+
+def check_json(path: Path | str) -> tuple[dict[str, Any], str | None]:
     """What the file says, without its digest, and what is wrong with it; a file that is not there is not wrong."""
     try:
-        content = path.read_bytes()
+        content = content_of(path)
     except FileNotFoundError:
         return {}, None
     except OSError as error:
@@ -67,7 +73,7 @@ def check_json(path: Path) -> tuple[dict[str, Any], str | None]:
     if seal and rest != sha256(body).encode() + SEALED:
         return {}, "is not what was written"
     try:
-        value = json.loads(content)
+        value = json.loads(content.decode())  # as bytes they would be searched for an encoding
     except (ValueError, RecursionError):
         return {}, "is not JSON"
     if not isinstance(value, dict) or (not seal and (DIGEST in value or LIKE_A_SEAL.search(content))):
@@ -83,9 +89,9 @@ def line_of(row: dict[str, Any], before: str) -> tuple[str, str]:
     return f"{body}{LINE_SEAL}{digest}{LINE_SEALED}\n", digest
 
 
-def stream_of(rows: Iterable[dict[str, Any]]) -> tuple[str, str]:
-    """The lines of a stream, and the digest of the last."""
-    lines, digest = [], ""
+def stream_of(rows: Iterable[dict[str, Any]], run: str) -> tuple[str, str]:
+    """The lines of a stream, and the digest of the last; the first follows upon the name of the run."""
+    lines, digest = [], run
     for row in rows:
         line, digest = line_of(row, digest)
         lines.append(line)
@@ -109,7 +115,7 @@ def check_rows(path: Path) -> tuple[list[dict[str, Any]], str | None]:
     except OSError as error:
         return [], f"cannot be read: {error.strerror or error}"
     rows: list[dict[str, Any]] = []
-    digest = ""
+    digest = _beginning(path.parent.name, lines)
     for number, line in enumerate(lines, 1):
         try:
             row, digest = _row(line.decode(), digest, rows)
@@ -117,6 +123,12 @@ def check_rows(path: Path) -> tuple[list[dict[str, Any]], str | None]:
             return rows, f"is not what was written from line {number} on"
         rows.append(row)
     return rows, None
+
+
+def _beginning(run: str, lines: Sequence[bytes]) -> str:
+    """What the first line follows upon: the name of its run, or, as in earlier versions, nothing."""
+    body, seal, rest = (lines[0] if lines else b"").rpartition(LINE_SEAL.encode())
+    return "" if not seal or rest.startswith(sha256(body)[:SHORT].encode()) else run
 
 
 def _row(line: str, before: str, rows: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], str]:

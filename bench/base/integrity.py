@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from bench.base.files import check_json, check_rows, sha256
+from bench.base.files import check_json, check_rows, content_of, sha256
 from bench.base.record import FINAL, divided
 
 SUMS = "sha256"
@@ -36,15 +37,19 @@ class Findings:
     def ended(self) -> bool:
         return self.summary.get("state") in FINAL
 
+    @cached_property
+    def _divided(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        return divided(self.summary, self.own)
+
     @property
     def labels(self) -> dict[str, Any]:
         """What the run was, and the state."""
-        return divided(self.summary, self.own)[0]
+        return self._divided[0]
 
     @property
     def final(self) -> dict[str, Any]:
         """The latest metrics."""
-        return divided(self.summary, self.own)[1]
+        return self._divided[1]
 
     def sentence(self) -> str:
         """Everything that is wrong."""
@@ -57,8 +62,12 @@ def examine(folder: Path) -> Findings:
     What is missing is damage only where the numbers are: a folder may be looked at while it is written.
     """
     damaged: dict[str, str] = {}
-    names = ("status.json", "summary.json", "manifest.json")
-    status, summary, manifest = (_json(folder / name, damaged) for name in names)
+    place = str(folder)
+    status, summary = (_json(place, name, damaged) for name in ("status.json", "summary.json"))
+    manifest = _json(place, "manifest.json", damaged)
+    for name, content in (("summary.json", summary), ("manifest.json", manifest)):
+        if content.get("run_id", folder.name) != folder.name:  # earlier manifests have none
+            damaged[name] = f"is that of another run, {content['run_id']}"
     sums = summary.pop(SUMS, None)
     own = manifest.get("metrics")
     found = Findings(status, summary, damaged=damaged, own=own if isinstance(own, dict) else ())
@@ -67,7 +76,7 @@ def examine(folder: Path) -> Findings:
     if "summary.json" in damaged:
         return found
     if found.ended:
-        _examine_end(folder, found, sums)
+        _examine_end(place, found, sums)
     else:
         found.rows, wrong = check_rows(folder / "metrics.jsonl")
         if wrong:
@@ -83,17 +92,17 @@ def _no_summary(found: Findings, sums: object) -> str | None:
     return None if numbers and (sums is None or isinstance(sums, dict)) else FOREIGN
 
 
-def _json(path: Path, damaged: dict[str, str]) -> dict[str, Any]:
-    value, wrong = check_json(path)
+def _json(folder: str, name: str, damaged: dict[str, str]) -> dict[str, Any]:
+    value, wrong = check_json(f"{folder}/{name}")
     if wrong:
-        damaged[path.name] = wrong
+        damaged[name] = wrong
     return value
 
 
-def _examine_end(folder: Path, found: Findings, sums: object) -> None:
+def _examine_end(folder: str, found: Findings, sums: object) -> None:
     """The files whose digests the summary has; of earlier versions, what can be compared."""
     try:
-        found.metrics = (folder / "metrics.parquet").read_bytes()
+        found.metrics = content_of(f"{folder}/metrics.parquet")
     except OSError as error:
         found.damaged["metrics.parquet"] = f"cannot be read: {error.strerror or error}"
         return
@@ -102,7 +111,7 @@ def _examine_end(folder: Path, found: Findings, sums: object) -> None:
         if sha256(found.metrics) != sums.get("metrics.parquet"):
             found.damaged["metrics.parquet"] = FOREIGN
         try:
-            if sha256((folder / "config.yaml").read_bytes()) != sums.get("config.yaml"):
+            if sha256(content_of(f"{folder}/config.yaml")) != sums.get("config.yaml"):
                 found.damaged["config.yaml"] = FOREIGN
         except OSError:
             pass

@@ -154,7 +154,7 @@ class RunFolder:
         """
         before, damage = self.manifest(), self._set_aside()
         self.path.mkdir(parents=True, exist_ok=True)
-        self._manifest = dict(facts)
+        self._manifest = {"run_id": self.path.name, **facts}
         self._marks = {"replicas": facts.get("replicas", 1)}
         self._rows = list(rows or [])
         self._set_state("running")  # first: nobody must take the rest for that of a run that has ended
@@ -166,7 +166,7 @@ class RunFolder:
                 (self.path / name).unlink(missing_ok=True)
             checkpoint.discard(self.checkpoints)
         (self.path / "metrics.parquet").unlink(missing_ok=True)
-        text, self._digest = stream_of(self._rows)
+        text, self._digest = stream_of(self._rows, self.path.name)
         write_text(self.stream, text)
         write_text(self.path / "config.yaml", yaml.safe_dump(self.config.plain(), sort_keys=False))
         write_json(self.path / "manifest.json", self._manifest)

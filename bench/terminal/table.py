@@ -151,7 +151,8 @@ def varying(labels: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _label_names(summaries: Sequence[Mapping[str, Any]]) -> list[str]:
     """All that can tell runs apart: whatever is no metric and not how a run was made."""
-    names = dict.fromkeys(name for s in summaries for name in s)
+    kinds = dict.fromkeys(map(tuple, summaries))  # thousands of runs have the same few lists of names
+    names = dict.fromkeys(name for kind in kinds for name in kind)
     return [name for name in names if name not in NEVER and name not in COLUMNS]
 
 
@@ -160,12 +161,10 @@ def _varies(summaries: Sequence[Mapping[str, Any]], name: str) -> bool:
     if name in CHOICES:
         return len({s.get(name) for s in summaries}) > 1
     owner = name.split(".")[0] if "." in name else "algo"
-    values: dict[str, set[str]] = {}
-    for s in summaries:
-        if name in s:
-            values.setdefault(s.get(owner, ""), set()).add(str(s[name]))
-    everywhere = all(name in s for s in summaries) and "." not in name
-    return any(len(seen) > 1 for seen in values.values()) or (everywhere and len(set().union(*values.values())) > 1)
+    pairs = {(s.get(owner, ""), str(s[name])) for s in summaries if name in s}
+    if len(pairs) > len({choice for choice, _ in pairs}):
+        return True
+    return len({value for _, value in pairs}) > 1 and "." not in name and all(name in s for s in summaries)
 
 
 def _cell(value: Any) -> str:

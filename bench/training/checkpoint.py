@@ -1,7 +1,7 @@
 """Where a run stood, on disk: a file per process with the state of its nodes, readable by any number of processes.
 
 <run>/checkpoint/<step>.<first node>-<last node>.npz holds plain arrays, never pickles, and after them the
-digest of the file's name and content: before it has been compared, nothing of a file is interpreted. The
+digest of its run, its name and its content: before it has been compared, nothing of a file is interpreted. The
 last two steps are kept, and the last one that is on the disk for good.
 """
 
@@ -53,7 +53,7 @@ def write(folder: Path, moment: Moment, hosted: range) -> None:
     folder.mkdir(exist_ok=True)
     span = f"{hosted.start}-{hosted.stop - 1}.npz"
     path = folder / f"{moment.step}.{span}"
-    write_bytes(path, buffer.getvalue() + _seal(path.name, buffer.getvalue()))
+    write_bytes(path, buffer.getvalue() + _seal(_names(path), buffer.getvalue()))
     if pace.wait(moment.step, path):
         _lasting[folder] = moment.step
     mine = sorted((path for path in folder.glob(f"*.{span}") if NAME.fullmatch(path.name)), key=_step)
@@ -120,13 +120,18 @@ def arrays(path: Path) -> dict[str, np.ndarray] | None:
     except OSError:
         return None
     body = content.rpartition(SEAL)[0]
-    if not body or content != body + _seal(path.name, body):
+    if not body or content[len(body) :] not in (_seal(_names(path), body), _seal(path.name, body)):  # earlier versions
         return None
     with np.load(io.BytesIO(body), allow_pickle=False) as file:
         found = {name: file[name] for name in file.files}
     _, first, last = map(int, path.name.removesuffix(".npz").replace("-", ".").split("."))
     fits = all(array.shape[:1] == (last + 1 - first,) for name, array in found.items() if name not in (SECONDS, COUNTS))
     return found if fits and SECONDS in found and found[SECONDS].shape == (len(Stopwatch.NAMES),) else None
+
+
+def _names(path: Path) -> str:
+    """Of the run and of the file."""
+    return f"{path.parents[1].name}/{path.name}"
 
 
 def _seal(name: str, body: bytes) -> bytes:

@@ -26,7 +26,7 @@ def main() -> int:
     with ProcessPoolExecutor(arguments.jobs, get_context("spawn")) as pool:
         made = dict(zip(names, pool.map(line, names, chunksize=1), strict=True))
     if arguments.out:
-        write(arguments.out, {name: line for name, (line, _) in made.items()})
+        write(arguments.out, {name: line for name, (line, _) in made.items() if line})
     return 0 if all(good for _, good in made.values()) else 1
 
 

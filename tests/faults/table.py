@@ -17,7 +17,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+
+class Seen(Counter[str]):
+    """Outcomes, with what was measured on the way."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.notes: list[str] = []
+
+
 Run = Callable[[int, Path], Counter[str]]
+Lacking = Callable[[], str | None]
 
 
 @dataclass(frozen=True)
@@ -30,6 +40,7 @@ class Fault:
     quick: int  # trials in make test; 0: too long for it
     full: int  # trials in the table
     often: int  # trials in make thorough
+    lacking: Lacking  # why it cannot be done on this machine
     run: Run
 
 
@@ -37,14 +48,21 @@ faults: dict[str, Fault] = {}
 
 
 def fault(
-    theme: str, title: str, *, allowed: tuple[str, ...], quick: int, full: int, often: int | None = None
+    theme: str,
+    title: str,
+    *,
+    allowed: tuple[str, ...],
+    quick: int,
+    full: int,
+    often: int | None = None,
+    unless: Lacking = lambda: None,
 ) -> Callable[[Run], Run]:
     """Register a fault under its function's name."""
 
     def decorate(run: Run) -> Run:
         name = run.__name__
         assert name not in faults, name
-        faults[name] = Fault(theme, title, allowed, quick, full, often or full, run)
+        faults[name] = Fault(theme, title, allowed, quick, full, often or full, unless, run)
         return run
 
     return decorate
@@ -61,12 +79,16 @@ def discover() -> dict[str, Fault]:
 
 
 def line(name: str) -> tuple[str, bool]:
-    """A line of the table, and whether only what is allowed was seen."""
+    """A line of the table, and whether only what is allowed was seen; no line where this machine lacks something."""
     fault, began = discover()[name], time.monotonic()
+    if lacking := fault.lacking():
+        print(f"{name}: not done, {lacking}", flush=True)
+        return "", True
     with tempfile.TemporaryDirectory() as folder:
         seen = fault.run(fault.full, Path(folder))
     good = set(seen) <= set(fault.allowed) and seen.total() == fault.full
-    outcomes = "; ".join(f"{count} {outcome}" for outcome, count in seen.most_common())
+    told = [f"{count} {outcome}" for outcome, count in seen.most_common()]
+    outcomes = "; ".join([*told, *(seen.notes if isinstance(seen, Seen) else [])])
     text = f"| {fault.title} | {fault.full} | {outcomes}{'' if good else ' **not allowed**'} |"
     print(f"{name}: {text}  ({time.monotonic() - began:.0f} s)", flush=True)
     return text, good

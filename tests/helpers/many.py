@@ -43,7 +43,7 @@ def _files(folder: Path) -> dict:
         "config": yaml.safe_load((folder / "config.yaml").read_text()),
         "summary": read_json(folder / "summary.json"),
         "status": read_json(folder / "status.json"),
-        "manifest": (folder / "manifest.json").read_bytes(),
+        "manifest": read_json(folder / "manifest.json"),
         "metrics": (folder / "metrics.parquet").read_bytes(),
         "log": (folder / "log.txt").read_bytes(),
     }
@@ -54,10 +54,10 @@ def _write(folder: Path, files: dict, labels: dict, failed: bool) -> None:
     end = {"state": "failed", "error": "Rank 1 said no."} if failed else {"state": files["status"]["state"]}
     config = json.dumps(files["config"]).encode()  # which is YAML
     sums = {"metrics.parquet": sha256(files["metrics"]), "config.yaml": sha256(config)}
-    summary = {**files["summary"], **labels, "state": end["state"], SUMS: sums}
+    summary = {**files["summary"], **labels, "run_id": folder.name, "state": end["state"], SUMS: sums}
     (folder / "config.yaml").write_bytes(config)
     (folder / "metrics.parquet").write_bytes(files["metrics"])
-    (folder / "manifest.json").write_bytes(files["manifest"])
+    write_json(folder / "manifest.json", {**files["manifest"], "run_id": folder.name})
     (folder / "log.txt").write_bytes(files["log"])
     write_json(folder / "summary.json", summary)
     write_json(folder / "status.json", {**files["status"], **end})

@@ -1,21 +1,24 @@
 """Thousands of runs: an index that is never trusted over the runs, and a page that says what it leaves out."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
 from analysis import load
 from analysis.report import page
 from analysis.report.story import Story
-from analysis.results import index
+from analysis.results import block, index
 from analysis.results.folder import load_folder, read_run
-from bench.base.files import read_json, write_json
+from bench.base.files import read_json, sha256, write_json
 from bench.terminal import table
 from tests.helpers import sweeps
 from tests.helpers.cli import ROOT, python
@@ -83,6 +86,17 @@ def test_a_run_that_changed_came_or_went_is_read_anew(many, reads):
     assert runs[2].name not in set(found["run_id"])
 
 
+def test_a_change_that_hides_behind_the_old_time_and_size_is_noticed(many):
+    load(many)
+    path = sorted((many / "runs").iterdir())[7] / "metrics.parquet"
+    state, content = path.stat(), bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+    assert (path.stat().st_mtime_ns, path.stat().st_size) == (state.st_mtime_ns, state.st_size)
+    assert load(many).attrs["unreadable"] == [path.parent.name]
+
+
 @pytest.mark.parametrize("harm", ["empty", "flipped", "cut", "another version"])
 def test_a_damaged_index_is_made_anew(many, harm):
     found = load(many)
@@ -92,9 +106,10 @@ def test_a_damaged_index_is_made_anew(many, harm):
     flipped[len(sound) * 2 // 3] ^= 4
     harmed = {"empty": b"", "flipped": bytes(flipped), "cut": sound[:-100], "another version": b"x" + sound[1:]}[harm]
     file.write_bytes(harmed)
-    assert index.read_index(file) == {}
+    assert block.read_blocks(file) == []
     pd.testing.assert_frame_equal(load(many), found)
-    assert index.read_index(file).keys() == set(found["run_id"])
+    (kept,) = block.read_blocks(file)
+    assert kept.entries.keys() == set(found["run_id"])
 
 
 def test_an_index_that_cannot_be_written_is_done_without(many):
@@ -102,13 +117,34 @@ def test_an_index_that_cannot_be_written_is_done_without(many):
     pd.testing.assert_frame_equal(load(many), straight(many))
 
 
-def test_runs_with_other_columns_stay_outside(many, few):
-    """As earlier versions of the suite have left them."""
-    run = sorted((many / "runs").iterdir())[5]
-    read = read_run(run)
-    odd = {"odd": ("", read._replace(metrics=read.metrics.drop_columns(["epoch"])))}
-    index.write_index(few / "index", {**{str(number): ("", read) for number in range(3)}, **odd})
-    assert set(index.read_index(few / "index")) == {"0", "1", "2"}
+def test_runs_with_other_columns_are_kept_apart(many, few):
+    """As earlier versions of the suite have left them: no run lends its columns, or its types, to another."""
+    runs = sorted((many / "runs").iterdir())
+    for run, change in ((runs[3], "less"), (runs[20], "more"), (runs[30], "type")):
+        whole = pq.read_table(run / "metrics.parquet")
+        tables = {
+            "less": whole.drop_columns(["epoch"]),
+            "more": whole.append_column("travelled", whole["epoch"]),
+            "type": whole.set_column(2, "samples", whole["samples"].cast(pa.float64())),
+        }
+        pq.write_table(tables[change], run / "metrics.parquet")
+        reseal(run)
+    expected = straight(many)
+    assert len(expected) == len(load(many)) > 0
+    pd.testing.assert_frame_equal(load(many), expected)
+    shutil.rmtree(runs[20])
+    shutil.rmtree(runs[30])
+    left = load(many)
+    pd.testing.assert_frame_equal(left, straight(many))
+    assert "travelled" not in left
+    assert left["samples"].dtype.kind == "i"
+
+
+def reseal(run: Path) -> None:
+    """The digests as they would be, had these metrics been written."""
+    summary = json.loads((run / "summary.json").read_text())
+    summary["sha256"]["metrics.parquet"] = sha256((run / "metrics.parquet").read_bytes())
+    write_json(run / "summary.json", summary)
 
 
 def test_a_page_of_many_runs_lists_some_and_says_so(few, tmp_path, monkeypatch):
@@ -135,7 +171,7 @@ def test_a_long_table_is_plain_text(few, tmp_path, monkeypatch):
     assert all(line.split()[0] == run["algo"] for line, run in zip(lines, runs, strict=True))
 
 
-MANY = 2000
+MANY = 20_000
 MEASURE = """
 import resource, sys, time
 begun = time.monotonic()
@@ -152,7 +188,7 @@ print(own.ru_utime + own.ru_stime, others.ru_utime + others.ru_stime, own.ru_max
 
 @pytest.mark.thorough
 @pytest.mark.timeout(900)
-def test_thousands_of_runs(tmp_path):
+def test_twenty_thousand_runs(tmp_path):
     """Loaded without an index and with one, reported and listed, within a gigabyte; the seconds are printed."""
     folder = multiply(sweeps.make(tmp_path / "few", "tuned", "untuned", "even"), tmp_path / "many", MANY)
 

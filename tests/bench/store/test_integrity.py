@@ -18,7 +18,7 @@ from analysis import load
 from analysis.results.folder import load_folder
 from bench import status, sync
 from bench.base.disk import Pace, make_lasting
-from bench.base.files import check_json, check_rows, read_json, read_rows, write_json
+from bench.base.files import check_json, check_rows, read_json, read_rows, stream_of, write_json
 from bench.base.integrity import examine
 from bench.store.run_folder import RunFolder
 from bench.sweep.sweep import run_all
@@ -180,6 +180,32 @@ def test_a_stream_is_read_up_to_its_damage(sealed, tmp_path):
     run.stream.write_text("".join(lines)[:-9])  # as a kill leaves it
     assert check_rows(run.stream) == (read_rows(run.stream), None)
     assert load(tmp_path).attrs["unreadable"] == []
+
+
+def test_what_earlier_versions_sealed_without_the_name_of_the_run_is_read(tmp_path):
+    run = unfinished(tmp_path)
+    point = run.resume_point()
+    rows, _ = check_rows(run.stream)
+    run.stream.write_text(stream_of(rows, "")[0])
+    write_json(run.path / "manifest.json", {k: v for k, v in run.manifest().items() if k != "run_id"})
+    for path in run.checkpoints.iterdir():
+        body = path.read_bytes().rpartition(checkpoint.SEAL)[0]
+        path.write_bytes(body + checkpoint._seal(path.name, body))
+    assert run.resume_point() == point is not None
+    assert load(tmp_path).attrs["unreadable"] == []
+
+
+def test_a_folder_under_the_name_of_another_run_is_named_and_made_anew(results):
+    one, other = the_run(results, seed=0), the_run(results, seed=1)
+    changes = [*TIMES, "results", "replicas"]
+    expected = load(results).drop(columns=changes)
+    shutil.rmtree(other.path)
+    shutil.copytree(one.path, other.path)
+    assert load(results).attrs["unreadable"] == [other.path.name]
+    assert status.look_at_run(other.path)["state"] == "damaged"
+    assert f"summary.json is that of another run, {one.path.name}" in examine(other.path).sentence()
+    assert run_all([one.config, other.config], QUIET) == 0
+    assert load(results).drop(columns=changes).equals(expected)
 
 
 def test_a_damaged_checkpoint_is_set_aside_and_the_one_before_used(tmp_path):

@@ -1,0 +1,55 @@
+"""Clusters: a SLURM whose step holds every CPU, an MPI that counts cores, and variables that a job leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+from bench.engine.launch import OPENMPI
+from tests.faults.table import fault
+from tests.helpers import openmpi, slurm
+from tests.helpers.cli import ROOT
+
+THEME = "Clusters"
+SMALL = ("dataset.evaluation=50", "steps=20", "eval_every=10", "tracker=none", "engine=mpi")
+DONE = "done, by ranks of one world"
+
+
+@fault(THEME, f"jobs of a real SLURM with {slurm.CPUS} CPUs, all of them the job's own, two ranks "
+       "each (hydra/launcher=slurm as shipped)", allowed=(DONE,), quick=0, often=2, full=6,
+       unless=slurm.lacking)  # fmt: skip
+def slurm_jobs(trials: int, folder: Path) -> Counter[str]:
+    with slurm.cluster(folder / "slurm") as environment:
+        seeds = ",".join(map(str, range(trials)))
+        cluster = ("partition=trial", f"cpus_per_task={slurm.CPUS}", "timeout_min=10", "mem_gb=1")
+        words = ["hydra/launcher=slurm", *(f"hydra.launcher.{word}" for word in cluster), f"seed={seeds}"]
+        return _states(folder, ["-m", *words, "nodes=4", "ranks=2", *SMALL], trials, environment)
+
+
+@fault(THEME, "more ranks than cores with the OpenMPI of the system, as root: 8 ranks",
+       allowed=(DONE,), quick=0, full=4, unless=openmpi.lacking)  # fmt: skip
+def openmpi_ranks(trials: int, folder: Path) -> Counter[str]:
+    bare = {name: value for name, value in os.environ.items() if name not in OPENMPI}
+    environment = {**bare, "MPI4PY_LIBMPI": str(openmpi.library())}
+    seeds = ",".join(map(str, range(trials)))
+    words = ["-m", f"engine.launch=[{openmpi.LAUNCH}]", f"seed={seeds}", "nodes=8", "ranks=8"]
+    return _states(folder, [*words, *SMALL], trials, environment)
+
+
+def _states(folder: Path, words: list[str], trials: int, environment: dict[str, str]) -> Counter[str]:
+    """What became of each run, and whether its ranks were one world."""
+    command = [sys.executable, str(ROOT / "bench" / "run.py"), *words]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60 * trials)
+    seen: Counter[str] = Counter()
+    for run in sorted((folder / "results" / "runs").glob("*")):
+        status, manifest = (json.loads((run / f"{name}.json").read_text()) for name in ("status", "manifest"))
+        ranks = manifest.get("workers", {}).get("ranks", 0)
+        good = status["state"] == "done" and f"ranks={ranks}" in words
+        seen[DONE if good else f"{status['state']} with {ranks} ranks: {str(status['error'])[:200]}"] += 1
+    if not seen:
+        seen[f"nothing was made: {done.stderr[-300:]}"] += trials
+    return seen
