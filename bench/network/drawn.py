@@ -18,6 +18,8 @@ from bench.network.mixing import Mixing, build_mixing, lazily, weighed
 from bench.network.sparse import Arcs, Pattern
 from bench.network.spectrum import digest, ends
 
+BLOCK = 16
+"""Rounds that are drawn together: part of the key, so changing it changes every run on a drawn network."""
 DRAWS = 1000
 """Rounds that the certificate of a network without a formula is computed from."""
 
@@ -62,7 +64,7 @@ class Drawn(Mixing):
         self.name, self.nodes, self.kind = name, nodes, "gossip"
         self._law = name, nodes, weights or topologies[name].weights, lazy, tuple(sorted(options.items()))
         self._seed = seed
-        self._last: tuple[int, Matrices] | None = None
+        self._block: tuple[int, list[Matrices]] = -1, []
         first = [self.at(r).any for r in range(min(8, DRAWS))]
         self.certificate = replace(_certify(*self._law), hash=digest(first))
 
@@ -71,9 +73,11 @@ class Drawn(Mixing):
         return None
 
     def at(self, r: int, t: int = 0) -> Matrices:
-        if self._last is None or self._last[0] != r:
-            self._last = r, _draw(*self._law, generator(self._seed, EVERYONE, f"network {self.name}", r))
-        return self._last[1]
+        number, place = divmod(r, BLOCK)
+        if self._block[0] != number:
+            draws = generator(self._seed, EVERYONE, f"network {self.name}", number)
+            self._block = number, [_draw(*self._law, draws) for _ in range(BLOCK)]
+        return self._block[1][place]
 
     @property
     def matrices(self) -> np.ndarray:
@@ -92,7 +96,7 @@ class Drawn(Mixing):
         return [(int(j), int(i)) for i, j in zip(pattern.rows, pattern.columns, strict=True) if j < i]
 
     def bill(self, r: int, t: int = 0) -> tuple[int, int]:
-        return (self.at(r).any.heard(),) * 2
+        return (len(self.at(r).any.values) - self.nodes,) * 2  # all but the diagonal
 
 
 def build_network(name: str, nodes: int, options: Mapping[str, Any], run_seed: int = 0) -> Mixing:

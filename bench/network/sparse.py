@@ -14,17 +14,13 @@ from bench.base.errors import UserError
 
 
 class Arcs:
-    """Who is heard by whom: source → target, in the order of targets and then sources, without loops.
-
-    An undirected graph has both directions of every edge.
-    """
+    """Who is heard by whom: source → target, without loops. An undirected graph has both directions of every edge."""
 
     def __init__(self, nodes: int, source: np.ndarray, target: np.ndarray, directed: bool = False) -> None:
         if not directed:
             source, target = np.concatenate([source, target]), np.concatenate([target, source])
-        order = np.argsort(target * nodes + source, kind="stable")
         self.nodes, self.directed = nodes, directed
-        self.source, self.target = source[order], target[order]
+        self.source, self.target = source, target
 
     @classmethod
     def of_graph(cls, graph: nx.Graph, name: str) -> Arcs:
@@ -81,7 +77,7 @@ class Sparse(NamedTuple):
         """The weight of each arc, and what every node keeps."""
         n, every = arcs.nodes, np.arange(arcs.nodes)
         rows, columns = np.concatenate([arcs.target, every]), np.concatenate([arcs.source, every])
-        order = np.argsort(rows * n + columns, kind="stable")
+        order = (rows * n + columns).argsort()
         return cls(Pattern(n, rows[order], columns[order]), np.concatenate([weights, diagonal])[order])
 
     @classmethod

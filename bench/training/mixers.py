@@ -96,9 +96,11 @@ class Bags:
         if len(patterns) != len(self._patterns) or any(
             a is not b for a, b in zip(patterns, self._patterns, strict=True)
         ):
-            n, sizes = patterns[0].nodes, np.cumsum([0, *(len(p.columns) for p in patterns)])
-            columns = np.concatenate([p.columns + n * i for i, p in enumerate(patterns)])
-            starts = np.concatenate([p.starts + size for p, size in zip(patterns, sizes, strict=False)])
+            columns, starts = patterns[0].columns, patterns[0].starts
+            if len(patterns) > 1:
+                n, sizes = patterns[0].nodes, np.cumsum([0, *(len(p.columns) for p in patterns)])
+                columns = np.concatenate([p.columns + n * i for i, p in enumerate(patterns)])
+                starts = np.concatenate([p.starts + size for p, size in zip(patterns, sizes, strict=False)])
             self._columns = torch.as_tensor(columns, device=self._device)
             self._starts = torch.as_tensor(starts, device=self._device)
             self._patterns = list(patterns)
