@@ -47,6 +47,7 @@ from bench.data.recipe import data_folder, load
 from bench.engine import stacked
 from bench.engine.pool import Pool
 from bench.engine.torch_setup import set_up_torch
+from bench.network.mixing import build_mixing
 from bench.store.manifest import describe
 from bench.store.run_folder import RunFolder
 from bench.sweep.recorder import Stored
@@ -363,6 +364,42 @@ def scaling(sizes: list[int]) -> list[Entry]:
     return entries
 
 
+def gossip(steps: int) -> list[Entry]:
+    """D-NASA on 64 nodes: networks that change, relative to the ring that does not; and thousands of nodes."""
+    kinds = {
+        "a ring": ["topology=ring"],
+        "a ring that loses 10 %": ["topology=ring", "links=lossy"],
+        "a ring with outages": ["topology=ring", "links=outages"],
+        "matchings": ["topology=matching"],
+        "random graphs, p = 0.05": ["topology=random_each_round", "topology.p=0.05"],
+    }
+    entries: list[Entry] = []
+    for work, words in (("perceptrons", PERCEPTRON), ("quadratics of 10", ["dataset=quadratics"])):
+        size = steps if work == "perceptrons" else 10 * steps
+        common = [*words, "nodes=64", f"steps={size}", f"eval_every={size // 2}", "engine=stacked"]
+        runs = {kind: compose_one([*common, *network]) for kind, network in kinds.items()}
+        times: dict[str, list[float]] = {kind: [] for kind in kinds}
+        for _ in range(5):
+            for kind, config in runs.items():
+                kept = Rows()
+                on_stacked(config, kept)
+                spent = [row["compute_s"] + row["comm_s"] for row in kept.rows]
+                times[kind].append(1e3 * (spent[-1] - spent[-2]) / (size - size // 2))
+        floor = min(times["a ring"])
+        entries += [{"what": f"64 {work}: {k}", "ms": min(t), "ratio": min(t) / floor} for k, t in times.items()]
+    first = None
+    for n in (512, 4096):
+        began = time.perf_counter()
+        config = compose_one(["dataset=quadratics", f"nodes={n}", "steps=100", "eval_every=50", "engine=stacked"])
+        certificate = build_mixing("ring", n)
+        entries.append({"what": f"ring of {n}: its certificate", "s": time.perf_counter() - began})
+        assert certificate.nodes == n
+        microseconds = 1e3 * iteration_ms(on_stacked, config) / n
+        first = first or microseconds
+        entries.append({"what": f"ring of {n}: a step, per node", "us": microseconds, "ratio": microseconds / first})
+    return entries
+
+
 def table(title: str, entries: list[Entry]) -> Table:
     units = [unit for unit in ("ms", "us", "s", "mb", "ratio") if any(unit in entry for entry in entries)]
     out = Table(title, *units)
@@ -405,6 +442,7 @@ def main() -> int:
         "the store": lambda: storing(*((1000, 100) if quick else (8000, 1000))),
         "the digests of the store": lambda: digests(50 if quick else 500),
         "figures and report": lambda: reporting(2 if quick else 17),
+        "networks that change, and large ones": lambda: gossip(40 if quick else 200),
         "size of the network": lambda: scaling([8, 32] if quick else [8, 32, 128, 512]),
     }
     console = Console(width=None if sys.stdout.isatty() else 100, highlight=False)

@@ -57,6 +57,7 @@ class Drawn(Mixing):
     """A network whose graph is drawn each round."""
 
     changing = True
+    bills_alike = False
 
     def __init__(
         self, name: str, nodes: int, seed: int, weights: str | None, lazy: bool, options: Mapping[str, Any]
@@ -67,6 +68,10 @@ class Drawn(Mixing):
         self._block: tuple[int, list[Matrices]] = -1, []
         first = [self.at(r).any for r in range(min(8, DRAWS))]
         self.certificate = replace(_certify(*self._law), hash=digest(first))
+
+    @property
+    def turns(self) -> int:
+        return 1
 
     @property
     def period(self) -> int | None:

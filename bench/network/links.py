@@ -22,7 +22,7 @@ from bench.base.options import AtLeast
 from bench.base.randomness import EVERYONE, generator
 from bench.base.registry import links
 from bench.network.certificate import Certificate, Matrices
-from bench.network.mixing import Demands, Mixing, Operator
+from bench.network.mixing import Demands, Mixing
 from bench.network.sparse import Pattern, Sparse
 from bench.network.spectrum import ends
 
@@ -141,11 +141,16 @@ class Faulty(Mixing):
         self.name, self.nodes, self.kind = under.name, under.nodes, under.kind
         self._under, self._semantics = under, semantics
         self._last: tuple[tuple[int, int], Matrices] | None = None
+        self.bills_alike = under.bills_alike
         self.certificate = self._certify(under.certificate)
 
     @property
     def period(self) -> int | None:
         return None
+
+    @property
+    def turns(self) -> int:
+        return self._under.turns
 
     @property
     def matrices(self) -> np.ndarray:
@@ -168,10 +173,15 @@ class Faulty(Mixing):
         if self._last is None or self._last[0] != (r, t):
             whole = self._under.at(r, t)
             lost = self._lost(t, whole.any.pattern)
-            made = {id(w): w for w in whole if w is not None}
-            sides: dict[int, Operator] = {id(w): side for side, w in zip(Matrices._fields, whole, strict=True)}  # type: ignore[misc]
-            done = {key: without(w, lost, self._semantics, sides[key]) for key, w in made.items()}
-            self._last = (r, t), Matrices(*(None if w is None else done[id(w)] for w in whole))
+            if whole.mix is not None:  # one matrix for everything, and where anybody may lose it is symmetric
+                w = without(whole.mix, lost, self._semantics, "mix")
+                self._last = (r, t), Matrices(w, w, w)
+                return self._last[1]
+            push, pull = (
+                None if w is None else without(w, lost, self._semantics, side)
+                for w, side in ((whole.push, "push"), (whole.pull, "pull"))
+            )
+            self._last = (r, t), Matrices(None, push, pull)
         return self._last[1]
 
     def must_serve(self, method: Demands) -> None:
@@ -262,6 +272,7 @@ class SilentNetwork(Faulty):
     def __init__(self, under: Mixing, silence: Silence, semantics: Semantics) -> None:
         self._silence = silence
         super().__init__(under, semantics)
+        self.bills_alike = False
 
     def _lost(self, t: int, pattern: Pattern) -> np.ndarray:
         silent = self._silence.silent(t)
@@ -315,7 +326,7 @@ class OneWayNetwork(Faulty):
         self._under.must_serve(method)
 
 
-def without(w: Sparse, lost: np.ndarray, semantics: Semantics, side: Operator) -> Sparse:
+def without(w: Sparse, lost: np.ndarray, semantics: Semantics, side: str) -> Sparse:
     """The matrix of a round in which nothing comes through at some places off the diagonal."""
     pattern, values = w.pattern, w.values.copy()
     gone = pattern.off[lost]

@@ -50,6 +50,8 @@ class Mixing:
 
     changing = False
     """Whether it never repeats: drawn anew, or losing what is sent."""
+    bills_alike = True
+    """Whether the rounds of a period cost what they cost, whatever is drawn."""
     one_way = False
     """Whether messages are lost without their sender knowing."""
     certificate: Certificate
@@ -72,6 +74,11 @@ class Mixing:
     @property
     def period(self) -> int | None:
         """Rounds after which it repeats; None: never."""
+        return len(self._rounds)
+
+    @property
+    def turns(self) -> int:
+        """Rounds after which bills repeat, where they are alike."""
         return len(self._rounds)
 
     def at(self, r: int, t: int = 0) -> Matrices:

@@ -94,9 +94,8 @@ class Ledger:
         s = problem.setting
         self._problem, self._batch, self._bits = problem, s.batch_size * s.nodes, 8 * s.dtype.itemsize
         self._mixings = mixings
-        self._changing = any(mixing.changing for mixing in mixings)
-        period = 1 if self._changing else mixings[0].period or 1
-        self._bills = [] if self._changing else [self._bill(r, 0) for r in range(period)]
+        alike = all(mixing.bills_alike and mixing.turns == mixings[0].turns for mixing in mixings)
+        self._bills = [self._bill(r, 0) for r in range(mixings[0].turns)] if alike else []
         shared = list(map(int, before[0][: len(SHARED)])) if len(before) else [0] * len(SHARED)
         self.round, self._samples, self._gradients = shared
         self._latest = dict(enumerate(map(int, before[0][len(SHARED) + len(SENT) :]))) if len(before) else {}
@@ -121,11 +120,11 @@ class Ledger:
     def sent(self, widths: tuple[int, ...], t: int, when: np.ndarray | None = None, bits: int | None = None) -> None:
         """A round of step t with tensors of these widths, in the replicas that talk; ``bits`` if they are packed."""
         size = sum(widths) * self._bits if bits is None else bits
-        if when is None and not self._changing:
+        if when is None and self._bills:
             what = self.round % len(self._bills), size, widths
             self._alike[what] = self._alike.get(what, 0) + 1  # rounds are many and alike: added up when asked
         else:
-            bill = self._bill(self.round, t) if self._changing else self._bills[self.round % len(self._bills)]
+            bill = self._bills[self.round % len(self._bills)] if self._bills else self._bill(self.round, t)
             self._sent += self._cost(bill, size, widths) * (1 if when is None else when)
         self.round += 1
 
