@@ -9,7 +9,7 @@ import torch
 
 from bench.base.errors import UserError
 from bench.base.record import evaluation_steps
-from bench.base.registry import compressors, datasets, models
+from bench.base.registry import compressors, datasets, models, topologies
 from bench.config.run_config import RunConfig
 from bench.engine.material import in_words, is_problem, load_arrays, shards
 from bench.method.algorithm import Algorithm
@@ -112,6 +112,8 @@ def build_compressor(config: RunConfig, size: int) -> Compressor | None:
         return None
     if asks == "no":
         raise UserError(f"{config.algo.name} does not compress: leave out compressor={name}, or take another method.")
+    if topologies[config.topology.name].kind == "all_reduce":
+        raise UserError(f"An all-reduce adds up numbers, not payloads: leave out compressor={name}, or use a network.")
     compressor: Compressor = compressors[name](**config.compressor.options)
     compressor.check(size)
     if asks == "contractive" and compressor.delta(size) is None:

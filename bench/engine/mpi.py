@@ -41,7 +41,7 @@ class RankMixer(Mixer):
     def __init__(self, comm: MPI.Intracomm, mixing: Mixing, dtype: torch.dtype, device: torch.device) -> None:
         self._comm, self._mixing, self._dtype, self._device = comm, mixing, dtype, device
         self._mine = nodes_of_rank(mixing.nodes, comm.size, comm.rank)
-        self._wire = Wire(comm, mixing.heard)
+        self._wire = Wire(comm, mixing)
         self._exchanges: dict[tuple[int, Parts], Exchange] = {}
         self._rows: dict[int, Rows] = {}
         self._sums: RunningSums | None = None

@@ -11,6 +11,7 @@ import torch
 from mpi4py import MPI
 from torch import Tensor
 
+from bench.network.mixing import Mixing
 from bench.network.sparse import Pattern, Sparse
 
 dist_graph = MPI.Intracomm.Create_dist_graph_adjacent
@@ -58,9 +59,12 @@ class Rows:
 class Wire:
     """Who may ever hear whom, connected once: sources and targets apart."""
 
-    def __init__(self, comm: MPI.Intracomm, heard: Pattern) -> None:
-        rows = Rows(heard, np.ones(len(heard.rows)), comm.size, comm.rank)
-        self._sources, self._targets = np.flatnonzero(rows.wanted), np.flatnonzero(rows.given)
+    def __init__(self, comm: MPI.Intracomm, mixing: Mixing) -> None:
+        if mixing.anybody:
+            self._sources = self._targets = np.delete(np.arange(comm.size), comm.rank)
+        else:
+            rows = Rows(mixing.heard, np.ones(len(mixing.heard.rows)), comm.size, comm.rank)
+            self._sources, self._targets = np.flatnonzero(rows.wanted), np.flatnonzero(rows.given)
         self.several = comm.size > 1
         self.graph = dist_graph(comm, self._sources.tolist(), self._targets.tolist())
 

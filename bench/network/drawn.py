@@ -58,6 +58,7 @@ class Drawn(Mixing):
 
     changing = True
     bills_alike = False
+    anybody = True
 
     def __init__(
         self, name: str, nodes: int, seed: int, weights: str | None, lazy: bool, options: Mapping[str, Any]

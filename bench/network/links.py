@@ -141,7 +141,7 @@ class Faulty(Mixing):
         self.name, self.nodes, self.kind = under.name, under.nodes, under.kind
         self._under, self._semantics = under, semantics
         self._last: tuple[tuple[int, int], Matrices] | None = None
-        self.bills_alike = under.bills_alike
+        self.bills_alike, self.anybody = under.bills_alike, under.anybody
         self.certificate = self._certify(under.certificate)
 
     @property

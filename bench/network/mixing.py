@@ -52,6 +52,8 @@ class Mixing:
     """Whether it never repeats: drawn anew, or losing what is sent."""
     bills_alike = True
     """Whether the rounds of a period cost what they cost, whatever is drawn."""
+    anybody = False
+    """Whether anybody may hear anybody some day: ``heard`` then has n² places."""
     one_way = False
     """Whether messages are lost without their sender knowing."""
     certificate: Certificate

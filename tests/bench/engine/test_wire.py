@@ -1,0 +1,53 @@
+"""Which rows travel between ranks."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from bench.engine.wire import Rows, nodes_of_rank
+from bench.network.drawn import build_network
+from bench.network.links import Lossy
+from bench.network.mixing import build_mixing
+
+
+@pytest.mark.parametrize("name", ["ring", "star", "random_digraph", "directed_ring", "matching"])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 8])
+def test_every_rank_gets_the_rows_it_needs_and_no_others(name, ranks):
+    network = build_network(name, 8, {}, 0)
+    w = network.at(0).any
+    dense, plans = w.dense(), [Rows(w.pattern, w.values, ranks, rank) for rank in range(ranks)]
+    for rank, plan in enumerate(plans):
+        mine = nodes_of_rank(8, ranks, rank)
+        others = [j for j in range(8) if j not in mine and dense[mine, j].any()]
+        assert plan.columns.tolist() == [*mine, *others]
+        local = plan.local(w, mine)
+        assert np.array_equal(_dense(local, len(plan.columns)), dense[np.ix_(mine, plan.columns)])
+        sent = np.split(plan.pack, np.cumsum(plan.given)[:-1])
+        for other in range(ranks):
+            theirs = nodes_of_rank(8, ranks, other)
+            wanted = [] if other == rank else [j for j in mine if dense[theirs, j].any()]
+            assert (sent[other] + mine.start).tolist() == wanted
+            assert plans[other].wanted[rank] == len(wanted)
+
+
+def _dense(local, width):
+    out = np.zeros((local.pattern.nodes, width))
+    out[local.pattern.rows, local.pattern.columns] = local.values
+    return out
+
+
+@pytest.mark.parametrize("lossy", [False, True])
+def test_a_round_of_many_nodes_is_no_matrix_of_all_of_them(lossy):
+    """512 nodes on 2 ranks: what a round takes grows with its edges."""
+    n = 512
+    network = build_network("random_each_round", n, {"p": 4 / n}, 0) if not lossy else build_mixing("torus", n)
+    network = Lossy(p=0.1).over(network, 0) if lossy else network
+    for r in range(16, 20):
+        tracemalloc.start()
+        w = network.at(r, r).any
+        rows = Rows(w.pattern, w.values, 2, 0)
+        rows.local(w, nodes_of_rank(n, 2, 0))
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < 16 * 2 * 8 * n * 12 < 8 * n * n
