@@ -54,7 +54,7 @@ def _pair(place: np.ndarray) -> np.ndarray:
 class Drawn(Mixing):
     """A network whose graph is drawn each round."""
 
-    changing = True
+    changing = drawn = True
 
     def __init__(
         self, name: str, nodes: int, seed: int, weights: str | None, lazy: bool, options: Mapping[str, Any]
