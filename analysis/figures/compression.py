@@ -14,7 +14,10 @@ from analysis.study.select import as_written, metrics, problems, refuse_unless
 from analysis.study.statistics import score
 from analysis.study.tuning import at_best, rule_in_words
 
-COMMAND = "python bench/run.py -m algo=choco compressor=none,top_k,random_k,qsgd,sign algo.gamma=0.1 dataset=digits"
+COMMAND = (
+    "python bench/run.py -m algo=choco algo.gamma=0.1 algo.schedule=constant algo.eta=0.1 dataset=digits steps=2000 "
+    "compressor=none,top_k,random_k,qsgd,sign seed=0,1,2 engine=stacked"
+)
 
 
 @figure("compression", "What is reached with the bytes that were sent", COMMAND)
