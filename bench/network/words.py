@@ -25,8 +25,8 @@ def facts(mixing: Mixing) -> Iterator[str]:
     """The certificate, line by line."""
     c = mixing.certificate
     far = f"diameter {c.diameter}" if c.diameter is not None else "drawn each round" if mixing.drawn else "nobody talks"
-    mean = " a round on average" if mixing.drawn else ""
-    yield f"{mixing.name}: {c.nodes} nodes, {c.edges} {'arc' if c.directed else 'edge'}{'s' * (c.edges != 1)}{mean}, {far}"
+    word = ("arc" if c.directed else "edge") + "s" * (c.edges != 1) + " a round on average" * mixing.drawn
+    yield f"{mixing.name}: {c.nodes} nodes, {c.edges} {word}, {far}"
     if mixing.kind == "all_reduce":
         yield "the exact average, billed as a ring all-reduce: 2(n−1)/n vectors a node, whatever the edges"
     apart = mixing.at(0).mix is None
