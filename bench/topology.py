@@ -1,14 +1,19 @@
-"""Look at a graph before using it.
+"""Look at a network before using it.
 
-python bench/topology.py topology=ladder nodes=8          the certificate, the matrix and a drawing
-python bench/topology.py topology=ring --svg ring.svg     the drawing as a file
-python bench/topology.py --table docs/topologies          a Markdown table of all, with drawings
+python bench/topology.py topology=ladder nodes=8                      the certificate, the matrix and a drawing
+python bench/topology.py topology=random_digraph                      what is pushed and what is pulled by
+python bench/topology.py topology=matching seed=3                     the first rounds of what is drawn
+python bench/topology.py topology=ring links=lossy links.p=0.3        what loss does to the matrix and to an average
+python bench/topology.py topology=ring --svg ring.svg                 the drawing as a file
+python bench/topology.py --table docs/topologies                      a Markdown table of all, with drawings
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 if __name__ == "__main__":
@@ -17,47 +22,83 @@ if __name__ == "__main__":
 
     begin()
 
-import numpy as np
-
+from bench.base.record import LATER
 from bench.base.registry import say_broken_plugins, topologies
-from bench.config.choices import options_of
+from bench.config.choices import Choice, options_of
 from bench.config.compose import compose_one
-from bench.network.drawing import svg, text
-from bench.network.mixing import Mixing
+from bench.config.run_config import RunConfig
+from bench.network.drawing import Graph, beside, caption, svg, text
+from bench.network.mixing import Mixing, Operator
+from bench.network.words import FIRST, facts, losses, matrices, sample
 from bench.terminal.command import command
+from bench.training.averages import ROUNDS, moved
 
 SIZES = (8, 16, 64)
 """The numbers of nodes in the table."""
+SEEDS = 10
+"""Over which it is measured how far an average moves."""
+WHAT: dict[Operator, str] = {"mix": "the average", "push": "push-sum"}
 
 
-def show(mixing: Mixing) -> str:
-    """Everything about one graph, for the terminal."""
-    c = mixing.certificate
-    far = "nobody talks" if c.diameter is None else f"diameter {c.diameter}"
-    lines = [f"{mixing.name}: {c.nodes} nodes, {c.edges} edges, {far}"]
-    joined = "not connected, as asked for" if c.diameter is None else "connected"
-    if mixing.kind == "all_reduce":
-        lines.append("the exact average, billed as a ring all-reduce: 2(n−1)/n vectors a node, whatever the edges")
-    certified = f"symmetric, doubly stochastic, non-negative, {joined}: certified"
-    lines.append("NOT symmetric and doubly stochastic: methods are biased on it" if c.biased else certified)
-    if c.biased:
-        lines.append(f"second largest |eigenvalue| = {c.rho:.6f}   gap = {c.gap:.6f}")
-    elif c.lambda_2 is None:
-        lines.append(
-            f"a sequence of {c.period} matrices; ρ of the product of a period = {c.rho:.6f}, gap = {c.gap:.6f}"
-        )
+def show(config: RunConfig) -> Iterator[str]:
+    """Everything about one network, for the terminal."""
+    network, reliable = config.mixing(), without_loss(config)
+    yield from facts(network)
+    if lossy := network is not reliable:
+        yield f"without loss, ρ = {reliable.certificate.rho:.6f}"
+    yield ""
+    yield from matrices(reliable)
+    if lossy:
+        yield from losses(network, reliable)
+        yield from averages(config)
+        yield ""
+    yield drawing(reliable)
+
+
+def without_loss(config: RunConfig) -> Mixing:
+    return replace(config, links=Choice(LATER["links"], {})).mixing()
+
+
+def averages(config: RunConfig) -> Iterator[str]:
+    """How far these links move an average, and how far they would with other semantics."""
+    network, links = config.mixing(), config.links
+    by: Operator = "push" if network.one_way or network.at(0).mix is None else "mix"
+    negative = ("zero_fill",) if by == "push" else ("renormalise", "zero_fill")
+    if network.one_way:
+        forms = {"running sums": links, "zero_fill": Choice("lossy", {**links.options, "semantics": "zero_fill"})}
     else:
-        named = {"ρ": c.rho, "gap": c.gap, "λ₂": c.lambda_2, "λₙ": c.lambda_n}
-        lines.append("   ".join(f"{name} = {round(value or 0.0, 6) + 0.0:.6f}" for name, value in named.items()))
-    lines += [f"hash {c.hash}", ""]
-    for number, w in enumerate(mixing.matrices):
-        lines.append("W =" if c.period == 1 else f"W({number}) =")
-        if mixing.nodes > 16:
-            lines.append(f"  {np.count_nonzero(w)} entries that are not 0; the matrix is shown up to 16 nodes")
-        else:
-            lines += ["  " + " ".join(f"{entry:6.4f}" if entry else "     ·" for entry in row) for row in w]
-        lines.append("")
-    return "\n".join([*lines, text(mixing) if mixing.nodes <= 100 else "(drawn up to 100 nodes)"])
+        known = ("reabsorb", *negative) if "semantics" in links.options else ()
+        forms = {name: Choice(links.name, {**links.options, "semantics": name}) for name in known}
+    if forms:
+        yield f"{ROUNDS} rounds from numbers with mean 1 and standard deviation 1 move {WHAT[by]}"
+        yield f"by (root mean square over seeds {config.seed} … {config.seed + SEEDS - 1})"
+    for name, choice in forms.items():
+        networks = [replace(config, links=choice, seed=config.seed + k).mixing() for k in range(SEEDS)]
+        yield f"  {name:12} {moved(networks, by):.1e}"
+
+
+def drawing(network: Mixing) -> str:
+    if network.nodes > 100:
+        return "(drawn up to 100 nodes)"
+    if not network.drawn:
+        return text(network)
+    pictures = [(f"round {r}", text(graph, width=24, height=10)) for r, graph in enumerate(rounds(network))]
+    return beside(pictures, width=27)
+
+
+def rounds(network: Mixing) -> Iterator[Graph]:
+    """The first graphs of a network that is drawn."""
+    for r in range(FIRST):
+        w = network.at(r, r).any
+        i, j = w.pattern.columns[w.pattern.off].tolist(), w.pattern.rows[w.pattern.off].tolist()
+        edges = [edge for edge in zip(i, j, strict=True) if edge[0] < edge[1]]
+        yield Graph(network.name, network.nodes, edges, network.directed, drawn=True)
+
+
+def picture(config: RunConfig) -> str:
+    """The drawing as SVG; with loss, of a step in which there is some."""
+    network, reliable = config.mixing(), without_loss(config)
+    return svg(reliable, lost=sample(network, reliable)[1] if network is not reliable and not network.drawn else ())
 
 
 def table(folder: Path) -> str:
@@ -71,8 +112,10 @@ def table(folder: Path) -> str:
         mixings = [compose_one([f"topology={name}", f"nodes={n}"]).mixing() for n in SIZES]
         (folder / f"{name}.svg").write_text(svg(mixings[0]), encoding="utf-8")
         rho = " | ".join(f"{max(0.0, mixing.certificate.rho or 0.0):.3f}" for mixing in mixings)
-        drawing = f"![{name}]({folder.as_posix()}/{name}.svg)"
-        lines.append(f"| {drawing} | `{name}` | `{topologies[name].weights}` | {len(mixings[0].edges)} | {rho} |")
+        first = mixings[0].certificate
+        edges = f"{first.edges}{' arcs' * first.directed}{' a round' * mixings[0].drawn}"
+        image = f"![{caption(mixings[0])}]({folder.as_posix()}/{name}.svg)"
+        lines.append(f"| {image} | `{name}` | `{topologies[name].weights}` | {edges} | {rho} |")
     return "\n".join(lines)
 
 
@@ -87,10 +130,11 @@ def main() -> int:
     if arguments.table:
         print(table(arguments.table))
         return 0
-    mixing = compose_one(arguments.overrides).mixing()
+    config = compose_one(arguments.overrides)
     if arguments.svg:
-        arguments.svg.write_text(svg(mixing), encoding="utf-8")
-    print(show(mixing))
+        arguments.svg.write_text(picture(config), encoding="utf-8")
+    for line in show(config):
+        print(line)
     return 0
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from bench.config.plan import of_command
-from tests.helpers.cli import ROOT
+from tests.helpers.cli import ROOT, typed
 
 RUN = re.compile(r"[a-z0-9_]+-[a-z_]+-[a-z0-9_]+-s\d+-[0-9a-f]{8}\b")
 
@@ -27,3 +27,12 @@ def test_the_run_shown_by_the_viewer_of_wandb_is_of_the_first_sweep():
     text = (ROOT / "docs/wandb.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"ID: (\S+)\n.*?│ +(\w{3})\n", text)
     assert "".join(shown) in {config.run_id for config in of_command(["algo=dnasa,dsgt", "topology=ring,complete"])}
+
+
+def test_the_table_of_graphs_is_what_its_command_prints(tmp_path):
+    """The numbers to the third digit, and the drawings to the last byte."""
+    done = typed("--table", "docs/topologies", script="bench/topology.py", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() in (ROOT / "README.md").read_text(encoding="utf-8")
+    for drawing in sorted((tmp_path / "docs/topologies").iterdir()):
+        assert drawing.read_bytes() == (ROOT / "docs/topologies" / drawing.name).read_bytes(), drawing.name

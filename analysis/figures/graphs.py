@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
+from matplotlib.patches import FancyArrowPatch
 
 from analysis.drawing.panels import Picture, panels
 from analysis.drawing.style import INK, PAGE, PALETTE
@@ -21,15 +24,22 @@ MOST = 12
 
 @figure("graphs", "The graphs and their ρ", "python bench/run.py -m topology=ring,random,ladder,complete")
 def draw(results: Results, ask: Ask) -> Picture:
-    found: dict[str, tuple[str, dict[str, Any], set[str]]] = {}
+    found: dict[tuple[Any, ...], tuple[str, dict[str, Any], set[str]]] = {}
     for run, topology in zip(results.runs.get("run_id", []), results.runs.get("topology", []), strict=True):
         mixing = results.facts.get(run, {}).get("mixing")
         if mixing and "edge_list" in mixing:
-            found.setdefault(mixing["hash"], (topology, mixing, set()))[2].add(run)
+            # what is drawn each round is one law for all seeds
+            key = (topology, mixing["nodes"], mixing["rho"]) if mixing.get("drawn") else (mixing["hash"],)
+            known = found.setdefault(key, (topology, mixing, set()))
+            known[2].add(run)
+            if mixing.get("period") is not None and known[1].get("period") is None:  # rather without loss
+                found[key] = topology, mixing, known[2]
     refuse_unless(bool(found), "no run says which graph it used")
     graphs = sorted(found.values(), key=_place)
     notes = [f"the first {MOST} of {len(graphs)} graphs"] if len(graphs) > MOST else []
     graphs = graphs[:MOST]
+    if any(mixing.get("drawn") for _, mixing, _ in graphs):
+        notes.append("of a network that is drawn each round, the first round of one run")
     columns = min(4, len(graphs))
     width = PAGE * columns / 4
     figure, axes = panels(-(-len(graphs) // columns), columns, width / columns, width)
@@ -37,13 +47,13 @@ def draw(results: Results, ask: Ask) -> Picture:
         ax.set_axis_off()
     data = []
     for ax, (name, mixing, _) in zip(axes.flat, graphs, strict=False):
-        graph = Graph(name, mixing["nodes"], [(i, j) for i, j in mixing["edge_list"]])
+        edges = [(i, j) for i, j in mixing["edge_list"]]
+        graph = Graph(name, mixing["nodes"], edges, bool(mixing.get("directed")), bool(mixing.get("drawn")))
         places = positions(graph)
-        ax.add_collection(LineCollection([places[list(edge)] for edge in graph.edges], colors=INK, lw=0.7, alpha=0.7))
+        _edges(ax, graph, places)
         ax.scatter(*places.T, s=42, color=[PALETTE[0]], zorder=2, edgecolor="white", lw=0.6)
         ax.set(aspect="equal", xlim=(-0.12, 1.12), ylim=(-0.12, 1.12))
-        word = "second |λ|" if mixing.get("biased") else "ρ"
-        ax.set_title(f"{name}, n = {mixing['nodes']}\n{word} = {max(mixing['rho'], 0):.3f}")
+        ax.set_title(f"{name}, n = {mixing['nodes']}{', round 0' if graph.drawn else ''}\n{_rho(mixing)}")
         data.append({"topology": name, **{k: mixing.get(k) for k in ("nodes", "edges", "diameter", "rho", "hash")}})
     return Picture(figure, pd.DataFrame(data), set().union(*(runs for _, _, runs in graphs)), notes)
 
@@ -51,3 +61,21 @@ def draw(results: Results, ask: Ask) -> Picture:
 def _place(item: tuple[str, dict[str, Any], set[str]]) -> tuple[Any, ...]:
     name, mixing, _ = item
     return PAPER.index(name) if name in PAPER else len(PAPER), name, mixing["nodes"], mixing["hash"]
+
+
+def _edges(ax: Axes, graph: Graph, places: np.ndarray) -> None:
+    if not graph.directed:
+        ax.add_collection(LineCollection([places[list(edge)] for edge in graph.edges], colors=INK, lw=0.7, alpha=0.7))
+        return
+    for i, j in graph.edges:
+        look: dict[str, Any] = {"arrowstyle": "-|>", "mutation_scale": 7, "shrinkA": 0, "shrinkB": 3.4, "lw": 0.7}
+        ax.add_patch(FancyArrowPatch(places[i], places[j], color=INK, alpha=0.7, zorder=1, **look))
+
+
+def _rho(mixing: dict[str, Any]) -> str:
+    if mixing["rho"] is None:
+        return "ρ is not known"
+    meaning = str(mixing.get("rho_is", ""))
+    word = "second |λ|" if mixing.get("biased") or "eigenvalue" in meaning else "ρ"
+    loss = ", with loss" if not mixing.get("static", True) and "E[W²]" in meaning else ""
+    return f"{word} = {max(mixing['rho'], 0):.3f}{loss}"

@@ -12,7 +12,7 @@ from analysis.drawing.symbols import in_symbols
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
-from analysis.study.families import at_most_scales
+from analysis.study.families import at_most
 from analysis.study.select import as_written, metrics, problems, refuse_unless
 from analysis.study.statistics import score
 from analysis.study.tuning import tuned_over
@@ -33,7 +33,7 @@ def draw(results: Results, ask: Ask) -> Picture:
     key, runs = max(settings, key=lambda item: (len(item[1]), str(item[0])))
     runs, notes = as_written(results, runs)
     tuned = {algo: tuned_over(results, some) for algo, some in runs.groupby("algo", sort=False)}
-    runs = pd.concat([at_most_scales(runs[runs["algo"] == algo], over) for algo, over in tuned.items()])
+    runs = pd.concat([at_most("scale", runs[runs["algo"] == algo], over) for algo, over in tuned.items()])
     metric = metrics(results, ask.metrics[:1], [score(runs)[0]])[0]
     if metric == "test_loss":
         runs = runs.assign(test_loss=runs["test_loss"] / runs["scale"])

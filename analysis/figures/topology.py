@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
+
 from analysis.drawing.panels import Picture, panels
 from analysis.drawing.style import PAGE, name_of, styles, taller
 from analysis.figures import figure
@@ -43,6 +45,7 @@ def draw(results: Results, ask: Ask) -> Picture:
 
     def title(key: dict[str, Any]) -> str:
         rho = graphs[key["topology"]][2]["rho"].iloc[0]
-        return f"{name_of(key['dataset'])}, {key['topology']} (ρ = {max(rho, 0):.3f}), T = {key['steps']}"
+        known = f" (ρ = {max(rho, 0):.3f})" if pd.notna(rho) else ""  # of some networks with loss it is not
+        return f"{name_of(key['dataset'])}, {key['topology']}{known}, T = {key['steps']}"
 
     return fill(results, ask, figure, axes, settings, [], title, ", graph by graph")

@@ -124,10 +124,10 @@ def speedup_runs(results: Results, algo: str = "dnasa") -> pd.DataFrame:
     return best
 
 
-def at_most_scales(runs: pd.DataFrame, over: list[str]) -> pd.DataFrame:
-    """The setting that was run at most scales."""
+def at_most(what: str, runs: pd.DataFrame, over: list[str]) -> pd.DataFrame:
+    """The setting that was run at most values of a label."""
     if not over:
         return runs
-    spans = runs.groupby(over)["scale"].transform("nunique")
+    spans = runs.groupby(over)[what].transform("nunique")
     first = runs[spans == spans.max()].sort_values(over).iloc[0]
     return runs[np.isclose(runs[over], first[over].astype(float)).all(axis=1)]

@@ -25,7 +25,7 @@ SPECTRAL, NORM, PRODUCT, EIGENVALUE = (
     "max(|λ₂|, |λₙ|)",
     "‖W − 11ᵀ/n‖₂",
     "‖W(p−1)⋯W(0) − 11ᵀ/n‖₂ of a period",
-    "the second largest |eigenvalue|",
+    "the second largest |eigenvalue|, of push and pull the larger",
 )
 
 
@@ -169,8 +169,12 @@ def certify(rounds: Sequence[Matrices], name: str, alone: bool = False) -> Certi
 def _mixes(rounds: Sequence[Matrices], symmetric: bool, biased: bool) -> tuple[float, float | None, float | None, str]:
     """ρ, λ₂, λₙ, and what this ρ is."""
     mixes = [m.mix for m in rounds if m.mix is not None and not biased]
-    if len(mixes) < len(rounds):  # nothing is mixed by: of what is pushed or pulled by, which forgets alike
-        return second_modulus([m.any for m in rounds]), None, None, EIGENVALUE
+    if len(mixes) < len(
+        rounds
+    ):  # nothing is mixed by: of what is pushed and what is pulled by, that which forgets last
+        sides = [[m.push for m in rounds], [m.pull for m in rounds]]
+        whole = [[w for w in side if w is not None] for side in sides if None not in side]
+        return max(second_modulus(side) for side in whole), None, None, EIGENVALUE
     if not symmetric:
         return norm_off_average(mixes), None, None, NORM if len(mixes) == 1 else PRODUCT
     spectra = [ends(w) for w in mixes]

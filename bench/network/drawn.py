@@ -56,9 +56,8 @@ def _pair(place: np.ndarray) -> np.ndarray:
 class Drawn(Mixing):
     """A network whose graph is drawn each round."""
 
-    changing = True
+    changing = drawn = anybody = True
     bills_alike = False
-    anybody = True
 
     def __init__(
         self, name: str, nodes: int, seed: int, weights: str | None, lazy: bool, options: Mapping[str, Any]

@@ -138,7 +138,7 @@ class Faulty(Mixing):
             raise UserError(f"topology={under.name} is a reference without links: leave links out.")
         if under.certificate.biased:
             raise UserError("topology.allow_biased=true and lossy links are two negative examples: try one at a time.")
-        self.name, self.nodes, self.kind = under.name, under.nodes, under.kind
+        self.name, self.nodes, self.kind, self.drawn = under.name, under.nodes, under.kind, under.drawn
         self._under, self._semantics = under, semantics
         self._last: tuple[tuple[int, int], Matrices] | None = None
         self.bills_alike, self.anybody = under.bills_alike, under.anybody

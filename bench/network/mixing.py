@@ -56,6 +56,8 @@ class Mixing:
     """Whether anybody may hear anybody some day: ``heard`` then has n² places."""
     one_way = False
     """Whether messages are lost without their sender knowing."""
+    drawn = False
+    """Whether its edges are those of one round, and others in the next."""
     certificate: Certificate
 
     def __init__(
@@ -104,6 +106,10 @@ class Mixing:
         i, j = pattern.columns[pattern.off], pattern.rows[pattern.off]
         keep = np.ones(len(i), dtype=bool) if self.certificate.directed else i < j
         return sorted(zip(i[keep].tolist(), j[keep].tolist(), strict=True))
+
+    @property
+    def directed(self) -> bool:
+        return self.certificate.directed
 
     def bill(self, r: int, t: int = 0) -> tuple[int, int]:
         """Messages of round r in the whole network, and how often the numbers of one node travel in them.
@@ -173,7 +179,7 @@ class Mixing:
 
     def describe(self) -> dict[str, Any]:
         """For the manifest: the certificate and the edges."""
-        return {**asdict(self.certificate), "edge_list": self.edges}
+        return {**asdict(self.certificate), "drawn": self.drawn, "edge_list": self.edges}
 
 
 def union(patterns: Sequence[Pattern]) -> Pattern:

@@ -109,7 +109,8 @@ class Mirror:
             self._run.define_metric(axis)
         self._run.define_metric("*", step_metric="step")
         edges = [tuple(edge) for edge in manifest["mixing"]["edge_list"]]
-        graph = Graph(labels["topology"], certificate["nodes"], edges)
+        directed, drawn = (bool(certificate.get(name)) for name in ("directed", "drawn"))
+        graph = Graph(labels["topology"], certificate["nodes"], edges, directed, drawn)
         self._drawing = svg(graph, 320, 0.5 + on_a_circle(graph) / 2)
         self._sent = 0  # a run of the same id that a server may have is replaced: the folder has everything
 

@@ -8,7 +8,7 @@ import pandas as pd
 from analysis.claims.evidence import Case, evidence, exact
 from analysis.drawing.style import name_of
 from analysis.results.results import Results
-from analysis.study.families import at_most_scales
+from analysis.study.families import at_most
 from analysis.study.select import as_written, problems
 from analysis.study.tuning import tuned_over
 
@@ -22,7 +22,7 @@ def change_with_scale(results: Results, algo: str) -> list[Case]:
         runs, _ = as_written(results, runs)
         if runs["scale"].nunique() < 2 or 1.0 not in set(runs["scale"]):
             continue
-        runs = at_most_scales(runs, tuned_over(results, runs))
+        runs = at_most("scale", runs, tuned_over(results, runs))
         rows = results.curves(runs).assign(f=lambda table: table["train_loss"] / table["scale"])
         plain_f = rows[rows["scale"] == 1.0].set_index(["seed", "step"])["f"]
         others = rows[(rows["scale"] != 1.0) & rows["seed"].isin(plain_f.index.get_level_values(0))]

@@ -125,6 +125,52 @@ def test_the_command_shows_certificate_matrix_and_drawing(tmp_path):
     assert "even" in wrong.stderr
 
 
+SHOWN = {
+    "directed": (
+        ("topology=random_digraph", "nodes=6"),
+        (
+            "arcs, diameter",
+            "rows sum to one (pull), columns sum to one (push)",
+            "not: symmetric",
+            "push, columns",
+            "pull, rows",
+        ),
+    ),
+    "drawn": (
+        ("topology=matching", "nodes=6"),
+        ("3 edges a round on average", "not: static", "11ᵀ/n‖₂, exactly", "W(2) =", "round 0  ", "round 2"),
+    ),
+    "lossy": (
+        ("topology=ring", "nodes=6", "links=lossy", "links.p=0.3"),
+        ("not: static", "without loss, ρ = 0.666667", "E[W²]", "W of step", "zero_fill    1.0e+00"),
+    ),
+    "one way": (
+        ("topology=directed_ring", "nodes=4", "links=one_way", "links.p=0.3"),
+        ("ρ is not known: messages arrive late", "nobody knows", "running sums"),
+    ),
+    "negative": (
+        ("topology=row_stochastic", "topology.allow_biased=true"),
+        ("not: columns sum to one, symmetric", "the average is NOT kept", "the second largest |eigenvalue|"),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SHOWN)
+def test_the_command_shows_every_kind_of_network(case, tmp_path):
+    words, sentences = SHOWN[case]
+    done = look(*words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert [sentence for sentence in sentences if sentence not in done.stdout] == []
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_the_largest_matrix_fits_the_terminal(tmp_path):
+    done = look("topology=complete", "nodes=16", cwd=tmp_path)
+    rows = [line for line in done.stdout.splitlines() if line.startswith(".06")]
+    assert len(rows) == 16
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
 @pytest.mark.parametrize("name", ["ring", "path", "star", "complete", "ladder", "hypercube"])
 @pytest.mark.parametrize("nodes", [1, 2, 4, 128])
 def test_every_size_can_be_drawn(name, nodes):

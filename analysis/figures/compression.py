@@ -1,0 +1,56 @@
+"""Compressed messages: what is reached with the bytes that were sent."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis.drawing.lines import curve
+from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
+from analysis.drawing.style import COLUMN, PAGE, metric_name, name_of, styles, variant
+from analysis.figures import figure
+from analysis.results.results import Results
+from analysis.study.ask import Ask
+from analysis.study.select import as_written, metrics, problems, refuse_unless
+from analysis.study.statistics import score
+from analysis.study.tuning import at_best, rule_in_words
+
+COMMAND = (
+    "python bench/run.py -m algo=choco algo.gamma=0.1 algo.schedule=constant algo.eta=0.1 dataset=digits steps=2000 "
+    "compressor=none,top_k,random_k,qsgd,sign seed=0,1,2 engine=stacked"
+)
+
+
+@figure("compression", "What is reached with the bytes that were sent", COMMAND)
+def draw(results: Results, ask: Ask) -> Picture:
+    settings = []
+    for key, runs in problems(results, results.finals, but=("compressor",)):
+        several = runs.groupby("algo")["compressor"].transform("nunique") >= 2 if "compressor" in runs else None
+        if several is not None and several.any():
+            settings.append((key, runs[several]))
+    refuse_unless(bool(settings), "no method was run with two compressors or more")
+    key, runs = max(settings, key=lambda item: (len(item[1]), str(item[0])))
+    runs, notes = as_written(results, runs)
+    names = metrics(results, ask.metrics, (score(runs)[0], "consensus"))
+    figure, axes = panels(1, len(names), 2.1, PAGE if len(names) > 1 else COLUMN)
+    forms = sorted(runs["compressor"].unique(), key=lambda name: (name != "none", name))
+    entries, drawn, used = [], [], set()
+    for algo, style in styles(runs["algo"].unique(), results).items():
+        for number, form in enumerate(forms):
+            mine = runs[(runs["algo"] == algo) & (runs["compressor"] == form)]
+            if mine.empty:
+                continue
+            best, chosen = at_best(results, mine)
+            notes += rule_in_words(mine, {a: b for a, b in chosen.items() if b and not b.alone}, f"{form}: ")
+            look = variant(style, number)
+            entries.append(legend_entry(look, f"{style.label}, {form}"))
+            used |= set(best["run_id"])
+            for ax, metric in zip(axes[0], names, strict=True):
+                log = log_scale(ax, runs[metric], metric)
+                table = curve(ax, results.curves(best), "bytes", metric, look, 0, log, results)
+                drawn.append(table.assign(algo=algo, compressor=form))
+    for ax, metric in zip(axes[0], names, strict=True):
+        ax.set(xscale="log", xlabel=metric_name("bytes"))
+        letter_panel(ax, metric_name(metric, results))
+    legend(figure, entries)
+    said = f"{name_of(key['dataset'])}, {key['topology']}, n = {key['nodes']}, T = {key['steps']}"
+    return Picture(figure, pd.concat(drawn, ignore_index=True), used, [said, *notes])

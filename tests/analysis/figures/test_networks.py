@@ -1,0 +1,103 @@
+"""Figures of networks that lose, compress and point one way, from invented numbers."""
+
+from itertools import product
+
+import pandas as pd
+import pytest
+
+from analysis.drawing.style import use_paper_style
+from analysis.figures import drawings
+from analysis.results.errors import NoData
+from analysis.results.results import Results
+from analysis.study.ask import Ask
+from tests.helpers.invented import PROBLEM
+
+RING = {"nodes": 3, "edge_list": [[0, 1], [1, 2], [2, 0]], "hash": "a", "rho": 0.5, "period": 1}
+
+
+def made(rows: list[dict], facts: list[dict] | None = None) -> Results:
+    """A run for each row, with its labels; what it ends with is ``end``."""
+    use_paper_style()
+    rows = [{**PROBLEM, "run_id": f"run{k}", "state": "done", "seed": 0, **row} for k, row in enumerate(rows)]
+    runs = pd.DataFrame(rows).drop(columns="end")
+    ends = [
+        {"run_id": row["run_id"], "step": step, "bytes": 100 * step, "train_loss": 1.0, "test_loss": value}
+        | {"grad_norm": value, "consensus": value}
+        for row in rows
+        for step, value in ((0, 1.0), (200, row["end"]), (400, row["end"]))
+    ]
+    said = facts or [{}] * len(rows)
+    return Results(
+        runs, pd.DataFrame(ends), {row["run_id"]: fact for row, fact in zip(rows, said, strict=True)}, [], "invented"
+    )
+
+
+def draw(name: str, results: Results):
+    return drawings()[name].draw(results, Ask())
+
+
+def losses(semantics=("reabsorb", "zero_fill"), ps=(0.0, 0.3)) -> list[dict]:
+    return [
+        {"algo": algo, "links": "lossy", "links.semantics": form, "links.p": p, "seed": seed}
+        | {"end": 1e-12 if form == "reabsorb" or p == 0 else p + 0.001 * seed}
+        for algo, form, p, seed in product(("dsgt", "mine"), semantics, ps, range(3))
+    ]
+
+
+def test_loss_has_a_panel_per_semantics_and_a_line_per_method():
+    picture = draw("loss", made(losses()))
+    assert [ax.get_title(loc="left") for ax in picture.figure.axes] == ["lossy, reabsorb", "lossy, zero fill"]
+    assert all(ax.get_yscale() == "log" for ax in picture.figure.axes)
+    assert len({ax.get_ylim() for ax in picture.figure.axes}) == 1
+    at = picture.data.set_index(["algo", "semantics", "x"])["mean"]
+    assert at["mine", "reabsorb", 0.3] == pytest.approx(1e-12)
+    assert at["dsgt", "zero_fill", 0.3] == pytest.approx(0.301)
+    assert len(picture.runs) == 24
+
+
+def test_loss_has_a_row_per_kind_of_links():
+    both = losses() + [{**row, "links": "outages"} for row in losses()]
+    picture = draw("loss", made(both))
+    assert len(picture.figure.axes) == 4
+    assert {ax.get_xlabel() for ax in picture.figure.axes} == {
+        "probability that a link is down",
+        "probability that a node falls silent",
+    }
+
+
+@pytest.mark.parametrize("rows", [losses(ps=(0.3,)), [{"algo": "dsgt", "links": "reliable", "end": 1.0}]])
+def test_without_two_probabilities_there_is_a_sentence(rows):
+    with pytest.raises(NoData, match=r"no method was run with two values of links\.p or more"):
+        draw("loss", made(rows))
+
+
+def test_compression_has_a_line_per_compressor_along_bytes():
+    forms = ("none", "sign", "top_k")
+    picture = draw("compression", made([{"algo": "choco", "compressor": c, "end": 0.1} for c in forms]))
+    assert [text.get_text() for text in picture.figure.legends[0].texts] == [f"choco, {c}" for c in forms]
+    assert set(picture.data["x"]) == {20000, 40000}
+    with pytest.raises(NoData, match="no method was run with two compressors or more"):
+        draw("compression", made([{"algo": "choco", "compressor": "sign", "end": 0.1}]))
+
+
+def test_graphs_have_arrows_and_name_the_round():
+    directed = {**RING, "directed": True, "hash": "b", "rho_is": "the second largest |eigenvalue|, of push and pull …"}
+    drawn = [{**RING, "drawn": True, "hash": str(seed), "edge_list": [[0, 1]], "period": None} for seed in range(3)]
+    lost = {**RING, "rho": None, "period": None}
+    facts = [{"mixing": mixing} for mixing in (directed, *drawn, lost, RING)]
+    names = ["digraph", "matching", "matching", "matching", "ring", "ring"]
+    picture = draw("graphs", made([{"algo": "sgp", "topology": name, "end": 1.0} for name in names], facts))
+    titles = [ax.get_title() for ax in picture.figure.axes if ax.get_title()]
+    assert titles == [
+        "ring, n = 3\nρ = 0.500",
+        "digraph, n = 3\nsecond |λ| = 0.500",
+        "matching, n = 3, round 0\nρ = 0.500",
+    ]
+    assert [len(ax.patches) for ax in picture.figure.axes[:3]] == [0, 3, 0]
+    assert "of a network that is drawn each round, the first round of one run" in picture.notes
+
+
+def test_a_graph_with_loss_alone_says_that_nothing_is_known():
+    lost = {**RING, "rho": None, "period": None}
+    picture = draw("graphs", made([{"algo": "sgp", "topology": "ring", "end": 1.0}], [{"mixing": lost}]))
+    assert picture.figure.axes[0].get_title() == "ring, n = 3\nρ is not known"

@@ -1,0 +1,72 @@
+"""Arrows, and layouts that every machine finds again."""
+
+import re
+
+import numpy as np
+import pytest
+
+from bench.network import drawing
+from bench.network.drawing import HEADS, Graph, caption, positions, svg, text
+from bench.network.drawn import build_network
+from bench.network.mixing import build_mixing
+
+
+def test_every_arc_has_a_head_at_its_target():
+    """Of a triangle in SVG, the tip is the corner next to the target and the line ends at its base."""
+    mixing = build_mixing("directed_ring", 6)
+    picture = svg(mixing)
+    assert picture.count("<polygon") == picture.count("<line") == 6
+    assert "<polygon" not in svg(build_mixing("ring", 6))
+    xy = np.column_stack([positions(mixing)[:, 0], 1 - positions(mixing)[:, 1]]) * 80 + 8
+    for (i, j), points in zip(mixing.edges, re.findall(r'points="([^"]+)"', picture), strict=True):
+        corners = np.array([[float(part) for part in point.split(",")] for point in points.split()])
+        to_target = np.linalg.norm(corners - xy[j], axis=1)
+        assert to_target.argmin() == 0
+        assert to_target[0] == pytest.approx(4.0, abs=0.2)  # just outside the node
+        assert (np.linalg.norm(corners - xy[i], axis=1) > to_target).all()
+
+
+@pytest.mark.parametrize(("source", "head"), [(0, "←"), (1, "→")])
+def test_an_arrow_in_the_terminal_stands_before_its_target(source, head):
+    line = text(Graph("arrow", 2, [(source, 1 - source)], directed=True)).strip()  # node 0 is on the right
+    assert [c for c in line if c in HEADS] == [head]
+    assert abs(line.index(head) - line.index(str(1 - source))) <= 4
+    assert not set(text(Graph("line", 2, [(0, 1)]))) & set(HEADS)
+
+
+def test_heads_point_all_ways():
+    """To the hub of a wheel from everywhere: each of the eight once."""
+    angle = np.pi / 4 * np.arange(8)
+    ways = np.column_stack([np.cos(angle), -np.sin(angle)]) * 30  # in dots, y downwards
+    assert [drawing._head(np.zeros(2), way)[1] for way in ways] == list(HEADS)
+
+
+@pytest.mark.parametrize("name", ["grid", "hypercube", "torus", "star", "path", "ladder"])
+def test_a_layout_does_not_depend_on_the_last_bits(name, monkeypatch):
+    """Eigenvectors of one eigenvalue did."""
+    mixing, first = build_mixing(name, 16), drawing.first_places
+    expected = positions(mixing)
+    noise = np.random.default_rng(0).standard_normal((16, 2))
+    monkeypatch.setattr(drawing, "first_places", lambda near: first(near) * (1 + 1e-13 * noise))
+    assert np.abs(positions(mixing) - expected).max() < 1e-8
+
+
+def test_springs_come_to_rest():
+    """A grid of 4 × 4 is drawn as one: all edges about as long, corners farthest."""
+    mixing = build_mixing("grid", 16)
+    xy = positions(mixing)
+    lengths = np.array([np.linalg.norm(xy[i] - xy[j]) for i, j in mixing.edges])
+    assert lengths.max() / lengths.min() < 1.3
+    assert set(np.linalg.norm(xy - xy.mean(axis=0), axis=1).argsort()[-4:]) == {0, 3, 12, 15}
+
+
+def test_what_is_drawn_each_round_says_so():
+    assert caption(build_network("matching", 8, {})) == "matching, 8 nodes, round 0"
+    assert caption(build_mixing("ring", 8)) == "ring, 8 nodes"
+    picture = svg(build_network("matching", 8, {}))
+    assert "round 0</title>" in picture
+    assert picture.count("<line") == 4
+
+
+def test_what_is_lost_is_dashed():
+    assert svg(build_mixing("ring", 8), lost=[(0, 1), (4, 5)]).count("dasharray") == 2
