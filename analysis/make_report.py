@@ -41,10 +41,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     folder = Path(arguments.results) if Path(arguments.results).is_dir() else None
     out = arguments.out or (folder or Path()) / "report.html"
     use_paper_style()
-    results = read(arguments.results)
+    results, ask = read(arguments.results), Ask(reference=arguments.reference)
     if arguments.reference:
-        reference(results, arguments.reference)  # one that there is not is said before anything is drawn
-    story = tell_story(results, Ask(reference=arguments.reference))
+        reference(results, ask)  # one that there is not is said before anything is drawn
+    story = tell_story(results, ask)
+    for sentence in story.troubles:
+        print(sentence)
     out.parent.mkdir(parents=True, exist_ok=True)
     words = ["python", "analysis/make_report.py", *(sys.argv[1:] if argv is None else argv)]
     write_text(out, page(story, folder, shlex.join(words)))

@@ -119,9 +119,9 @@ def legend_entry(style: Style, label: str | None = None, marker: bool = True) ->
     return Line2D([], [], label=label or style.label, marker=style.marker if marker else "", **look)
 
 
-def with_values(label: str, settings: Iterable[dict[str, float]]) -> str:
+def with_values(label: str, settings: Iterable[dict[str, float | str]]) -> str:
     """The label with the values of tuned options, of those that are one and the same wherever they were chosen."""
-    found: dict[str, set[float]] = defaultdict(set)
+    found: dict[str, set[float | str]] = defaultdict(set)
     for option, value in (item for values in settings for item in values.items()):
         found[option].add(value)
     shared = {option: next(iter(values)) for option, values in found.items() if len(values) == 1}

@@ -106,8 +106,21 @@ def metric_name(metric: str, results: Results | None = None) -> str:
     return METRICS.get(metric) or said or metric.replace("_", " ")
 
 
+def metric_in_words(metric: str, results: Results | None = None) -> str:
+    """The same in a sentence or a column of text: without formulas and units."""
+    own = results is not None and metric in results.measures
+    return metric_name(metric, results) if own else metric.replace("_", " ")
+
+
 def more_is_better(metric: str, results: Results | None = None) -> bool:
-    return metric in MORE_IS_BETTER or bool(results and results.measures.get(metric, {}).get("more_is_better"))
+    return bool(direction(metric, results))
+
+
+def direction(metric: str, results: Results | None = None) -> bool | None:
+    """Whether more of it is better; None of a metric that a plug-in brought and did not say so of."""
+    if results and metric in results.measures:
+        return results.measures[metric].get("more_is_better")
+    return metric in MORE_IS_BETTER
 
 
 def styles(algos: Iterable[str], results: Results | None = None) -> dict[str, Style]:

@@ -15,11 +15,14 @@ def symbol(option: str) -> str:
     return LETTERS.get(option) or option.replace("_", " ")
 
 
-def in_symbols(values: Mapping[str, float], equals: str = " = ") -> str:
-    """η = 0.1, β = 0.9"""
-    return ", ".join(f"{symbol(option)}{equals}{value:g}" for option, value in values.items())
+def in_symbols(values: Mapping[str, float | str], equals: str = " = ") -> str:
+    """η = 0.1, β = 0.9, constant"""
+    return ", ".join(v if isinstance(v, str) else f"{symbol(option)}{equals}{v:g}" for option, v in values.items())
 
 
 def what_is_tuned(options: Iterable[str]) -> str:
     """The word for it: a stepsize, where that is all."""
-    return "stepsize" if set(options) <= {"eta"} else "setting"
+    found = set(options)
+    if found == {"eta", "schedule"}:
+        return "stepsize and schedule"
+    return "stepsize" if found <= {"eta"} else "schedule" if found == {"schedule"} else "setting"

@@ -32,9 +32,9 @@ def draw(results: Results, ask: Ask) -> Picture:
     drawn, used, notes, settings = [], set(), [], defaultdict(list)
     bounded: set[str] = set()
     for column, (key, runs) in enumerate(shown):
-        runs, said = as_written(results, runs)
-        best, chosen = at_best(results, runs)
-        notes += [*said, *rule_in_words(runs, chosen, f"{in_words(key)}: ")]
+        runs, said = as_written(results, runs, ask)
+        best, chosen = at_best(results, runs, ask)
+        notes += [*said, *rule_in_words(results, runs, chosen, f"{in_words(key)}: ", ask)]
         rows = results.curves(best)
         for ax, metric in zip(axes[:, column], names, strict=True):
             log = log_scale(ax, rows[metric], metric)

@@ -34,9 +34,9 @@ def draw(results: Results, ask: Ask) -> Picture:
     figure, axes = panels(2, len(readings), 1.7, 3.35 if len(readings) == 1 else 6.0, sharex="col")
     drawn, used, notes, settings = [], set(), [], defaultdict(list)
     for column, sd in enumerate(sorted(readings)):
-        runs, said = as_written(results, readings[sd])
-        best, chosen = at_best(results, runs)
-        notes += [*said, *rule_in_words(runs, chosen, f"sd {sd:g}: ")]
+        runs, said = as_written(results, readings[sd], ask)
+        best, chosen = at_best(results, runs, ask)
+        notes += [*said, *rule_in_words(results, runs, chosen, f"sd {sd:g}: ", ask)]
         rows = results.curves(best)
         for ax, metric in zip(axes[:, column], ("test_loss", "grad_norm"), strict=True):
             for algo, style in look.items():

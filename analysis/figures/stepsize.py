@@ -31,7 +31,7 @@ from analysis.study import published
 from analysis.study.ask import Ask
 from analysis.study.select import as_written, metrics, one_per_dataset, refuse_unless, with_accuracies
 from analysis.study.statistics import best_setting, score
-from analysis.study.tuning import tuned_over
+from analysis.study.tuning import criterion, tuned_over
 
 Setting = tuple[dict[str, Any], pd.DataFrame]
 
@@ -68,17 +68,17 @@ def grids(results: Results, finals: pd.DataFrame, option: str) -> pd.DataFrame:
 
 
 def others_at_best(
-    results: Results, runs: pd.DataFrame, option: str
-) -> tuple[pd.DataFrame, dict[str, dict[str, float]], list[str]]:
+    results: Results, runs: pd.DataFrame, ask: Ask
+) -> tuple[pd.DataFrame, dict[str, dict[str, float | str]], list[str]]:
     """Every method of one problem with all values of the option, and its others at their best: the runs, these best
     values, and what must be said."""
-    kept, others, notes = [], {}, []
+    kept, others, notes, option = [], {}, [], ask.over
     for algo, mine in runs.groupby("algo", sort=False):
         over = tuned_over(results, mine, option)
         if not {*over} - {option}:
             kept.append(mine)
             continue
-        best = best_setting(mine, over)
+        best = best_setting(mine, over, criterion(results, mine, ask))
         if best is None:
             notes.append(f"{algo} not drawn: every setting diverged for some seed")
             continue
@@ -102,11 +102,11 @@ def fill(
     """A panel per setting; ``rest`` ends the caption."""
     drawn, used, look = [], set(), styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
     overlay, shown, option = False, {}, ask.over
-    beside: dict[str, list[dict[str, float]]] = defaultdict(list)
+    beside: dict[str, list[dict[str, float | str]]] = defaultdict(list)
     flat = {algo for _, runs in settings for algo, some in runs.groupby("algo") if some[option].isna().all()}
     for ax, (key, runs) in zip(axes.flat, settings, strict=False):
-        runs, said = as_written(results, runs, option)
-        runs, others, more = others_at_best(results, runs, option)
+        runs, said = as_written(results, runs, ask, option)
+        runs, others, more = others_at_best(results, runs, ask)
         notes += [f"{title(key)}: {sentence}" for sentence in (*said, *more)]
         metric = metrics(results, ask.metrics[:1], [score(runs)[0]])[0]
         shown[metric] = metric_name(metric, results) if metric != "test_accuracy" else "test accuracy"

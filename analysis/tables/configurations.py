@@ -24,7 +24,7 @@ def make(results: Results, ask: Ask) -> Table:
         options = [c for c in results.options if c in runs]
         for values, some in runs.groupby(["algo", *options], dropna=False, sort=False):
             chosen = {name: value for name, value in zip(["algo", *options], values, strict=True) if pd.notna(value)}
-            numbers, words = summarise(some, results)
+            numbers, words = summarise(some, results, ask)
             data.append({**key, **chosen, **numbers})
             told = {k: v for k, v in chosen.items() if k in ("eta", *differ[chosen["algo"]])}
             rest = " ".join(f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in told.items())

@@ -177,7 +177,7 @@ def test_a_declared_label_and_family_reach_the_figures(results):
 
 def test_the_reference(results, without_dnasa):
     assert reference(results) == "dnasa"  # it has no stepsize
-    assert reference(results, "dsgt") == "dsgt"
+    assert reference(results, Ask(reference="dsgt")) == "dsgt"
     digits = without_dnasa.where([("dataset", ["digits"])])
     best_one = reference(digits)
     table = table_makers()["final"].make(digits, Ask())
@@ -192,7 +192,7 @@ def test_the_reference(results, without_dnasa):
     asked = table_makers()["robustness"].make(results, Ask(reference="dsgt"))
     assert "D-SGT minus this" in asked.shown
     with pytest.raises(NoData, match="no run of the reference 'wonder' has ended; there are dnasa, dsgd"):
-        reference(results, "wonder")
+        reference(results, Ask(reference="wonder"))
 
 
 def test_an_outcome_names_the_best_and_its_number(without_dnasa):
