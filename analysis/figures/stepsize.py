@@ -24,14 +24,14 @@ from analysis.drawing.panels import (
     with_values,
 )
 from analysis.drawing.style import PAGE, metric_name, name_of, styles, taller
-from analysis.drawing.symbols import in_symbols, symbol
+from analysis.drawing.symbols import in_symbols, symbol, what_is_tuned
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study import published
 from analysis.study.ask import Ask
 from analysis.study.select import as_written, metrics, one_per_dataset, refuse_unless, with_accuracies
 from analysis.study.statistics import best_setting, score
-from analysis.study.tuning import criterion, tuned_over
+from analysis.study.tuning import criterion, score_in_words, tuned_over
 
 Setting = tuple[dict[str, Any], pd.DataFrame]
 
@@ -84,7 +84,8 @@ def others_at_best(
             continue
         kept.append(best.of(mine, but=option))
         others[str(algo)] = {name: value for name, value in best.values.items() if name != option}
-        notes.append(f"{algo} at its best {in_symbols(others[str(algo)])}")
+        chosen = f"{what_is_tuned(others[str(algo)])}, {in_symbols(others[str(algo)])}"
+        notes.append(f"{algo} at its best {chosen}: that of the best mean final {score_in_words(results, mine, ask)}")
     refuse_unless(bool(kept), "every setting diverged for some seed")
     return pd.concat(kept), others, notes
 
