@@ -149,7 +149,7 @@ def _make(name: str) -> tuple[str, bool]:
     else:
         said, made = make_table(table_makers()[name], results, ask, out)
     if made and arguments.figure and (deaf := unheard(_shared["ask"], heard)):
-        said += f"\n{'':15} {name} has no {' and no '.join(deaf)}: it is as it would be without"
+        said += f"\n{'':15} {name} does not use {', '.join(deaf)}: it is as it would be without"
     return said, made
 
 

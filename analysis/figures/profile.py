@@ -20,7 +20,7 @@ SETTINGS = 3
 """What makes a grid: below, a method is not tuned on a problem."""
 RULES = {
     "tuned": "tuned on the grid: each method at the {what} with the least cost on each problem",
-    "untuned": "untuned: every {what} of a method's grid counts as one try, all with the same weight",
+    "untuned": "a {what} taken blindly: every {what} of a method's grid counts as one try, all with the same weight",
 }
 
 

@@ -127,9 +127,10 @@ def plain_lines(columns: Mapping[str, Sequence[str]]) -> Iterator[str]:
 def run_columns(summaries: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     """A cell per run: the labels that tell the runs apart, the state, the final metrics."""
     labels = [name for name in _label_names(summaries) if name in ALWAYS or _varies(summaries, name)]
-    metrics = [name for name in SHOWN if any(s.get(name) is not None for s in summaries)]
+    ended = [s for s in summaries if s.get("state") != "failed"]  # of a failed run the numbers are those of some step
+    metrics = [name for name in SHOWN if any(s.get(name) is not None for s in ended)]
     names = [*labels, "state", "step", *metrics]
-    return {SHOWN.get(name, name): [_cell(s.get(name)) for s in summaries] for name in names}
+    return {SHOWN.get(name, name): [_shown(s, name) for s in summaries] for name in names}
 
 
 def _table(columns: Mapping[str, Sequence[str]], tall: bool) -> Table:
@@ -166,6 +167,10 @@ def _varies(summaries: Sequence[Mapping[str, Any]], name: str) -> bool:
             values.setdefault(s.get(owner, ""), set()).add(str(s[name]))
     everywhere = all(name in s for s in summaries) and "." not in name
     return any(len(seen) > 1 for seen in values.values()) or (everywhere and len(set().union(*values.values())) > 1)
+
+
+def _shown(summary: Mapping[str, Any], name: str) -> str:
+    return _cell(None if name in SHOWN and summary.get("state") == "failed" else summary.get(name))
 
 
 def _cell(value: Any) -> str:
