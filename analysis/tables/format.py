@@ -80,7 +80,7 @@ def interval(found: Interval | None, digits: int | None = None, signed: bool = F
     if found is None or np.isnan(found.value):
         return "—"
     if signed:
-        places = _places(np.nanmax(np.abs([found.value, found.low, found.high])))
+        places = "+.2f" if max(abs(found.value), abs(found.low), abs(found.high)) >= 0.05 else "+.2g"
         span = f" [{found.low:{places}}, {found.high:{places}}]" if np.isfinite(found.low) else ""
         return f"{found.value:{places}}{span}" if abs(found.value) < 1e4 else f"{found.value:+.3g}"
     if digits is not None:
@@ -88,13 +88,6 @@ def interval(found: Interval | None, digits: int | None = None, signed: bool = F
             f" ± {found.high - found.value:.{digits}f}" if np.isfinite(found.high) else ""
         )
     return f"{found.value:.4g}" + (f" ± {found.high - found.value:.2g}" if np.isfinite(found.high) else "")
-
-
-def _places(largest: float) -> str:
-    """The same digits for a difference and both ends of its interval: two of the largest, where that is small."""
-    if largest >= 0.05 or largest == 0:
-        return "+.2f"
-    return f"+.{1 - int(np.floor(np.log10(largest)))}f" if largest >= 1e-3 else "+.1e"
 
 
 def also(results: Results, columns: Sequence[str]) -> list[str]:

@@ -151,12 +151,9 @@ def _not_a_setting(word: str, complaint: str) -> str:
             f"'{word}' is no setting: settings are typed as NAME=VALUE, as in algo=dnasa."
             f"{'' if word in RunConfig.__annotations__ else closest(word, RunConfig.__annotations__)}"
         )
-    if (
-        re.search(r"(^|,)\s*(,|$)", value := word.partition("=")[2])
-        and value.strip()
-        and not set(value) & set("'\"[{(")
-    ):
-        return f"'{word}' has an empty value: before, behind or between two commas there must be one."
+    value = word.partition("=")[2]
+    if re.search(r"(^|,)\s*(,|$)", value) and value.strip() and not set(value) & set("'\"[{("):
+        return f"'{word}' has an empty value, between two commas or at an end: type one, or leave out the comma."
     reason = " ".join(line for line in complaint.splitlines() if not line.startswith("See http"))
     return f"'{word}' cannot be read: {reason}. Quote what has spaces, commas, brackets or braces: '{_quoted(word)}'."
 
@@ -180,14 +177,10 @@ def _no_such_setting(key: str, typed: Sequence[str]) -> str:
         chosen = [word for word in typed if word.split("=")[0] in GROUPS and "," not in word]
         with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
             names = hydra.compose("config", overrides=with_plugins(chosen))[group].name
-    members_typed = names.split(",")
-    lacking = [name for name in members_typed if option not in options_of(group, name)]
-    told = [f"{group}={name} has no option '{key}'.{closest(option, options_of(group, name))}" for name in lacking]
-    if 0 < len(lacking) < len(members_typed):
-        told.append(
-            "A sweep where each has its own options is an experiment with blocks, as conf/experiment/example.yaml."
-        )
-    return " ".join(told)
+    lacking = [name for name in names.split(",") if option not in options_of(group, name)]
+    return " ".join(
+        f"{group}={name} has no option '{key}'.{closest(option, options_of(group, name))}" for name in lacking
+    )
 
 
 def _not_in_experiment(part: str, typed: Sequence[str]) -> str:

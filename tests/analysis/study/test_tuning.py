@@ -16,7 +16,7 @@ from analysis.results.archive import write_archive
 from analysis.results.errors import NoData
 from analysis.study.ask import PAPER, Ask
 from analysis.study.outcome import outcome
-from analysis.study.statistics import Interval, mean
+from analysis.study.statistics import mean
 from analysis.tables import TABLES, table, table_makers
 from analysis.tables.format import Number, interval
 from analysis.tables.latex import best, latex
@@ -139,12 +139,6 @@ def test_bold_is_what_seeds_tell_apart():
     assert best(cells(True, a=noise + 0.001, b=noise)) == {(0, "m")}
     assert best(cells(None, a=noise + 0.001, b=noise)) == set()
     assert best(cells(False, a=noise[:2] + 0.1, b=noise[:2])) == set()  # too few seeds
-
-
-def test_digits_of_a_difference_match():
-    assert interval(Interval(0.012, 0.01, 0.0124, 3), signed=True) == "+0.012 [+0.010, +0.012]"
-    assert interval(Interval(-4.3e-5, -1.8e-4, 1.2e-4, 3), signed=True) == "-4.3e-05 [-1.8e-04, +1.2e-04]"
-    assert interval(Interval(1.5, np.nan, np.nan, 1), signed=True) == "+1.50"
 
 
 def test_no_line_is_drawn_across_zeros():
