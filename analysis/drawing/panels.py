@@ -19,7 +19,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
 
 from analysis.drawing.style import CROWD, INK, METRICS, MORE_IS_BETTER, PAGE, Style
-from analysis.drawing.symbols import in_symbols
+from analysis.drawing.symbols import in_symbols, symbol
 from bench.base.record import FINAL
 
 LINE = 0.2
@@ -119,13 +119,21 @@ def legend_entry(style: Style, label: str | None = None, marker: bool = True) ->
     return Line2D([], [], label=label or style.label, marker=style.marker if marker else "", **look)
 
 
-def with_values(label: str, settings: Iterable[dict[str, float | str]]) -> str:
-    """The label with the values of tuned options, of those that are one and the same wherever they were chosen."""
+def with_values(label: str, settings: Iterable[dict[str, float | str]], each: bool = False) -> str:
+    """The label with the values of tuned options, of those that are one and the same wherever they were chosen; with
+    ``each`` also of others, in the order of the panels."""
+    settings = list(settings)
     found: dict[str, set[float | str]] = defaultdict(set)
     for option, value in (item for values in settings for item in values.items()):
         found[option].add(value)
     shared = {option: next(iter(values)) for option, values in found.items() if len(values) == 1}
-    return f"{label}, {in_symbols(shared)}" if shared else label
+    told = [in_symbols(shared)] if shared else []
+    if each:
+        rest = {option: [values[option] for values in settings if option in values] for option in found}
+        for option, values in ((option, values) for option, values in rest.items() if option not in shared):
+            words = [value if isinstance(value, str) else f"{value:g}" for value in values]
+            told.append(f"{symbol(option)} = {' / '.join(words)}")
+    return ", ".join([label, *told])
 
 
 def letter_panel(ax: Axes, text: str) -> None:

@@ -80,7 +80,10 @@ def draw(results: Results, ask: Ask) -> Picture:
                 ax.set_yticks([])
         axes[-1, column].set_xlabel(METRICS[x])
         letter_panel(axes[0, column], title)
-    legend(figure, [legend_entry(style, with_values(label, values)) for label, (style, values) in entries.items()])
+    legend(
+        figure,
+        [legend_entry(style, with_values(label, values, each=True)) for label, (style, values) in entries.items()],
+    )
     return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes)
 
 

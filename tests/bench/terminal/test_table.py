@@ -78,3 +78,11 @@ def test_every_count_of_a_partition_is_whole(width, terminal):
     show(Console(file=out, width=width, force_terminal=terminal, color_system=None), counts)
     assert set(map(str, counts.flat)) <= set(re.findall(r"\d+", out.getvalue()))
     assert not terminal or max(map(len, out.getvalue().splitlines())) <= max(width, 35)
+
+
+def test_a_failed_run_has_no_numbers():
+    """Those of its last evaluation would read as its result."""
+    text = printed(200, terminal=True, runs=[RUNS[0], {**RUNS[1], "state": "failed", "test_accuracy": 12.345}])
+    assert "83.13" in text
+    assert "12.35" not in text
+    assert "12.34" not in text
