@@ -100,13 +100,15 @@ def _rank(value: Any) -> tuple[int, float, str]:
 
 
 def show_failures(console: Console, failures: Sequence[tuple[Path, str]]) -> None:
-    """For each failed run its sentence, the last lines of its log and where the log is."""
+    """For each failed run its sentence, the last lines of its log unless the sentence says it all, and where it is."""
     for path, error in failures:
         log = path / "log.txt"
         lines = [f"{path.name} failed: {error}"]
         try:
-            tail = log.read_text(encoding="utf-8").rstrip().splitlines()[-TAIL:]
-            lines += [f"    {shortened(line)}" for line in tail]
+            written = log.read_text(encoding="utf-8").rstrip().splitlines()
+            said = [line.partition("errors.UserError: ")[2] for line in written]
+            if not any(words and words in error for words in said):
+                lines += [f"    {shortened(line)}" for line in written[-TAIL:]]
             lines.append(f"  see {log}")
         except OSError:
             pass

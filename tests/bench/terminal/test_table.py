@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from bench.partition import show
-from bench.terminal.table import in_order, show_table
+from bench.terminal.table import in_order, show_failures, show_table
 
 RUNS = [
     {
@@ -86,3 +86,16 @@ def test_a_failed_run_has_no_numbers():
     assert "83.13" in text
     assert "12.35" not in text
     assert "12.34" not in text
+
+
+def test_a_failure_that_is_a_sentence_needs_no_traceback(tmp_path):
+    end = '  File "loop.py", line 7, in run\n{}\nsome library was there too\n'
+    for error, kept in (("rank 0: It has no colour.", False), ("KeyError: 'colour'", True)):
+        (tmp_path / "log.txt").write_text(
+            end.format(error if kept else "bench.base.errors.UserError: It has no colour.")
+        )
+        out = io.StringIO()
+        show_failures(Console(file=out, width=200), [(tmp_path, error)])
+        assert f"failed: {error}" in out.getvalue()
+        assert ("line 7, in run" in out.getvalue()) == kept
+        assert f"see {tmp_path}/log.txt" in out.getvalue()
