@@ -23,7 +23,7 @@ NEVER = {"run_id", "results", "data_dir", "force", "stale", "tracker", "state", 
 NEVER |= {"checkpoint_every", "replicas"}
 SHOWN = {name: name for name in ("test_loss", "test_accuracy", "grad_norm", "consensus")} | {"wall_s": "seconds"}
 """The metrics of a table, and their headings."""
-SPARED = ("seconds", "grad_norm", "step", "consensus", "test_loss")
+SPARED = ("seconds", "grad_norm", "step", "test_loss", "consensus")
 """What a narrow terminal can do without, in this order."""
 BROAD = 100_000
 """Characters, more than any table needs."""

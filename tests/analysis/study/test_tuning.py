@@ -10,7 +10,7 @@ from analysis.drawing.lines import curve
 from analysis.drawing.panels import panels
 from analysis.drawing.style import styles, use_paper_style
 from analysis.figures import FIGURES, drawings, figure
-from analysis.make_figures import main
+from analysis.make_figures import main, wrapped
 from analysis.report.story import tell_story
 from analysis.results.archive import write_archive
 from analysis.results.errors import NoData
@@ -151,6 +151,13 @@ def test_no_line_is_drawn_across_zeros():
     assert np.isnan(line.get_ydata()[2:4]).all()
     assert list(alone.get_xdata()) == [4]
     assert list(zeros.get_xdata()) == [2, 3, 5]
+
+
+def test_notes_are_wrapped_between_words():
+    text = wrapped("final           2 rows\n" + " " * 16 + "the_best_of_all setting " * 9, 60)
+    assert max(map(len, text.splitlines())) <= 60
+    assert text.count("the_best_of_all") == text.count("setting") == 9
+    assert all(line.startswith(" " * 16) for line in text.splitlines()[1:])
 
 
 def test_configurations_stand_in_order(two):
