@@ -14,7 +14,6 @@ import argparse
 import os
 import signal
 import sys
-import textwrap
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -79,21 +78,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         console.print(sentence, markup=False)
     made = 0
     for said, done in make_all(results, ask, arguments, out):
-        console.print(wrapped(said, console.width) if console.is_terminal else said, markup=False)
+        console.print(words.wrapped(said, console.width) if console.is_terminal else said, markup=False)
         made += done
     if made:
         console.print(f"Figures and tables: {out}", markup=False)
     return 0 if made else 2
-
-
-def wrapped(text: str, width: int) -> str:
-    """For a terminal: lines that end between words, notes below each other."""
-    indent = " " * 16
-    lines = [textwrap.wrap(line, width, subsequent_indent=indent, **WHOLE) or [""] for line in text.splitlines()]
-    return "\n".join(part for some in lines for part in some)
-
-
-WHOLE: Any = {"break_long_words": False, "break_on_hyphens": False, "drop_whitespace": True}
 
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:

@@ -8,9 +8,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis.drawing.lines import curve
-from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels, with_values
+from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
 from analysis.drawing.style import METRICS, PAGE, metric_name, name_of, styles, taller
-from analysis.drawing.symbols import what_is_tuned
+from analysis.drawing.symbols import what_is_tuned, with_values
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask

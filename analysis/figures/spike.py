@@ -7,8 +7,9 @@ from collections import defaultdict
 import pandas as pd
 
 from analysis.drawing.lines import curve
-from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, panels, with_values
+from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, panels
 from analysis.drawing.style import METRICS, styles
+from analysis.drawing.symbols import with_values
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask

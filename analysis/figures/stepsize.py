@@ -21,10 +21,9 @@ from analysis.drawing.panels import (
     log_scale,
     panels,
     under,
-    with_values,
 )
 from analysis.drawing.style import PAGE, metric_name, name_of, styles, taller
-from analysis.drawing.symbols import in_symbols, symbol, what_is_tuned
+from analysis.drawing.symbols import in_symbols, symbol, what_is_tuned, with_values
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study import published

@@ -11,6 +11,7 @@ from scipy import stats
 
 LEVEL = 0.95
 RESAMPLES = 10_000
+WITHIN = 0.5
 
 
 @dataclass(frozen=True)
@@ -119,8 +120,8 @@ class Best:
 
 def best_setting(finals: pd.DataFrame, over: Sequence[str], by: tuple[str, float] | None = None) -> Best | None:
     """By the rule above, of the runs of one method on one problem, the best values of the options ``over``; of settings
-    that tie, the smaller in the first option in which they differ. None where each diverged for some seed.
-    What decides is the score, or a metric and its sign ``by`` which they are compared."""
+    that tie, the smaller in the first option in which they differ; ``by`` the score, or another metric and its sign.
+    None where each diverged for some seed."""
     name, sign = by or score(finals)
     options = list(over)
     runs = finals.dropna(subset=options)
@@ -153,9 +154,6 @@ class Robustness:
     decades: float  # log10 of the widest range around the best with a mean within 0.5 points of its; NaN with a 0 in it
     lost_up: float  # points lost at ten times the best; NaN: off the grid; infinite: it diverged
     lost_down: float
-
-
-WITHIN = 0.5
 
 
 def robustness(finals: pd.DataFrame, over: Sequence[str], option: str) -> Robustness | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -125,3 +126,13 @@ def markdown(table: Table, title: str) -> str:
 
 def csv(table: Table) -> str:
     return table.data.to_csv(index=False, lineterminator="\n", float_format="%.10g")
+
+
+def wrapped(text: str, width: int) -> str:
+    """For a terminal: lines that end between words, notes below each other."""
+    indent = " " * 16
+    lines = [textwrap.wrap(line, width, subsequent_indent=indent, **WHOLE) or [""] for line in text.splitlines()]
+    return "\n".join(part for some in lines for part in some)
+
+
+WHOLE: Any = {"break_long_words": False, "break_on_hyphens": False, "drop_whitespace": True}

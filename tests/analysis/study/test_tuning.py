@@ -10,7 +10,7 @@ from analysis.drawing.lines import curve
 from analysis.drawing.panels import panels
 from analysis.drawing.style import styles, use_paper_style
 from analysis.figures import FIGURES, drawings, figure
-from analysis.make_figures import main, wrapped
+from analysis.make_figures import main
 from analysis.report.story import tell_story
 from analysis.results.archive import write_archive
 from analysis.results.errors import NoData
@@ -18,7 +18,7 @@ from analysis.study.ask import PAPER, Ask
 from analysis.study.outcome import outcome
 from analysis.study.statistics import mean
 from analysis.tables import TABLES, table, table_makers
-from analysis.tables.format import Number, interval
+from analysis.tables.format import Number, interval, wrapped
 from analysis.tables.latex import best, latex
 from tests.helpers.invented import results_of
 
