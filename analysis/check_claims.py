@@ -43,6 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--results", default="results", help="a results folder, an archive, or wandb:ENTITY/PROJECT")
     parser.add_argument("--claim", action="append", metavar="ID", help=f"of {', '.join(known)}; may be given again")
     parser.add_argument("--out", type=Path, help="the document; default REPRODUCTION.md in the results")
+    parser.add_argument("--figures", type=Path, help="where its figures are drawn; default figures in the results")
     arguments = parser.parse_args(argv)
     if wrong := [name for name in arguments.claim or [] if name not in known]:
         parser.error(f"there is no claim {wrong[0]!r}; there are {', '.join(known)}")
@@ -58,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     out = arguments.out or folder / "REPRODUCTION.md"
     use_paper_style()
     out.parent.mkdir(parents=True, exist_ok=True)
-    pictures = folder / "figures"
+    pictures = arguments.figures or folder / "figures"
     write_text(out, document(verdicts, results, pictures, Path(os.path.relpath(pictures, out.parent))))
     print(f"Written to {out}")
     return 0

@@ -5,6 +5,7 @@ python analysis/make_figures.py --figure stepsize --format pdf    one figure
 python analysis/make_figures.py --figure stepsize --over beta      against another number, the others at their best
 python analysis/make_figures.py --where dataset=a9a steps=5001    from some of the runs
 python analysis/make_figures.py --figure final --columns method,eta,test_loss --reference dsgt    a table for a paper
+python analysis/make_figures.py --figure final,curves --tune-by train_loss    settings chosen by another metric
 """
 
 from __future__ import annotations
@@ -30,12 +31,14 @@ from rich.console import Console
 from analysis.drawing.panels import Picture, seeds_in_words
 from analysis.drawing.style import STABLE, save, use_paper_style
 from analysis.figures import Drawing, drawings
-from analysis.results.errors import NoData, in_sentences
+from analysis.results.archive import is_archive
+from analysis.results.errors import NoData, in_sentences, trouble
 from analysis.results.read import read
 from analysis.results.results import Results
 from analysis.results.warnings import warnings
-from analysis.study.ask import Ask
+from analysis.study.ask import Ask, listening, unheard
 from analysis.study.select import metrics, reference
+from analysis.study.tuning import criterion
 from analysis.tables import TableMaker, table_makers
 from analysis.tables import format as words
 from analysis.tables.latex import latex
@@ -54,19 +57,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     console = Console(highlight=False, soft_wrap=True)
     results = read(arguments.results).where(arguments.where)
     out = Path(arguments.out or (Path(arguments.results) / "figures"))
-    ask = Ask(X[arguments.x], X[arguments.cost], tuple(arguments.metric), arguments.reference, arguments.over)
+    ask = Ask(
+        x=X[arguments.x] if arguments.x else None,
+        cost=X[arguments.cost],
+        metrics=tuple(arguments.metric),
+        reference=arguments.reference,
+        over=arguments.over,
+        columns=tuple(arguments.columns),
+        tune_by=arguments.tune_by,
+    )
     if ask.over not in ("eta", *results.numbers):
         there = f"there are {', '.join(results.numbers)}" if results.numbers else "there are none"
         raise NoData(f"no method has a number '{ask.over}' among its options; {there}")
     if ask.reference:
-        reference(results, ask.reference)  # one that there is not is said once
-    metrics(results, ask.metrics, ())
+        reference(results, ask)  # one that there is not is said once
+    metrics(results, [*ask.metrics, *([ask.tune_by] if ask.tune_by else [])], ())
+    criterion(results, results.finals, ask)
     use_paper_style()
     for sentence in warnings(results):
         console.print(sentence, markup=False)
     made = 0
     for said, done in make_all(results, ask, arguments, out):
-        console.print(said, markup=False)
+        console.print(words.wrapped(said, console.width) if console.is_terminal else said, markup=False)
         made += done
     if made:
         console.print(f"Figures and tables: {out}", markup=False)
@@ -78,14 +90,15 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     names = [*drawings(), *table_makers()]
     parser.add_argument("--figure", action="append", metavar="NAME", help=f"of {', '.join(names)}; may be given again")
     parser.add_argument("--results", default="results", help="a results folder, an archive, or wandb:ENTITY/PROJECT")
-    parser.add_argument("--out", help="where the pictures go; default <results>/figures")
+    parser.add_argument("--out", help="where the pictures go; default <results>/figures, of an archive figures here")
     parser.add_argument("--format", default="pdf,png", help="of pdf, png, svg")
     parser.add_argument("--where", nargs="+", default=[], metavar="LABEL=VALUE,VALUE", help="only these runs")
     parser.add_argument("--metric", action="append", metavar="NAME", help="to show; may be given again")
     parser.add_argument("--reference", metavar="METHOD", help="that the others are compared with")
     parser.add_argument("--over", default="eta", metavar="OPTION", help="of stepsize, topology and robustness")
     parser.add_argument("--columns", default="", metavar="NAME,NAME", help="of the tables")
-    parser.add_argument("--x", default="epochs", choices=X, help="the axis of the curves")
+    parser.add_argument("--tune-by", metavar="NAME", help="the metric that best settings are chosen by")
+    parser.add_argument("--x", choices=X, help="the axis of curves and compare")
     parser.add_argument(
         "--cost", default="steps", choices=[name for name in X if name != "epochs"], help="of the profiles"
     )
@@ -101,7 +114,7 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     if wrong := [word for word in arguments.where if "=" not in word]:
         parser.error(f"--where takes LABEL=VALUE; got {wrong[0]!r}")
     arguments.where = [(word.split("=", 1)[0], word.split("=", 1)[1].split(",")) for word in arguments.where]
-    if arguments.out is None and not Path(arguments.results).is_dir():
+    if arguments.out is None and (not Path(arguments.results).is_dir() or is_archive(Path(arguments.results))):
         arguments.out = "figures"
     return arguments
 
@@ -130,17 +143,24 @@ def _alone() -> None:
 
 def _make(name: str) -> tuple[str, bool]:
     results, ask, arguments, out = (_shared[key] for key in ("results", "ask", "arguments", "out"))
+    ask, heard = listening(ask)
     if name in drawings():
-        return make_figure(drawings()[name], results, ask, arguments.format, out)
-    return make_table(table_makers()[name], results, ask, arguments.columns, out)
+        said, made = make_figure(drawings()[name], results, ask, arguments.format, out)
+    else:
+        said, made = make_table(table_makers()[name], results, ask, out)
+    if made and arguments.figure and (deaf := unheard(_shared["ask"], heard)):
+        said += f"\n{'':15} {name} does not use {', '.join(deaf)}: it is as it would be without"
+    return said, made
 
 
 def make_figure(drawing: Drawing, results: Results, ask: Ask, formats: list[str], out: Path) -> tuple[str, bool]:
     """Draw one and say what it shows, or what would make it."""
     try:
-        picture = drawing.draw(results, ask)
+        picture = drawing.picture(results, ask)
     except NoData as error:
         return f"{drawing.name:15} not drawn: {error}. Its runs: {drawing.command}", False
+    except Exception as error:  # a stranger's figure may raise anything, and the others are drawn
+        return f"{drawing.name:15} not drawn: {trouble(error, drawing.draw)}", False
     files = save(picture.figure, out, drawing.name, formats)
     write_text(out / f"{drawing.name}.csv", picture.data.to_csv(index=False, lineterminator="\n", float_format="%.10g"))
     first = f"{drawing.name:15} {describe(results, picture)} → {', '.join(file.name for file in files)}"
@@ -152,11 +172,14 @@ def describe(results: Results, picture: Picture) -> str:
     return seeds_in_words(results.runs[results.runs["run_id"].isin(picture.runs)])
 
 
-def make_table(recipe: TableMaker, results: Results, ask: Ask, columns: list[str], out: Path) -> tuple[str, bool]:
+def make_table(recipe: TableMaker, results: Results, ask: Ask, out: Path) -> tuple[str, bool]:
+    columns = ask.columns
     try:
         table = words.chosen(recipe.make(results, ask), columns, results)
     except NoData as error:
         return f"{recipe.name:15} not made: {error}", False
+    except Exception as error:  # a stranger's table may raise anything, and the others are made
+        return f"{recipe.name:15} not made: {trouble(error, recipe.make)}", False
     texts = {
         "md": words.markdown(table, table.title or recipe.title),
         "tex": latex(table, table.title or recipe.title, whole=bool(columns)),

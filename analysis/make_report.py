@@ -24,7 +24,8 @@ from analysis.report.story import tell_story
 from analysis.results.errors import in_sentences
 from analysis.results.read import read
 from analysis.study.ask import Ask
-from analysis.study.select import reference
+from analysis.study.select import metrics, reference
+from analysis.study.tuning import criterion
 from bench.base.files import write_text
 
 
@@ -35,16 +36,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="the page; default <results>/report.html")
     parser.add_argument("--wandb", metavar="ENTITY/PROJECT", help="also publish as a W&B report in this project")
     parser.add_argument("--reference", metavar="METHOD", help="that the other methods are compared with")
+    parser.add_argument("--tune-by", metavar="NAME", help="the metric that best settings are chosen by")
     arguments = parser.parse_args(argv)
     if arguments.wandb and arguments.wandb.count("/") != 1:
         parser.error(f"--wandb takes ENTITY/PROJECT; got {arguments.wandb!r}")
     folder = Path(arguments.results) if Path(arguments.results).is_dir() else None
     out = arguments.out or (folder or Path()) / "report.html"
     use_paper_style()
-    results = read(arguments.results)
+    results, ask = read(arguments.results), Ask(reference=arguments.reference, tune_by=arguments.tune_by)
     if arguments.reference:
-        reference(results, arguments.reference)  # one that there is not is said before anything is drawn
-    story = tell_story(results, Ask(reference=arguments.reference))
+        reference(results, ask)  # one that there is not is said before anything is drawn
+    if ask.tune_by:
+        metrics(results, [ask.tune_by], ())
+        criterion(results, results.finals, ask)
+    story = tell_story(results, ask)
+    for sentence in story.troubles:
+        print(sentence)
     out.parent.mkdir(parents=True, exist_ok=True)
     words = ["python", "analysis/make_report.py", *(sys.argv[1:] if argv is None else argv)]
     write_text(out, page(story, folder, shlex.join(words)))

@@ -51,16 +51,18 @@ def curve(
         drawn["mean"] = np.nan
     look: dict[str, Any] = {"color": style.colour, "ls": style.dash, "marker": style.marker, "ms": style.size}
     if count >= BAND_FROM and drawn["mean"].notna().any():
-        shown = drawn[drawn["mean"] > 0] if positive else drawn
+        shown = _broken(drawn, "mean", ["mean", "low", "high"]) if positive else drawn
         ax.fill_between(shown["x"], shown["low"], shown["high"], color=style.colour, alpha=style.band, lw=0)
         ax.plot(shown["x"], shown["mean"], lw=style.width, markevery=_every(shown, style), markeredgewidth=0, **look)
         if positive:
+            lonely(ax, shown["x"], shown["mean"], style)
             zero(ax, drawn.loc[drawn["mean"] == 0, "x"], style)
     else:
         for _, one in well.groupby("run_id"):
-            shown = one[one[y] > 0] if positive else one
+            shown = _broken(one, y, [y]) if positive else one
             ax.plot(shown[x], shown[y], lw=0.85 * style.width, markevery=_every(shown, style), **look)
             if positive:
+                lonely(ax, shown[x], shown[y], style)
                 zero(ax, one.loc[one[y] == 0, x], style)
     for _, one in gone.groupby("run_id"):
         faint = {"color": style.colour, "ls": style.dash, "lw": 0.6, "alpha": 0.6}
@@ -73,6 +75,21 @@ def curve(
             ax.plot(one[x], one[y], **faint)
             ax.plot(one[x].iloc[-1], one[y].iloc[-1], color=style.colour, marker="x", ls="", label=DIVERGED)
     return drawn.assign(x_axis=x, metric=y)
+
+
+def _broken(rows: pd.DataFrame, y: str, columns: list[str]) -> pd.DataFrame:
+    """Without the values of rows that are not positive: no line is drawn across them."""
+    out = rows.copy()
+    out.loc[~(out[y] > 0), columns] = np.nan
+    first, last = out[y].first_valid_index(), out[y].last_valid_index()
+    return out.loc[first:last] if first is not None else out.iloc[:0]
+
+
+def lonely(ax: Axes, x: pd.Series, y: pd.Series, style: Style) -> None:
+    """A marker where a value stands between two that are not drawn: there is no line to see it by."""
+    alone = y.notna() & y.shift(1).isna() & y.shift(-1).isna()
+    if alone.any():
+        ax.plot(x[alone], y[alone], color=style.colour, ls="", marker=style.marker, ms=style.size, markeredgewidth=0)
 
 
 def _every(shown: pd.DataFrame, style: Style) -> tuple[int, int]:

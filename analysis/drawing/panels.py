@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +18,6 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
 
 from analysis.drawing.style import CROWD, INK, METRICS, MORE_IS_BETTER, PAGE, Style
-from analysis.drawing.symbols import in_symbols
 from bench.base.record import FINAL
 
 LINE = 0.2
@@ -117,15 +115,6 @@ def legend(figure: Figure, entries: Iterable[Line2D], more: Iterable[Line2D] = (
 def legend_entry(style: Style, label: str | None = None, marker: bool = True) -> Line2D:
     look: dict[str, Any] = {"color": style.colour, "ls": style.dash, "lw": style.width, "ms": style.size}
     return Line2D([], [], label=label or style.label, marker=style.marker if marker else "", **look)
-
-
-def with_values(label: str, settings: Iterable[dict[str, float]]) -> str:
-    """The label with the values of tuned options, of those that are one and the same wherever they were chosen."""
-    found: dict[str, set[float]] = defaultdict(set)
-    for option, value in (item for values in settings for item in values.items()):
-        found[option].add(value)
-    shared = {option: next(iter(values)) for option, values in found.items() if len(values) == 1}
-    return f"{label}, {in_symbols(shared)}" if shared else label
 
 
 def letter_panel(ax: Axes, text: str) -> None:

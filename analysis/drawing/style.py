@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -56,7 +57,7 @@ STYLES = {
     "dasagt": Style("D-ASAGT", PALETTE[4], "D"),
     "d2": Style("D²", PALETTE[1], "v"),
 }
-"""A plug-in may add the style of its own method; others get a spare one, in the order of their names."""
+"""A plug-in may add the style of its own method; others get a spare one, by their names."""
 MORE = ("#a983ea", "#8a8a00", "#e75480", "#1f6f6b", "#7a4a2b", "#9bc53d", "#3f51d1", "#a8324a")
 COLOURS = [PALETTE[9], PALETTE[5], *map(to_rgb, MORE), PALETTE[7]]
 """Of families beyond the table: light and dark in turns, seen on white and on a dark page alike."""
@@ -106,8 +107,21 @@ def metric_name(metric: str, results: Results | None = None) -> str:
     return METRICS.get(metric) or said or metric.replace("_", " ")
 
 
+def metric_in_words(metric: str, results: Results | None = None) -> str:
+    """The same in a sentence or a column of text: without formulas and units."""
+    own = results is not None and metric in results.measures
+    return metric_name(metric, results) if own else metric.replace("_", " ")
+
+
 def more_is_better(metric: str, results: Results | None = None) -> bool:
-    return metric in MORE_IS_BETTER or bool(results and results.measures.get(metric, {}).get("more_is_better"))
+    return bool(direction(metric, results))
+
+
+def direction(metric: str, results: Results | None = None) -> bool | None:
+    """Whether more of it is better; None of a metric that a plug-in brought and did not say so of."""
+    if results and metric in results.measures:
+        return results.measures[metric].get("more_is_better")
+    return metric in MORE_IS_BETTER
 
 
 def styles(algos: Iterable[str], results: Results | None = None) -> dict[str, Style]:
@@ -146,12 +160,16 @@ def _spare_styles(algos: set[str], declared: dict[str, dict[str, Any]], taken: l
     family = {algo: declared.get(algo, {}).get("family") or algo for algo in algos}
     colours = {algo: style.colour for algo, style in STYLES.items()}
     members = Counter(colours.values())
-    spare, rotation = itertools.cycle(COLOURS), itertools.cycle(MARKERS)
+    users: Counter[Any] = Counter()
+    rotation = itertools.cycle(MARKERS)
     looks = {(style.colour, style.dash, style.marker) for style in (*STYLES.values(), *taken)}
     out = {}
     for algo in sorted(algos, key=lambda name: (_counted(family[name]), _counted(name))):
         if family[algo] not in colours:
-            colours[family[algo]] = next(spare)
+            first = zlib.crc32(family[algo].encode()) % len(COLOURS)  # by its name: the same in other results
+            order = [*COLOURS[first:], *COLOURS[:first]]
+            colours[family[algo]] = min(order, key=lambda colour: users[colour])
+            users[colours[family[algo]]] += 1
         colour = colours[family[algo]]
         dash = DASHES[members[colour] % len(DASHES)]
         members[colour] += 1

@@ -22,6 +22,13 @@ class Drawing:
     command: str  # what makes its runs
     draw: Draw
 
+    def picture(self, results: Results, ask: Ask) -> Picture:
+        """What it draws, if that is a picture: a stranger's function may forget to return it."""
+        made = self.draw(results, ask)
+        if not isinstance(made, Picture):
+            raise TypeError(f"{self.draw.__name__} returned {made!r}, not a Picture")
+        return made
+
 
 FIGURES: dict[str, Drawing] = {}
 ORDER = ("stepsize", "topology", "speedup", "spike", "curves", "graphs", "consensus", "scale", "profile")

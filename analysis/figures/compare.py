@@ -8,14 +8,22 @@ from typing import Any
 import pandas as pd
 
 from analysis.drawing.lines import curve
-from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels, with_values
-from analysis.drawing.style import PAGE, Style, metric_name, name_of, styles, taller, variant
+from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
+from analysis.drawing.style import METRICS, PAGE, Style, metric_name, name_of, styles, taller, variant
+from analysis.drawing.symbols import with_values
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
-from analysis.study.select import as_written, metrics, problems
-from analysis.study.statistics import score
-from analysis.study.tuning import at_best, columns_of, rule_in_words, setting_of, tuned_over, what_was_tuned
+from analysis.study.select import as_written, counted, metrics, problems
+from analysis.study.tuning import (
+    at_best,
+    columns_of,
+    criterion,
+    numbers_tuned,
+    rule_in_words,
+    setting_of,
+    what_was_tuned,
+)
 
 MOST, MOST_LINES = 4, 16
 FROM_THE_FIRST_STEP = ("test_accuracy", "consensus")
@@ -24,45 +32,45 @@ FROM_THE_FIRST_STEP = ("test_accuracy", "consensus")
 
 @figure("compare", "Everything side by side", "python bench/run.py -m algo=dnasa,dsgt topology=ring,complete")
 def draw(results: Results, ask: Ask) -> Picture:
-    finals = results.finals
+    finals, notes = counted(results.finals, ask.x or "step")
     settings = sorted(problems(results, finals), key=lambda item: -len(item[1]))
-    notes = [f"the {MOST} settings with most runs, of {len(settings)}"] if len(settings) > MOST else []
+    notes += [f"the {MOST} settings with most runs, of {len(settings)}"] if len(settings) > MOST else []
     settings = settings[:MOST]
     look = styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
     shared = len({key["dataset"] for key, _ in settings}) == 1
     width = PAGE if len(settings) > 2 else 2.3 * len(settings) + 1.2
-    names = [metrics(results, ask.metrics, (score(runs)[0], "grad_norm", "consensus")) for _, runs in settings]
+    usual = [(criterion(results, runs, ask)[0], "grad_norm", "consensus") for _, runs in settings]
+    names = [metrics(results, ask.metrics, some) for some in usual]
     share: Any = {"sharey": "row" if shared else False, "sharex": "col"}
     figure, axes = panels(len(names[0]), len(settings), 1.4 * taller(look), max(width, 3.35 * taller(look)), **share)
-    entries: dict[str, tuple[Style, list[dict[str, float]]]] = {}
+    entries: dict[str, tuple[Style, list[dict[str, float | str]]]] = {}
     forms: dict[str, list[str]] = defaultdict(list)
     drawn, used = [], set()
     if sum(len(_variants(results, mine)) for _, runs in settings for _, mine in runs.groupby("algo")) > MOST_LINES:
         notes.append("methods as written: with all their variants there would be too many lines")
-        settings = [(key, as_written(results, runs)[0]) for key, runs in settings]
+        settings = [(key, as_written(results, runs, ask)[0]) for key, runs in settings]
     for column, (key, runs) in enumerate(settings):
         title = _title(key, [other for other, _ in settings])
         rows = results.curves(runs)
+        x = ask.x if ask.x and rows[ask.x].notna().any() else "step"  # on a stream there are no epochs
         cells = [
             (ax, name, log_scale(ax, rows[name], name)) for ax, name in zip(axes[:, column], names[column], strict=True)
         ]
         for algo in (name for name in look if name in set(runs["algo"])):
             for label, some in _variants(results, runs[runs["algo"] == algo]):
                 forms[algo] += [label] if label not in forms[algo] else []
-                best, chosen = at_best(results, some)
+                best, chosen = at_best(results, some, ask)
                 tuned = {name: choice for name, choice in chosen.items() if choice is None or not choice.alone}
                 if best.empty:
                     best, tuned = some, {}
                     what = what_was_tuned(chosen)
                     notes.append(f"{title}: {algo}{label} has no {what} at which every run was done; all are drawn")
-                notes += rule_in_words(some, tuned, f"{title}{label}: ")
+                notes += rule_in_words(results, some, tuned, f"{title}{label}: ", ask)
                 style = variant(look[algo], forms[algo].index(label))
                 entries.setdefault(f"{style.label}{label}", (style, []))[1].append(setting_of(chosen, algo))
                 mine = results.curves(best)
                 for ax, metric, log in cells:
-                    table = curve(
-                        ax, mine, "step", metric, style, 0 if metric in FROM_THE_FIRST_STEP else -1, log, results
-                    )
+                    table = curve(ax, mine, x, metric, style, 0 if metric in FROM_THE_FIRST_STEP else -1, log, results)
                     told = {"variant": label.removeprefix(", "), **columns_of(chosen, algo), **key}
                     drawn.append(table.assign(algo=algo, **told))
                 used |= set(some["run_id"])
@@ -71,15 +79,18 @@ def draw(results: Results, ask: Ask) -> Picture:
             if log and not (rows[metric] > 0).any():
                 ax.text(0.5, 0.5, "0 at every step", ha="center", va="center", transform=ax.transAxes)
                 ax.set_yticks([])
-        axes[-1, column].set_xlabel("iterations")
+        axes[-1, column].set_xlabel(METRICS[x])
         letter_panel(axes[0, column], title)
-    legend(figure, [legend_entry(style, with_values(label, values)) for label, (style, values) in entries.items()])
+    legend(
+        figure,
+        [legend_entry(style, with_values(label, values, each=True)) for label, (style, values) in entries.items()],
+    )
     return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes)
 
 
 def _variants(results: Results, runs: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     """One method's runs by the options that it was not tuned over; an empty label where they do not differ."""
-    tuned = tuned_over(results, runs)
+    tuned = numbers_tuned(results, runs)
     differ = [c for c in results.options if c not in tuned and c in runs and runs[c].nunique(dropna=False) > 1]
     if not differ:
         return [("", runs)]

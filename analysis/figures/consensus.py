@@ -10,8 +10,9 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from analysis.drawing.lines import curve
-from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels, with_values
+from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
 from analysis.drawing.style import INK, PAGE, metric_name, styles, taller
+from analysis.drawing.symbols import with_values
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
@@ -32,9 +33,9 @@ def draw(results: Results, ask: Ask) -> Picture:
     drawn, used, notes, settings = [], set(), [], defaultdict(list)
     bounded: set[str] = set()
     for column, (key, runs) in enumerate(shown):
-        runs, said = as_written(results, runs)
-        best, chosen = at_best(results, runs)
-        notes += [*said, *rule_in_words(runs, chosen, f"{in_words(key)}: ")]
+        runs, said = as_written(results, runs, ask)
+        best, chosen = at_best(results, runs, ask)
+        notes += [*said, *rule_in_words(results, runs, chosen, f"{in_words(key)}: ", ask)]
         rows = results.curves(best)
         for ax, metric in zip(axes[:, column], names, strict=True):
             log = log_scale(ax, rows[metric], metric)

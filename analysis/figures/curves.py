@@ -8,9 +8,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis.drawing.lines import curve
-from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels, with_values
+from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
 from analysis.drawing.style import METRICS, PAGE, metric_name, name_of, styles, taller
-from analysis.drawing.symbols import what_is_tuned
+from analysis.drawing.symbols import what_is_tuned, with_values
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
@@ -22,7 +22,8 @@ SHOWN = ("train_loss", "test_loss", "test_accuracy", "stationarity")
 
 @figure("curves", "On the way: every method at its best stepsize", "python bench/run.py experiment=paper/curves_a9a")
 def draw(results: Results, ask: Ask) -> Picture:
-    finals, uncounted = counted(results.finals, ask.x)
+    wanted = ask.x or "epoch"
+    finals, uncounted = counted(results.finals, wanted)
     finals, said = with_accuracies(finals)
     settings, notes = one_per_dataset(results, finals)
     notes += [*said, *uncounted]
@@ -31,12 +32,12 @@ def draw(results: Results, ask: Ask) -> Picture:
     figure, axes = panels(len(settings), len(names), 1.55 * taller(look), min(PAGE, 0.6 + 2.1 * len(names)))
     drawn, used, values = [], set(), defaultdict(list)
     for row, (key, runs) in zip(axes, settings, strict=True):
-        runs, said = as_written(results, runs)
-        best, chosen = at_best(results, runs)
-        notes += [*said, *rule_in_words(runs, chosen, f"{name_of(key['dataset'])}: ")]
+        runs, said = as_written(results, runs, ask)
+        best, chosen = at_best(results, runs, ask)
+        notes += [*said, *rule_in_words(results, runs, chosen, f"{name_of(key['dataset'])}: ", ask)]
         rows = results.curves(best)
-        x = ask.x if ask.x != "epoch" or rows["epoch"].notna().any() else "step"
-        if ask.x == "wall_s":
+        x = wanted if wanted != "epoch" or rows["epoch"].notna().any() else "step"
+        if x == "wall_s":
             notes += _one_machine(results, best)
         for ax, metric in zip(row, names, strict=True):
             for algo, style in look.items():

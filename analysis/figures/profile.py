@@ -20,7 +20,7 @@ SETTINGS = 3
 """What makes a grid: below, a method is not tuned on a problem."""
 RULES = {
     "tuned": "tuned on the grid: each method at the {what} with the least cost on each problem",
-    "untuned": "untuned: every {what} of a method's grid counts as one try, all with the same weight",
+    "untuned": "a {what} taken blindly: every {what} of a method's grid counts as one try, all with the same weight",
 }
 
 
@@ -31,9 +31,11 @@ RULES = {
 )
 def draw(results: Results, ask: Ask) -> Picture:
     finals, uncounted = counted(results.finals, ask.cost)
-    costs = to_target(results, finals, ask.cost)
+    costs = to_target(results, finals, ask)
     look = styles(costs["algo"].unique(), results)
-    what = what_is_tuned(option for _, runs in finals.groupby("algo") for option in tuned_over(results, runs))
+    tried = [runs for _, runs in problems(results, finals[finals["run_id"].isin(costs["run_id"])])]
+    mine = [some for runs in tried for _, some in runs.groupby("algo")]
+    what = what_is_tuned(option for some in mine for option in tuned_over(results, some))
     figure, axes = panels(1, 2, 2.0 * taller(look), 6.0, sharey=True)
     least = costs.groupby("problem")["cost"].min()
     drawn = []
@@ -69,14 +71,14 @@ def _marked(x: np.ndarray, y: np.ndarray, right: float, style: Style, methods: i
     return places, y[np.searchsorted(x, places, side="right") - 1]
 
 
-def to_target(results: Results, finals: pd.DataFrame, cost: str) -> pd.DataFrame:
+def to_target(results: Results, finals: pd.DataFrame, ask: Ask) -> pd.DataFrame:
     """What every run paid until its problem's target; infinite where it never got there."""
     out = []
     methods = _most_compared(results, finals)
     for number, (_, runs) in enumerate(problems(results, finals)):
         if not methods <= set(runs["algo"]):
             continue
-        runs, _ = as_written(results, runs[runs["algo"].isin(methods)])
+        runs, _ = as_written(results, runs[runs["algo"].isin(methods)], ask)
         runs = runs.sort_values("run_id")
         met = runs.groupby("seed")["algo"].nunique()  # by every method, at these seeds
         rows = results.curves(runs[runs["seed"].isin(met.index[met == len(methods)])])
@@ -85,7 +87,7 @@ def to_target(results: Results, finals: pd.DataFrame, cost: str) -> pd.DataFrame
                 continue
             start, least = some.loc[some["step"] == 0, "train_loss"].min(), some["train_loss"].min()
             target = least + TAU * (start - least)
-            reached = some[some["train_loss"] <= target].groupby("run_id")[cost].min()
+            reached = some[some["train_loss"] <= target].groupby("run_id")[ask.cost].min()
             mine = runs[runs["seed"] == seed]
             out.append(
                 mine[["run_id", "algo"]].assign(

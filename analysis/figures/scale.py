@@ -31,7 +31,7 @@ def draw(results: Results, ask: Ask) -> Picture:
             settings.append((key, runs[spans >= 2]))
     refuse_unless(bool(settings), "no method was run with two values of scale or more")
     key, runs = max(settings, key=lambda item: (len(item[1]), str(item[0])))
-    runs, notes = as_written(results, runs)
+    runs, notes = as_written(results, runs, ask)
     tuned = {algo: tuned_over(results, some) for algo, some in runs.groupby("algo", sort=False)}
     runs = pd.concat([at_most("scale", runs[runs["algo"] == algo], over) for algo, over in tuned.items()])
     metric = metrics(results, ask.metrics[:1], [score(runs)[0]])[0]

@@ -7,8 +7,9 @@ from collections import defaultdict
 import pandas as pd
 
 from analysis.drawing.lines import curve
-from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, panels, with_values
+from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, panels
 from analysis.drawing.style import METRICS, styles
+from analysis.drawing.symbols import with_values
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
@@ -34,9 +35,9 @@ def draw(results: Results, ask: Ask) -> Picture:
     figure, axes = panels(2, len(readings), 1.7, 3.35 if len(readings) == 1 else 6.0, sharex="col")
     drawn, used, notes, settings = [], set(), [], defaultdict(list)
     for column, sd in enumerate(sorted(readings)):
-        runs, said = as_written(results, readings[sd])
-        best, chosen = at_best(results, runs)
-        notes += [*said, *rule_in_words(runs, chosen, f"sd {sd:g}: ")]
+        runs, said = as_written(results, readings[sd], ask)
+        best, chosen = at_best(results, runs, ask)
+        notes += [*said, *rule_in_words(results, runs, chosen, f"sd {sd:g}: ", ask)]
         rows = results.curves(best)
         for ax, metric in zip(axes[:, column], ("test_loss", "grad_norm"), strict=True):
             for algo, style in look.items():

@@ -21,17 +21,16 @@ from analysis.drawing.panels import (
     log_scale,
     panels,
     under,
-    with_values,
 )
 from analysis.drawing.style import PAGE, metric_name, name_of, styles, taller
-from analysis.drawing.symbols import in_symbols, symbol
+from analysis.drawing.symbols import in_symbols, symbol, what_is_tuned, with_values
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study import published
 from analysis.study.ask import Ask
 from analysis.study.select import as_written, metrics, one_per_dataset, refuse_unless, with_accuracies
 from analysis.study.statistics import best_setting, score
-from analysis.study.tuning import tuned_over
+from analysis.study.tuning import criterion, score_in_words, tuned_over
 
 Setting = tuple[dict[str, Any], pd.DataFrame]
 
@@ -68,23 +67,24 @@ def grids(results: Results, finals: pd.DataFrame, option: str) -> pd.DataFrame:
 
 
 def others_at_best(
-    results: Results, runs: pd.DataFrame, option: str
-) -> tuple[pd.DataFrame, dict[str, dict[str, float]], list[str]]:
+    results: Results, runs: pd.DataFrame, ask: Ask
+) -> tuple[pd.DataFrame, dict[str, dict[str, float | str]], list[str]]:
     """Every method of one problem with all values of the option, and its others at their best: the runs, these best
     values, and what must be said."""
-    kept, others, notes = [], {}, []
+    kept, others, notes, option = [], {}, [], ask.over
     for algo, mine in runs.groupby("algo", sort=False):
         over = tuned_over(results, mine, option)
         if not {*over} - {option}:
             kept.append(mine)
             continue
-        best = best_setting(mine, over)
+        best = best_setting(mine, over, criterion(results, mine, ask))
         if best is None:
             notes.append(f"{algo} not drawn: every setting diverged for some seed")
             continue
         kept.append(best.of(mine, but=option))
         others[str(algo)] = {name: value for name, value in best.values.items() if name != option}
-        notes.append(f"{algo} at its best {in_symbols(others[str(algo)])}")
+        chosen = f"{what_is_tuned(others[str(algo)])}, {in_symbols(others[str(algo)])}"
+        notes.append(f"{algo} at its best {chosen}: that of the best mean final {score_in_words(results, mine, ask)}")
     refuse_unless(bool(kept), "every setting diverged for some seed")
     return pd.concat(kept), others, notes
 
@@ -102,11 +102,11 @@ def fill(
     """A panel per setting; ``rest`` ends the caption."""
     drawn, used, look = [], set(), styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
     overlay, shown, option = False, {}, ask.over
-    beside: dict[str, list[dict[str, float]]] = defaultdict(list)
+    beside: dict[str, list[dict[str, float | str]]] = defaultdict(list)
     flat = {algo for _, runs in settings for algo, some in runs.groupby("algo") if some[option].isna().all()}
     for ax, (key, runs) in zip(axes.flat, settings, strict=False):
-        runs, said = as_written(results, runs, option)
-        runs, others, more = others_at_best(results, runs, option)
+        runs, said = as_written(results, runs, ask, option)
+        runs, others, more = others_at_best(results, runs, ask)
         notes += [f"{title(key)}: {sentence}" for sentence in (*said, *more)]
         metric = metrics(results, ask.metrics[:1], [score(runs)[0]])[0]
         shown[metric] = metric_name(metric, results) if metric != "test_accuracy" else "test accuracy"

@@ -15,7 +15,7 @@ from analysis.report.story import facts
 from analysis.results.errors import NoData
 from analysis.results.results import Results
 from analysis.results.warnings import warnings
-from analysis.study.ask import Ask
+from analysis.study.ask import PAPER
 from analysis.tables import format as words
 from analysis.tables import table_makers
 
@@ -124,7 +124,7 @@ def number(case: Case) -> str:
 
 def _draw(name: str, results: Results, folder: Path) -> Picture | None:
     try:
-        picture = drawings()[name].draw(results, Ask())
+        picture = drawings()[name].draw(results, PAPER)
     except NoData:
         return None
     save(picture.figure, folder, name, ["png"])
@@ -143,6 +143,6 @@ def _figure(name: str | None, drawn: dict[str, Picture], link: Path) -> Iterator
 def _table(name: str, results: Results) -> Iterator[str]:
     recipe = table_makers()[name]
     try:
-        yield words.markdown(recipe.make(results, Ask()), recipe.title)
+        yield words.markdown(recipe.make(results, PAPER), recipe.title)
     except NoData:
         return

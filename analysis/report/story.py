@@ -11,7 +11,7 @@ import pandas as pd
 from analysis.drawing.panels import Picture, numbers, seeds_in_words
 from analysis.drawing.style import name_of, styles
 from analysis.figures import Drawing, drawings
-from analysis.results.errors import NoData
+from analysis.results.errors import NoData, trouble
 from analysis.results.results import Results
 from analysis.results.warnings import warnings
 from analysis.study.ask import Ask
@@ -32,18 +32,21 @@ class Story:
     figures: list[tuple[Drawing, Picture, str]] = field(default_factory=list)  # and what it was made from
     tables: list[tuple[TableMaker, Table]] = field(default_factory=list)
     missing: list[tuple[str, str, str]] = field(default_factory=list)  # figures not drawn: title, why, command
+    troubles: list[str] = field(default_factory=list)  # figures and tables that raised something
 
 
 def tell_story(results: Results, ask: Ask | None = None) -> Story:
     """Everything there is data for."""
     ask = ask or Ask()
     facts_told = [*facts(results), *commands(results)]
-    story = Story(results, headline(results), facts_told, warnings(results), outcome(results, ask.reference))
+    story = Story(results, headline(results), facts_told, warnings(results), outcome(results, ask))
     for drawing in drawings().values():
         try:
-            picture = drawing.draw(results, ask)
+            picture = drawing.picture(results, ask)
         except NoData as error:
             story.missing.append((drawing.title, str(error), drawing.command))
+        except Exception as error:  # a stranger's figure may raise anything, and the others are drawn
+            story.troubles.append(f"{drawing.name} not drawn: {trouble(error, drawing.draw)}")
         else:
             used = results.runs[results.runs["run_id"].isin(picture.runs)]
             story.figures.append((drawing, picture, seeds_in_words(used)))
@@ -52,6 +55,9 @@ def tell_story(results: Results, ask: Ask | None = None) -> Story:
             story.tables.append((recipe, recipe.make(results, ask)))
         except NoData:
             continue
+        except Exception as error:  # as above
+            story.troubles.append(f"{recipe.name} not made: {trouble(error, recipe.make)}")
+    story.warnings += story.troubles
     return story
 
 

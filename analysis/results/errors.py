@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from functools import wraps
+from pathlib import Path
 
 from bench.terminal.command import command
 
 
 class NoData(Exception):
     """There is nothing to draw, and why."""
+
+
+def trouble(error: Exception, function: Callable[..., object]) -> str:
+    """What a figure or table raised, and in which line of its own file: KeyError: 'x' (my_figure.py, line 12)."""
+    home = inspect.getsourcefile(function)
+    frames = traceback.extract_tb(error.__traceback__)
+    place = next((frame for frame in reversed(frames) if frame.filename == home), frames[-1])
+    return f"{type(error).__name__}: {error} ({Path(place.filename).name}, line {place.lineno})"
 
 
 Main = Callable[..., int]

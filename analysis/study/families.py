@@ -9,9 +9,10 @@ import pandas as pd
 
 from analysis.drawing.symbols import what_is_tuned
 from analysis.results.results import Results
+from analysis.study.ask import USUAL, Ask
 from analysis.study.select import has_no_variant, problems, refuse_unless
 from analysis.study.statistics import best_setting
-from analysis.study.tuning import AS_WRITTEN, choice_in_words, tuned_over
+from analysis.study.tuning import AS_WRITTEN, choice_in_words, criterion, score_in_words, tuned_over
 
 CHANGES = {
     "normalize": "per-tensor norm",
@@ -74,7 +75,7 @@ def split_in_words(row: dict[str, Any]) -> str:
     return f"{row['partition']}({alpha:g})" if pd.notna(alpha) else str(row["partition"])
 
 
-def one_setting(results: Results, finals: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+def one_setting(results: Results, finals: pd.DataFrame, ask: Ask = USUAL) -> tuple[pd.DataFrame, list[str]]:
     """Every method at one setting for all splits, so that only the data changes: the best on average over them, of
     those that were run on all."""
     kept, words, tuned = [], [], set()
@@ -82,7 +83,7 @@ def one_setting(results: Results, finals: pd.DataFrame) -> tuple[pd.DataFrame, l
         if over := tuned_over(results, runs):
             tuned |= set(over)
             everywhere = runs.groupby(over)["split"].transform("nunique") == runs["split"].nunique()
-            best = best_setting(runs[everywhere], over)
+            best = best_setting(runs[everywhere], over, criterion(results, finals, ask))
             if best is None:
                 words.append(f"{algo} not drawn: every {what_is_tuned(over)} diverged somewhere")
                 continue
@@ -91,7 +92,8 @@ def one_setting(results: Results, finals: pd.DataFrame) -> tuple[pd.DataFrame, l
         kept.append(runs)
     what = what_is_tuned(tuned)
     refuse_unless(bool(kept), f"every {what} diverged somewhere")
-    rule = f"one {what} for all splits, with the best mean final test accuracy over all of them: "
+    by = score_in_words(results, finals, ask)
+    rule = f"one {what} for all splits, with the best mean final {by} over all of them: "
     return pd.concat(kept), [rule + "; ".join(words)]
 
 
@@ -130,4 +132,5 @@ def at_most(what: str, runs: pd.DataFrame, over: list[str]) -> pd.DataFrame:
         return runs
     spans = runs.groupby(over)[what].transform("nunique")
     first = runs[spans == spans.max()].sort_values(over).iloc[0]
-    return runs[np.isclose(runs[over], first[over].astype(float)).all(axis=1)]
+    same = [runs[o] == first[o] if isinstance(first[o], str) else np.isclose(runs[o], float(first[o])) for o in over]
+    return runs[np.logical_and.reduce(same)]

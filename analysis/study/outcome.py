@@ -3,72 +3,100 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from analysis.drawing.style import metric_name, name_of, styles
+from analysis.drawing.style import metric_in_words, name_of, styles
 from analysis.drawing.symbols import in_symbols
 from analysis.results.errors import NoData
 from analysis.results.results import Results
+from analysis.study.ask import USUAL, Ask
 from analysis.study.select import as_written, final_means, problems, reference
-from analysis.study.statistics import score
-from analysis.study.tuning import at_best, setting_of
+from analysis.study.statistics import told_apart
+from analysis.study.tuning import Chosen, at_best, criterion, setting_of
 
 MOST = 3
 """Settings that have a sentence each; more are counted."""
 
 
-def outcome(results: Results, wanted: str | None = None) -> list[str]:
+@dataclass(frozen=True)
+class Compared:
+    """The methods of one setting at their best, and what their seeds say of the first two."""
+
+    where: str
+    metric: str
+    most: bool  # whether more of the metric is better
+    best: pd.DataFrame
+    chosen: Chosen
+    means: pd.Series  # the best first
+
+    def apart(self, one: str, other: str) -> bool | None:
+        """Whether two methods are told apart by their seeds; None where these are too few."""
+        ours, theirs = (self.best[self.best["algo"] == algo].set_index("seed")[self.metric] for algo in (one, other))
+        return told_apart(ours, theirs)
+
+    @property
+    def winner(self) -> str | None:
+        """The first, unless its seeds do not tell it apart from the second."""
+        first, second = map(str, self.means.index[:2])
+        return None if self.apart(first, second) is False or self.means[first] == self.means[second] else first
+
+
+def outcome(results: Results, ask: Ask = USUAL) -> list[str]:
     """Which method ends best where, and how far the reference is from it; nothing where there is nothing to compare."""
     try:
         finals = results.finals
     except NoData:
         return []
-    compared = []
-    for key, runs in problems(results, finals):
-        means = final_means(results, runs)
-        if len(means) > 1:
-            compared.append((f"{name_of(key['dataset'])}, {key['topology']}", runs, means))
+    compared = [one for key, runs in problems(results, finals) if (one := _compared(results, key, runs, ask))]
     if not compared:
         return []
-    against = reference(results, wanted)
+    against = reference(results, ask)
     look = {algo: style.label for algo, style in styles(finals["algo"].unique(), results).items()}
     if len(compared) <= MOST:
-        return [_one(results, where, runs, means, look, against) for where, runs, means in compared]
-    wins = Counter(str(means.index[0]) for _, _, means in compared)
-    counted = ", ".join(f"{look[algo]} on {count}" for algo, count in wins.most_common())
-    out = [f"Which method ends best, on {len(compared)} settings with two methods or more: {counted}."]
-    gaps = [_gap(runs, means, against) for _, runs, means in compared if against in means.index]
+        return [_one(results, one, look, against) for one in compared]
+    wins = Counter(one.winner for one in compared)
+    counted = [f"{look[algo]} on {count}" for algo, count in wins.most_common() if algo]
+    counted += [f"none that is told apart from the next on {wins[None]}"] if wins[None] else []
+    out = [f"Which method ends best, on {len(compared)} settings with two methods or more: {', '.join(counted)}."]
+    gaps = [_gap(one, against) for one in compared if against in one.means.index]
     if against and gaps:
         losses = [gap for gap in gaps if gap > 0]
         worst = f"; at its worst it ends {_in_words(max(losses))}" if losses else ""
-        out.append(
-            f"{look[against]} is the best of all on {len(gaps) - len(losses)} of its {len(gaps)} settings{worst}."
-        )
+        well = f"the best of all, or not told apart from it, on {len(gaps) - len(losses)} of its {len(gaps)} settings"
+        out.append(f"{look[against]} is {well}{worst}.")
     return out
 
 
-def _one(
-    results: Results, where: str, runs: pd.DataFrame, means: pd.Series, look: dict[str, str], against: str | None
-) -> str:
-    name, written = score(runs)[0], as_written(results, runs)[0]
-    _, chosen = at_best(results, written, compared=True)
-    several = runs.groupby("algo")["schedule"].nunique() if "schedule" in runs else pd.Series(dtype=int)
-    kind = written.drop_duplicates("algo").set_index("algo")["schedule"] if "schedule" in runs else {}
+def _compared(results: Results, key: dict[str, Any], runs: pd.DataFrame, ask: Ask) -> Compared | None:
+    best, chosen = at_best(results, as_written(results, runs, ask)[0], ask, compared=True)
+    metric, sign = criterion(results, runs, ask)
+    means = final_means(results, runs, ask)
+    where = f"{name_of(key['dataset'])}, {key['topology']}"
+    return Compared(where, metric, sign > 0, best, chosen, means) if len(means) > 1 else None
+
+
+def _one(results: Results, one: Compared, look: dict[str, str], against: str | None) -> str:
+    means = one.means
+    first, second = map(str, means.index[:2])
+    rest = str(against if against in means.index and against != first else second)
+    digits = next((d for d in (4, 5, 6, 7) if f"{means[first]:.{d}g}" != f"{means[rest]:.{d}g}"), 4)
 
     def told(algo: str) -> str:
-        how = in_symbols(setting_of(chosen, algo)) or "without a stepsize"
-        if several.get(algo, 1) > 1:  # of several, one is compared
-            how += f", {kind[algo]}"
-        number = f"{means[algo]:.2f} %" if name == "test_accuracy" else f"{means[algo]:.4g}"
+        how = in_symbols(setting_of(one.chosen, algo)) or "without a stepsize"
+        number = f"{means[algo]:.2f} %" if one.metric == "test_accuracy" else f"{means[algo]:.{digits}g}"
         return f"{look[algo]} ({how}) at {number}"
 
-    first = str(means.index[0])
-    rest = str(against if against in means.index and against != first else means.index[1])
-    what = metric_name(name).removesuffix(" (%)")
-    word = "highest" if name == "test_accuracy" else "lowest"
-    return f"On {where}, {told(first)} ends with the {word} {what}; {told(rest)}."
+    what = f"{'highest' if one.most else 'lowest'} {metric_in_words(one.metric, results)}"
+    if one.winner is None:
+        more = f"; {told(rest)}" if rest != second else ""
+        return f"On {one.where}, the {what} is no one's: seeds do not tell {told(first)} from {told(second)}{more}."
+    few = one.best[one.best["algo"] == first]["seed"].nunique() if one.apart(first, second) is None else 0
+    seeds = f", from {few} seed{'s' * (few != 1)}" if few else ""
+    return f"On {one.where}, {told(first)} ends with the {what}{seeds}; {told(rest)}."
 
 
 def _in_words(percent: float) -> str:
@@ -76,6 +104,9 @@ def _in_words(percent: float) -> str:
     return f"{percent:.2g} % behind the best" if percent < 100 else f"at {percent / 100 + 1:.3g} times the best loss"
 
 
-def _gap(runs: pd.DataFrame, means: pd.Series, against: str | None) -> float:
-    """How far the reference ends behind the best, in percent of it."""
+def _gap(one: Compared, against: str | None) -> float:
+    """How far the reference ends behind the best, in percent of it; 0 where seeds do not tell them apart."""
+    first, means = str(one.means.index[0]), one.means
+    if against == first or one.apart(first, str(against)) is False:
+        return 0.0
     return float(abs(means[against] - means.iloc[0]) / max(abs(means.iloc[0]), np.finfo(float).tiny) * 100)

@@ -10,8 +10,8 @@ import pandas as pd
 from analysis.drawing.style import name_of, styles
 from analysis.results.errors import NoData
 from analysis.results.results import Results
-from analysis.study.statistics import score
-from analysis.study.tuning import AS_WRITTEN, at_best, tuned_over
+from analysis.study.ask import USUAL, Ask
+from analysis.study.tuning import AS_WRITTEN, at_best, criterion, numbers_tuned, tuned_over
 from bench.base.record import COLUMNS
 
 
@@ -24,19 +24,22 @@ def has_no_variant(finals: pd.DataFrame, asked: str | None = None) -> pd.Series:
     return keep
 
 
-def as_written(results: Results, finals: pd.DataFrame, asked: str | None = None) -> tuple[pd.DataFrame, list[str]]:
-    """Of every method on one problem, its form in the paper with the diminishing schedule, if it was run with that;
-    of other options the value with most runs, but all values of those that it was tuned over."""
+def as_written(
+    results: Results, finals: pd.DataFrame, ask: Ask = USUAL, asked: str | None = None
+) -> tuple[pd.DataFrame, list[str]]:
+    """Of every method on one problem, its form in the paper with all values of the options that it was tuned over, and
+    of others the value with most runs; one schedule alone, where that is asked for and the method was run with it."""
     kept, notes = [], []
     for algo, runs in finals.groupby("algo", sort=False):
         chosen = runs[has_no_variant(runs, asked)]
+        if ask.schedule and "schedule" in chosen and (chosen["schedule"] == ask.schedule).any():
+            chosen = chosen[chosen["schedule"].isna() | (chosen["schedule"] == ask.schedule)]
         tuned = tuned_over(results, chosen, asked)
         for option in results.options:
             values = chosen[option].dropna() if option in chosen else pd.Series(dtype=object)
             if option in (*tuned, *AS_WRITTEN) or values.nunique() < 2:
                 continue
-            counts = values.value_counts()
-            usual = "diminishing" if option == "schedule" and "diminishing" in counts else counts.index[0]
+            usual = values.value_counts().index[0]
             chosen = chosen[chosen[option].isna() | (chosen[option] == usual)]
         if len(chosen) < len(runs):
             notes.append(f"{algo}: {len(runs) - len(chosen)} runs of its variants are not drawn here")
@@ -99,7 +102,7 @@ def metrics(results: Results, asked: Iterable[str], usual: Iterable[str]) -> lis
         if name not in results.rows:
             there = [metric for metric in known if metric not in COLUMNS[: COLUMNS.index("train_loss")]]
             raise NoData(f"no run has a metric '{name}'; there are {', '.join(there)}")
-    return list(asked) or [name for name in usual if name in known]
+    return list(asked) or [name for name in dict.fromkeys(usual) if name in known]
 
 
 def counted(finals: pd.DataFrame, column: str) -> tuple[pd.DataFrame, list[str]]:
@@ -112,10 +115,10 @@ def counted(finals: pd.DataFrame, column: str) -> tuple[pd.DataFrame, list[str]]
     return finals[known], [f"{(~known).sum()} runs have not counted their {column}, and are not drawn"]
 
 
-def reference(results: Results, wanted: str | None = None) -> str | None:
+def reference(results: Results, ask: Ask = USUAL) -> str | None:
     """The method that the others are compared with: the one that is asked for; else the one that is not tuned, of
     several that with most runs; else the one that ends best on most problems. None where there is but one method."""
-    finals = results.finals
+    finals, wanted = results.finals, ask.reference
     methods = styles(finals["algo"].unique(), results)
     if wanted is not None:
         refuse_unless(
@@ -125,20 +128,20 @@ def reference(results: Results, wanted: str | None = None) -> str | None:
     if len(methods) < 2:
         return None
     runs = finals["algo"].value_counts()
-    if untuned := [algo for algo in methods if not tuned_over(results, finals[finals["algo"] == algo])]:
+    if untuned := [algo for algo in methods if not numbers_tuned(results, finals[finals["algo"] == algo])]:
         return max(untuned, key=lambda algo: runs[algo])
     wins = dict.fromkeys(methods, 0)
     for _, some in problems(results, finals):
-        means = final_means(results, some)
+        means = final_means(results, some, ask)
         if len(means) > 1:
             wins[means.index[0]] += 1
     return max(methods, key=lambda algo: (wins[algo], runs[algo]))
 
 
-def final_means(results: Results, runs: pd.DataFrame) -> pd.Series:
+def final_means(results: Results, runs: pd.DataFrame, ask: Ask = USUAL) -> pd.Series:
     """Of every method on one problem, as written and at its best: the mean of its score, the best first."""
-    best, _ = at_best(results, as_written(results, runs)[0], compared=True)
-    name, sign = score(runs)
+    best, _ = at_best(results, as_written(results, runs, ask)[0], ask, compared=True)
+    name, sign = criterion(results, runs, ask)
     values = best[name].astype(float).where(best["state"] == "done")
     means = values.groupby(best["algo"]).agg(lambda some: some.mean(skipna=False)).dropna()
     return means.sort_values(ascending=sign < 0, kind="stable")

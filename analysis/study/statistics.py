@@ -11,6 +11,7 @@ from scipy import stats
 
 LEVEL = 0.95
 RESAMPLES = 10_000
+WITHIN = 0.5
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,12 @@ def paired(ours: pd.Series, theirs: pd.Series) -> Interval:
     """The mean of ours − theirs over the seeds both have, with a bootstrap interval over seeds."""
     both = pd.concat([ours, theirs], axis=1, join="inner").to_numpy(dtype=float)
     return bootstrap(both[:, 0] - both[:, 1])
+
+
+def told_apart(ours: pd.Series, theirs: pd.Series) -> bool | None:
+    """Whether the interval of the paired difference leaves 0 out; None where there are too few seeds for one."""
+    gap = paired(ours, theirs)
+    return bool(gap.low > 0 or gap.high < 0) if np.isfinite(gap.low) else None
 
 
 def bootstrap(values: np.ndarray) -> Interval:
@@ -89,7 +96,7 @@ RULE = (
 class Best:
     """The setting that the rule picks for one method on one problem: a value for every option it was tuned over."""
 
-    values: dict[str, float]
+    values: dict[str, float | str]  # numbers, and the name of a schedule
     edges: list[str]  # options at the smallest or largest value of their grid: a better one may lie outside
     seeds: list[int]  # those that settings are compared on
     means: pd.Series  # by setting, over those seeds; −∞ for accuracies, ∞ for losses, where a run diverged
@@ -111,10 +118,11 @@ class Best:
         return self.of(self.means.rename("mean").reset_index(), but=option).set_index(option)["mean"]
 
 
-def best_setting(finals: pd.DataFrame, over: Sequence[str]) -> Best | None:
+def best_setting(finals: pd.DataFrame, over: Sequence[str], by: tuple[str, float] | None = None) -> Best | None:
     """By the rule above, of the runs of one method on one problem, the best values of the options ``over``; of settings
-    that tie, the smaller in the first option in which they differ. None where each diverged for some seed."""
-    name, sign = score(finals)
+    that tie, the smaller in the first option in which they differ; ``by`` the score, or another metric and its sign.
+    None where each diverged for some seed."""
+    name, sign = by or score(finals)
     options = list(over)
     runs = finals.dropna(subset=options)
     runs = runs.assign(setting=runs.groupby(options).ngroup())
@@ -128,9 +136,12 @@ def best_setting(finals: pd.DataFrame, over: Sequence[str]) -> Best | None:
     means = means.where(clean.reindex(means.index) & np.isfinite(means), -sign * np.inf)
     if means.empty or not np.isfinite(means).any():
         return None
-    table = runs.drop_duplicates("setting").set_index("setting").loc[means.index, options].astype(float)
-    values = {option: float(value) for option, value in table.iloc[int(np.argmax(sign * means.to_numpy()))].items()}
-    edges = [o for o, v in values.items() if table[o].nunique() > 1 and v in (table[o].min(), table[o].max())]
+    table = runs.drop_duplicates("setting").set_index("setting").loc[means.index, options]
+    (first,) = table.iloc[[int(np.argmax(sign * means.to_numpy()))]].to_dict("records")
+    values = {str(o): value if isinstance(value, str) else float(value) for o, value in first.items()}
+    words = [o for o, value in values.items() if isinstance(value, str)]  # of which every one may have its own grid
+    grid = table[(table[words] == pd.Series(first)[words]).all(axis=1)].drop(columns=words)
+    edges = [str(o) for o in grid if grid[o].nunique() > 1 and values[str(o)] in (grid[o].min(), grid[o].max())]
     return Best(values, edges, [int(seed) for seed in seeds], means.set_axis(pd.MultiIndex.from_frame(table)))
 
 
@@ -143,9 +154,6 @@ class Robustness:
     decades: float  # log10 of the widest range around the best with a mean within 0.5 points of its; NaN with a 0 in it
     lost_up: float  # points lost at ten times the best; NaN: off the grid; infinite: it diverged
     lost_down: float
-
-
-WITHIN = 0.5
 
 
 def robustness(finals: pd.DataFrame, over: Sequence[str], option: str) -> Robustness | None:
@@ -170,7 +178,7 @@ def robustness(finals: pd.DataFrame, over: Sequence[str], option: str) -> Robust
 
 def at_multiple(best: Best, option: str, factor: float) -> float | None:
     """The value of an option at this multiple of its best, where it was run with the others at theirs."""
-    value = best.values[option]
+    value = float(best.values[option])
     near = [other for other in best.along(option).index if value and np.isclose(other, value * factor, rtol=1e-6)]
     return float(near[0]) if near else None
 

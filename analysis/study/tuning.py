@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 
+from analysis.drawing.style import direction, metric_in_words
 from analysis.drawing.symbols import in_symbols, symbol, what_is_tuned
+from analysis.results.errors import NoData
 from analysis.results.results import Results
+from analysis.study.ask import USUAL, Ask
 from analysis.study.statistics import RULE, Best, best_setting, score
 
 AS_WRITTEN = {"normalize": "vector", "average": "tracker", "gossip": "once", "multiplier": 1.0}
@@ -16,8 +19,15 @@ Chosen = dict[str, Best | None]
 
 
 def tuned_over(results: Results, runs: pd.DataFrame, asked: str | None = None) -> list[str]:
-    """The options that one method was tuned over in these runs: its stepsize, and other numbers with two values or more
-    that all of them have. What makes a variant is tuned over only if it is ``asked`` for."""
+    """The options that one method was tuned over in these runs: its numbers, and its schedule where there are two."""
+    schedules = runs["schedule"] if "schedule" in runs else pd.Series(dtype=object)
+    several = schedules.nunique() >= 2 and schedules.notna().all()
+    return [*numbers_tuned(results, runs, asked), *(["schedule"] if several else [])]
+
+
+def numbers_tuned(results: Results, runs: pd.DataFrame, asked: str | None = None) -> list[str]:
+    """The stepsize of one method, and its other numbers with two values or more that all of these runs have. What makes
+    a variant is tuned over only if it is ``asked`` for."""
     known = {option: runs[option] for option in results.numbers if option in runs and runs[option].notna().any()}
     tuned = [
         option
@@ -27,10 +37,23 @@ def tuned_over(results: Results, runs: pd.DataFrame, asked: str | None = None) -
     return [*(["eta"] if "eta" in known else []), *(option for option in tuned if option != "eta")]
 
 
+def criterion(results: Results, finals: pd.DataFrame, ask: Ask = USUAL) -> tuple[str, float]:
+    """What decides between settings, and its sign: the metric that is asked for, else test accuracy or test loss."""
+    if ask.tune_by is None:
+        return score(finals)
+    more = direction(ask.tune_by, results)
+    if more is None:
+        raise NoData(
+            f"nothing says which way {ask.tune_by} is better, so there is no best of it; its declaration can: "
+            f'@metric("{ask.tune_by}", more_is_better=False)'
+        )
+    return ask.tune_by, 1.0 if more else -1.0
+
+
 def at_best(
-    results: Results, finals: pd.DataFrame, compared: bool = False, asked: str | None = None
+    results: Results, finals: pd.DataFrame, ask: Ask = USUAL, compared: bool = False, asked: str | None = None
 ) -> tuple[pd.DataFrame, Chosen]:
-    """Every method of one problem at its best setting; one that was not tuned as it is.
+    """Every method of one problem at its best setting, as ``ask`` wants it chosen; one that was not tuned as it is.
 
     With ``compared``, only the seeds that its settings were compared on: more seeds of the best alone are left out.
     """
@@ -41,14 +64,16 @@ def at_best(
         if not over:
             kept.append(runs)
             continue
-        best = chosen[str(algo)] = best_setting(runs, over)
+        best = chosen[str(algo)] = best_setting(runs, over, criterion(results, runs, ask))
         if best is not None:
             runs = best.of(runs)
             kept.append(runs[runs["seed"].isin(best.seeds)] if compared else runs)
     return (pd.concat(kept) if kept else finals.iloc[:0]), chosen
 
 
-def rule_in_words(finals: pd.DataFrame, chosen: Chosen, where: str = "") -> list[str]:
+def rule_in_words(
+    results: Results, finals: pd.DataFrame, chosen: Chosen, where: str = "", ask: Ask = USUAL
+) -> list[str]:
     """Which rule picked which setting."""
     if not chosen:
         return []
@@ -59,8 +84,13 @@ def rule_in_words(finals: pd.DataFrame, chosen: Chosen, where: str = "") -> list
             words.append(f"{algo} not drawn: every {what} diverged for some seed")
         else:
             words.append(f"{algo} {choice_in_words(best)}{', the only one run' if best.alone else ''}")
-    rule = RULE.format(what=what, score=score(finals)[0].replace("_", " "))
+    rule = RULE.format(what=what, score=score_in_words(results, finals, ask))
     return [f"{where}{'; '.join(words)}", rule]
+
+
+def score_in_words(results: Results, finals: pd.DataFrame, ask: Ask = USUAL) -> str:
+    """test accuracy"""
+    return metric_in_words(criterion(results, finals, ask)[0], results)
 
 
 def choice_in_words(best: Best) -> str:
@@ -68,7 +98,7 @@ def choice_in_words(best: Best) -> str:
     words = in_symbols(best.values, "=")
     if not best.edges:
         return words
-    if len(best.values) == 1:
+    if len([value for value in best.values.values() if not isinstance(value, str)]) == 1:
         return f"{words} (the edge of its grid)"
     which = " and ".join(map(symbol, best.edges))
     return f"{words} ({which} at the edge of {'its grid' if len(best.edges) == 1 else 'their grids'})"
@@ -79,12 +109,12 @@ def what_was_tuned(chosen: Chosen) -> str:
     return what_is_tuned(option for best in chosen.values() if best for option in best.values)
 
 
-def setting_of(chosen: Chosen, algo: str) -> dict[str, float]:
+def setting_of(chosen: Chosen, algo: str) -> dict[str, float | str]:
     """The values that a method is drawn at; none where it was not tuned."""
     best = chosen.get(algo)
     return best.values if best else {}
 
 
-def columns_of(chosen: Chosen, algo: str) -> dict[str, float | None]:
+def columns_of(chosen: Chosen, algo: str) -> dict[str, float | str | None]:
     """The same for a table of numbers, which always has a column for the stepsize."""
     return {"eta": None, **setting_of(chosen, algo)}

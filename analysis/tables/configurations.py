@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import pandas as pd
 
 from analysis.drawing.style import styles
@@ -22,9 +25,12 @@ def make(results: Results, ask: Ask) -> Table:
     }
     for key, runs in problems(results, results.finals):
         options = [c for c in results.options if c in runs]
-        for values, some in runs.groupby(["algo", *options], dropna=False, sort=False):
-            chosen = {name: value for name, value in zip(["algo", *options], values, strict=True) if pd.notna(value)}
-            numbers, words = summarise(some, results)
+        found = [
+            ({name: value for name, value in zip(["algo", *options], values, strict=True) if pd.notna(value)}, some)
+            for values, some in runs.groupby(["algo", *options], dropna=False, sort=False)
+        ]
+        for chosen, some in sorted(found, key=lambda item: _place(item[0], list(look), options)):
+            numbers, words = summarise(some, results, ask)
             data.append({**key, **chosen, **numbers})
             told = {k: v for k, v in chosen.items() if k in ("eta", *differ[chosen["algo"]])}
             rest = " ".join(f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in told.items())
@@ -37,3 +43,10 @@ def make(results: Results, ask: Ask) -> Table:
             "options that are the same in all runs of a method are in the CSV alone",
         ],
     )
+
+
+def _place(chosen: dict[str, Any], methods: list[str], options: list[str]) -> list[tuple[int, float, str]]:
+    """For sorting: by method, then by words, then by numbers, the smaller first."""
+    words, numbers = ([o for o in options if isinstance(chosen.get(o), str) == kind] for kind in (True, False))
+    places = [(0, 0.0, str(chosen[o])) for o in words] + [(1, float(chosen.get(o, -math.inf)), "") for o in numbers]
+    return [(0, float(methods.index(chosen["algo"])), ""), *places]

@@ -6,35 +6,36 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.drawing.style import styles
+from analysis.drawing.style import metric_in_words, styles
 from analysis.drawing.symbols import symbol, what_is_tuned
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.select import as_written, problems, reference
-from analysis.study.statistics import RULE, Interval, paired, score
-from analysis.study.tuning import Chosen, at_best, setting_of, tuned_over
+from analysis.study.statistics import RULE, Interval, paired
+from analysis.study.tuning import Chosen, at_best, criterion, setting_of, tuned_over
 from analysis.tables import Table, table
 from analysis.tables.format import interval, problem_cells, summarise
 
 SCORE = "test accuracy (test loss where there is none)"
-NOTES = [
-    "means with 95 % intervals over seeds (Student), none from fewer than three; differences, of accuracies or of test "
-    "losses, are paired by seed (bootstrap)",
-]
+NOTE = (
+    "means with 95 % intervals over seeds (Student), none from fewer than three; differences, of {what}, are paired by "
+    "seed (bootstrap)"
+)
 
 
 @table("final", "Final results, baselines at their best stepsize")
 def make(results: Results, ask: Ask) -> Table:
     data, shown, notes = [], [], []
-    against = reference(results, ask.reference)
+    against = reference(results, ask)
     look = styles(results.finals["algo"].unique(), results)
-    over = ["eta", *(o for o in results.numbers if o != "eta" and any(o in some for some in _tuned(results)))]
+    tuned = {option for some in _tuned(results, ask) for option in some}
+    over = ["eta", *(o for o in (*results.numbers, "schedule") if o != "eta" and o in tuned)]
     header = f"{look[against].label} minus this" if against else None
     for key, runs in problems(results, results.finals):
-        runs, said = as_written(results, runs)
+        runs, said = as_written(results, runs, ask)
         notes += said
-        best, chosen = at_best(results, runs, compared=True)
-        metric = score(runs)[0]
+        best, chosen = at_best(results, runs, ask, compared=True)
+        metric = ask.metrics[0] if ask.metrics else criterion(results, runs, ask)[0]
         ours = best[best["algo"] == against].set_index("seed")[metric]
         for algo in (name for name in look if name in set(runs["algo"])):
             some = best[best["algo"] == algo]
@@ -43,27 +44,30 @@ def make(results: Results, ask: Ask) -> Table:
                 gap = paired(ours, some.set_index("seed")[metric])
             if some.empty:  # every stepsize diverged: counted, not hidden
                 some = runs[runs["algo"] == algo]
-            numbers, words = summarise(some, results)
+            numbers, words = summarise(some, results, ask)
             values = {option: setting_of(chosen, algo).get(option) for option in over}
             data.append({**key, "algo": algo, **values, **numbers, **_gap(against, gap)})
             schedule = " ".join(sorted(set(some["schedule"].dropna()))) if "schedule" in some else "—"
-            said_of = {symbol(option): _in_words(option, algo, chosen) for option in over}
+            said_of = {symbol(option): _in_words(option, algo, chosen) for option in over if option != "schedule"}
             told = {"method": look[algo].label, **said_of, "schedule": schedule, **words}
             pairs = f" ({gap.count} pairs)" if gap else ""
             gaps = {header: interval(gap, signed=True) + pairs} if header else {}
             shown.append({**problem_cells(key), **told, **gaps})
     what = what_is_tuned(over)
-    notes = [RULE.format(what=what, score=SCORE), *NOTES, *dict.fromkeys(notes)]
+    by = metric_in_words(ask.tune_by, results) if ask.tune_by else SCORE
+    shown_by = ask.metrics[0] if ask.metrics else ask.tune_by
+    compared = metric_in_words(shown_by, results) if shown_by else "accuracies or of test losses"
+    notes = [RULE.format(what=what, score=by), NOTE.format(what=compared), *dict.fromkeys(notes)]
     title = f"Final results, baselines at their best {what}"
     return Table(pd.DataFrame(shown, dtype=object), pd.DataFrame(data), notes, title)
 
 
-def _tuned(results: Results) -> list[list[str]]:
+def _tuned(results: Results, ask: Ask) -> list[list[str]]:
     """What each method was tuned over on each problem."""
     return [
         tuned_over(results, mine)
         for _, runs in problems(results, results.finals)
-        for _, mine in as_written(results, runs)[0].groupby("algo")
+        for _, mine in as_written(results, runs, ask)[0].groupby("algo")
     ]
 
 

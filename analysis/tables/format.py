@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,14 +10,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.drawing.style import metric_name, more_is_better
+from analysis.drawing.style import direction, metric_in_words, metric_name
 from analysis.drawing.symbols import LETTERS
 from analysis.results.errors import NoData
 from analysis.results.results import Results
+from analysis.study.ask import USUAL, Ask
 from analysis.study.statistics import Interval, mean
 from analysis.tables import Table
+from bench.base.record import COLUMNS
 
 SUMMED = ("test_accuracy", "test_loss", "stationarity", "consensus")
+MORE = ("train_loss",)
+"""In the CSV; in the table if it is asked for, like any metric."""
 
 
 SETTING = ("dataset", "graph", "n", "T", "else")
@@ -35,22 +40,24 @@ class Number(str):
     """A number as it is shown, which knows what it is: for those who round, compare or print it in another way."""
 
     found: Interval
-    more_is_better: bool
+    more_is_better: bool | None  # None where nobody said which way is better
+    values: pd.Series  # by seed
 
-    def __new__(cls, text: str, found: Interval, more_is_better: bool = False) -> Number:
+    def __new__(cls, text: str, found: Interval, more_is_better: bool | None, values: pd.Series) -> Number:
         made = super().__new__(cls, text)
-        made.found, made.more_is_better = found, more_is_better
+        made.found, made.more_is_better, made.values = found, more_is_better, values
         return made
 
 
-def summarise(runs: pd.DataFrame, results: Results) -> tuple[dict[str, Any], dict[str, Any]]:
+def summarise(runs: pd.DataFrame, results: Results, ask: Ask = USUAL) -> tuple[dict[str, Any], dict[str, Any]]:
     """Means and intervals of the final metrics, as numbers and as words. Where any run diverged there is no mean, nor
     one of a loss or an error where any exploded."""
     states = runs["state"].value_counts()
     numbers: dict[str, Any] = {}
     words: dict[str, Any] = {}
-    for metric in (*SUMMED, *results.measures):
-        more = more_is_better(metric, results)
+    told = list(dict.fromkeys([*(ask.metrics or (*SUMMED, *results.measures)), *also(results, ask.columns)]))
+    for metric in dict.fromkeys([*told, *SUMMED, *MORE, *results.measures]):
+        more = direction(metric, results)
         values = runs[metric].astype(float) if metric in runs else pd.Series(dtype=float)
         known = len(values) and values.notna().any() and "diverged" not in states
         found = (
@@ -60,8 +67,9 @@ def summarise(runs: pd.DataFrame, results: Results) -> tuple[dict[str, Any], dic
         )
         numbers.update({metric: found.value, f"{metric}_low": found.low, f"{metric}_high": found.high})
         text = interval(found, digits=2 if metric == "test_accuracy" else None)
-        name = metric_name(metric, results) if metric in results.measures else metric.replace("_", " ")
-        words[name] = Number(text, found, more)
+        if metric in told:
+            by_seed = values.set_axis(runs["seed"]) if len(values) else values
+            words[metric_in_words(metric, results)] = Number(text, found, more, by_seed)
     counts = {"runs": len(runs), "diverged": int(states.get("diverged", 0))}
     if (results.runs["state"] == "exploded").any():
         counts["exploded"] = int(states.get("exploded", 0))
@@ -81,6 +89,13 @@ def interval(found: Interval | None, digits: int | None = None, signed: bool = F
             f" ± {found.high - found.value:.{digits}f}" if np.isfinite(found.high) else ""
         )
     return f"{found.value:.4g}" + (f" ± {found.high - found.value:.2g}" if np.isfinite(found.high) else "")
+
+
+def also(results: Results, columns: Sequence[str]) -> list[str]:
+    """Those of the columns that are metrics of the runs."""
+    return [
+        c for c in columns if c in (*COLUMNS[COLUMNS.index("train_loss") :], *results.measures) and c in results.rows
+    ]
 
 
 NAMES = {**LETTERS, "algo": "method", "topology": "graph", "nodes": "n", "steps": "T"}
@@ -111,3 +126,13 @@ def markdown(table: Table, title: str) -> str:
 
 def csv(table: Table) -> str:
     return table.data.to_csv(index=False, lineterminator="\n", float_format="%.10g")
+
+
+def wrapped(text: str, width: int) -> str:
+    """For a terminal: lines that end between words, notes below each other."""
+    indent = " " * 16
+    lines = [textwrap.wrap(line, width, subsequent_indent=indent, **WHOLE) or [""] for line in text.splitlines()]
+    return "\n".join(part for some in lines for part in some)
+
+
+WHOLE: Any = {"break_long_words": False, "break_on_hyphens": False, "drop_whitespace": True}

@@ -1,4 +1,4 @@
-"""Tables for a paper: booktabs, digits that match the error, the best of a setting in bold."""
+"""Tables for a paper: booktabs, digits that match the error, in bold what is the best beyond chance."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.drawing.symbols import LETTERS
-from analysis.study.statistics import Interval
+from analysis.study.statistics import Interval, told_apart
 from analysis.tables import Table
 from analysis.tables.format import SETTING, Number
 
@@ -49,6 +49,7 @@ def latex(table: Table, title: str, whole: bool = False) -> str:
     head = [f"% {title}", *(f"% in every row: {c} = {shown[c].iloc[0]}" for c in same)]
     shown = shown.drop(columns=same)
     bold, groups = best(shown), _groups(shown)
+    digits = _more_digits(shown, bold)
     small = sum(_width(shown, c) for c in shown) > WIDE
     lines = [
         *([r"{\footnotesize\setlength{\tabcolsep}{4pt}%"] if small else []),
@@ -60,29 +61,51 @@ def latex(table: Table, title: str, whole: bool = False) -> str:
     for place in range(len(shown)):
         if place and groups[place] != groups[place - 1]:
             lines.append(r"\addlinespace")
-        cells = [_cell(shown[c].iloc[place], (place, c) in bold) for c in shown]
+        cells = [_cell(shown[c][place], (place, c) in bold, digits.get((place, c), 0)) for c in shown]
         lines.append(" & ".join(cells) + r" \\")
     end = r"\end{tabular}}" if small else r"\end{tabular}"
     return "\n".join([*head, *lines, r"\bottomrule", end, *(f"% {note}" for note in table.notes), ""])
 
 
 def best(shown: pd.DataFrame) -> set[tuple[int, str]]:
-    """Of every metric in every setting, the cells with the best mean; none where there is nothing to compare."""
+    """Of every metric in every setting the cell with the best mean, where its seeds tell it apart from each other one;
+    none where nobody said which way is better."""
     out = set()
     groups = _groups(shown)
     for column in shown:
         for group in set(groups):
             cells = [(place, cell) for place, cell in enumerate(shown[column]) if groups[place] == group]
             known = [(p, c) for p, c in cells if isinstance(c, Number) and np.isfinite(c.found.value)]
+            known = [(p, c) for p, c in known if c.more_is_better is not None]
             if len(known) > 1:
                 sign = -1 if known[0][1].more_is_better else 1
-                top = min(sign * c.found.value for _, c in known)
-                out |= {(place, column) for place, c in known if sign * c.found.value == top}
+                place, top = min(known, key=lambda item: sign * item[1].found.value)
+                if all(told_apart(top.values, c.values) for p, c in known if p != place):
+                    out.add((place, column))
     return out
 
 
-def rounded(found: Interval) -> str:
-    """The value to the digits that its error leaves it: one digit of the error, two where the first is a 1."""
+def _more_digits(shown: pd.DataFrame, bold: set[tuple[int, str]]) -> dict[tuple[int, str], int]:
+    """By cell: the digits beyond those of its error without which what is bold would read like another one."""
+    out: dict[tuple[int, str], int] = {}
+    groups = _groups(shown)
+    for place, column in bold:
+        others = [p for p in range(len(shown)) if groups[p] == groups[place] and isinstance(shown[column][p], Number)]
+        found = {p: shown[column][p].found for p in others if np.isfinite(shown[column][p].found.value)}
+        for more in range(MOST_DIGITS):
+            read = {p: rounded(one, more).split(" ")[0] for p, one in found.items()}
+            if list(read.values()).count(read[place]) == 1:
+                break
+        out |= {(p, column): more for p in found}
+    return out
+
+
+MOST_DIGITS = 5
+
+
+def rounded(found: Interval, more: int = 0) -> str:
+    """The value to the digits that its error leaves it, and so many ``more``: one digit of the error, two where the
+    first is a 1."""
     value, half = found.value, found.high - found.value
     size = max(abs(value), half) if np.isfinite(half) else abs(value)
     power = 0 if size == 0 or PLAIN[0] <= size < PLAIN[1] else int(np.floor(np.log10(size)))
@@ -90,18 +113,18 @@ def rounded(found: Interval) -> str:
     if np.isfinite(half) and half > 0:
         half = half / 10.0**power
         first = int(np.floor(np.log10(half)))
-        places = max(0, -first + (half / 10.0**first < 1.95))
+        places = max(0, -first + (half / 10.0**first < 1.95) + more)
         text = rf"{value:.{places}f} \pm {half:.{places}f}"
     else:
-        text = f"{value:.4g}"
+        text = f"{value:.{4 + more}g}"
     if power:
         text = rf"({text}) \times 10^{{{power}}}" if "pm" in text else rf"{text} \times 10^{{{power}}}"
     return text
 
 
-def _cell(cell: object, bold: bool) -> str:
+def _cell(cell: object, bold: bool, more: int) -> str:
     if isinstance(cell, Number) and np.isfinite(cell.found.value):
-        text = rounded(cell.found)
+        text = rounded(cell.found, more)
         return rf"$\mathbf{{{text}}}$" if bold else f"${text}$"
     return _tex(str(cell))
 

@@ -25,15 +25,15 @@ NOTES = [
 @table("robustness", "How much each method cares about its stepsize")
 def make(results: Results, ask: Ask) -> Table:
     data, shown, rest = [], [], []
-    option, letter = ask.over, symbol(ask.over)
+    option, letter, plain = ask.over, symbol(ask.over), Ask(schedule=ask.schedule)
     what = "stepsize" if option == "eta" else letter
-    against = reference(results, ask.reference)
+    against = reference(results, ask)
     look = styles(results.finals["algo"].unique(), results)
     for key, runs in problems(results, results.finals):
         if option not in results.numbers or not runs["test_accuracy"].notna().any():
             continue
-        runs, _ = as_written(results, runs, option)
-        best, chosen = at_best(results, runs, compared=True, asked=option)
+        runs, _ = as_written(results, runs, plain, option)
+        best, chosen = at_best(results, runs, plain, compared=True, asked=option)
         ours = best[best["algo"] == against].set_index("seed")["test_accuracy"]
         tuning = "" if against in chosen else ", untuned,"
         for algo in (name for name in look if name in set(runs["algo"])):

@@ -20,7 +20,7 @@ def make(results: Results, ask: Ask) -> Table:
     look = styles(finals["algo"].unique(), results)
     data, shown = [], []
     for (algo, split, change), some in finals.groupby(["algo", "split", "change"], sort=False):
-        numbers, words = summarise(some, results)
+        numbers, words = summarise(some, results, ask)
         gap = gaps.get(f"{look[algo].label}, {change}, {split}")
         data.append(
             {"algo": algo, "split": split, "change": change, **numbers, "minus_written": gap.value if gap else None}

@@ -108,6 +108,10 @@ def is_classvar(hint: Any) -> bool:
     return typing.get_origin(hint) is typing.ClassVar
 
 
+class NoOption(UserError):
+    """Something was given an option that it does not have."""
+
+
 def coerce(options: Options, values: Mapping[str, Any], where: str, owner: str) -> dict[str, Any]:
     """Typed values for every option: those given, defaults for the rest, a sentence for the wrong.
 
@@ -115,7 +119,7 @@ def coerce(options: Options, values: Mapping[str, Any], where: str, owner: str) 
     """
     for name in values:
         if name not in options:
-            raise UserError(f"{owner} has no option '{where}{name}'.{closest(name, options)}")
+            raise NoOption(f"{owner} has no option '{where}{name}'.{closest(name, options)}")
     return {
         name: convert(values[name], option.type, where + name) if name in values else option.missing
         for name, option in options.items()

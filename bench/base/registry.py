@@ -41,7 +41,8 @@ class Registry(Generic[T]):
     def add(self, name: str, item: T) -> None:
         if name in self._items:
             raise UserError(
-                f"There is already a {self.kind} called '{name}' ({_origin(self._items[name])}); "
+                f"There is already {'an' if self.kind[0] in 'aeiou' else 'a'} {self.kind} called '{name}' "
+                f"({_origin(self._items[name])}); "
                 f"{_origin(item)} must use another name."
             )
         self._items[name] = item

@@ -55,15 +55,22 @@ def with_plugins(words: Sequence[str]) -> list[str]:
     What is registered without a yaml is made known to Hydra too, with the defaults of its signature.
     """
     check_names(words)
-    homes = [Path(home) / "conf" for plugin in plugins() for home in _places(plugin.module.partition(".")[0])]
-    folders = [home for home in homes if home.is_dir()]
+    folders = plugin_folders()
     given = [word.removeprefix(SEARCHPATH).strip("[]") for word in words if word.startswith(SEARCHPATH)]
     _store_members([CONF, *folders, *_folders_in(given)])
     if not folders:
         return list(words)
     rest = [word for word in words if not word.startswith(SEARCHPATH)]
     path = ",".join([*given, *(f"'file://{folder}'" for folder in folders)])
-    return [*rest, f"{SEARCHPATH}[{path}]"]
+    settings = [place for place, word in enumerate(rest) if "=" in word and not word.startswith("-")]
+    place = settings[0] if settings else len(rest)  # beside them: Hydra takes no settings on both sides of a flag
+    return [*rest[:place], f"{SEARCHPATH}[{path}]", *rest[place:]]
+
+
+def plugin_folders() -> list[Path]:
+    """The ``conf`` folders that plug-ins brought."""
+    homes = [Path(home) / "conf" for plugin in plugins() for home in _places(plugin.module.partition(".")[0])]
+    return [home for home in homes if home.is_dir()]
 
 
 def _store_members(folders: Sequence[Path]) -> None:
@@ -115,7 +122,7 @@ def sentence(error: Exception, typed: Sequence[str]) -> str:
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         group, _, name = error.missing_cfg_file.rpartition("/")
         if group.partition("/")[0] == "experiment":
-            return no_such_name("experiment", error.missing_cfg_file.removeprefix("experiment/"))
+            return no_such_name("experiment", error.missing_cfg_file.removeprefix("experiment/"), plugin_folders())
         return f"There is no {group} called '{name}'.{closest(name, error.options or [])}"
     if unknown := re.match(r"Could not override '([^']+)'", str(error)):
         return _no_such_setting(unknown[1], typed) or " ".join(str(error).split())
@@ -144,6 +151,9 @@ def _not_a_setting(word: str, complaint: str) -> str:
             f"'{word}' is no setting: settings are typed as NAME=VALUE, as in algo=dnasa."
             f"{'' if word in RunConfig.__annotations__ else closest(word, RunConfig.__annotations__)}"
         )
+    value = word.partition("=")[2]
+    if re.search(r"(^|,)\s*(,|$)", value) and value.strip() and not set(value) & set("'\"[{("):
+        return f"'{word}' has an empty value, between two commas or at an end: type one, or leave out the comma."
     reason = " ".join(line for line in complaint.splitlines() if not line.startswith("See http"))
     return f"'{word}' cannot be read: {reason}. Quote what has spaces, commas, brackets or braces: '{_quoted(word)}'."
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import ChoiceSweep, Glob, QuotedString
@@ -33,7 +34,8 @@ def check_names(words: Sequence[str]) -> None:
                 raise UserError(no_such_name(group, str(name) if len(names) > 1 else typed))
 
 
-def no_such_name(group: str, name: str) -> str:
-    files = (CONF / group).rglob("*.yaml")
-    known = sorted(file.relative_to(CONF / group).with_suffix("").as_posix() for file in files)
+def no_such_name(group: str, name: str, brought: Sequence[Path] = ()) -> str:
+    """With the names that there are, those in folders that plug-ins ``brought`` too."""
+    homes = [folder / group for folder in (CONF, *brought)]
+    known = sorted(file.relative_to(home).with_suffix("").as_posix() for home in homes for file in home.rglob("*.yaml"))
     return f"There is no {group} called '{name}'.{closest(name, known if group == 'experiment' else members(group))}"

@@ -20,6 +20,7 @@ from hydra.core.override_parser.types import Override, OverrideType
 from omegaconf import OmegaConf
 
 from bench.base.errors import UserError
+from bench.base.options import NoOption
 from bench.config.compose import SEARCHPATH, hydra_here, no_size, resolved, several_values, with_plugins
 from bench.config.names import check_names
 from bench.config.run_config import GROUPS, RunConfig, parse
@@ -27,6 +28,9 @@ from bench.config.run_config import GROUPS, RunConfig, parse
 Make = Callable[[Mapping[str, Any]], RunConfig]
 Say = Callable[[int, int], None]
 """Told how many configurations are made, of how many."""
+BLOCKS = (
+    "Where each has options of its own, write an experiment with a block for each, as conf/experiment/example.yaml."
+)
 REASONS = 12
 """Different reasons for refusing a configuration that are said at most."""
 
@@ -130,14 +134,17 @@ class Planner:
         """The configurations, or the reasons why they cannot be."""
         out: list[RunConfig] = []
         refused: dict[str, None] = {}
+        lacking = False
         for number, point in enumerate(points):
             self._say(number, self._total)
             try:
                 out.append(self._make(point.values()))
             except UserError as error:
                 refused[str(error)] = None
+                lacking |= isinstance(error, NoOption)
         if refused:
             more = [f"… and {len(refused) - REASONS} other reasons."] if len(refused) > REASONS else []
+            more += [BLOCKS] if lacking and out else []
             raise UserError("\n".join([*list(refused)[:REASONS], *more]))
         return out
 

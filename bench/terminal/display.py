@@ -20,6 +20,7 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.table import Column
 
 from bench.base.record import Row
 
@@ -29,6 +30,8 @@ MILESTONE_S = 30.0
 """and between lines about one run, where there is no terminal."""
 
 
+WIDE = 110
+"""Columns of a terminal from which on a running group has a bar beside its numbers."""
 Group = Sequence[object]
 """Runs that are made together, whatever stands for them."""
 
@@ -49,7 +52,10 @@ class Display:
             self._sweep = Progress(
                 text, BarColumn(30), TextColumn("{task.percentage:3.0f} %"), TimeElapsedColumn(), TimeRemainingColumn()
             )
-            self._bars = Progress(text, BarColumn(20), MofNCompleteColumn(), TextColumn("{task.fields[news]}"))
+            name = TextColumn("{task.description}", markup=False, table_column=Column(overflow="ellipsis"))
+            bar = [BarColumn(20)] if console.width >= WIDE else []  # where it is narrow names are cut, no numbers
+            count = MofNCompleteColumn(table_column=Column(no_wrap=True))
+            self._bars = Progress(name, *bar, count, TextColumn("{task.fields[news]}"))
             self._all = self._sweep.add_task("", total=sum(steps))
             self._live = Live(Stack(self._sweep, self._bars), console=console, transient=True)
 

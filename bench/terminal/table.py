@@ -23,7 +23,7 @@ NEVER = {"run_id", "results", "data_dir", "force", "stale", "tracker", "state", 
 NEVER |= {"checkpoint_every", "replicas"}
 SHOWN = {name: name for name in ("test_loss", "test_accuracy", "grad_norm", "consensus")} | {"wall_s": "seconds"}
 """The metrics of a table, and their headings."""
-SPARED = ("seconds", "grad_norm", "step", "consensus", "test_loss")
+SPARED = ("seconds", "grad_norm", "step", "test_loss", "consensus")
 """What a narrow terminal can do without, in this order."""
 BROAD = 100_000
 """Characters, more than any table needs."""
@@ -100,13 +100,15 @@ def _rank(value: Any) -> tuple[int, float, str]:
 
 
 def show_failures(console: Console, failures: Sequence[tuple[Path, str]]) -> None:
-    """For each failed run its sentence, the last lines of its log and where the log is."""
+    """For each failed run its sentence, the last lines of its log unless the sentence says it all, and where it is."""
     for path, error in failures:
         log = path / "log.txt"
         lines = [f"{path.name} failed: {error}"]
         try:
-            tail = log.read_text(encoding="utf-8").rstrip().splitlines()[-TAIL:]
-            lines += [f"    {shortened(line)}" for line in tail]
+            written = log.read_text(encoding="utf-8").rstrip().splitlines()
+            said = [line.partition("errors.UserError: ")[2] for line in written]
+            if not any(words and words in error for words in said):
+                lines += [f"    {shortened(line)}" for line in written[-TAIL:]]
             lines.append(f"  see {log}")
         except OSError:
             pass
@@ -127,9 +129,10 @@ def plain_lines(columns: Mapping[str, Sequence[str]]) -> Iterator[str]:
 def run_columns(summaries: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     """A cell per run: the labels that tell the runs apart, the state, the final metrics."""
     labels = [name for name in _label_names(summaries) if name in ALWAYS or _varies(summaries, name)]
-    metrics = [name for name in SHOWN if any(s.get(name) is not None for s in summaries)]
+    ended = [s for s in summaries if s.get("state") != "failed"]  # of a failed run the numbers are those of some step
+    metrics = [name for name in SHOWN if any(s.get(name) is not None for s in ended)]
     names = [*labels, "state", "step", *metrics]
-    return {SHOWN.get(name, name): [_cell(s.get(name)) for s in summaries] for name in names}
+    return {SHOWN.get(name, name): [_shown(s, name) for s in summaries] for name in names}
 
 
 def _table(columns: Mapping[str, Sequence[str]], tall: bool) -> Table:
@@ -165,6 +168,10 @@ def _varies(summaries: Sequence[Mapping[str, Any]], name: str) -> bool:
     if len(pairs) > len({choice for choice, _ in pairs}):
         return True
     return len({value for _, value in pairs}) > 1 and "." not in name and all(name in s for s in summaries)
+
+
+def _shown(summary: Mapping[str, Any], name: str) -> str:
+    return _cell(None if name in SHOWN and summary.get("state") == "failed" else summary.get(name))
 
 
 def _cell(value: Any) -> str:

@@ -64,14 +64,15 @@ class View:
 @dataclass(frozen=True)
 class Metric:
     label: str
-    more_is_better: bool
+    more_is_better: bool | None
     function: Callable[[View], Tensor]
 
 
 def metric(
-    name: str, label: str | None = None, more_is_better: bool = False
+    name: str, label: str | None = None, more_is_better: bool | None = None
 ) -> Callable[[Callable[[View], Tensor]], Callable[[View], Tensor]]:
-    """Add a column: a function of a View that gives a number for each replica, shape (R,)."""
+    """Add a column: a function of a View that gives a number for each replica, shape (R,). Of one that does not say
+    which way is better there is no best: nothing is tuned by it, and none is bold."""
     if name in COLUMNS or not name.isidentifier():
         raise UserError(f"A metric cannot be called '{name}': that is a column already, or no single word.")
 

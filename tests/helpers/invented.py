@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
@@ -10,20 +13,22 @@ from analysis.results.results import Results
 STEPS = np.arange(0, 401, 10)
 
 
-def results_of(families: dict[str, int], seeds: int = 3) -> Results:
-    """So many methods of each family, on one problem, with two stepsizes."""
+def results_of(families: dict[str, int], seeds: int = 3, schedules: Sequence[str] = ("diminishing",)) -> Results:
+    """So many methods of each family, on one problem, with two stepsizes and these schedules, each better than the one
+    before it."""
     runs, rows, facts = [], [], {}
     names = [(family, f"{family}_{number}") for family, count in families.items() for number in range(count)]
     for place, (family, algo) in enumerate(names):
-        for eta in (0.1, 1.0):
-            for seed in range(seeds):
-                run = f"{algo}-{eta}-{seed}"
-                runs.append({**PROBLEM, "run_id": run, "algo": algo, "eta": eta, "seed": seed, "state": "done"})
+        for worse, schedule in enumerate(reversed(schedules)):
+            for eta, seed in itertools.product((0.1, 1.0), range(seeds)):
+                run = f"{algo}-{schedule}-{eta}-{seed}"
+                setting = {"run_id": run, "algo": algo, "schedule": schedule, "eta": eta}
+                runs.append({**PROBLEM, **setting, "seed": seed, "state": "done"})
                 facts[run] = {
                     "algorithm": {"name": algo, "label": algo.replace("_", "-").upper(), "family": family},
                     "mixing": {"rho": 0.8},
                 }
-                rows.append(_curve(run, place / len(names), eta, seed))
+                rows.append(_curve(run, place / len(names), eta + 5 * worse, seed))
     return Results(pd.DataFrame(runs), pd.concat(rows, ignore_index=True), facts, [], "invented")
 
 

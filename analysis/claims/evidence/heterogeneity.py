@@ -8,6 +8,7 @@ import pandas as pd
 from analysis.claims.evidence import Case, evidence
 from analysis.claims.evidence.settings import label
 from analysis.results.results import Results
+from analysis.study.ask import PAPER
 from analysis.study.families import one_setting, uneven_splits
 from analysis.study.select import as_written
 from analysis.study.statistics import paired, ratio
@@ -17,7 +18,7 @@ from analysis.study.statistics import paired, ratio
 def growth_of_disagreement(results: Results, algos: list[str]) -> list[Case]:
     """Final consensus error on the most uneven data as a multiple of that on evenly divided data, seeds paired."""
     splits = uneven_splits(results)
-    finals = as_written(results, pd.concat([runs.assign(split=split) for split, runs in splits.items()]))[0]
+    finals = as_written(results, pd.concat([runs.assign(split=split) for split, runs in splits.items()]), PAPER)[0]
     tried = set(finals["algo"])
     finals, _ = one_setting(results, finals)
     order = finals.groupby("split")["heterogeneity"].mean().sort_values().index

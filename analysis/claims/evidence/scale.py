@@ -8,6 +8,7 @@ import pandas as pd
 from analysis.claims.evidence import Case, evidence, exact
 from analysis.drawing.style import name_of
 from analysis.results.results import Results
+from analysis.study.ask import PAPER
 from analysis.study.families import at_most
 from analysis.study.select import as_written, problems
 from analysis.study.tuning import tuned_over
@@ -19,7 +20,7 @@ def change_with_scale(results: Results, algo: str) -> list[Case]:
     finals = results.finals
     out = []
     for key, runs in problems(results, finals[finals["algo"] == algo], but=("scale",)):
-        runs, _ = as_written(results, runs)
+        runs, _ = as_written(results, runs, PAPER)
         if runs["scale"].nunique() < 2 or 1.0 not in set(runs["scale"]):
             continue
         runs = at_most("scale", runs, tuned_over(results, runs))

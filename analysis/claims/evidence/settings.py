@@ -6,6 +6,7 @@ import pandas as pd
 
 from analysis.drawing.style import name_of, styles
 from analysis.results.results import Results
+from analysis.study.ask import PAPER
 from analysis.study.families import split_in_words
 from analysis.study.select import as_written, problems
 
@@ -29,7 +30,7 @@ def settings(
         name = f"{name_of(key['dataset'])}, {key['topology']}{split}"
         rank = (len(runs), key["steps"])
         if name not in chosen or rank > chosen[name][0]:
-            chosen[name] = (rank, as_written(results, runs)[0])
+            chosen[name] = (rank, as_written(results, runs, PAPER)[0])
     return [(name, runs) for name, (_, runs) in sorted(chosen.items())]
 
 

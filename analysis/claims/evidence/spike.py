@@ -7,6 +7,7 @@ import numpy as np
 from analysis.claims.evidence import Case, evidence
 from analysis.claims.evidence.settings import label
 from analysis.results.results import Results
+from analysis.study.ask import PAPER
 from analysis.study.select import as_written, has_no_variant, problems
 from analysis.study.statistics import mean, paired, ratio
 from analysis.study.tuning import at_best
@@ -18,7 +19,7 @@ def spike_ratio(results: Results) -> list[Case]:
     out = []
     finals = results.finals
     for key, runs in problems(results, finals[finals["dataset"] == "spike"]):
-        best, chosen = at_best(results, as_written(results, runs)[0], compared=True)
+        best, chosen = at_best(results, as_written(results, runs, PAPER)[0], compared=True)
         tuned, untuned = best[best["algo"].isin({*chosen} - {"dnasa"})], best[best["algo"] == "dnasa"]
         if tuned.empty or untuned.empty:
             continue

@@ -24,6 +24,13 @@ def test_duplicates_are_refused_and_both_named():
         def second(): ...
 
 
+def test_an_algorithm_has_its_article():
+    registry: Registry = Registry("algorithm")
+    registry.add("one", test_an_algorithm_has_its_article)
+    with pytest.raises(UserError, match="already an algorithm called 'one'"):
+        registry.add("one", test_duplicates_are_refused_and_both_named)
+
+
 def test_unknown_names_answer_with_the_closest_and_all():
     with pytest.raises(
         UserError, match=rf"no algorithm called 'dnaas'. Did you mean 'dnasa'\? Known: {', '.join(algorithms)}"

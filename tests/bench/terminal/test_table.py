@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from bench.partition import show
-from bench.terminal.table import in_order, show_table
+from bench.terminal.table import in_order, show_failures, show_table
 
 RUNS = [
     {
@@ -78,3 +78,24 @@ def test_every_count_of_a_partition_is_whole(width, terminal):
     show(Console(file=out, width=width, force_terminal=terminal, color_system=None), counts)
     assert set(map(str, counts.flat)) <= set(re.findall(r"\d+", out.getvalue()))
     assert not terminal or max(map(len, out.getvalue().splitlines())) <= max(width, 35)
+
+
+def test_a_failed_run_has_no_numbers():
+    """Those of its last evaluation would read as its result."""
+    text = printed(200, terminal=True, runs=[RUNS[0], {**RUNS[1], "state": "failed", "test_accuracy": 12.345}])
+    assert "83.13" in text
+    assert "12.35" not in text
+    assert "12.34" not in text
+
+
+def test_a_failure_that_is_a_sentence_needs_no_traceback(tmp_path):
+    end = '  File "loop.py", line 7, in run\n{}\nsome library was there too\n'
+    for error, kept in (("rank 0: It has no colour.", False), ("KeyError: 'colour'", True)):
+        (tmp_path / "log.txt").write_text(
+            end.format(error if kept else "bench.base.errors.UserError: It has no colour.")
+        )
+        out = io.StringIO()
+        show_failures(Console(file=out, width=200), [(tmp_path, error)])
+        assert f"failed: {error}" in out.getvalue()
+        assert ("line 7, in run" in out.getvalue()) == kept
+        assert f"see {tmp_path}/log.txt" in out.getvalue()

@@ -19,7 +19,7 @@ class DSGDm(Algorithm):
 
     beta: float = 0.9
 
-    def start(self, x, grad):
+    def start(self, x, grad, mix):
         return State(x, torch.zeros_like(x))
 
     def step(self, s, t, grad, mix):

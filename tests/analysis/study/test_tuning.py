@@ -1,0 +1,166 @@
+"""What is tuned over, and by what: of invented runs, of which the best are known."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.drawing.lines import curve
+from analysis.drawing.panels import panels
+from analysis.drawing.style import styles, use_paper_style
+from analysis.figures import FIGURES, drawings, figure
+from analysis.make_figures import main
+from analysis.report.story import tell_story
+from analysis.results.archive import write_archive
+from analysis.results.errors import NoData
+from analysis.study.ask import PAPER, Ask
+from analysis.study.outcome import outcome
+from analysis.study.statistics import mean
+from analysis.tables import TABLES, table, table_makers
+from analysis.tables.format import Number, interval, wrapped
+from analysis.tables.latex import best, latex
+from tests.helpers.invented import results_of
+
+pytestmark = pytest.mark.xdist_group("figures")
+
+
+@pytest.fixture(scope="module")
+def two():
+    """Two methods with the paper's schedule and a better one; by consensus the larger stepsize is the best."""
+    use_paper_style()
+    made = results_of({"trial": 2}, schedules=("diminishing", "constant"))
+    eta = made.rows["run_id"].map(made.runs.set_index("run_id")["eta"])
+    return replace(made, rows=made.rows.assign(consensus=made.rows["consensus"] / eta**2))
+
+
+@pytest.fixture(scope="module")
+def archive(two, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("archive")
+    write_archive(two, folder)
+    return folder
+
+
+def words_of(picture):
+    return [text.get_text() for text in picture.figure.legends[0].texts]
+
+
+def test_the_schedule_is_tuned_over_like_the_stepsize(two):
+    final = table_makers()["final"].make(two, Ask())
+    assert set(final.data["schedule"]) == set(final.shown["schedule"]) == {"constant"}
+    assert final.title == "Final results, baselines at their best stepsize and schedule"
+    assert not any("not drawn here" in note for note in final.notes)
+    curves = drawings()["curves"].draw(two, Ask())
+    assert "TRIAL-0, η = 0.1, constant" in words_of(curves)
+    assert curves.title.endswith("at its best stepsize and schedule")
+    stepsize = drawings()["stepsize"].draw(two, Ask())
+    assert "TRIAL-0, constant" in words_of(stepsize)
+    assert len(stepsize.runs) == 12
+    assert "TRIAL-0 (η = 0.1, constant) at" in outcome(two)[0]
+    assert "edge of its grid" in " ".join(curves.notes)  # of the stepsizes; a schedule has no edge
+    paper = table_makers()["final"].make(two, PAPER)  # the document on the paper has the paper's schedule
+    assert set(paper.shown["schedule"]) == {"diminishing"}
+    assert any("6 runs of its variants" in note for note in paper.notes)
+
+
+def test_settings_are_chosen_by_the_metric_that_is_asked_for(two):
+    usual, asked = (table_makers()["final"].make(two, ask) for ask in (Ask(), Ask(tune_by="consensus")))
+    assert (set(usual.data["eta"]), set(asked.data["eta"])) == ({0.1}, {1.0})
+    assert "best mean final consensus over" in asked.notes[0]
+    assert "differences, of consensus, are paired" in asked.notes[1]
+    picture = drawings()["curves"].draw(two, Ask(tune_by="consensus"))
+    assert "TRIAL-0, η = 1, constant" in words_of(picture)
+    with pytest.raises(NoData, match="nothing says which way own is better"):
+        table_makers()["final"].make(replace(two, rows=two.rows.assign(own=1.0)), Ask(tune_by="own"))
+
+
+def test_a_table_has_the_metrics_that_are_asked_for(two):
+    shown = table_makers()["final"].make(two, Ask(metrics=("train_loss", "grad_norm")))
+    assert {"train loss", "grad norm"} < set(shown.shown)
+    assert not {"test accuracy", "consensus"} & set(shown.shown)
+    losses = shown.data.set_index("algo")["train_loss"]
+    gap = shown.data.set_index("algo")["reference_minus"].dropna()
+    assert gap.iloc[0] == pytest.approx(losses.drop(gap.index).iloc[0] - losses[gap.index[0]])
+    assert "train loss" in table_makers()["final"].make(two, Ask(columns=("algo", "train_loss"))).shown
+
+
+def test_an_archive_is_drawn_elsewhere_and_what_is_not_obeyed_is_said(archive, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    words = ["--results", str(archive), "--figure", "compare,final", "--format", "png", "--x", "epochs"]
+    assert main([*words, "--columns", "method,train_loss"]) == 0
+    said = capsys.readouterr().out
+    assert "final does not use --x: it is as it would be without" in said
+    assert "compare does not use --columns" in said
+    assert {path.name for path in (tmp_path / "figures").iterdir()} > {"compare.png", "table_final.tex"}
+    assert not (archive / "figures").exists()
+    assert set(pd.read_csv(tmp_path / "figures" / "compare.csv")["x_axis"]) == {"epoch"}
+    assert "method & train loss" in (tmp_path / "figures" / "table_final.tex").read_text()
+
+
+def test_what_a_stranger_raises_stops_nothing_else(two, archive, tmp_path, capsys):
+    @table("strange_table", "Strange")
+    def strange_table(results, ask):
+        return results.finals["colour"]
+
+    @figure("strange_figure", "Strange", "nothing")
+    def strange_figure(results, ask):
+        pass
+
+    try:
+        names = "strange_figure,strange_table,methods,configurations"
+        assert main(["--results", str(archive), "--out", str(tmp_path), "--figure", names]) == 0
+        story = tell_story(two)
+    finally:
+        del TABLES["strange_table"], FIGURES["strange_figure"]
+    said = capsys.readouterr().out
+    assert "strange_table   not made: KeyError: 'colour' (test_tuning.py, line " in said
+    assert "strange_figure  not drawn: TypeError: strange_figure returned None, not a Picture" in said
+    assert (tmp_path / "table_configurations.md").exists()
+    assert any(sentence.startswith("strange_table not made: KeyError") for sentence in story.warnings)
+    assert "final" in [recipe.name for recipe, _ in story.tables]
+
+
+def cells(more, **values):
+    """A column of a table, by method."""
+    found = {name: pd.Series(by_seed, dtype=float) for name, by_seed in values.items()}
+    column = [Number(interval(mean(one)), mean(one), more, one) for one in found.values()]
+    return pd.DataFrame({"method": list(found), "m": column}, dtype=object)
+
+
+def test_bold_is_what_seeds_tell_apart():
+    noise = np.array([6.0, 26.0, 46.0])
+    same = cells(False, a=noise + np.array([0.1, -0.2, 0.1]), b=noise, c=noise + 0.01)
+    assert best(same) == set()
+    apart = cells(False, a=noise + 0.001, b=noise, c=noise + 0.01)
+    assert best(apart) == {(1, "m")}
+    shown = latex(type("T", (), {"shown": apart, "notes": []}), "t")
+    assert r"$\mathbf{26.000 \pm 49.683}$" in shown  # the difference can be read
+    assert r"$26.001 \pm" in shown
+    assert best(cells(True, a=noise + 0.001, b=noise)) == {(0, "m")}
+    assert best(cells(None, a=noise + 0.001, b=noise)) == set()
+    assert best(cells(False, a=noise[:2] + 0.1, b=noise[:2])) == set()  # too few seeds
+
+
+def test_no_line_is_drawn_across_zeros():
+    rows = pd.DataFrame({"run_id": "a", "step": range(6), "y": [1.0, 1.0, 0.0, 0.0, 1.0, 0.0], "state": "done"})
+    rows = pd.concat([rows.assign(run_id=name) for name in "abc"], ignore_index=True)
+    _, axes = panels(1, 1)
+    curve(axes[0, 0], rows, "step", "y", styles(["dsgd"])["dsgd"], positive=True)
+    line, alone, zeros = axes[0, 0].lines
+    assert list(line.get_xdata()) == [0, 1, 2, 3, 4]
+    assert np.isnan(line.get_ydata()[2:4]).all()
+    assert list(alone.get_xdata()) == [4]
+    assert list(zeros.get_xdata()) == [2, 3, 5]
+
+
+def test_notes_are_wrapped_between_words():
+    text = wrapped("final           2 rows\n" + " " * 16 + "the_best_of_all setting " * 9, 60)
+    assert max(map(len, text.splitlines())) <= 60
+    assert text.count("the_best_of_all") == text.count("setting") == 9
+    assert all(line.startswith(" " * 16) for line in text.splitlines()[1:])
+
+
+def test_configurations_stand_in_order(two):
+    shuffled = replace(two, runs=two.runs.sample(frac=1, random_state=0).reset_index(drop=True))
+    options = list(table_makers()["configurations"].make(shuffled, Ask()).shown["options"])
+    assert options[:4] == [f"schedule={s} eta={e}" for s in ("constant", "diminishing") for e in ("0.1", "1")]
