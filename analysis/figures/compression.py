@@ -29,27 +29,28 @@ def draw(results: Results, ask: Ask) -> Picture:
             settings.append((key, runs[several]))
     refuse_unless(bool(settings), "no method was run with two compressors or more")
     key, runs = max(settings, key=lambda item: (len(item[1]), str(item[0])))
-    runs, notes = as_written(results, runs)
+    runs, notes = as_written(results, runs, ask)
     names = metrics(results, ask.metrics, (score(runs)[0], "consensus"))
     figure, axes = panels(1, len(names), 2.1, PAGE if len(names) > 1 else COLUMN)
     forms = sorted(runs["compressor"].unique(), key=lambda name: (name != "none", name))
-    entries, drawn, used = [], [], set()
+    entries, drawn, used, x = [], [], set(), ask.x or "bytes"
     for algo, style in styles(runs["algo"].unique(), results).items():
         for number, form in enumerate(forms):
             mine = runs[(runs["algo"] == algo) & (runs["compressor"] == form)]
             if mine.empty:
                 continue
-            best, chosen = at_best(results, mine)
-            notes += rule_in_words(mine, {a: b for a, b in chosen.items() if b and not b.alone}, f"{form}: ")
+            best, chosen = at_best(results, mine, ask)
+            several_run = {a: b for a, b in chosen.items() if b and not b.alone}
+            notes += rule_in_words(results, mine, several_run, f"{form}: ", ask)
             look = variant(style, number)
             entries.append(legend_entry(look, f"{style.label}, {form}"))
             used |= set(best["run_id"])
             for ax, metric in zip(axes[0], names, strict=True):
                 log = log_scale(ax, runs[metric], metric)
-                table = curve(ax, results.curves(best), "bytes", metric, look, 0, log, results)
+                table = curve(ax, results.curves(best), x, metric, look, 0, log, results)
                 drawn.append(table.assign(algo=algo, compressor=form))
     for ax, metric in zip(axes[0], names, strict=True):
-        ax.set(xscale="log", xlabel=metric_name("bytes"))
+        ax.set(xscale="log", xlabel=metric_name(x))
         letter_panel(ax, metric_name(metric, results))
     legend(figure, entries)
     said = f"{name_of(key['dataset'])}, {key['topology']}, n = {key['nodes']}, T = {key['steps']}"

@@ -26,7 +26,7 @@ P, HOW = "links.p", "links.semantics"
 @figure("loss", "What is done with a lost message", "python bench/run.py experiment=extra/loss")
 def draw(results: Results, ask: Ask) -> Picture:
     key, runs = most_losses(results)
-    runs, notes = as_written(results, runs)
+    runs, notes = as_written(results, runs, ask)
     tuned = {str(algo): tuned_over(results, some) for algo, some in runs.groupby("algo", sort=False)}
     runs = pd.concat([at_most(P, runs[runs["algo"] == algo], over) for algo, over in tuned.items()])
     metric = metrics(results, ask.metrics[:1], ["grad_norm"])[0]
