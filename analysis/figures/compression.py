@@ -12,7 +12,7 @@ from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.select import as_written, metrics, problems, refuse_unless
 from analysis.study.statistics import score
-from analysis.study.tuning import at_best, rule_in_words
+from analysis.study.tuning import Chosen, at_best, rule_in_words
 
 COMMAND = (
     "python bench/run.py -m algo=choco algo.gamma=0.1 algo.schedule=constant algo.eta=0.1 dataset=digits steps=2000 "
@@ -40,7 +40,7 @@ def draw(results: Results, ask: Ask) -> Picture:
             if mine.empty:
                 continue
             best, chosen = at_best(results, mine, ask)
-            several_run = {a: b for a, b in chosen.items() if b and not b.alone}
+            several_run: Chosen = {a: b for a, b in chosen.items() if b and not b.alone}
             notes += rule_in_words(results, mine, several_run, f"{form}: ", ask)
             look = variant(style, number)
             entries.append(legend_entry(look, f"{style.label}, {form}"))
