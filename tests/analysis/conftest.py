@@ -1,3 +1,5 @@
+import os
+
 import pytest
 
 from analysis.drawing.style import use_paper_style
@@ -8,7 +10,8 @@ from tests.helpers import sweeps
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
     """One for all processes of the tests: whoever comes first makes it, as with any results folder."""
-    return sweeps.make(tmp_path_factory.getbasetemp().parent / "sweeps")
+    base = tmp_path_factory.getbasetemp()
+    return sweeps.make((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "sweeps")
 
 
 @pytest.fixture(scope="session")
