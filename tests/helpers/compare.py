@@ -2,7 +2,8 @@
 
 import json
 import sys
-from contextlib import contextmanager
+import tempfile
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -14,17 +15,21 @@ from mpi4py import MPI
 import bench.engine.wire
 from bench.base.errors import UserError
 from bench.base.registry import algorithms
-from bench.engine.build import build_algorithm, build_compressor, build_problem
+from bench.engine import stacked
+from bench.engine.build import build_algorithm, build_compressor, build_problem, run_in
 from bench.engine.mpi import MPIWorld, agree
 from bench.engine.torch_setup import set_up_torch
 from bench.method.trajectory import trajectory
 from bench.problem.problem import Setting
 from bench.sweep.preflight import check_network
+from bench.training import checkpoint
 from bench.training.channel import Channel
+from bench.training.checkpoint import Resume
 from bench.training.doors import open_doors
 from bench.training.ledger import Ledger, Stopwatch
 from bench.training.metrics import measure
 from bench.training.mixers import make_mixer
+from bench.training.observer import Observer
 from bench.training.world import OneProcess
 from tests.helpers.configs import config
 
@@ -56,6 +61,8 @@ CASES = {
     },
 }
 """Networks that point one way, change, lose and compress."""
+RESUMED = ("dnasa lossy", "dnasa matching", "d2 outages", "push_diging one way", "choco random_k")
+"""Those that go on here from where one process stood."""
 
 
 def computed(c, world):
@@ -89,6 +96,38 @@ def difference(comm, c) -> float:
         if value is not None and name not in ("consensus", "consensus_z", "own"):
             off.append(float(abs(value[0] - vars(measured)[name][0]) / abs(value[0])))
     return max(off)
+
+
+class Keeps(Observer):
+    """The rows of a run, and its checkpoint in the middle."""
+
+    def __init__(self, folder):
+        self.folder, self.rows = folder, []
+
+    def record(self, r, row):
+        self.rows.append(row)
+
+    def checkpoint(self, r, moment):
+        checkpoint.write(self.folder, moment, range(len(moment.state["x"][0])))
+
+
+def resumed(comm, c) -> float:
+    """A run that one process began goes on here: the largest difference in what it measures."""
+    with tempfile.TemporaryDirectory() if comm.rank == 0 else nullcontext() as made:
+        folder = Path(comm.bcast(made)) / "checkpoint"
+        whole = Keeps(folder)
+        if comm.rank == 0:
+            stacked.run([c], whole)
+        rows = comm.bcast(whole.rows)
+        before, after = ([row for row in rows if (row["step"] <= STEPS // 2) == early] for early in (True, False))
+        rest = Keeps(folder)
+        with MPIWorld(comm, c.mixing(), DTYPE, CPU) as world:
+            begin = checkpoint.load(Resume(STEPS // 2, [folder], before[-1:]), world.hosted, DTYPE, CPU)
+            run_in(world, [c], rest, begin)
+        comm.Barrier()
+    names = ("train_loss", "grad_norm", "bytes")
+    pairs = [(a[name], b[name]) for a, b in zip(after, rest.rows, strict=True) for name in names]
+    return max(abs(a - b) / abs(a) for a, b in pairs)
 
 
 @contextmanager
@@ -126,6 +165,10 @@ def main() -> None:
                 out[f"{name} {graph} {dataset}"] = difference(comm, c)
     for name, changes in CASES.items():
         out[name] = difference(comm, config(nodes=nodes, steps=STEPS, dtype="float64", **changes))
+    for name in RESUMED:
+        half = {"checkpoint_every": STEPS // 2, "eval_every": 5}
+        c = config(nodes=nodes, steps=STEPS, dtype="float64", **half, **CASES[name])
+        out[f"{name}, resumed"] = resumed(comm, c)
     with without_persistent_collectives():
         out["dnasa star, MPI 3"] = difference(comm, config(topology="star", nodes=nodes, steps=STEPS))
     agree(comm, "time of day", "noon")
