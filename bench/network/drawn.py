@@ -79,10 +79,11 @@ class Drawn(Mixing):
 
     def at(self, r: int, t: int = 0) -> Matrices:
         number, place = divmod(r, BLOCK)
-        if self._block[0] != number:
+        block = self._block  # once: another thread may ask for another round meanwhile
+        if block[0] != number:
             draws = generator(self._seed, EVERYONE, f"network {self.name}", number)
-            self._block = number, [_draw(*self._law, draws) for _ in range(BLOCK)]
-        return self._block[1][place]
+            self._block = block = number, [_draw(*self._law, draws) for _ in range(BLOCK)]
+        return block[1][place]
 
     @property
     def matrices(self) -> np.ndarray:

@@ -100,10 +100,11 @@ class Coins:
 
     def lost(self, t: int, things: int) -> np.ndarray:
         number, place = divmod(t, BLOCK)
-        if self._block is None or self._block[:2] != (number, things):
+        block = self._block  # once: another thread may ask for another step meanwhile
+        if block is None or block[:2] != (number, things):
             draws = generator(self._seed, EVERYONE, "loss", number).random((BLOCK, things)) < self._p
-            self._block = number, things, draws
-        return self._block[2][place]
+            self._block = block = number, things, draws
+        return block[2][place]
 
 
 class Silence:
@@ -116,16 +117,17 @@ class Silence:
 
     def silent(self, t: int) -> np.ndarray:
         number, place = divmod(max(t, 0), BLOCK)
-        while len(self._blocks) <= number:  # a chain: every block begins where the one before it ended
-            draws = generator(self._seed, EVERYONE, "outages", len(self._blocks)).random((BLOCK + 1, self._nodes))
-            down = self._blocks[-1][-1] if self._blocks else draws[-1] >= self.up
+        blocks = self._blocks
+        while len(blocks) <= number:  # a chain: every block begins where the one before it ended
+            draws = generator(self._seed, EVERYONE, "outages", len(blocks)).random((BLOCK + 1, self._nodes))
+            down = blocks[-1][-1] if blocks else draws[-1] >= self.up
             block = np.empty((BLOCK, self._nodes), dtype=bool)
             for step in range(BLOCK):
-                if step or self._blocks:
+                if step or blocks:
                     down = np.where(down, draws[step] >= self.back, draws[step] < self.p)
                 block[step] = down
-            self._blocks.append(block)
-        return self._blocks[number][place]
+            self._blocks = blocks = [*blocks, block]  # a new list: another thread may be making the same
+        return blocks[number][place]
 
 
 class Faulty(Mixing):
@@ -170,19 +172,21 @@ class Faulty(Mixing):
         return self._under.bill(r, t)
 
     def at(self, r: int, t: int = 0) -> Matrices:
-        if self._last is None or self._last[0] != (r, t):
-            whole = self._under.at(r, t)
-            lost = self._lost(t, whole.any.pattern)
-            if whole.mix is not None:  # one matrix for everything, and where anybody may lose it is symmetric
-                w = without(whole.mix, lost, self._semantics, "mix")
-                self._last = (r, t), Matrices(w, w, w)
-                return self._last[1]
-            push, pull = (
-                None if w is None else without(w, lost, self._semantics, side)
-                for w, side in ((whole.push, "push"), (whole.pull, "pull"))
-            )
-            self._last = (r, t), Matrices(None, push, pull)
-        return self._last[1]
+        last = self._last
+        if last is None or last[0] != (r, t):
+            self._last = last = (r, t), self._reweighted(r, t)
+        return last[1]
+
+    def _reweighted(self, r: int, t: int) -> Matrices:
+        whole = self._under.at(r, t)
+        lost = self._lost(t, whole.any.pattern)
+        if whole.mix is not None:  # one matrix for everything, and where anybody may lose it is symmetric
+            return Matrices(*[without(whole.mix, lost, self._semantics, "mix")] * 3)
+        push, pull = (
+            None if w is None else without(w, lost, self._semantics, side)
+            for w, side in ((whole.push, "push"), (whole.pull, "pull"))
+        )
+        return Matrices(None, push, pull)
 
     def must_serve(self, method: Demands) -> None:
         super().must_serve(method)

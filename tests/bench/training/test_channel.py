@@ -177,6 +177,16 @@ def test_bits_are_those_of_the_payload():
         assert measured[-1]["numbers"] == 7 * 16 * 10  # that were spoken of
 
 
+def test_what_chance_picks_differs_between_nodes_and_rounds():
+    """random_k with k = 1 of 10: one coordinate a round, in the end every one."""
+    c = config(algo="choco", nodes=6, steps=80, compressor={"name": "random_k", "k": 1})
+    known = [state.h[0] != 0 for state, _, _ in states(c)]
+    first = known[2]  # η is 0 in the first step, and the start is 0
+    assert first.sum(1).tolist() == [1] * 6
+    assert len({tuple(row.tolist()) for row in first}) > 1
+    assert known[-1].sum() > 55  # of 60: each is missed with probability 0.9^80
+
+
 def test_choco_uncompressed_is_dsgd():
     """γ = 1 and C the identity: X½ + (W − I)(H + X½ − H) = W X½."""
     (plain,), (choco,) = (rows(config(algo=algo)) for algo in ("dsgd", {"name": "choco", "gamma": 1.0}))
