@@ -26,6 +26,7 @@ class State(NamedTuple):
     averages="z",
     tracks={"u": "v"},
     bounded=True,
+    scale_free=True,
     pooled=True,
     cite="Li et al. 2024, Problem-Parameter-Free Decentralized Nonconvex Stochastic Optimization, Algorithm 2",
 )

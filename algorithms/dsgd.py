@@ -1,10 +1,12 @@
 """D-SGD: decentralized stochastic gradient descent."""
 
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from torch import Tensor
 
+from bench.base.errors import UserError
+from bench.base.options import Neutral
 from bench.method import Algorithm, Declaration, Grad, Mix, algorithm
 
 
@@ -22,19 +24,37 @@ class State(NamedTuple):
     cite="Lian et al. 2017, Can Decentralized Algorithms Outperform Centralized Algorithms?",
 )
 class DSGD(Algorithm):
-    """X⁺ = W (X − η_t G(X));  gossip twice, as in the released code of D-NASA's paper: X⁺ = W (W X − η_t G(X))"""
+    """X⁺ = W (X − η_t G(X))
+    order combine_while_adapting: X⁺ = W X − η_t G(X);  combine_then_adapt: Z = W X,  X⁺ = Z − η_t G(Z)
+    gossip twice, as in the released code of D-NASA's paper: X⁺ = W (W X − η_t G(X))"""
 
     gossip: Literal["once", "twice"] = "once"
+    order: Annotated[
+        Literal["adapt_then_combine", "combine_while_adapting", "combine_then_adapt"], Neutral("adapt_then_combine")
+    ] = "adapt_then_combine"
 
     @classmethod
-    def declare(cls, *, gossip: str, **others: Any) -> Declaration:
-        return cls.declaration if gossip == "once" else replace(cls.declaration, sends=2, rounds=2)
+    def declare(cls, *, gossip: str, order: str = "adapt_then_combine", **others: Any) -> Declaration:
+        if gossip == "once":
+            return replace(cls.declaration, pooled=order == "adapt_then_combine")
+        if order != "adapt_then_combine":
+            raise UserError(
+                f"dsgd gossips twice only when it adapts first: leave out algo.gossip or algo.order={order}."
+            )
+        return replace(cls.declaration, sends=2, rounds=2)
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         return State(x)
 
     def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
+        eta = self.eta[t]
+        if self.order == "combine_then_adapt":
+            (x,) = mix(s.x)
+            return State(x - eta * grad(x, t))
         g = grad(s.x, t)
+        if self.order == "combine_while_adapting":
+            (x,) = mix(s.x)
+            return State(x - eta * g)
         (x,) = mix(s.x) if self.gossip == "twice" else (s.x,)
-        (x,) = mix(x - self.eta[t] * g)
+        (x,) = mix(x - eta * g)
         return State(x)

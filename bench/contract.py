@@ -52,7 +52,7 @@ def _keeps(cls: Any, check: Callable[[Any], None]) -> bool:
     try:
         check(cls)
         word = sentence.partition("``")[2].partition("``")[0]  # where declared ``word``: …
-        said = not word or getattr(cls.declare_for({}), word)
+        said = not word or bool(getattr(cls.declare_for({}), word)) != sentence.startswith("unless")
         print(f"  {'kept' if said else '–':8}{sentence}")
     except Exception as error:  # what a stranger wrote may raise anything
         reason = error if isinstance(error, BrokenPromise) else f"{type(error).__name__}: {error}"

@@ -250,7 +250,7 @@ def replicas(cls: type[Algorithm]) -> None:
     w = torch.stack([ring(), torch.full((NODES, NODES), 1 / NODES, dtype=torch.float64), ring() @ ring()])
     together = simulate(cls, w, gradient, x, STEPS, options).x()
     for r in range(3):
-        alone = simulate(cls, w[r], gradient, x[r : r + 1], STEPS, options[r]).x()
+        alone = simulate(cls, w[r], gradient, x[r : r + 1], STEPS, options[r], seeds=[r]).x()
         _equal(together[:, r : r + 1], alone, f"replica {r} of 3 differs from the same run alone")
 
 
@@ -288,7 +288,7 @@ def one_voice(cls: type[Algorithm]) -> None:
     """nodes with one start and one gradient stay together, and do what one of them alone would"""
     x, g = start()[:, :1], quadratics(1)
     for kind in KINDS:
-        one = simulate(cls, ALONE, g, x, STEPS, {"schedule": kind}, schedule_nodes=NODES).x()
+        one = simulate(cls, ALONE, g, x, STEPS, {"schedule": kind}, schedule_nodes=NODES, known=ring()).x()
         many = simulate(cls, ring(), _echo(g), x.expand(-1, NODES, -1), STEPS, {"schedule": kind}).x()
         _equal(many, one.expand_as(many), f"nodes that agree do not do what one alone does (schedule {kind})")
 
@@ -307,6 +307,25 @@ def pooled(cls: type[Algorithm]) -> None:
         one = simulate(cls, ALONE, central, x, STEPS, {"schedule": kind}, schedule_nodes=NODES).x()
         many = simulate(cls, everyone, g, x.expand(-1, NODES, -1), STEPS, {"schedule": kind}).x()
         _equal(many.mean(2), one[:, :, 0], f"on the complete graph the mean does something else (schedule {kind})")
+
+
+def scale(cls: type[Algorithm]) -> None:
+    """where declared ``scale_free``: c·f for f changes no bit, for every power of two"""
+    if not cls.declare_for({}).scale_free:
+        return
+    (w, pull), g, x = network(cls), quadratics(), start()
+    for kind in KINDS:
+        ours = simulate(cls, w, g, x, STEPS, {"schedule": kind}, pull=pull).x()
+        for power in (-40, -1, 3, 40):
+            c = 2.0**power
+            scaled = simulate(cls, w, _times(g, c), x, STEPS, {"schedule": kind}, pull=pull).x()
+            if not torch.equal(ours, scaled):
+                off = ((ours - scaled).abs().max() / ours.abs().max()).item()
+                raise BrokenPromise(f"2^{power}·f gives another trajectory than f, by {off:.2g} (schedule {kind})")
+
+
+def _times(gradient: Gradient, c: float) -> Gradient:
+    return lambda x, s, stream: c * gradient(x, s, stream)
 
 
 def _echo(gradient: Gradient) -> Gradient:
@@ -340,4 +359,5 @@ CHECKS: tuple[Callable[[type[Algorithm]], None], ...] = (
     one_voice,
     bound,
     pooled,
+    scale,
 )

@@ -50,17 +50,21 @@ def simulate(
     keep: bool = True,
     schedule_nodes: int | None = None,
     layout: Layout | None = None,
+    seeds: Sequence[int] | None = None,
+    known: Tensor | None = None,
 ) -> Trace:
     """``steps`` steps from x of shape (R, n, P) with W of shape (n, n) or (R, n, n), and another to pull by if given.
 
     ``gradient(x, s, stream)`` gives the stacked gradients. ``options`` may be one mapping for all
     replicas or one each. ``schedule_nodes`` is the n of the stepsizes where it is not that of x;
-    ``layout`` says which tensors the P parameters are, where they are more than one.
+    ``layout`` says which tensors the P parameters are, where they are more than one; ``seeds`` are those of the
+    replicas, 0, 1, … unless given; ``known`` is the matrix whose spectrum the method may know, if it is not W.
     """
     defaults = {k: o.default for k, o in {**cls.stepsize_options(), **cls.structure_options()}.items()}
     replicas = [options] * len(x) if isinstance(options, Mapping) else list(options) or [{}] * len(x)
     given = [{**defaults, **replica} for replica in replicas]
-    n, seeds, spectrum = schedule_nodes or x.shape[1], range(len(x)), _spectrum(w, len(x))
+    n, seeds = schedule_nodes or x.shape[1], range(len(x)) if seeds is None else seeds
+    spectrum = _spectrum(w if known is None else known, len(x))
     layout = layout or vector_layout(x.shape[-1])
     algorithm = assemble(cls, layout, given, n=n, T=steps, dtype=x.dtype, seeds=seeds, spectrum=spectrum)
     trace = Trace()
@@ -137,10 +141,12 @@ class _Mix:
 
 
 def _spectrum(w: Tensor, replicas: int) -> dict[str, list[float | None]]:
-    """ρ and λ_n of every replica's W; of a W that is not symmetric, nothing."""
+    """ρ, λ₂ and λ_n of every replica's W; of a W that is not symmetric, nothing."""
     if not torch.allclose(w, w.mT):
         return {}
     values = torch.linalg.eigvalsh(w.double()).expand(replicas, -1)
-    second = values[:, -2:-1] if values.shape[1] > 1 else values[:, :0]
-    rho = torch.cat([values[:, :1] if values.shape[1] > 1 else 0 * values, second], dim=1).abs().amax(1)
-    return {"rho": rho.tolist(), "lambda_n": values[:, 0].tolist()}
+    if values.shape[1] == 1:
+        return {"rho": [0.0] * replicas, "lambda_2": [0.0] * replicas, "lambda_n": values[:, 0].tolist()}
+    second, last = values[:, -2], values[:, 0]
+    rho = torch.maximum(second.abs(), last.abs())
+    return {"rho": rho.tolist(), "lambda_2": second.tolist(), "lambda_n": last.tolist()}

@@ -78,6 +78,10 @@ def problem_parts(config: RunConfig, seeds: Sequence[int]) -> tuple[Arrays, list
     return None
 
 
+SPECTRUM = ("rho", "lambda_2", "lambda_n")
+"""What a method may know of W, if it says so."""
+
+
 def build_algorithm(configs: Sequence[RunConfig], problem: Problem, steps: int | None = None) -> Algorithm:
     """The method with the numbers of all replicas, for all steps or the first few."""
     first, setting = configs[0], problem.setting
@@ -92,7 +96,7 @@ def build_algorithm(configs: Sequence[RunConfig], problem: Problem, steps: int |
         dtype=setting.dtype,
         device=setting.device,
         seeds=setting.seeds,
-        spectrum={name: [getattr(c, name) for c in certificates] for name in ("rho", "lambda_n")},
+        spectrum={name: [getattr(c, name) for c in certificates] for name in SPECTRUM},
     )
 
 

@@ -78,12 +78,16 @@ class Declaration:
     report: str | None = None  # the state whose mean is measured in the place of x
     bounded: bool = False  # every node moves by at most eta[t] before mixing
     pooled: bool = False  # on the complete graph, from one start, the mean does what one node that knows f would
+    scale_free: bool = False  # c·f for f changes nothing, whatever c > 0
     lambda_min: float | None = None  # eigenvalues of W must lie above this
+    exact_average: bool = False  # a reference that asks for W = 11ᵀ/n: what it mixes must come back as the mean
+    accelerates: int = 0  # rounds of accelerated gossip at a time: the network refuses too few
     static: bool = False  # W may not change between rounds
     double: bool = False  # rounding errors add up twice over: in float32 its numbers are not believed
     mixes: Mixes = "doubly"  # what it asks of the network
     compresses: Compresses = "no"  # whether it sends through a compressor, and which its theory takes
     cite: str
+    source: str = ""  # where the rule was read, if not in what is cited
     label: str  # what figures and tables call it
     family: str  # methods of one family share a colour
 
@@ -94,6 +98,7 @@ class Algorithm:
 
     declaration: ClassVar[Declaration]
     layout: Layout
+    n: int  # nodes of the whole network
     eta: Schedule
     alpha: Schedule
 
@@ -107,8 +112,9 @@ class Algorithm:
         seeds: Sequence[int] = (0,),
         knows: Mapping[str, Tensor] | None = None,
         device: torch.device | str = "cpu",
+        n: int = 1,
     ) -> None:
-        self.layout, self.promise, self._device = layout, promise, device
+        self.layout, self.promise, self._device, self.n = layout, promise, device, n
         for name, value in {**schedules, **words, **numbers}.items():
             setattr(self, name, value)
         self._seeds = tuple(seeds)
@@ -142,6 +148,11 @@ class Algorithm:
     def rho(self) -> Tensor:
         """max(|λ₂|, |λ_n|) of W, (R, 1, 1), for a method that says it needs the topology."""
         return self._known("rho")
+
+    @property
+    def lambda_2(self) -> Tensor:
+        """The second largest eigenvalue of W, (R, 1, 1), for a method that says it needs the topology."""
+        return self._known("lambda_2")
 
     @property
     def lambda_n(self) -> Tensor:

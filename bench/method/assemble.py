@@ -40,4 +40,4 @@ def assemble(
     promise = cls.declare_for(first)
     known = {name: values for name, values in (spectrum or {}).items() if None not in values}
     knows = {name: per_replica(values) for name, values in known.items()}  # type: ignore[arg-type]
-    return cls(layout, schedules, words, numbers, promise, seeds or [0] * len(replicas), knows, device)
+    return cls(layout, schedules, words, numbers, promise, seeds or [0] * len(replicas), knows, device, n)

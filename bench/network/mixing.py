@@ -24,9 +24,12 @@ from bench.network.certificate import (
 )
 from bench.network.graphs import NetworkKind, graphs_of
 from bench.network.sparse import Arcs, Pattern, Sparse
+from bench.network.spectrum import accelerated_norm, off_average
 from bench.network.weights import weigh
 
 Operator = Literal["mix", "push", "pull"]
+MANY = 1000
+"""Rounds of accelerated gossip that are tried before a remedy is given up."""
 
 
 class Demands(Protocol):
@@ -43,6 +46,12 @@ class Demands(Protocol):
 
     @property
     def lambda_min(self) -> float | None: ...
+
+    @property
+    def exact_average(self) -> bool: ...
+
+    @property
+    def accelerates(self) -> int: ...
 
 
 class Mixing:
@@ -137,6 +146,44 @@ class Mixing:
             self._must_have("mix" if operator == "doubly" else operator, method.name)
         if method.lambda_min is not None:
             self._must_lie_above(method.lambda_min, method.name)
+        if method.exact_average:
+            self._must_average(method.name)
+        if method.accelerates:
+            self._must_accelerate(method.accelerates, method.name)
+
+    def _must_average(self, method: str) -> None:
+        if self.certificate.rho is None or self.certificate.rho > TOLERANCE:
+            raise UserError(
+                f"{method} is a reference that knows the exact average of all nodes, and one round of '{self.name}' "
+                "does not give it. Use topology=all_reduce or topology=complete."
+            )
+
+    def _must_accelerate(self, rounds: int, method: str) -> None:
+        rho = self.certificate.rho
+        kept = self.accelerated(rounds)
+        if kept is None or rho is None:
+            raise UserError(
+                f"{method} gossips with momentum, for which it must know the eigenvalues of one symmetric W; nothing "
+                f"is known of those of '{self.name}'. Use an undirected, static topology and links=reliable."
+            )
+        if kept >= rho > TOLERANCE:
+            enough = next((more for more in range(rounds + 1, MANY) if (self.accelerated(more) or 0) < rho), None)
+            remedy = f"Use algo.rounds={enough} or more, or a denser topology." if enough else "Use a denser topology."
+            raise UserError(
+                f"{rounds} round{'s' * (rounds > 1)} of accelerated gossip on '{self.name}' may keep {kept:.3g} of a "
+                f"disagreement, where a plain round keeps ρ = {rho:.3g}. {remedy}"
+            )
+
+    def accelerated(self, rounds: int) -> float | None:
+        """‖FG_R − 11ᵀ/n‖₂ of so many rounds of accelerated gossip; None where W changes or is not symmetric."""
+        c = self.certificate
+        if c.rho is None or c.lambda_2 is None:
+            return None
+        return accelerated_norm(self._off_average, c.rho, rounds)
+
+    @cached_property
+    def _off_average(self) -> np.ndarray:
+        return off_average(self.at(0).any)
 
     def _must_have(self, operator: Operator, method: str) -> None:
         matrices = self.at(0)

@@ -74,6 +74,25 @@ def norm_off_average(rounds: Sequence[Sparse]) -> float:
     return max(0.0, float(eigsh(operator, k=1, which="LA", return_eigenvectors=False)[0])) ** 0.5
 
 
+def off_average(w: Sparse) -> np.ndarray:
+    """The eigenvalues of a symmetric matrix but that of the average; of a large one, as many between the ends."""
+    if w.pattern.nodes <= WHOLE:
+        return np.linalg.eigvalsh(w.dense())[:-1]
+    second, last = ends(w)
+    return np.linspace(last, second, WHOLE)
+
+
+def accelerated_norm(eigenvalues: np.ndarray, rho: float, rounds: int) -> float:
+    """‖FG_R − 11ᵀ/n‖₂ of R accelerated rounds: A_{r+1} = (1+ω) W A_r − ω A_{r−1} with ω of ρ and A₋₁ = A₀, which along
+    an eigenvector is the same recursion in its eigenvalue. Weights are negative: it may be more than ρ."""
+    root = np.sqrt(max(0.0, 1 - rho**2))
+    omega = (1 - root) / (1 + root)
+    before = now = np.ones_like(eigenvalues)
+    for _ in range(rounds):
+        before, now = now, (1 + omega) * eigenvalues * now - omega * before
+    return float(np.abs(now).max(initial=0.0))
+
+
 def second_modulus(rounds: Sequence[Sparse]) -> float:
     """The second largest |eigenvalue| of the product of the rounds: how fast it forgets, in the end."""
     n = rounds[0].pattern.nodes

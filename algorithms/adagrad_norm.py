@@ -1,0 +1,40 @@
+"""AdaGrad-Norm: one adaptive stepsize, of whoever knows the average of all gradients."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from algorithms.dadagrad_norm import DAdaGradNorm
+from bench.base.options import Positive
+from bench.method import Algorithm, Grad, Mix, algorithm
+
+
+class State(NamedTuple):
+    x: Tensor
+    s: Tensor  # sum of squared norms, a number
+
+
+@algorithm(
+    "adagrad_norm",
+    label="AdaGrad-Norm",
+    family="dadagrad_norm",
+    sends=1,
+    exact_average=True,
+    pooled=True,
+    cite="Ward, Wu, Bottou 2020, AdaGrad Stepsizes: Sharp Convergence over Nonconvex Landscapes",
+    source="memory",
+)
+class AdaGradNorm(Algorithm):
+    """S⁺ = S + ‖ḡ‖²,  X⁺ = X − η ḡ/√(S⁺ + b₀²),  ḡ the average of all G(X);  S⁰ = 0"""
+
+    b0: Positive = 1e-8
+    stepsizes = staticmethod(DAdaGradNorm.stepsizes)
+
+    def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
+        return State(x, s=torch.zeros_like(x[..., :1]))
+
+    def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
+        (g,) = mix(grad(s.x, t))
+        total = s.s + g.square().sum(-1, keepdim=True)
+        return State(s.x - self.eta[t] * g / (total + self.b0**2).sqrt(), total)

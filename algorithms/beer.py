@@ -1,0 +1,51 @@
+"""BEER: gradient tracking with compressed communication."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from bench.base.options import Positive
+from bench.method import Algorithm, Grad, Mix, algorithm
+
+
+class State(NamedTuple):
+    x: Tensor
+    h: Tensor  # what the neighbours know of x
+    wh: Tensor  # W h, of what was heard
+    v: Tensor  # tracks the average gradient: v̄ = ḡ
+    q: Tensor  # what the neighbours know of v
+    wq: Tensor  # W q
+    g: Tensor  # own gradient
+
+
+@algorithm(
+    "beer",
+    label="BEER",
+    sends=2,
+    start_samples=1,
+    needs={"smoothness", "topology"},
+    estimates="v",
+    tracks={"v": "g"},
+    static=True,
+    compresses="contractive",
+    cite="Zhao, Li, Li, Richtárik, Chi 2022, BEER: Fast O(1/T) Rate for Decentralized Nonconvex Optimization with "
+    "Communication Compression",
+    source="the authors' code",
+)
+class BEER(Algorithm):
+    """X⁺ = X + γ (W−I) H − η_t V,  H⁺ = H + C(X⁺ − H),  V⁺ = V + γ (W−I) Q + G(X⁺) − G(X),  Q⁺ = Q + C(V⁺ − Q)
+    H⁰ = Q⁰ = 0,  V⁰ = G(X⁰)"""
+
+    gamma: Positive = 0.3
+
+    def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
+        g, zero = grad(x, 0), torch.zeros_like(x)
+        return State(x, h=zero, wh=zero, v=g, q=zero, wq=zero, g=g)
+
+    def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
+        x = s.x + self.gamma * (s.wh - s.h) - self.eta[t] * s.v
+        g = grad(x, t + 1)
+        v = s.v + self.gamma * (s.wq - s.q) + g - s.g
+        (c, wc), (d, wd) = mix.compressed(x - s.h, v - s.q)
+        return State(x, s.h + c, s.wh + wc, v, s.q + d, s.wq + wd, g)

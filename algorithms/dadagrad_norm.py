@@ -1,0 +1,54 @@
+"""D-AdaGrad-Norm: one adaptive stepsize a node, which the nodes agree on."""
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from bench.base.options import Positive
+from bench.method import Algorithm, Declaration, Grad, Mix, Steps, algorithm
+
+
+class State(NamedTuple):
+    x: Tensor
+    s: Tensor  # sum of squared norms, a number a node
+
+
+@algorithm(
+    "dadagrad_norm",
+    label="D-AdaGrad-Norm",
+    sends=1,
+    scalars=1,
+    rounds=2,
+    assumes={"bounded heterogeneity"},
+    cite="Huang, Li, Shen, He, Xu 2024, Achieving Near-Optimal Convergence for Distributed Minimax Optimization "
+    "with Adaptive Stepsizes (D-AdaST)",
+    source="the abstract has the principle; the rule for minimising is ours",
+)
+class DAdaGradNorm(Algorithm):
+    """S⁺ = W (S + ‖G‖²),  X⁺ = W (X − η_t G/√S⁺),  G = G(X), ‖G‖² of each node;  S⁰ = ε
+    track false: S⁺ = S + ‖G‖², every node with a stepsize of its own, which converges to another point"""
+
+    track: bool = True
+    epsilon: Positive = 1e-8
+
+    @staticmethod
+    def stepsizes(at: Steps, eta: Positive = 1.0) -> dict[str, Any]:
+        """η in every schedule: the sum is what makes steps shrink."""
+        return {"eta": eta}
+
+    @classmethod
+    def declare(cls, *, track: bool, **others: Any) -> Declaration:
+        return cls.declaration if track else replace(cls.declaration, scalars=0, rounds=1)
+
+    def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
+        return State(x, s=torch.zeros_like(x[..., :1]) + self.epsilon)
+
+    def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
+        g = grad(s.x, t)
+        total = s.s + g.square().sum(-1, keepdim=True)
+        if self.track:
+            (total,) = mix(total)
+        (x,) = mix(s.x - self.eta[t] * g / total.sqrt())
+        return State(x, total)

@@ -1,0 +1,49 @@
+"""D-AMSGrad: adaptive steps whose scales the nodes agree on."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from bench.base.options import Positive
+from bench.method import Algorithm, Grad, Mix, algorithm
+
+
+class State(NamedTuple):
+    x: Tensor
+    m: Tensor  # moving average of own gradients
+    v: Tensor  # and of their squares
+    v_max: Tensor  # v̂, the largest so far
+    u: Tensor  # tracks its average: ū = mean of v̂
+
+
+@algorithm(
+    "damsgrad",
+    label="D-AMSGrad",
+    family="dadam",
+    sends=2,
+    needs={"smoothness", "variance"},
+    assumes={"bounded heterogeneity"},
+    tracks={"u": "v_max"},
+    cite="Chen, Karimi, Zhao, Li 2023, On the Convergence of Decentralized Adaptive Gradient Methods",
+    source="the abstract; the rule from memory",
+)
+class DAMSGrad(Algorithm):
+    """M⁺ = β₁ M + (1−β₁) G,  V⁺ = β₂ V + (1−β₂) G²,  V̂⁺ = max(V̂, V⁺),  U⁺ = W U + V̂⁺ − V̂,  G = G(X)
+    X⁺ = W X − η_t M⁺/√max(U⁺, ε);  M⁰ = V⁰ = 0,  V̂⁰ = U⁰ = ε"""
+
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: Positive = 1e-6
+
+    def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
+        zero = torch.zeros_like(x)
+        return State(x, zero, zero, zero + self.epsilon, zero + self.epsilon)
+
+    def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
+        g = grad(s.x, t)
+        m, v = torch.lerp(g, s.m, self.beta1), torch.lerp(g.square(), s.v, self.beta2)
+        v_max = torch.maximum(s.v_max, v)
+        x, u = mix(s.x, s.u)
+        u = u + v_max - s.v_max
+        return State(x - self.eta[t] * m / u.clamp_min(self.epsilon).sqrt(), m, v, v_max, u)

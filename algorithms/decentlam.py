@@ -1,0 +1,40 @@
+"""DecentLaM: momentum of what mixing and gradient did together."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from bench.method import Algorithm, Grad, Mix, algorithm
+
+
+class State(NamedTuple):
+    x: Tensor
+    m: Tensor  # sum of D, old ones fading
+
+
+@algorithm(
+    "decentlam",
+    label="DecentLaM",
+    family="dsgd",
+    sends=1,
+    needs={"smoothness", "variance"},
+    assumes={"bounded heterogeneity"},
+    cite="Yuan et al. 2021, DecentLaM: Decentralized Momentum SGD for Large-batch Deep Training",
+    source="code of Takezawa et al. 2023, where it is a baseline",
+)
+class DecentLaM(Algorithm):
+    """D = (X − W (X − η_t G(X))) / η_t,  M⁺ = β M + D,  X⁺ = X − η_t M⁺;  M⁰ = 0
+    While η_t = 0, M stays as it is, and X⁺ = W X, the limit."""
+
+    beta: float = 0.9
+
+    def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
+        return State(x, m=torch.zeros_like(x))
+
+    def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
+        eta = self.eta[t]
+        (mixed,) = mix(s.x - eta * grad(s.x, t))
+        moves = eta > 0
+        m = torch.where(moves, self.beta * s.m + (s.x - mixed) / torch.where(moves, eta, 1), s.m)
+        return State(mixed - eta * self.beta * s.m, m)

@@ -1,0 +1,55 @@
+"""DeTAG: gradient tracking with accelerated gossip, which travels while gradients are computed."""
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from torch import Tensor
+
+from bench.base.options import Count
+from bench.method import Algorithm, Declaration, Grad, Mix, algorithm
+from bench.method.estimates import mean_gradient
+from bench.method.gossip import accelerated
+
+
+class State(NamedTuple):
+    x: Tensor
+    y: Tensor  # tracks the average gradient, one phase late: ȳ = mean of g
+    g: Tensor  # Ḡ₋, the mean of own gradients in the phase before
+
+
+@algorithm(
+    "detag",
+    label="DeTAG",
+    family="gt",
+    sends=8,
+    rounds=4,
+    samples=4,
+    start_samples=1,
+    needs={"smoothness", "topology"},
+    estimates="y",
+    tracks={"y": "g"},
+    static=True,
+    accelerates=4,
+    cite="Lu, De Sa 2021, Optimal Complexity in Decentralized Training",
+    source="a third party's code, with the mistakes in its start and buffer mended",
+)
+class DeTAG(Algorithm):
+    """X⁺ = FG_R(X) − η_t FG_R(Y),  Y⁺ = FG_R(Y) + Ḡ − Ḡ₋,  Ḡ the mean of R gradients at X, FG_R as in
+    bench/method/gossip.py;  Y⁰ = Ḡ₋ = G(X⁰)"""
+
+    rounds: Count = 4
+
+    @classmethod
+    def declare(cls, *, rounds: int, **others: Any) -> Declaration:
+        return replace(
+            cls.declaration, sends=2 * rounds, rounds=rounds, samples=rounds, gradients=rounds, accelerates=rounds
+        )
+
+    def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
+        g = grad(x, 0, stream=1)
+        return State(x, y=g, g=g)
+
+    def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
+        g = mean_gradient(grad, s.x, t * self.rounds, self.rounds)
+        x, y = accelerated(mix, self.rho, self.rounds, s.x, s.y)
+        return State(x - self.eta[t] * y, y + g - s.g, g)

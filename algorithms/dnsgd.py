@@ -1,0 +1,59 @@
+"""DNSGD: normalised gradient tracking with accelerated gossip, for relaxed smoothness."""
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from torch import Tensor
+
+from bench.base.options import Count
+from bench.method import Algorithm, Declaration, Grad, Mix, algorithm, unit
+from bench.method.estimates import mean_gradient
+from bench.method.gossip import accelerated
+
+
+class State(NamedTuple):
+    x: Tensor
+    y: Tensor  # tracks the average gradient: ȳ = ḡ
+    g: Tensor  # own gradient
+
+
+@algorithm(
+    "dnsgd",
+    label="DNSGD",
+    sends=8,
+    rounds=8,
+    start_samples=1,
+    start_rounds=4,
+    needs={"smoothness", "heterogeneity", "topology"},
+    assumes={"relaxed smoothness"},
+    estimates="y",
+    tracks={"y": "g"},
+    static=True,
+    accelerates=4,
+    scale_free=True,
+    pooled=True,
+    cite="2025, Decentralized Stochastic Nonconvex Optimization under the Relaxed Smoothness (arXiv 2509.08726)",
+    source="the abstract; the rule from memory",
+)
+class DNSGD(Algorithm):
+    """X⁺ = FG_R (X − η_t unit(Y)),  Y⁺ = FG_R (Y + Ḡ⁺ − Ḡ),  Ḡ⁺ the mean of ``batches`` gradients at X⁺
+    Y⁰ = FG_R (Ḡ⁰);  FG_R as in bench/method/gossip.py"""
+
+    rounds: Count = 4
+    batches: Count = 1
+
+    @classmethod
+    def declare(cls, *, rounds: int, batches: int, **others: Any) -> Declaration:
+        promise = replace(cls.declaration, samples=batches, gradients=batches, start_samples=batches)
+        return replace(promise, sends=2 * rounds, rounds=2 * rounds, start_rounds=rounds, accelerates=rounds)
+
+    def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
+        g = mean_gradient(grad, x, 0, self.batches)
+        (y,) = accelerated(mix, self.rho, self.rounds, g)
+        return State(x, y, g)
+
+    def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
+        (x,) = accelerated(mix, self.rho, self.rounds, s.x - self.eta[t] * unit(s.y))
+        g = mean_gradient(grad, x, (t + 1) * self.batches, self.batches)
+        (y,) = accelerated(mix, self.rho, self.rounds, s.y + g - s.g)
+        return State(x, y, g)

@@ -1,0 +1,39 @@
+"""DSGD-GClip: decentralized stochastic gradient descent with clipped gradients."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from bench.base.options import Positive
+from bench.method import Algorithm, Grad, Mix, algorithm
+
+
+class State(NamedTuple):
+    x: Tensor
+
+
+@algorithm(
+    "dsgd_clip",
+    label="DSGD-Clip",
+    family="dsgd",
+    sends=1,
+    needs={"smoothness", "variance"},
+    assumes={"bounded heterogeneity"},
+    cite="Yu et al. 2025, Decentralized Nonconvex Optimization under Heavy-Tailed Noise: Normalization and Optimal "
+    "Convergence (its baseline DSGD-GClip)",
+    source="code that seems to be the authors'",
+)
+class DSGDClip(Algorithm):
+    """X⁺ = W (X − η_t G min(1, τ/‖G‖)), G = G(X), the norm of each node's whole gradient"""
+
+    tau: Positive = 1.0
+
+    def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
+        return State(x)
+
+    def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
+        g = grad(s.x, t)
+        norm = torch.linalg.vector_norm(g, dim=-1, keepdim=True).clamp_min(torch.finfo(g.dtype).tiny)
+        (x,) = mix(s.x - self.eta[t] * g * (self.tau / norm).clamp_max(1))
+        return State(x)

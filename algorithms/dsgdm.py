@@ -1,0 +1,38 @@
+"""D-SGDm: decentralized stochastic gradient descent with momentum on every node."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from bench.method import Algorithm, Grad, Mix, algorithm
+
+
+class State(NamedTuple):
+    x: Tensor
+    m: Tensor  # sum of own gradients, old ones fading
+
+
+@algorithm(
+    "dsgdm",
+    label="D-SGDm",
+    family="dsgd",
+    sends=1,
+    needs={"smoothness", "variance"},
+    assumes={"bounded heterogeneity"},
+    pooled=True,
+    cite="Yu, Jin, Yang 2019, On the Linear Speedup Analysis of Communication Efficient Momentum SGD",
+    source="code of Takezawa et al. 2023, where it is a baseline",
+)
+class DSGDm(Algorithm):
+    """M⁺ = β M + G(X),  X⁺ = W (X − η_t M⁺);  M⁰ = 0"""
+
+    beta: float = 0.9
+
+    def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
+        return State(x, m=torch.zeros_like(x))
+
+    def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
+        m = self.beta * s.m + grad(s.x, t)
+        (x,) = mix(s.x - self.eta[t] * m)
+        return State(x, m)

@@ -1,0 +1,35 @@
+"""Exact diffusion: D² with the lazy matrix, which any symmetric W allows."""
+
+from typing import NamedTuple
+
+from torch import Tensor
+
+from bench.method import Algorithm, Grad, Mix, algorithm
+from bench.method.gossip import lazily
+
+
+class State(NamedTuple):
+    x: Tensor
+    psi: Tensor  # ψ₋, where the last gradient step led
+
+
+@algorithm(
+    "ed",
+    label="ED",
+    family="d2",
+    sends=1,
+    needs={"smoothness", "topology"},
+    double=True,
+    cite="Yuan, Ying, Zhao, Sayed 2019, Exact Diffusion for Distributed Optimization and Learning",
+    source="public code of three libraries, which agree",
+)
+class ED(Algorithm):
+    """ψ = X − η_t G(X),  X⁺ = W̃ (ψ + X − ψ₋),  W̃ = (I + W)/2;  ψ₋ = X⁰ at the start"""
+
+    def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
+        return State(x, psi=x)
+
+    def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
+        psi = s.x - self.eta[t] * grad(s.x, t)
+        (x,) = lazily(mix, psi + s.x - s.psi)
+        return State(x, psi)

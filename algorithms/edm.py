@@ -1,0 +1,51 @@
+"""EDM: exact diffusion with momentum."""
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from bench.method import Algorithm, Declaration, Grad, Mix, algorithm
+from bench.method.gossip import lazily
+
+
+class State(NamedTuple):
+    x: Tensor
+    psi: Tensor  # ψ₋, where the last step led before mixing
+    m: Tensor  # moving average of own gradients
+
+
+@algorithm(
+    "edm",
+    label="EDM",
+    family="d2",
+    sends=1,
+    needs={"smoothness", "topology"},
+    lambda_min=-1 / 3,
+    double=True,
+    pooled=True,
+    cite="Hu, Chen, Liu, Mao 2025, A Bias-Correction Decentralized Stochastic Gradient Algorithm with "
+    "Momentum Acceleration",
+    source="notes on the paper: its recursion; the factor 1−β from memory",
+)
+class EDM(Algorithm):
+    """M⁺ = β M + (1−β) G(X),  ψ = X − η_t M⁺,  X⁺ = W (ψ + X − ψ₋);  M⁰ = 0, ψ₋ = X⁰ at the start
+    lazy: (I + W)/2 in the place of W"""
+
+    beta: float = 0.9
+    lazy: bool = False
+
+    @classmethod
+    def declare(cls, *, lazy: bool, **others: Any) -> Declaration:
+        return replace(cls.declaration, lambda_min=None, pooled=False) if lazy else cls.declaration
+
+    def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
+        return State(x, psi=x, m=torch.zeros_like(x))
+
+    def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
+        m = torch.lerp(grad(s.x, t), s.m, self.beta)
+        psi = s.x - self.eta[t] * m
+        ahead = psi + s.x - s.psi
+        (x,) = lazily(mix, ahead) if self.lazy else mix(ahead)
+        return State(x, psi, m)

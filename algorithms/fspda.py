@@ -1,0 +1,43 @@
+"""FSPDA: a stochastic primal-dual method that random graphs do not harm."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from bench.base.options import Positive
+from bench.method import Algorithm, Grad, Mix, algorithm
+
+
+class State(NamedTuple):
+    x: Tensor
+    dual: Tensor  # Λ
+
+
+@algorithm(
+    "fspda",
+    label="FSPDA",
+    sends=1,
+    needs={"smoothness", "topology"},
+    zero_sum="dual",
+    double=True,
+    cite="Yau, Liu, Wai 2025, Fully Stochastic Primal-dual Gradient Algorithm for Non-convex Optimization on Random "
+    "Graphs",
+    source="the authors' code, with the dual of the paper",
+)
+class FSPDA(Algorithm):
+    """X⁺ = X − η_t G(X) − κ Λ − γ ℒ X,  Λ⁺ = Λ + β ℒ X;  Λ⁰ = 0
+    ℒ X = X − W X with the W of the round: the Laplacian of the edges that are alive;  κ is ``pull``"""
+
+    pull: Positive = 0.1
+    gamma: Positive = 0.5
+    beta: Positive = 1.0
+
+    def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
+        return State(x, dual=torch.zeros_like(x))
+
+    def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
+        (wx,) = mix(s.x)
+        apart = s.x - wx
+        x = s.x - self.eta[t] * grad(s.x, t) - self.pull * s.dual - self.gamma * apart
+        return State(x, s.dual + self.beta * apart)

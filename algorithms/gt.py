@@ -1,0 +1,61 @@
+"""GT: stochastic gradient tracking in its three forms."""
+
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
+
+from torch import Tensor
+
+from bench.method import Algorithm, Declaration, Grad, Mix, algorithm
+
+
+class State(NamedTuple):
+    x: Tensor
+    y: Tensor  # tracks the average gradient: ȳ = v̄
+    v: Tensor  # own gradient
+
+
+@algorithm(
+    "gt",
+    label="GT",
+    sends=2,
+    rounds=2,
+    start_samples=1,
+    needs={"smoothness", "topology"},
+    estimates="y",
+    tracks={"y": "v"},
+    pooled=True,
+    cite="Xu, Zhu, Soh, Xie 2015, Augmented Distributed Gradient Methods; Di Lorenzo, Scutari 2016, NEXT",
+    source="public code of several libraries, which agree",
+)
+class GT(Algorithm):
+    """form atc (adapt, then combine): X⁺ = W (X − η_t Y),  Y⁺ = W (Y + V⁺ − V)
+    semi: X⁺ = W (X − η_t Y),  Y⁺ = W Y + V⁺ − V;  awc (adapt while combining): X⁺ = W X − η_t Y,  Y⁺ as in semi
+    V⁺ = G(X⁺);  Y⁰ = V⁰ = G(X⁰), or, start mixed, Y⁰ = W V⁰"""
+
+    form: Literal["atc", "semi", "awc"] = "atc"
+    begins: Literal["gradient", "mixed"] = "gradient"
+
+    @classmethod
+    def declare(cls, *, form: str, begins: str, **others: Any) -> Declaration:
+        rounds, start = 2 if form == "atc" else 1, 1 if begins == "mixed" else 0
+        return replace(cls.declaration, rounds=rounds, start_rounds=start, pooled=form != "awc")
+
+    def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
+        v = grad(x, 0)
+        (y,) = mix(v) if self.begins == "mixed" else (v,)
+        return State(x, y, v)
+
+    def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
+        move = self.eta[t] * s.y
+        if self.form == "awc":
+            x, y = mix(s.x, s.y)
+            x = x - move
+        elif self.form == "semi":
+            x, y = mix(s.x - move, s.y)
+        else:
+            (x,) = mix(s.x - move)
+        v = grad(x, t + 1)
+        if self.form == "atc":
+            (y,) = mix(s.y + v - s.v)
+            return State(x, y, v)
+        return State(x, y + v - s.v, v)

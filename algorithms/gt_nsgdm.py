@@ -1,0 +1,53 @@
+"""GT-NSGDm: normalised steps along a tracked moving average, made for heavy-tailed noise."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bench.base.options import Positive
+from bench.method import Algorithm, Grad, Mix, Steps, algorithm, unit
+
+
+class State(NamedTuple):
+    x: Tensor
+    v: Tensor  # moving average of own gradients
+    y: Tensor  # tracks the average of v: ȳ = v̄
+
+
+@algorithm(
+    "gt_nsgdm",
+    label="GT-NSGDm",
+    sends=2,
+    rounds=2,
+    estimates="y",
+    tracks={"y": "v"},
+    bounded=True,
+    pooled=True,
+    scale_free=True,
+    cite="Yu et al. 2025, Decentralized Nonconvex Optimization under Heavy-Tailed Noise: Normalization and Optimal "
+    "Convergence",
+    source="code that seems to be the authors'; the powers of T where the tail is not known, derived from the rate",
+)
+class GTNSGDm(Algorithm):
+    """V⁺ = (1−α_t) V + α_t G(X),  Y⁺ = W (Y + V⁺ − V),  X⁺ = W (X − η_t unit(Y⁺));  V⁰ = Y⁰ = 0"""
+
+    @staticmethod
+    def stepsizes(at: Steps, multiplier: Positive = 1.0, alpha: Positive = 0.1, p: Positive = 2.0) -> dict[str, Any]:
+        """η_t = h^(−(2p−1)/(3p−2)),  α_t = min(1, h^(−p/(3p−2))): with p = 2, h^(−¾) and h^(−½), for whoever does not
+        know the tail; p in (1, 2] where moments up to p exist. ``constant`` takes multiplier and alpha as given."""
+        if not at.formula:
+            return {"eta": multiplier * at.root, "alpha": alpha}
+        of = 3 * p - 2
+        return {"eta": multiplier * at.h ** (-(2 * p - 1) / of), "alpha": np.minimum(1.0, at.h ** (-p / of))}
+
+    def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
+        zero = torch.zeros_like(x)
+        return State(x, v=zero, y=zero)
+
+    def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
+        v = torch.lerp(s.v, grad(s.x, t), self.alpha[t])
+        (y,) = mix(s.y + v - s.v)
+        (x,) = mix(s.x - self.eta[t] * unit(y))
+        return State(x, v, y)

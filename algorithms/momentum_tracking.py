@@ -1,0 +1,40 @@
+"""Momentum Tracking: momentum whose differences between nodes are tracked away."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from bench.method import Algorithm, Grad, Mix, algorithm
+
+
+class State(NamedTuple):
+    x: Tensor
+    u: Tensor  # momentum of own gradients
+    c: Tensor  # how far the own momentum is off the average
+
+
+@algorithm(
+    "momentum_tracking",
+    label="MT",
+    family="gt",
+    sends=2,
+    needs={"smoothness", "topology"},
+    zero_sum="c",
+    cite="Takezawa et al. 2023, Momentum Tracking: Momentum Acceleration for Decentralized Deep Learning on "
+    "Heterogeneous Data",
+    source="the authors' code, which starts C by an all-reduce; C⁰ = 0 has the zero sum that is needed",
+)
+class MomentumTracking(Algorithm):
+    """U⁺ = β U + G(X),  X⁺ = W X − η_t (U⁺ − C),  C⁺ = W (C − U⁺) + U⁺;  C⁰ = U⁰ = 0"""
+
+    beta: float = 0.9
+
+    def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
+        zero = torch.zeros_like(x)
+        return State(x, u=zero, c=zero)
+
+    def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
+        u = self.beta * s.u + grad(s.x, t)
+        x, c = mix(s.x, s.c - u)
+        return State(x - self.eta[t] * (u - s.c), u, c + u)

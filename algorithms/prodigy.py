@@ -1,0 +1,60 @@
+"""Prodigy: Adam that learns its stepsize, of whoever knows the average gradient."""
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from bench.base.options import Positive
+from bench.method import Algorithm, Grad, Mix, Steps, algorithm
+
+
+class State(NamedTuple):
+    x: Tensor
+    x0: Tensor
+    m: Tensor  # moving average of d ḡ
+    v: Tensor  # and of d² ḡ²
+    s: Tensor  # fading sum of gradients, as far as steps went
+    along: Tensor  # r, how far the way led against the gradients, a number
+    d: Tensor  # estimated distance to the solution, a number
+
+
+@algorithm(
+    "prodigy",
+    label="Prodigy",
+    family="dadam",
+    sends=1,
+    exact_average=True,
+    pooled=True,
+    cite="Mishchenko, Defazio 2024, Prodigy: An Expeditiously Adaptive Parameter-Free Learner",
+    source="the authors' code, without weight decay and bias correction",
+)
+class Prodigy(Algorithm):
+    """r⁺ = β₃ r + (d/d₀) η d ⟨ḡ, X⁰ − X⟩,  S⁺ = β₃ S + (d/d₀) η d ḡ,  d⁺ = max(d, r⁺/‖S⁺‖₁),  β₃ = √β₂
+    M⁺ = β₁ M + (1−β₁) d ḡ,  V⁺ = β₂ V + (1−β₂) d² ḡ²,  X⁺ = X − η d M⁺/(√V⁺ + d⁺ ε)
+    ḡ the average of all G(X);  M⁰ = V⁰ = S⁰ = r⁰ = 0"""
+
+    beta1: float = 0.9
+    beta2: float = 0.999
+    d0: Positive = 1e-6
+    epsilon: Positive = 1e-8
+
+    @staticmethod
+    def stepsizes(at: Steps, eta: Positive = 1.0) -> dict[str, Any]:
+        """η in every schedule: it is d that is learnt."""
+        return {"eta": eta}
+
+    def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
+        zero, number = torch.zeros_like(x), torch.zeros_like(x[..., :1])
+        return State(x, x, zero, zero, zero, number, number + self.d0)
+
+    def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
+        (g,) = mix(grad(s.x, t))
+        fading, step = self.beta2**0.5, self.eta[t] * s.d
+        far = s.d / self.d0 * step
+        along = fading * s.along + far * (g * (s.x0 - s.x)).sum(-1, keepdim=True)
+        total = fading * s.s + far * g
+        size = total.abs().sum(-1, keepdim=True)
+        d = torch.maximum(s.d, along / size.clamp_min(torch.finfo(size.dtype).tiny))
+        m, v = torch.lerp(s.d * g, s.m, self.beta1), torch.lerp((s.d * g).square(), s.v, self.beta2)
+        return State(s.x - step * m / (v.sqrt() + d * self.epsilon), s.x0, m, v, total, along, d)

@@ -1,0 +1,50 @@
+"""ProxSkip: gradient steps with a dual correction, and rounds that a coin allows."""
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from bench.base.options import Positive
+from bench.method import Algorithm, Declaration, Grad, Mix, algorithm
+
+
+class State(NamedTuple):
+    x: Tensor
+    y: Tensor  # dual: what mixing took away so far
+
+
+@algorithm(
+    "proxskip",
+    label="ProxSkip",
+    family="d2",
+    sends=0.2,
+    rounds=0.2,
+    needs={"smoothness", "topology"},
+    zero_sum="y",
+    double=True,
+    cite="Guo, Alghunaim, Yuan, Condat, Cao 2023, Revisiting Decentralized ProxSkip: Achieving Linear Speedup",
+    source="code of the authors of FSPDA, where it is a baseline",
+)
+class ProxSkip(Algorithm):
+    """Z = X − η_t G(X) − Y;  with probability p, one coin for all: X⁺ = (1−c) Z + c W Z,  Y⁺ = Y + p (Z − X⁺)
+    else X⁺ = Z, Y⁺ = Y;  Y⁰ = 0"""
+
+    p: Positive = 0.2
+    c: Positive = 1.0
+
+    @classmethod
+    def declare(cls, *, p: float, c: float, **others: Any) -> Declaration:
+        """(1−c) I + c W must have its eigenvalues above −1/3, as in D²."""
+        bound = 1 - 4 / (3 * c)
+        return replace(cls.declaration, sends=p, rounds=p, lambda_min=bound if bound >= -1 else None)
+
+    def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
+        return State(x, y=torch.zeros_like(x))
+
+    def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
+        z = s.x - self.eta[t] * grad(s.x, t) - s.y
+        (wz,) = mix(z, when=self.coin(t, self.p))
+        x = z + self.c * (wz - z)  # wz is z where nobody talked
+        return State(x, s.y + self.p * (z - x))

@@ -1,0 +1,45 @@
+"""QG-DSGDm: momentum that follows the path of the model, as a node of the whole network would see it."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from bench.method import Algorithm, Grad, Mix, algorithm
+
+
+class State(NamedTuple):
+    x: Tensor
+    m: Tensor  # average of (X − X⁺)/η, quasi-global
+
+
+@algorithm(
+    "qg_dsgdm",
+    label="QG-DSGDm",
+    family="dsgd",
+    sends=1,
+    needs={"smoothness", "variance"},
+    assumes={"bounded heterogeneity"},
+    cite="Lin et al. 2021, Quasi-Global Momentum: Accelerating Decentralized Deep Learning on Heterogeneous Data",
+    source="the authors' code, whose scripts set nesterov",
+)
+class QGDSGDm(Algorithm):
+    """X⁺ = W (X − η_t (β M + G(X))),  M⁺ = μ M + (1−μ) (X − X⁺)/η_t;  M⁰ = 0
+    nesterov: G + β (β M + G) in the place of β M + G. While η_t = 0, M stays as it is."""
+
+    beta: float = 0.9
+    mu: float = 0.9
+    nesterov: bool = False
+
+    def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
+        return State(x, m=torch.zeros_like(x))
+
+    def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
+        eta, g = self.eta[t], grad(s.x, t)
+        direction = self.beta * s.m + g
+        if self.nesterov:
+            direction = g + self.beta * direction
+        (x,) = mix(s.x - eta * direction)
+        moves = eta > 0
+        m = torch.where(moves, torch.lerp((s.x - x) / torch.where(moves, eta, 1), s.m, self.mu), s.m)
+        return State(x, m)

@@ -1,0 +1,52 @@
+"""STORM: recursive momentum, of whoever knows the average gradient."""
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from torch import Tensor
+
+from bench.base.options import Count
+from bench.method import Algorithm, Declaration, Grad, Mix, algorithm
+from bench.method.estimates import start_gradient
+
+
+class State(NamedTuple):
+    x: Tensor
+    v: Tensor  # recursive estimate of the average gradient
+
+
+@algorithm(
+    "storm",
+    label="STORM",
+    family="gt_hsgd",
+    sends=1,
+    gradients=2,
+    start_samples=1,
+    start_rounds=1,
+    needs={"smoothness"},
+    assumes={"mean-squared smoothness"},
+    estimates="v",
+    exact_average=True,
+    pooled=True,
+    cite="Cutkosky, Orabona 2019, Momentum-Based Variance Reduction in Non-Convex SGD",
+    source="memory, with β and η given as in GT-HSGD, in the place of the adaptive ones",
+)
+class STORM(Algorithm):
+    """X⁺ = X − η_t V,  V⁺ = ḡ(X⁺; s) + (1−β) (V − ḡ(X; s)),  ḡ the average of all gradients on one sample s each
+    V⁰ = mean of ``start_batches`` gradients"""
+
+    beta: float = 0.1
+    start_batches: Count = 1
+
+    @classmethod
+    def declare(cls, *, start_batches: int, **others: Any) -> Declaration:
+        return replace(cls.declaration, start_samples=start_batches)
+
+    def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
+        (v,) = mix(start_gradient(grad, x, self.start_batches))
+        return State(x, v)
+
+    def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
+        x = s.x - self.eta[t] * s.v
+        (v,) = mix(grad(x, t + 1) + (1 - self.beta) * (s.v - grad(s.x, t + 1)))
+        return State(x, v)
