@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -40,6 +41,8 @@ from bench.terminal.command import INTERRUPTED, command
 from bench.terminal.progress import counting
 
 collected: list[RunConfig] = []
+left_out: Counter[str] = Counter()
+"""Combinations of a sweep that were refused, by reason."""
 LAUNCHER = "hydra/launcher="
 SEVERAL = {"-m", "--multirun"}
 
@@ -68,7 +71,12 @@ def gather(words: Sequence[str], several: bool, errors: Console) -> list[RunConf
         through_hydra(words, several)
         return collected
     with counting(errors, "composing {} of {} configurations") as say:
-        return of_command(words, checked, several, say)
+        runs = of_command(words, checked, several, say, left_out)
+    if left_out:
+        errors.print(f"{left_out.total()} of {left_out.total() + len(runs)} configurations cannot be and are left out:")
+        for reason, times in left_out.items():
+            errors.print(f"  {reason}{f' ({times} runs)' * (times > 1)}")
+    return runs
 
 
 def is_hydras(word: str) -> bool:
@@ -122,7 +130,10 @@ def main() -> int:
         runs = gather(words, several, errors)
         if note := same_run_twice(runs):
             errors.print(note)
-        return run_all(unique(runs), console, sweep_name(words)) if runs else 0
+        code = run_all(unique(runs), console, sweep_name(words)) if runs else 0
+        if left_out:
+            errors.print(f"{left_out.total()} configurations were left out, for the reasons said at the beginning.")
+        return code or int(bool(left_out))
     except UserError as error:
         errors.print(str(error))
     except HYDRA_ERRORS as error:

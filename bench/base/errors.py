@@ -10,6 +10,10 @@ class UserError(Exception):
     """Something the user can put right; shown as a sentence, without a traceback."""
 
 
+class Refused(UserError):
+    """A combination that cannot be, of choices that are right by themselves: a sweep may leave it out and say so."""
+
+
 def closest(name: object, known: Iterable[str]) -> str:
     """Known names for an error message, the nearest one first where there is one; the name may be no word at all."""
     known = sorted(known)

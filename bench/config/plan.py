@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, OverrideType
 from omegaconf import OmegaConf
 
-from bench.base.errors import UserError
+from bench.base.errors import Refused, UserError
 from bench.base.options import NoOption
 from bench.config.compose import SEARCHPATH, hydra_here, no_size, resolved, several_values, with_plugins
 from bench.config.names import check_names
@@ -36,15 +37,20 @@ REASONS = 12
 
 
 def of_command(
-    words: Sequence[str], make: Make = parse, several: bool = True, say: Say = lambda made, of: None
+    words: Sequence[str],
+    make: Make = parse,
+    several: bool = True,
+    say: Say = lambda made, of: None,
+    left_out: Counter[str] | None = None,
 ) -> list[RunConfig]:
     """The runs that a command line of run.py stands for, with duplicates.
 
-    With ``parse`` nobody asks whether they can be made here; ``several`` allows sweeps.
+    With ``parse`` nobody asks whether they can be made here; ``several`` allows sweeps. Combinations that are refused
+    are counted in ``left_out``, by reason, where it is given and others can be made.
     """
     words = with_plugins([word for word in words if word not in ("-m", "--multirun")])
     with hydra_here(words):
-        return Planner(make, say).runs(jobs_of(words, several))
+        return Planner(make, say, left_out).runs(jobs_of(words, several))
 
 
 def jobs_of(words: Sequence[str], several: bool) -> list[list[str]]:
@@ -118,8 +124,10 @@ class Point(NamedTuple):
 class Planner:
     """Makes the runs of a command; each combination of group members is composed once."""
 
-    def __init__(self, make: Make = parse, say: Say = lambda made, of: None) -> None:
-        self._make, self._say = make, say
+    def __init__(
+        self, make: Make = parse, say: Say = lambda made, of: None, left_out: Counter[str] | None = None
+    ) -> None:
+        self._make, self._say, self._left_out = make, say, left_out
         self._bases: dict[tuple[str, ...], Base] = {}
         self._parsed: dict[str, Override] = {}
         self._parser = OverridesParser.create()
@@ -133,16 +141,19 @@ class Planner:
     def made(self, points: Iterable[Point]) -> list[RunConfig]:
         """The configurations, or the reasons why they cannot be."""
         out: list[RunConfig] = []
-        refused: dict[str, None] = {}
+        refused, left_out = Counter[str](), Counter[str]()
         lacking = False
         for number, point in enumerate(points):
             self._say(number, self._total)
             try:
                 out.append(self._make(point.values()))
             except UserError as error:
-                refused[str(error)] = None
+                (left_out if isinstance(error, Refused) else refused)[str(error)] += 1
                 lacking |= isinstance(error, NoOption)
-        if refused:
+        if self._left_out is not None and out and not refused:
+            self._left_out.update(left_out)
+            return out
+        if refused := refused + left_out:
             more = [f"… and {len(refused) - REASONS} other reasons."] if len(refused) > REASONS else []
             more += [BLOCKS] if lacking and out else []
             raise UserError("\n".join([*list(refused)[:REASONS], *more]))

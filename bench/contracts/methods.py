@@ -166,7 +166,7 @@ def rounding(cls: type[Algorithm]) -> None:
     """unless declared ``double``: where nothing is to be learnt, float32 does not carry the nodes away"""
     if cls.declare_for({}).double:
         return
-    x = torch.full((1, NODES, DIMENSION), 10 / 3, dtype=torch.float32)
+    x = (FAR + start()[:, :1]).expand(-1, NODES, -1).float()
     trace = simulate(cls, ring().float(), lambda x, s, stream: torch.zeros_like(x), x, LONG, keep=False)
     drift = ((trace.states[-1].x - x).abs().max() / x.abs().max()).item()
     if not drift <= LONG * torch.finfo(torch.float32).eps * 4:
@@ -176,6 +176,8 @@ def rounding(cls: type[Algorithm]) -> None:
         )
 
 
+FAR = 100.0
+"""Where the nodes stand meanwhile, all together: far from 0, so that what they share is rounded much."""
 LONG = 2000
 """Steps after which errors that add up twice stand out."""
 

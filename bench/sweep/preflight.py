@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
+from bench.base.errors import Refused, UserError
 from bench.base.record import LATER
 from bench.base.registry import recipes
 from bench.config.run_config import RunConfig, parse
@@ -32,7 +33,10 @@ def check(config: RunConfig) -> None:
     if (data := repr([getattr(config, name) for name in DATA])) not in _passed:
         check_data(config)
         _passed.add(data)
-    check_network(config)
+    try:
+        check_network(config)
+    except UserError as error:
+        raise Refused(str(error)) from error
 
 
 def check_data(config: RunConfig) -> None:
