@@ -23,7 +23,7 @@ def G(X: np.ndarray, s: int, stream: int = 0) -> np.ndarray:
 
 def gradient(x: Tensor, s: int, stream: int = 0) -> Tensor:
     a, b = torch.as_tensor(A), torch.as_tensor(B)
-    return (a @ (x - b).unsqueeze(-1)).squeeze(-1) + torch.as_tensor(NOISE[stream][s])
+    return (a * (x - b).unsqueeze(-2)).sum(-1) + torch.as_tensor(NOISE[stream][s])
 
 
 def G_alone(X: np.ndarray, s: int, stream: int = 0) -> np.ndarray:

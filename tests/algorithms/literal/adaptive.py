@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from tests.algorithms.literal.common import root
+from tests.algorithms.literal.common import norm, root
 
 
 def dadam(X, W, G, kind, T, o):
@@ -38,7 +38,7 @@ def dadagrad_norm(X, W, G, kind, T, o):
     n, out, s = len(X), [X], np.full(len(X), o["epsilon"])
     for t in range(T):
         g = G(X, t)
-        s = s + np.array([sum(number**2 for number in g[i]) for i in range(n)])
+        s = s + np.array([norm(g[i]) ** 2 for i in range(n)])
         if o.get("track", True):
             s = W @ s
         scaled = np.stack([g[i] / math.sqrt(s[i]) for i in range(n)])

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from tests.algorithms.literal.common import LAYOUT, PARTS, root, units
+from tests.algorithms.literal.common import LAYOUT, PARTS, root, unit, units
 
 
 def stepsizes_of_dasagt(kind, n, t, T, o):
@@ -44,11 +44,8 @@ def dnasa(X, W, G, kind, T, o):
         eta, alpha = stepsizes_of_dnasa(kind, n, t, T, o)
         X_half = X.copy()
         for i in range(n):
-            for part in PARTS if o.get("normalize") == "tensor" else [range(len(Z[i]))]:
-                length = math.sqrt(sum(Z[i][j] ** 2 for j in part))
-                for j in part:
-                    if length > 0:
-                        X_half[i][j] = X[i][j] - eta * Z[i][j] / length
+            for part in PARTS if o.get("normalize") == "tensor" else [slice(None)]:
+                X_half[i, part] = X[i, part] - eta * unit(Z[i, part])
         V_new = G(X, t)
         U_half = U + V_new - V
         Z_half = (1 - alpha) * Z + alpha * (V_new if o.get("average") == "gradient" else U_half)

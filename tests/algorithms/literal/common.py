@@ -16,7 +16,7 @@ Rule = Callable[[np.ndarray, np.ndarray, Gradients, str, int, dict], list[np.nda
 
 LAYOUT = Layout({"weight": (2, 2), "bias": (1,)})
 """Five parameters in two tensors, of which one is a matrix."""
-PARTS = [range(4), range(4, 5)]
+PARTS = [slice(0, 4), slice(4, 5)]
 
 
 def root(kind: str, n: int, t: int, T: int) -> float:
@@ -26,9 +26,14 @@ def root(kind: str, n: int, t: int, T: int) -> float:
     return math.sqrt(n / T) if kind == "fixed" else 1.0
 
 
+def norm(z: np.ndarray) -> float:
+    """Of one node's vector."""
+    return math.sqrt(z @ z)
+
+
 def unit(z: np.ndarray) -> np.ndarray:
     """z/‖z‖ of one node; 0 at 0."""
-    length = np.linalg.norm(z)
+    length = norm(z)
     return z / length if length > 0 else z
 
 

@@ -1,10 +1,8 @@
 """Gradient steps and one average; with momentum; and differences of two steps, which take the bias away."""
 
-import math
-
 import numpy as np
 
-from tests.algorithms.literal.common import lazy, root
+from tests.algorithms.literal.common import lazy, norm, root
 
 
 def dsgd(X, W, G, kind, T, o):
@@ -28,8 +26,7 @@ def dsgd_clip(X, W, G, kind, T, o):
     for t in range(T):
         g, clipped = G(X, t), np.zeros_like(X)
         for i in range(n):
-            length = math.sqrt(sum(number**2 for number in g[i]))
-            clipped[i] = g[i] * min(1.0, o["tau"] / length)
+            clipped[i] = g[i] * min(1.0, o["tau"] / norm(g[i]))
         X = W @ (X - o["eta"] * root(kind, n, t, T) * clipped)
         out.append(X)
     return out

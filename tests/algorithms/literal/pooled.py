@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from tests.algorithms.literal.averaged import stepsizes_of_dnasa
-from tests.algorithms.literal.common import first_estimate, root, unit
+from tests.algorithms.literal.common import first_estimate, norm, root, unit
 
 
 def of_one(move):
@@ -45,7 +45,7 @@ def adagrad_norm(x, g, kind, n, T, o):
     out, s = [x], 0.0
     for t in range(T):
         gradient = g(x, t)
-        s = s + sum(number**2 for number in gradient)
+        s = s + norm(gradient) ** 2
         x = x - o["eta"] * gradient / math.sqrt(s + o["b0"] ** 2)
         out.append(x)
     return out
@@ -66,12 +66,12 @@ def adam(x, g, kind, n, T, o):
 def dog_steps(x, g, T, o):
     """x and its polynomial average x̂, which is what is reported."""
     first, squares = x, 1e-8
-    radius = o["epsilon_r"] * (1 + np.linalg.norm(x))
+    radius = o["epsilon_r"] * (1 + norm(x))
     out, average, averages = [x], x, [x]
     for t in range(T):
         gradient = g(x, t)
-        radius = max(radius, np.linalg.norm(x - first))
-        squares = squares + sum(number**2 for number in gradient)
+        radius = max(radius, norm(x - first))
+        squares = squares + norm(gradient) ** 2
         x = x - radius / math.sqrt(squares) * gradient
         weight = 9 / (8 + (t + 1))
         average = (1 - weight) * average + weight * x
@@ -101,7 +101,7 @@ def prodigy(x, g, kind, n, T, o):
         m = beta1 * m + (1 - beta1) * d * gradient
         v = beta2 * v + (1 - beta2) * d**2 * gradient**2
         s = beta3 * s + (d / d0) * dlr * gradient
-        d = max(d, numerator / sum(abs(number) for number in s))
+        d = max(d, numerator / np.abs(s).sum())
         x = x - dlr * m / (np.sqrt(v) + d * o["epsilon"])
         out.append(x)
     return out
