@@ -20,6 +20,7 @@ def dadam(X, W, G, kind, T, o):
 
 
 def damsgrad(X, W, G, kind, T, o):
+    """A step divides by what the neighbours said: v̂ of its own gradient is in U from the next step on."""
     n, out, m, v = len(X), [X], np.zeros_like(X), np.zeros_like(X)
     beta1, beta2, epsilon = o["beta1"], o["beta2"], o["epsilon"]
     U = v_hat = np.full_like(X, epsilon)
@@ -27,9 +28,10 @@ def damsgrad(X, W, G, kind, T, o):
         g = G(X, t)
         m, v = beta1 * m + (1 - beta1) * g, beta2 * v + (1 - beta2) * g**2
         v_hat_new = np.maximum(v_hat, v)
-        U = W @ U + v_hat_new - v_hat
+        U_mixed = W @ U
+        X = W @ X - o["eta"] * root(kind, n, t, T) * m / np.sqrt(np.maximum(U_mixed, epsilon))
+        U = U_mixed + v_hat_new - v_hat
         v_hat = v_hat_new
-        X = W @ X - o["eta"] * root(kind, n, t, T) * m / np.sqrt(np.maximum(U, epsilon))
         out.append(X)
     return out
 
