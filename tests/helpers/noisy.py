@@ -11,26 +11,28 @@ _g = np.random.default_rng(7)
 _M = _g.standard_normal((N, D, D))
 A = np.einsum("nij,nkj->nik", _M, _M) / D + np.eye(D)
 B = _g.standard_normal((N, D))
-NOISE = 0.2 * _g.standard_normal((200, N, D))
+_FIRST = 0.2 * _g.standard_normal((200, N, D))
 START = _g.standard_normal((N, D))
+NOISE = [np.concatenate([_FIRST, 0.2 * _g.standard_normal((200, N, D))]), 0.2 * _g.standard_normal((8, N, D))]
+"""Of sample s in each stream; the second is for starts."""
 
 
-def G(X: np.ndarray, s: int) -> np.ndarray:
-    return np.stack([A[i] @ (X[i] - B[i]) + NOISE[s, i] for i in range(N)])
+def G(X: np.ndarray, s: int, stream: int = 0) -> np.ndarray:
+    return (A @ (X - B)[:, :, None])[:, :, 0] + NOISE[stream][s]
 
 
 def gradient(x: Tensor, s: int, stream: int = 0) -> Tensor:
     a, b = torch.as_tensor(A), torch.as_tensor(B)
-    return (a @ (x - b).unsqueeze(-1)).squeeze(-1) + torch.as_tensor(NOISE[s])
+    return (a * (x - b).unsqueeze(-2)).sum(-1) + torch.as_tensor(NOISE[stream][s])
 
 
-def G_alone(X: np.ndarray, s: int) -> np.ndarray:
+def G_alone(X: np.ndarray, s: int, stream: int = 0) -> np.ndarray:
     """Node 0 with nobody to talk to."""
-    return (A[0] @ (X[0] - B[0]) + NOISE[s, 0])[None]
+    return G(np.repeat(X, N, axis=0), s, stream)[:1]
 
 
 def gradient_alone(x: Tensor, s: int, stream: int = 0) -> Tensor:
-    return torch.as_tensor(G_alone(x[0].numpy(), s))[None]
+    return gradient(x.expand(-1, N, -1), s, stream)[:, :1]
 
 
 def start() -> Tensor:

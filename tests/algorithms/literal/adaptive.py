@@ -1,0 +1,62 @@
+"""Stepsizes made of the gradients seen so far."""
+
+import math
+
+import numpy as np
+
+from tests.algorithms.literal.common import norm, root
+
+
+def dadam(X, W, G, kind, T, o):
+    n, out, m, v = len(X), [X], np.zeros_like(X), np.zeros_like(X)
+    beta1, beta2 = o["beta1"], o["beta2"]
+    for t in range(T):
+        g = G(X, t)
+        m, v = beta1 * m + (1 - beta1) * g, beta2 * v + (1 - beta2) * g**2
+        m_hat, v_hat = m / (1 - beta1 ** (t + 1)), v / (1 - beta2 ** (t + 1))
+        X = W @ (X - o["eta"] * root(kind, n, t, T) * m_hat / (np.sqrt(v_hat) + o["epsilon"]))
+        out.append(X)
+    return out
+
+
+def damsgrad(X, W, G, kind, T, o):
+    """A step divides by what the neighbours said: v̂ of its own gradient is in U from the next step on."""
+    n, out, m, v = len(X), [X], np.zeros_like(X), np.zeros_like(X)
+    beta1, beta2, epsilon = o["beta1"], o["beta2"], o["epsilon"]
+    U = v_hat = np.full_like(X, epsilon)
+    for t in range(T):
+        g = G(X, t)
+        m, v = beta1 * m + (1 - beta1) * g, beta2 * v + (1 - beta2) * g**2
+        v_hat_new = np.maximum(v_hat, v)
+        U_mixed = W @ U
+        X = W @ X - o["eta"] * root(kind, n, t, T) * m / np.sqrt(np.maximum(U_mixed, epsilon))
+        U = U_mixed + v_hat_new - v_hat
+        v_hat = v_hat_new
+        out.append(X)
+    return out
+
+
+def dadagrad_norm(X, W, G, kind, T, o):
+    n, out, s = len(X), [X], np.full(len(X), o["epsilon"])
+    for t in range(T):
+        g = G(X, t)
+        s = s + np.array([norm(g[i]) ** 2 for i in range(n)])
+        if o.get("track", True):
+            s = W @ s
+        scaled = np.stack([g[i] / math.sqrt(s[i]) for i in range(n)])
+        X = W @ (X - o["eta"] * root(kind, n, t, T) * scaled)
+        out.append(X)
+    return out
+
+
+def gt_adam(X, W, G, kind, T, o):
+    n, out, m, v = len(X), [X], np.zeros_like(X), np.zeros_like(X)
+    beta1, beta2 = o["beta1"], o["beta2"]
+    S = V = G(X, 0)
+    for t in range(T):
+        m, v = beta1 * m + (1 - beta1) * S, beta2 * v + (1 - beta2) * S**2
+        X = W @ X - o["eta"] * root(kind, n, t, T) * m / (np.sqrt(v) + o["epsilon"])
+        V_new = G(X, t + 1)
+        S, V = W @ S + V_new - V, V_new
+        out.append(X)
+    return out
