@@ -26,11 +26,12 @@ class State(NamedTuple):
     assumes={"bounded heterogeneity"},
     tracks={"u": "v_max"},
     cite="Chen, Karimi, Zhao, Li 2023, On the Convergence of Decentralized Adaptive Gradient Methods",
-    source="the abstract; the rule from memory",
+    source="memory, and two third parties' codes that agree",
 )
 class DAMSGrad(Algorithm):
-    """M⁺ = β₁ M + (1−β₁) G,  V⁺ = β₂ V + (1−β₂) G²,  V̂⁺ = max(V̂, V⁺),  U⁺ = W U + V̂⁺ − V̂,  G = G(X)
-    X⁺ = W X − η_t M⁺/√max(U⁺, ε);  M⁰ = V⁰ = 0,  V̂⁰ = U⁰ = ε"""
+    """M⁺ = β₁ M + (1−β₁) G,  V⁺ = β₂ V + (1−β₂) G²,  V̂⁺ = max(V̂, V⁺),  G = G(X)
+    U½ = W U,  X⁺ = W X − η_t M⁺/√max(U½, ε),  U⁺ = U½ + V̂⁺ − V̂;  M⁰ = V⁰ = 0,  V̂⁰ = U⁰ = ε
+    The first steps are divided by √ε: a small ε makes them long."""
 
     beta1: float = 0.9
     beta2: float = 0.999
@@ -45,5 +46,5 @@ class DAMSGrad(Algorithm):
         m, v = torch.lerp(g, s.m, self.beta1), torch.lerp(g.square(), s.v, self.beta2)
         v_max = torch.maximum(s.v_max, v)
         x, u = mix(s.x, s.u)
-        u = u + v_max - s.v_max
-        return State(x - self.eta[t] * m / u.clamp_min(self.epsilon).sqrt(), m, v, v_max, u)
+        x = x - self.eta[t] * m / u.clamp_min(self.epsilon).sqrt()
+        return State(x, m, v, v_max, u + v_max - s.v_max)

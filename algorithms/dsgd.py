@@ -36,7 +36,8 @@ class DSGD(Algorithm):
     @classmethod
     def declare(cls, *, gossip: str, order: str = "adapt_then_combine", **others: Any) -> Declaration:
         if gossip == "once":
-            return replace(cls.declaration, pooled=order == "adapt_then_combine")
+            pooled = cls.declaration.pooled and order == "adapt_then_combine"
+            return replace(cls.declaration, pooled=pooled)
         if order != "adapt_then_combine":
             raise UserError(
                 f"dsgd gossips twice only when it adapts first: leave out algo.gossip or algo.order={order}."

@@ -35,8 +35,10 @@ class LED(Algorithm):
     b: float | None = None
 
     @classmethod
-    def declare(cls, *, local_steps: int, **others: Any) -> Declaration:
-        return replace(cls.declaration, samples=local_steps, gradients=local_steps)
+    def declare(cls, *, local_steps: int, b: float | None, **others: Any) -> Declaration:
+        pull = 1 if b is None else local_steps * b
+        lowest = (pull - 2) / (pull + 2)
+        return replace(cls.declaration, samples=local_steps, gradients=local_steps, lambda_min=lowest)
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         return State(x, y=torch.zeros_like(x))

@@ -32,12 +32,12 @@ class ProxSkip(Algorithm):
     else X⁺ = Z, Y⁺ = Y;  Y⁰ = 0"""
 
     p: Positive = 0.2
-    c: Positive = 1.0
+    c: Positive = 0.5
 
     @classmethod
     def declare(cls, *, p: float, c: float, **others: Any) -> Declaration:
-        """(1−c) I + c W must have its eigenvalues above −1/3, as in D²."""
-        bound = 1 - 4 / (3 * c)
+        """The eigenvalues of (1−c) I + c W must lie above −p/(2+p), or noise grows: p = 1 gives the −1/3 of D²."""
+        bound = 1 - (1 + p / (2 + p)) / c
         return replace(cls.declaration, sends=p, rounds=p, lambda_min=bound if bound >= -1 else None)
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:

@@ -243,7 +243,7 @@ def replicas(cls: type[Algorithm]) -> None:
     """R replicas with stepsizes and graphs of their own are R separate runs"""
     gradient, x = quadratics(), start(3)
     known = {**cls.stepsize_options(), **cls.structure_options()}
-    numbers = {k: o.default for k, o in known.items() if isinstance(o.default, float)}
+    numbers = {k: o.default for k, o in known.items() if o.is_number}
     options: list[dict[str, Any]] = [
         {"schedule": "fixed"},
         {"schedule": "diminishing"},

@@ -42,8 +42,14 @@ def test_scale_free_in_float32_where_squares_would_vanish_or_overflow(exponent):
     assert torch.equal(one, trajectory("dnasa", 2.0**exponent, "diminishing", torch.float32))
 
 
-@pytest.mark.parametrize("name", sorted(set(OURS) - {"dnasa"}))
-def test_no_other_method_is_scale_free(name):
+@pytest.mark.parametrize("name", [name for name in OURS if not algorithms[name].declaration.scale_free])
+def test_who_does_not_say_so_is_not_scale_free(name):
+    """Also who is nearly: where gradients are as small as its ε."""
+    assert not torch.equal(trajectory(name, 1.0, "diminishing"), trajectory(name, 2.0**-30, "diminishing"))
+
+
+@pytest.mark.parametrize("name", ["dsgd", "dsgt", "dasagt", "d2", "gt_hsgd", "kgt", "dsgdm"])
+def test_with_stepsizes_that_know_no_scale_another_scale_is_another_method(name):
     assert not torch.allclose(trajectory(name, 1.0, "diminishing"), trajectory(name, 8.0, "diminishing"), rtol=1e-3)
 
 

@@ -50,10 +50,10 @@ def coin_of(cls, seed: int):
     return lambda t, p: bool(tossing.coin(t, p))
 
 
-def literals(rule, cls, name: str, over: list[tuple[str, str]], variant: dict) -> np.ndarray:
-    """(steps + 1, cases, n, P). Replica r of a simulation has seed r."""
+def literals(rule, cls, name: str, over: list[tuple[str, str]], variant: dict, like: dict | None = None) -> np.ndarray:
+    """(steps + 1, cases, n, P). Replica r of a simulation has seed r; networks are those of the variant ``like``."""
     options = {**OPTIONS[name], **variant}
-    lazy, x = is_lazy(cls, options), start_of(name)
+    lazy, x = is_lazy(cls, {**OPTIONS[name], **(variant if like is None else like)}), start_of(name)
     runs = [
         rule(x, matrix(network, lazy), noisy.G, kind, T, {**options, "coin": coin_of(cls, r)})
         for r, (kind, network) in enumerate(over)
@@ -98,7 +98,7 @@ def test_variants_equal_their_literal_rules(name, variant):
     with_all = literals(RULES[name], cls, name, over, variant)
     for option in variant:  # and each option makes a difference
         rest = {key: value for key, value in variant.items() if key != option}
-        apart = np.abs(with_all - literals(RULES[name], cls, name, over, rest)).max(axis=(0, 2, 3))
+        apart = np.abs(with_all - literals(RULES[name], cls, name, over, rest, variant)).max(axis=(0, 2, 3))
         assert (apart > 1e-3).all()
 
 

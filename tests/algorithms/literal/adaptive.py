@@ -44,7 +44,7 @@ def dadagrad_norm(X, W, G, kind, T, o):
         if o.get("track", True):
             s = W @ s
         scaled = np.stack([g[i] / math.sqrt(s[i]) for i in range(n)])
-        X = W @ (X - o["eta"] * root(kind, n, t, T) * scaled)
+        X = W @ (X - o["eta"] * scaled)
         out.append(X)
     return out
 

@@ -71,7 +71,7 @@ def fast_gossip(W: np.ndarray, R: int) -> Callable[[np.ndarray], np.ndarray]:
 
 def momentum_of_theory(W: np.ndarray) -> tuple[float, float]:
     """ω̃ = (1+ω)/2 with ω of λ₂((I+W)/2), and β = 1 − n^(−1/3) (1 − √ω̃)."""
-    second = max(eigenvalues(lazy(W)), default=0.0)
+    second = (1 + max(eigenvalues(W), default=0.0)) / 2
     w = (1 + omega(second)) / 2
     return w, 1 - len(W) ** (-1 / 3) * (1 - math.sqrt(w))
 

@@ -111,7 +111,7 @@ def fspda(X, W, G, kind, T, o):
     n, out, dual = len(X), [X], np.zeros_like(X)
     for t in range(T):
         apart = X - W @ X
-        X = X - o["eta"] * root(kind, n, t, T) * G(X, t) - o["dual"] * dual - o["gamma"] * apart
+        X = X - o["eta"] * root(kind, n, t, T) * G(X, t) - o["pull"] * dual - o["gamma"] * apart
         dual = dual + o["beta"] * apart
         out.append(X)
     return out

@@ -66,7 +66,7 @@ def adam(x, g, kind, n, T, o):
 def dog_steps(x, g, T, o):
     """x and its polynomial average x̂, which is what is reported."""
     first, squares = x, 1e-8
-    radius = o["epsilon_r"] * (1 + norm(x))
+    radius = o["epsilon"] * (1 + norm(x))
     out, average, averages = [x], x, [x]
     for t in range(T):
         gradient = g(x, t)

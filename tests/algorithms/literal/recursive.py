@@ -43,9 +43,9 @@ def adamdos(X, W, G, kind, T, o):
     newest = U = G(X, 0)
     Y, a = W @ U, np.zeros_like(X)
     for t in range(T):
-        a = o["rho_a"] * a + (1 - o["rho_a"]) * newest**2
+        a = o["fading"] * a + (1 - o["fading"]) * newest**2
         X_tilde = W @ X - o["eta"] * root(kind, n, t, T) * Y / (np.sqrt(a) + o["floor"])
-        X_new = X + o["mixing"] * (X_tilde - X)
+        X_new = X + o["pace"] * (X_tilde - X)
         newest = G(X_new, t + 1)
         U_new = newest + (1 - o["beta"]) * (U - G(X, t + 1))
         Y = W @ (Y + U_new - U)

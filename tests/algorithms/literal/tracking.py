@@ -21,7 +21,7 @@ def dsgt(X, W, G, kind, T, o):
 def gt(X, W, G, kind, T, o):
     n, out, form = len(X), [X], o.get("form", "atc")
     V = G(X, 0)
-    Y = W @ V if o.get("start") == "mixed" else V
+    Y = W @ V if o.get("begins") == "mixed" else V
     for t in range(T):
         eta = o["eta"] * root(kind, n, t, T)
         X = W @ X - eta * Y if form == "awc" else W @ (X - eta * Y)
