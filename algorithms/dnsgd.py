@@ -32,7 +32,8 @@ class State(NamedTuple):
     accelerates=4,
     scale_free=True,
     pooled=True,
-    cite="2025, Decentralized Stochastic Nonconvex Optimization under the Relaxed Smoothness (arXiv 2509.08726)",
+    cite="Luo, Cui, Jia, Chen 2025, Decentralized Stochastic Nonconvex Optimization under the Relaxed "
+    "Smoothness (DNSGD)",
     source="the abstract; the rule from memory",
 )
 class DNSGD(Algorithm):

@@ -30,7 +30,7 @@ class State(NamedTuple):
 class GT(Algorithm):
     """form atc (adapt, then combine): X⁺ = W (X − η_t Y),  Y⁺ = W (Y + V⁺ − V)
     semi: X⁺ = W (X − η_t Y),  Y⁺ = W Y + V⁺ − V;  awc (adapt while combining): X⁺ = W X − η_t Y,  Y⁺ as in semi
-    V⁺ = G(X⁺);  Y⁰ = V⁰ = G(X⁰), or, start mixed, Y⁰ = W V⁰"""
+    V⁺ = G(X⁺);  Y⁰ = V⁰ = G(X⁰), or, if it begins mixed, Y⁰ = W V⁰"""
 
     form: Literal["atc", "semi", "awc"] = "atc"
     begins: Literal["gradient", "mixed"] = "gradient"

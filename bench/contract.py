@@ -7,7 +7,9 @@ are run on all that is registered, so a plug-in is tested by being installed.
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,8 @@ from bench.contracts import methods as of_methods
 from bench.contracts.methods import BrokenPromise
 from bench.terminal.command import command
 
+KEPT, BROKEN = "kept", "BROKEN"
+
 
 @command
 def main(argv: Sequence[str] | None = None) -> int:
@@ -41,24 +45,39 @@ def main(argv: Sequence[str] | None = None) -> int:
     broken = 0
     for registry, checks in ((algorithms, of_methods.CHECKS), (compressors, of_compressors.CHECKS)):
         for name in (name for name in names or registry if name in registry):
-            print(name)
-            broken += sum(not _keeps(registry[name], check) for check in checks)
+            found = [_tried(registry[name], check) for check in checks]
+            broken += sum(word == BROKEN for word, _, _ in found)
+            if names:
+                print(name)
+            else:  # of all, a line each
+                kept = sum(word == KEPT for word, _, _ in found)
+                print(f"{name:18} {kept} of {len(found)} kept, {len(found) - kept} not asked or broken")
+            for word, sentence, reason in found:
+                if names or word == BROKEN:
+                    print(_wrapped(f"  {word:8}", sentence))
+                if reason:
+                    print(_wrapped(" " * 10, reason))
     return 1 if broken else 0
 
 
-def _keeps(cls: Any, check: Callable[[Any], None]) -> bool:
-    """Whether it keeps this promise; printed, with the reason where not."""
+def _tried(cls: Any, check: Callable[[Any], None]) -> tuple[str, str, str]:
+    """Whether it keeps this promise, what it says, and the reason where not."""
     sentence = " ".join((check.__doc__ or check.__name__).split())
     try:
         check(cls)
-        word = sentence.partition("``")[2].partition("``")[0]  # where declared ``word``: …
-        said = not word or bool(getattr(cls.declare_for({}), word)) != sentence.startswith("unless")
-        print(f"  {'kept' if said else '–':8}{sentence}")
     except Exception as error:  # what a stranger wrote may raise anything
-        reason = error if isinstance(error, BrokenPromise) else f"{type(error).__name__}: {error}"
-        print(f"  BROKEN  {sentence}\n          {reason}")
-        return False
-    return True
+        return BROKEN, sentence, str(error) if isinstance(error, BrokenPromise) else f"{type(error).__name__}: {error}"
+    word = sentence.partition("``")[2].partition("``")[0]  # where, or unless, declared ``word``: …
+    asked = not word or bool(getattr(cls.declare_for({}), word)) != sentence.startswith("unless")
+    return KEPT if asked else "–", sentence, ""
+
+
+def _wrapped(begin: str, text: str) -> str:
+    """In a terminal, broken between words."""
+    if not sys.stdout.isatty():
+        return begin + text
+    width = max(40, shutil.get_terminal_size().columns)
+    return textwrap.fill(text, width, initial_indent=begin, subsequent_indent=" " * len(begin), break_on_hyphens=False)
 
 
 if __name__ == "__main__":

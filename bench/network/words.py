@@ -7,7 +7,7 @@ from textwrap import fill
 
 import numpy as np
 
-from bench.network.certificate import Matrices
+from bench.network.certificate import TOLERANCE, Matrices
 from bench.network.links import OneWayNetwork
 from bench.network.mixing import Mixing
 from bench.network.sparse import Sparse
@@ -15,6 +15,8 @@ from bench.network.sparse import Sparse
 WIDTH = 80
 WIDE, WHOLE = 11, 16
 """Nodes up to which entries have four digits, and up to which a matrix is shown."""
+ROUNDS = (1, 2, 4, 8, 16)
+"""Of accelerated gossip, whose norms are told."""
 FIRST = 3
 """Rounds that are shown of a network that is drawn."""
 PATIENCE = 1000
@@ -48,6 +50,13 @@ def facts(mixing: Mixing) -> Iterator[str]:
     if known:
         yield "   ".join(known)
     yield f"ρ is {c.rho_is}"
+    kept = [mixing.accelerated(r) for r in ROUNDS]
+    if c.rho and c.rho > TOLERANCE and None not in kept:
+        norms = ", ".join(f"{norm:.3g}" for norm in kept)
+        yield _wrapped(
+            f"‖FG_R − 11ᵀ/n‖ of {', '.join(map(str, ROUNDS))} rounds of accelerated gossip: {norms}; it helps "
+            "below ρ only"
+        )
     yield f"hash {c.hash}"
 
 

@@ -17,6 +17,7 @@ import sklearn.datasets  # noqa: F401  a second to import, which no child need s
 
 import bench.contract
 import bench.fetch
+import bench.methods
 import bench.partition
 import bench.run
 import bench.status
@@ -24,7 +25,10 @@ import bench.sync
 import bench.topology
 from bench.base.registry import discover
 
-COMMANDS = (bench.contract, bench.fetch, bench.partition, bench.run, bench.status, bench.sync, bench.topology)
+COMMANDS = (
+    *(bench.contract, bench.fetch, bench.methods, bench.partition),
+    *(bench.run, bench.status, bench.sync, bench.topology),
+)
 MAIN = {f"{module.__name__.replace('.', '/')}.py": module.main for module in COMMANDS}
 TIMEOUT_S = 60
 

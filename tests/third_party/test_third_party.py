@@ -69,23 +69,23 @@ def environment(tmp_path_factory):
 
 
 def test_its_method_graph_and_dataset_run_in_a_sweep_beside_ours(environment, tmp_path):
-    words = ("-m", "algo=dsgdm,dsgd,dnasa", "topology=wheel,ring", "dataset=blobs", "steps=60", "seed=1")
+    words = ("-m", "algo=nesterov,dsgd,dnasa", "topology=wheel,ring", "dataset=blobs", "steps=60", "seed=1")
     done = environment.run("bench/run.py", *words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr + done.stdout
     assert done.stderr == ""
     summaries = [json.loads(path.read_text()) for path in tmp_path.glob("results/runs/*/summary.json")]
     assert {(s["algo"], s["topology"]) for s in summaries} == {
-        (algo, topology) for algo in ("dsgdm", "dsgd", "dnasa") for topology in ("wheel", "ring")
+        (algo, topology) for algo in ("nesterov", "dsgd", "dnasa") for topology in ("wheel", "ring")
     }
     assert all(s["state"] == "done" and s["dataset"] == "blobs" for s in summaries)
-    assert {s["beta"] for s in summaries if s["algo"] == "dsgdm"} == {0.9}
-    assert all(s["test_accuracy"] > 80 for s in summaries if s["algo"] == "dsgdm")
+    assert {s["beta"] for s in summaries if s["algo"] == "nesterov"} == {0.9}
+    assert all(s["test_accuracy"] > 80 for s in summaries if s["algo"] == "nesterov")
 
 
 def test_its_options_and_names_are_known(environment, tmp_path):
-    typo = environment.run("bench/run.py", "algo=dsgdm", "algo.betta=1", cwd=tmp_path)
+    typo = environment.run("bench/run.py", "algo=nesterov", "algo.betta=1", cwd=tmp_path)
     assert typo.returncode == 2
-    assert "algo=dsgdm has no option 'algo.betta'. Did you mean 'beta'?" in typo.stderr
+    assert "algo=nesterov has no option 'algo.betta'. Did you mean 'beta'?" in typo.stderr
     shown = environment.run("bench/topology.py", "topology=wheel", "nodes=6", cwd=tmp_path)
     assert "wheel: 6 nodes, 10 edges, diameter 2" in shown.stdout
 
@@ -93,15 +93,15 @@ def test_its_options_and_names_are_known(environment, tmp_path):
 def test_its_method_works_in_an_experiment(environment, tmp_path):
     conf = tmp_path / "conf" / "experiment"
     conf.mkdir(parents=True)
-    (conf / "mine.yaml").write_text("blocks:\n  - algo: dsgdm\n    algo.beta: [0.5, 0.9]\n    steps: 20\n")
+    (conf / "mine.yaml").write_text("blocks:\n  - algo: nesterov\n    algo.beta: [0.5, 0.9]\n    steps: 20\n")
     words = ("experiment=mine", f"hydra.searchpath=[file://{tmp_path}/conf]")
     done = environment.run("bench/run.py", *words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert len(list(tmp_path.glob("results/runs/dsgdm-ring-synthetic-s0-*"))) == 2
+    assert len(list(tmp_path.glob("results/runs/nesterov-ring-synthetic-s0-*"))) == 2
 
 
 def test_one_line_tells_whether_it_keeps_its_promises(environment, tmp_path):
-    done = environment.run("bench/contract.py", "dsgdm", cwd=tmp_path)
+    done = environment.run("bench/contract.py", "nesterov", cwd=tmp_path)
     assert done.returncode == 0, done.stdout
     assert "BROKEN" not in done.stdout
     assert done.stdout.count("\n  kept") + done.stdout.count("\n  –") == len(CHECKS)
@@ -125,7 +125,7 @@ def test_a_plugin_that_raises_is_named_and_the_rest_works(environment, tmp_path,
         """)
     )
     environment.install(source)
-    done = environment.run("bench/run.py", "algo=dsgdm", "steps=20", cwd=tmp_path)
+    done = environment.run("bench/run.py", "algo=nesterov", "steps=20", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     reason = "Plug-in 'broken' is left out, it cannot be imported: RuntimeError: this plug-in cannot be imported"
     assert reason in done.stderr

@@ -1,5 +1,5 @@
 """Importing this package registers what it brings; the folder conf/ holds the Hydra options."""
 
-from hearsay_example import blobs, dsgdm, wheel
+from hearsay_example import blobs, nesterov, wheel
 
-__all__ = ["blobs", "dsgdm", "wheel"]
+__all__ = ["blobs", "nesterov", "wheel"]

@@ -1,0 +1,96 @@
+"""bench/methods.py: what the methods say of themselves, and sweeps over all of them."""
+
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+from bench.base.registry import algorithms
+from bench.config.plan import of_command
+from bench.methods import columns, example, page, show_all
+from bench.sweep.preflight import checked
+from tests.helpers.cli import ROOT, typed
+from tests.helpers.run_folders import folders
+
+
+def test_the_table_of_the_readme_is_what_the_command_prints(tmp_path):
+    done = typed("--markdown", script="bench/methods.py", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert f"\n{done.stdout.strip()}\n\n" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"{len(list(algorithms))} [methods](#the-methods)" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("width", [80, 120, 400])
+def test_a_table_is_never_cut(width):
+    said = io.StringIO()
+    show_all(Console(file=said, width=width, force_terminal=True, color_system=None))
+    text = said.getvalue()
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    for name in algorithms:
+        assert re.search(rf"│ {name} ", text)
+    assert ("Left out, for want of room: cite" in text) == (width < 400)
+    if width == 400:
+        assert all(cell in text for cells in columns().values() for cell in cells)
+
+
+def test_a_page_says_rule_cost_needs_and_options():
+    text = "\n".join(page("dnasa"))
+    for part in (
+        "X̃ = X − η_t unit(Z)",
+        "sends 3 vectors to each neighbour in 1 round, evaluates 1 gradient on 1 sample",
+        "nothing but n and T",
+        "algo.multiplier=1.0",
+        "mean u = mean v",
+        "no change under c·f",
+        "Li et al. 2024",
+        "python bench/run.py algo=dnasa dataset=digits",
+    ):
+        assert part in text, part
+    assert "sends 2 vectors, compressed, to each" in "\n".join(page("beer"))
+    assert "sends 1 vector and 1 number to each" in "\n".join(page("sgp"))
+    assert "rule read in  memory" in "\n".join(page("gt_adam"))
+    assert "algo.nesterov=false" in "\n".join(page("qg_dsgdm"))
+
+
+@pytest.mark.parametrize("name", list(algorithms))
+def test_the_command_of_a_page_can_be_run_and_its_options_are_those_of_the_yaml(name):
+    assert len("\n".join(page(name))) > 500
+    (config,) = of_command(example(algorithms[name]).split()[2:], checked)
+    cls = algorithms[name]
+    defaults = {key: option.default for key, option in {**cls.stepsize_options(), **cls.structure_options()}.items()}
+    assert config.algo.options == defaults
+
+
+def test_an_unknown_method_is_a_sentence(tmp_path):
+    done = typed("gt_nsgd", script="bench/methods.py", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "There is no algorithm called 'gt_nsgd'. Did you mean 'gt_nsgdm'?" in done.stderr
+
+
+def test_a_sweep_leaves_out_what_cannot_be_and_says_so(tmp_path):
+    words = "-m algo=dsgd,d2,adam topology=ring,complete dtype=float64 steps=10 engine=stacked tracker=none"
+    done = typed(*words.split(), cwd=tmp_path)
+    assert done.returncode == 1
+    assert "2 of 6 configurations cannot be and are left out:" in done.stderr
+    assert "d2 needs the smallest eigenvalue of W above -0.3333; 'ring' with 8 nodes has" in done.stderr
+    assert "adam is a reference that knows the exact average of all nodes, and one round of 'ring'" in done.stderr
+    assert done.stderr.rstrip().endswith("2 configurations were left out, for the reasons said at the beginning.")
+    made = sorted(folder.name.rsplit("-", 1)[0] for folder in folders(tmp_path / "results"))
+    assert made == [
+        *("adam-complete-synthetic-s0", "d2-complete-synthetic-s0"),
+        *("dsgd-complete-synthetic-s0", "dsgd-ring-synthetic-s0"),
+    ]
+
+
+def test_a_sweep_of_which_nothing_can_be_is_refused(tmp_path):
+    done = typed(*"-m algo=adam,storm topology=ring,ladder".split(), cwd=tmp_path)
+    assert (done.returncode, done.stdout, list(tmp_path.iterdir())) == (2, "", [])
+    assert done.stderr.count("Use topology=all_reduce or topology=complete.") == 4
+
+
+def test_a_wrong_value_stops_a_sweep_before_it_starts(tmp_path):
+    done = typed(*"-m algo=adam,dsgd topology=ring,complete batch_size=0,1".split(), cwd=tmp_path)
+    assert (done.returncode, done.stdout, list(tmp_path.iterdir())) == (2, "", [])
+    assert "batch_size" in done.stderr
