@@ -32,7 +32,7 @@ from bench.terminal.table import fits, print_whole
 
 KINDS = ("gossip", "compressed", "directed", "reference")
 """What methods ask of the network, in the order of the table; references ask for the exact average."""
-SPARED = ("cite", "assumes", "family", "asks for", "kind", "gradients")
+SPARED = ("cite", "assumes", "family", "asks for", "kind", "gradients", "rounds")
 """What a narrow terminal can do without, in this order."""
 WIDTH = 100
 

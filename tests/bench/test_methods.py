@@ -85,12 +85,12 @@ def test_a_sweep_leaves_out_what_cannot_be_and_says_so(tmp_path):
 
 
 def test_a_sweep_of_which_nothing_can_be_is_refused(tmp_path):
-    done = typed(*"-m algo=adam,storm topology=ring,ladder".split(), cwd=tmp_path)
+    done = typed(*["-m", "algo=adam,storm", "topology=ring,ladder"], cwd=tmp_path)
     assert (done.returncode, done.stdout, list(tmp_path.iterdir())) == (2, "", [])
     assert done.stderr.count("Use topology=all_reduce or topology=complete.") == 4
 
 
 def test_a_wrong_value_stops_a_sweep_before_it_starts(tmp_path):
-    done = typed(*"-m algo=adam,dsgd topology=ring,complete batch_size=0,1".split(), cwd=tmp_path)
+    done = typed(*["-m", "algo=adam,dsgd", "topology=ring,complete", "batch_size=0,1"], cwd=tmp_path)
     assert (done.returncode, done.stdout, list(tmp_path.iterdir())) == (2, "", [])
     assert "batch_size" in done.stderr
