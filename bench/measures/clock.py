@@ -1,0 +1,75 @@
+"""What is timed, and how."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from bench.base.record import Row
+from bench.config.run_config import RunConfig
+from bench.engine import stacked
+from bench.engine.pool import Pool
+from bench.training.observer import Observer
+
+NODES = 8
+PERCEPTRON = ["dataset=planted", "model=mlp", "batch_size=32"]
+IMAGES = ["dataset.samples=1024", "dataset.tests=1024", "dataset.features=784", "dataset.square=true"]
+LENET = ["dataset=planted", *IMAGES, "model=lenet", "batch_size=32"]
+LEAST_SQUARES = ["dataset=synthetic", "batch_size=1", "dataset.evaluation=100"]
+MATRICES = {  # (rows, inner, columns) of the products of one node's gradient
+    "perceptron": [(32, 123, 64), (32, 64, 2), (64, 32, 2), (32, 2, 64), (123, 32, 64)],
+    "least squares": [(1, 100, 1), (1, 1, 100)],
+}
+
+Entry = dict[str, Any]
+
+
+def floor_ms(work: str) -> float:
+    """The products alone."""
+    pairs = [(torch.randn(NODES, a, b), torch.randn(NODES, b, c)) for a, b, c in MATRICES[work]]
+    return 1e3 * best(lambda: [torch.bmm(x, y) for x, y in pairs], 200)
+
+
+def best(function: Callable[[], object], repeat: int) -> float:
+    """Seconds a call, the best of seven rounds."""
+    times = []
+    for _ in range(7):
+        began = time.perf_counter()
+        for _ in range(repeat):
+            function()
+        times.append((time.perf_counter() - began) / repeat)
+    return min(times)
+
+
+class Rows(Observer):
+    """Keeps the rows of one run, the first of a group."""
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+
+    def record(self, r: int, row: Row) -> None:
+        if r == 0:
+            self.rows.append(row)
+
+
+def iteration_ms(run: Callable[[RunConfig, Observer], object], config: RunConfig) -> float:
+    """Computing and communicating in the second half of a run, per step; the median of three runs."""
+    times = []
+    for _ in range(3):
+        kept = Rows()
+        run(config, kept)
+        spent = [row["compute_s"] + row["comm_s"] for row in kept.rows]
+        times.append(1e3 * (spent[-1] - spent[-2]) / (kept.rows[-1]["step"] - kept.rows[-2]["step"]))
+    return statistics.median(times)
+
+
+def on_stacked(config: RunConfig, observer: Observer) -> None:
+    stacked.run([config], observer)
+
+
+def on(pool: Pool) -> Callable[[RunConfig, Observer], None]:
+    return lambda config, observer: pool.run([config], observer)

@@ -1,0 +1,56 @@
+"""Networks that change, and large ones."""
+
+from __future__ import annotations
+
+import time
+
+from bench.config.compose import compose_one
+from bench.measures.clock import PERCEPTRON, Entry, Rows, iteration_ms, on_stacked
+from bench.network.mixing import build_mixing
+
+
+def scaling(sizes: list[int]) -> list[Entry]:
+    """Stacked D-NASA on a ring, per node and step, relative to the first size."""
+    entries: list[Entry] = []
+    for n in sizes:
+        words = [*PERCEPTRON, f"nodes={n}", "steps=20", "eval_every=10", "engine=stacked", "dataset.samples=32768"]
+        microseconds = 1e3 * iteration_ms(on_stacked, compose_one(words)) / n
+        first = entries[0]["us"] if entries else microseconds
+        entries.append({"what": f"ring of {n}: a step, per node", "us": microseconds, "ratio": microseconds / first})
+    return entries
+
+
+def gossip(steps: int) -> list[Entry]:
+    """D-NASA on 64 nodes: networks that change, relative to the ring that does not; and thousands of nodes."""
+    kinds = {
+        "a ring": ["topology=ring"],
+        "a ring that loses 10 %": ["topology=ring", "links=lossy"],
+        "a ring with outages": ["topology=ring", "links=outages"],
+        "matchings": ["topology=matching"],
+        "random graphs, p = 0.05": ["topology=random_each_round", "topology.p=0.05"],
+    }
+    entries: list[Entry] = []
+    for work, words in (("perceptrons", PERCEPTRON), ("quadratics of 10", ["dataset=quadratics"])):
+        size = steps if work == "perceptrons" else 10 * steps
+        common = [*words, "nodes=64", f"steps={size}", f"eval_every={size // 2}", "engine=stacked"]
+        runs = {kind: compose_one([*common, *network]) for kind, network in kinds.items()}
+        times: dict[str, list[float]] = {kind: [] for kind in kinds}
+        for _ in range(5):
+            for kind, config in runs.items():
+                kept = Rows()
+                on_stacked(config, kept)
+                spent = [row["compute_s"] + row["comm_s"] for row in kept.rows]
+                times[kind].append(1e3 * (spent[-1] - spent[-2]) / (size - size // 2))
+        floor = min(times["a ring"])
+        entries += [{"what": f"64 {work}: {k}", "ms": min(t), "ratio": min(t) / floor} for k, t in times.items()]
+    first = None
+    for n in (512, 4096):
+        began = time.perf_counter()
+        config = compose_one(["dataset=quadratics", f"nodes={n}", "steps=100", "eval_every=50", "engine=stacked"])
+        certificate = build_mixing("ring", n)
+        entries.append({"what": f"ring of {n}: its certificate", "s": time.perf_counter() - began})
+        assert certificate.nodes == n
+        microseconds = 1e3 * iteration_ms(on_stacked, config) / n
+        first = first or microseconds
+        entries.append({"what": f"ring of {n}: a step, per node", "us": microseconds, "ratio": microseconds / first})
+    return entries
