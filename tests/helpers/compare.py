@@ -35,6 +35,10 @@ from tests.helpers.configs import config
 
 STEPS, DTYPE, CPU = 50, torch.float64, torch.device("cpu")
 GRAPHS = ["ring", "one_peer_exponential"]
+AVERAGE = ["complete", "all_reduce"]
+"""Where references are at home."""
+PAPER = ("dsgd", "dsgt", "dasagt", "dnasa", "d2")
+"""Methods that are also tried on a model: the exchange does not know what it carries."""
 ONCE = ["random", "star", "torus"]
 """Graphs for one method only: the exchange does not know who uses it."""
 
@@ -153,9 +157,11 @@ def main() -> None:
     nodes = int(sys.argv[1])
     out = {}
     for name in algorithms:
-        for graph in [*GRAPHS, *ONCE] if name == "dnasa" else GRAPHS:
-            for dataset in ("synthetic", "digits") if graph == "ring" else ("synthetic",):
-                topology = {"name": graph, "lazy": name == "d2"}
+        promise = algorithms[name].declare_for({})
+        graphs = AVERAGE if promise.exact_average else [*GRAPHS, *ONCE] if name == "dnasa" else GRAPHS
+        for graph in graphs:
+            for dataset in ("synthetic", "digits") if graph == "ring" and name in PAPER else ("synthetic",):
+                topology = {"name": graph, **({"lazy": True} if promise.lambda_min is not None else {})}
                 size = {"dimension": 12, "evaluation": 100} if dataset == "synthetic" else {}
                 c = config(algo=name, topology=topology, dataset={"name": dataset, **size}, nodes=nodes, steps=STEPS)
                 try:
