@@ -12,7 +12,7 @@ from tests.algorithms import mutants
 from tests.helpers import exact
 
 F = exact.quadratics()
-STEPS = 900
+STEPS = 600
 
 
 def end(cls, **options) -> torch.Tensor:
@@ -22,7 +22,7 @@ def end(cls, **options) -> torch.Tensor:
 
 TRACKERS = [
     ("motef", mutants.MoTEFReleased, "mean v − mean m", {"eta": 0.03, "gamma": 0.8, "weight": 0.5}),
-    ("detag", mutants.DeTAGStart, "mean y − mean g", {"eta": 0.1, "rounds": 3}),
+    ("detag", mutants.DeTAGStart, "mean y − mean g", {"eta": 0.1, "rounds": 2}),
 ]
 
 
@@ -31,7 +31,7 @@ def test_a_first_gradient_that_stays_in_the_tracker_is_noticed(name, cls, lost, 
     """It stops where the gradient is −∇f(x⁰): as far from the minimiser as it began, on the other side."""
     with pytest.raises(contract.BrokenPromise, match=lost):
         contract.states(cls)
-    assert exact.distance(end(algorithms[name], **options), F) <= 1e-11
+    assert exact.distance(end(algorithms[name], **options), F) <= 1e-8
     there = end(cls, **options) - (2 * F.minimiser.unsqueeze(1) - F.start())
     assert there.norm(dim=-1).max() <= 1e-8
     assert exact.distance(F.start(), F) > 1
@@ -42,7 +42,7 @@ def test_a_dual_of_new_and_old_values_is_noticed():
     options = {"eta": 0.2, "pull": 0.3, "gamma": 0.9, "beta": 0.8}
     with pytest.raises(contract.BrokenPromise, match="dual does not sum to zero"):
         contract.states(mutants.FSPDAReleased)
-    assert exact.distance(end(algorithms["fspda"], **options), F) <= 1e-11
+    assert exact.distance(end(algorithms["fspda"], **options), F) <= 1e-8
     x = end(mutants.FSPDAReleased, **options)
     assert exact.distance(x, F) > 1
     assert (0.2 * F.full(x).mean(1) + 0.3 * 0.8 * (x - F.start()).mean(1)).norm(dim=-1).max() <= 1e-8
@@ -69,7 +69,7 @@ def test_a_buffer_that_is_overwritten_slows_gossip():
     assert rate(mutants.DeTAGBuffer) == pytest.approx(0.728, abs=5e-4)
     assert rate(algorithms["detag"]) == pytest.approx(0.505, rel=0.04)  # times a polynomial in R
     contract.states(mutants.DeTAGBuffer)  # the mean is kept, and it is still exact: only slower
-    assert exact.distance(end(mutants.DeTAGBuffer, eta=0.1, rounds=3), F) <= 1e-11
+    assert exact.distance(end(mutants.DeTAGBuffer, eta=0.1, rounds=2), F) <= 1e-8
 
 
 RECURSIVE = {"gt_hsgd": "v", "storm": "v", "docom": "v", "adamdos": "u", "deepstorm": "d"}
@@ -101,6 +101,4 @@ def test_a_recursive_estimate_takes_in_samples_by_beta(name, beta):
 def test_a_beta_that_is_never_used_is_noticed():
     assert weights(mutants.GTHSGDDead, "v", 0.3) == pytest.approx(expected(0.3), abs=1e-12)
     assert np.abs(weights(mutants.GTHSGDDead, "v", 0.03) - expected(0.03)).max() > 0.2
-    assert (
-        exact.distance(end(mutants.GTHSGDDead, eta=0.06), F) <= 1e-11
-    )  # where gradients have no noise, β is of no use
+    assert exact.distance(end(mutants.GTHSGDDead, eta=0.06), F) <= 1e-8  # where gradients have no noise, β is of no use
