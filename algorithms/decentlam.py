@@ -20,6 +20,7 @@ class State(NamedTuple):
     sends=1,
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity"},
+    pooled=True,
     cite="Yuan et al. 2021, DecentLaM: Decentralized Momentum SGD for Large-batch Deep Training",
     source="code of Takezawa et al. 2023, where it is a baseline",
 )

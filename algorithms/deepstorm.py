@@ -30,6 +30,7 @@ class State(NamedTuple):
     assumes={"mean-squared smoothness"},
     estimates="y",
     tracks={"y": "d"},
+    pooled=True,
     cite="Mancino-Ball, Miao, Xu, Chen 2023, Proximal Stochastic Recursive Momentum Methods for Nonconvex Composite "
     "Decentralized Optimization (v2, proximal term zero)",
     source="the authors' code, whose loss is divided by n",

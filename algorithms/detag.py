@@ -30,6 +30,7 @@ class State(NamedTuple):
     tracks={"y": "g"},
     static=True,
     accelerates=4,
+    pooled=True,
     cite="Lu, De Sa 2021, Optimal Complexity in Decentralized Training",
     source="a third party's code, with the mistakes in its start and buffer mended",
 )

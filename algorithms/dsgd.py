@@ -36,7 +36,7 @@ class DSGD(Algorithm):
     @classmethod
     def declare(cls, *, gossip: str, order: str = "adapt_then_combine", **others: Any) -> Declaration:
         if gossip == "once":
-            pooled = cls.declaration.pooled and order == "adapt_then_combine"
+            pooled = cls.declaration.pooled and order != "combine_while_adapting"
             return replace(cls.declaration, pooled=pooled)
         if order != "adapt_then_combine":
             raise UserError(

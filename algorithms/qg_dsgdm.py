@@ -20,12 +20,14 @@ class State(NamedTuple):
     sends=1,
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity"},
+    pooled=True,
     cite="Lin et al. 2021, Quasi-Global Momentum: Accelerating Decentralized Deep Learning on Heterogeneous Data",
     source="the authors' code, whose scripts set nesterov",
 )
 class QGDSGDm(Algorithm):
     """X⁺ = W (X − η_t (β M + G(X))),  M⁺ = μ M + (1−μ) (X − X⁺)/η_t;  M⁰ = 0
-    nesterov: G + β (β M + G) in the place of β M + G. While η_t = 0, M stays as it is."""
+    nesterov: G + β (β M + G) in the place of β M + G. While η_t = 0, M stays as it is.
+    Nodes drift apart where an eigenvalue of W is below −(1+μ)/(1 + μ + 2 (1−μ) β), which few graphs have."""
 
     beta: float = 0.9
     mu: float = 0.9

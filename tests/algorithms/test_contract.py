@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from bench.base.errors import UserError
 from bench.base.registry import algorithms
 from bench.contracts import methods as contract
 from bench.method.algorithm import unit
@@ -103,6 +104,19 @@ class PerCoordinate(DNASA):
         new = super().step(s, t, grad, mix)
         (x,) = mix(x)
         return new._replace(x=x)
+
+
+class AddsEpsilon(DNASA):
+    """Says ``scale_free``, and divides by ‖z‖ + ε: where gradients are small it hardly moves."""
+
+    def direction(self, z):
+        return z / (torch.linalg.vector_norm(z, dim=-1, keepdim=True) + 1e-8)
+
+
+class KnowsTheNetwork(DSGD):
+    def step(self, s, t, grad, mix):
+        (x,) = mix(s.x - (1 - self.lambda_2) * self.eta[t] * grad(s.x, t))
+        return s._replace(x=x)
 
 
 class CombinesThenAdapts(DSGD):
@@ -223,12 +237,23 @@ class Misnamed(DSGD):
         (FirstReplicaForAll, contract.replicas),
         (PerCoordinate, contract.bound),
         (CombinesThenAdapts, contract.pooled),
+        (AddsEpsilon, contract.scale),
         (CountsNodes, contract.one_voice),
     ],
 )
 def test_a_broken_promise_is_named(cls, check):
     with pytest.raises(contract.BrokenPromise):
         check(cls)
+
+
+def test_who_asks_for_the_spectrum_must_say_that_it_needs_the_topology():
+    with pytest.raises(UserError, match=r"dsgd asks for lambda_2 of W: declare that it needs=\{'topology'\}"):
+        contract.shapes(KnowsTheNetwork)
+
+    class Says(KnowsTheNetwork):
+        declaration = replace(DSGD.declaration, needs=("smoothness", "topology"))
+
+    contract.shapes(Says)
 
 
 @pytest.mark.parametrize("check", contract.CHECKS, ids=lambda check: check.__name__)

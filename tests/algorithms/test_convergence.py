@@ -1,4 +1,5 @@
-"""Where the methods end on heterogeneous quadratics with exact gradients."""
+"""How far D-SGD and D-NASA come on heterogeneous quadratics with exact gradients; where all methods end is in
+test_exactness.py."""
 
 from functools import cache
 
@@ -7,32 +8,15 @@ import torch
 
 from bench.base.registry import algorithms
 from bench.contracts import methods as contract
-from bench.contracts.simulate import simulate
-from bench.network.mixing import build_mixing
+from tests.algorithms.fixed_points import Bias
 from tests.algorithms.mutants import MeanNorm
 from tests.helpers import exact
 
-CONSTANT = {"dsgt": {}, "d2": {}, "dasagt": {"alpha": 0.3}}
 
-
-@pytest.mark.parametrize("name", CONSTANT)
-def test_trackers_reach_the_minimiser(name):
-    assert exact.error(algorithms[name], 3000, schedule="constant", eta=0.05, **CONSTANT[name]) <= 1e-8
-
-
-@pytest.mark.parametrize("name", ["push_diging", "push_pull"])
-def test_trackers_reach_the_minimiser_on_what_points_one_way(name):
-    _, push, pull = (w and torch.as_tensor(w.dense()) for w in build_mixing("random_digraph", exact.N).at(0))
-    f = exact.quadratics()
-    options = {"schedule": "constant", "eta": 0.03}
-    trace = simulate(algorithms[name], push, f.grad, f.start(), 3000, options, pull=pull, keep=False)
-    assert exact.distance(trace.states[-1].x, f) <= 1e-8
-    turned = simulate(algorithms[name], push.T, f.grad, f.start(), 3000, options, pull=pull.T, keep=False)
-    assert not exact.distance(turned.states[-1].x, f) <= 1e-2  # neither with matrices the wrong way round
-
-
-def test_dsgd_is_biased_by_heterogeneity_in_proportion_to_its_stepsize():
-    ends = [exact.error(algorithms["dsgd"], 8000, schedule="constant", eta=eta) for eta in (0.004, 0.002, 0.001)]
+def test_the_bias_of_dsgd_is_in_proportion_to_its_stepsize():
+    f, w = exact.quadratics(), exact.ring().matrices[0]
+    points = [Bias(f).adapt_then_combine(w, eta) for eta in (0.004, 0.002, 0.001)]  # where it stops: test_exactness.py
+    ends = [exact.distance(torch.as_tensor(point), f) for point in points]
     assert ends[-1] > 1e-3
     assert 1.7 < ends[0] / ends[1] < 2.3
     assert 1.7 < ends[1] / ends[2] < 2.3
