@@ -1,14 +1,13 @@
 """DEEPSTORM: recursive gradients that are tracked, both in one round."""
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from torch import Tensor
 
-from bench.base.options import Count, Positive
-from bench.method import Algorithm, Declaration, Grad, Mix, Steps, algorithm
-from bench.method.estimates import start_gradient
+from bench.base.options import Positive
+from bench.method import Grad, Mix, Steps, algorithm
+from bench.method.estimates import Recursive, start_gradient
 from bench.method.schedules import Schedule
 
 
@@ -31,15 +30,13 @@ class State(NamedTuple):
     estimates="y",
     tracks={"y": "d"},
     pooled=True,
-    cite="Mancino-Ball, Miao, Xu, Chen 2023, Proximal Stochastic Recursive Momentum Methods for Nonconvex Composite "
-    "Decentralized Optimization (v2, proximal term zero)",
+    cite="Mancino-Ball, Miao, Xu, Chen 2023, Proximal Stochastic Recursive Momentum Methods (v2, proximal term zero)",
     source="the authors' code, whose loss is divided by n",
 )
-class DEEPSTORM(Algorithm):
+class DEEPSTORM(Recursive):
     """X⁺ = W X − η_t Y,  D⁺ = G(X⁺; s) + (1−β_t) (D − G(X; s)),  Y⁺ = W (Y + D⁺ − D), both gradients on one sample s
     D⁰ = mean of ``start_batches`` gradients, Y⁰ = W D⁰"""
 
-    start_batches: Count = 1
     beta: Schedule
 
     @staticmethod
@@ -49,10 +46,6 @@ class DEEPSTORM(Algorithm):
             return {"eta": a0 * at.root, "beta": np.minimum(1.0, b0 * a0**2)}
         eta, after = (a0 / (t + k0) ** (1 / 3) for t in (at.t, at.t + 1))
         return {"eta": eta, "beta": np.minimum(1.0, 1 - after / eta + b0 * after**2)}
-
-    @classmethod
-    def declare(cls, *, start_batches: int, **others: Any) -> Declaration:
-        return replace(cls.declaration, start_samples=start_batches)
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         d = start_gradient(grad, x, self.start_batches)

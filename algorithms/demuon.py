@@ -7,8 +7,7 @@ from torch import Tensor
 
 from bench.method import Algorithm, Grad, Mix, algorithm
 
-NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
-"""The polynomial that drives singular values to about one in five rounds."""
+NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)  # drives singular values to about one in five rounds
 
 
 class State(NamedTuple):

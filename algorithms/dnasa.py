@@ -65,6 +65,5 @@ class DNASA(Algorithm):
         return State(x, u, v, z)
 
     def direction(self, z: Tensor) -> Tensor:
-        if self.normalize == "vector":
-            return unit(z)
-        return torch.cat([unit(part) for part in z.split(self.layout.sizes, dim=-1)], dim=-1)
+        sizes = self.layout.sizes if self.normalize == "tensor" else [z.shape[-1]]
+        return torch.cat([unit(part) for part in z.split(sizes, dim=-1)], dim=-1)

@@ -32,8 +32,7 @@ class State(NamedTuple):
     accelerates=4,
     scale_free=True,
     pooled=True,
-    cite="Luo, Cui, Jia, Chen 2025, Decentralized Stochastic Nonconvex Optimization under the Relaxed "
-    "Smoothness (DNSGD)",
+    cite="Luo, Cui, Jia, Chen 2025, Decentralized Stochastic Nonconvex Optimization under the Relaxed Smoothness",
     source="the abstract; the rule from memory",
 )
 class DNSGD(Algorithm):

@@ -1,14 +1,13 @@
 """DoCoM: recursive gradients, tracked, with compressed communication."""
 
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from bench.base.options import Count, Positive
-from bench.method import Algorithm, Declaration, Grad, Mix, algorithm
-from bench.method.estimates import start_gradient
+from bench.base.options import Positive
+from bench.method import Grad, Mix, algorithm
+from bench.method.estimates import Recursive, start_gradient
 
 
 class State(NamedTuple):
@@ -38,18 +37,13 @@ class State(NamedTuple):
     cite="Yau, Wai 2023, DoCoM: Compressed Decentralized Optimization with Near-Optimal Sample Complexity",
     source="the authors' code, which gossips before it compresses; the paper's order is the other, from memory",
 )
-class DoCoM(Algorithm):
+class DoCoM(Recursive):
     """X⁺ = X + γ (W−I) H − η_t Y,  H⁺ = H + C(X⁺ − H),  V⁺ = G(X⁺; s) + (1−β) (V − G(X; s)), one sample s
     Y⁺ = Y + γ (W−I) Q + V⁺ − V,  Q⁺ = Q + C(Y⁺ − Q);  H⁰ = X⁰, sent once whole,  Q⁰ = 0
     Y⁰ = V⁰ = mean of ``start_batches`` gradients"""
 
     gamma: Positive = 0.3
     beta: float = 0.1
-    start_batches: Count = 1
-
-    @classmethod
-    def declare(cls, *, start_batches: int, **others: Any) -> Declaration:
-        return replace(cls.declaration, start_samples=start_batches)
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         v, zero = start_gradient(grad, x, self.start_batches), torch.zeros_like(x)

@@ -48,14 +48,10 @@ class DSGD(Algorithm):
         return State(x)
 
     def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
-        eta = self.eta[t]
-        if self.order == "combine_then_adapt":
+        if self.order != "adapt_then_combine":
             (x,) = mix(s.x)
-            return State(x - eta * grad(x, t))
+            return State(x - self.eta[t] * grad(x if self.order == "combine_then_adapt" else s.x, t))
         g = grad(s.x, t)
-        if self.order == "combine_while_adapting":
-            (x,) = mix(s.x)
-            return State(x - eta * g)
         (x,) = mix(s.x) if self.gossip == "twice" else (s.x,)
-        (x,) = mix(x - eta * g)
+        (x,) = mix(x - self.eta[t] * g)
         return State(x)

@@ -5,8 +5,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from bench.base.errors import UserError
 from bench.base.options import Positive
-from bench.method import Algorithm, Grad, Mix, algorithm
+from bench.method import Algorithm, Declaration, Grad, Mix, algorithm
 
 
 class State(NamedTuple):
@@ -32,6 +33,16 @@ class FSPDA(Algorithm):
     pull: Positive = 0.1
     gamma: Positive = 0.5
     beta: Positive = 1.0
+
+    @classmethod
+    def declare(cls, *, pull: float, gamma: float, beta: float) -> Declaration:
+        """Where its eigenvalues on every mode of ℒ lie within the circle."""
+        if not pull * beta < gamma <= 1 + pull * beta / 2:
+            raise UserError(
+                f"fspda is stable only if algo.pull·algo.beta < algo.gamma ≤ 1 + algo.pull·algo.beta/2; got {pull:g}·"
+                f"{beta:g} and {gamma:g}."
+            )
+        return cls.declaration
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         return State(x, dual=torch.zeros_like(x))

@@ -47,15 +47,12 @@ class GT(Algorithm):
 
     def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
         move = self.eta[t] * s.y
-        if self.form == "awc":
-            x, y = mix(s.x, s.y)
-            x = x - move
-        elif self.form == "semi":
-            x, y = mix(s.x - move, s.y)
-        else:
-            (x,) = mix(s.x - move)
-        v = grad(x, t + 1)
         if self.form == "atc":
+            (x,) = mix(s.x - move)
+            v = grad(x, t + 1)
             (y,) = mix(s.y + v - s.v)
             return State(x, y, v)
+        x, y = mix(s.x - move, s.y) if self.form == "semi" else mix(s.x, s.y)
+        x = x if self.form == "semi" else x - move
+        v = grad(x, t + 1)
         return State(x, y + v - s.v, v)

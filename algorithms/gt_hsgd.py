@@ -1,13 +1,11 @@
 """GT-HSGD: tracking of a recursive, variance-reduced gradient."""
 
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from torch import Tensor
 
-from bench.base.options import Count
-from bench.method import Algorithm, Declaration, Grad, Mix, algorithm
-from bench.method.estimates import start_gradient
+from bench.method import Grad, Mix, algorithm
+from bench.method.estimates import Recursive, start_gradient
 
 
 class State(NamedTuple):
@@ -32,16 +30,11 @@ class State(NamedTuple):
     cite="Xin, Khan, Kar 2021, A Hybrid Variance-Reduced Method for Decentralized Stochastic Non-Convex Optimization",
     source="code of the authors of FSPDA, where it is a baseline",
 )
-class GTHSGD(Algorithm):
+class GTHSGD(Recursive):
     """X⁺ = W (X − η_t Y),  V⁺ = G(X⁺; s) + (1−β) (V − G(X; s)),  Y⁺ = W (Y + V⁺ − V), both gradients on one sample s
     V⁰ = mean of ``start_batches`` gradients, Y⁰ = W V⁰"""
 
     beta: float = 0.1
-    start_batches: Count = 1
-
-    @classmethod
-    def declare(cls, *, start_batches: int, **others: Any) -> Declaration:
-        return replace(cls.declaration, start_samples=start_batches)
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         v = start_gradient(grad, x, self.start_batches)

@@ -54,7 +54,6 @@ class Prodigy(Algorithm):
         far = s.d / self.d0 * step
         along = fading * s.along + far * (g * (s.x0 - s.x)).sum(-1, keepdim=True)
         total = fading * s.s + far * g
-        size = total.abs().sum(-1, keepdim=True)
-        d = torch.maximum(s.d, along / size.clamp_min(torch.finfo(size.dtype).tiny))
+        d = torch.maximum(s.d, along / total.abs().sum(-1, keepdim=True).clamp_min(torch.finfo(total.dtype).tiny))
         m, v = torch.lerp(s.d * g, s.m, self.beta1), torch.lerp((s.d * g).square(), s.v, self.beta2)
         return State(s.x - step * m / (v.sqrt() + d * self.epsilon), s.x0, m, v, total, along, d)

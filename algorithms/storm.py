@@ -1,13 +1,11 @@
 """STORM: recursive momentum, of whoever knows the average gradient."""
 
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from torch import Tensor
 
-from bench.base.options import Count
-from bench.method import Algorithm, Declaration, Grad, Mix, algorithm
-from bench.method.estimates import start_gradient
+from bench.method import Grad, Mix, algorithm
+from bench.method.estimates import Recursive, start_gradient
 
 
 class State(NamedTuple):
@@ -31,16 +29,11 @@ class State(NamedTuple):
     cite="Cutkosky, Orabona 2019, Momentum-Based Variance Reduction in Non-Convex SGD",
     source="memory, with β and η given as in GT-HSGD, in the place of the adaptive ones",
 )
-class STORM(Algorithm):
+class STORM(Recursive):
     """X⁺ = X − η_t V,  V⁺ = ḡ(X⁺; s) + (1−β) (V − ḡ(X; s)),  ḡ the average of all gradients on one sample s each
     V⁰ = mean of ``start_batches`` gradients"""
 
     beta: float = 0.1
-    start_batches: Count = 1
-
-    @classmethod
-    def declare(cls, *, start_batches: int, **others: Any) -> Declaration:
-        return replace(cls.declaration, start_samples=start_batches)
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         (v,) = mix(start_gradient(grad, x, self.start_batches))

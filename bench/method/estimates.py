@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from torch import Tensor
 
-from bench.method.algorithm import Grad
+from bench.base.options import Count
+from bench.method.algorithm import Algorithm, Declaration, Grad
 
 
 def mean_gradient(grad: Grad, x: Tensor, first: int, count: int) -> Tensor:
@@ -21,3 +25,13 @@ def start_gradient(grad: Grad, x: Tensor, count: int) -> Tensor:
     for s in range(count - 1):
         total = total + grad(x, s, stream=1)
     return total / count
+
+
+class Recursive(Algorithm):
+    """A method that estimates its gradient recursively, from a first estimate of ``start_batches`` mini-batches."""
+
+    start_batches: Count = 1
+
+    @classmethod
+    def declare(cls, *, start_batches: int, **others: Any) -> Declaration:  # type: ignore[override]
+        return replace(cls.declaration, start_samples=start_batches)

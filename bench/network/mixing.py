@@ -168,7 +168,7 @@ class Mixing:
             )
         if kept >= rho > TOLERANCE:
             enough = next((more for more in range(rounds + 1, MANY) if (self.accelerated(more) or 0) < rho), None)
-            remedy = f"Use algo.rounds={enough} or more, or a denser topology." if enough else "Use a denser topology."
+            remedy = f"Use algo.rounds={enough} or a denser topology." if enough else "Use a denser topology."
             raise UserError(
                 f"{rounds} round{'s' * (rounds > 1)} of accelerated gossip on '{self.name}' may keep {kept:.3g} of a "
                 f"disagreement, where a plain round keeps ρ = {rho:.3g}. {remedy}"
