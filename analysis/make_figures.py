@@ -182,7 +182,7 @@ def make_table(recipe: TableMaker, results: Results, ask: Ask, out: Path) -> tup
         return f"{recipe.name:15} not made: {trouble(error, recipe.make)}", False
     texts = {
         "md": words.markdown(table, table.title or recipe.title),
-        "tex": latex(table, table.title or recipe.title, whole=bool(columns)),
+        "tex": latex(table, table.title or recipe.title),
         "csv": words.csv(table),
     }
     for kind, text in texts.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from analysis.results.plugins import broken, load_plugins
 from analysis.results.results import Results
+from bench.base.record import LATER
 
 
 def warnings(results: Results) -> list[str]:
@@ -30,6 +31,6 @@ def mixed_sources(results: Results) -> list[str]:
     if results.runs.empty:
         return []
     runs = results.described(results.runs).dropna(subset="fingerprint")
-    parts = ["algo", "topology", "dataset", "partition", "model"]
+    parts = ["algo", "topology", "topology.weights", *LATER, "dataset", "partition", "model"]  # as it is covered
     counts = runs.groupby([c for c in parts if c in runs], dropna=False)["fingerprint"].nunique()
     return sorted({str(key[0]) for key, count in counts.items() if count > 1})

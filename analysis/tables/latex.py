@@ -41,15 +41,15 @@ WIDE, LONG = 85, 40
 """Characters of a row from which it is set small, to fit a page, and of a text that is broken into lines."""
 
 
-def latex(table: Table, title: str, whole: bool = False) -> str:
-    """A table that compiles with nothing but booktabs; unless ``whole``, columns that say the same in every row, or
-    nothing, stand in the comment above it."""
+def latex(table: Table, title: str) -> str:
+    """A table that compiles with nothing but booktabs; columns that say the same in every row, or nothing, stand in the
+    comment above it, unless they were asked for."""
     shown = table.shown.reset_index(drop=True)
-    same = [] if whole or len(shown) < 2 else [c for c in shown if _says_nothing(shown, c)]
+    same = [c for c in shown if c not in table.asked and len(shown) > 1 and _says_nothing(shown, c)]
     head = [f"% {title}", *(f"% in every row: {c} = {shown[c].iloc[0]}" for c in same)]
-    shown = shown.drop(columns=same)
     bold, groups = best(shown), _groups(shown)
     digits = _more_digits(shown, bold)
+    shown = shown[list(table.asked)] if table.asked else shown.drop(columns=same)
     small = sum(_width(shown, c) for c in shown) > WIDE
     lines = [
         *([r"{\footnotesize\setlength{\tabcolsep}{4pt}%"] if small else []),

@@ -11,6 +11,7 @@ from analysis.drawing.symbols import in_symbols, symbol
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.select import as_written, problems, reference, refuse_unless
+from analysis.study.settings import apart, in_order
 from analysis.study.statistics import WITHIN, paired, robustness
 from analysis.study.tuning import at_best, tuned_over
 from analysis.tables import Table, table
@@ -29,7 +30,9 @@ def make(results: Results, ask: Ask) -> Table:
     what = "stepsize" if option == "eta" else letter
     against = reference(results, ask)
     look = styles(results.finals["algo"].unique(), results)
-    for key, runs in problems(results, results.finals):
+    settings = in_order(problems(results, results.finals))
+    among = apart(settings)
+    for key, runs in settings:
         if option not in results.numbers or not runs["test_accuracy"].notna().any():
             continue
         runs, _ = as_written(results, runs, plain, option)
@@ -65,7 +68,7 @@ def make(results: Results, ask: Ask) -> Table:
             )
             shown.append(
                 {
-                    **problem_cells(key),
+                    **problem_cells(key, among),
                     "method": look[algo].label,
                     f"best {letter}": f"{found.best.values[option]:g}{' (edge)' if edge else ''}",
                     "accuracy there": f"{found.accuracy:.2f}",
