@@ -28,10 +28,13 @@ MORE = ("train_loss",)
 SETTING = ("dataset", "graph", "n", "T", "else")
 
 
-def problem_cells(key: Key, among: Apart) -> dict[str, Any]:
-    """The labels that tell a setting apart from the others, short."""
-    shown = {"dataset": key["dataset"], "graph": key["topology"], "n": key["nodes"], "T": key["steps"]}
-    return {**shown, "else": among.in_labels(key) or "—"}
+def with_settings(rows: Sequence[tuple[Key, dict[str, Any]]]) -> pd.DataFrame:
+    """Rows with their settings before them: what tells those of this table apart."""
+    among, shown = Apart(key for key, _ in rows), []
+    for key, cells in rows:
+        setting = {"dataset": key["dataset"], "graph": key["topology"], "n": key["nodes"], "T": key["steps"]}
+        shown.append({**setting, "else": among.in_labels(key) or "—", **cells})
+    return pd.DataFrame(shown, dtype=object)
 
 
 class Number(str):
