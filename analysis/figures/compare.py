@@ -29,6 +29,8 @@ from analysis.study.tuning import (
 MOST, MOST_LINES = 4, 16
 FROM_THE_FIRST_STEP = ("test_accuracy", "consensus")
 """Where the start would flatten what follows, or is 0 because all nodes start together."""
+AFTER = ["accuracies and consensus errors are drawn from the first evaluation after the start"]
+SELDOM = "runs of {} steps were evaluated at their start and end alone: a smaller eval_every makes curves"
 
 
 @figure("compare", "Everything side by side", "python bench/run.py -m algo=dnasa,dsgt topology=ring,complete")
@@ -39,7 +41,7 @@ def draw(results: Results, ask: Ask) -> Picture:
     settings = sorted(everything, key=lambda item: (-len(item[1]), among.place(item[0])))[:MOST]
     notes += [f"the {MOST} settings with most runs, of {len(everything)}"] if len(everything) > MOST else []
     ends, said = among.side_by_side([key for key, _ in settings], also=("nodes", "steps"))
-    notes += said
+    notes += [*said, *AFTER]
     look = styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
     shared = len({key["dataset"] for key, _ in settings}) == 1
     width = PAGE if len(settings) > 2 else 2.3 * len(settings) + 1.2
@@ -56,6 +58,7 @@ def draw(results: Results, ask: Ask) -> Picture:
     for column, (key, runs) in enumerate(settings):
         title = f"{name_of(key['dataset'])}, {key['topology']}{ends[column]}"
         rows = results.curves(runs)
+        notes += [SELDOM.format(key["steps"])] if rows["step"].nunique() <= 2 else []
         x = ask.x if ask.x and rows[ask.x].notna().any() else "step"  # on a stream there are no epochs
         cells = [
             (ax, name, log_scale(ax, rows[name], name)) for ax, name in zip(axes[:, column], names[column], strict=True)

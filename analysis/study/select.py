@@ -117,6 +117,22 @@ def metrics(results: Results, asked: Iterable[str], usual: Iterable[str]) -> lis
     return list(asked) or [name for name in dict.fromkeys(usual) if name in known]
 
 
+def can_be_asked(results: Results, ask: Ask) -> None:
+    """What no figure could obey is said once, before anything is drawn."""
+    there = f"there are {', '.join(results.numbers)}" if results.numbers else "there are none"
+    known = ask.over in ("eta", *results.numbers)
+    refuse_unless(known, f"no method has a number '{ask.over}' among its options; {there}")
+    if ask.reference:
+        reference(results, ask)
+    metrics(results, [*ask.metrics, *([ask.tune_by] if ask.tune_by else [])], ())
+    name, _ = criterion(results, results.finals, ask)
+    done = results.finals[results.finals["state"] == "done"]
+    if ask.tune_by and len(done):
+        found = [mine[name].nunique() for _, some in problems(results, done) for _, mine in some.groupby("algo")]
+        same = f"of every method, all runs of a setting end with the same {name}: none is the best by it"
+        refuse_unless(max(found) > 1 or len(done) == len(found), same)
+
+
 def counted(finals: pd.DataFrame, column: str) -> tuple[pd.DataFrame, list[str]]:
     """The runs that counted what is asked for: older ones, and archives, may not have."""
     known = finals[column].notna() if column in finals else pd.Series(False, index=finals.index)

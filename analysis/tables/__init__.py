@@ -38,6 +38,11 @@ class TableMaker:
     title: str
     make: Make
 
+    @property
+    def ours(self) -> bool:
+        """Whether it is no plug-in's, whose columns may be about anything."""
+        return self.make.__module__.startswith(f"{__name__}.")
+
 
 TABLES: dict[str, TableMaker] = {}
 ORDER = ("methods", "final", "robustness", "variants", "configurations")

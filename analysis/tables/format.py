@@ -115,7 +115,7 @@ def chosen(table: Table, columns: Sequence[str], results: Results) -> Table:
     for word in columns:
         name = known.get(_plain(aliases.get(word, word)))
         if name is None and (name := labels.get(_plain(word))) is not None:
-            shown[name] = [_cell(value) for value in table.data[name]]
+            shown[name] = [plain_cell(value) for value in table.data[name]]
         if name is None:
             more = [c for c in labels.values() if c not in NAMES and table.data[c].astype(str).nunique() > 1]
             raise NoData(f"it has no column '{word}'; there are {', '.join(dict.fromkeys([*table.shown, *more]))}")
@@ -127,8 +127,11 @@ def _plain(name: object) -> str:
     return str(name).lower().replace("_", " ")
 
 
-def _cell(value: Any) -> Any:
-    return "—" if pd.isna(value) else f"{value:g}" if isinstance(value, float) else value
+def plain_cell(value: Any) -> Any:
+    """Numbers as a reader wants them; what is a text already stays."""
+    if isinstance(value, float):
+        return "—" if np.isnan(value) else f"{value:.4g}".replace("inf", "∞")
+    return "—" if value is None else value
 
 
 def markdown(table: Table, title: str) -> str:
@@ -136,7 +139,9 @@ def markdown(table: Table, title: str) -> str:
     columns = [str(c) for c in shown.columns]
     lines = [f"## {title}", "", "| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
     for row in shown.itertuples(index=False):
-        lines.append("| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in row) + " |")
+        lines.append(
+            "| " + " | ".join(str(plain_cell(cell)).replace("|", "\\|").replace("\n", " ") for cell in row) + " |"
+        )
     return "\n".join([*lines, "", *(f"{note[0].upper()}{note[1:]}\n" for note in table.notes)])
 
 
@@ -144,9 +149,8 @@ def csv(table: Table) -> str:
     return table.data.to_csv(index=False, lineterminator="\n", float_format="%.10g")
 
 
-def wrapped(text: str, width: int) -> str:
+def wrapped(text: str, width: int, indent: str = " " * 16) -> str:
     """For a terminal: lines that end between words, notes below each other."""
-    indent = " " * 16
     lines = [textwrap.wrap(line, width, subsequent_indent=indent, **WHOLE) or [""] for line in text.splitlines()]
     return "\n".join(part for some in lines for part in some)
 
