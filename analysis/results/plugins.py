@@ -25,4 +25,4 @@ def load_plugins() -> None:
         try:
             plugin.load()
         except Exception as error:  # a stranger's module may raise anything
-            broken[plugin.name] = f"{type(error).__name__}: {error}{place(error)}"
+            broken[plugin.name] = f"{type(error).__name__}: {error}{place(error, plugin.module)}"

@@ -12,17 +12,14 @@ class UserError(Exception):
     """Something the user can put right; shown as a sentence, without a traceback."""
 
 
-def place(error: BaseException) -> str:
-    """(nets.py, line 12): where a stranger's module raised something; nothing where only ours and Python's were met.
-
-    A SyntaxError says so itself."""
-    ours = Path(__file__).parents[1]
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<")]
-    theirs = [f for f in frames if not Path(f.filename).is_relative_to(ours) and "importlib" not in f.filename]
-    theirs = [frame for frame in theirs if not Path(frame.filename).is_relative_to(ours.with_name("analysis"))]
+def place(error: BaseException, module: str) -> str:
+    """(nets.py, line 12): the last line of a stranger's package that was reached; a SyntaxError says it itself."""
+    frames = traceback.walk_tb(error.__traceback__)
+    package = module.partition(".")[0]
+    theirs = [(f.f_code.co_filename, n) for f, n in frames if f.f_globals.get("__name__", "").split(".")[0] == package]
     if not theirs or isinstance(error, SyntaxError):
         return ""
-    return f" ({Path(theirs[-1].filename).name}, line {theirs[-1].lineno})"
+    return f" ({Path(theirs[-1][0]).name}, line {theirs[-1][1]})"
 
 
 def closest(name: object, known: Iterable[str]) -> str:

@@ -104,7 +104,7 @@ def discover() -> None:
         try:
             plugin.load()
         except (Exception, SystemExit) as error:  # a stranger's module may raise anything
-            broken_plugins[plugin.name] = f"{type(error).__name__}: {error}{place(error)}"
+            broken_plugins[plugin.name] = f"{type(error).__name__}: {error}{place(error, plugin.module)}"
             if isinstance(error, ModuleNotFoundError) and error.name == plugin.module.partition(".")[0]:
                 broken_plugins[plugin.name] += "; the folder it lies in must be on PYTHONPATH"
             if kept := sorted(name for registry, names in before.items() for name in set(registry._items) - names):
