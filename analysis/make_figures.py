@@ -37,8 +37,7 @@ from analysis.results.read import read
 from analysis.results.results import Results
 from analysis.results.warnings import warnings
 from analysis.study.ask import Ask, listening, unheard
-from analysis.study.select import metrics, reference
-from analysis.study.tuning import criterion
+from analysis.study.select import can_be_asked
 from analysis.tables import TableMaker, table_makers
 from analysis.tables import format as words
 from analysis.tables.latex import latex
@@ -66,16 +65,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         columns=tuple(arguments.columns),
         tune_by=arguments.tune_by,
     )
-    if ask.over not in ("eta", *results.numbers):
-        there = f"there are {', '.join(results.numbers)}" if results.numbers else "there are none"
-        raise NoData(f"no method has a number '{ask.over}' among its options; {there}")
-    if ask.reference:
-        reference(results, ask)  # one that there is not is said once
-    metrics(results, [*ask.metrics, *([ask.tune_by] if ask.tune_by else [])], ())
-    criterion(results, results.finals, ask)
+    can_be_asked(results, ask)
     use_paper_style()
     for sentence in warnings(results):
-        console.print(sentence, markup=False)
+        console.print(words.wrapped(sentence, console.width, "") if console.is_terminal else sentence, markup=False)
     made = 0
     for said, done in make_all(results, ask, arguments, out):
         console.print(words.wrapped(said, console.width) if console.is_terminal else said, markup=False)
@@ -173,21 +166,27 @@ def describe(results: Results, picture: Picture) -> str:
 
 
 def make_table(recipe: TableMaker, results: Results, ask: Ask, out: Path) -> tuple[str, bool]:
-    columns = ask.columns
     try:
-        table = words.chosen(recipe.make(results, ask), columns, results)
+        whole, said = recipe.make(results, ask), []
+        try:
+            table = words.chosen(whole, ask.columns, results)
+        except NoData as error:
+            if recipe.ours:
+                raise
+            table, said = whole, [f"{'':15} {error}: it is as it would be without --columns"]
     except NoData as error:
         return f"{recipe.name:15} not made: {error}", False
     except Exception as error:  # a stranger's table may raise anything, and the others are made
         return f"{recipe.name:15} not made: {trouble(error, recipe.make)}", False
     texts = {
         "md": words.markdown(table, table.title or recipe.title),
-        "tex": latex(table, table.title or recipe.title, whole=bool(columns)),
+        "tex": latex(table, table.title or recipe.title),
         "csv": words.csv(table),
     }
     for kind, text in texts.items():
         write_text(out / f"table_{recipe.name}.{kind}", text)
-    return f"{recipe.name:15} {len(table.data)} rows → table_{recipe.name}.md, .tex, .csv", True
+    rows = f"{len(table.data)} row{'s' * (len(table.data) != 1)}"
+    return "\n".join([f"{recipe.name:15} {rows} → table_{recipe.name}.md, .tex, .csv", *said]), True
 
 
 if __name__ == "__main__":

@@ -24,8 +24,7 @@ from analysis.report.story import tell_story
 from analysis.results.errors import in_sentences
 from analysis.results.read import read
 from analysis.study.ask import Ask
-from analysis.study.select import metrics, reference
-from analysis.study.tuning import criterion
+from analysis.study.select import can_be_asked
 from bench.base.files import write_text
 
 
@@ -44,11 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     out = arguments.out or (folder or Path()) / "report.html"
     use_paper_style()
     results, ask = read(arguments.results), Ask(reference=arguments.reference, tune_by=arguments.tune_by)
-    if arguments.reference:
-        reference(results, ask)  # one that there is not is said before anything is drawn
-    if ask.tune_by:
-        metrics(results, [ask.tune_by], ())
-        criterion(results, results.finals, ask)
+    if ask != Ask():
+        can_be_asked(results, ask)
     story = tell_story(results, ask)
     for sentence in story.troubles:
         print(sentence)

@@ -95,7 +95,10 @@ def show_found(
     failed = [name for name, run in found.items() if run["state"] == "failed"]
     show_failures(console, [(runs / name, read_json(runs / name / "status.json").get("error", "?")) for name in failed])
     counts = Counter(run["state"] for run in found.values())
-    console.print(f"{len(found)} runs: " + ", ".join(f"{count} {state}" for state, count in counts.most_common()))
+    console.print(
+        f"{len(found)} run{'s' * (len(found) != 1)}: "
+        + ", ".join(f"{count} {state}" for state, count in counts.most_common())
+    )
     return len(failed)
 
 

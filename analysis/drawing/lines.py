@@ -136,8 +136,6 @@ def draw_against_setting(
     look: dict[str, Any] = {"color": style.colour, "ls": style.dash, "lw": style.width}
     marker: dict[str, Any] = {"marker": style.marker, "ms": style.size, "markeredgewidth": 0}
     ax.plot(table[key], table["mean"].where(~gone), **look, **marker)
-    if (table["exploded"] > 0).any():  # the way out of the panel
-        ax.add_artist(Line2D(table[key], table["mean"], **{**look, "lw": 0.5 * style.width}))
     known = (table["runs"] >= BAND_FROM) & ~gone
     if known.any():
         low, high = table["low"].where(known), table["high"].where(known)
@@ -145,9 +143,14 @@ def draw_against_setting(
     few = values[values[key].isin(table.loc[(table["runs"] < BAND_FROM) | (table["diverged"] > 0), key])]
     alive = few[(few["state"] != "diverged") & ~_exploded(few, metric, results)]
     ax.plot(alive[key], alive[metric], color=style.colour, ls="", marker=style.marker, ms=2, alpha=0.6)
-    for _, point in table[gone].iterrows():
+    for number, point in table[gone].iterrows():
         mark = DIVERGED if point["diverged"] > 0 else EXPLODED
-        edge(ax, point[key], style, mark, bottom=more_is_better(metric, results))
+        height = edge(ax, point[key], style, mark, bottom=more_is_better(metric, results))
+        if mark == EXPLODED and number and not gone[number - 1]:  # the way out of the panel
+            before = table.loc[number - 1]
+            thin = {"arrowstyle": "-", "shrinkA": 0, "shrinkB": 3, **look, "lw": 0.5 * style.width}
+            where: Any = {"xycoords": ax.get_xaxis_transform(), "textcoords": "data", "annotation_clip": False}
+            ax.annotate("", (point[key], height), (before[key], before["mean"]), arrowprops=thin, **where)
     return table.rename(columns={key: "x"}).assign(setting=key, metric=metric)
 
 
@@ -173,13 +176,15 @@ def draw_without_setting(
 SHAPE: dict[str, Any] = {DIVERGED: "x", EXPLODED: ARROW}
 
 
-def edge(ax: Axes, x: float, style: Style, mark: str, bottom: bool = False) -> None:
-    """A mark at the edge of the panel for what has no place in it."""
+def edge(ax: Axes, x: float, style: Style, mark: str, bottom: bool = False) -> float:
+    """A mark at the edge of the panel for what has no place in it; returns its height, as a part of the panel's."""
     look = {"color": style.colour, "marker": SHAPE[mark], "ls": "", "clip_on": False, "label": mark}
     look["ms"] = 4 if mark == DIVERGED else 6
     apart = 0.05 if mark == DIVERGED else 0.09  # those of several methods at one place are told apart
     inwards = 0.02 + apart * style.place % 0.9
-    ax.plot(x, inwards if bottom else 1 - inwards, transform=ax.get_xaxis_transform(), **look)
+    height = inwards if bottom else 1 - inwards
+    ax.plot(x, height, transform=ax.get_xaxis_transform(), **look)
+    return height
 
 
 def zero(ax: Axes, x: pd.Series, style: Style) -> None:

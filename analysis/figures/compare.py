@@ -15,6 +15,7 @@ from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.select import as_written, counted, metrics, problems
+from analysis.study.settings import apart
 from analysis.study.tuning import (
     at_best,
     columns_of,
@@ -28,14 +29,19 @@ from analysis.study.tuning import (
 MOST, MOST_LINES = 4, 16
 FROM_THE_FIRST_STEP = ("test_accuracy", "consensus")
 """Where the start would flatten what follows, or is 0 because all nodes start together."""
+AFTER = ["accuracies and consensus errors are drawn from the first evaluation after the start"]
+SELDOM = "runs of {} steps were evaluated at their start and end alone: a smaller eval_every makes curves"
 
 
 @figure("compare", "Everything side by side", "python bench/run.py -m algo=dnasa,dsgt topology=ring,complete")
 def draw(results: Results, ask: Ask) -> Picture:
     finals, notes = counted(results.finals, ask.x or "step")
-    settings = sorted(problems(results, finals), key=lambda item: -len(item[1]))
-    notes += [f"the {MOST} settings with most runs, of {len(settings)}"] if len(settings) > MOST else []
-    settings = settings[:MOST]
+    everything = list(problems(results, finals))
+    among = apart(everything)
+    settings = sorted(everything, key=lambda item: (-len(item[1]), among.place(item[0])))[:MOST]
+    notes += [f"the {MOST} settings with most runs, of {len(everything)}"] if len(everything) > MOST else []
+    ends, said = among.side_by_side([key for key, _ in settings], also=("nodes", "steps"))
+    notes += [*said, *AFTER]
     look = styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
     shared = len({key["dataset"] for key, _ in settings}) == 1
     width = PAGE if len(settings) > 2 else 2.3 * len(settings) + 1.2
@@ -50,8 +56,9 @@ def draw(results: Results, ask: Ask) -> Picture:
         notes.append("methods as written: with all their variants there would be too many lines")
         settings = [(key, as_written(results, runs, ask)[0]) for key, runs in settings]
     for column, (key, runs) in enumerate(settings):
-        title = _title(key, [other for other, _ in settings])
+        title = f"{name_of(key['dataset'])}, {key['topology']}{ends[column]}"
         rows = results.curves(runs)
+        notes += [SELDOM.format(key["steps"])] if rows["step"].nunique() <= 2 else []
         x = ask.x if ask.x and rows[ask.x].notna().any() else "step"  # on a stream there are no epochs
         cells = [
             (ax, name, log_scale(ax, rows[name], name)) for ax, name in zip(axes[:, column], names[column], strict=True)
@@ -103,11 +110,3 @@ def _variants(results: Results, runs: pd.DataFrame) -> list[tuple[str, pd.DataFr
 
 def _short(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _title(key: dict[str, Any], keys: list[dict[str, Any]]) -> str:
-    """The dataset and the graph, and what else tells the settings apart."""
-    title = f"{name_of(key['dataset'])}, {key['topology']}"
-    keys = [other for other in keys if (other["dataset"], other["topology"]) == (key["dataset"], key["topology"])]
-    differ = [c for c in key if c not in ("dataset", "topology") and len({str(other.get(c)) for other in keys}) > 1]
-    return title + "".join(f", {c.rpartition('.')[2]} {key[c]}" for c in differ[:2] if pd.notna(key[c]))

@@ -10,7 +10,8 @@ from analysis.drawing.style import COLUMN, PAGE, metric_name, name_of, styles, v
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
-from analysis.study.select import as_written, metrics, problems, refuse_unless
+from analysis.study.select import as_written, first, metrics, problems, refuse_unless, what_else
+from analysis.study.settings import apart, in_title
 from analysis.study.statistics import score
 from analysis.study.tuning import Chosen, at_best, rule_in_words
 
@@ -23,20 +24,23 @@ COMMAND = (
 @figure("compression", "What is reached with the bytes that were sent", COMMAND)
 def draw(results: Results, ask: Ask) -> Picture:
     settings = []
-    for key, runs in problems(results, results.finals, but=("compressor",)):
-        several = runs.groupby("algo")["compressor"].transform("nunique") >= 2 if "compressor" in runs else None
-        if several is not None and several.any():
+    finals = results.finals
+    finals = finals.assign(form=_forms(finals)) if "compressor" in finals else finals.assign(form="none")
+    for key, runs in problems(results, finals, but=("compressor",)):
+        several = runs.groupby("algo")["form"].transform("nunique") >= 2
+        if several.any():
             settings.append((key, runs[several]))
     refuse_unless(bool(settings), "no method was run with two compressors or more")
-    key, runs = max(settings, key=lambda item: (len(item[1]), str(item[0])))
+    key, runs = first(settings, apart(settings))
     runs, notes = as_written(results, runs, ask)
+    notes += what_else(results, runs, but=["compressor"])
     names = metrics(results, ask.metrics, (score(runs)[0], "consensus"))
     figure, axes = panels(1, len(names), 2.1, PAGE if len(names) > 1 else COLUMN)
-    forms = sorted(runs["compressor"].unique(), key=lambda name: (name != "none", name))
+    forms = sorted(runs["form"].unique(), key=lambda name: (name != "none", name))
     entries, drawn, used, x = [], [], set(), ask.x or "bytes"
     for algo, style in styles(runs["algo"].unique(), results).items():
         for number, form in enumerate(forms):
-            mine = runs[(runs["algo"] == algo) & (runs["compressor"] == form)]
+            mine = runs[(runs["algo"] == algo) & (runs["form"] == form)]
             if mine.empty:
                 continue
             best, chosen = at_best(results, mine, ask)
@@ -55,3 +59,13 @@ def draw(results: Results, ask: Ask) -> Picture:
     legend(figure, entries)
     said = f"{name_of(key['dataset'])}, {key['topology']}, n = {key['nodes']}, T = {key['steps']}"
     return Picture(figure, pd.concat(drawn, ignore_index=True), used, [said, *notes])
+
+
+def _forms(finals: pd.DataFrame) -> list[str]:
+    """Every run's compressor, with those of its options that it was run with several values of."""
+    out = finals["compressor"].astype(str)
+    for option in (c for c in finals if c.startswith("compressor.")):
+        several = finals.groupby("compressor")[option].transform(lambda values: values.astype(str).nunique()) > 1
+        told = [f", {in_title(option, value)}" for value in finals[option]]
+        out = out.where(~several | finals[option].isna(), out + pd.Series(told, index=finals.index))
+    return list(out)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,26 +15,30 @@ from analysis.drawing.symbols import with_values
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
-from analysis.study.select import as_written, in_words, metrics, problems, refuse_unless
+from analysis.study.select import as_written, first, metrics, problems, refuse_unless
+from analysis.study.settings import WATCHED, Apart, Setting, apart
 from analysis.study.tuning import at_best, columns_of, rule_in_words, setting_of
 
 MOST = 4
+FREE = ("topology", "nodes", "steps", *WATCHED)
+"""What may differ from panel to panel; titles and notes say it."""
 SHOWN = ("consensus", "tracking_error")
 
 
 @figure("consensus", "Consensus and tracking error", "python bench/run.py -m algo=dnasa,dsgt topology=ring,complete")
 def draw(results: Results, ask: Ask) -> Picture:
-    shown = _graphs(results)
+    shown, among = _graphs(results)
+    ends, notes = among.side_by_side([key for key, _ in shown])
     look = styles(set().union(*(set(runs["algo"]) for _, runs in shown)), results)
     names = metrics(results.of(pd.concat([runs for _, runs in shown])), ask.metrics, SHOWN)
     width = max(3.35, PAGE * len(shown) / 3 if len(shown) < 3 else PAGE)
     figure, axes = panels(len(names), len(shown), 1.65 * taller(look), width, sharey="row", sharex="col")
-    drawn, used, notes, settings = [], set(), [], defaultdict(list)
+    drawn, used, settings = [], set(), defaultdict(list)
     bounded: set[str] = set()
     for column, (key, runs) in enumerate(shown):
         runs, said = as_written(results, runs, ask)
         best, chosen = at_best(results, runs, ask)
-        notes += [*said, *rule_in_words(results, runs, chosen, f"{in_words(key)}: ", ask)]
+        notes += [*said, *rule_in_words(results, runs, chosen, f"{among.in_words(key)}: ", ask)]
         rows = results.curves(best)
         for ax, metric in zip(axes[:, column], names, strict=True):
             log = log_scale(ax, rows[metric], metric)
@@ -48,7 +51,10 @@ def draw(results: Results, ask: Ask) -> Picture:
         for algo in look:
             settings[algo].append(setting_of(chosen, algo))
         axes[-1, column].set_xlabel("iterations")
-        letter_panel(axes[0, column], f"{key['topology']}, ρ = {runs['rho'].iloc[0]:.3f}")
+        rho = runs["rho"].iloc[0]  # of some networks with loss it is not known
+        letter_panel(
+            axes[0, column], f"{key['topology']}{ends[column]}" + (f", ρ = {rho:.3f}" if pd.notna(rho) else "")
+        )
         used |= set(best["run_id"])
         rows = rows[rows["step"] > 0]
         if "consensus" in names and (known := rows.dropna(subset="consensus_bound")).size:
@@ -71,22 +77,27 @@ def draw(results: Results, ask: Ask) -> Picture:
     return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes, title)
 
 
-def _graphs(results: Results) -> list[tuple[dict[str, Any], pd.DataFrame]]:
-    """The dataset on most graphs where agreement takes time, with bounds where any were computed: a setting each."""
+def _graphs(results: Results) -> tuple[list[Setting], Apart]:
+    """The problem on most graphs where agreement takes time, with bounds where any were computed: a setting each, and
+    what tells it apart from others."""
     finals = results.finals
     refuse_unless("consensus" in finals and bool(finals["consensus"].notna().any()), "no run has a consensus error")
     known = "consensus_bound" in finals and bool(finals["consensus_bound"].notna().any())
-    families: dict[str, list[tuple[dict[str, Any], pd.DataFrame]]] = {}
-    for key, runs in problems(results, finals):
-        if runs["rho"].iloc[0] > 1e-9 and (not known or runs["consensus_bound"].notna().any()):
-            families.setdefault(key["dataset"], []).append((key, runs))
+    everything = list(problems(results, finals))
+    among = apart(everything)
+    families: dict[str, list[Setting]] = {}
+    for key, runs in everything:
+        if not runs["rho"].iloc[0] <= 1e-9 and (not known or runs["consensus_bound"].notna().any()):
+            family = {c: v for c, v in key.items() if c.partition(".")[0] not in FREE}
+            families.setdefault(str(family), []).append((key, runs))
     refuse_unless(bool(families), "on a complete graph there is nothing to see: one round makes all agree")
-    settings = max(
-        families.values(),
-        key=lambda some: (len({key["topology"] for key, _ in some}), sum(len(runs) for _, runs in some)),
-    )
-    graphs: dict[str, tuple[dict[str, Any], pd.DataFrame]] = {}
-    for key, runs in settings:
-        if key["topology"] not in graphs or len(runs) > len(graphs[key["topology"]][1]):
-            graphs[key["topology"]] = (key, runs)
-    return sorted(graphs.values(), key=lambda item: item[1]["rho"].iloc[0])[:MOST]
+    most = max(map(_size, families.values()))
+    equals = [some for some in families.values() if _size(some) == most]
+    settings = min(equals, key=lambda some: min(among.place(key) for key, _ in some))
+    names = dict.fromkeys(key["topology"] for key, _ in settings)
+    graphs = [first([one for one in settings if one[0]["topology"] == name], among) for name in names]
+    return sorted(graphs, key=lambda item: item[1]["rho"].fillna(1).iloc[0])[:MOST], among
+
+
+def _size(family: list[Setting]) -> tuple[int, int]:
+    return len({key["topology"] for key, _ in family}), sum(len(runs) for _, runs in family)

@@ -11,7 +11,7 @@ from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.families import one_setting, uneven_splits
-from analysis.study.select import as_written, metrics
+from analysis.study.select import as_written, metrics, what_else
 
 SHOWN = ("test_accuracy", "stationarity", "consensus")
 
@@ -56,4 +56,5 @@ def draw(results: Results, ask: Ask) -> Picture:
     )
     data = pd.concat(drawn, ignore_index=True)
     data["split"] = data["x"].map(dict(enumerate(order.index)))
+    notes += what_else(results, finals, but=["partition"])
     return Picture(figure, data, set(finals["run_id"]), [*notes, *said])

@@ -10,13 +10,13 @@ import pandas as pd
 from analysis.drawing.lines import draw_against_setting
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
 from analysis.drawing.style import PAGE, metric_name, name_of, styles, taller
-from analysis.drawing.symbols import in_symbols
+from analysis.drawing.symbols import with_values
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.families import at_most
-from analysis.study.select import as_written, metrics, problems, refuse_unless
-from analysis.study.tuning import tuned_over
+from analysis.study.select import as_written, first, metrics, problems, refuse_unless, what_else
+from analysis.study.settings import apart
 
 SEMANTICS = ("reabsorb", "renormalise", "zero_fill")
 KINDS = {"lossy": "probability that a link is down", "outages": "probability that a node falls silent"}
@@ -27,8 +27,9 @@ P, HOW = "links.p", "links.semantics"
 def draw(results: Results, ask: Ask) -> Picture:
     key, runs = most_losses(results)
     runs, notes = as_written(results, runs, ask)
-    tuned = {str(algo): tuned_over(results, some) for algo, some in runs.groupby("algo", sort=False)}
-    runs = pd.concat([at_most(P, runs[runs["algo"] == algo], over) for algo, over in tuned.items()])
+    notes += what_else(results, runs, but=["links"])
+    runs, values, rule = at_most(P, results, runs, ask)
+    notes += rule
     metric = metrics(results, ask.metrics[:1], ["grad_norm"])[0]
     look = styles(runs["algo"].unique(), results)
     kinds, forms = _found(runs["links"], KINDS), _found(runs[HOW], SEMANTICS)
@@ -46,11 +47,8 @@ def draw(results: Results, ask: Ask) -> Picture:
             ax.set_xlabel(KINDS.get(kind, P))
             log_scale(ax, runs[metric], metric)
         axes[row, 0].set_ylabel(metric_name(metric, results))
-    legend(figure, [legend_entry(style) for style in look.values()])
+    legend(figure, [legend_entry(style, with_values(style.label, [values.get(a, {})])) for a, style in look.items()])
     said = f"{name_of(key['dataset'])}, {key['topology']}, n = {key['nodes']}, T = {key['steps']}"
-    for algo in (algo for algo, over in tuned.items() if over):
-        values = runs.loc[runs["algo"] == algo, tuned[algo]].iloc[0].to_dict()
-        notes.append(f"{algo}: {in_symbols(values, '=')} at every p")
     return Picture(figure, pd.concat(drawn, ignore_index=True), set(runs["run_id"]), [said, *notes])
 
 
@@ -66,7 +64,7 @@ def most_losses(results: Results) -> tuple[dict[str, Any], pd.DataFrame]:
         if (spans >= 2).any():
             settings.append((key, lossy[spans >= 2]))
     refuse_unless(bool(settings), sentence)
-    return max(settings, key=lambda item: (len(item[1]), str(item[0])))
+    return first(settings, apart(settings))
 
 
 def _found(values: pd.Series, known: Iterable[str]) -> list[str]:

@@ -15,6 +15,7 @@ from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.families import variants
+from analysis.study.select import what_else
 
 SHOWN = ("test_accuracy", "stationarity", "consensus")
 
@@ -51,6 +52,7 @@ def draw(results: Results, ask: Ask) -> Picture:
     )
     (dataset,) = finals["dataset"].unique()
     notes = [f"{name_of(dataset)}; dots are means, lines the range over the seeds"]
+    notes += what_else(results, finals, but=["partition", "topology", "init"])
     return Picture(figure, pd.concat(drawn, ignore_index=True), set(finals["run_id"]), notes)
 
 

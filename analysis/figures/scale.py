@@ -13,9 +13,9 @@ from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.families import at_most
-from analysis.study.select import as_written, metrics, problems, refuse_unless
+from analysis.study.select import as_written, first, metrics, problems, refuse_unless, what_else
+from analysis.study.settings import apart
 from analysis.study.statistics import score
-from analysis.study.tuning import tuned_over
 
 SAME = 1e-3
 """As a part of the value: what is not noticed."""
@@ -30,21 +30,20 @@ def draw(results: Results, ask: Ask) -> Picture:
         if (spans >= 2).any():
             settings.append((key, runs[spans >= 2]))
     refuse_unless(bool(settings), "no method was run with two values of scale or more")
-    key, runs = max(settings, key=lambda item: (len(item[1]), str(item[0])))
+    key, runs = first(settings, apart(settings))
     runs, notes = as_written(results, runs, ask)
-    tuned = {algo: tuned_over(results, some) for algo, some in runs.groupby("algo", sort=False)}
-    runs = pd.concat([at_most("scale", runs[runs["algo"] == algo], over) for algo, over in tuned.items()])
+    notes += what_else(results, runs, but=["scale"])
+    runs = runs.assign(test_loss=runs["test_loss"] / runs["scale"])
+    runs, values, _ = at_most("scale", results, runs, ask)
     metric = metrics(results, ask.metrics[:1], [score(runs)[0]])[0]
-    if metric == "test_loss":
-        runs = runs.assign(test_loss=runs["test_loss"] / runs["scale"])
     look = styles(runs["algo"].unique(), results)
     figure, axes = panels(1, 1, 2.1, COLUMN)
     ax, drawn = axes[0, 0], []
     for algo, style in look.items():
         mine = runs[runs["algo"] == algo]
         drawn.append(draw_against_setting(ax, mine, "scale", metric, style, results).assign(algo=algo, **key))
-        if over := tuned[algo]:
-            notes.append(f"{algo}: {in_symbols(mine[over].iloc[0].to_dict(), '=')} at every c")
+        if algo in values:
+            notes.append(f"{algo}: {in_symbols(values[algo], '=')} at every c")
     ax.set(
         xscale="log",
         xlabel="c",

@@ -16,6 +16,7 @@ from analysis.results.errors import NoData
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.families import speedup_runs
+from analysis.study.select import what_else
 from analysis.study.statistics import Interval, slope
 
 THEORY = {("dnasa", "nodes"): -0.25, ("dnasa", "steps"): -0.25, ("dsgt", "steps"): -0.25}
@@ -45,7 +46,7 @@ def draw(results: Results, ask: Ask) -> Picture:
                 drawn.append(table.assign(nodes=nodes, schedule=schedule))
             ax.set(yscale="log", xlabel="iterations", ylabel="")
             letter_panel(ax, f"{METRICS[metric]}, {schedule}")
-    notes: list[str] = []
+    notes = what_else(results, finals)
     for ax, key in zip(axes[:, 2] if len(rates) else [], ("nodes", "steps"), strict=False):
         used |= _fits(ax, finals, key, rates, drawn, styles(finals["algo"].unique(), results))
     for _, rate in rates.iterrows():

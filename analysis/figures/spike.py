@@ -13,7 +13,8 @@ from analysis.drawing.symbols import with_values
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
-from analysis.study.select import as_written, problems, refuse_unless
+from analysis.study.select import as_written, first, problems, refuse_unless, what_else
+from analysis.study.settings import apart
 from analysis.study.tuning import at_best, columns_of, rule_in_words, setting_of
 
 
@@ -26,17 +27,16 @@ def draw(results: Results, ask: Ask) -> Picture:
     finals = results.finals
     finals = finals[finals["dataset"] == "spike"]
     refuse_unless(not finals.empty, "no run of dataset spike has ended")
-    readings: dict[float, pd.DataFrame] = {}
-    for key, runs in problems(results, finals):
-        sd = key["dataset.spike_sd"]
-        if sd not in readings or len(runs) > len(readings[sd]):
-            readings[sd] = runs
+    found, readings = list(problems(results, finals)), {}
+    for sd in finals["dataset.spike_sd"].unique():
+        readings[sd] = first([one for one in found if one[0]["dataset.spike_sd"] == sd], apart(found))[1]
     look = styles(finals["algo"].unique(), results)
     figure, axes = panels(2, len(readings), 1.7, 3.35 if len(readings) == 1 else 6.0, sharex="col")
     drawn, used, notes, settings = [], set(), [], defaultdict(list)
     for column, sd in enumerate(sorted(readings)):
         runs, said = as_written(results, readings[sd], ask)
         best, chosen = at_best(results, runs, ask)
+        notes += [f"sd {sd:g}: {words}" for words in what_else(results, runs, but=["dataset"])]
         notes += [*said, *rule_in_words(results, runs, chosen, f"sd {sd:g}: ", ask)]
         rows = results.curves(best)
         for ax, metric in zip(axes[:, column], ("test_loss", "grad_norm"), strict=True):

@@ -12,7 +12,8 @@ from analysis.figures import figure
 from analysis.figures.stepsize import fill, grids
 from analysis.results.results import Results
 from analysis.study.ask import Ask
-from analysis.study.select import problems, refuse_unless
+from analysis.study.select import first, problems, refuse_unless
+from analysis.study.settings import apart
 
 PAPER = ("ring", "random", "ladder", "complete")
 
@@ -24,19 +25,21 @@ PAPER = ("ring", "random", "ladder", "complete")
 )
 def draw(results: Results, ask: Ask) -> Picture:
     finals = grids(results, results.finals, ask.over)
-    families = []
-    for key, runs in problems(results, finals, but=("topology", "steps")):
-        graphs: dict[str, Any] = {}
-        for graph, some in problems(results, runs):
-            name = graph["topology"]
-            rank = (len(some), graph["steps"], str(graph))
-            if name not in graphs or rank > graphs[name][0]:
-                graphs[name] = (rank, graph, some)
-        families.append((len(graphs), sum(len(some) for _, _, some in graphs.values()), str(key), graphs))
-    most, _, _, graphs = max(families, key=lambda family: family[:3])
-    refuse_unless(most >= 2, "no dataset was run on two graphs or more with several stepsizes")
+    everything, families = list(problems(results, finals)), []
+    among = apart(everything)
+    for _, runs in problems(results, finals, but=("topology", "steps")):
+        found = list(problems(results, runs))
+        each = [[one for one in found if one[0]["topology"] == name] for name in runs["topology"].unique()]
+        graphs = {some[0][0]["topology"]: first(some, among, lambda key, _: key["steps"]) for some in each}
+        families.append(
+            (-len(graphs), -sum(len(some) for _, some in graphs.values()), among.place(found[0][0]), graphs)
+        )
+    most, _, _, graphs = min(families, key=lambda family: family[:3])
+    refuse_unless(-most >= 2, "no dataset was run on two graphs or more with several stepsizes")
     order = sorted(graphs, key=lambda name: (PAPER.index(name) if name in PAPER else len(PAPER), name))
-    settings = [graphs[name][1:] for name in order]
+    settings = [graphs[name] for name in order]
+    ends, notes = among.side_by_side([key for key, _ in settings], also=["nodes"])
+    more = dict(zip(order, ends, strict=True))
     columns = 2 if len(settings) in (2, 4) else 3
     height = 1.9 * taller(styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results))
     figure, axes = panels(
@@ -44,8 +47,8 @@ def draw(results: Results, ask: Ask) -> Picture:
     )
 
     def title(key: dict[str, Any]) -> str:
-        rho = graphs[key["topology"]][2]["rho"].iloc[0]
+        rho = graphs[key["topology"]][1]["rho"].iloc[0]
         known = f" (ρ = {max(rho, 0):.3f})" if pd.notna(rho) else ""  # of some networks with loss it is not
-        return f"{name_of(key['dataset'])}, {key['topology']}{known}, T = {key['steps']}"
+        return f"{name_of(key['dataset'])}, {key['topology']}{known}, T = {key['steps']}{more[key['topology']]}"
 
-    return fill(results, ask, figure, axes, settings, [], title, ", graph by graph")
+    return fill(results, ask, figure, axes, settings, notes, title, ", graph by graph")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import sys
 import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from functools import wraps
 from pathlib import Path
 
-from bench.terminal.command import command
+from bench.terminal.command import command, say
 
 
 class NoData(Exception):
@@ -38,9 +37,9 @@ def in_sentences(nothing: str) -> Callable[[Main], Main]:
             try:
                 return main(argv)
             except NoData as error:
-                print(f"{nothing}: {error}.", file=sys.stderr)
+                say(f"{nothing}: {error}.")
             except BrokenProcessPool:
-                print("A process that draws was ended from outside; what was finished is there.", file=sys.stderr)
+                say("A process that draws was ended from outside; what was finished is there.")
             return 2
 
         return careful

@@ -6,6 +6,7 @@ import os
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
+from bench.base.errors import place
 from bench.base.registry import MODULES
 
 GROUP = "hearsay.analysis"
@@ -24,4 +25,4 @@ def load_plugins() -> None:
         try:
             plugin.load()
         except Exception as error:  # a stranger's module may raise anything
-            broken[plugin.name] = f"{type(error).__name__}: {error}"
+            broken[plugin.name] = f"{type(error).__name__}: {error}{place(error, plugin.module)}"

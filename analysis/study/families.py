@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.drawing.symbols import what_is_tuned
+from analysis.drawing.symbols import in_symbols, what_is_tuned
 from analysis.results.results import Results
 from analysis.study.ask import USUAL, Ask
 from analysis.study.select import has_no_variant, problems, refuse_unless
@@ -126,11 +126,33 @@ def speedup_runs(results: Results, algo: str = "dnasa") -> pd.DataFrame:
     return best
 
 
-def at_most(what: str, runs: pd.DataFrame, over: list[str]) -> pd.DataFrame:
-    """The setting that was run at most values of a label."""
-    if not over:
-        return runs
-    spans = runs.groupby(over)[what].transform("nunique")
-    first = runs[spans == spans.max()].sort_values(over).iloc[0]
-    same = [runs[o] == first[o] if isinstance(first[o], str) else np.isclose(runs[o], float(first[o])) for o in over]
-    return runs[np.logical_and.reduce(same)]
+def at_most(
+    what: str, results: Results, finals: pd.DataFrame, ask: Ask = USUAL
+) -> tuple[pd.DataFrame, dict[str, dict[str, float | str]], list[str]]:
+    """Every method at one setting for all values of a label: of those that were run at most of them, the best on
+    average; where each diverged somewhere, the one that did least often. The runs, these settings, and the rule."""
+    kept, values, words = [], {}, []
+    for algo, runs in finals.groupby("algo", sort=False):
+        if over := tuned_over(results, runs):
+            spans = runs.groupby(over)[what].transform("nunique")
+            widest = runs[spans == spans.max()]
+            best = best_setting(widest, over, criterion(results, finals, ask))
+            found = best.values if best else _calmest(widest, over)
+            for option, value in found.items():
+                runs = runs[runs[option] == value]
+            values[str(algo)] = found
+            rest = "" if best and not best.alone else ", the only one run" if best else ", though it diverged too"
+            words.append(f"{algo} {in_symbols(found, '=')}{rest}")
+        kept.append(runs)
+    kind = what_is_tuned(option for found in values.values() for option in found)
+    name = what.rpartition(".")[2]
+    by = score_in_words(results, finals, ask)
+    rule = f"one {kind} for every {name}, of those run at most of them the one with the best mean final {by}: "
+    return pd.concat(kept), values, [rule + "; ".join(words)] if words else []
+
+
+def _calmest(runs: pd.DataFrame, over: list[str]) -> dict[str, float | str]:
+    """The setting with the fewest runs that did not end well; the smaller of equals."""
+    gone = runs.assign(gone=runs["state"] != "done").groupby(over, as_index=False)["gone"].sum()
+    (found,) = gone.sort_values(["gone", *over], kind="stable").head(1)[over].to_dict("records")
+    return {str(option): value for option, value in found.items()}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +14,7 @@ from analysis.results.errors import NoData
 from analysis.results.results import Results
 from analysis.study.ask import USUAL, Ask
 from analysis.study.select import as_written, final_means, problems, reference
+from analysis.study.settings import apart, in_order
 from analysis.study.statistics import told_apart
 from analysis.study.tuning import Chosen, at_best, criterion, setting_of
 
@@ -51,7 +51,13 @@ def outcome(results: Results, ask: Ask = USUAL) -> list[str]:
         finals = results.finals
     except NoData:
         return []
-    compared = [one for key, runs in problems(results, finals) if (one := _compared(results, key, runs, ask))]
+    settings = in_order(problems(results, finals))
+    ends, _ = apart(settings).side_by_side([key for key, _ in settings], also=("nodes", "steps"))
+    told = [
+        (f"{name_of(key['dataset'])}, {key['topology']}{end}", runs)
+        for (key, runs), end in zip(settings, ends, strict=True)
+    ]
+    compared = [one for where, runs in told if (one := _compared(results, where, runs, ask))]
     if not compared:
         return []
     against = reference(results, ask)
@@ -71,11 +77,10 @@ def outcome(results: Results, ask: Ask = USUAL) -> list[str]:
     return out
 
 
-def _compared(results: Results, key: dict[str, Any], runs: pd.DataFrame, ask: Ask) -> Compared | None:
+def _compared(results: Results, where: str, runs: pd.DataFrame, ask: Ask) -> Compared | None:
     best, chosen = at_best(results, as_written(results, runs, ask)[0], ask, compared=True)
     metric, sign = criterion(results, runs, ask)
     means = final_means(results, runs, ask)
-    where = f"{name_of(key['dataset'])}, {key['topology']}"
     return Compared(where, metric, sign > 0, best, chosen, means) if len(means) > 1 else None
 
 

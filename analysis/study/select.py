@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import pandas as pd
@@ -11,6 +11,7 @@ from analysis.drawing.style import name_of, styles
 from analysis.results.errors import NoData
 from analysis.results.results import Results
 from analysis.study.ask import USUAL, Ask
+from analysis.study.settings import Apart, Key, Setting, apart
 from analysis.study.tuning import AS_WRITTEN, at_best, criterion, numbers_tuned, tuned_over
 from bench.base.record import COLUMNS
 
@@ -57,27 +58,44 @@ def problems(
         yield dict(zip(keys, values, strict=True)), runs
 
 
-def one_per_dataset(
-    results: Results, finals: pd.DataFrame
-) -> tuple[list[tuple[dict[str, Any], pd.DataFrame]], list[str]]:
-    """For every dataset the setting with most runs; between equals the paper's random graph, then the longest."""
-    best: dict[str, tuple[tuple[Any, ...], dict[str, Any], pd.DataFrame]] = {}
-    others: dict[str, int] = {}
-    for key, runs in problems(results, finals):
-        rank = (len(runs), key["topology"] == "random", key["steps"], str(key))
-        old = best.get(key["dataset"])
-        others[key["dataset"]] = others.get(key["dataset"], -1) + 1
-        if old is None or rank > old[0]:
-            best[key["dataset"]] = (rank, key, runs)
+def one_per_dataset(results: Results, finals: pd.DataFrame) -> tuple[list[Setting], list[str]]:
+    """For every dataset the setting with most runs; between equals the paper's random graph, then the longest, then the
+    neutral one."""
+    settings = list(problems(results, finals))
+    among = apart(settings)
+    best: dict[str, Setting] = {}
     notes = []
-    for dataset, count in others.items():
-        if count:
-            more = "another setting is" if count == 1 else f"{count} other settings are"
-            drawn = f"{name_of(dataset)}: drawn for {in_words(best[dataset][1])}"
-            notes.append(f"{drawn}; {more} in these results (choose with --where LABEL=VALUE)")
+    for dataset in dict.fromkeys(key["dataset"] for key, _ in settings):
+        mine = [setting for setting in settings if setting[0]["dataset"] == dataset]
+        key, _ = best[dataset] = first(mine, among, lambda key, runs: (key["topology"] == "random", key["steps"]))
+        notes += [f"{name_of(dataset)}: {said}" for said in drawn_for(key, mine, among)]
     order = ["mnist", "a9a", "miniboone"]
     names = sorted(best, key=lambda name: (order.index(name) if name in order else len(order), name))
-    return [best[name][1:] for name in names], notes
+    return [best[name] for name in names], notes
+
+
+def first(settings: Sequence[Setting], among: Apart, then: Callable[[Key, pd.DataFrame], Any] | None = None) -> Setting:
+    """The setting with most runs; between equals the greatest by ``then``, then the neutral one, then the smaller."""
+    most = max((len(runs), then(key, runs) if then else 0) for key, runs in settings)
+    equals = [(k, runs) for k, runs in settings if (len(runs), then(k, runs) if then else 0) == most]
+    return min(equals, key=lambda setting: (among.place(setting[0]), str(setting[0])))
+
+
+def drawn_for(key: Key, settings: Sequence[Setting], among: Apart) -> list[str]:
+    """Which of several settings is drawn; of a single one, what tells it apart from those beside it."""
+    others = len(settings) - 1
+    if not others:
+        return [words] if (words := among.in_labels(key)) else []
+    more = "another setting is" if others == 1 else f"{others} other settings are"
+    return [f"drawn for {among.in_words(key)}; {more} in these results (choose with --where LABEL=VALUE)"]
+
+
+def what_else(results: Results, runs: pd.DataFrame, but: Sequence[str] = ()) -> list[str]:
+    """For a figure of one setting: what tells it apart from others in these results; without labels that the figure is
+    about."""
+    labels = [c for c in results.problem if c in runs]
+    words = apart(problems(results, results.finals)).in_labels(runs[labels].iloc[0].to_dict(), but)
+    return [f"drawn for {words}"] if words else []
 
 
 def with_accuracies(finals: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
@@ -89,12 +107,6 @@ def with_accuracies(finals: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     return finals[known], [f"without accuracies, and not drawn here: {names} (choose with --where dataset=NAME)"]
 
 
-def in_words(key: dict[str, Any]) -> str:
-    """The part of a problem that a reader asks for first."""
-    words = f"topology={key['topology']} nodes={key['nodes']} steps={key['steps']}"
-    return words + ("" if key.get("partition", "even") == "even" else f" partition={key['partition']}")
-
-
 def metrics(results: Results, asked: Iterable[str], usual: Iterable[str]) -> list[str]:
     """What a figure shows: what was asked for, or of the usual what the runs have."""
     known = [name for name in results.rows.columns if name != "run_id" and results.rows[name].notna().any()]
@@ -103,6 +115,22 @@ def metrics(results: Results, asked: Iterable[str], usual: Iterable[str]) -> lis
             there = [metric for metric in known if metric not in COLUMNS[: COLUMNS.index("train_loss")]]
             raise NoData(f"no run has a metric '{name}'; there are {', '.join(there)}")
     return list(asked) or [name for name in dict.fromkeys(usual) if name in known]
+
+
+def can_be_asked(results: Results, ask: Ask) -> None:
+    """What no figure could obey is said once, before anything is drawn."""
+    there = f"there are {', '.join(results.numbers)}" if results.numbers else "there are none"
+    known = ask.over in ("eta", *results.numbers)
+    refuse_unless(known, f"no method has a number '{ask.over}' among its options; {there}")
+    if ask.reference:
+        reference(results, ask)
+    metrics(results, [*ask.metrics, *([ask.tune_by] if ask.tune_by else [])], ())
+    name, _ = criterion(results, results.finals, ask)
+    done = results.finals[results.finals["state"] == "done"]
+    if ask.tune_by and len(done):
+        found = [mine[name].nunique() for _, some in problems(results, done) for _, mine in some.groupby("algo")]
+        same = f"of every method, all runs of a setting end with the same {name}: none is the best by it"
+        refuse_unless(max(found) > 1 or len(done) == len(found), same)
 
 
 def counted(finals: pd.DataFrame, column: str) -> tuple[pd.DataFrame, list[str]]:

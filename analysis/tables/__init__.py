@@ -22,6 +22,11 @@ class Table:
     data: pd.DataFrame
     notes: list[str] = field(default_factory=list)
     title: str | None = None  # where it is not about what the table is usually about
+    asked: tuple[str, ...] = ()  # the columns that are printed, where not all are
+
+    @property
+    def printed(self) -> pd.DataFrame:
+        return self.shown[list(self.asked)] if self.asked else self.shown
 
 
 Make = Callable[[Results, Ask], Table]
@@ -32,6 +37,11 @@ class TableMaker:
     name: str
     title: str
     make: Make
+
+    @property
+    def ours(self) -> bool:
+        """Whether it is no plug-in's, whose columns may be about anything."""
+        return self.make.__module__.startswith(f"{__name__}.")
 
 
 TABLES: dict[str, TableMaker] = {}

@@ -11,8 +11,9 @@ from analysis.drawing.style import styles
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.select import problems
+from analysis.study.settings import in_order
 from analysis.tables import Table, table
-from analysis.tables.format import problem_cells, summarise
+from analysis.tables.format import summarise, with_settings
 
 
 @table("configurations", "Every configuration")
@@ -23,7 +24,7 @@ def make(results: Results, ask: Ask) -> Table:
         algo: [c for c in results.options if c in runs and runs[c].nunique(dropna=False) > 1]
         for algo, runs in results.finals.groupby("algo")
     }
-    for key, runs in problems(results, results.finals):
+    for key, runs in in_order(problems(results, results.finals)):
         options = [c for c in results.options if c in runs]
         found = [
             ({name: value for name, value in zip(["algo", *options], values, strict=True) if pd.notna(value)}, some)
@@ -34,9 +35,9 @@ def make(results: Results, ask: Ask) -> Table:
             data.append({**key, **chosen, **numbers})
             told = {k: v for k, v in chosen.items() if k in ("eta", *differ[chosen["algo"]])}
             rest = " ".join(f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in told.items())
-            shown.append({**problem_cells(key), "method": look[chosen["algo"]].label, "options": rest or "—", **words})
+            shown.append((key, {"method": look[chosen["algo"]].label, "options": rest or "—", **words}))
     return Table(
-        pd.DataFrame(shown, dtype=object),
+        with_settings(shown),
         pd.DataFrame(data),
         [
             "means with 95 % intervals over seeds (Student); where any run diverged there is no mean",

@@ -11,10 +11,11 @@ from analysis.drawing.symbols import symbol, what_is_tuned
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.select import as_written, problems, reference
+from analysis.study.settings import in_order
 from analysis.study.statistics import RULE, Interval, paired
 from analysis.study.tuning import Chosen, at_best, criterion, setting_of, tuned_over
 from analysis.tables import Table, table
-from analysis.tables.format import interval, problem_cells, summarise
+from analysis.tables.format import interval, summarise, with_settings
 
 SCORE = "test accuracy (test loss where there is none)"
 NOTE = (
@@ -30,12 +31,14 @@ def make(results: Results, ask: Ask) -> Table:
     look = styles(results.finals["algo"].unique(), results)
     tuned = {option for some in _tuned(results, ask) for option in some}
     over = ["eta", *(o for o in (*results.numbers, "schedule") if o != "eta" and o in tuned)]
-    header = f"{look[against].label} minus this" if against else None
-    for key, runs in problems(results, results.finals):
+    decides = ask.tune_by or (ask.metrics[0] if ask.metrics else None)
+    named = f", {metric_in_words(decides, results)}" if decides else ""
+    header = f"{look[against].label} minus this{named}" if against else None
+    for key, runs in in_order(problems(results, results.finals)):
         runs, said = as_written(results, runs, ask)
         notes += said
         best, chosen = at_best(results, runs, ask, compared=True)
-        metric = ask.metrics[0] if ask.metrics else criterion(results, runs, ask)[0]
+        metric = decides or criterion(results, runs, ask)[0]
         ours = best[best["algo"] == against].set_index("seed")[metric]
         for algo in (name for name in look if name in set(runs["algo"])):
             some = best[best["algo"] == algo]
@@ -52,14 +55,13 @@ def make(results: Results, ask: Ask) -> Table:
             told = {"method": look[algo].label, **said_of, "schedule": schedule, **words}
             pairs = f" ({gap.count} pairs)" if gap else ""
             gaps = {header: interval(gap, signed=True) + pairs} if header else {}
-            shown.append({**problem_cells(key), **told, **gaps})
+            shown.append((key, {**told, **gaps}))
     what = what_is_tuned(over)
     by = metric_in_words(ask.tune_by, results) if ask.tune_by else SCORE
-    shown_by = ask.metrics[0] if ask.metrics else ask.tune_by
-    compared = metric_in_words(shown_by, results) if shown_by else "accuracies or of test losses"
+    compared = metric_in_words(decides, results) if decides else "accuracies or of test losses"
     notes = [RULE.format(what=what, score=by), NOTE.format(what=compared), *dict.fromkeys(notes)]
     title = f"Final results, baselines at their best {what}"
-    return Table(pd.DataFrame(shown, dtype=object), pd.DataFrame(data), notes, title)
+    return Table(with_settings(shown), pd.DataFrame(data), notes, title)
 
 
 def _tuned(results: Results, ask: Ask) -> list[list[str]]:

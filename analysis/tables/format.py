@@ -15,6 +15,7 @@ from analysis.drawing.symbols import LETTERS
 from analysis.results.errors import NoData
 from analysis.results.results import Results
 from analysis.study.ask import USUAL, Ask
+from analysis.study.settings import Apart, Key
 from analysis.study.statistics import Interval, mean
 from analysis.tables import Table
 from bench.base.record import COLUMNS
@@ -27,13 +28,13 @@ MORE = ("train_loss",)
 SETTING = ("dataset", "graph", "n", "T", "else")
 
 
-def problem_cells(key: dict[str, Any]) -> dict[str, Any]:
-    """The labels that tell problems apart, short."""
-    shown = {"dataset": key["dataset"], "graph": key["topology"], "n": key["nodes"], "T": key["steps"]}
-    usual = {"partition": "even", "scale": 1.0, "init": "shared", "sampling": "replacement", "topology.lazy": False}
-    rest = [f"{k}={key[k]}" for k, v in usual.items() if pd.notna(key.get(k)) and key[k] != v]
-    rest += [f"{k}={key[k]}" for k in ("partition.alpha", "dataset.spike_sd") if pd.notna(key.get(k))]
-    return {**shown, "else": " ".join(rest) or "—"}
+def with_settings(rows: Sequence[tuple[Key, dict[str, Any]]]) -> pd.DataFrame:
+    """Rows with their settings before them: what tells those of this table apart."""
+    among, shown = Apart(key for key, _ in rows), []
+    for key, cells in rows:
+        setting = {"dataset": key["dataset"], "graph": key["topology"], "n": key["nodes"], "T": key["steps"]}
+        shown.append({**setting, "else": among.in_labels(key) or "—", **cells})
+    return pd.DataFrame(shown, dtype=object)
 
 
 class Number(str):
@@ -102,25 +103,45 @@ NAMES = {**LETTERS, "algo": "method", "topology": "graph", "nodes": "n", "steps"
 
 
 def chosen(table: Table, columns: Sequence[str], results: Results) -> Table:
-    """With these columns alone, in this order; a column may be named as its label or as its metric."""
+    """With these columns printed alone, in this order; a column may be named as its label or as its metric, and any
+    label of the runs that its data knows may be one."""
     if not columns:
         return table
-    known = {str(c).lower().replace("_", " "): str(c) for c in table.shown.columns}
+    shown = table.shown.copy()
+    known = {_plain(c): str(c) for c in shown.columns}
+    labels = {_plain(c): str(c) for c in table.data.columns if c in (*results.problem, *results.options)}
     aliases = {**NAMES, **{metric: metric_name(metric, results) for metric in results.measures}}
     names = []
     for word in columns:
-        name = known.get(aliases.get(word, word).lower().replace("_", " "))
+        name = known.get(_plain(aliases.get(word, word)))
+        if name is None and (name := labels.get(_plain(word))) is not None:
+            shown[name] = [plain_cell(value) for value in table.data[name]]
         if name is None:
-            raise NoData(f"it has no column '{word}'; there are {', '.join(map(str, table.shown.columns))}")
+            more = [c for c in labels.values() if c not in NAMES and table.data[c].astype(str).nunique() > 1]
+            raise NoData(f"it has no column '{word}'; there are {', '.join(dict.fromkeys([*table.shown, *more]))}")
         names.append(name)
-    return replace(table, shown=table.shown[names])
+    return replace(table, shown=shown, asked=tuple(names))
+
+
+def _plain(name: object) -> str:
+    return str(name).lower().replace("_", " ")
+
+
+def plain_cell(value: Any) -> Any:
+    """Numbers as a reader wants them; what is a text already stays."""
+    if isinstance(value, float):
+        return "—" if np.isnan(value) else f"{value:.4g}".replace("inf", "∞")
+    return "—" if value is None else value
 
 
 def markdown(table: Table, title: str) -> str:
-    columns = [str(c) for c in table.shown.columns]
+    shown = table.printed
+    columns = [str(c) for c in shown.columns]
     lines = [f"## {title}", "", "| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    for row in table.shown.itertuples(index=False):
-        lines.append("| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in row) + " |")
+    for row in shown.itertuples(index=False):
+        lines.append(
+            "| " + " | ".join(str(plain_cell(cell)).replace("|", "\\|").replace("\n", " ") for cell in row) + " |"
+        )
     return "\n".join([*lines, "", *(f"{note[0].upper()}{note[1:]}\n" for note in table.notes)])
 
 
@@ -128,9 +149,8 @@ def csv(table: Table) -> str:
     return table.data.to_csv(index=False, lineterminator="\n", float_format="%.10g")
 
 
-def wrapped(text: str, width: int) -> str:
+def wrapped(text: str, width: int, indent: str = " " * 16) -> str:
     """For a terminal: lines that end between words, notes below each other."""
-    indent = " " * 16
     lines = [textwrap.wrap(line, width, subsequent_indent=indent, **WHOLE) or [""] for line in text.splitlines()]
     return "\n".join(part for some in lines for part in some)
 

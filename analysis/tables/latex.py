@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.drawing.symbols import LETTERS
 from analysis.study.statistics import Interval, told_apart
 from analysis.tables import Table
-from analysis.tables.format import SETTING, Number
+from analysis.tables.format import SETTING, Number, plain_cell
 
 SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -33,6 +33,7 @@ SYMBOLS = {
     "−": r"$-$",
     "‖": r"$\|$",
     "∇": r"$\nabla$",
+    "∞": r"$\infty$",
 }
 NUMBER = re.compile(r"(?<![\w.$])([+-]?\d+(?:\.\d+)?)(?:e([+-]?\d+))?(?![\w.])")
 PLAIN = (1e-3, 1e5)
@@ -41,15 +42,15 @@ WIDE, LONG = 85, 40
 """Characters of a row from which it is set small, to fit a page, and of a text that is broken into lines."""
 
 
-def latex(table: Table, title: str, whole: bool = False) -> str:
-    """A table that compiles with nothing but booktabs; unless ``whole``, columns that say the same in every row, or
-    nothing, stand in the comment above it."""
+def latex(table: Table, title: str) -> str:
+    """A table that compiles with nothing but booktabs; columns that say the same in every row, or nothing, stand in the
+    comment above it, unless they were asked for."""
     shown = table.shown.reset_index(drop=True)
-    same = [] if whole or len(shown) < 2 else [c for c in shown if _says_nothing(shown, c)]
+    same = [c for c in shown if c not in table.asked and len(shown) > 1 and _says_nothing(shown, c)]
     head = [f"% {title}", *(f"% in every row: {c} = {shown[c].iloc[0]}" for c in same)]
-    shown = shown.drop(columns=same)
     bold, groups = best(shown), _groups(shown)
     digits = _more_digits(shown, bold)
+    shown = shown[list(table.asked)] if table.asked else shown.drop(columns=same)
     small = sum(_width(shown, c) for c in shown) > WIDE
     lines = [
         *([r"{\footnotesize\setlength{\tabcolsep}{4pt}%"] if small else []),
@@ -109,24 +110,33 @@ def rounded(found: Interval, more: int = 0) -> str:
     value, half = found.value, found.high - found.value
     size = max(abs(value), half) if np.isfinite(half) else abs(value)
     power = 0 if size == 0 or PLAIN[0] <= size < PLAIN[1] else int(np.floor(np.log10(size)))
-    value = value / 10.0**power
-    if np.isfinite(half) and half > 0:
-        half = half / 10.0**power
-        first = int(np.floor(np.log10(half)))
-        places = max(0, -first + (half / 10.0**first < 1.95) + more)
-        text = rf"{value:.{places}f} \pm {half:.{places}f}"
-    else:
-        text = f"{value:.{4 + more}g}"
+    text = _digits(value / 10.0**power, half / 10.0**power, more)
+    if power and max(abs(float(part)) for part in text.split(PM)) >= 10:  # 9.96 has become 10
+        power += 1
+        text = _digits(value / 10.0**power, half / 10.0**power, more)
     if power:
-        text = rf"({text}) \times 10^{{{power}}}" if "pm" in text else rf"{text} \times 10^{{{power}}}"
+        text = rf"({text}) \times 10^{{{power}}}" if PM in text else rf"{text} \times 10^{{{power}}}"
     return text
+
+
+PM = r" \pm "
+
+
+def _digits(value: float, half: float, more: int) -> str:
+    if not (np.isfinite(half) and half > 0):
+        return f"{value:.{4 + more}g}"
+    first = int(np.floor(np.log10(half)))
+    places = max(0, -first + (half / 10.0**first < 1.95) + more)
+    return f"{value:.{places}f}{PM}{half:.{places}f}"
 
 
 def _cell(cell: object, bold: bool, more: int) -> str:
     if isinstance(cell, Number) and np.isfinite(cell.found.value):
         text = rounded(cell.found, more)
         return rf"$\mathbf{{{text}}}$" if bold else f"${text}$"
-    return _tex(str(cell))
+    if isinstance(cell, float) and np.isfinite(cell):
+        return f"${rounded(Interval(cell, np.nan, np.nan, 1))}$"
+    return _tex(str(plain_cell(cell)))
 
 
 def _says_nothing(shown: pd.DataFrame, column: str) -> bool:

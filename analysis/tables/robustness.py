@@ -11,10 +11,11 @@ from analysis.drawing.symbols import in_symbols, symbol
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.select import as_written, problems, reference, refuse_unless
+from analysis.study.settings import in_order
 from analysis.study.statistics import WITHIN, paired, robustness
 from analysis.study.tuning import at_best, tuned_over
 from analysis.tables import Table, table
-from analysis.tables.format import interval, problem_cells
+from analysis.tables.format import interval, with_settings
 
 NOTES = [
     "decades: of the range of grid {what} around the best with a mean accuracy within {within:g} points of its",
@@ -29,7 +30,7 @@ def make(results: Results, ask: Ask) -> Table:
     what = "stepsize" if option == "eta" else letter
     against = reference(results, ask)
     look = styles(results.finals["algo"].unique(), results)
-    for key, runs in problems(results, results.finals):
+    for key, runs in in_order(problems(results, results.finals)):
         if option not in results.numbers or not runs["test_accuracy"].notna().any():
             continue
         runs, _ = as_written(results, runs, plain, option)
@@ -63,22 +64,20 @@ def make(results: Results, ask: Ask) -> Table:
                     **({"low": gap.low, "high": gap.high, "seeds": gap.count} if gap else {}),
                 }
             )
-            shown.append(
-                {
-                    **problem_cells(key),
-                    "method": look[algo].label,
-                    f"best {letter}": f"{found.best.values[option]:g}{' (edge)' if edge else ''}",
-                    "accuracy there": f"{found.accuracy:.2f}",
-                    f"decades within {WITHIN:g} points": f"{found.decades:.1f}" if found.decades >= 0 else "—",
-                    f"lost at 10 {letter}": _lost(found.lost_up),
-                    f"lost at {letter}/10": _lost(found.lost_down),
-                    "diverged": f"{(mine['state'] == 'diverged').sum()} of {len(mine)}",
-                    **({f"{look[against].label}{tuning} minus this": interval(gap, signed=True)} if against else {}),
-                }
-            )
+            row = {
+                "method": look[algo].label,
+                f"best {letter}": f"{found.best.values[option]:g}{' (edge)' if edge else ''}",
+                "accuracy there": f"{found.accuracy:.2f}",
+                f"decades within {WITHIN:g} points": f"{found.decades:.1f}" if found.decades >= 0 else "—",
+                f"lost at 10 {letter}": _lost(found.lost_up),
+                f"lost at {letter}/10": _lost(found.lost_down),
+                "diverged": f"{(mine['state'] == 'diverged').sum()} of {len(mine)}",
+                **({f"{look[against].label}{tuning} minus this": interval(gap, signed=True)} if against else {}),
+            }
+            shown.append((key, row))
     several = "stepsizes" if option == "eta" else f"values of {option}"
     refuse_unless(bool(data), f"no method with accuracies was run with two {several} or more")
-    table = pd.DataFrame(shown)
+    table = with_settings(shown)
     notes = [NOTES[0].format(what=several, within=WITHIN), NOTES[1]]
     if any(rest):
         table.insert(list(table).index("accuracy there"), "others at", [words or "—" for words in rest])

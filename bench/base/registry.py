@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
-from bench.base.errors import UserError, closest
+from bench.base.errors import UserError, closest, place
 from bench.base.home import ROOT
 
 T = TypeVar("T")
@@ -83,6 +83,10 @@ schedules: Registry[Any] = Registry("schedule")
 engines: Registry[Any] = Registry("engine")
 links: Registry[Any] = Registry("kind of links")
 compressors: Registry[Any] = Registry("compressor")
+EVERYTHING = (
+    *(algorithms, topologies, weight_rules, datasets, recipes, partitions, models, metrics, schedules, engines),
+    *(links, compressors),
+)
 
 broken_plugins: dict[str, str] = {}
 """Plug-ins that could not be imported, with the reason; everything else goes on without them."""
@@ -96,12 +100,15 @@ def discover() -> None:
         for child in pkgutil.iter_modules(getattr(module, "__path__", [])):
             importlib.import_module(f"{home}.{child.name}")
     for plugin in plugins():
+        before = {registry: set(registry._items) for registry in EVERYTHING}
         try:
             plugin.load()
         except (Exception, SystemExit) as error:  # a stranger's module may raise anything
-            broken_plugins[plugin.name] = f"{type(error).__name__}: {error}"
+            broken_plugins[plugin.name] = f"{type(error).__name__}: {error}{place(error, plugin.module)}"
             if isinstance(error, ModuleNotFoundError) and error.name == plugin.module.partition(".")[0]:
                 broken_plugins[plugin.name] += "; the folder it lies in must be on PYTHONPATH"
+            if kept := sorted(name for registry, names in before.items() for name in set(registry._items) - names):
+                broken_plugins[plugin.name] += f"; what it had registered by then is there: {', '.join(kept)}"
 
 
 def _ours(home: str) -> ModuleType:

@@ -8,11 +8,14 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import shutil
 import signal
 import sys
+import textwrap
 import unicodedata
 from collections.abc import Callable
 from functools import wraps
+from types import TracebackType
 from typing import Any, ParamSpec
 
 from bench.base.errors import UserError
@@ -24,9 +27,10 @@ INTERRUPTED = 130
 
 
 def begin() -> None:
-    """Ctrl-C during imports ends the process with a word, a pipe may be closed by its reader, and a character that the
-    terminal does not have is written out or replaced."""
+    """Ctrl-C during imports ends the process with a word, a pipe may be closed by its reader, a character that the
+    terminal does not have is written out or replaced, and a Python without our packages is told so."""
     codecs.register_error(PLAIN, _plain)
+    sys.excepthook = _uncaught
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
     for name in ("stdout", "stderr"):
@@ -36,6 +40,25 @@ def begin() -> None:
             raw = Pipe(old.fileno(), "w", closefd=False)
             at_once = old.line_buffering or old.write_through
             setattr(sys, name, io.TextIOWrapper(io.BufferedWriter(raw), old.encoding, PLAIN, line_buffering=at_once))
+
+
+def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """The most frequent reason why nothing starts: not the environment that ``make install`` made."""
+    if isinstance(error, ModuleNotFoundError):
+        say(
+            f"The Python that runs this ({sys.executable}) has no package '{error.name}', which is needed. Use that of "
+            "the environment which make install made: . .venv/bin/activate, or .venv/bin/python in the place of python."
+        )
+    else:
+        sys.__excepthook__(kind, error, trace)
+
+
+def say(sentence: object) -> None:
+    """On stderr; in a terminal with lines that end between words."""
+    width = shutil.get_terminal_size().columns if sys.stderr and sys.stderr.isatty() else None
+    lines = str(sentence).splitlines()
+    whole: Any = {"break_long_words": False, "break_on_hyphens": False}
+    print("\n".join(textwrap.fill(line, width, **whole) if width else line for line in lines), file=sys.stderr)
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:
@@ -72,14 +95,14 @@ def command(main: Callable[P, int]) -> Callable[P, int]:
         try:
             return main(*args, **kwargs)
         except UserError as error:
-            print(error, file=sys.stderr)
+            say(error)
         except KeyboardInterrupt:
             print("Interrupted.", file=sys.stderr)
             return INTERRUPTED
         except OSError as error:
             if error.filename is None:
                 raise
-            print(f"Cannot use {error.filename}: {error.strerror}.", file=sys.stderr)
+            say(f"Cannot use {error.filename}: {error.strerror}.")
         return 2
 
     return polite

@@ -25,6 +25,7 @@ SHOWN = {name: name for name in ("test_loss", "test_accuracy", "grad_norm", "con
 """The metrics of a table, and their headings."""
 SPARED = ("seconds", "grad_norm", "step", "test_loss", "consensus")
 """What a narrow terminal can do without, in this order."""
+UNDERWAY = ("running", "interrupted")
 BROAD = 100_000
 """Characters, more than any table needs."""
 LONG = 1000
@@ -48,6 +49,8 @@ def show_table(console: Console, summaries: Sequence[Mapping[str, Any]]) -> None
         console.file.writelines(plain_lines(columns))
         return
     spared = [name for name in SPARED if name in columns and (name != "test_loss" or "test_accuracy" in columns)]
+    if any(s.get("state") in UNDERWAY for s in summaries):  # how far they have come is what is asked of these
+        spared.sort(key=lambda name: name == "step")
     for count, tall in itertools.product(range(len(spared) + 1), (False, True)):
         table = _table({name: cells for name, cells in columns.items() if name not in spared[:count]}, tall)
         if fits(console, table):

@@ -191,7 +191,7 @@ class DriftsInFloat32(algorithms["d2"]):
 
 
 class Extra(DSGD):
-    """X⁺⁺ = (I + W) X⁺ − (I + W)/2 X − η (G⁺ − G): sound in float64, and 10/3 on every node is a fixed point in float32."""
+    """X⁺⁺ = (I + W) X⁺ − (I + W)/2 X − η (G⁺ − G): sound in float64; 10/3 is a fixed point of it in float32."""
 
     declaration = replace(DSGD.declaration, pooled=False)
 

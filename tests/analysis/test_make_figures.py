@@ -113,9 +113,9 @@ def test_what_is_not_in_the_figures_is_said(command, tmp_path):
     write_json(runs[3] / "manifest.json", {**manifest, "fingerprint": "another"})
     done = command("--figure", "compare", cwd=tmp_path)
     assert done.returncode == 0
-    assert f"1 runs cannot be read and are left out: {runs[2].name}" in done.stdout
-    assert "1 runs are failed and are in no figure" in done.stdout
-    assert "1 runs are running and are in no figure" in done.stdout
+    assert f"1 run cannot be read and is left out: {runs[2].name}" in done.stdout
+    assert "1 run is failed, and in no figure" in done.stdout
+    assert "1 run is running, and in no figure" in done.stdout
     assert "Runs of dnasa were made by different versions of the source" in done.stdout
 
 

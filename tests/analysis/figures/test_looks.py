@@ -233,8 +233,8 @@ def test_a_latex_table_one_would_print(results):
     line = next(line for line in text.splitlines() if line.startswith(table.shown["method"].iloc[top]))
     assert r"$\mathbf{" in line
     few = chosen(table, ["algo", "eta", "test_accuracy"], ring)
-    assert list(few.shown) == ["method", "η", "test accuracy"]
-    assert latex(few, "Final", whole=True).count("&") == 2 * (len(table.shown) + 1)
+    assert list(few.printed) == ["method", "η", "test accuracy"]
+    assert latex(few, "Final").count("&") == 2 * (len(table.shown) + 1)
     with pytest.raises(NoData, match="it has no column 'colour'; there are dataset, "):
         chosen(table, ["colour"], ring)
 

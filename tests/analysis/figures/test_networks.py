@@ -2,34 +2,15 @@
 
 from itertools import product
 
-import pandas as pd
 import pytest
 
-from analysis.drawing.style import use_paper_style
 from analysis.figures import drawings
 from analysis.results.errors import NoData
 from analysis.results.results import Results
 from analysis.study.ask import Ask
-from tests.helpers.invented import PROBLEM
+from tests.helpers.invented import made
 
 RING = {"nodes": 3, "edge_list": [[0, 1], [1, 2], [2, 0]], "hash": "a", "rho": 0.5, "period": 1}
-
-
-def made(rows: list[dict], facts: list[dict] | None = None) -> Results:
-    """A run for each row, with its labels; what it ends with is ``end``."""
-    use_paper_style()
-    rows = [{**PROBLEM, "run_id": f"run{k}", "state": "done", "seed": 0, **row} for k, row in enumerate(rows)]
-    runs = pd.DataFrame(rows).drop(columns="end")
-    ends = [
-        {"run_id": row["run_id"], "step": step, "bytes": 100 * step, "train_loss": 1.0, "test_loss": value}
-        | {"grad_norm": value, "consensus": value}
-        for row in rows
-        for step, value in ((0, 1.0), (200, row["end"]), (400, row["end"]))
-    ]
-    said = facts or [{}] * len(rows)
-    return Results(
-        runs, pd.DataFrame(ends), {row["run_id"]: fact for row, fact in zip(rows, said, strict=True)}, [], "invented"
-    )
 
 
 def draw(name: str, results: Results):

@@ -17,7 +17,7 @@ from analysis.results.errors import NoData
 from analysis.study.ask import PAPER, Ask
 from analysis.study.outcome import outcome
 from analysis.study.statistics import mean
-from analysis.tables import TABLES, table, table_makers
+from analysis.tables import TABLES, Table, table, table_makers
 from analysis.tables.format import Number, interval, wrapped
 from analysis.tables.latex import best, latex
 from tests.helpers.invented import results_of
@@ -133,7 +133,7 @@ def test_bold_is_what_seeds_tell_apart():
     assert best(same) == set()
     apart = cells(False, a=noise + 0.001, b=noise, c=noise + 0.01)
     assert best(apart) == {(1, "m")}
-    shown = latex(type("T", (), {"shown": apart, "notes": []}), "t")
+    shown = latex(Table(apart, apart), "t")
     assert r"$\mathbf{26.000 \pm 49.683}$" in shown  # the difference can be read
     assert r"$26.001 \pm" in shown
     assert best(cells(True, a=noise + 0.001, b=noise)) == {(0, "m")}

@@ -1,0 +1,126 @@
+"""What stands in a newcomer's way for a minute, and no longer."""
+
+import io
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from rich.console import Console
+
+from analysis.drawing.lines import draw_against_setting
+from analysis.drawing.panels import panels
+from analysis.drawing.style import Style
+from analysis.figures import drawings
+from analysis.make_figures import make_table
+from analysis.results.errors import NoData
+from analysis.study.ask import Ask
+from analysis.study.select import can_be_asked
+from analysis.study.statistics import Interval
+from analysis.tables import Table, TableMaker
+from analysis.tables.latex import latex, rounded
+from bench.base.errors import place
+from bench.base.home import ROOT
+from bench.terminal import command
+from bench.terminal.table import show_table
+from tests.helpers.invented import made
+
+
+@pytest.mark.parametrize(
+    ("value", "half", "text"),
+    [
+        (9.96e-6, 2e-6, r"(1.0 \pm 0.2) \times 10^{-5}"),
+        (9.4e-6, 2e-6, r"(9 \pm 2) \times 10^{-6}"),
+        (1e-5, np.nan, r"1 \times 10^{-5}"),
+        (9.99996e-6, np.nan, r"1 \times 10^{-5}"),
+    ],
+)
+def test_a_power_of_ten_fits_what_was_rounded(value, half, text):
+    assert rounded(Interval(value, value - half, value + half, 3)) == text
+
+
+def test_a_strangers_numbers_are_readable_and_its_columns_its_own(tmp_path):
+    numbers = pd.DataFrame({"name": ["a", "b", "c"], "size": [1 / 3, np.inf, np.nan]})
+    some = made([{"algo": "dsgt", "end": 1.0}])
+    recipe = TableMaker("own", "Own", lambda results, ask: Table(numbers, numbers))
+    said, done = make_table(recipe, some, Ask(columns=("method",)), tmp_path)
+    assert done
+    assert "it has no column 'method'; there are name, size: it is as it would be without --columns" in said
+    text = (tmp_path / "table_own.md").read_text()
+    assert all(line in text for line in ("| a | 0.3333 |", "| b | ∞ |", "| c | — |"))
+    assert r"b & $\infty$ \\" in latex(Table(numbers, numbers), "t")
+    assert r"a & $0.3333$ \\" in (tmp_path / "table_own.tex").read_text()
+
+
+def test_one_row_is_one(tmp_path):
+    one = pd.DataFrame({"name": ["a"]})
+    said, _ = make_table(TableMaker("own", "Own", lambda r, a: Table(one, one)), made([]), Ask(), tmp_path)
+    assert " 1 row → " in said
+
+
+def test_what_is_the_same_everywhere_chooses_nothing():
+    some = made([{"algo": "dsgt", "eta": eta, "end": eta} for eta in (0.1, 0.2)])
+    can_be_asked(some, Ask(tune_by="grad_norm"))
+    with pytest.raises(NoData, match="end with the same train_loss: none is the best by it"):
+        can_be_asked(some, Ask(tune_by="train_loss"))
+
+
+def test_compare_says_from_where_it_is_drawn_and_why_there_is_no_curve():
+    some = made([{"algo": "dsgt", "end": 0.1}])
+    notes = drawings()["compare"].draw(some, Ask(metrics=("test_loss",))).notes
+    assert "accuracies and consensus errors are drawn from the first evaluation after the start" in notes
+    assert not any("eval_every" in note for note in notes)
+    few = replace(some, rows=some.rows[some.rows["step"] != 200])
+    notes = drawings()["compare"].draw(few, Ask(metrics=("test_loss",))).notes
+    assert "runs of 400 steps were evaluated at their start and end alone: a smaller eval_every makes curves" in notes
+
+
+def test_the_way_to_what_exploded_leads_to_its_mark():
+    _, axes = panels(1, 1)
+    states = {0.1: "done", 1.0: "exploded"}
+    runs = pd.DataFrame([{"eta": e, "state": s, "loss": 1e40 if e == 1 else 1.0} for e, s in states.items()])
+    draw_against_setting(axes[0, 0], runs.assign(run_id=["a", "b"]), "eta", "loss", Style("m", (0, 0, 1), "o"))
+    (way,) = axes[0, 0].texts
+    assert way.xyann == (0.1, 1.0)
+    assert way.xy[0] == 1.0
+    assert 0.9 < way.xy[1] < 1  # a part of the panel, not 1e40
+    assert all(np.nanmax(line.get_ydata(), initial=0) <= 1 for line in axes[0, 0].lines)
+
+
+def test_a_plug_in_that_fails_is_named_with_its_line(tmp_path, monkeypatch):
+    (tmp_path / "half_a_plug_in.py").write_text("import json\n\njson.loads('{')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        import half_a_plug_in  # noqa: F401
+    assert place(error.value, "half_a_plug_in") == " (half_a_plug_in.py, line 3)"
+    assert place(ValueError(), "half_a_plug_in") == ""
+
+
+def test_a_python_without_our_packages_gets_a_sentence():
+    done = subprocess.run(
+        [sys.executable, "-S", str(ROOT / "bench/status.py")], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 1
+    assert "has no package 'rich', which is needed. Use that of the environment which make install made" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_sentences_end_their_lines_between_words_in_a_terminal(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr(sys, "stderr", screen := Terminal())
+    command.say("one two three four five six seven eight nine ten")
+    assert screen.getvalue() == "one two three four five six seven eight\nnine ten\n"
+
+
+def test_a_narrow_table_keeps_how_far_an_interrupted_run_is():
+    names = {"test_loss": 0.123456, "test_accuracy": 85.123, "grad_norm": 0.001234, "consensus": 1.2e-9, "wall_s": 1.5}
+    run = {"algo": "dnasa", "topology": "ring", "state": "interrupted", "step": 1234, **names}
+    for state, there in (("interrupted", True), ("done", False)):
+        show_table(Console(file=(out := io.StringIO()), width=56, force_terminal=True), [{**run, "state": state}])
+        assert ("1234" in out.getvalue()) == there
