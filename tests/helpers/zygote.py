@@ -5,6 +5,7 @@ threads, so its children are as good as new. With ``kill_after``, the child's pr
 that many seconds after its birth.
 """
 
+import gc
 import json
 import os
 import signal
@@ -23,6 +24,7 @@ import bench.status
 import bench.sync
 import bench.topology
 from bench.base.registry import discover
+from bench.config.plan import of_command
 
 COMMANDS = (bench.contract, bench.fetch, bench.partition, bench.run, bench.status, bench.sync, bench.topology)
 MAIN = {f"{module.__name__.replace('.', '/')}.py": module.main for module in COMMANDS}
@@ -67,5 +69,7 @@ def serve(order: dict) -> dict:
 
 if __name__ == "__main__":
     discover()
+    of_command([])  # what Hydra looks up once, no child need look up
+    gc.freeze()  # or each child's first collection would copy every page
     for line in sys.stdin:
         print(json.dumps(serve(json.loads(line))), flush=True)
