@@ -9,8 +9,17 @@ os.environ["WANDB_MODE"] = "disabled"
 
 
 def patience(item: pytest.Item) -> float:
+    """Seconds that a test may take."""
     mark = item.get_closest_marker("timeout")
-    return mark.args[0] if mark else 0
+    return mark.args[0] if mark else float(item.config.getini("timeout"))
+
+
+@pytest.fixture(scope="session")
+def ranks():
+    from tests.helpers.world import two_ranks  # torch is not for the process that only hands out tests
+
+    with two_ranks() as ranks:
+        yield ranks
 
 
 @pytest.hookimpl(trylast=True)
