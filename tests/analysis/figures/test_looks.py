@@ -57,7 +57,10 @@ def inside(figure):
 LONG = {"dnasa": "normalized_averaging_with_tracking", "dsgd": "stochastic_gradient", "dsgt": "tracking_with_a_twist"}
 
 
-@pytest.mark.parametrize("name", ["consensus", "compare", "stepsize", "scale", "curves"])
+LARGE = [pytest.param(name, marks=pytest.mark.thorough) for name in ("compare", "curves", "consensus")]
+
+
+@pytest.mark.parametrize("name", ["stepsize", "scale", *LARGE])
 def test_legends_are_inside_the_figure(drawn, results, name):
     assert inside(drawn(name).figure)
     ring = results.where([("dataset", ["digits"]), ("topology", ["ring"])])

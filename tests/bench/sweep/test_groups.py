@@ -40,8 +40,13 @@ def mixed(algo: str, **changes):
     return out
 
 
-@pytest.mark.parametrize("dataset", ["synthetic", "digits"])
-@pytest.mark.parametrize("algo", list(algorithms))
+PAIRS = [(algo, dataset) for algo in algorithms for dataset in ("synthetic", "digits")]
+FEW = {("dnasa", "synthetic"), ("dsgd", "digits")}
+
+
+@pytest.mark.parametrize(
+    ("algo", "dataset"), [pair if pair in FEW else pytest.param(*pair, marks=pytest.mark.thorough) for pair in PAIRS]
+)
 def test_a_group_computes_what_each_run_computes_alone(algo, dataset):
     """Relative to 1e-10 in float64, over 200 steps, every column."""
     changes = {"steps": 200, "eval_every": 50}
