@@ -11,6 +11,7 @@ from bench.base.registry import algorithms
 from bench.contracts import methods as contract
 from bench.method.algorithm import unit
 from tests.algorithms.literal import VARIANTS
+from tests.helpers.few import few
 
 
 def kept(cls):
@@ -37,9 +38,7 @@ def test_variants_keep_their_promises_too(name, variant):
     kept(changed(name, variant))
 
 
-@pytest.mark.parametrize(
-    "name", ["dsgd", *(pytest.param(name, marks=pytest.mark.thorough) for name in algorithms if name != "dsgd")]
-)
+@pytest.mark.parametrize("name", few(algorithms, ["dsgd"]))
 def test_no_method_drifts_by_rounding(name):
     contract.rounding(algorithms[name])
 

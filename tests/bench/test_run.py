@@ -9,6 +9,7 @@ import yaml
 
 from bench.base.record import COLUMNS
 from tests.helpers.cli import refused, run, typed
+from tests.helpers.few import few
 
 QUICK = ("steps=30", "dataset.evaluation=50", "eval_every=10")
 
@@ -117,7 +118,11 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("words", BAD)
+PLAINEST = ["algo=dnaas", "algo.etaa=1", "algo=dsgd algo.eta=abc", "algo=d2", "topology=ladder nodes=7", "steps=0"]
+PLAINEST += ["stepps=1", "+foo=1", "dtype=float16", "algo=dnasa,dsgt", "ranks=9", "engine.launch=[nompi]"]
+
+
+@pytest.mark.parametrize("words", few(BAD, PLAINEST))
 def test_bad_input_gets_a_sentence_and_leaves_nothing(words, tmp_path):
     refused(words, BAD[words], tmp_path)
 

@@ -25,6 +25,7 @@ import bench.sync
 import bench.topology
 from bench.base.registry import discover
 from bench.config.plan import of_command
+from bench.engine.fingerprint import fingerprint
 
 COMMANDS = (bench.contract, bench.fetch, bench.partition, bench.run, bench.status, bench.sync, bench.topology)
 MAIN = {f"{module.__name__.replace('.', '/')}.py": module.main for module in COMMANDS}
@@ -69,7 +70,7 @@ def serve(order: dict) -> dict:
 
 if __name__ == "__main__":
     discover()
-    of_command([])  # what Hydra looks up once, no child need look up
+    fingerprint(*of_command([]))  # what is looked up once, no child need look up
     gc.freeze()  # or each child's first collection would copy every page
     for line in sys.stdin:
         print(json.dumps(serve(json.loads(line))), flush=True)

@@ -18,24 +18,23 @@ from bench.config.run_config import parse
 from bench.sweep.preflight import checked
 from bench.terminal.progress import counting
 from tests.helpers.cli import python, refused, run, typed
+from tests.helpers.few import few
 
-FEW = (
-    "algo=dsgt algo.eta=0.3 seed=4",
-    "seed=1 seed=2,3 steps=7",
-    "results=a/${seed} seed=1,2 algo=dsgd,dsgt",
-)
-MORE = (
+LINES = (
     "",
+    "algo=dsgt algo.eta=0.3 seed=4",
     "algo=dsgd,dsgt,dnasa topology=ring,complete seed=0,1",
     "algo=dsgt algo.eta=0.1,1e-3,5 seed=range(3) dataset=digits,synthetic",
     "dataset=a9a,spike,quadratics batch_size=4 nodes=4,8",
     "model=linear,mlp dataset=digits partition=dirichlet partition.alpha=0.1,1",
     "topology=glob(r*) topology.lazy=true",
     "seed=shuffle(3,3) steps=range(10,40,10) scale=range(0.5,2,0.5)",
+    "seed=1 seed=2,3 steps=7",
     "engine=stacked,mpi engine.timeout_s=5,7.5",
     "engine.launch=[mpiexec,-quiet] results='a b' tracker.project='x,y',z tracker.entity=null",
     "checkpoint_every=null,5 force=true,false data_dir=null dtype=float64",
     "steps=${nodes} nodes=4,8",
+    "results=a/${seed} seed=1,2 algo=dsgd,dsgt",
     "++algo.schedule=fixed seed=0,1",
     "dataset={name:synthetic,dimension:7},{name:synthetic,dimension:8} seed=0,1",
     "algo=dsgd algo.name=dsgt algo.schedule=fixed",
@@ -52,7 +51,10 @@ def hydras(words):
     return [parse({key: value for key, value in one.items() if key != "experiment"}) for one in values]
 
 
-@pytest.mark.parametrize("line", [*FEW, *(pytest.param(line, marks=pytest.mark.thorough) for line in MORE)])
+QUICK = ("algo=dsgt algo.eta=0.3 seed=4", "seed=1 seed=2,3 steps=7", "results=a/${seed} seed=1,2 algo=dsgd,dsgt")
+
+
+@pytest.mark.parametrize("line", few(LINES, QUICK))
 def test_a_sweep_is_what_hydra_composes_job_by_job(line):
     words = re.findall(r"(?:'[^']*'|[^ ])+", line)
     with hydra_here(words):
