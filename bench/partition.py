@@ -41,9 +41,9 @@ def show(console: Console, counts: np.ndarray) -> None:
     console.print("samples, and how many of each class")
     first = 0
     while first < counts.shape[1]:
-        stop = counts.shape[1]
-        while stop > first + 1 and not fits(console, table(counts, range(first, stop))):
-            stop -= 1
+        stop = first + 1
+        while stop < counts.shape[1] and fits(console, table(counts, range(first, stop + 1))):
+            stop += 1
         print_whole(console, table(counts, range(first, stop)))
         first = stop
 

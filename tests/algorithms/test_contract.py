@@ -12,21 +12,42 @@ from bench.base.registry import algorithms
 from bench.contracts import methods as contract
 from bench.method.algorithm import unit
 from tests.algorithms.literal import VARIANTS
+from tests.helpers.few import few
 
 
-@pytest.mark.parametrize("check", contract.CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("name", list(algorithms))
-def test_promises(name, check):
-    check(algorithms[name])
+def kept(cls):
+    """All but ``rounding``, which takes longer than the rest together."""
+    for check in contract.CHECKS:
+        if check is not contract.rounding:
+            check(cls)
 
 
-@pytest.mark.parametrize("check", contract.CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize(("name", "variant"), VARIANTS)
-def test_variants_keep_their_promises_too(name, variant, check):
+def changed(name, variant):
     cls = type(name, (algorithms[name],), variant)
     options = {key: option.default for key, option in cls.structure_options().items()}
     assert options | variant == options
-    check(cls)
+    return cls
+
+
+@pytest.mark.parametrize("name", list(algorithms))
+def test_promises(name):
+    kept(algorithms[name])
+
+
+@pytest.mark.parametrize(("name", "variant"), VARIANTS)
+def test_variants_keep_their_promises_too(name, variant):
+    kept(changed(name, variant))
+
+
+@pytest.mark.parametrize("name", few(algorithms, ["dsgd"]))
+def test_no_method_drifts_by_rounding(name):
+    contract.rounding(algorithms[name])
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("name", "variant"), VARIANTS)
+def test_no_variant_drifts_by_rounding(name, variant):
+    contract.rounding(changed(name, variant))
 
 
 DNASA, DSGD = algorithms["dnasa"], algorithms["dsgd"]
@@ -278,12 +299,12 @@ def test_who_asks_for_the_spectrum_must_say_that_it_needs_the_topology():
     contract.shapes(Says)
 
 
-@pytest.mark.parametrize("check", contract.CHECKS, ids=lambda check: check.__name__)
-def test_a_method_that_adapts_while_it_combines_keeps_every_promise_it_makes(check):
+def test_a_method_that_adapts_while_it_combines_keeps_every_promise_it_makes():
     class Honest(CombinesThenAdapts):
         declaration = replace(DSGD.declaration, pooled=False)
 
-    check(Honest)
+    for check in contract.CHECKS:
+        check(Honest)
 
 
 def test_unit_is_per_node_over_the_whole_vector():

@@ -1,9 +1,12 @@
 import os
+from functools import cache
 
 import pytest
 
 from analysis.drawing.style import use_paper_style
+from analysis.figures import drawings
 from analysis.results.folder import load_folder
+from analysis.study.ask import Ask
 from tests.helpers import sweeps
 
 
@@ -18,3 +21,14 @@ def folder(tmp_path_factory):
 def results(folder):
     use_paper_style()
     return load_folder(folder)
+
+
+@pytest.fixture(scope="session")
+def drawn(results):
+    """A figure of these results, drawn once, whoever looks at it."""
+
+    @cache
+    def draw(name: str, **ask: object):
+        return drawings()[name].draw(results, Ask(**ask))
+
+    return draw

@@ -147,6 +147,7 @@ def test_tables_count_diverged_runs_and_pair_seeds(command, folder, tmp_path):
     assert len(lines) > 4
 
 
+@pytest.mark.thorough
 def test_the_script_needs_neither_torch_nor_mpi(tmp_path):
     code = "import sys, analysis.make_figures; print({'torch', 'mpi4py', 'hydra'} & set(sys.modules))"
     (tmp_path / "look.py").write_text(code)

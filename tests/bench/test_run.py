@@ -9,6 +9,7 @@ import yaml
 
 from bench.base.record import COLUMNS
 from tests.helpers.cli import refused, run, typed
+from tests.helpers.few import few
 
 QUICK = ("steps=30", "dataset.evaluation=50", "eval_every=10")
 
@@ -42,18 +43,24 @@ def test_the_first_sweep(tmp_path):
         assert manifest["mixing"]["rho"] == pytest.approx(0.8047 if summary["topology"] == "ring" else 0, abs=1e-4)
         assert manifest["algorithm"]["sends"] == (3 if summary["algo"] == "dnasa" else 2)
 
-    wrong = run("algo=dnaas", cwd=foreign)  # the script itself, without the short cut of the table below
-    assert (wrong.returncode, wrong.stdout) == (2, "")
-    assert "Did you mean 'dnasa'?" in wrong.stderr
-    assert "Traceback" not in wrong.stderr
-
     again = typed(*words, cwd=foreign)
     assert again.stdout.count("done before, by engine mpi") == 4
     assert typed(*words, "force=true", "engine=stacked", cwd=foreign).stdout.count("before") == 0
 
 
-def test_one_run(tmp_path):
-    one = typed("algo=dsgd", "algo.eta=0.02", "seed=3", "eval_spacing=log", *QUICK, cwd=tmp_path)
+@pytest.mark.thorough
+def test_the_script_itself_says_what_is_wrong(tmp_path):
+    """Without the short cut of the table below."""
+    wrong = run("algo=dnaas", cwd=tmp_path)
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "Did you mean 'dnasa'?" in wrong.stderr
+    assert "Traceback" not in wrong.stderr
+
+
+@pytest.mark.parametrize("engine", ["stacked", pytest.param("mpi", marks=pytest.mark.thorough)])
+def test_one_run(engine, tmp_path):
+    words = ("algo=dsgd", "algo.eta=0.02", "seed=3", "eval_spacing=log", f"engine={engine}")
+    one = typed(*words, *QUICK, cwd=tmp_path)
     assert one.returncode == 0, one.stderr
     assert len(list((tmp_path / "results/runs").glob("dsgd-ring-synthetic-s3-*"))) == 1
 
@@ -111,7 +118,11 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("words", BAD)
+PLAINEST = ["algo=dnaas", "algo.etaa=1", "algo=dsgd algo.eta=abc", "algo=d2", "topology=ladder nodes=7", "steps=0"]
+PLAINEST += ["stepps=1", "+foo=1", "dtype=float16", "algo=dnasa,dsgt", "ranks=9", "engine.launch=[nompi]"]
+
+
+@pytest.mark.parametrize("words", few(BAD, PLAINEST))
 def test_bad_input_gets_a_sentence_and_leaves_nothing(words, tmp_path):
     refused(words, BAD[words], tmp_path)
 

@@ -10,69 +10,73 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.cli import ROOT, typed
+from tests.helpers.few import few
 
 FILES = {"few.txt": "0 1\n1 2\n2 3\n3 4\n", "empty.txt": "# nothing\n", "empty.csv": "\n", "gap.txt": "0 1\n1 3\n"}
 DIVIDED = "dataset=digits partition=dirichlet partition.alpha=0.001"
 
 
-@pytest.mark.parametrize(
-    ("script", "words", "sentence"),
-    [
-        ("run", "algo=dsgd algo.eta=0", "algo.eta must be more than 0; got 0."),
-        ("run", "algo=dsgt algo.eta=-0.1", "algo.eta must be more than 0; got -0.1."),
-        ("run", "algo=dnasa algo.multiplier=0", "algo.multiplier must be more than 0; got 0."),
-        ("run", "algo=dasagt algo.alpha=-1", "algo.alpha must be more than 0; got -1."),
-        ("run", "dataset=nan", "There is no dataset called 'nan'. Known: a9a, "),
-        ("run", "-m algo=dsgd,nan", "There is no algo called 'nan'. Did you mean 'dnasa'?"),
-        ("run", "topology=1", "There is no topology called '1'. Known: all_reduce, "),
-        ("run", "model=true", "There is no model called 'true'. Known: lenet, linear, mlp."),
-        ("run", "experiment=null", "There is no experiment called 'null'. Known: example, "),
-        ("run", "algo={a:1}", "algo lacks an option of those in braces: type each by itself, as algo.NAME=VALUE"),
-        ("run", "algo.name=nan", "There is no algorithm called 'nan'. Did you mean 'dnasa'?"),
-        ("run", "--cfg job dataset=nan", "There is no dataset called 'nan'. Known: a9a, "),
-        ("topology", "topology=null", "There is no topology called 'null'. Known: all_reduce, "),
-        ("run", "seed=nan", "seed must be a whole number; got nan."),
-        ("run", "steps=inf", "steps must be a whole number; got inf."),
-        ("run", "topology=edges topology.file=few.txt", "no edge for 3 of the 8 nodes: 5, 6, 7; set nodes=5 or give"),
-        ("run", "topology=edges topology.file=gap.txt nodes=4", "no edge for 1 of the 4 nodes: 2; give each an edge."),
-        ("run", "topology=edges topology.file=empty.txt", "empty.txt has no edges in it; expected two node numbers"),
-        ("run", "topology=matrix topology.file=empty.csv", "empty.csv is no matrix of numbers: it is empty."),
-        ("run", "topology=complete nodes=100000", "takes 850 GB, and"),
-        ("topology", "topology=complete nodes=20000", "A complete graph of 20000 nodes takes 34 GB, and"),
-        ("run", "topology=row_stochastic", "or study the bias: topology.allow_biased=true."),
-        ("run", "links=lossy links.p=1", "links.p is a probability in [0, 1): with 1 nobody would ever hear anybody"),
-        ("run", "algo=dnasa compressor=top_k", "dnasa does not compress: leave out compressor=top_k"),
-        (
-            "run",
-            "algo=choco compressor=top_k compressor.k=101",
-            "compressor.k is 101, but the vectors have 100 numbers",
-        ),
-        ("run", "algo=choco compressor=sign topology=all_reduce", "An all-reduce adds up numbers, not payloads"),
-        ("run", "algo=choco topology=matching", "choco needs the same matrix in every round, and 'matching' changes."),
-        ("run", "algo=choco compressor=qsgd compressor.unbiased=true", "choco needs a contractive compressor"),
-        ("run", "topology=random_digraph", "dnasa mixes, and would be biased; use a method that pushes"),
-        ("run", "algo=dsgd links=one_way", "links=one_way is for methods that push, which keep running sums"),
-        ("run", "algo=d2 topology.lazy=true", "d2 adds up its rounding errors twice over: in float32"),
-        (
-            "run",
-            f"{DIVIDED} batch_size=8",
-            "the smallest shard, 1 sample; set batch_size=1 or partition.alpha=",
-        ),
-        (
-            "partition",
-            DIVIDED,
-            "batch_size=32 is larger than the smallest shard, 1 sample; set batch_size=1 or partition.alpha=",
-        ),
-        ("run", "eval_samples=10", "dataset=synthetic has no shards to measure a part of: leave out eval_samples."),
-        ("run", "dataset=digits eval_samples=0", "eval_samples must be at least 1; got 0."),
-        ("run", "dataset=planted dataset.samples=0", "dataset.samples must be at least 1; got 0."),
-        ("topology", "topology=ring --svg nowhere/ring.svg", "Cannot use nowhere/ring.svg: No such file or directory."),
-        ("contract", "dnaas", "There is no algorithm or compressor called 'dnaas'. Did you mean 'dnasa'?"),
-        ("partition", "dataset=synthetic", "dataset=synthetic is drawn at every node: there is nothing to divide."),
-        ("sync", "nowhere", "There are no runs in 'nowhere'."),
-        ("status", "nowhere", "There are no runs in 'nowhere'."),
-    ],
-)
+SENTENCES = [
+    ("run", "algo=dsgd algo.eta=0", "algo.eta must be more than 0; got 0."),
+    ("run", "dataset=nan", "There is no dataset called 'nan'. Known: a9a, "),
+    ("run", "-m algo=dsgd,nan", "There is no algo called 'nan'. Did you mean 'dnasa'?"),
+    ("run", "algo={a:1}", "algo lacks an option of those in braces: type each by itself, as algo.NAME=VALUE"),
+    ("run", "seed=nan", "seed must be a whole number; got nan."),
+    ("run", "topology=edges topology.file=few.txt", "no edge for 3 of the 8 nodes: 5, 6, 7; set nodes=5 or give"),
+    ("run", "topology=complete nodes=100000", "takes 850 GB, and"),
+    ("run", "topology=row_stochastic", "or study the bias: topology.allow_biased=true."),
+    ("run", "links=lossy links.p=1", "links.p is a probability in [0, 1): with 1 nobody would ever hear anybody"),
+    ("run", "algo=dnasa compressor=top_k", "dnasa does not compress: leave out compressor=top_k"),
+    ("run", "algo=choco compressor=sign topology=all_reduce", "An all-reduce adds up numbers, not payloads"),
+    ("run", "algo=choco compressor=qsgd compressor.unbiased=true", "choco needs a contractive compressor"),
+    ("run", "topology=random_digraph", "dnasa mixes, and would be biased; use a method that pushes"),
+    ("run", "algo=d2 topology.lazy=true", "d2 adds up its rounding errors twice over: in float32"),
+    (
+        "run",
+        f"{DIVIDED} batch_size=8",
+        "the smallest shard, 1 sample; set batch_size=1 or partition.alpha=",
+    ),
+    ("run", "eval_samples=10", "dataset=synthetic has no shards to measure a part of: leave out eval_samples."),
+    ("topology", "topology=ring --svg nowhere/ring.svg", "Cannot use nowhere/ring.svg: No such file or directory."),
+    ("contract", "dnaas", "There is no algorithm or compressor called 'dnaas'. Did you mean 'dnasa'?"),
+    ("partition", "dataset=synthetic", "dataset=synthetic is drawn at every node: there is nothing to divide."),
+    ("sync", "nowhere", "There are no runs in 'nowhere'."),
+    ("status", "nowhere", "There are no runs in 'nowhere'."),
+]
+MORE_SENTENCES = [
+    ("run", "algo=dsgt algo.eta=-0.1", "algo.eta must be more than 0; got -0.1."),
+    ("run", "algo=dnasa algo.multiplier=0", "algo.multiplier must be more than 0; got 0."),
+    ("run", "algo=dasagt algo.alpha=-1", "algo.alpha must be more than 0; got -1."),
+    ("run", "topology=1", "There is no topology called '1'. Known: all_reduce, "),
+    ("run", "model=true", "There is no model called 'true'. Known: lenet, linear, mlp."),
+    ("run", "experiment=null", "There is no experiment called 'null'. Known: example, "),
+    ("run", "algo.name=nan", "There is no algorithm called 'nan'. Did you mean 'dnasa'?"),
+    ("run", "--cfg job dataset=nan", "There is no dataset called 'nan'. Known: a9a, "),
+    ("topology", "topology=null", "There is no topology called 'null'. Known: all_reduce, "),
+    ("run", "steps=inf", "steps must be a whole number; got inf."),
+    ("run", "topology=edges topology.file=gap.txt nodes=4", "no edge for 1 of the 4 nodes: 2; give each an edge."),
+    ("run", "topology=edges topology.file=empty.txt", "empty.txt has no edges in it; expected two node numbers"),
+    ("run", "topology=matrix topology.file=empty.csv", "empty.csv is no matrix of numbers: it is empty."),
+    ("topology", "topology=complete nodes=20000", "A complete graph of 20000 nodes takes 34 GB, and"),
+    (
+        "run",
+        "algo=choco compressor=top_k compressor.k=101",
+        "compressor.k is 101, but the vectors have 100 numbers",
+    ),
+    ("run", "algo=choco topology=matching", "choco needs the same matrix in every round, and 'matching' changes."),
+    ("run", "algo=dsgd links=one_way", "links=one_way is for methods that push, which keep running sums"),
+    ("run", "dataset=digits eval_samples=0", "eval_samples must be at least 1; got 0."),
+    ("run", "dataset=planted dataset.samples=0", "dataset.samples must be at least 1; got 0."),
+    (
+        "partition",
+        DIVIDED,
+        "batch_size=32 is larger than the smallest shard, 1 sample; set batch_size=1 or partition.alpha=",
+    ),
+]
+"""Of the same kinds."""
+
+
+@pytest.mark.parametrize(("script", "words", "sentence"), few([*SENTENCES, *MORE_SENTENCES], SENTENCES))
 def test_a_wrong_word_gets_a_sentence(script, words, sentence, tmp_path):
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)

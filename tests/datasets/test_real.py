@@ -96,6 +96,7 @@ def libsvm(x: np.ndarray, y: np.ndarray) -> str:
     return "\n".join(lines) + "\n"
 
 
+@pytest.mark.thorough
 def test_a9a_from_libsvms_own_files_and_from_openmls_rows(tmp_path):
     a = parts_of("a9a")
     (tmp_path / "a9a").write_text(libsvm(a["train_x"], a["train_y"]))
@@ -206,6 +207,7 @@ def test_a_machine_without_miniboone_is_told_what_to_do(tmp_path):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.thorough
 def test_raw_files_of_the_user_stay_where_they_are(tmp_path):
     a = parts_of("a9a")
     (tmp_path / "a9a").write_text(libsvm(a["train_x"], a["train_y"]))

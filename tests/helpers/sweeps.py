@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+from copy import deepcopy
+from functools import cache
 from pathlib import Path
+from typing import Any
 
-import hydra
 from rich.console import Console
 
-from bench.config.names import CONF
-from bench.config.plan import expand, unique
+from bench.config.plan import of_command, unique
+from bench.config.run_config import GROUPS, RunConfig, parse
 from bench.sweep.sweep import run_all
 
 HOW = ("engine=stacked", "tracker=none", "jobs=1")
@@ -44,11 +47,31 @@ MORE = {
 }
 
 
+@cache
+def base(dataset: str) -> dict[str, Any]:
+    (run,) = of_command([f"dataset={dataset}", *HOW])
+    return run.plain()
+
+
+def runs_of(sweep: dict[str, Any], results: Path) -> list[RunConfig]:
+    """All combinations of its values; Hydra composes once per dataset, and not per method and graph."""
+    axes = {key: value if isinstance(value, list) else [value] for key, value in sweep.items()}
+    out = []
+    for point in itertools.product(*axes.values()):
+        given = dict(zip(axes, point, strict=True))
+        values = {**deepcopy(base(given.pop("dataset", "synthetic"))), "results": str(results)}
+        for key, value in sorted(given.items()):  # a member before its options
+            group, _, option = key.partition(".")
+            if option:
+                values[group][option] = value
+            else:
+                values[key] = {"name": value} if key in GROUPS else value
+        out.append(parse(values))
+    return out
+
+
 def make(results: Path, *names: str) -> Path:
     """Run the named sweeps, or all, into a folder."""
-    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
-        runs = [
-            run for name in names or SWEEPS for run in expand({**SWEEPS, **MORE}[name], [*HOW, f"results={results}"])
-        ]
+    runs = [run for name in names or SWEEPS for run in runs_of({**SWEEPS, **MORE}[name], results)]
     assert run_all(unique(runs), Console(quiet=True), "small sweeps") == 0
     return results

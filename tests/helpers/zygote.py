@@ -5,6 +5,7 @@ threads, so its children are as good as new. With ``kill_after``, the child's pr
 that many seconds after its birth.
 """
 
+import gc
 import json
 import os
 import signal
@@ -24,6 +25,8 @@ import bench.status
 import bench.sync
 import bench.topology
 from bench.base.registry import discover
+from bench.config.plan import of_command
+from bench.engine.fingerprint import fingerprint
 
 COMMANDS = (
     *(bench.contract, bench.fetch, bench.methods, bench.partition),
@@ -71,5 +74,7 @@ def serve(order: dict) -> dict:
 
 if __name__ == "__main__":
     discover()
+    fingerprint(*of_command([]))  # what is looked up once, no child need look up
+    gc.freeze()  # or each child's first collection would copy every page
     for line in sys.stdin:
         print(json.dumps(serve(json.loads(line))), flush=True)

@@ -4,14 +4,11 @@ The tolerance is 1e-12 of the largest value of a column: a rule that differs by 
 """
 
 import json
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bench.config.run_config import parse
-from bench.engine.pool import Pool
 from bench.method.schedules import Schedule
 from tests.reference.cases import METHODS, Watched, cases, counted, group, measured, run, run_in_two_parts
 
@@ -61,15 +58,12 @@ def test_a_resumed_run(name, tmp_path):
 
 
 @pytest.mark.xdist_group("mpi")
-def test_ranks():
-    names = [*PLAIN, "dnasa on digits", "dsgd twice"]
-    with closing(Pool()) as pool:
-        for name in names:
-            watched = Watched()
-            values = {**CASES[name].plain(), "ranks": 2, "checkpoint_every": None, "engine": {"name": "mpi"}}
-            pool.run([parse(values)], watched)
-            assert difference(name, watched, x=False) <= 1e-12, name
-            assert [counted(row) for row in watched.rows[0]] == COUNTS[name]
+@pytest.mark.parametrize("name", [*PLAIN, "dnasa on digits", "dsgd twice"])
+def test_ranks(ranks, name):
+    watched = Watched()
+    ranks.run(CASES[name], watched, checkpoint_every=None)
+    assert difference(name, watched, x=False) <= 1e-12
+    assert [counted(row) for row in watched.rows[0]] == COUNTS[name]
 
 
 @pytest.mark.parametrize("name", PLAIN)

@@ -21,6 +21,7 @@ from analysis.study.statistics import Interval
 from analysis.tables import table_makers
 from analysis.tables.format import chosen
 from analysis.tables.latex import best, latex, rounded
+from tests.helpers.few import few
 from tests.helpers.invented import results_of
 
 pytestmark = pytest.mark.xdist_group("figures")
@@ -57,9 +58,9 @@ def inside(figure):
 LONG = {"dnasa": "normalized_averaging_with_tracking", "dsgd": "stochastic_gradient", "dsgt": "tracking_with_a_twist"}
 
 
-@pytest.mark.parametrize("name", ["consensus", "compare", "stepsize", "scale", "curves"])
-def test_legends_are_inside_the_figure(results, name):
-    assert inside(draw(name, results).figure)
+@pytest.mark.parametrize("name", few(["consensus", "compare", "stepsize", "scale", "curves"], ["stepsize", "scale"]))
+def test_legends_are_inside_the_figure(drawn, results, name):
+    assert inside(drawn(name).figure)
     ring = results.where([("dataset", ["digits"]), ("topology", ["ring"])])
     assert inside(draw(name, renamed(ring, LONG)).figure)
 
@@ -76,8 +77,8 @@ def test_a_legend_of_any_length_fits_a_column(count):
     assert len({(style.colour, style.marker, style.dash) for style in look.values()}) == count
 
 
-def test_titles_stay_in_their_columns(results):
-    figure = draw("compare", results).figure
+def test_titles_stay_in_their_columns(drawn):
+    figure = drawn("compare").figure
     FigureCanvasAgg(figure)
     figure.draw_without_rendering()
     top = [ax for ax in figure.axes if ax.get_title(loc="left")]
@@ -107,15 +108,15 @@ def test_what_exploded_stands_at_the_edge_and_does_not_set_the_axis(results):
             assert any("marked at the upper edge" in note for note in picture.notes)
 
 
-def test_captions_say_what_is_drawn(results):
-    assert draw("stepsize", results).title == "Final test accuracy against the stepsize"
+def test_captions_say_what_is_drawn(drawn, results):
+    assert drawn("stepsize").title == "Final test accuracy against the stepsize"
     spike = results.where([("dataset", ["spike"])])
     assert draw("stepsize", spike).title == "Final test loss against the stepsize"
-    assert "D-NASA" in draw("scale", results).title
+    assert "D-NASA" in drawn("scale").title
     assert "D-NASA" not in draw("scale", results.where([("algo", ["dsgd"])])).title
 
 
-def test_every_method_and_metric_has_its_figures(without_dnasa, results):
+def test_every_method_and_metric_has_its_figures(drawn, without_dnasa, results):
     bound = draw("consensus", without_dnasa)
     assert "bound" not in bound.title
     assert set(bound.data["metric"].dropna()) == {"consensus", "tracking_error"}
@@ -125,7 +126,7 @@ def test_every_method_and_metric_has_its_figures(without_dnasa, results):
     assert set(asked.data["metric"].dropna()) == {"tracking_error"}
     assert draw("stepsize", without_dnasa, metrics=("consensus",)).title.startswith("Final consensus error")
     with pytest.raises(NoData, match="no run has a metric 'colour'; there are train_loss, "):
-        draw("compare", results, metrics=("colour",))
+        drawn("compare", metrics=("colour",))
 
 
 def test_the_chosen_stepsize_is_in_the_legend_and_in_the_numbers(without_dnasa):
@@ -244,7 +245,7 @@ def test_a_metric_of_a_plug_in_is_a_column_like_any_other(results):
     facts = {run: {**fact, "metrics": {"size": {"label": "how large"}}} for run, fact in results.facts.items()}
     made = replace(results, rows=rows, facts=facts)
     assert list(made.measures) == ["size"]
-    picture = draw("compare", made, metrics=("size",))
+    picture = draw("compare", made.where([("topology", ["ring"]), ("nodes", ["8"])]), metrics=("size",))
     assert picture.figure.axes[0].get_ylabel() == "how large"
     table = table_makers()["configurations"].make(made, Ask())
     assert "how large" in table.shown

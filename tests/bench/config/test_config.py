@@ -87,7 +87,7 @@ def test_an_experiment_without_blocks_gets_a_sentence(experiment):
 EXPERIMENTS = [file.relative_to(CONF / "experiment") for file in (CONF / "experiment").rglob("*.yaml")]
 
 
-@pytest.mark.parametrize("names", [["example", "paper/speedup"], pytest.param(None, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("names", [["paper/speedup"], pytest.param(None, marks=pytest.mark.thorough)])
 @pytest.mark.usefixtures("hydra_here")
 def test_every_experiment_composes(names):
     planner = Planner(parse)  # one for all: most combinations of group members come again

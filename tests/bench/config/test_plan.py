@@ -18,6 +18,7 @@ from bench.config.run_config import parse
 from bench.sweep.preflight import checked
 from bench.terminal.progress import counting
 from tests.helpers.cli import python, refused, run, typed
+from tests.helpers.few import few
 
 LINES = (
     "",
@@ -50,7 +51,10 @@ def hydras(words):
     return [parse({key: value for key, value in one.items() if key != "experiment"}) for one in values]
 
 
-@pytest.mark.parametrize("line", LINES)
+QUICK = ("algo=dsgt algo.eta=0.3 seed=4", "seed=1 seed=2,3 steps=7", "results=a/${seed} seed=1,2 algo=dsgd,dsgt")
+
+
+@pytest.mark.parametrize("line", few(LINES, QUICK))
 def test_a_sweep_is_what_hydra_composes_job_by_job(line):
     words = re.findall(r"(?:'[^']*'|[^ ])+", line)
     with hydra_here(words):
@@ -71,8 +75,12 @@ def test_hydra_composes_once_per_combination_of_group_members(compositions):
     runs = of_command(words)
     assert len(unique(runs)) == len(runs) == 2 * 2 * 20 * 5
     assert len(compositions) == 4
+
+
+@pytest.mark.thorough
+def test_hydra_composes_an_experiment_once_and_each_of_its_methods_on_each_graph_once(compositions):
     assert len(of_command(["experiment=example", "seed=range(3)", "steps=5"])) > 3 * 2
-    assert len(compositions) <= 4 + 1 + 4 * 2  # the experiment once, each of its methods on each graph once
+    assert len(compositions) <= 1 + 4 * 2
 
 
 def test_how_far_it_is(capsys):

@@ -21,6 +21,7 @@ from bench.data.sources import Dropped, OpenML, Package, idx
 from tests.helpers import local_data
 from tests.helpers.cli import ROOT
 from tests.helpers.disks import on_a_disk
+from tests.helpers.few import few
 
 QUIET = Console(file=io.StringIO())
 
@@ -121,7 +122,10 @@ def test_two_processes_fetch_once(tmp_path):
     assert all("slow: 90 training and 10 test samples, checked" in text for text in said)
 
 
-@pytest.mark.parametrize(("options", "complaint"), [("size=4k", "No space left"), ("ro", "Read-only file system")])
+DISKS = [("size=4k", "No space left"), ("ro", "Read-only file system")]
+
+
+@pytest.mark.parametrize(("options", "complaint"), few(DISKS, DISKS[:1]))
 def test_a_full_or_read_only_disk_gives_a_sentence(options, complaint, tmp_path):
     words = f"'{sys.executable}' '{ROOT}/bench/fetch.py' slow --data-dir '{tmp_path}/disk'; echo exit $?"
     plugin = f"PYTHONPATH='{ROOT}' HEARSAY_PLUGINS=tests.helpers.local_data HEARSAY_TEST_DIARY='{tmp_path}/diary'"

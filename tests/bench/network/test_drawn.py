@@ -82,6 +82,7 @@ def test_rounds_are_drawn_by_seed_and_round():
         assert one.certificate.hash != other.certificate.hash
 
 
+@pytest.mark.thorough
 def test_rho_by_many_draws_is_that_of_the_mean_of_squares():
     network = drawn("random_each_round", 6, p=0.4)
     squares = np.mean([w.T @ w for w in (network.at(r).mix.dense() for r in range(4000))], axis=0)

@@ -9,6 +9,7 @@ from bench.base.registry import topologies
 from bench.network.drawing import positions, svg, text
 from bench.network.mixing import build_mixing
 from tests.helpers.cli import typed
+from tests.helpers.few import few
 
 look = partial(typed, script="bench/topology.py")
 RING = "0 1\n1 2\n2 3\n3 0\n"
@@ -101,7 +102,10 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("case", BAD)
+QUICK = ["no file given", "disconnected", "out of range", "not square", "rows", "wrong size", "pickle", "hypercube"]
+
+
+@pytest.mark.parametrize("case", few(BAD, [*QUICK, "prime torus", "model of a stream", "batch"]))
 def test_bad_graphs_get_a_sentence_and_leave_nothing(case, tmp_path):
     words, files, sentence = BAD[case]
     write(tmp_path, files)
@@ -155,7 +159,7 @@ SHOWN = {
 }
 
 
-@pytest.mark.parametrize("case", SHOWN)
+@pytest.mark.parametrize("case", few(SHOWN, ["directed", "lossy"]))
 def test_the_command_shows_every_kind_of_network(case, tmp_path):
     words, sentences = SHOWN[case]
     done = look(*words, cwd=tmp_path)

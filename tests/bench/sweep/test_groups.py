@@ -20,6 +20,7 @@ from bench.sweep.sweep import run_all
 from bench.training.observer import Outcome
 from tests.helpers.cli import ROOT, python, typed
 from tests.helpers.configs import Kept, config, rows
+from tests.helpers.few import few
 from tests.helpers.run_folders import TIMES, folders, metrics, state
 
 MIXED = [
@@ -40,8 +41,10 @@ def mixed(algo: str, **changes):
     return out
 
 
-@pytest.mark.parametrize("dataset", ["synthetic", "digits"])
-@pytest.mark.parametrize("algo", list(algorithms))
+PAIRS = [(algo, dataset) for algo in algorithms for dataset in ("synthetic", "digits")]
+
+
+@pytest.mark.parametrize(("algo", "dataset"), few(PAIRS, [("dnasa", "synthetic"), ("dsgd", "digits")]))
 def test_a_group_computes_what_each_run_computes_alone(algo, dataset):
     """Relative to 1e-10 in float64, over 200 steps, every column."""
     changes = {"steps": 200, "eval_every": 50}

@@ -22,6 +22,7 @@ from bench.training.observer import Observer
 from bench.training.running_sums import SEEN, SENT
 from bench.training.world import OneProcess
 from tests.helpers.configs import Kept, config, rows
+from tests.helpers.few import few
 
 CPU = torch.device("cpu")
 LOSSY = {"name": "lossy", "p": 0.3}
@@ -54,8 +55,11 @@ def states(c, steps=None):
             yield state, world.mixer, ledger
 
 
-@pytest.mark.parametrize("name", ["dsgt", "dnasa", "dasagt"])
-@pytest.mark.parametrize("links", [LOSSY, {"name": "outages", "p": 0.1}])
+OUTAGES = {"name": "outages", "p": 0.1}
+TRACKERS = [(name, links) for name in ("dsgt", "dnasa", "dasagt") for links in (LOSSY, OUTAGES)]
+
+
+@pytest.mark.parametrize(("name", "links"), few(TRACKERS, [("dsgt", LOSSY), ("dnasa", OUTAGES)]))
 def test_every_tracker_keeps_its_sum_under_loss(name, links):
     """1000 steps at 30 % loss: the mean of what tracks is the mean of what is tracked."""
     c = config(algo=name, dataset="quadratics", links=links, steps=1000)

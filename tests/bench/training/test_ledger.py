@@ -1,7 +1,5 @@
 """What a run costs is counted where it happens: by hand, resumed, in a batch and on ranks."""
 
-import os
-from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -9,16 +7,13 @@ import torch
 
 from bench.base.randomness import EVERYONE, generator
 from bench.base.registry import algorithms
-from bench.config.run_config import parse
 from bench.contracts import methods as contract
 from bench.engine.build import build_problem
-from bench.engine.pool import Pool
 from bench.engine.stacked import run as run_stacked
 from bench.problem.problem import Setting
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume
 from tests.helpers import generous
-from tests.helpers.cli import ROOT
 from tests.helpers.configs import Kept, config, rows
 
 COUNTED = ("samples", "gradients", "rounds", "vectors", "numbers", "bytes")
@@ -94,22 +89,19 @@ def test_a_resumed_run_has_spent_what_an_uninterrupted_one_has(tmp_path):
 
 @pytest.mark.xdist_group("mpi")
 @pytest.mark.parametrize("graphs", [["ring"], pytest.param(["all_reduce", "alone"], marks=pytest.mark.thorough)])
-def test_ranks_count_what_one_process_counts(monkeypatch, graphs):
-    monkeypatch.setenv("HEARSAY_PLUGINS", "tests.helpers.generous")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
-    with closing(Pool()) as pool:
-        for topology in graphs:
-            (alone,) = rows(chosen(topology=topology))
-            kept = Kept()
-            pool.run([parse({**chosen(topology=topology).plain(), "engine": {"name": "mpi"}, "ranks": 2})], kept)
-            for row, expected in zip(kept.rows[0], alone, strict=True):
-                assert counted(row) == counted(expected)
-                assert row["train_loss"] == pytest.approx(expected["train_loss"], rel=1e-12)
+def test_ranks_count_what_one_process_counts(ranks, graphs):
+    for topology in graphs:
+        (alone,) = rows(chosen(topology=topology))
+        kept = Kept()
+        ranks.run(chosen(topology=topology), kept)
+        for row, expected in zip(kept.rows[0], alone, strict=True):
+            assert counted(row) == counted(expected)
+            assert row["train_loss"] == pytest.approx(expected["train_loss"], rel=1e-12)
 
 
-@pytest.mark.parametrize("check", contract.CHECKS, ids=lambda check: check.__name__)
-def test_it_keeps_its_promises(check):
-    check(generous.Generous)
+def test_it_keeps_its_promises():
+    for check in contract.CHECKS:
+        check(generous.Generous)
 
 
 def test_measured_at_the_state_that_is_reported():
