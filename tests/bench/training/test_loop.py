@@ -47,25 +47,25 @@ def test_metrics_are_what_their_definitions_say(name):
     f = datasets["synthetic"](setting, dimension=10, evaluation=100)
     w = torch.as_tensor(build_mixing("ring", 6, lazy=True).matrices[0])
     trace = simulate(algorithms[name], w, f.grad, f.start(), 40, c.algo.options)
-    theta = f._target[0].numpy()
+    theta, promise = f._target[0].numpy(), algorithms[name].declare_for({})
     for t, (row, state) in enumerate(zip(measured, trace.states, strict=True)):
         X = state.x[0].numpy()
-        mean = X.mean(axis=0)
-        gradient = 2 * (mean - theta)
+        point = getattr(state, promise.report or "x").mean(1)
+        mean, middle = X.mean(axis=0), point[0].numpy()
+        gradient = 2 * (middle - theta)
         assert row["step"] == t
-        assert row["train_loss"] == pytest.approx(((mean - theta) ** 2).sum() + 0.01)
-        assert row["test_loss"] == pytest.approx(f.evaluate(state.x.mean(1)).test_loss.item())
+        assert row["train_loss"] == pytest.approx(((middle - theta) ** 2).sum() + 0.01)
+        assert row["test_loss"] == pytest.approx(f.evaluate(point).test_loss.item())
         assert row["test_loss"] != row["train_loss"]
         assert row["grad_norm"] == pytest.approx(np.linalg.norm(gradient))
         assert row["stationarity"] == pytest.approx((gradient**2).sum())
         assert row["consensus"] == pytest.approx(((X - mean) ** 2).sum() / 6, rel=1e-9, abs=1e-25)
-        if "z" in state._fields:
-            Z = state.z[0].numpy()
+        if promise.averages:
+            Z = getattr(state, promise.averages)[0].numpy()
             assert row["consensus_z"] == pytest.approx(((Z - Z.mean(axis=0)) ** 2).sum() / 6, rel=1e-9, abs=1e-25)
         else:
             assert row["consensus_z"] is None
-        estimate = algorithms[name].declaration.estimates
-        if estimate:
+        if estimate := promise.estimates:
             off = getattr(state, estimate)[0].numpy().mean(axis=0) - gradient
             assert row["tracking_error"] == pytest.approx(np.linalg.norm(off))
         else:
