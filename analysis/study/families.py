@@ -11,6 +11,7 @@ from analysis.drawing.symbols import in_symbols, what_is_tuned
 from analysis.results.results import Results
 from analysis.study.ask import USUAL, Ask
 from analysis.study.select import has_no_variant, problems, refuse_unless
+from analysis.study.settings import neutral_first
 from analysis.study.statistics import best_setting
 from analysis.study.tuning import AS_WRITTEN, choice_in_words, criterion, score_in_words, tuned_over
 
@@ -30,7 +31,7 @@ def variants(results: Results) -> pd.DataFrame:
     if "multiplier" in finals:
         finals = finals[finals["multiplier"].isna() | (finals["multiplier"] == AS_WRITTEN["multiplier"])]
     finals = finals[finals["schedule"] == "diminishing"] if "schedule" in finals else finals
-    for _, runs in problems(results, finals, but=("partition", "topology", "init")):
+    for _, runs in neutral_first(problems(results, finals, but=("partition", "topology", "init"))):
         asked = runs[[c for c in (*CHANGES, "partition", "partition.alpha") if c in runs]].to_dict("records")
         told = runs.assign(change=[_change(row) for row in asked], split=[split_in_words(row) for row in asked])
         told = told[told["topology"].isin(_graphs(told))]
@@ -100,7 +101,7 @@ def one_setting(results: Results, finals: pd.DataFrame, ask: Ask = USUAL) -> tup
 def uneven_splits(results: Results) -> dict[str, pd.DataFrame]:
     """The runs of two methods or more on one problem with its data divided in two ways or more."""
     best: dict[str, pd.DataFrame] = {}
-    for _, runs in problems(results, results.finals, but=("partition",)):
+    for _, runs in neutral_first(problems(results, results.finals, but=("partition",))):
         told = runs.assign(split=[split_in_words(row) for row in runs.to_dict("records")])
         splits = {str(split): some for split, some in told.groupby("split") if some["algo"].nunique() >= 2}
         if len(splits) > max(len(best), 1):
@@ -113,7 +114,7 @@ def speedup_runs(results: Results, algo: str = "dnasa") -> pd.DataFrame:
     """The runs of a method on one problem with different numbers of nodes, and other methods beside them."""
     best = None
     finals = results.finals
-    for _, runs in problems(results, finals[has_no_variant(finals)], but=("nodes", "steps")):
+    for _, runs in neutral_first(problems(results, finals[has_no_variant(finals)], but=("nodes", "steps"))):
         for option in results.numbers:  # of a method with several stepsizes, or other numbers, the one with most runs
             usual = runs.groupby("algo")[option].transform(
                 lambda values: values.mode().iloc[0] if values.notna().any() else np.nan

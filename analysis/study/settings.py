@@ -85,6 +85,12 @@ def in_order(settings: Iterable[Setting]) -> list[Setting]:
     return sorted(settings, key=lambda item: (first[tuple(str(item[0].get(c)) for c in labels)], among.place(item[0])))
 
 
+def neutral_first(settings: Iterable[Setting]) -> list[Setting]:
+    settings = list(settings)
+    among = apart(settings)
+    return sorted(settings, key=lambda item: among.place(item[0]))
+
+
 def in_labels(words: Key) -> str:
     return " ".join(f"{label}={value}" for label, value in words.items())
 

@@ -11,7 +11,6 @@ from analysis.results.results import Results
 from analysis.study.ask import PAPER
 from analysis.study.families import at_most
 from analysis.study.select import as_written, problems
-from analysis.study.tuning import tuned_over
 
 
 @evidence
@@ -23,7 +22,7 @@ def change_with_scale(results: Results, algo: str) -> list[Case]:
         runs, _ = as_written(results, runs, PAPER)
         if runs["scale"].nunique() < 2 or 1.0 not in set(runs["scale"]):
             continue
-        runs = at_most("scale", runs, tuned_over(results, runs))
+        runs, _, _ = at_most("scale", results, runs.assign(test_loss=runs["test_loss"] / runs["scale"]), PAPER)
         rows = results.curves(runs).assign(f=lambda table: table["train_loss"] / table["scale"])
         plain_f = rows[rows["scale"] == 1.0].set_index(["seed", "step"])["f"]
         others = rows[(rows["scale"] != 1.0) & rows["seed"].isin(plain_f.index.get_level_values(0))]
