@@ -37,6 +37,8 @@ STEPS, DTYPE, CPU = 50, torch.float64, torch.device("cpu")
 GRAPHS = ["ring", "one_peer_exponential"]
 ONCE = ["random", "star", "torus"]
 """Graphs for one method only: the exchange does not know who uses it."""
+SOME = ["dsgd", "dsgt", "dnasa", "d2", "push_pull"]
+"""Methods that do every kind of exchange between them; more are tried where all are asked for."""
 
 
 LEAST_SQUARES = {"name": "synthetic", "dimension": 12, "evaluation": 100}
@@ -150,9 +152,9 @@ def main() -> None:
     comm = MPI.COMM_WORLD
     torch.set_num_threads(1)
     set_up_torch()
-    nodes = int(sys.argv[1])
+    nodes, whose = int(sys.argv[1]), sys.argv[2]
     out = {}
-    for name in algorithms:
+    for name in algorithms if whose == "all" else SOME:
         for graph in [*GRAPHS, *ONCE] if name == "dnasa" else GRAPHS:
             for dataset in ("synthetic", "digits") if graph == "ring" else ("synthetic",):
                 topology = {"name": graph, "lazy": name == "d2"}
