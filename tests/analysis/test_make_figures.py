@@ -101,9 +101,9 @@ def test_empty_folder_and_a_label_nobody_has(command, folder, tmp_path):
     assert "no run has a label 'colour'" in done.stderr
 
 
-def test_what_is_not_in_the_figures_is_said(command, tmp_path):
+def test_what_is_not_in_the_figures_is_said(command, folder, tmp_path):
     """A run that failed, one still running, one unreadable, and one made by another version of the source."""
-    folder = sweeps.make(tmp_path / "results", "untuned")
+    folder = sweeps.copied(folder, tmp_path / "results", "untuned")
     runs = sorted((folder / "runs").iterdir())
     for run, state in zip(runs, ("failed", "running"), strict=False):
         summary = json.loads((run / "summary.json").read_text())

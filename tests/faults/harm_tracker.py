@@ -17,7 +17,8 @@ MPIEXEC = "hydra_"
 """How names begin that MPICH's process manager leaves; they are not the suite's."""
 
 
-@fault("Other processes", "a healthy sweep of three runs with the W&B mirror", allowed=(CLEAN,), quick=0, full=4)
+@fault("Other processes", "a healthy sweep of three runs with the W&B mirror", allowed=(CLEAN,),
+       quick=0, often=2, full=4)  # fmt: skip
 def mirrored_sweep(trials: int, folder: Path) -> Counter[str]:
     seen: Counter[str] = Counter()
     for number in range(trials):

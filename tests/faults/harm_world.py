@@ -52,6 +52,7 @@ def sweep(folder: Path, *words: str, **environment: str) -> list[tuple[dict, dic
     "a world fails: a rank raises, leaves by sys.exit or os._exit, is killed, mpiexec is killed, nonsense is sent",
     allowed=("failed with a sentence, nothing left in shared memory",),
     quick=0,
+    often=len(ENDS),
     full=12,
 )
 def a_world_fails(trials: int, folder: Path) -> Counter[str]:
@@ -75,6 +76,7 @@ def a_world_fails(trials: int, folder: Path) -> Counter[str]:
     "strangers at the port: random bytes, half a line, wrong tokens, odd JSON, a line of 10 MB, silence; five each",
     allowed=("the ranks came in at once, no stranger did",),
     quick=len(KINDS),
+    often=5 * len(KINDS),
     full=25 * len(KINDS),
 )
 def strangers_at_the_port(trials: int, folder: Path) -> Counter[str]:
@@ -114,21 +116,22 @@ def _at_the_port(kind: str, seed: int) -> str:
     full=len(KINDS),
 )
 def strangers_at_a_run(trials: int, folder: Path) -> Counter[str]:
-    launch = folder / "mpiexec"
+    """A world each for as many runs, and with each world the next kind of strangers."""
+    launch, begun = folder / "mpiexec", folder / "begun"
     lines = [
         "#!/bin/sh",
-        f'cd {ROOT}; {sys.executable} -m tests.faults.stranger "$KIND" "$HEARSAY_ADDRESS" 1 & harm=$!',
+        f'echo >> {begun}; kind=$(sed -n "$(wc -l < {begun})p" {folder}/kinds)',
+        f'cd {ROOT}; {sys.executable} -m tests.faults.stranger "$kind" "$HEARSAY_ADDRESS" 1 & harm=$!',
         f'{Path(sys.executable).parent}/mpiexec "$@"; code=$?',
         "kill $harm; exit $code",
     ]
     launch.write_text("\n".join(lines))
     launch.chmod(0o755)
-    seen: Counter[str] = Counter()
-    for trial in range(trials):
-        place = folder / str(trial)
-        ((status, _),) = sweep(place, f"engine.launch=[{launch}]", "algo.how=none", KIND=KINDS[trial % len(KINDS)])
-        seen[status["state"]] += 1
-    return seen
+    (folder / "kinds").write_text("\n".join(KINDS[trial % len(KINDS)] for trial in range(trials)))
+    worlds = ("engine.pool=false", f"engine.launch=[{launch}]", f"seed=range({trials})")
+    runs = sweep(folder / "sweep", "algo.how=none", *worlds)
+    assert len(begun.read_text()) == trials, "not every run had a world of its own"
+    return Counter(status["state"] for status, _ in runs)
 
 
 @fault(
@@ -136,6 +139,7 @@ def strangers_at_a_run(trials: int, folder: Path) -> Counter[str]:
     "ranks that started elsewhere or at another time have the number of a process here; one of ours will not end",
     allowed=("the bystander lives, the rank is gone",),
     quick=0,
+    often=3,
     full=10,
 )
 def a_rank_with_a_number_of_ours(trials: int, folder: Path) -> Counter[str]:
@@ -172,6 +176,7 @@ def _identity(pid: int) -> dict:
     "a sweep of as many runs, three jobs side by side, in a process that may open 1024 files",
     allowed=("done",),
     quick=0,
+    often=1100,
     full=1500,
 )
 def few_open_files(trials: int, folder: Path) -> Counter[str]:

@@ -41,6 +41,8 @@ PAPER = ("dsgd", "dsgt", "dasagt", "dnasa", "d2")
 """Methods that are also tried on a model: the exchange does not know what it carries."""
 ONCE = ["random", "star", "torus"]
 """Graphs for one method only: the exchange does not know who uses it."""
+SOME = ["dsgd", "dsgt", "dnasa", "d2", "push_pull"]
+"""Methods that do every kind of exchange between them; more are tried where all are asked for."""
 
 
 LEAST_SQUARES = {"name": "synthetic", "dimension": 12, "evaluation": 100}
@@ -154,9 +156,9 @@ def main() -> None:
     comm = MPI.COMM_WORLD
     torch.set_num_threads(1)
     set_up_torch()
-    nodes = int(sys.argv[1])
+    nodes, whose = int(sys.argv[1]), sys.argv[2]
     out = {}
-    for name in algorithms:
+    for name in algorithms if whose == "all" else SOME:
         promise = algorithms[name].declare_for({})
         graphs = AVERAGE if promise.exact_average else [*GRAPHS, *ONCE] if name == "dnasa" else GRAPHS
         for graph in graphs:

@@ -20,15 +20,16 @@ def multiply(source: Path, target: Path, count: int, failed_every: int = 0) -> P
     made = [_files(folder) for folder in sorted((source / "runs").iterdir())]
     real = list({_kind(files["config"]): files for files in made if files["status"]["state"] == "done"}.values())
     for number in range(count):
-        files = copy.deepcopy(real[number % len(real)])
-        config = files["config"]
+        files = real[number % len(real)]
+        config = copy.deepcopy(files["config"])
         again = number // len(real)
         config["seed"] = again
         if "eta" in config["algo"]:
             config["seed"], stepsize = divmod(again, 20)
             config["algo"]["eta"] = round(0.01 * 1.5**stepsize, 6)
         run = parse(config)
-        _write(target / "runs" / run.run_id, files, run.labels(), bool(failed_every and number % failed_every == 0))
+        failed = bool(failed_every and number % failed_every == 0)
+        _write(target / "runs" / run.run_id, {**files, "config": config}, run.labels(), failed)
     return target
 
 

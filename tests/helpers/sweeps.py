@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import shutil
+from collections.abc import Iterable
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
@@ -70,8 +72,18 @@ def runs_of(sweep: dict[str, Any], results: Path) -> list[RunConfig]:
     return out
 
 
+def runs_of_all(names: Iterable[str], results: Path) -> list[RunConfig]:
+    return unique([run for name in names for run in runs_of({**SWEEPS, **MORE}[name], results)])
+
+
 def make(results: Path, *names: str) -> Path:
     """Run the named sweeps, or all, into a folder."""
-    runs = [run for name in names or SWEEPS for run in runs_of({**SWEEPS, **MORE}[name], results)]
-    assert run_all(unique(runs), Console(quiet=True), "small sweeps") == 0
+    assert run_all(runs_of_all(names or SWEEPS, results), Console(quiet=True), "small sweeps") == 0
+    return results
+
+
+def copied(folder: Path, results: Path, *names: str) -> Path:
+    """The runs of these sweeps, out of a folder that has them."""
+    for run in runs_of_all(names, results):
+        shutil.copytree(folder / "runs" / run.run_id, results / "runs" / run.run_id)
     return results

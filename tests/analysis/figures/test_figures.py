@@ -273,9 +273,9 @@ def test_a_figure_on_a_page_takes_the_pages_ink(results):
         assert used in set(ids)
 
 
-def test_half_written_runs_are_named_and_left_out(tmp_path):
+def test_half_written_runs_are_named_and_left_out(folder, tmp_path):
     use_paper_style()
-    folder = sweeps.make(tmp_path, "untuned")
+    folder = sweeps.copied(folder, tmp_path, "untuned")
     runs = sorted((folder / "runs").iterdir())
     (runs[0] / "summary.json").write_text('{"run_id": "x"')
     (runs[1] / "metrics.parquet").write_bytes(b"PAR1")

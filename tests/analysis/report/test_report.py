@@ -29,9 +29,9 @@ def report(capsys):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
+def folder(folder, tmp_path_factory) -> Path:
     """A sweep with a failed run, a diverged one, and names that are no good."""
-    folder = sweeps.make(tmp_path_factory.mktemp("page"), "few", "untuned")
+    folder = sweeps.copied(folder, tmp_path_factory.mktemp("page"), "few", "untuned")
     done = [
         run
         for run in sorted((folder / "runs").iterdir())

@@ -15,8 +15,8 @@ pytestmark = [pytest.mark.thorough, pytest.mark.xdist_group("w&b report")]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
-    return sweeps.make(tmp_path_factory.mktemp("results"), "few", "untuned")
+def folder(folder, tmp_path_factory) -> Path:
+    return sweeps.copied(folder, tmp_path_factory.mktemp("results"), "few", "untuned")
 
 
 @pytest.fixture(scope="module")

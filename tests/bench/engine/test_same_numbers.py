@@ -16,9 +16,9 @@ SCRIPT = ROOT / "tests/helpers/compare.py"
 
 @pytest.mark.thorough
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize(("nodes", "ranks"), [(8, 1), (8, 2), (8, 3), (4, 4)])
-def test_every_method_on_several_graphs(nodes, ranks):
-    command = [*launcher(None), "-n", str(ranks), sys.executable, "-m", "mpi4py", str(SCRIPT), str(nodes)]
+@pytest.mark.parametrize(("nodes", "ranks", "methods"), [(8, 1, "some"), (8, 2, "some"), (8, 3, "all"), (4, 4, "some")])
+def test_every_method_on_several_graphs(nodes, ranks, methods):
+    command = [*launcher(None), "-n", str(ranks), sys.executable, "-m", "mpi4py", str(SCRIPT), str(nodes), methods]
     environment = {**OPENMPI, **os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, timeout=200, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -26,8 +26,13 @@ def _known(monkeypatch):
     monkeypatch.setitem(algorithms._items, "generous", generous.Generous)
 
 
+SAMPLES, FEATURES = 240, 6
+P = 2 * (FEATURES + 1)  # of a linear model with two classes
+DATA = {"name": "planted", "samples": SAMPLES, "tests": 30, "features": FEATURES}
+
+
 def chosen(**changes):
-    return config(algo={"name": "generous", "eta": 0.05}, dataset="digits", nodes=4, batch_size=3, **changes)
+    return config(algo={"name": "generous", "eta": 0.05}, dataset=DATA, nodes=4, batch_size=3, **changes)
 
 
 def heads(seed: int, steps: int) -> int:
@@ -57,14 +62,14 @@ def test_rounds_with_different_amounts_by_hand():
     (measured,) = rows(chosen())
     assert 0 < heads(0, STEPS) < STEPS / 2
     for row in measured:
-        assert counted(row) == by_hand(0, row["step"], 1438, 650)
+        assert counted(row) == by_hand(0, row["step"], SAMPLES, P)
 
 
 def test_only_replicas_that_talk_are_billed():
     many = [chosen(seed=seed) for seed in (0, 1)] + [chosen(topology="all_reduce"), chosen(topology="alone")]
     ring, other, every, alone = (measured[-1] for measured in rows(*many))
-    assert counted(ring) == by_hand(0, STEPS, 1438, 650)
-    assert counted(other) == by_hand(1, STEPS, 1438, 650)
+    assert counted(ring) == by_hand(0, STEPS, SAMPLES, P)
+    assert counted(other) == by_hand(1, STEPS, SAMPLES, P)
     assert ring["rounds"] != other["rounds"]
     assert every["numbers"] == ring["numbers"] * 6 // 8  # 2(n−1) copies, where the ring has 2n
     assert (alone["numbers"], alone["bytes"], alone["rounds"]) == (0, 0, ring["rounds"])
