@@ -24,7 +24,8 @@ def test_every_method_on_several_graphs(nodes, ranks, methods):
     assert done.returncode == 0, done.stdout + done.stderr
     cases = json.loads(done.stdout.splitlines()[-1])
     disagreement = cases.pop("disagreement")
-    assert {case.split()[0] for case in cases} >= {*algorithms}
+    assert methods == "some" or {case.split()[0] for case in cases} >= {*algorithms}
+    assert len(cases) >= 5 * 3 + 2
     assert {case: off for case, off in cases.items() if not off <= 1e-12} == {}
     if ranks > 1:
         assert "Ranks disagree about the time of day: rank 0 has noon" in disagreement
