@@ -286,6 +286,7 @@ FAMILIES = {
 
 @pytest.mark.thorough
 def test_forty_methods_in_a_dozen_families_are_told_apart():
+    use_paper_style()
     made = results_of(FAMILIES)
     look = styles(made.runs["algo"].unique(), made)
     assert len(look) == 40
