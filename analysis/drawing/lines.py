@@ -36,6 +36,7 @@ def curve(
     ``after`` a step; where it must be ``positive``, zeros stand on the lower edge. ``results``
     know which way a plug-in's metric is better. Returns what was drawn.
     """
+    rows = rows[[name for name in dict.fromkeys(("run_id", "step", "state", "exploded", x, y)) if name in rows]]
     count = rows["run_id"].nunique()
     rows = rows[np.isfinite(rows[y].astype(float)) & np.isfinite(rows[x].astype(float)) & (rows["step"] > after)]
     if rows.empty:

@@ -124,7 +124,7 @@ def best_setting(finals: pd.DataFrame, over: Sequence[str], by: tuple[str, float
     None where each diverged for some seed."""
     name, sign = by or score(finals)
     options = list(over)
-    runs = finals.dropna(subset=options)
+    runs = finals[list(dict.fromkeys(["seed", "state", name, *options]))].dropna(subset=options)
     runs = runs.assign(setting=runs.groupby(options).ngroup())
     having = runs.groupby("seed")["setting"].nunique()
     seeds = sorted(having.index[having * 2 > runs["setting"].nunique()]) or sorted(having.index[having == having.max()])

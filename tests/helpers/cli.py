@@ -32,15 +32,22 @@ def run(*words: str, cwd: Path, **environment: str) -> Done:
     return python("bench/run.py", *words, cwd=cwd, **environment)
 
 
-def typed(*words: str, cwd: Path, script: str = "bench/run.py", kill_after: float | None = None) -> Done:
+def typed(
+    *words: str,
+    cwd: Path,
+    script: str = "bench/run.py",
+    kill_after: float | None = None,
+    environment: dict[str, str] | None = None,
+) -> Done:
     """The script's ``main`` on these words in a process of its own, which need not import torch again.
 
-    With ``kill_after`` its whole process group is killed after so many seconds, if it still runs.
+    With ``kill_after`` its whole process group is killed after so many seconds, if it still runs. An
+    ``environment`` is all that it gets; of what is read at import, it is too late to change anything.
     """
     zygote = _zygote()
     assert zygote.stdin is not None
     assert zygote.stdout is not None
-    order = {"script": script, "words": words, "cwd": str(cwd), "kill_after": kill_after}
+    order = {"script": script, "words": words, "cwd": str(cwd), "kill_after": kill_after, "environment": environment}
     try:
         zygote.stdin.write(json.dumps(order) + "\n")
         zygote.stdin.flush()

@@ -1,8 +1,8 @@
 """A process that has imported the suite and forks a child per command: python -m tests.helpers.zygote
 
-One JSON line in, {"script", "words", "cwd", "kill_after"}; one out, {"code", "out", "err"}. It has no
-threads, so its children are as good as new. With ``kill_after``, the child's process group is killed
-that many seconds after its birth.
+One JSON line in, {"script", "words", "cwd", "kill_after", "environment"}; one out, {"code", "out", "err"}. It
+has no threads, so its children are as good as new. With ``kill_after``, the child's process group is killed
+that many seconds after its birth; an ``environment`` takes the place of this one.
 """
 
 import gc
@@ -33,7 +33,7 @@ COMMANDS = (
     *(bench.run, bench.status, bench.sync, bench.topology),
 )
 MAIN = {f"{module.__name__.replace('.', '/')}.py": module.main for module in COMMANDS}
-TIMEOUT_S = 60
+TIMEOUT_S = 100
 
 
 def child(order: dict, out: int, err: int) -> None:
@@ -41,6 +41,10 @@ def child(order: dict, out: int, err: int) -> None:
     try:
         os.setsid()
         os.chdir(order["cwd"])
+        if order.get("environment") is not None:
+            os.environ.clear()
+            os.environ.update(order["environment"])
+            tempfile.tempdir = None  # that of the environment, not the one that was asked for before
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(out, 1)
         os.dup2(err, 2)

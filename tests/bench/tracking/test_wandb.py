@@ -15,7 +15,7 @@ from rich.console import Console
 
 from bench.sweep.sweep import run_all
 from bench.tracking.wandb_run import shortened, title
-from tests.helpers.cli import ROOT
+from tests.helpers.cli import ROOT, typed
 from tests.helpers.configs import config
 from tests.helpers.disks import on_a_disk
 from tests.helpers.run_folders import folders
@@ -30,11 +30,16 @@ def command(script: str, *words: str, cwd: Path, background: bool = False, **env
     """A script with W&B as a user has it; nobody is logged in."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("WANDB")}
     home = {"HOME": str(cwd), "WANDB_CACHE_DIR": str(cwd / "cache"), "OMP_NUM_THREADS": "1"}
-    full = [sys.executable, str(ROOT / script), *words]
-    kind = subprocess.Popen if background else subprocess.run
-    more = {} if background else {"timeout": 100}
-    pipe = subprocess.PIPE
-    return kind(full, cwd=cwd, env={**clean, **home, **environment}, stdout=pipe, stderr=pipe, text=True, **more)
+    full, pipe = {**clean, **home, **environment}, subprocess.PIPE
+    if not background and "PYTHONPATH" not in environment:
+        return typed(*words, cwd=cwd, script=script, environment=full)
+    process = subprocess.Popen(
+        [sys.executable, str(ROOT / script), *words], cwd=cwd, env=full, stdout=pipe, stderr=pipe, text=True
+    )
+    if background:
+        return process
+    out, err = process.communicate(timeout=100)
+    return subprocess.CompletedProcess(words, process.returncode, out, err)
 
 
 def same(image, folder: Path) -> None:
