@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shutil
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -197,7 +198,8 @@ def example(cls: type[Algorithm]) -> str:
 
 def wrapped(name: str, text: str, indent: int = 16) -> Iterator[str]:
     """A name and what is said of it, at most WIDTH wide."""
-    lines = textwrap.wrap(text, WIDTH - indent, break_on_hyphens=False) or [""]
+    width = min(WIDTH, shutil.get_terminal_size().columns) if sys.stdout.isatty() else WIDTH
+    lines = textwrap.wrap(text, max(20, width - indent), break_on_hyphens=False) or [""]
     first = f"  {name:<{indent - 2}}"
     if len(name) > indent - 3:
         yield first.rstrip()

@@ -59,10 +59,11 @@ def task(config: DictConfig) -> None:
 
 
 def sweep_name(words: Sequence[str]) -> str:
-    """The experiment, or what was typed."""
-    experiments = [word.partition("=")[2] for word in words if word.startswith("experiment=")]
+    """The experiment, if nothing else was typed; else all that was."""
     typed = [word for word in words if "=" in word and not word.startswith(("hydra", "results", "tracker"))]
-    return " ".join(experiments or typed) or "defaults"
+    if len(typed) == 1 and typed[0].startswith("experiment="):
+        return typed[0].partition("=")[2]
+    return " ".join(typed) or "defaults"
 
 
 def gather(words: Sequence[str], several: bool, errors: Console) -> list[RunConfig]:
@@ -132,7 +133,8 @@ def main() -> int:
             errors.print(note)
         code = run_all(unique(runs), console, sweep_name(words)) if runs else 0
         if left_out:
-            errors.print(f"{left_out.total()} configurations were left out, for the reasons said at the beginning.")
+            were = "configuration was" if left_out.total() == 1 else "configurations were"
+            errors.print(f"{left_out.total()} {were} left out, for the reasons said at the beginning.")
         return code or int(bool(left_out))
     except UserError as error:
         errors.print(str(error))

@@ -20,14 +20,17 @@ COMMAND = (
     "compressor=none,top_k,random_k,qsgd,sign seed=0,1,2 engine=stacked"
 )
 
+PACKED = "how it was packed"
+"""A column of this figure; no option of a method is called so."""
+
 
 @figure("compression", "What is reached with the bytes that were sent", COMMAND)
 def draw(results: Results, ask: Ask) -> Picture:
     settings = []
     finals = results.finals
-    finals = finals.assign(form=_forms(finals)) if "compressor" in finals else finals.assign(form="none")
+    finals = finals.assign(**{PACKED: _forms(finals)}) if "compressor" in finals else finals.assign(**{PACKED: "none"})
     for key, runs in problems(results, finals, but=("compressor",)):
-        several = runs.groupby("algo")["form"].transform("nunique") >= 2
+        several = runs.groupby("algo")[PACKED].transform("nunique") >= 2
         if several.any():
             settings.append((key, runs[several]))
     refuse_unless(bool(settings), "no method was run with two compressors or more")
@@ -36,16 +39,19 @@ def draw(results: Results, ask: Ask) -> Picture:
     notes += what_else(results, runs, but=["compressor"])
     names = metrics(results, ask.metrics, (score(runs)[0], "consensus"))
     figure, axes = panels(1, len(names), 2.1, PAGE if len(names) > 1 else COLUMN)
-    forms = sorted(runs["form"].unique(), key=lambda name: (name != "none", name))
+    forms = sorted(runs[PACKED].unique(), key=lambda name: (name != "none", name))
     entries, drawn, used, x = [], [], set(), ask.x or "bytes"
     for algo, style in styles(runs["algo"].unique(), results).items():
         for number, form in enumerate(forms):
-            mine = runs[(runs["algo"] == algo) & (runs["form"] == form)]
+            mine = runs[(runs["algo"] == algo) & (runs[PACKED] == form)]
             if mine.empty:
                 continue
             best, chosen = at_best(results, mine, ask)
             several_run: Chosen = {a: b for a, b in chosen.items() if b and not b.alone}
             notes += rule_in_words(results, mine, several_run, f"{form}: ", ask)
+            if best.empty:
+                notes.append(f"{style.label}, {form}: every run diverged or exploded")
+                continue
             look = variant(style, number)
             entries.append(legend_entry(look, f"{style.label}, {form}"))
             used |= set(best["run_id"])
@@ -53,6 +59,7 @@ def draw(results: Results, ask: Ask) -> Picture:
                 log = log_scale(ax, runs[metric], metric)
                 table = curve(ax, results.curves(best), x, metric, look, 0, log, results)
                 drawn.append(table.assign(algo=algo, compressor=form))
+    refuse_unless(bool(used), "every run with a compressor, or none, diverged or exploded")
     for ax, metric in zip(axes[0], names, strict=True):
         ax.set(xscale="log", xlabel=metric_name(x))
         letter_panel(ax, metric_name(metric, results))

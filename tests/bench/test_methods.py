@@ -9,6 +9,7 @@ from rich.console import Console
 from bench.base.registry import algorithms
 from bench.config.plan import of_command
 from bench.methods import columns, example, page, show_all
+from bench.run import sweep_name
 from bench.sweep.preflight import checked
 from tests.helpers.cli import ROOT, typed
 from tests.helpers.run_folders import folders
@@ -94,3 +95,11 @@ def test_a_wrong_value_stops_a_sweep_before_it_starts(tmp_path):
     done = typed(*["-m", "algo=adam,dsgd", "topology=ring,complete", "batch_size=0,1"], cwd=tmp_path)
     assert (done.returncode, done.stdout, list(tmp_path.iterdir())) == (2, "", [])
     assert "batch_size" in done.stderr
+
+
+def test_a_sweep_is_called_what_was_typed():
+    assert sweep_name(["experiment=example"]) == "example"
+    assert sweep_name(["experiment=example", "results=here", "tracker=none"]) == "example"
+    assert sweep_name(["experiment=example", "dataset=digits", "results=here"]) == "experiment=example dataset=digits"
+    assert sweep_name(["-m", "algo=dsgd,dsgt"]) == "algo=dsgd,dsgt"
+    assert sweep_name([]) == "defaults"

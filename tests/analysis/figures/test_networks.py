@@ -82,3 +82,16 @@ def test_a_graph_with_loss_alone_says_that_nothing_is_known():
     lost = {**RING, "rho": None, "period": None}
     picture = draw("graphs", made([{"algo": "sgp", "topology": "ring", "end": 1.0}], [{"mixing": lost}]))
     assert picture.figure.axes[0].get_title() == "ring, n = 3\nρ is not known"
+
+
+def test_compression_is_not_confused_by_a_method_with_an_option_called_form():
+    forms = ["none", "top_k"]
+    rows = [{"algo": "choco", "compressor": c, "end": 0.1} for c in forms]
+    picture = draw("compression", made([*rows, {"algo": "gt", "form": "atc", "compressor": "none", "end": 0.1}]))
+    assert sorted(picture.data["compressor"].unique()) == forms
+
+
+def test_compression_of_nothing_but_explosions_is_refused():
+    rows = [{"algo": "choco", "compressor": c, "end": 0.1, "state": "diverged"} for c in ("none", "top_k")]
+    with pytest.raises(NoData, match="every run with a compressor, or none, diverged or exploded"):
+        draw("compression", made(rows))
