@@ -92,6 +92,6 @@ def test_compression_is_not_confused_by_a_method_with_an_option_called_form():
 
 
 def test_compression_of_nothing_but_explosions_is_refused():
-    rows = [{"algo": "choco", "compressor": c, "end": 0.1, "state": "diverged"} for c in ("none", "top_k")]
+    rows = [{"algo": "choco", "compressor": c, "eta": 0.1, "end": 1e9, "state": "exploded"} for c in ("none", "top_k")]
     with pytest.raises(NoData, match="every run with a compressor, or none, diverged or exploded"):
         draw("compression", made(rows))
