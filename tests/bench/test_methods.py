@@ -12,6 +12,7 @@ from bench.methods import columns, example, page, show_all
 from bench.run import sweep_name
 from bench.sweep.preflight import checked
 from tests.helpers.cli import ROOT, typed
+from tests.helpers.few import few
 from tests.helpers.run_folders import folders
 
 
@@ -55,7 +56,7 @@ def test_a_page_says_rule_cost_needs_and_options():
     assert "algo.nesterov=false" in "\n".join(page("qg_dsgdm"))
 
 
-@pytest.mark.parametrize("name", list(algorithms))
+@pytest.mark.parametrize("name", few(algorithms, ["dnasa", "choco", "adam"]))
 def test_the_command_of_a_page_can_be_run_and_its_options_are_those_of_the_yaml(name):
     assert len("\n".join(page(name))) > 500
     (config,) = of_command(example(algorithms[name]).split()[2:], checked)

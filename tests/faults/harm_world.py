@@ -31,7 +31,7 @@ def sweep(folder: Path, *words: str, **environment: str) -> list[tuple[dict, dic
     """Runs of the misbehaving method: what their status and summary say."""
     (folder / "conf" / "algo").mkdir(parents=True)
     (folder / "conf" / "algo" / "trouble.yaml").write_text(YAML)
-    quick = ("steps=40", "eval_every=5", "dataset.evaluation=50", "nodes=4", "ranks=2", "engine=mpi")
+    quick = ("steps=40", "eval_every=5", "dataset.evaluation=50", "nodes=4", "engine=mpi")
     command = [sys.executable, str(ROOT / "bench/run.py"), "-m", f"hydra.searchpath=[file://{folder}/conf]"]
     plugin = {"HEARSAY_PLUGINS": "tests.helpers.trouble", "PYTHONPATH": str(ROOT)}
     subprocess.run(
@@ -59,7 +59,8 @@ def a_world_fails(trials: int, folder: Path) -> Counter[str]:
     seeds = ",".join(map(str, range(-(-trials // len(ENDS)))))
     noted = folder / "segments"
     noted.mkdir()
-    runs = sweep(folder, f"algo.how={','.join(ENDS)}", f"seed={seeds}", HEARSAY_TEST_SEGMENTS=str(noted))
+    words = (f"algo.how={','.join(ENDS)}", f"seed={seeds}", "ranks=2")
+    runs = sweep(folder, *words, HEARSAY_TEST_SEGMENTS=str(noted))
     seen: Counter[str] = Counter()
     for status, summary in runs[:trials]:
         names = (noted / f"{summary['how']}-{summary['seed']}").read_text().split()
@@ -129,7 +130,7 @@ def strangers_at_a_run(trials: int, folder: Path) -> Counter[str]:
     launch.chmod(0o755)
     (folder / "kinds").write_text("\n".join(KINDS[trial % len(KINDS)] for trial in range(trials)))
     worlds = ("engine.pool=false", f"engine.launch=[{launch}]", f"seed=range({trials})")
-    runs = sweep(folder / "sweep", "algo.how=none", *worlds)
+    runs = sweep(folder / "sweep", "algo.how=none", "ranks=1", *worlds)
     assert len(begun.read_text()) == trials, "not every run had a world of its own"
     return Counter(status["state"] for status, _ in runs)
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import socket
 import subprocess
 import sys
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import IO
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -44,16 +47,13 @@ def typed(
     With ``kill_after`` its whole process group is killed after so many seconds, if it still runs. An
     ``environment`` is all that it gets; of what is read at import, it is too late to change anything.
     """
-    zygote = _zygote()
-    assert zygote.stdin is not None
-    assert zygote.stdout is not None
     order = {"script": script, "words": words, "cwd": str(cwd), "kill_after": kill_after, "environment": environment}
+    zygote = _zygote()
     try:
-        zygote.stdin.write(json.dumps(order) + "\n")
-        zygote.stdin.flush()
-        answer = json.loads(zygote.stdout.readline())
+        print(json.dumps(order), file=zygote, flush=True)
+        answer = json.loads(zygote.readline())
     except BaseException:  # the test's time is up: the next one must not be given this one's answer
-        zygote.kill()
+        zygote.close()
         _zygote.cache_clear()
         raise
     return subprocess.CompletedProcess(words, answer["code"], answer["out"], answer["err"])
@@ -70,8 +70,22 @@ def refused(words: str, sentence: str, cwd: Path) -> None:
 
 
 @cache
-def _zygote() -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "tests.helpers.zygote"]
-    zygote = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    atexit.register(zygote.kill)
+def _zygote() -> IO[str]:
+    """A connection to the one of this session, which whoever needs it first has started."""
+    address = f"\0hearsay-tests-{os.environ.get('PYTEST_XDIST_TESTRUNUID', os.getpid())}"
+    with socket.socket(socket.AF_UNIX) as server, suppress(OSError):  # the address is another's, who has started it
+        server.bind(address)
+        server.listen()
+        command = [sys.executable, "-m", "tests.helpers.zygote", str(server.fileno())]
+        started = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, pass_fds=[server.fileno()])
+        atexit.register(_end, started)
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(address)
+        zygote = connection.makefile("rw")
+    atexit.register(zygote.close)
     return zygote
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.communicate()

@@ -33,7 +33,7 @@ from bench.training.observer import Observer
 from bench.training.world import OneProcess
 from tests.helpers.configs import config
 
-STEPS, DTYPE, CPU = 50, torch.float64, torch.device("cpu")
+STEPS, DTYPE, CPU = 30, torch.float64, torch.device("cpu")
 GRAPHS = ["ring", "one_peer_exponential"]
 AVERAGE = ["complete", "all_reduce"]
 """Where references are at home."""

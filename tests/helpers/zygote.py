@@ -1,14 +1,17 @@
-"""A process that has imported the suite and forks a child per command: python -m tests.helpers.zygote
+"""A process that has imported the suite and forks a child per command: python -m tests.helpers.zygote SOCKET
 
+It listens on the socket with this number until its standard input ends; whoever connects is attended by a child.
 One JSON line in, {"script", "words", "cwd", "kill_after", "environment"}; one out, {"code", "out", "err"}. It
-has no threads, so its children are as good as new. With ``kill_after``, the child's process group is killed
+has no threads, so its children are as good as new. With ``kill_after``, the command's process group is killed
 that many seconds after its birth; an ``environment`` takes the place of this one.
 """
 
 import gc
 import json
 import os
+import select
 import signal
+import socket
 import sys
 import tempfile
 import time
@@ -41,7 +44,7 @@ def child(order: dict, out: int, err: int) -> None:
     try:
         os.setsid()
         os.chdir(order["cwd"])
-        if order.get("environment") is not None:
+        if order["environment"] is not None:
             os.environ.clear()
             os.environ.update(order["environment"])
             tempfile.tempdir = None  # that of the environment, not the one that was asked for before
@@ -76,9 +79,24 @@ def serve(order: dict) -> dict:
         return {"code": os.waitstatus_to_exitcode(ended[1]), "out": out.read(), "err": err.read()}
 
 
+def attend(client: socket.socket) -> None:
+    """All commands of one process of the tests, one after the other."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    with client.makefile("r") as orders, client.makefile("w") as answers:
+        for line in orders:
+            print(json.dumps(serve(json.loads(line))), file=answers, flush=True)
+
+
 if __name__ == "__main__":
     discover()
     fingerprint(*of_command([]))  # what is looked up once, no child need look up
     gc.freeze()  # or each child's first collection would copy every page
-    for line in sys.stdin:
-        print(json.dumps(serve(json.loads(line))), flush=True)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that attend
+    with socket.socket(fileno=int(sys.argv[1])) as server:
+        server.set_inheritable(False)  # by what a command starts, and may leave behind
+        while sys.stdin not in select.select([server, sys.stdin], [], [])[0]:
+            client, _ = server.accept()
+            if os.fork() == 0:
+                attend(client)
+                os._exit(0)
+            client.close()

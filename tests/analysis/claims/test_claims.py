@@ -231,6 +231,7 @@ def test_bad_input(tmp_path, capsys):
 
 
 @pytest.mark.thorough
+@pytest.mark.timeout(300)
 def test_the_document_in_the_repository_is_what_the_archive_says(tmp_path):
     """Nothing in REPRODUCTION.md was typed by hand."""
     words = ["--results", str(ROOT / "docs/reproduction"), "--out", str(tmp_path / "REPRODUCTION.md")]

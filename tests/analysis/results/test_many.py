@@ -205,3 +205,4 @@ def test_twenty_thousand_runs(tmp_path):
     done = python("bench/status.py", str(folder), cwd=tmp_path)
     assert done.returncode == 0
     assert f"{MANY} runs:" in done.stdout
+    shutil.rmtree(folder)  # or a later session would have these files to remove

@@ -84,6 +84,7 @@ def test_a_table_has_the_metrics_that_are_asked_for(two):
     assert "train loss" in table_makers()["final"].make(two, Ask(columns=("algo", "train_loss"))).shown
 
 
+@pytest.mark.thorough
 def test_an_archive_is_drawn_elsewhere_and_what_is_not_obeyed_is_said(archive, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     words = ["--results", str(archive), "--figure", "compare,final", "--format", "png", "--x", "epochs"]

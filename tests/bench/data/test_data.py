@@ -21,7 +21,6 @@ from bench.data.sources import Dropped, OpenML, Package, idx
 from tests.helpers import local_data
 from tests.helpers.cli import ROOT
 from tests.helpers.disks import on_a_disk
-from tests.helpers.few import few
 
 QUIET = Console(file=io.StringIO())
 
@@ -125,7 +124,8 @@ def test_two_processes_fetch_once(tmp_path):
 DISKS = [("size=4k", "No space left"), ("ro", "Read-only file system")]
 
 
-@pytest.mark.parametrize(("options", "complaint"), few(DISKS, DISKS[:1]))
+@pytest.mark.thorough
+@pytest.mark.parametrize(("options", "complaint"), DISKS)
 def test_a_full_or_read_only_disk_gives_a_sentence(options, complaint, tmp_path):
     words = f"'{sys.executable}' '{ROOT}/bench/fetch.py' slow --data-dir '{tmp_path}/disk'; echo exit $?"
     plugin = f"PYTHONPATH='{ROOT}' HEARSAY_PLUGINS=tests.helpers.local_data HEARSAY_TEST_DIARY='{tmp_path}/diary'"
