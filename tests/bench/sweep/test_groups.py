@@ -35,7 +35,7 @@ def mixed(algo: str, **changes):
     """Runs of one method that differ in everything a group may differ in."""
     out = []
     for schedule, eta, graph, seed in MIXED:
-        stepsizes = {"schedule": schedule, **({} if algo == "dnasa" else {"eta": eta})}
+        stepsizes = {"schedule": schedule, **({"eta": eta} if "eta" in algorithms[algo].stepsize_options() else {})}
         topology = {"name": graph, "lazy": True}
         out.append(config(algo={"name": algo, **stepsizes}, topology=topology, seed=seed, **changes))
     return out
