@@ -107,7 +107,7 @@ BAD = {
     "+foo=1": "There is no setting called 'foo'.",
     "dtype=float16": "dtype must be one of float32, float64; got 'float16'.",
     "algo=dnasa,dsgt": "algo=dnasa,dsgt names several values; add -m to run them all.",
-    "-m algo=dnasa,d2 steps=10": "d2 needs the smallest eigenvalue",
+    "-m algo=d2 seed=0,1 steps=10": "d2 needs the smallest eigenvalue",
     "topology=random topology.p=2": "topology.p is the probability of an edge",
     "dataset.dimension=-1": "dataset.dimension must be at least 1; got -1.",
     "dataset.noise=-1": "dataset.noise must be at least 0; got -1.",

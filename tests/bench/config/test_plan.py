@@ -37,7 +37,7 @@ LINES = (
     "results=a/${seed} seed=1,2 algo=dsgd,dsgt",
     "++algo.schedule=fixed seed=0,1",
     "dataset={name:synthetic,dimension:7},{name:synthetic,dimension:8} seed=0,1",
-    "algo=dsgd algo.name=dsgt algo.schedule=fixed",
+    "algo=sgp algo.name=ed algo.schedule=fixed",
 )
 """What can be typed after -m, as far as Hydra itself can compose it."""
 
