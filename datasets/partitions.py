@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from bench.base.errors import UserError
-from bench.base.options import Count, Positive
+from bench.base.options import Count, Neutral, Positive
 from bench.problem import partition
 
 
@@ -22,15 +24,49 @@ def iid(labels: np.ndarray, nodes: int, g: np.random.Generator) -> list[np.ndarr
 
 
 @partition("dirichlet")
-def dirichlet(labels: np.ndarray, nodes: int, g: np.random.Generator, alpha: Positive = 0.5) -> list[np.ndarray]:
-    """Label skew: each class is divided among the nodes in proportions drawn from Dirichlet(alpha, …, alpha)."""
-    parts: list[list[np.ndarray]] = [[] for _ in range(nodes)]
+def dirichlet(
+    labels: np.ndarray,
+    nodes: int,
+    g: np.random.Generator,
+    alpha: Positive = 0.5,
+    equal: Annotated[bool, Neutral(False)] = False,
+) -> list[np.ndarray]:
+    """Label skew: each class is divided among the nodes in proportions drawn from Dirichlet(alpha, …, alpha).
+
+    ``equal``: the proportions are then fitted to shards of one size. Each sample weighs the same in f, so that f, its
+    class prior and its minimiser are those of the data undivided.
+    """
+    rows, proportions = [], []
     for label in np.unique(labels):
-        rows = g.permutation(np.flatnonzero(labels == label))
-        cuts = np.cumsum(g.dirichlet(np.full(nodes, alpha)))[:-1] * len(rows)
-        for part, piece in zip(parts, np.split(rows, cuts.astype(int)), strict=True):
-            part.append(piece)
-    return _nobody_empty([np.concatenate(part) for part in parts])
+        rows.append(g.permutation(np.flatnonzero(labels == label)))
+        proportions.append(g.dirichlet(np.full(nodes, alpha)))
+    if equal:
+        counts = _fitted(np.stack(proportions), np.array([len(mine) for mine in rows]))
+        cuts = [np.cumsum(row)[:-1] for row in counts]
+    else:
+        cuts = [(np.cumsum(p)[:-1] * len(mine)).astype(int) for p, mine in zip(proportions, rows, strict=True)]
+    pieces = [np.split(mine, cut) for mine, cut in zip(rows, cuts, strict=True)]
+    return _nobody_empty([np.concatenate(part) for part in zip(*pieces, strict=True)])
+
+
+def _fitted(proportions: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Whole numbers (classes, nodes) near these proportions: rows sum to the sizes of the classes, columns to shards
+    that differ by at most one. Iterative proportional fitting, rounded, and then moved one by one."""
+    nodes = proportions.shape[1]
+    shards = np.diff(np.linspace(0, sizes.sum(), nodes + 1).astype(int))
+    table = np.maximum(proportions, 1e-9)
+    for _ in range(500):
+        table *= shards / table.sum(axis=0)
+        table *= (sizes / table.sum(axis=1))[:, None]
+    ends = np.cumsum(table, axis=1).round().astype(int)
+    ends[:, -1] = sizes
+    counts = np.diff(ends, axis=1, prepend=0)
+    while (gap := counts.sum(axis=0) - shards).any():
+        most, least = gap.argmax(), gap.argmin()
+        label = counts[:, most].argmax()
+        counts[label, most] -= 1
+        counts[label, least] += 1
+    return counts
 
 
 @partition("by_label")

@@ -1,8 +1,12 @@
 """Tests run side by side, one per core: none may take more than one; and only those of W&B use W&B."""
 
 import os
+import signal
 
 import pytest
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as below nohup: what the tests start would inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["WANDB_MODE"] = "disabled"

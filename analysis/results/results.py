@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.results.errors import NoData
-from bench.base.record import COLUMNS, EXPLODED, FINAL, LATER
+from bench.base.record import COLUMNS, EXPLODED, FINAL, LATER, SINCE
 
 HOW = ("engine", "tracker", "checkpoint_every", "ranks", "jobs", "device", "results", "data_dir", "force", "stale")
 """Labels that say how a run was made; so do those that begin with one of them and a dot."""
@@ -29,9 +29,9 @@ class Results:
     source: str
 
     def __post_init__(self) -> None:
-        later = {name: before for name, before in LATER.items() if name in self.runs and self.runs[name].isna().any()}
+        later = {name: before for name, before in SINCE.items() if name in self.runs and self.runs[name].isna().any()}
         if later:  # runs from before a choice was there, beside runs from after
-            object.__setattr__(self, "runs", self.runs.fillna(later))
+            object.__setattr__(self, "runs", self.runs.fillna(later).infer_objects())
 
     @cached_property
     def options(self) -> list[str]:
@@ -44,6 +44,9 @@ class Results:
             "steps",
             "batch_size",
             "scale",
+            "stretch",
+            "validation",
+            "schedule_nodes",
             "init",
             "sampling",
             "dtype",

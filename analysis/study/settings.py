@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.drawing.symbols import symbol
-from bench.base.record import LATER
+from bench.base.record import SINCE
 
 Key = dict[str, Any]
 """The labels of a problem, as ``problems`` gives them."""
@@ -19,7 +19,7 @@ NAMED = ("dataset", "topology", "nodes", "steps")
 """Said of every setting, in columns or words of their own."""
 USUAL = {"partition": "even", "scale": 1.0, "init": "shared", "sampling": "replacement", "topology.lazy": False}
 """Not said where it is the usual one."""
-NEUTRAL = {**USUAL, **LATER}
+NEUTRAL = {**USUAL, **SINCE}
 """Said where it is not this, even if it is so in all settings."""
 ALWAYS = ("partition.alpha", "dataset.spike_sd", "links.p")
 """Said wherever they have a value."""

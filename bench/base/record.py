@@ -27,6 +27,8 @@ Of the suite's own runs, none beyond it knew more than the most frequent class; 
 
 LATER = {"links": "reliable", "compressor": "none"}
 """Choices that came later, and what they were before."""
+SINCE = {**LATER, "stretch": 1.0, "validation": 0.0, "partition.equal": False}
+"""All labels that came later and have a value when they change nothing."""
 STATES = {
     "done": "made all its steps",
     "exploded": f"made all its steps, but its train_loss rose by more than {EXPLODED:g} times its first value",

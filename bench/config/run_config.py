@@ -46,6 +46,9 @@ class RunConfig:
     batch_size: Count
     seed: int
     scale: float
+    stretch: float = field(metadata={NEUTRAL: 1.0})
+    validation: float = field(metadata={NEUTRAL: 0.0})
+    schedule_nodes: Count | None = field(metadata={NEUTRAL: None})
     init: Init
     sampling: Sampling
     dtype: Literal["float32", "float64"]

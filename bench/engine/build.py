@@ -11,14 +11,14 @@ from bench.base.errors import UserError
 from bench.base.record import evaluation_steps
 from bench.base.registry import compressors, datasets, models, topologies
 from bench.config.run_config import RunConfig
-from bench.engine.material import in_words, is_problem, load_arrays, shards
+from bench.engine.material import held_out, in_words, is_problem, load_arrays, shards
 from bench.method.algorithm import Algorithm
 from bench.method.assemble import assemble
 from bench.models.model import Model
 from bench.network.compressor import Compressor
 from bench.problem.arrays import Arrays
 from bench.problem.problem import Problem, Setting
-from bench.problem.scaled import Scaled, refuse_scale
+from bench.problem.scaled import changed, refuse_scale, refuse_stretch
 from bench.problem.supervised import Supervised
 from bench.training.loop import Timetable, Training
 from bench.training.observer import Moment, Observer, Outcome
@@ -53,8 +53,9 @@ def build_problem(config: RunConfig, setting: Setting) -> Problem:
     if parts is None:
         problem: Problem = datasets[config.dataset.name](setting, **config.dataset.options)
     else:
-        problem = Supervised(setting, *parts, config.init, config.sampling, config.eval_samples)
-    return problem if config.scale == 1.0 else Scaled(problem, config.scale)
+        aside = held_out(config)
+        problem = Supervised(setting, *parts, config.init, config.sampling, config.eval_samples, aside)
+    return changed(problem, config.scale, config.stretch)
 
 
 def problem_parts(config: RunConfig, seeds: Sequence[int]) -> tuple[Arrays, list[list[np.ndarray]], Model] | None:
@@ -64,6 +65,7 @@ def problem_parts(config: RunConfig, seeds: Sequence[int]) -> tuple[Arrays, list
     """
     name = config.dataset.name
     refuse_scale(config.scale)
+    refuse_stretch(config.stretch)
     if not is_problem(datasets[name]):
         arrays = load_arrays(config)
         model = build_model(config, arrays)
@@ -75,6 +77,8 @@ def problem_parts(config: RunConfig, seeds: Sequence[int]) -> tuple[Arrays, list
         )
     if config.eval_samples is not None:
         raise UserError(f"dataset={name} has no shards to measure a part of: leave out eval_samples.")
+    if config.validation:
+        raise UserError(f"dataset={name} has no training samples to set aside: leave out validation.")
     return None
 
 
@@ -91,7 +95,7 @@ def build_algorithm(configs: Sequence[RunConfig], problem: Problem, steps: int |
         first.algorithm,
         problem.layout,
         [config.algo.options for config in configs],
-        n=first.nodes,
+        n=first.schedule_nodes or first.nodes,
         T=steps or first.steps,
         dtype=setting.dtype,
         device=setting.device,

@@ -69,7 +69,8 @@ def shards(config: RunConfig, seed: int) -> list[np.ndarray]:
 
 def _divided(config: RunConfig, seed: int) -> list[np.ndarray]:
     """What the partition gives each node, if it is a partition."""
-    labels, name = load_arrays(config).train_y, config.partition.name
+    kept, name = _kept(config), config.partition.name
+    labels = load_arrays(config).train_y[kept]
     g = generator(seed, EVERYONE, "partition")
     with in_words(f"partition={name} cannot divide {len(labels)} samples among {config.nodes} nodes"):
         split = [np.asarray(rows) for rows in partitions[name](labels, config.nodes, g, **config.partition.options)]
@@ -78,7 +79,27 @@ def _divided(config: RunConfig, seed: int) -> list[np.ndarray]:
         times = np.bincount(np.concatenate(split), minlength=len(labels))
         if len(times) != len(labels) or times.max() > 1:
             raise UserError(f"partition={name} must give rows 0 … {len(labels) - 1}, none of them to two nodes.")
-    return split
+    return [kept[rows] for rows in split]
+
+
+def held_out(config: RunConfig) -> np.ndarray | None:
+    """The rows of the training data that no node sees: the same whatever the seed, as the test data are."""
+    if not config.validation:
+        return None
+    count = len(load_arrays(config).train_y)
+    aside = round(config.validation * count)
+    if not 1 <= aside < count:
+        raise UserError(
+            f"validation is the part of the training samples that is set aside, between 0 and 1; "
+            f"{config.validation:g} of {count} are {aside}."
+        )
+    return np.sort(generator(0, EVERYONE, "validation").permutation(count)[:aside])
+
+
+def _kept(config: RunConfig) -> np.ndarray:
+    """The rows that are divided among the nodes."""
+    rows = np.arange(len(load_arrays(config).train_y))
+    return rows if (aside := held_out(config)) is None else np.delete(rows, aside)
 
 
 ALPHAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
@@ -106,6 +127,8 @@ def describe_data(config: RunConfig) -> dict[str, object]:
     facts = {"sha256": sha256, "samples": samples, "classes": counts.tolist()}
     if config.eval_samples is not None:
         facts["evaluated"] = [min(config.eval_samples, held) for held in samples]
+    if (aside := held_out(config)) is not None:
+        facts["validation"] = len(aside)
     return facts
 
 

@@ -131,6 +131,10 @@ class Problem(ABC):
     def evaluate(self, mean: Tensor) -> Evaluation:
         """This process's share of the metrics at x̄, given as (R, P)."""
 
+    def also(self, mean: Tensor) -> dict[str, Tensor]:
+        """This process's share of what else is measured at x̄, a number for each replica: columns of their own."""
+        return {}
+
     def node_gradients(self, mean: Tensor) -> Iterable[Tensor] | None:
         """∇f_i(x̄) of each hosted node in turn, (R, P) in float64, where the problem can tell."""
         return None

@@ -1,4 +1,4 @@
-"""c·f for a problem f."""
+"""c·f and f(x/c) for a problem f."""
 
 from __future__ import annotations
 
@@ -16,18 +16,38 @@ def refuse_scale(scale: float) -> None:
         raise UserError(f"scale multiplies f and must be positive; got {scale:g}.")
 
 
-class Scaled(Problem):
-    """c·f for a problem f: what a method that needs no problem parameters must not notice."""
+def refuse_stretch(stretch: float) -> None:
+    """A UserError if x cannot be divided by this."""
+    if stretch <= 0:
+        raise UserError(f"stretch divides x and must be positive; got {stretch:g}.")
 
-    def __init__(self, problem: Problem, scale: float) -> None:
+
+def changed(problem: Problem, scale: float, stretch: float) -> Problem:
+    """scale · f(x / stretch); f itself where both are 1."""
+    problem = problem if stretch == 1.0 else Stretched(problem, stretch)
+    return problem if scale == 1.0 else Scaled(problem, scale)
+
+
+class Around(Problem):
+    """A problem made of another."""
+
+    def __init__(self, problem: Problem) -> None:
         super().__init__(problem.setting)
-        refuse_scale(scale)
-        self.problem, self.scale = problem, scale
+        self.problem = problem
         self.layout, self.epoch_size, self.autograd = problem.layout, problem.epoch_size, problem.autograd
 
     @property
     def work(self) -> int:
         return self.problem.work
+
+
+class Scaled(Around):
+    """c·f for a problem f: what a method that needs no problem parameters must not notice."""
+
+    def __init__(self, problem: Problem, scale: float) -> None:
+        super().__init__(problem)
+        refuse_scale(scale)
+        self.scale = scale
 
     def start(self) -> Tensor:
         return self.problem.start()
@@ -42,6 +62,44 @@ class Scaled(Problem):
         e, c = self.problem.evaluate(mean), self.scale
         return Evaluation(c * e.train_loss, c * e.test_loss, e.test_correct, c * e.gradient)
 
+    def also(self, mean: Tensor) -> dict[str, Tensor]:
+        return {
+            name: self.scale * value if name.endswith("loss") else value
+            for name, value in self.problem.also(mean).items()
+        }
+
     def node_gradients(self, mean: Tensor) -> Iterable[Tensor] | None:
         gradients = self.problem.node_gradients(mean)
         return None if gradients is None else (self.scale * gradient for gradient in gradients)
+
+
+class Stretched(Around):
+    """f(x/c) for a problem f, from c·x⁰: the same problem in other units of x.
+
+    With c²·f(x/c), a method whose step is η times a gradient does exactly what it does on f.
+    """
+
+    def __init__(self, problem: Problem, stretch: float) -> None:
+        super().__init__(problem)
+        refuse_stretch(stretch)
+        self.stretch = stretch
+
+    def start(self) -> Tensor:
+        return self.stretch * self.problem.start()
+
+    def grad(self, x: Tensor, s: int, stream: int = 0) -> Tensor:
+        return self.problem.grad(x / self.stretch, s, stream) / self.stretch
+
+    def full(self, x: Tensor) -> Tensor:
+        return self.problem.full(x / self.stretch) / self.stretch
+
+    def evaluate(self, mean: Tensor) -> Evaluation:
+        e = self.problem.evaluate(mean / self.stretch)
+        return Evaluation(e.train_loss, e.test_loss, e.test_correct, e.gradient / self.stretch)
+
+    def also(self, mean: Tensor) -> dict[str, Tensor]:
+        return self.problem.also(mean / self.stretch)
+
+    def node_gradients(self, mean: Tensor) -> Iterable[Tensor] | None:
+        gradients = self.problem.node_gradients(mean / self.stretch)
+        return None if gradients is None else (gradient / self.stretch for gradient in gradients)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -41,6 +41,14 @@ class Batches:
     inputs: Tensor | None  # ready for the model, where they are small enough to be kept
 
 
+class Tests(NamedTuple):
+    """This process's slice of samples to test on, of so many in all."""
+
+    x: Tensor
+    y: Tensor
+    of: int
+
+
 class Supervised(Problem):
     """f_i is the mean cross-entropy over node i's shard.
 
@@ -56,26 +64,27 @@ class Supervised(Problem):
         init: Init,
         sampling: Sampling,
         eval_samples: int | None = None,
+        held_out: np.ndarray | None = None,
     ) -> None:
         """``shards`` holds, for every distinct seed, the rows of each node.
 
         With ``eval_samples``, f and its gradients are measured on at most so many rows of a node, always the same.
+        ``held_out`` are rows of no shard, which settings are chosen by.
         """
         super().__init__(setting)
         self.layout, self._model, self._init, self._sampling = model.layout, model, init, sampling
         self.autograd = type(model).linearise is Model.linearise
         self._one_hot = torch.eye(arrays.classes, dtype=setting.dtype, device=setting.device)
         self._arrays = arrays
-        self.epoch_size = len(arrays.train_y)
+        self.epoch_size = len(arrays.train_y) - (0 if held_out is None else len(held_out))
         self._shards, rows, self._weights = self._hosted(shards)
         self._x, self._y = self._on_device(arrays.train_x, arrays.train_y, rows)
         self._parts, self._measured = self._shards, (self._x, self._y, self._weights)
         if eval_samples is not None:
             self._parts = self._some(eval_samples)
             self._measured = self._gathered(self._parts)
-        tests, hosted, n = len(arrays.test_y), setting.hosted, setting.nodes
-        mine = slice(tests * hosted.start // n, tests * hosted.stop // n)
-        self._test_x, self._test_y = self._on_device(arrays.test_x, arrays.test_y, mine)
+        self._tests = self._share(arrays.test_x, arrays.test_y, np.arange(len(arrays.test_y)))
+        self._held_out = None if held_out is None else self._share(arrays.train_x, arrays.train_y, held_out)
         self._blocks = Blocks(self._draw_block)
 
     @property
@@ -117,8 +126,15 @@ class Supervised(Problem):
             losses, gradient = self._weighted(point, raw.expand(len(point), *raw.shape), y, share.to(point.dtype))
             loss += (losses.double() * share).sum(1)
             total += gradient.double()
-        test_loss, correct = self._test(point)
+        test_loss, correct = self._test(point, self._tests)
         return Evaluation(loss, test_loss, correct, total)
+
+    def also(self, mean: Tensor) -> dict[str, Tensor]:
+        """The loss and accuracy on what was held out."""
+        if self._held_out is None:
+            return {}
+        loss, correct = self._test(mean.to(self.setting.dtype), self._held_out)
+        return {"val_loss": loss, "val_accuracy": 100 * correct}
 
     def node_gradients(self, mean: Tensor) -> Iterator[Tensor]:
         point = mean.to(self.setting.dtype)
@@ -161,12 +177,19 @@ class Supervised(Problem):
             total += self._weighted(point, self._x[rows][None], self._y[rows], weights)[1][0].double()
         return total
 
-    def _test(self, point: Tensor) -> tuple[Tensor, Tensor]:
-        """Shares of test loss and of the fraction right, on this process's slice of the test set."""
-        count, size = len(self._arrays.test_y), self._piece(len(point))
+    def _share(self, x: np.ndarray, y: np.ndarray, rows: np.ndarray) -> Tests:
+        """This process's slice of samples that no node trains on."""
+        hosted, n = self.setting.hosted, self.setting.nodes
+        mine = rows[len(rows) * hosted.start // n : len(rows) * hosted.stop // n]
+        whole = len(mine) > 0 and len(mine) == mine[-1] - mine[0] + 1
+        return Tests(*self._on_device(x, y, slice(int(mine[0]), int(mine[-1]) + 1) if whole else mine), len(rows))
+
+    def _test(self, point: Tensor, tests: Tests) -> tuple[Tensor, Tensor]:
+        """Shares of the mean loss and of the fraction right, on this process's slice of these samples."""
+        count, size = tests.of, self._piece(len(point))
         loss = torch.zeros(len(point), dtype=torch.float64, device=point.device)
         correct = torch.zeros_like(loss)
-        for x, y in zip(self._test_x.split(size), self._test_y.split(size), strict=True):
+        for x, y in zip(tests.x.split(size), tests.y.split(size), strict=True):
             inputs = self._inputs(x).expand(len(point), *[-1] * x.dim())
             logits = self._model.forward(self._model.unpack(point), inputs)
             labels = y.expand(len(point), -1)

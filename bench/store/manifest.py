@@ -42,5 +42,5 @@ def describe(config: RunConfig) -> dict[str, Any]:
         "mixing": config.mixing().describe(),
         "data": describe_data(config),
         **({"plugins": named} if (named := os.environ.get(MODULES)) else {}),
-        **({"metrics": described} if (described := describe_metrics()) else {}),
+        **({"metrics": described} if (described := describe_metrics(config.validation > 0)) else {}),
     }

@@ -19,8 +19,8 @@ from bench.engine.engines import engine_of
 from bench.sweep.memory import problem_of
 
 DATA = (
-    *("dataset", "partition", "model", "nodes", "batch_size", "seed", "scale"),
-    *("init", "sampling", "eval_samples", "data_dir"),
+    *("dataset", "partition", "model", "nodes", "batch_size", "seed", "scale", "stretch"),
+    *("init", "sampling", "eval_samples", "validation", "data_dir"),
 )
 """What the parts of a problem depend on."""
 _passed: set[str] = set()

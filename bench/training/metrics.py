@@ -73,7 +73,7 @@ def metric(
 ) -> Callable[[Callable[[View], Tensor]], Callable[[View], Tensor]]:
     """Add a column: a function of a View that gives a number for each replica, shape (R,). Of one that does not say
     which way is better there is no best: nothing is tuned by it, and none is bold."""
-    if name in COLUMNS or not name.isidentifier():
+    if name in COLUMNS or name in VALIDATION or not name.isidentifier():
         raise UserError(f"A metric cannot be called '{name}': that is a column already, or no single word.")
 
     def decorate(function: Callable[[View], Tensor]) -> Callable[[View], Tensor]:
@@ -83,10 +83,20 @@ def metric(
     return decorate
 
 
-def describe_metrics() -> dict[str, Any]:
-    """What the metrics of plug-ins are called, and which way is up: for the manifest."""
-    found = {name: metrics[name] for name in metrics}
-    return {name: {"label": one.label, "more_is_better": one.more_is_better} for name, one in found.items()}
+VALIDATION = {"val_loss": ("validation loss", False), "val_accuracy": ("validation accuracy", True)}
+"""What is measured on the samples that are set aside, and whether more of it is better."""
+
+
+def own_metrics(validation: bool) -> list[str]:
+    """The columns of a run beside those that all have."""
+    return [*(VALIDATION if validation else ()), *metrics]
+
+
+def describe_metrics(validation: bool) -> dict[str, Any]:
+    """What the columns beside those that all have are called, and which way is up: for the manifest."""
+    found = {**VALIDATION, **{name: (metrics[name].label, metrics[name].more_is_better) for name in metrics}}
+    told = {name: found[name] for name in own_metrics(validation)}
+    return {name: {"label": label, "more_is_better": more} for name, (label, more) in told.items()}
 
 
 def _own(view: View) -> dict[str, np.ndarray]:
@@ -139,7 +149,7 @@ def measure(state: Any, problem: Problem, world: World, declaration: Declaration
         consensus=_numpy(totals[:, 0]),
         consensus_z=_numpy(totals[:, 1]) if declaration.averages else None,
         tracking_error=tracking,
-        own=_own(view),
+        own={**{name: _numpy(world.total(share)) for name, share in problem.also(point).items()}, **_own(view)},
     )
 
 

@@ -37,6 +37,7 @@ SENTENCES = [
         "the smallest shard, 1 sample; set batch_size=1 or partition.alpha=",
     ),
     ("run", "eval_samples=10", "dataset=synthetic has no shards to measure a part of: leave out eval_samples."),
+    ("run", "validation=0.1", "dataset=synthetic has no training samples to set aside: leave out validation."),
     ("topology", "topology=ring --svg nowhere/ring.svg", "Cannot use nowhere/ring.svg: No such file or directory."),
     ("contract", "dnaas", "There is no algorithm or compressor called 'dnaas'. Did you mean 'dnasa'?"),
     ("partition", "dataset=synthetic", "dataset=synthetic is drawn at every node: there is nothing to divide."),
@@ -65,6 +66,8 @@ MORE_SENTENCES = [
     ),
     ("run", "algo=choco topology=matching", "choco needs the same matrix in every round, and 'matching' changes."),
     ("run", "algo=dsgd links=one_way", "links=one_way is for methods that push, which keep running sums"),
+    ("run", "dataset=digits validation=1", "set aside, between 0 and 1; 1 of 1438 are 1438."),
+    ("run", "stretch=0", "stretch divides x and must be positive; got 0."),
     ("run", "dataset=digits eval_samples=0", "eval_samples must be at least 1; got 0."),
     ("run", "dataset=planted dataset.samples=0", "dataset.samples must be at least 1; got 0."),
     (
