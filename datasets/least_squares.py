@@ -19,11 +19,12 @@ class LeastSquares(Problem):
 
     A stream has no training set: train_loss and the gradient are the population's,
     f(θ) = (θ−θ*)ᵀ Σ (θ−θ*) + noise²; test_loss is the mean over evaluation samples.
+    ``exact``: gradients are the population's too, without any noise.
     """
 
     autograd = False
 
-    def __init__(self, setting: Setting, sd: np.ndarray, noise: float, evaluation: int) -> None:
+    def __init__(self, setting: Setting, sd: np.ndarray, noise: float, evaluation: int, exact: bool = False) -> None:
         super().__init__(setting)
         self.layout = vector_layout(len(sd))
         self._sd, self._noise = sd, noise
@@ -32,18 +33,24 @@ class LeastSquares(Problem):
         self._blocks = Blocks(self._draw_block)
         self._target = setting.per_replica(torch.as_tensor(self._theta, device=setting.device))
         self._variance = torch.as_tensor(sd**2, device=setting.device)
-        self._evaluation = evaluation
+        self._evaluation, self._exact = evaluation, exact
 
     def start(self) -> Tensor:
         s = self.setting
         return torch.zeros(len(s.seeds), len(s.hosted), self.layout.size, dtype=s.dtype, device=s.device)
 
     def grad(self, x: Tensor, s: int, stream: int = 0) -> Tensor:
+        if self._exact:
+            return self.full(x)
         (features, labels), at = self._blocks.at(s, stream)
         a = self.setting.per_replica(features[at])  # (R, k, B, d)
         y = self.setting.per_replica(labels[at])  # (R, k, B, 1)
         residual = torch.matmul(a, x.unsqueeze(-1)) - y
         return torch.matmul(residual.mT, a).squeeze(-2) * (2.0 / self.setting.batch_size)
+
+    def full(self, x: Tensor) -> Tensor:
+        """The population's gradient: of a stream, that is all data of a node."""
+        return (2 * self._variance * (x.double() - self._target.unsqueeze(1))).to(x.dtype)
 
     def evaluate(self, mean: Tensor) -> Evaluation:
         error = mean.double() - self._target

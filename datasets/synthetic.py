@@ -1,8 +1,10 @@
 """The least squares of the paper's speed-up experiment."""
 
+from typing import Annotated
+
 import numpy as np
 
-from bench.base.options import Count, NonNegative
+from bench.base.options import Count, Neutral, NonNegative
 from bench.problem import Setting, dataset
 from datasets.least_squares import LeastSquares
 
@@ -12,6 +14,11 @@ class Synthetic(LeastSquares):
     """X ~ N(0, I): every direction is equally steep."""
 
     def __init__(
-        self, setting: Setting, dimension: Count = 100, noise: NonNegative = 0.1, evaluation: Count = 10000
+        self,
+        setting: Setting,
+        dimension: Count = 100,
+        noise: NonNegative = 0.1,
+        evaluation: Count = 10000,
+        exact: Annotated[bool, Neutral(False)] = False,
     ) -> None:
-        super().__init__(setting, np.ones(dimension), noise, evaluation)
+        super().__init__(setting, np.ones(dimension), noise, evaluation, exact)

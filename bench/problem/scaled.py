@@ -1,4 +1,4 @@
-"""c·f and f(x/c) for a problem f."""
+"""c·f and c²·f(x/c) for a problem f."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def refuse_scale(scale: float) -> None:
 
 
 def refuse_stretch(stretch: float) -> None:
-    """A UserError if x cannot be divided by this."""
+    """A UserError if x cannot be stretched by this."""
     if stretch <= 0:
-        raise UserError(f"stretch divides x and must be positive; got {stretch:g}.")
+        raise UserError(f"stretch is how much farther away all is, and must be positive; got {stretch:g}.")
 
 
 def changed(problem: Problem, scale: float, stretch: float) -> Problem:
-    """scale · f(x / stretch); f itself where both are 1."""
+    """f in other units; itself where both are 1."""
     problem = problem if stretch == 1.0 else Stretched(problem, stretch)
     return problem if scale == 1.0 else Scaled(problem, scale)
 
@@ -63,10 +63,7 @@ class Scaled(Around):
         return Evaluation(c * e.train_loss, c * e.test_loss, e.test_correct, c * e.gradient)
 
     def also(self, mean: Tensor) -> dict[str, Tensor]:
-        return {
-            name: self.scale * value if name.endswith("loss") else value
-            for name, value in self.problem.also(mean).items()
-        }
+        return _times(self.scale, self.problem.also(mean))
 
     def node_gradients(self, mean: Tensor) -> Iterable[Tensor] | None:
         gradients = self.problem.node_gradients(mean)
@@ -74,9 +71,10 @@ class Scaled(Around):
 
 
 class Stretched(Around):
-    """f(x/c) for a problem f, from c·x⁰: the same problem in other units of x.
+    """c²·f(x/c) for a problem f, from c·x⁰: all is c times as far away, and as curved as it was.
 
-    With c²·f(x/c), a method whose step is η times a gradient does exactly what it does on f.
+    A method whose step is η times a gradient does exactly what it does on f; one whose step has a length of its own
+    does not. Where c is a power of two, that is so bit for bit.
     """
 
     def __init__(self, problem: Problem, stretch: float) -> None:
@@ -88,18 +86,23 @@ class Stretched(Around):
         return self.stretch * self.problem.start()
 
     def grad(self, x: Tensor, s: int, stream: int = 0) -> Tensor:
-        return self.problem.grad(x / self.stretch, s, stream) / self.stretch
+        return self.stretch * self.problem.grad(x / self.stretch, s, stream)
 
     def full(self, x: Tensor) -> Tensor:
-        return self.problem.full(x / self.stretch) / self.stretch
+        return self.stretch * self.problem.full(x / self.stretch)
 
     def evaluate(self, mean: Tensor) -> Evaluation:
-        e = self.problem.evaluate(mean / self.stretch)
-        return Evaluation(e.train_loss, e.test_loss, e.test_correct, e.gradient / self.stretch)
+        e, c = self.problem.evaluate(mean / self.stretch), self.stretch
+        return Evaluation(c**2 * e.train_loss, c**2 * e.test_loss, e.test_correct, c * e.gradient)
 
     def also(self, mean: Tensor) -> dict[str, Tensor]:
-        return self.problem.also(mean / self.stretch)
+        return _times(self.stretch**2, self.problem.also(mean / self.stretch))
 
     def node_gradients(self, mean: Tensor) -> Iterable[Tensor] | None:
         gradients = self.problem.node_gradients(mean / self.stretch)
-        return None if gradients is None else (gradient / self.stretch for gradient in gradients)
+        return None if gradients is None else (self.stretch * gradient for gradient in gradients)
+
+
+def _times(c: float, found: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Losses in the units of f; accuracies have none."""
+    return {name: c * value if name.endswith("loss") else value for name, value in found.items()}

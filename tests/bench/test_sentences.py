@@ -67,7 +67,7 @@ MORE_SENTENCES = [
     ("run", "algo=choco topology=matching", "choco needs the same matrix in every round, and 'matching' changes."),
     ("run", "algo=dsgd links=one_way", "links=one_way is for methods that push, which keep running sums"),
     ("run", "dataset=digits validation=1", "set aside, between 0 and 1; 1 of 1438 are 1438."),
-    ("run", "stretch=0", "stretch divides x and must be positive; got 0."),
+    ("run", "stretch=0", "stretch is how much farther away all is, and must be positive; got 0."),
     ("run", "dataset=digits eval_samples=0", "eval_samples must be at least 1; got 0."),
     ("run", "dataset=planted dataset.samples=0", "dataset.samples must be at least 1; got 0."),
     (

@@ -119,3 +119,12 @@ def test_noise_of_the_quadratics_is_averaged_over_the_batch():
     x = torch.zeros(1, 4, 10, dtype=torch.float64)
     noise = torch.stack([f.grad(x, s) - exact.grad(x, s) for s in range(400)])
     assert noise.std().item() == pytest.approx(0.3, rel=0.05)
+
+
+def test_exact_gradients_are_those_that_are_evaluated():
+    problem = make("synthetic", nodes=6, seeds=(0, 1), dimension=10, evaluation=50, exact=True)
+    x = torch.randn(2, 6, 10, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    found = problem.grad(x, 3)
+    assert torch.equal(found, problem.full(x))
+    for node in range(6):
+        assert torch.allclose(found[:, node], problem.evaluate(x[:, node]).gradient, rtol=1e-13)

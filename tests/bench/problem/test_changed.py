@@ -15,10 +15,10 @@ CPU = torch.device("cpu")
 DIGITS = {"dataset": "digits", "model": "mlp"}
 
 
-def test_c2_times_f_of_x_over_c_is_nothing_to_gradient_descent_and_something_to_unit_steps():
-    """x = c y: η c² ∇f(x/c)/c = c η ∇f(y), bit for bit where c is a power of two; a unit step is not c units long."""
+def test_a_stretch_is_nothing_to_gradient_descent_and_something_to_unit_steps():
+    """x = c y: η ∇(c² f(x/c)) = c η ∇f(y), bit for bit where c is a power of two; a unit step is not c units long."""
     for algo, same in (("dsgd", True), ("dsgt", True), ("dnasa", False)):
-        plain, other = rows(config(algo=algo)), rows(config(algo=algo, scale=2.0**8, stretch=2.0**4))
+        plain, other = rows(config(algo=algo)), rows(config(algo=algo, stretch=2.0**4))
         for a, b in zip(plain[0][1:], other[0][1:], strict=True):
             assert (b["train_loss"] / 2.0**8 == a["train_loss"]) == same
             assert (b["consensus"] / 2.0**8 == a["consensus"]) == same
@@ -28,7 +28,7 @@ def test_c2_times_f_of_x_over_c_is_nothing_to_gradient_descent_and_something_to_
 def test_stretched_gradients_are_the_derivative_of_the_stretched_loss():
     c = config(dataset="quadratics", stretch=3.0, dtype="float64")
     problem = build_problem(c, Setting(6, range(6), (0,), 2, torch.float64, CPU))
-    x, h = torch.linspace(-1, 1, 10, dtype=torch.float64)[None], 1e-6
+    x, h = torch.linspace(-1, 1, 10, dtype=torch.float64)[None], 1e-2
     slopes = [
         (problem.evaluate(x + h * e).train_loss - problem.evaluate(x - h * e).train_loss).item() / (2 * h)
         for e in torch.eye(10, dtype=torch.float64)
