@@ -77,15 +77,15 @@ def others_at_best(
         if not {*over} - {option}:
             kept.append(mine)
             continue
-        best = best_setting(mine, over, criterion(results, mine, ask))
+        best = best_setting(mine, over, criterion(results, runs, ask))
         if best is None:
-            notes.append(f"{algo} not drawn: every setting diverged for some seed")
+            notes.append(f"{algo} not drawn: every setting diverged or exploded for some seed")
             continue
         kept.append(best.of(mine, but=option))
         others[str(algo)] = {name: value for name, value in best.values.items() if name != option}
         chosen = f"{what_is_tuned(others[str(algo)])}, {in_symbols(others[str(algo)])}"
-        notes.append(f"{algo} at its best {chosen}: that of the best mean final {score_in_words(results, mine, ask)}")
-    refuse_unless(bool(kept), "every setting diverged for some seed")
+        notes.append(f"{algo} at its best {chosen}: that of the best mean final {score_in_words(results, runs, ask)}")
+    refuse_unless(bool(kept), "every setting diverged or exploded for some seed")
     return pd.concat(kept), others, notes
 
 
