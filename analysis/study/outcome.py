@@ -107,9 +107,7 @@ def _one(results: Results, one: Compared, look: dict[str, str], against: str | N
     return f"On {one.where}, {told(first)} ends with the {what}{seeds}; {told(rest)}."
 
 
-def _on_average(
-    results: Results, compared: list[Compared], against: str, look: dict[str, str], ask: Ask
-) -> list[str]:
+def _on_average(results: Results, compared: list[Compared], against: str, look: dict[str, str], ask: Ask) -> list[str]:
     """How far the reference ends from the best other method, over settings that are judged by one metric."""
     gaps: dict[str, list[pd.Series]] = {}
     for one in compared:

@@ -25,9 +25,7 @@ def reported_all(
     return out
 
 
-def best_of_all(
-    results: Results, finals: pd.DataFrame, ask: Ask = USUAL, but: Iterable[str] = ()
-) -> Reported | None:
+def best_of_all(results: Results, finals: pd.DataFrame, ask: Ask = USUAL, but: Iterable[str] = ()) -> Reported | None:
     """The best method of one problem at its best setting: both are chosen on other seeds than those that report it.
     Without the methods in ``but``; None where none is left. Its ``best`` names the method as ``algo``."""
     parts = []

@@ -11,8 +11,8 @@ from analysis.drawing.style import name_of, styles
 from analysis.results.errors import NoData
 from analysis.results.results import Results
 from analysis.study.ask import USUAL, Ask
-from analysis.study.settings import Apart, Key, Setting, apart
 from analysis.study.reported import means_of, reported_all
+from analysis.study.settings import Apart, Key, Setting, apart
 from analysis.study.tuning import AS_WRITTEN, judged_by, numbers_tuned, tuned_over
 from bench.base.record import COLUMNS
 

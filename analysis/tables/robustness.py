@@ -31,9 +31,9 @@ from analysis.tables import Table, table
 from analysis.tables.format import interval, with_settings
 
 NOTES = [
-    "decades and points lost: at every seed around the setting that the other seeds choose by {by}, of the grid {what} "
-    "with an accuracy within {within:g} points of the chosen one's, and at ten times and a tenth of it; a value that was "
-    "not run for every such choice says for how many",
+    "decades: at every seed, of the range of {what} around what the other seeds choose by {by} with an accuracy within "
+    "{within:g} points of the chosen one's; points lost: at every seed, at ten times and at a tenth of what the others "
+    "choose, over the seeds at which that was run",
     f"intervals are Student's at 95 %, none from fewer than {FEWEST} seeds; differences are paired by seed, those of one "
     "setting together at 95 % (Bonferroni)",
     "ended above its start: runs that made all their steps and neither diverged nor exploded, but ended with more "

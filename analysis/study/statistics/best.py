@@ -57,11 +57,12 @@ class Grid:
     def __init__(self, finals: pd.DataFrame, over: Sequence[str], by: tuple[str, float] | None = None) -> None:
         name, self.sign = by or score(finals)
         self.options = list(over)
-        self.runs = finals.dropna(subset=self.options)
+        known = finals[self.options].notna().all(axis=1)
+        self.runs = finals if known.all() else finals[known]
         """Of all settings and seeds."""
-        setting = self.runs.groupby(self.options).ngroup().to_numpy()
+        setting = self.runs[self.options].groupby(self.options).ngroup().to_numpy()
         seed = self.runs["seed"].to_numpy()
-        having = self.runs.assign(setting=setting).groupby("seed")["setting"].nunique()
+        having = pd.Series(setting).groupby(seed).nunique()
         most = having * 2 > len(np.unique(setting))
         self.seeds = [int(s) for s in sorted(having.index[most]) or sorted(having.index[having == having.max()])]
         found = {pair: place for place, pair in enumerate(zip(setting, seed, strict=True))}
@@ -70,7 +71,9 @@ class Grid:
         """Of setting k at tuning seed j: its place among the runs."""
         self.settings = self.runs.iloc[self.places[:, 0]][self.options] if whole else self.runs.iloc[:0][self.options]
         well = (self.runs["state"] == "done").to_numpy()
-        values = self.runs[name].to_numpy(dtype=float, na_value=np.nan) if name in self.runs else np.full(len(seed), np.nan)
+        values = (
+            self.runs[name].to_numpy(dtype=float, na_value=np.nan) if name in self.runs else np.full(len(seed), np.nan)
+        )
         self._scores = np.where(well & np.isfinite(values), self.sign * values, -np.inf)[self.places]
         gone = {int(k) for k in setting[~well & ~np.isin(seed, self.seeds)]}
         self._gone_elsewhere = np.array([k in gone for k in whole], dtype=bool)

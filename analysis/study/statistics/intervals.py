@@ -83,7 +83,9 @@ def across(problems: Sequence[np.ndarray | pd.Series]) -> Interval:
     for number, values in enumerate(x):
         drawn = which == number
         means[drawn] = values[draws.integers(len(values), size=(int(drawn.sum()), len(values)))].mean(axis=1)
-    error = np.sqrt(count / (count - 1)) * means.mean(axis=1).std()  # of k drawn from k, the spread is too small by this
+    error = (
+        np.sqrt(count / (count - 1)) * means.mean(axis=1).std()
+    )  # of k drawn from k, the spread is too small by this
     half = float(stats.t.isf((1 - LEVEL) / 2, count - 1) * error)
     return Interval(value, value - half, value + half, count)
 

@@ -44,7 +44,9 @@ def lost(grid: Grid, option: str, to: Callable[[float], float]) -> Interval:
     values, found = grid.values(metric), []
     for seed, place in enumerate(grid.by_the_others):
         row = grid.settings.iloc[place]
-        near = [k for k in _along(grid, option, place) if row[option] and _same(grid, option, k, to(float(row[option])))]
+        near = [
+            k for k in _along(grid, option, place) if row[option] and _same(grid, option, k, to(float(row[option])))
+        ]
         if near:
             there = values[near[0], seed]
             found.append(np.inf if np.isnan(there) else sign * (values[place, seed] - there))
