@@ -19,7 +19,7 @@ from analysis.study.settings import apart
 from analysis.study.tuning import (
     at_best,
     columns_of,
-    criterion,
+    judged_by,
     numbers_tuned,
     rule_in_words,
     setting_of,
@@ -45,7 +45,7 @@ def draw(results: Results, ask: Ask) -> Picture:
     look = styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
     shared = len({key["dataset"] for key, _ in settings}) == 1
     width = PAGE if len(settings) > 2 else 2.3 * len(settings) + 1.2
-    usual = [(criterion(results, runs, ask)[0], "grad_norm", "consensus") for _, runs in settings]
+    usual = [(judged_by(results, runs, ask)[0], "grad_norm", "consensus") for _, runs in settings]
     names = [metrics(results, ask.metrics, some) for some in usual]
     share: Any = {"sharey": "row" if shared else False, "sharex": "col"}
     figure, axes = panels(len(names[0]), len(settings), 1.4 * taller(look), max(width, 3.35 * taller(look)), **share)

@@ -11,16 +11,19 @@ from analysis.drawing.symbols import what_is_tuned
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
-from analysis.study.select import as_written, counted, problems, refuse_unless
-from analysis.study.statistics import profile
+from analysis.study.select import as_written, counted, problems, reference, refuse_unless
+from analysis.study.statistics import Grid, profile, tries
 from analysis.study.tuning import tuned_over
 
 TAU = 0.01
 SETTINGS = 3
 """What makes a grid: below, a method is not tuned on a problem."""
+YARDSTICK = "dsgd"
+"""Whose loss sets the targets, unless a reference is asked for: one method's, so that others do not move them."""
 RULES = {
-    "tuned": "tuned on the grid: each method at the {what} with the least cost on each problem",
-    "untuned": "a {what} taken blindly: every {what} of a method's grid counts as one try, all with the same weight",
+    "tuned": "tuned: every method has {count} tries (the smallest grid of one), each with another {what} of its grid, and "
+    "takes the one with the fewest misses, then the least mean cost, at the other seeds: the mean over all such draws",
+    "untuned": "taken blindly: one try; a method that is not tuned has one try in both",
 }
 
 
@@ -31,16 +34,17 @@ RULES = {
 )
 def draw(results: Results, ask: Ask) -> Picture:
     finals, uncounted = counted(results.finals, ask.cost)
-    costs = to_target(results, finals, ask)
+    methods = _most_compared(results, finals)
+    yardstick = _yardstick(results, methods, ask)
+    costs, options = to_target(results, finals, methods, yardstick, ask)
     look = styles(costs["algo"].unique(), results)
-    tried = [runs for _, runs in problems(results, finals[finals["run_id"].isin(costs["run_id"])])]
-    mine = [some for runs in tried for _, some in runs.groupby("algo")]
-    what = what_is_tuned(option for some in mine for option in tuned_over(results, some))
+    what = what_is_tuned(options)
+    grids = costs.groupby(["problem", "algo"])["setting"].nunique()
+    count = int(grids[grids >= SETTINGS].min())
     figure, axes = panels(1, 2, 2.0 * taller(look), 6.0, sharey=True)
-    least = costs.groupby("problem")["cost"].min()
     drawn = []
-    for ax, (rule, table) in zip(axes[0], (("tuned", tuned(costs)), ("untuned", untuned(costs))), strict=True):
-        curves = profile(table, least)
+    for ax, (rule, table) in zip(axes[0], (("tuned", tries(costs, count)), ("untuned", tries(costs, 1))), strict=True):
+        curves = profile(table)
         right = max([1.0, *(factors.max(initial=1.0) for factors, _ in curves.values())])
         for algo, style in look.items():
             factors, solved = curves[algo]
@@ -51,18 +55,27 @@ def draw(results: Results, ask: Ask) -> Picture:
             marked = _marked(x, y, right * 1.3, style, len(look))
             ax.plot(*marked, color=style.colour, ls="", marker=style.marker, ms=4, markeredgewidth=0)
         ax.set(xscale="log", xlabel=f"{METRICS[ask.cost]}, as a multiple of the least", ylim=(-0.02, 1.02))
-        letter_panel(ax, "tuned on the grid" if rule == "tuned" else f"a {what} taken blindly")
+        letter_panel(ax, f"the best of {count} tries" if rule == "tuned" else f"a {what} taken blindly")
     axes[0, 0].set_ylabel("part of the problems solved")
     legend(figure, [legend_entry(style) for style in look.values()])
     notes = [
-        *(rule.format(what=what) for rule in RULES.values()),
-        f"cost: {METRICS[ask.cost]} until the training loss has fallen by {1 - TAU:.0%} of the largest fall of any run "
-        "on the problem (Moré and Wild 2009); a missed target is infinite and stays in the denominator",
-        f"{costs['problem'].nunique()} problems (setting and seed) on which every method with a stepsize was run with "
-        f"{SETTINGS} or more",
+        *(rule.format(what=what, count=count) for rule in RULES.values()),
+        f"cost: {METRICS[ask.cost]} until the training loss has fallen by {1 - TAU:.0%} of the largest fall of "
+        f"{look[yardstick].label} at that seed; a missed target is infinite and stays in the denominator",
+        _counted_problems(costs),
         *uncounted,
     ]
     return Picture(figure, pd.concat(drawn, ignore_index=True), set(costs["run_id"]), notes)
+
+
+def _counted_problems(costs: pd.DataFrame) -> str:
+    """How many there are, and what one is."""
+    count, seeds = costs["problem"].nunique(), costs.groupby("problem")["seed"].nunique()
+    few = "; where there is but one seed, it chooses for itself" if (seeds == 1).any() else ""
+    return (
+        f"{count} problem{'s' * (count != 1)}: settings on which every method with a stepsize was run with {SETTINGS} or "
+        f"more; the seeds of one share its weight{few}"
+    )
 
 
 def _marked(x: np.ndarray, y: np.ndarray, right: float, style: Style, methods: int) -> tuple[np.ndarray, np.ndarray]:
@@ -71,35 +84,53 @@ def _marked(x: np.ndarray, y: np.ndarray, right: float, style: Style, methods: i
     return places, y[np.searchsorted(x, places, side="right") - 1]
 
 
-def to_target(results: Results, finals: pd.DataFrame, ask: Ask) -> pd.DataFrame:
-    """What every run paid until its problem's target; infinite where it never got there."""
-    out = []
-    methods = _most_compared(results, finals)
+def to_target(
+    results: Results, finals: pd.DataFrame, methods: set[str], yardstick: str, ask: Ask
+) -> tuple[pd.DataFrame, set[str]]:
+    """What every run paid until the target of its problem and seed, infinite where it never got there, beside the least
+    that any paid; and the options that were tuned."""
+    out, options = [], set()
     for number, (_, runs) in enumerate(problems(results, finals)):
         if not methods <= set(runs["algo"]):
             continue
         runs, _ = as_written(results, runs[runs["algo"].isin(methods)], ask)
-        runs = runs.sort_values("run_id")
-        met = runs.groupby("seed")["algo"].nunique()  # by every method, at these seeds
-        rows = results.curves(runs[runs["seed"].isin(met.index[met == len(methods)])])
-        for seed, some in rows.groupby("seed"):
-            if not methods <= set(some["algo"]) or not _has_grids(results, some):
-                continue
-            start, least = some.loc[some["step"] == 0, "train_loss"].min(), some["train_loss"].min()
-            target = least + TAU * (start - least)
-            reached = some[some["train_loss"] <= target].groupby("run_id")[ask.cost].min()
-            mine = runs[runs["seed"] == seed]
-            out.append(
-                mine[["run_id", "algo"]].assign(
-                    problem=f"{number}/{seed}", cost=mine["run_id"].map(reached).fillna(np.inf)
-                )
-            )
-    refuse_unless(
-        bool(out), f"no problem was run with two methods and {SETTINGS} stepsizes or more of each that has one"
-    )
-    table = pd.concat(out, ignore_index=True)
-    # a cost of 0 (all of them are counted from the start) would make every ratio infinite
-    return table.assign(cost=table["cost"].clip(lower=1e-12))
+        parts = {str(algo): _settings(results, mine.sort_values("run_id")) for algo, mine in runs.groupby("algo")}
+        grids = [part["setting"].nunique() for part, over in parts.values() if over]
+        if not grids or min(grids) < SETTINGS:
+            continue
+        shared = set.intersection(*(set(part["seed"]) for part, _ in parts.values()))
+        table = pd.concat([part[part["seed"].isin(shared)] for part, _ in parts.values()])
+        rows = results.curves(runs[runs["run_id"].isin(table["run_id"])])
+        theirs = rows[rows["algo"] == yardstick]
+        least = theirs.groupby("seed")["train_loss"].min()
+        start = theirs[theirs["step"] == 0].groupby("seed")["train_loss"].min()
+        target = least + TAU * (start - least)
+        reached = rows[rows["train_loss"] <= rows["seed"].map(target)].groupby("run_id")[ask.cost].min()
+        # a cost of 0 (all of them are counted from the start) would make every ratio infinite
+        table["cost"] = table["run_id"].map(reached).fillna(np.inf).clip(lower=1e-12)
+        table["least"] = table.groupby("seed")["cost"].transform("min")
+        options |= {option for _, over in parts.values() for option in over}
+        out += [table.assign(problem=number)] if shared else []
+    sentence = f"no problem was run with two methods and {SETTINGS} stepsizes or more of each that has one"
+    refuse_unless(bool(out), sentence)
+    return pd.concat(out, ignore_index=True), options
+
+
+def _settings(results: Results, runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """The runs of one method on one problem with the number of their setting, those of settings that were run at every
+    seed that most have; and what it was tuned over."""
+    over = tuned_over(results, runs)
+    if not over:
+        return runs[["run_id", "algo", "seed"]].drop_duplicates("seed").assign(setting=0), over
+    grid = Grid(runs, over)
+    kept = grid.runs.iloc[grid.places.ravel()][["run_id", "algo", "seed"]]
+    return kept.assign(setting=np.repeat(np.arange(len(grid.settings)), len(grid.seeds))), over
+
+
+def _yardstick(results: Results, methods: set[str], ask: Ask) -> str:
+    """The method whose loss sets the targets."""
+    wanted = [ask.reference, YARDSTICK, reference(results, ask), *sorted(methods)]
+    return next(algo for algo in wanted if algo in methods and algo is not None)
 
 
 def _most_compared(results: Results, finals: pd.DataFrame) -> set[str]:
@@ -109,20 +140,3 @@ def _most_compared(results: Results, finals: pd.DataFrame) -> set[str]:
     refuse_unless(bool(shared), "no problem was run with two methods")
     several = [methods for methods in shared if sum(methods <= other for other in sets) >= 2] or shared
     return set(max(several, key=lambda methods: (len(set(methods)), sorted(methods))))
-
-
-def _has_grids(results: Results, rows: pd.DataFrame) -> bool:
-    """Whether every method that is tuned was run with several settings."""
-    runs = rows.drop_duplicates("run_id")
-    tuned = [(mine, over) for _, mine in runs.groupby("algo") if (over := tuned_over(results, mine))]
-    return bool(tuned) and all(mine.groupby(over).ngroups >= SETTINGS for mine, over in tuned)
-
-
-def tuned(costs: pd.DataFrame) -> pd.DataFrame:
-    """Each method's least cost over its grid, per problem."""
-    return costs.groupby(["problem", "algo"], as_index=False)["cost"].min().assign(weight=1.0)
-
-
-def untuned(costs: pd.DataFrame) -> pd.DataFrame:
-    """Every try, all of a method on a problem together with the weight of one."""
-    return costs.assign(weight=1.0 / costs.groupby(["problem", "algo"])["cost"].transform("count"))

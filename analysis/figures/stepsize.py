@@ -22,7 +22,7 @@ from analysis.drawing.panels import (
     panels,
     under,
 )
-from analysis.drawing.style import PAGE, metric_name, name_of, styles, taller
+from analysis.drawing.style import PAGE, metric_name, name_of, styles, taller, variant
 from analysis.drawing.symbols import in_symbols, symbol, what_is_tuned, with_values
 from analysis.figures import figure
 from analysis.results.results import Results
@@ -30,7 +30,7 @@ from analysis.study import published
 from analysis.study.ask import Ask
 from analysis.study.select import as_written, metrics, one_per_dataset, refuse_unless, with_accuracies
 from analysis.study.statistics import best_setting, score
-from analysis.study.tuning import criterion, score_in_words, tuned_over
+from analysis.study.tuning import criterion, score_in_words, sensitive_to, tuned_over
 
 Setting = tuple[dict[str, Any], pd.DataFrame]
 
@@ -67,25 +67,25 @@ def grids(results: Results, finals: pd.DataFrame, option: str) -> pd.DataFrame:
 
 
 def others_at_best(
-    results: Results, runs: pd.DataFrame, ask: Ask
+    results: Results, runs: pd.DataFrame, ask: Ask, option: str
 ) -> tuple[pd.DataFrame, dict[str, dict[str, float | str]], list[str]]:
     """Every method of one problem with all values of the option, and its others at their best: the runs, these best
     values, and what must be said."""
-    kept, others, notes, option = [], {}, [], ask.over
+    kept, others, notes = [], {}, []
     for algo, mine in runs.groupby("algo", sort=False):
         over = tuned_over(results, mine, option)
         if not {*over} - {option}:
             kept.append(mine)
             continue
-        best = best_setting(mine, over, criterion(results, mine, ask))
+        best = best_setting(mine, over, criterion(results, runs, ask))
         if best is None:
-            notes.append(f"{algo} not drawn: every setting diverged for some seed")
+            notes.append(f"{algo} not drawn: every setting diverged or exploded for some seed")
             continue
         kept.append(best.of(mine, but=option))
         others[str(algo)] = {name: value for name, value in best.values.items() if name != option}
         chosen = f"{what_is_tuned(others[str(algo)])}, {in_symbols(others[str(algo)])}"
-        notes.append(f"{algo} at its best {chosen}: that of the best mean final {score_in_words(results, mine, ask)}")
-    refuse_unless(bool(kept), "every setting diverged for some seed")
+        notes.append(f"{algo} at its best {chosen}: that of the best mean final {score_in_words(results, runs, ask)}")
+    refuse_unless(bool(kept), "every setting diverged or exploded for some seed")
     return pd.concat(kept), others, notes
 
 
@@ -102,11 +102,14 @@ def fill(
     """A panel per setting; ``rest`` ends the caption."""
     drawn, used, look = [], set(), styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
     overlay, shown, option = False, {}, ask.over
+    multiplied: set[str] = set()
     beside: dict[str, list[dict[str, float | str]]] = defaultdict(list)
     flat = {algo for _, runs in settings for algo, some in runs.groupby("algo") if some[option].isna().all()}
     for ax, (key, runs) in zip(axes.flat, settings, strict=False):
+        swept = _multiplied(results, runs, ask)
         runs, said = as_written(results, runs, ask, option)
-        runs, others, more = others_at_best(results, runs, ask)
+        runs, others, more = others_at_best(results, runs, ask, option)
+        said = [sentence for sentence in said if sentence.partition(":")[0] not in swept]  # they are drawn, below
         notes += [f"{title(key)}: {sentence}" for sentence in (*said, *more)]
         metric = metrics(results, ask.metrics[:1], [score(runs)[0]])[0]
         shown[metric] = metric_name(metric, results) if metric != "test_accuracy" else "test accuracy"
@@ -122,6 +125,12 @@ def fill(
             drawn.append(table.assign(algo=algo, **others.get(algo, {}), **key))
             beside[algo].append(others.get(algo, {}))
         used |= set(runs["run_id"])
+        for algo, (mine, variants) in swept.items():
+            table = draw_against_setting(ax, mine, "multiplier", metric, variant(look[algo], 1), results)
+            drawn.append(table.assign(algo=algo, **key))
+            used |= set(mine["run_id"])
+            multiplied.add(algo)
+            notes += [f"{title(key)}: {sentence}" for sentence in variants]
         if _in_decades(option, runs[option]):
             ax.set(xscale="log")
         ax.set_ylabel(metric_name(metric, results) if ax in axes[:, 0] or len(shown) > 1 else "")
@@ -131,18 +140,34 @@ def fill(
             overlay |= _published(ax, key, look)
     for ax in list(axes.flat)[len(settings) :]:
         ax.set_visible(False)
-    under(axes, "stepsize η" if option == "eta" else symbol(option))
+    under(axes, f"stepsize η{', or multiplier' if multiplied else ''}" if option == "eta" else symbol(option))
     entries = [
         legend_entry(style, with_values(style.label, beside[algo]), marker=algo not in flat)
         for algo, style in look.items()
     ]
+    curves = [variant(style, 1) for algo, style in look.items() if algo in multiplied]
+    entries += [legend_entry(style, f"{style.label} (multiplier)") for style in curves]
     legend(figure, entries, [PUBLISHED] if overlay else [])
+    if multiplied:
+        notes.append(f"{', '.join(sorted(multiplied))}: a line without tuning, and a curve of its multipliers")
     if overlay:
         notes.append("hollow markers: the published runs; their η axis is another, so they do not line up with ours")
     caption = (
         f"Final {' and '.join(shown.values())} against {'the stepsize' if option == 'eta' else symbol(option)}{rest}"
     )
     return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes, caption)
+
+
+def _multiplied(results: Results, runs: pd.DataFrame, ask: Ask) -> dict[str, tuple[pd.DataFrame, list[str]]]:
+    """Methods without a stepsize whose multiplier, a stepsize like any other, was swept; and what must be said."""
+    out = {}
+    for algo, mine in runs.groupby("algo", sort=False):
+        swept = sensitive_to(mine, ask.over)
+        if swept is not None and swept != ask.over:
+            mine, said = as_written(results, mine, ask, swept)
+            mine, _, more = others_at_best(results, mine, ask, swept)
+            out[str(algo)] = (mine, [*said, *more])
+    return out
 
 
 def _in_decades(option: str, values: pd.Series) -> bool:

@@ -76,18 +76,19 @@ class Results:
             raise NoData("no run has ended" if len(self.runs) else "there are no runs")
         last = self.rows.drop_duplicates("run_id", keep="last")
         table = self.described(ended.merge(last, on="run_id", how="inner"))
-        return table.assign(exploded=(table["state"] == "exploded") | table["run_id"].isin(self._exploded))
+        exploded = (table["state"] == "exploded") | table["run_id"].isin(self._risen_by(EXPLODED))
+        return table.assign(exploded=exploded, above_start=table["run_id"].isin(self._risen_by(0.0)))
 
-    @cached_property
-    def _exploded(self) -> set[str]:
-        """Runs that ended far above their start, whatever their state says: older ones are called done."""
+    def _risen_by(self, factor: float) -> set[str]:
+        """Runs that ended so many times their start above it, whatever their state says: older ones that exploded are
+        called done."""
         if "train_loss" not in self.rows:
             return set()
         first, last = (
             self.rows.drop_duplicates("run_id", keep=which).set_index("run_id")["train_loss"].astype(float)
             for which in ("first", "last")
         )
-        return set(first.index[(last - first > EXPLODED * first.abs()) & (first != 0)])
+        return set(first.index[(last - first > factor * first.abs()) & (first != 0)])
 
     @cached_property
     def declared(self) -> dict[str, dict[str, Any]]:

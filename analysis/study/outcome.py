@@ -13,10 +13,11 @@ from analysis.drawing.symbols import in_symbols
 from analysis.results.errors import NoData
 from analysis.results.results import Results
 from analysis.study.ask import USUAL, Ask
-from analysis.study.select import as_written, final_means, problems, reference
+from analysis.study.reported import best_of_all, chosen_of, means_of, reported_all
+from analysis.study.select import as_written, problems, reference
 from analysis.study.settings import apart, in_order
-from analysis.study.statistics import told_apart
-from analysis.study.tuning import Chosen, at_best, criterion, setting_of
+from analysis.study.statistics import OWN, Interval, Reported, across, ratio, told_apart
+from analysis.study.tuning import judged_by, setting_of
 
 MOST = 3
 """Settings that have a sentence each; more are counted."""
@@ -24,19 +25,19 @@ MOST = 3
 
 @dataclass(frozen=True)
 class Compared:
-    """The methods of one setting at their best, and what their seeds say of the first two."""
+    """The methods of one setting by the seeds that report them, and what these say of the first two."""
 
     where: str
     metric: str
     most: bool  # whether more of the metric is better
-    best: pd.DataFrame
-    chosen: Chosen
+    found: dict[str, Reported]
     means: pd.Series  # the best first
+    runs: pd.DataFrame  # all of them, as written
 
     def apart(self, one: str, other: str) -> bool | None:
-        """Whether two methods are told apart by their seeds; None where these are too few."""
-        ours, theirs = (self.best[self.best["algo"] == algo].set_index("seed")[self.metric] for algo in (one, other))
-        return told_apart(ours, theirs)
+        """Whether two methods are told apart by their seeds, among as many as are compared; None where these are too few."""
+        ours, theirs = (self.found[algo].values(self.metric) for algo in (one, other))
+        return told_apart(ours, theirs, family=len(self.means) - 1)
 
     @property
     def winner(self) -> str | None:
@@ -74,14 +75,16 @@ def outcome(results: Results, ask: Ask = USUAL) -> list[str]:
         worst = f"; at its worst it ends {_in_words(max(losses))}" if losses else ""
         well = f"the best of all, or not told apart from it, on {len(gaps) - len(losses)} of its {len(gaps)} settings"
         out.append(f"{look[against]} is {well}{worst}.")
+        out += _on_average(results, compared, against, look, ask)
     return out
 
 
 def _compared(results: Results, where: str, runs: pd.DataFrame, ask: Ask) -> Compared | None:
-    best, chosen = at_best(results, as_written(results, runs, ask)[0], ask, compared=True)
-    metric, sign = criterion(results, runs, ask)
-    means = final_means(results, runs, ask)
-    return Compared(where, metric, sign > 0, best, chosen, means) if len(means) > 1 else None
+    runs = as_written(results, runs, ask)[0]
+    metric, sign = judged_by(results, runs, ask)
+    found = reported_all(results, runs, ask)
+    means = means_of(found, metric, sign)
+    return Compared(where, metric, sign > 0, found, means, runs) if len(means) > 1 else None
 
 
 def _one(results: Results, one: Compared, look: dict[str, str], against: str | None) -> str:
@@ -91,7 +94,7 @@ def _one(results: Results, one: Compared, look: dict[str, str], against: str | N
     digits = next((d for d in (4, 5, 6, 7) if f"{means[first]:.{d}g}" != f"{means[rest]:.{d}g}"), 4)
 
     def told(algo: str) -> str:
-        how = in_symbols(setting_of(one.chosen, algo)) or "without a stepsize"
+        how = in_symbols(setting_of(chosen_of(one.found), algo)) or "without a stepsize"
         number = f"{means[algo]:.2f} %" if one.metric == "test_accuracy" else f"{means[algo]:.{digits}g}"
         return f"{look[algo]} ({how}) at {number}"
 
@@ -99,9 +102,43 @@ def _one(results: Results, one: Compared, look: dict[str, str], against: str | N
     if one.winner is None:
         more = f"; {told(rest)}" if rest != second else ""
         return f"On {one.where}, the {what} is no one's: seeds do not tell {told(first)} from {told(second)}{more}."
-    few = one.best[one.best["algo"] == first]["seed"].nunique() if one.apart(first, second) is None else 0
+    few = one.found[first].runs["seed"].nunique() if one.apart(first, second) is None else 0
     seeds = f", from {few} seed{'s' * (few != 1)}" if few else ""
     return f"On {one.where}, {told(first)} ends with the {what}{seeds}; {told(rest)}."
+
+
+def _on_average(results: Results, compared: list[Compared], against: str, look: dict[str, str], ask: Ask) -> list[str]:
+    """How far the reference ends from the best other method, over settings that are judged by one metric."""
+    gaps: dict[str, list[pd.Series]] = {}
+    for one in compared:
+        rest = best_of_all(results, one.runs, ask, but=(against,))
+        if against not in one.means.index or rest is None or rest.how == OWN:
+            continue
+        ours, theirs = one.found[against].values(one.metric), rest.values(one.metric)
+        points = one.metric == "test_accuracy"
+        both = ours.index.intersection(theirs.index)
+        ours, theirs = ours[both], theirs[both]
+        gap = ours - theirs if points else np.log(ours.where(ours > 0)) - np.log(theirs.where(theirs > 0))
+        if len(gap):
+            gaps.setdefault(one.metric, []).append(gap)
+    out = []
+    for metric, each in gaps.items():
+        found = across(each)
+        if not found.known:
+            continue
+        told = _signed(found, "points") if metric == "test_accuracy" else _signed(ratio(found), "times")
+        what = metric_in_words(metric, results)
+        out.append(
+            f"On average over {found.count} settings, {look[against]} ends {told} the {what} of the best other method, "
+            "which other seeds have chosen with its setting (95 % interval for settings like these)."
+        )
+    return out
+
+
+def _signed(found: Interval, unit: str) -> str:
+    if unit == "times":
+        return f"at {found.value:.3g} [{found.low:.3g}, {found.high:.3g}] times"
+    return f"{found.value:+.2f} [{found.low:+.2f}, {found.high:+.2f}] points from"
 
 
 def _in_words(percent: float) -> str:

@@ -11,8 +11,9 @@ from analysis.drawing.style import name_of, styles
 from analysis.results.errors import NoData
 from analysis.results.results import Results
 from analysis.study.ask import USUAL, Ask
+from analysis.study.reported import means_of, reported_all
 from analysis.study.settings import Apart, Key, Setting, apart
-from analysis.study.tuning import AS_WRITTEN, at_best, criterion, numbers_tuned, tuned_over
+from analysis.study.tuning import AS_WRITTEN, judged_by, numbers_tuned, tuned_over
 from bench.base.record import COLUMNS
 
 
@@ -125,7 +126,7 @@ def can_be_asked(results: Results, ask: Ask) -> None:
     if ask.reference:
         reference(results, ask)
     metrics(results, [*ask.metrics, *([ask.tune_by] if ask.tune_by else [])], ())
-    name, _ = criterion(results, results.finals, ask)
+    name, _ = judged_by(results, results.finals, ask)
     done = results.finals[results.finals["state"] == "done"]
     if ask.tune_by and len(done):
         found = [mine[name].nunique() for _, some in problems(results, done) for _, mine in some.groupby("algo")]
@@ -167,12 +168,11 @@ def reference(results: Results, ask: Ask = USUAL) -> str | None:
 
 
 def final_means(results: Results, runs: pd.DataFrame, ask: Ask = USUAL) -> pd.Series:
-    """Of every method on one problem, as written and at its best: the mean of its score, the best first."""
-    best, _ = at_best(results, as_written(results, runs, ask)[0], ask, compared=True)
-    name, sign = criterion(results, runs, ask)
-    values = best[name].astype(float).where(best["state"] == "done")
-    means = values.groupby(best["algo"]).agg(lambda some: some.mean(skipna=False)).dropna()
-    return means.sort_values(ascending=sign < 0, kind="stable")
+    """Of every method on one problem, as written and at its best: the mean of what it is judged by, over the seeds that
+    report it, the best first."""
+    name, sign = judged_by(results, runs, ask)
+    found = reported_all(results, as_written(results, runs, ask)[0], ask)
+    return means_of(found, name, sign)
 
 
 AXES = ("step", *COLUMNS[1 : COLUMNS.index("train_loss")], "wall_s")

@@ -37,8 +37,36 @@ def numbers_tuned(results: Results, runs: pd.DataFrame, asked: str | None = None
     return [*(["eta"] if "eta" in known else []), *(option for option in tuned if option != "eta")]
 
 
+VALIDATION = (("val_accuracy", 1.0, "validation accuracy"), ("val_loss", -1.0, "validation loss"))
+"""On a part of the training data that is kept apart: what settings are chosen by where runs have it."""
+
+
+SWEPT = 3
+"""Values from which a multiplier is a stepsize like any other."""
+
+
+def sensitive_to(runs: pd.DataFrame, asked: str) -> str | None:
+    """The number that a sensitivity of one method is about: the one that is asked for; of a method without a stepsize
+    its multiplier, where that was swept."""
+    if asked in runs and runs[asked].notna().any():
+        return asked
+    swept = asked == "eta" and "multiplier" in runs and runs["multiplier"].nunique() >= SWEPT
+    return "multiplier" if swept else None
+
+
 def criterion(results: Results, finals: pd.DataFrame, ask: Ask = USUAL) -> tuple[str, float]:
-    """What decides between settings, and its sign: the metric that is asked for, else test accuracy or test loss."""
+    """What decides between the settings of one problem, and its sign: the metric that is asked for; else validation
+    accuracy or validation loss, where every run that ended well has it; else what runs are judged by."""
+    if ask.tune_by is None:
+        done = finals[finals["state"] == "done"]
+        for name, sign, _ in VALIDATION:
+            if name in done and len(done) and done[name].notna().all():
+                return name, sign
+    return judged_by(results, finals, ask)
+
+
+def judged_by(results: Results, finals: pd.DataFrame, ask: Ask = USUAL) -> tuple[str, float]:
+    """What methods are compared by, and its sign: the metric that is asked for, else test accuracy or test loss."""
     if ask.tune_by is None:
         return score(finals)
     more = direction(ask.tune_by, results)
@@ -51,23 +79,21 @@ def criterion(results: Results, finals: pd.DataFrame, ask: Ask = USUAL) -> tuple
 
 
 def at_best(
-    results: Results, finals: pd.DataFrame, ask: Ask = USUAL, compared: bool = False, asked: str | None = None
+    results: Results, finals: pd.DataFrame, ask: Ask = USUAL, asked: str | None = None
 ) -> tuple[pd.DataFrame, Chosen]:
-    """Every method of one problem at its best setting, as ``ask`` wants it chosen; one that was not tuned as it is.
-
-    With ``compared``, only the seeds that its settings were compared on: more seeds of the best alone are left out.
-    """
+    """Every method of one problem at its best setting, as ``ask`` wants it chosen, with all its seeds: what is drawn.
+    One that was not tuned as it is. What is reported of a method is in ``reported``."""
     kept: list[pd.DataFrame] = []
     chosen: Chosen = {}
+    by = criterion(results, finals, ask)
     for algo, runs in finals.groupby("algo", sort=False):
         over = tuned_over(results, runs, asked)
         if not over:
             kept.append(runs)
             continue
-        best = chosen[str(algo)] = best_setting(runs, over, criterion(results, runs, ask))
+        best = chosen[str(algo)] = best_setting(runs, over, by)
         if best is not None:
-            runs = best.of(runs)
-            kept.append(runs[runs["seed"].isin(best.seeds)] if compared else runs)
+            kept.append(best.of(runs))
     return (pd.concat(kept) if kept else finals.iloc[:0]), chosen
 
 
@@ -81,7 +107,7 @@ def rule_in_words(
     words = []
     for algo, best in chosen.items():
         if best is None:
-            words.append(f"{algo} not drawn: every {what} diverged for some seed")
+            words.append(f"{algo} not drawn: every {what} diverged or exploded for some seed")
         else:
             words.append(f"{algo} {choice_in_words(best)}{', the only one run' if best.alone else ''}")
     rule = RULE.format(what=what, score=score_in_words(results, finals, ask))
@@ -89,8 +115,11 @@ def rule_in_words(
 
 
 def score_in_words(results: Results, finals: pd.DataFrame, ask: Ask = USUAL) -> str:
-    """test accuracy"""
-    return metric_in_words(criterion(results, finals, ask)[0], results)
+    """test accuracy (so on the test set)"""
+    name = criterion(results, finals, ask)[0]
+    known = {metric: words for metric, _, words in VALIDATION}
+    told = known.get(name) or metric_in_words(name, results)
+    return f"{told} (so on the test set)" if name.startswith("test_") else told
 
 
 def choice_in_words(best: Best) -> str:

@@ -10,23 +10,23 @@ from analysis.drawing.style import metric_in_words, styles
 from analysis.drawing.symbols import symbol, what_is_tuned
 from analysis.results.results import Results
 from analysis.study.ask import Ask
+from analysis.study.reported import chosen_of, reported_all
 from analysis.study.select import as_written, problems, reference
 from analysis.study.settings import in_order
-from analysis.study.statistics import RULE, Interval, paired
-from analysis.study.tuning import Chosen, at_best, criterion, setting_of, tuned_over
+from analysis.study.statistics import FEWEST, HELD_OUT, RULE, Interval, paired
+from analysis.study.tuning import Chosen, judged_by, score_in_words, setting_of, tuned_over
 from analysis.tables import Table, table
 from analysis.tables.format import interval, summarise, with_settings
 
-SCORE = "test accuracy (test loss where there is none)"
 NOTE = (
-    "means with 95 % intervals over seeds (Student), none from fewer than three; differences, of {what}, are paired by "
-    "seed (bootstrap)"
+    f"means with Student's 95 % intervals over seeds, none from fewer than {FEWEST}, each by itself; differences, of "
+    "{what}, are paired by seed, those of one setting together at 95 % (Bonferroni)"
 )
 
 
 @table("final", "Final results, baselines at their best stepsize")
 def make(results: Results, ask: Ask) -> Table:
-    data, shown, notes = [], [], []
+    data, shown, notes, by = [], [], [], []
     against = reference(results, ask)
     look = styles(results.finals["algo"].unique(), results)
     tuned = {option for some in _tuned(results, ask) for option in some}
@@ -37,29 +37,31 @@ def make(results: Results, ask: Ask) -> Table:
     for key, runs in in_order(problems(results, results.finals)):
         runs, said = as_written(results, runs, ask)
         notes += said
-        best, chosen = at_best(results, runs, ask, compared=True)
-        metric = decides or criterion(results, runs, ask)[0]
-        ours = best[best["algo"] == against].set_index("seed")[metric]
-        for algo in (name for name in look if name in set(runs["algo"])):
-            some = best[best["algo"] == algo]
-            gap = None
-            if algo != against and len(ours) and len(some):
-                gap = paired(ours, some.set_index("seed")[metric])
+        found = reported_all(results, runs, ask)
+        chosen = chosen_of(found)
+        by += [score_in_words(results, runs, ask)] if chosen else []
+        metric = decides or judged_by(results, runs, ask)[0]
+        others = [algo for algo, one in found.items() if algo != against and len(one.runs)]
+        for algo in (name for name in look if name in found):
+            some, gap = found[algo].runs, None
+            if algo in others and against in found and len(found[against].runs):
+                gap = paired(found[against].values(metric), found[algo].values(metric), family=len(others))
             if some.empty:  # every stepsize diverged: counted, not hidden
                 some = runs[runs["algo"] == algo]
             numbers, words = summarise(some, results, ask)
             values = {option: setting_of(chosen, algo).get(option) for option in over}
-            data.append({**key, "algo": algo, **values, **numbers, **_gap(against, gap)})
+            seeds = found[algo].in_words if len(found[algo].runs) else "—"
+            data.append({**key, "algo": algo, **values, **numbers, "seeds": seeds, **_gap(against, gap)})
             schedule = " ".join(sorted(set(some["schedule"].dropna()))) if "schedule" in some else "—"
             said_of = {symbol(option): _in_words(option, algo, chosen) for option in over if option != "schedule"}
-            told = {"method": look[algo].label, **said_of, "schedule": schedule, **words}
+            told = {"method": look[algo].label, **said_of, "schedule": schedule, "seeds": seeds, **words}
             pairs = f" ({gap.count} pairs)" if gap else ""
             gaps = {header: interval(gap, signed=True) + pairs} if header else {}
             shown.append((key, {**told, **gaps}))
     what = what_is_tuned(over)
-    by = metric_in_words(ask.tune_by, results) if ask.tune_by else SCORE
     compared = metric_in_words(decides, results) if decides else "accuracies or of test losses"
-    notes = [RULE.format(what=what, score=by), NOTE.format(what=compared), *dict.fromkeys(notes)]
+    rule = [RULE.format(what=what, score=" or ".join(dict.fromkeys(by))), HELD_OUT] if by else []
+    notes = [*rule, NOTE.format(what=compared), *dict.fromkeys(notes)]
     title = f"Final results, baselines at their best {what}"
     return Table(with_settings(shown), pd.DataFrame(data), notes, title)
 
@@ -78,7 +80,7 @@ def _in_words(option: str, algo: str, chosen: Chosen) -> str:
     if algo not in chosen or (best and option not in best.values):
         return "—"
     if best is None:
-        return "every one diverged"
+        return "every one diverged or exploded"
     rest = " (the only one run)" if best.alone else " (edge)" if option in best.edges else ""
     return f"{best.values[option]:g}{rest}"
 

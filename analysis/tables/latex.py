@@ -81,7 +81,7 @@ def best(shown: pd.DataFrame) -> set[tuple[int, str]]:
             if len(known) > 1:
                 sign = -1 if known[0][1].more_is_better else 1
                 place, top = min(known, key=lambda item: sign * item[1].found.value)
-                if all(told_apart(top.values, c.values) for p, c in known if p != place):
+                if all(told_apart(top.values, c.values, len(known) - 1) for p, c in known if p != place):
                     out.add((place, column))
     return out
 

@@ -28,7 +28,5 @@ def make(results: Results, ask: Ask) -> Table:
         told = {"method": look[algo].label, "data": split, "change": change, **words}
         shown.append({**told, "accuracy minus as written": interval(gap, signed=True)})
     order = pd.DataFrame(data).sort_values(["algo", "split", "change"], kind="stable").index
-    notes = [
-        "differences are paired by seed, with 95 % bootstrap intervals; means with Student's, none where a run diverged"
-    ]
+    notes = ["differences are paired by seed; they and means have Student's 95 % intervals, none where a run diverged"]
     return Table(pd.DataFrame(shown, dtype=object).loc[order], pd.DataFrame(data).loc[order], notes)

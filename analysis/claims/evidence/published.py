@@ -8,9 +8,10 @@ from analysis.drawing.style import name_of
 from analysis.drawing.symbols import in_symbols
 from analysis.results.results import Results
 from analysis.study import published
+from analysis.study.reported import reported_all, runs_of
 from analysis.study.select import has_no_variant, problems
 from analysis.study.statistics import Interval, best_setting, mean
-from analysis.study.tuning import at_best, tuned_over
+from analysis.study.tuning import tuned_over
 
 
 @evidence
@@ -19,7 +20,7 @@ def from_published(results: Results, dataset: str) -> list[Case]:
     out = []
     for name, runs in settings(results, dataset=dataset):
         theirs = published.rows_of_setting(dataset, str(runs["topology"].iloc[0]), int(runs["steps"].iloc[0]))
-        best, _ = at_best(results, runs, compared=True)
+        best = runs_of(reported_all(results, runs))
         for algo, mine in best.groupby("algo"):
             table = published.of_dnasa(theirs) if algo == "dnasa" else theirs[theirs["algo"] == algo]
             if len(table):

@@ -6,7 +6,7 @@ from analysis.claims.evidence import Case, evidence
 from analysis.claims.evidence.settings import label
 from analysis.results.results import Results
 from analysis.study.families import variants
-from analysis.study.statistics import bootstrap
+from analysis.study.statistics import mean
 
 
 @evidence
@@ -21,6 +21,6 @@ def accuracy_as_released(results: Results) -> list[Case]:
         keys = ["seed", "eta"] if "eta" in finals and some["eta"].notna().any() else ["seed"]
         both = some.merge(written, on=keys, suffixes=("", "_written"))
         if len(both):
-            gap = bootstrap((both["test_accuracy"] - both["test_accuracy_written"]).to_numpy(float))
+            gap = mean((both["test_accuracy"] - both["test_accuracy_written"]).to_numpy(float))
             out.append(Case(f"{label(algo)}, {change}, {split}", gap, 2 * len(both)))
     return out

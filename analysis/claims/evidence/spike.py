@@ -8,9 +8,9 @@ from analysis.claims.evidence import Case, evidence
 from analysis.claims.evidence.settings import label
 from analysis.results.results import Results
 from analysis.study.ask import PAPER
+from analysis.study.reported import chosen_of, reported_all, runs_of
 from analysis.study.select import as_written, has_no_variant, problems
 from analysis.study.statistics import mean, paired, ratio
-from analysis.study.tuning import at_best
 
 
 @evidence
@@ -19,18 +19,19 @@ def spike_ratio(results: Results) -> list[Case]:
     out = []
     finals = results.finals
     for key, runs in problems(results, finals[finals["dataset"] == "spike"]):
-        best, chosen = at_best(results, as_written(results, runs, PAPER)[0], compared=True)
+        found = reported_all(results, as_written(results, runs, PAPER)[0])
+        best, chosen = runs_of(found), chosen_of(found)
         tuned, untuned = best[best["algo"].isin({*chosen} - {"dnasa"})], best[best["algo"] == "dnasa"]
         if tuned.empty or untuned.empty:
             continue
         winner = str(tuned.groupby("algo")["test_loss"].mean().idxmin())
         theirs = tuned[tuned["algo"] == winner].set_index("seed")["test_loss"]
         ours = untuned.set_index("seed")["test_loss"].where(untuned.set_index("seed")["state"] == "done")
-        found = ratio(paired(np.log(ours), np.log(theirs)))
+        part = ratio(paired(np.log(ours), np.log(theirs)))
         out.append(
             Case(
                 f"standard deviation {key['dataset.spike_sd']:g} (best: {label(winner)})",
-                found,
+                part,
                 len(ours) + len(theirs),
             )
         )

@@ -8,8 +8,9 @@ import pandas as pd
 from analysis.claims.evidence import Case, evidence, untested
 from analysis.claims.evidence.settings import label, settings, tuned_methods
 from analysis.results.results import Results
+from analysis.study.reported import chosen_of, reported_all, runs_of
 from analysis.study.statistics import Best, Interval, at_multiple, best_setting, mean, paired
-from analysis.study.tuning import at_best, tuned_over
+from analysis.study.tuning import tuned_over
 
 
 @evidence
@@ -17,7 +18,8 @@ def untuned_minus_best_tuned(results: Results, even: bool = True) -> list[Case]:
     """Test accuracy of D-NASA minus that of the best tuned method at its best stepsize, paired by seed."""
     out = []
     for name, runs in settings(results, even=even):
-        best, chosen = at_best(results, runs, compared=True)
+        found = reported_all(results, runs)
+        best, chosen = runs_of(found), chosen_of(found)
         untuned = best[best["algo"] == "dnasa"]
         tuned = best[best["algo"].isin({*chosen} - {"dnasa"})]
         if untuned.empty or tuned.empty:

@@ -1,0 +1,61 @@
+"""Every method of a problem, or the best of them, by seeds that did not choose it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pandas as pd
+
+from analysis.results.results import Results
+from analysis.study.ask import USUAL, Ask
+from analysis.study.statistics import UNTUNED, Best, Reported, report
+from analysis.study.tuning import Chosen, criterion, tuned_over
+
+
+def reported_all(
+    results: Results, finals: pd.DataFrame, ask: Ask = USUAL, asked: str | None = None
+) -> dict[str, Reported]:
+    """Every method of one problem: what to report of it, its setting chosen as ``ask`` wants it on other seeds."""
+    by = criterion(results, finals, ask)
+    out = {}
+    for algo, runs in finals.groupby("algo", sort=False):
+        over = tuned_over(results, runs, asked)
+        out[str(algo)] = report(runs, over, by) if over else Reported(None, runs, UNTUNED)
+    return out
+
+
+def best_of_all(results: Results, finals: pd.DataFrame, ask: Ask = USUAL, but: Iterable[str] = ()) -> Reported | None:
+    """The best method of one problem at its best setting: both are chosen on other seeds than those that report it.
+    Without the methods in ``but``; None where none is left. Its ``best`` names the method as ``algo``."""
+    parts = []
+    overs: dict[str, list[str]] = {}
+    for algo, runs in finals[~finals["algo"].isin(list(but))].groupby("algo", sort=False):
+        over = overs[str(algo)] = tuned_over(results, runs)
+        mine = runs.dropna(subset=over)
+        number = mine.groupby(over).ngroup() if over else pd.Series(0, index=mine.index)
+        parts.append(mine.assign(setting=number.astype(float)))
+    if not parts:
+        return None
+    found = report(pd.concat(parts), ["algo", "setting"], criterion(results, finals, ask))
+    if found.best is None:
+        return found
+    algo, (row,) = str(found.best.values["algo"]), found.best.of(pd.concat(parts)).head(1).to_dict("records")
+    values: dict[str, float | str] = {"algo": algo, **{option: row[option] for option in overs[algo]}}
+    return replace(found, best=Best(values, [], found.best.seeds, found.best.means))
+
+
+def means_of(found: dict[str, Reported], metric: str, sign: float) -> pd.Series:
+    """The mean of every method, the best first; without those of which a run diverged or exploded."""
+    means = pd.Series({algo: one.values(metric).mean(skipna=False) for algo, one in found.items()}, dtype=float)
+    return means.dropna().sort_index().sort_values(ascending=sign < 0, kind="stable")
+
+
+def runs_of(found: dict[str, Reported]) -> pd.DataFrame:
+    """All that is reported, in one table."""
+    return pd.concat([one.runs for one in found.values()])
+
+
+def chosen_of(found: dict[str, Reported]) -> Chosen:
+    """The settings, as figures name them."""
+    return {algo: one.best for algo, one in found.items() if one.tuned}

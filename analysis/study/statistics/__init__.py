@@ -1,0 +1,15 @@
+"""The statistics of the figures, tables and verdicts. Seeds are paired: all methods see the same samples."""
+
+from analysis.study.statistics.best import RULE, Best, Grid, at_multiple, best_setting, score
+from analysis.study.statistics.held_out import HELD_OUT, OWN, UNTUNED, Reported, report
+from analysis.study.statistics.intervals import FEWEST, Interval, across, mean, paired, ratio, slope, told_apart
+from analysis.study.statistics.profiles import profile, tries
+from analysis.study.statistics.sensitivity import WITHIN, Robustness, lost, robustness
+
+__all__ = [
+    *("FEWEST", "Interval", "across", "mean", "paired", "ratio", "slope", "told_apart"),
+    *("RULE", "Best", "Grid", "at_multiple", "best_setting", "score"),
+    *("HELD_OUT", "OWN", "UNTUNED", "Reported", "report"),
+    *("WITHIN", "Robustness", "lost", "robustness"),
+    *("profile", "tries"),
+]
