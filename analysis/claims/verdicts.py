@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 
@@ -13,7 +13,17 @@ from analysis.claims.evidence import Case, gather, known
 from analysis.results.errors import NoData
 from analysis.results.results import Results
 
-HOLDS, ONLY, FAILS, UNTESTED = "holds", "holds only if", "does not hold", "not tested here"
+HOLDS, ONLY, FAILS, UNSETTLED = "holds", "holds only if", "does not hold", "not settled"
+UNTESTED, UNTESTABLE = "not tested here", "not testable"
+WORDS = (HOLDS, ONLY, FAILS, UNSETTLED, UNTESTABLE, UNTESTED)
+
+Kind = Literal["paper", "bound", "identity", "beyond"]
+KINDS: dict[Kind, str] = {
+    "paper": "What the paper says of its methods and experiments",
+    "bound": "What its theory promises: upper bounds, which runs can refute and not confirm",
+    "identity": "Identities, theorems and words: true whatever the data, and checked on these runs",
+    "beyond": "Beyond the paper: what its comparisons rest on",
+}
 
 
 @dataclass(frozen=True)
@@ -23,17 +33,20 @@ class Claim:
     id: str
     claim: str
     source: str
-    evidence: str
-    unit: str
-    holds: dict[str, float]
-    because: str
+    unit: str = ""
+    holds: dict[str, float] = field(default_factory=dict)
+    because: str = ""
+    evidence: str = ""
+    kind: Kind = "paper"
     experiment: str | None = None
     also: tuple[str, ...] = ()
     command: str | None = None
     figure: str | None = None
     parameters: dict[str, Any] | None = None
+    choices: str | None = None  # what the paper does not say and we had to choose
     note: str | None = None
     expects: tuple[str, ...] = ()
+    untestable: str | None = None  # why no run can tell
 
     @property
     def bound(self) -> str:
@@ -56,30 +69,43 @@ class Claim:
 @dataclass(frozen=True)
 class Verdict:
     claim: Claim
-    word: str
     kept: list[Case]
     broken: list[Case]
+    open: list[Case]  # an interval that reaches across the bound settles nothing
     missing: list[str]
+
+    @property
+    def word(self) -> str:
+        if self.claim.untestable:
+            return UNTESTABLE
+        if self.kept or self.broken:
+            return HOLDS if not self.broken else ONLY if self.kept else FAILS
+        return UNSETTLED if self.open else UNTESTED
+
+    @property
+    def cases(self) -> list[Case]:
+        return [*self.kept, *self.broken, *self.open]
 
     @property
     def sentence(self) -> str:
         """The verdict, with its condition where it has one."""
-        cases = [*self.kept, *self.broken]
-        unsettled = sum(not self.settled(case) for case in cases)
-        rest = f" ({unsettled} of {len(cases)} not settled)" if unsettled else ""
+        rest = ""
+        if self.open and self.word != UNSETTLED:
+            rest += f" ({len(self.open)} of {len(self.cases)} cases not settled)"
         rest += f"; not tested here: {', '.join(self.missing)}" if self.missing and self.word != UNTESTED else ""
         if self.word != ONLY:
             return self.word + rest
         few, word = (self.kept, ONLY) if len(self.kept) <= len(self.broken) else (self.broken, f"{ONLY} not")
         return f"{word} {'; '.join(case.name for case in few)}{rest}"
 
-    def settled(self, case: Case) -> bool:
-        """Whether the whole interval is on one side of the bound; without an interval only what is exact is."""
-        low, high = case.found.low, case.found.high
-        if not math.isfinite(low):
-            return case.exact or not math.isfinite(case.found.value)
-        ((word, bound),) = self.claim.holds.items()
-        return not any(low < edge < high for edge in ((-bound, bound) if word == "within" else (bound,)))
+
+def settled(claim: Claim, case: Case) -> bool:
+    """Whether the whole interval is on one side of the bound; without an interval only what is exact is."""
+    low, high = case.found.low, case.found.high
+    if not math.isfinite(low):
+        return case.exact or not math.isfinite(case.found.value)
+    ((word, bound),) = claim.holds.items()
+    return not any(low < edge < high for edge in ((-bound, bound) if word == "within" else (bound,)))
 
 
 def claims(file: Path | None = None) -> list[Claim]:
@@ -89,7 +115,7 @@ def claims(file: Path | None = None) -> list[Claim]:
         out = [_claim(**entry) for entry in yaml.safe_load(path.read_text(encoding="utf-8"))]
     except (yaml.YAMLError, TypeError) as error:
         raise NoData(f"{path} is no list of claims: {' '.join(str(error).split())}") from error
-    if unknown := [claim.evidence for claim in out if claim.evidence not in known()]:
+    if unknown := [claim.evidence for claim in out if not claim.untestable and claim.evidence not in known()]:
         raise NoData(f"{path.name} names evidence that there is not: {', '.join(unknown)}")
     return out
 
@@ -99,17 +125,39 @@ BOUNDS = ("at_most", "at_least", "within")
 
 def _claim(also: tuple[str, ...] = (), expects: tuple[str, ...] = (), **entry: Any) -> Claim:
     claim = Claim(also=tuple(also), expects=tuple(expects), parameters=entry.pop("with", {}), **entry)
+    if claim.kind not in KINDS:
+        raise NoData(f"'kind' of {claim.id} must be one of {', '.join(KINDS)}; got {claim.kind!r}")
+    if claim.untestable:
+        return claim
     if not (isinstance(claim.holds, dict) and len(claim.holds) == 1 and set(claim.holds) <= set(BOUNDS)):
         raise NoData(f"'holds' of {claim.id} must be one of {', '.join(BOUNDS)} with a number; got {claim.holds!r}")
     return claim
 
 
 def judge(claim: Claim, results: Results) -> Verdict:
-    found = gather(claim.evidence, results, claim.parameters or {})
-    cases = [case for case in found if case.runs]
-    kept = [case for case in cases if claim.keeps(case.found.value)]
-    broken = [case for case in cases if not claim.keeps(case.found.value)]  # NaN, a diverged run, keeps nothing
+    found = [] if claim.untestable else gather(claim.evidence, results, claim.parameters or {})
+    kept: list[Case] = []
+    broken: list[Case] = []
+    unsettled: list[Case] = []
+    for case in (case for case in found if case.runs):
+        keeps = claim.keeps(case.found.value)  # NaN, a diverged run, keeps nothing
+        (unsettled if not settled(claim, case) else kept if keeps else broken).append(case)
     missing = [case.name for case in found if not case.runs]
     missing += [word for word in claim.expects if not any(word in case.name for case in found)]
-    word = UNTESTED if not cases else HOLDS if not broken else ONLY if kept else FAILS
-    return Verdict(claim, word, kept, broken, missing)
+    return Verdict(claim, kept, broken, unsettled, missing)
+
+
+@dataclass(frozen=True)
+class Told:
+    """A claim of the paper, and which of ours covers it, or why none does."""
+
+    claim: str
+    place: str
+    by: tuple[str, ...] = ()
+    why: str = ""
+
+
+def coverage() -> list[Told]:
+    """Everything that the paper claims, from coverage.yaml."""
+    table = yaml.safe_load(Path(__file__).with_name("coverage.yaml").read_text(encoding="utf-8"))
+    return [Told(**{**entry, "by": tuple(entry.get("by", ()))}) for entry in table]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -157,3 +157,25 @@ def _is_one_of(value: Any, words: list[str]) -> bool:
 
 def _number(value: Any) -> float:
     return float(value) if isinstance(value, int | float) else float("nan")
+
+
+def together(parts: Sequence[Results]) -> Results:
+    """Several as one; where two have a run, that of the first stands."""
+    if len(parts) == 1:
+        return parts[0]
+    runs, rows, seen = [], [], set[str]()
+    facts: dict[str, dict[str, Any]] = {}
+    for part in parts:
+        fresh = part.runs[~part.runs["run_id"].isin(seen)] if len(part.runs) else part.runs
+        names = set(fresh["run_id"]) if len(fresh) else set()
+        runs.append(fresh)
+        rows.append(part.rows[part.rows["run_id"].isin(names)])
+        facts |= {run: part.facts[run] for run in names if run in part.facts}
+        seen |= names
+    return Results(
+        pd.concat(runs, ignore_index=True),
+        pd.concat(rows, ignore_index=True),
+        facts,
+        [one for part in parts for one in part.unreadable],
+        ", ".join(part.source for part in parts),
+    )

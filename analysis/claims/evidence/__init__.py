@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from analysis.results.errors import NoData
 from analysis.results.plugins import load_plugins
 from analysis.results.results import Results
-from analysis.study.statistics import Interval
+from analysis.study.statistics import Interval, mean, ratio
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,12 @@ class Case:
     found: Interval
     runs: int
     exact: bool = False  # a maximum or a count, which has no interval
+    each: tuple[float, ...] = ()  # the values that it is the mean of, a seed each
+    logs: bool = False  # they are logarithms, and what is shown is a ratio
+
+    def among(self, family: int) -> Case:
+        """The same with an interval that holds together with those of all cases of a family."""
+        return replace(self, found=_found(self.each, self.logs, family)) if self.each else self
 
 
 Evidence = Callable[..., list[Case]]
@@ -48,6 +54,19 @@ def known() -> dict[str, Evidence]:
     return EVIDENCE
 
 
+def case(name: str, values: Iterable[float], runs: int, logs: bool = False) -> Case:
+    """The mean of a value per seed; with ``logs``, of logarithms, shown as a ratio."""
+    each = tuple(float(value) for value in values)
+    return Case(name, _found(each, logs, 1), runs, each=each, logs=logs)
+
+
+def _found(each: tuple[float, ...], logs: bool, family: int) -> Interval:
+    if np.isposinf(each).any() and not np.isnan(each).any():
+        return Interval(np.inf, np.nan, np.nan, len(each))
+    found = mean(np.array(each), family)
+    return ratio(found) if logs else found
+
+
 def exact(name: str, value: float, runs: int) -> Case:
     """A number without a spread: a maximum, a count."""
     return Case(name, Interval(value, np.nan, np.nan, runs), runs, exact=True)
@@ -58,8 +77,10 @@ def untested(name: str) -> Case:
 
 
 def gather(name: str, results: Results, parameters: dict[str, Any]) -> list[Case]:
-    """The cases of one claim; none where there are no runs for it."""
+    """The cases of one claim, their intervals together at 95 %; none where there are no runs for it."""
     try:
-        return known()[name](results, **parameters)
+        found = known()[name](results, **parameters)
     except NoData:
         return []
+    family = sum(bool(one.each) for one in found)
+    return [one.among(family) for one in found]

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analysis.claims.evidence import Case, evidence
+from analysis.claims.evidence import Case, case, evidence
 from analysis.claims.evidence.settings import label
 from analysis.results.results import Results
 from analysis.study.ask import PAPER
 from analysis.study.families import one_setting, uneven_splits
 from analysis.study.select import as_written
-from analysis.study.statistics import paired, ratio
 
 
 @evidence
@@ -27,6 +26,7 @@ def growth_of_disagreement(results: Results, algos: list[str]) -> list[Case]:
         mine = finals[finals["algo"] == algo]
         ends = [mine[mine["split"] == split].set_index("seed") for split in (order[-1], order[0])]
         logs = [np.log(end["consensus"].where(end["state"] == "done")) for end in ends]
+        both = pd.concat(logs, axis=1, join="inner").to_numpy(float)
         name = f"{label(algo)}, {order[-1]} against {order[0]}"
-        out.append(Case(name, ratio(paired(*logs)), sum(len(end) for end in ends) or 1))
+        out.append(case(name, both[:, 0] - both[:, 1], sum(len(end) for end in ends) or 1, logs=True))
     return out

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from analysis.claims.evidence import Case, evidence
+from analysis.claims.evidence import Case, case, evidence
 from analysis.claims.evidence.settings import label
 from analysis.results.results import Results
 from analysis.study.families import variants
-from analysis.study.statistics import mean
 
 
 @evidence
@@ -21,6 +20,6 @@ def accuracy_as_released(results: Results) -> list[Case]:
         keys = ["seed", "eta"] if "eta" in finals and some["eta"].notna().any() else ["seed"]
         both = some.merge(written, on=keys, suffixes=("", "_written"))
         if len(both):
-            gap = mean((both["test_accuracy"] - both["test_accuracy_written"]).to_numpy(float))
-            out.append(Case(f"{label(algo)}, {change}, {split}", gap, 2 * len(both)))
+            gap = both["test_accuracy"] - both["test_accuracy_written"]
+            out.append(case(f"{label(algo)}, {change}, {split}", gap, 2 * len(both)))
     return out

@@ -1,6 +1,8 @@
-"""What several statistics ask for: the paper's settings, and methods by their names."""
+"""What several statistics ask for: settings with stepsize grids, and methods by their names."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 import pandas as pd
 
@@ -10,33 +12,63 @@ from analysis.study.ask import PAPER
 from analysis.study.families import split_in_words
 from analysis.study.select import as_written, problems
 
-Setting = tuple[str, pd.DataFrame]
+Among = Literal["paper", "uneven", "felt"]
+"""The paper's own settings; data divided by labels, beside even data, with samples set aside; and 32 nodes so."""
 
 
 def settings(
-    results: Results, dataset: str | None = None, topology: str | None = None, even: bool = True
-) -> list[Setting]:
-    """The paper's settings with accuracies and stepsize grids, methods as written: one per dataset, graph and split."""
+    results: Results, among: Among = "paper", dataset: str | None = None, topology: str | None = None
+) -> list[tuple[str, pd.DataFrame]]:
+    """Settings with accuracies and stepsize grids, methods as the paper has them: one per dataset, graph and split."""
     finals = results.finals
-    usual = (finals["scale"] == 1.0) & (finals["init"] == "shared") & (finals["topology"] != "row_stochastic")
-    finals = finals[usual & (finals["nodes"] == 8) & ((finals["partition"] == "even") == even)]
+    finals = finals[_plain(finals) & (finals["topology"] != "row_stochastic")]
+    aside = finals["validation"] > 0 if "validation" in finals else pd.Series(False, index=finals.index)
     chosen: dict[str, tuple[tuple[int, int], pd.DataFrame]] = {}
-    for key, runs in problems(results, finals):
+    wanted = {
+        "paper": (finals["nodes"] == 8) & (finals["partition"] == "even") & ~aside,
+        "uneven": (finals["nodes"] == 8) & aside,
+        "felt": (finals["nodes"] > 8) & aside,
+    }[among]
+    for key, runs in problems(results, finals[wanted]):
         if not runs["test_accuracy"].notna().any() or runs["algo"].nunique() < 2 or runs["eta"].nunique() < 3:
             continue
         if (dataset and key["dataset"] != dataset) or (topology and key["topology"] != topology):
             continue
-        split = "" if even else f", {split_in_words(runs.iloc[0].to_dict())}"
-        name = f"{name_of(key['dataset'])}, {key['topology']}{split}"
+        split = "" if among == "paper" else f", {split_in_words(runs.iloc[0].to_dict())}"
+        nodes = f" of {key['nodes']}" if key["nodes"] != 8 else ""
+        name = f"{name_of(key['dataset'])}, {key['topology']}{nodes}{split}"
         rank = (len(runs), key["steps"])
         if name not in chosen or rank > chosen[name][0]:
-            chosen[name] = (rank, as_written(results, runs, PAPER)[0])
+            chosen[name] = (rank, runs)
     return [(name, runs) for name, (_, runs) in sorted(chosen.items())]
+
+
+def written(results: Results, runs: pd.DataFrame) -> pd.DataFrame:
+    """Of the runs of one setting, those of every method as the paper has it, D-NASA untuned."""
+    return as_written(results, runs, PAPER)[0]
+
+
+def _plain(finals: pd.DataFrame) -> pd.Series:
+    """Runs of f itself, from one start, with the formulas of as many nodes as there are."""
+    keep = (finals["scale"] == 1.0) & (finals["init"] == "shared")
+    if "stretch" in finals:
+        keep &= finals["stretch"] == 1.0
+    return keep & finals["schedule_nodes"].isna() if "schedule_nodes" in finals else keep
 
 
 def tuned_methods(runs: pd.DataFrame) -> list[str]:
     """Those with a stepsize, in the order of the style table."""
     return [algo for algo in styles(runs["algo"].unique()) if runs.loc[runs["algo"] == algo, "eta"].notna().any()]
+
+
+def of(runs: pd.DataFrame, algo: str) -> pd.DataFrame:
+    return runs[runs["algo"] == algo]
+
+
+def by_seed(runs: pd.DataFrame, metric: str) -> pd.Series:
+    """A value per seed; NaN where the run diverged or exploded."""
+    table = runs.set_index("seed")
+    return table[metric].astype(float).where(table["state"] == "done")
 
 
 def label(algo: str) -> str:

@@ -2,52 +2,86 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterator
 
-from analysis.claims.evidence import Case, evidence
-from analysis.claims.evidence.settings import label
+import numpy as np
+import pandas as pd
+
+from analysis.claims.evidence import Case, case, evidence
+from analysis.claims.evidence.settings import by_seed, label, of, written
 from analysis.results.results import Results
-from analysis.study.ask import PAPER
-from analysis.study.reported import chosen_of, reported_all, runs_of
-from analysis.study.select import as_written, has_no_variant, problems
-from analysis.study.statistics import mean, paired, ratio
+from analysis.study.select import problems
+from analysis.study.statistics import report
+
+PARTS = (0.1, 0.5, 1.0)
+"""Of the horizon: where the methods are compared."""
 
 
 @evidence
-def spike_ratio(results: Results) -> list[Case]:
-    """Final test loss of D-NASA as a multiple of the best tuned method's, in both readings, paired by seed."""
+def spike_ratio(results: Results, metric: str = "test_loss", parts: tuple[float, ...] = PARTS) -> list[Case]:
+    """D-NASA's value as a multiple of the best tuned method's after a tenth, half and all of the steps; method and
+    stepsize are the best for that step, chosen on other seeds."""
     out = []
-    finals = results.finals
-    for key, runs in problems(results, finals[finals["dataset"] == "spike"]):
-        found = reported_all(results, as_written(results, runs, PAPER)[0])
-        best, chosen = runs_of(found), chosen_of(found)
-        tuned, untuned = best[best["algo"].isin({*chosen} - {"dnasa"})], best[best["algo"] == "dnasa"]
-        if tuned.empty or untuned.empty:
+    for sd, runs, rows in _curves(results):
+        steps = sorted(rows["step"].unique())
+        for part in parts:
+            step = min(steps, key=lambda t: abs(t - part * steps[-1]))
+            there = runs[["run_id", "algo", "eta", "seed", "state"]].merge(rows[rows["step"] == step], on="run_id")
+            best = report(there[there["eta"].notna()], ["algo", "eta"], (metric, -1.0))
+            if best.best is None:
+                continue
+            ours, theirs = np.log(by_seed(of(there, "dnasa"), metric)), np.log(best.values(metric))
+            both = pd.concat([ours, theirs], axis=1, join="inner").to_numpy(float)
+            name = f"standard deviation {sd:g}, t = {step} (best: {label(str(best.best.values['algo']))}"
+            name += f"; {_ahead(runs, rows, metric)})" if part == parts[-1] else ")"
+            out.append(case(name, both[:, 0] - both[:, 1], 2 * len(both), logs=True))
+    return out
+
+
+@evidence
+def rises_on_the_way(results: Results) -> list[Case]:
+    """The sum of all rises of log loss over the first half of the steps, D-NASA's minus that of the best tuned method
+    there, paired by seed; the method and its stepsize are those with the lowest loss at the end."""
+    out = []
+    for sd, runs, rows in _curves(results):
+        ends = runs[["run_id", "algo", "eta", "seed", "state"]].merge(
+            rows.drop_duplicates("run_id", keep="last"), on="run_id"
+        )
+        best = report(ends[ends["eta"].notna()], ["algo", "eta"], ("test_loss", -1.0))
+        if best.best is None:
             continue
-        winner = str(tuned.groupby("algo")["test_loss"].mean().idxmin())
-        theirs = tuned[tuned["algo"] == winner].set_index("seed")["test_loss"]
-        ours = untuned.set_index("seed")["test_loss"].where(untuned.set_index("seed")["state"] == "done")
-        part = ratio(paired(np.log(ours), np.log(theirs)))
+        half = rows[rows["step"] <= rows["step"].max() / 2]
+        rises = half.groupby("run_id")["test_loss"].agg(lambda loss: np.diff(np.log(loss)).clip(min=0).sum())
+        ours, theirs = (
+            some.set_index("seed")["run_id"].map(rises).astype(float) for some in (of(runs, "dnasa"), best.runs)
+        )
+        gap = (ours - theirs.reindex(ours.index)).dropna()
         out.append(
-            Case(
-                f"standard deviation {key['dataset.spike_sd']:g} (best: {label(winner)})",
-                part,
-                len(ours) + len(theirs),
-            )
+            case(f"standard deviation {sd:g} ({ours.mean():.3g} against {theirs.mean():.3g})", gap, 2 * len(gap))
         )
     return out
 
 
-@evidence
-def part_of_rises(results: Results) -> list[Case]:
-    """The part of D-NASA's evaluations on the spike model at which the test loss rose, over the second half."""
+def _curves(results: Results) -> Iterator[tuple[float, pd.DataFrame, pd.DataFrame]]:
+    """By standard deviation: the runs, and their evaluations after the start."""
     finals = results.finals
-    finals = finals[has_no_variant(finals)]
-    out = []
-    for key, runs in problems(results, finals[(finals["dataset"] == "spike") & (finals["algo"] == "dnasa")]):
-        parts = []
-        for _, rows in results.curves(runs).groupby("run_id"):
-            later = rows[rows["step"] >= rows["step"].max() / 2]["test_loss"].to_numpy()
-            parts.append(float((np.diff(later) > 0).mean()))
-        out.append(Case(f"standard deviation {key['dataset.spike_sd']:g}", mean(np.array(parts)), len(parts)))
-    return out
+    for key, runs in problems(results, finals[finals["dataset"] == "spike"]):
+        runs = written(results, runs)
+        rows = results.rows[results.rows["run_id"].isin(runs["run_id"]) & (results.rows["step"] > 0)]
+        if {"dnasa"} < set(runs["algo"]):
+            yield float(key["dataset.spike_sd"]), runs, rows
+
+
+def _ahead(runs: pd.DataFrame, rows: pd.DataFrame, metric: str) -> str:
+    """ahead at every evaluation up to t = 8200, by up to 70 times"""
+    told = rows.merge(runs[["run_id", "algo", "eta", "state"]], on="run_id")
+    means = told[told["state"] == "done"].groupby(["algo", "eta", "step"], dropna=False)[metric].mean()
+    ours, others = means.xs("dnasa", level="algo").droplevel("eta"), means.drop("dnasa", level="algo")
+    ratio = (ours / others.groupby("step").min()).dropna().sort_index()
+    ahead = ratio < 1
+    if ahead.all() or not ahead.any():
+        return f"{'ahead' if ahead.all() else 'behind'} at every evaluation"
+    begins, ends = ratio.index[ahead][0], ratio.index[ahead][-1]
+    whole = ahead.loc[begins:ends].all()
+    span = f"at every evaluation from t = {begins} to {ends}" if whole else f"at {ahead.mean():.0%} of the evaluations"
+    return f"ahead {span}, by up to {1 / ratio.min():.3g} times"

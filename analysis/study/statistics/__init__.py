@@ -2,14 +2,24 @@
 
 from analysis.study.statistics.best import RULE, Best, Grid, at_multiple, best_setting, score
 from analysis.study.statistics.held_out import HELD_OUT, OWN, UNTUNED, Reported, report
-from analysis.study.statistics.intervals import FEWEST, Interval, across, mean, paired, ratio, slope, told_apart
+from analysis.study.statistics.intervals import (
+    FEWEST,
+    Interval,
+    across,
+    exponents,
+    mean,
+    paired,
+    ratio,
+    slope,
+    told_apart,
+)
 from analysis.study.statistics.profiles import profile, tries
-from analysis.study.statistics.sensitivity import WITHIN, Robustness, lost, robustness
+from analysis.study.statistics.sensitivity import WITHIN, Robustness, losses, lost, robustness
 
 __all__ = [
-    *("FEWEST", "Interval", "across", "mean", "paired", "ratio", "slope", "told_apart"),
+    *("FEWEST", "Interval", "across", "exponents", "mean", "paired", "ratio", "slope", "told_apart"),
     *("RULE", "Best", "Grid", "at_multiple", "best_setting", "score"),
     *("HELD_OUT", "OWN", "UNTUNED", "Reported", "report"),
-    *("WITHIN", "Robustness", "lost", "robustness"),
+    *("WITHIN", "Robustness", "losses", "lost", "robustness"),
     *("profile", "tries"),
 ]

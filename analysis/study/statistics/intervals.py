@@ -90,15 +90,17 @@ def across(problems: Sequence[np.ndarray | pd.Series]) -> Interval:
     return Interval(value, value - half, value + half, count)
 
 
-def slope(x: pd.Series, y: pd.Series, seeds: pd.Series) -> Interval:
-    """The exponent p of y ∝ x^p: least squares in logarithms per seed, with an interval over seeds.
-
-    There is none where a value is missing (a run diverged), or a seed lacks an x that another has.
-    """
-    each = []
+def exponents(x: pd.Series, y: pd.Series, seeds: pd.Series) -> list[float]:
+    """For every seed the exponent p of y ∝ x^p, by least squares in logarithms: NaN where a value is missing (a run
+    diverged), or a seed lacks an x that another has."""
+    out = []
     for seed in sorted(seeds.unique()):
         a, b = x[seeds == seed].to_numpy(float), y[seeds == seed].to_numpy(float)
-        if set(a) != set(x) or not (np.isfinite(b).all() and (b > 0).all()):
-            return Interval(np.nan, np.nan, np.nan, seeds.nunique())
-        each.append(float(np.polyfit(np.log(a), np.log(b), 1)[0]))
-    return mean(np.array(each))
+        whole = set(a) == set(x.astype(float)) and bool(np.isfinite(b).all() and (b > 0).all())
+        out.append(float(np.polyfit(np.log(a), np.log(b), 1)[0]) if whole else np.nan)
+    return out
+
+
+def slope(x: pd.Series, y: pd.Series, seeds: pd.Series) -> Interval:
+    """The mean of these exponents, with an interval over seeds; none where one is missing."""
+    return mean(np.array(exponents(x, y, seeds)))

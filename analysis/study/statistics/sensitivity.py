@@ -36,10 +36,10 @@ def robustness(
     return Robustness(grid.best, _decades(grid, option), up, down)
 
 
-def lost(grid: Grid, option: str, to: Callable[[float], float]) -> Interval:
+def losses(grid: Grid, option: str, to: Callable[[float], float]) -> np.ndarray:
     """What is lost, in the score, where the option is taken ``to`` another value than the best: at every tuning seed
-    against the setting that the other seeds choose. Over the seeds at which that value was run, which ``count`` has; NaN
-    where there is none, infinite where it diverged or exploded."""
+    against the setting that the other seeds choose. Of the seeds at which that value was run; infinite where it
+    diverged or exploded."""
     metric, sign = score(grid.runs)
     values, found = grid.values(metric), []
     for seed, place in enumerate(grid.by_the_others):
@@ -50,9 +50,15 @@ def lost(grid: Grid, option: str, to: Callable[[float], float]) -> Interval:
         if near:
             there = values[near[0], seed]
             found.append(np.inf if np.isnan(there) else sign * (values[place, seed] - there))
+    return np.array(found)
+
+
+def lost(grid: Grid, option: str, to: Callable[[float], float]) -> Interval:
+    """The mean of these losses over the seeds, which ``count`` has; NaN where there is none, infinite where one is."""
+    found = losses(grid, option, to)
     if np.isinf(found).any() and not np.isnan(found).any():
         return Interval(np.inf, np.nan, np.nan, len(found))
-    return mean(np.array(found))
+    return mean(found)
 
 
 def _decades(grid: Grid, option: str) -> Interval:

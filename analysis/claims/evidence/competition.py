@@ -1,0 +1,70 @@
+"""D-NASA, untuned, beside tuned methods: every one chosen on other seeds than those that report it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from analysis.claims.evidence import Case, case, evidence
+from analysis.claims.evidence.settings import Among, by_seed, label, of, settings, tuned_methods, written
+from analysis.results.results import Results
+from analysis.study.ask import PAPER
+from analysis.study.reported import best_of_all, reported_all
+
+POINTS = "test_accuracy"
+"""Compared by differences; everything else by ratios."""
+
+
+@evidence
+def against_the_best_tuned(
+    results: Results, metric: str = POINTS, among: Among = "paper", topology: str | None = None
+) -> list[Case]:
+    """Untuned D-NASA against the best method at its best stepsize, at the end: method and stepsize are chosen on other
+    seeds, by what is compared, or by validation accuracy where samples were set aside and accuracies are compared."""
+    out = []
+    for name, runs in settings(results, among, topology=topology):
+        runs = written(results, runs)
+        ask = PAPER if metric == POINTS else replace(PAPER, tune_by=metric)
+        best = best_of_all(results, runs, ask, but=("dnasa",))
+        if best is None or best.best is None or of(runs, "dnasa").empty:
+            continue
+        ours, theirs = by_seed(of(runs, "dnasa"), metric), best.values(metric)
+        winner = label(str(best.best.values["algo"]))
+        out.append(_gap(f"{name} (best: {winner})", ours, theirs, metric))
+    return out
+
+
+@evidence
+def against_each_tuned(
+    results: Results, metric: str, tune_by: str | None = None, at: Literal["steps", "bytes"] = "steps"
+) -> list[Case]:
+    """Untuned D-NASA as a multiple of each tuned method on the random graph, after as many steps or as many bytes; its
+    stepsize is chosen on other seeds."""
+    out = []
+    for name, runs in settings(results, topology="random"):
+        runs = written(results, runs)
+        found = reported_all(results, runs, replace(PAPER, tune_by=tune_by))
+        for algo in (algo for algo in tuned_methods(runs) if found[algo].best):
+            theirs = found[algo]
+            ours = by_seed(of(runs, "dnasa"), metric)
+            if at == "bytes":
+                ours = _when_spent(results, of(runs, "dnasa"), metric, float(theirs.runs["bytes"].median()))
+            out.append(_gap(f"{name}, {label(algo)}", ours, theirs.values(metric), metric))
+    return out
+
+
+def _when_spent(results: Results, runs: pd.DataFrame, metric: str, spent: float) -> pd.Series:
+    """By seed, a metric at the last evaluation at which no more had been sent."""
+    rows = results.curves(runs)
+    rows = rows[rows["bytes"] <= spent * (1 + 1e-9)]
+    return rows.sort_values("step").groupby("seed")[metric].last().astype(float)
+
+
+def _gap(name: str, ours: pd.Series, theirs: pd.Series, metric: str) -> Case:
+    both = pd.concat([ours, theirs], axis=1, join="inner").to_numpy(dtype=float)
+    if metric == POINTS:
+        return case(name, both[:, 0] - both[:, 1], 2 * len(both))
+    return case(name, np.log(both[:, 0]) - np.log(both[:, 1]), 2 * len(both), logs=True)

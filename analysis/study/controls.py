@@ -1,0 +1,55 @@
+"""The speed-up and its controls: which runs change but one thing with n, and what is fitted to them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from analysis.results.results import Results
+from analysis.study.select import has_no_variant
+
+PRINTED, COMPLETE, AVERAGING = "as printed", "no graph", "averaging alone"
+NOISY, FORMULA = "formula alone, with noise", "formula alone"
+CONTROLS = {
+    PRINTED: "n nodes on a ring, stepsizes by the formula of n",
+    COMPLETE: "n nodes on the complete graph, stepsizes by the formula of n",
+    AVERAGING: "n nodes on a ring, stepsizes by the formula of the fewest",
+    NOISY: "one node, stepsizes by the formula of n",
+    FORMULA: "one node with exact gradients, stepsizes by the formula of n",
+}
+
+
+def controls(results: Results, algo: str = "dnasa") -> dict[str, pd.DataFrame]:
+    """By control, the runs of the longest horizon, with ``n``: what changes."""
+    finals = results.finals
+    mine = finals[has_no_variant(finals) & (finals["algo"] == algo) & (finals["dataset"] == "synthetic")]
+    if "schedule_nodes" not in mine or mine.empty:
+        return {}
+    mine = mine[(mine["steps"] == mine["steps"].max()) & (mine["scale"] == 1.0)]
+    told, exact = mine["schedule_nodes"], mine["dataset.exact"].astype(bool)
+    fewest = mine.loc[mine["nodes"] > 1, "nodes"].min()
+    several, ring = mine["nodes"] > 1, mine["topology"] == "ring"
+    which = {
+        PRINTED: several & ring & told.isna(),
+        COMPLETE: several & (mine["topology"] == "complete") & told.isna(),
+        AVERAGING: several & ring & ((told == fewest) | (told.isna() & (mine["nodes"] == fewest))),
+        NOISY: ~several & told.notna() & ~exact,
+        FORMULA: ~several & told.notna() & exact,
+    }
+    n = mine["nodes"].where(several, told)
+    found = {name: mine[keep & (exact == (name == FORMULA))].assign(n=n) for name, keep in which.items()}
+    return {name: runs for name, runs in found.items() if runs["n"].nunique() >= 2}
+
+
+def means_over_steps(results: Results, finals: pd.DataFrame, metric: str, last: float = 1.0) -> pd.Series:
+    """By run, the mean of a metric over the last part of the steps, by the trapezoid rule over the evaluations; NaN
+    where the run diverged."""
+    rows = results.rows[results.rows["run_id"].isin(finals["run_id"])]
+    well = set(finals.loc[finals["state"] == "done", "run_id"]) if "state" in finals else set(finals["run_id"])
+    out = {}
+    for run, some in rows.groupby("run_id"):
+        some = some[some["step"] >= (1 - last) * some["step"].max()]
+        width = some["step"].iloc[-1] - some["step"].iloc[0]
+        mean = np.trapezoid(some[metric], some["step"]) / width if width else some[metric].iloc[-1]
+        out[run] = mean if run in well else np.nan
+    return pd.Series(out, dtype=float)
