@@ -32,14 +32,14 @@ def robustness(
     grid = Grid(finals, over, by)
     if grid.best is None or score(finals)[0] != "test_accuracy":
         return None
-    up, down = (lost(grid, option, lambda value, factor=factor: factor * value) for factor in (10.0, 0.1))
+    up, down = lost(grid, option, lambda value: 10 * value), lost(grid, option, lambda value: value / 10)
     return Robustness(grid.best, _decades(grid, option), up, down)
 
 
 def lost(grid: Grid, option: str, to: Callable[[float], float]) -> Interval:
     """What is lost, in the score, where the option is taken ``to`` another value than the best: at every tuning seed
-    against the setting that the other seeds choose. Over the seeds at which that value was run, which ``count`` has; NaN
-    where there is none, infinite where it diverged or exploded."""
+    against the setting that the other seeds choose. Over the seeds at which that value was run, which ``count`` has;
+    NaN where there is none, infinite where it diverged or exploded."""
     metric, sign = score(grid.runs)
     values, found = grid.values(metric), []
     for seed, place in enumerate(grid.by_the_others):
