@@ -21,8 +21,8 @@ SETTINGS = 3
 YARDSTICK = "dsgd"
 """Whose loss sets the targets, unless a reference is asked for: one method's, so that others do not move them."""
 RULES = {
-    "tuned": "tuned: every method has {count} tries (the smallest grid), each with another {what} of its grid, and takes "
-    "the one with the fewest misses, then the least mean cost, at the other seeds: the mean over all such draws",
+    "tuned": "tuned: every method has {count} tries (the smallest grid), each with another {what} of its grid, and "
+    "takes the one with the fewest misses, then the least mean cost, at the other seeds: the mean over all such draws",
     "untuned": "taken blindly: one try; a method that is not tuned has one try in both",
 }
 

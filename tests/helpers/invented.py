@@ -37,8 +37,8 @@ PROBLEM = {"dataset": "a9a", "topology": "ring", "nodes": 8, "steps": 400, "part
 
 
 def made(rows: list[dict], facts: list[dict] | None = None) -> Results:
-    """A run for each row, with its labels; what it ends with is ``end``, its accuracy ``accuracy`` where it has one, its
-    training loss ``train``, from 1, and its accuracy on validation data ``validation``."""
+    """A run for each row, with its labels; what it ends with is ``end``, its accuracy ``accuracy`` where it has one,
+    its training loss ``train``, from 1, and its accuracy on validation data ``validation``."""
     use_paper_style()
     rows = [{**PROBLEM, "run_id": f"run{k}", "state": "done", "seed": 0, **row} for k, row in enumerate(rows)]
     runs = pd.DataFrame(rows).drop(columns=["end", "accuracy", "train", "validation"], errors="ignore")

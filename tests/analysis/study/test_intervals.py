@@ -32,7 +32,7 @@ def test_of_a_family_all_intervals_hold_together():
     zero = pd.Series(np.zeros(5))
     assert told_apart(same, zero) is True
     assert told_apart(same, zero, family=3) is False
-    assert (paired(same, zero, family=3).low < 0) and (paired(same, zero).low > 0)
+    assert paired(same, zero, family=3).low < 0 < paired(same, zero).low
 
 
 def test_differences_are_taken_seed_by_seed():
