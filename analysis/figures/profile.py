@@ -21,7 +21,7 @@ SETTINGS = 3
 YARDSTICK = "dsgd"
 """Whose loss sets the targets, unless a reference is asked for: one method's, so that others do not move them."""
 RULES = {
-    "tuned": "tuned: every method has {count} tries (the smallest grid of one), each with another {what} of its grid, and "
+    "tuned": "tuned: every method has {count} tries (the smallest grid), each with another {what} of its grid, and "
     "takes the one with the fewest misses, then the least mean cost, at the other seeds: the mean over all such draws",
     "untuned": "taken blindly: one try; a method that is not tuned has one try in both",
 }
@@ -73,8 +73,8 @@ def _counted_problems(costs: pd.DataFrame) -> str:
     count, seeds = costs["problem"].nunique(), costs.groupby("problem")["seed"].nunique()
     few = "; where there is but one seed, it chooses for itself" if (seeds == 1).any() else ""
     return (
-        f"{count} problem{'s' * (count != 1)}: settings on which every method with a stepsize was run with {SETTINGS} or "
-        f"more; the seeds of one share its weight{few}"
+        f"{count} problem{'s' * (count != 1)}: settings on which every method with a stepsize was run with {SETTINGS} "
+        f"or more; the seeds of one share its weight{few}"
     )
 
 

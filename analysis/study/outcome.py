@@ -35,7 +35,7 @@ class Compared:
     runs: pd.DataFrame  # all of them, as written
 
     def apart(self, one: str, other: str) -> bool | None:
-        """Whether two methods are told apart by their seeds, among as many as are compared; None where these are too few."""
+        """Whether two methods are told apart by their seeds, among all that are compared; None where these are few."""
         ours, theirs = (self.found[algo].values(self.metric) for algo in (one, other))
         return told_apart(ours, theirs, family=len(self.means) - 1)
 
@@ -68,7 +68,9 @@ def outcome(results: Results, ask: Ask = USUAL) -> list[str]:
     wins = Counter(one.winner for one in compared)
     counted = [f"{look[algo]} on {count}" for algo, count in wins.most_common() if algo]
     counted += [f"none that is told apart from the next on {wins[None]}"] if wins[None] else []
-    out = [f"Which method ends best, on {len(compared)} settings with two methods or more: {', '.join(counted)}."]
+    few = sum(one.apart(*map(str, one.means.index[:2])) is None for one in compared)
+    rest = f" ({few} of these from too few seeds to tell)" if few else ""
+    out = [f"Which method ends best, on {len(compared)} settings with two methods or more: {', '.join(counted)}{rest}."]
     gaps = [_gap(one, against) for one in compared if against in one.means.index]
     if against and gaps:
         losses = [gap for gap in gaps if gap > 0]

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.drawing.symbols import symbol
-from bench.base.record import SINCE
+from bench.base.record import LATER, SINCE
 
 Key = dict[str, Any]
 """The labels of a problem, as ``problems`` gives them."""
@@ -18,6 +18,7 @@ Setting = tuple[Key, pd.DataFrame]
 NAMED = ("dataset", "topology", "nodes", "steps")
 """Said of every setting, in columns or words of their own."""
 USUAL = {"partition": "even", "scale": 1.0, "init": "shared", "sampling": "replacement", "topology.lazy": False}
+USUAL |= {name: value for name, value in SINCE.items() if name not in LATER}
 """Not said where it is the usual one."""
 NEUTRAL = {**USUAL, **SINCE}
 """Said where it is not this, even if it is so in all settings."""

@@ -34,8 +34,8 @@ NOTES = [
     "decades: at every seed, of the range of {what} around what the other seeds choose by {by} with an accuracy within "
     "{within:g} points of the chosen one's; points lost: at every seed, at ten times and at a tenth of what the others "
     "choose, over the seeds at which that was run",
-    f"intervals are Student's at 95 %, none from fewer than {FEWEST} seeds; differences are paired by seed, those of one "
-    "setting together at 95 % (Bonferroni)",
+    f"intervals are Student's at 95 %, none from fewer than {FEWEST} seeds; differences are paired by seed, those of "
+    "one setting together at 95 % (Bonferroni)",
     "ended above its start: runs that made all their steps and neither diverged nor exploded, but ended with more "
     "training loss than they began with",
 ]
@@ -64,14 +64,14 @@ def make(results: Results, ask: Ask) -> Table:
         usual = reported_all(results, as_written(results, runs, plain)[0], plain)
         ours = usual.get(str(against))
         rows = [row for algo in look if (row := _row(results, runs, algo, ask)) is not None]
-        compared = [row for row in rows if ours is not None and (row.algo != against or not ours.tuned)]
+        compared = sum(row.algo != against or (ours is not None and not ours.tuned) for row in rows)
         tuning = "" if ours is not None and ours.tuned else ", untuned,"
         by += [score_in_words(results, runs, plain)] if rows else []
         for row in rows:
             best, gap = row.found.best, None
-            if ours is not None and row in compared:
-                values = (one.values("test_accuracy") for one in (ours, row.reported))
-                gap = paired(*values, family=len(compared))
+            if ours is not None and (row.algo != against or not ours.tuned):
+                values = [one.values("test_accuracy") for one in (ours, row.reported)]
+                gap = paired(values[0], values[1], family=compared)
             others = {name: value for name, value in best.values.items() if name != row.option}
             rest.append(in_symbols(others))
             gone = (row.runs["state"] == "diverged") | row.runs["exploded"]

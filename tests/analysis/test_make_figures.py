@@ -134,14 +134,14 @@ def test_tables_count_diverged_runs_and_pair_seeds(command, folder, tmp_path):
         cwd=tmp_path,
     )
     robustness = (tmp_path / "x" / "table_robustness.md").read_text()
-    assert "| digits | ring | 8 | 40 | — | D-SGD | 0.1 |" in robustness
+    assert "| digits | ring | 8 | 40 | — | D-SGD | η = 0.1 |" in robustness
     methods = (tmp_path / "x" / "table_methods.md").read_text()
     assert "| D-SGD | bounded heterogeneity | needed | needed | — | — | 1 |" in methods
     assert "| D-NASA | — | — | — | — | — | 3 |" in methods
     assert "n and the horizon T is free" in methods
     tex = (tmp_path / "x" / "table_robustness.tex").read_text()
     assert r"\toprule" in tex
-    assert r"best $\eta$" in tex
+    assert r"& $\eta$ = 0.1" in tex
     header, *lines = (tmp_path / "x" / "table_final.csv").read_text().splitlines()
     assert {"algo", "test_accuracy", "runs", "diverged", "reference", "reference_minus_low"} <= set(header.split(","))
     assert len(lines) > 4

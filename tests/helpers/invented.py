@@ -37,20 +37,22 @@ PROBLEM = {"dataset": "a9a", "topology": "ring", "nodes": 8, "steps": 400, "part
 
 
 def made(rows: list[dict], facts: list[dict] | None = None) -> Results:
-    """A run for each row, with its labels; what it ends with is ``end``, its accuracy ``accuracy`` where it has one."""
+    """A run for each row, with its labels; what it ends with is ``end``, its accuracy ``accuracy`` where it has one,
+    its training loss ``train``, from 1, and its accuracy on validation data ``validation``."""
     use_paper_style()
     rows = [{**PROBLEM, "run_id": f"run{k}", "state": "done", "seed": 0, **row} for k, row in enumerate(rows)]
-    runs = pd.DataFrame(rows).drop(columns=["end", "accuracy"], errors="ignore")
+    runs = pd.DataFrame(rows).drop(columns=["end", "accuracy", "train", "validation"], errors="ignore")
     ends = [
         {
             "run_id": row["run_id"],
             "step": step,
             "epoch": step,
             "bytes": 100 * step,
-            "train_loss": 1.0,
+            "train_loss": row.get("train", 1.0) if step else 1.0,
             "test_loss": value,
         }
         | {"grad_norm": value, "consensus": value, "consensus_bound": None, "test_accuracy": row.get("accuracy")}
+        | ({"val_accuracy": row["validation"]} if "validation" in row else {})
         for row in rows
         for step, value in ((0, 1.0), (200, row["end"]), (400, row["end"]))
     ]

@@ -13,9 +13,9 @@ from analysis.study.statistics.intervals import FEWEST
 FRESH, CROSSED, OWN = "not used for the choice", "cross-fitted", "chose its setting itself"
 ALONE, UNTUNED, GONE = "the only setting run", "untuned", "every setting diverged or exploded for some seed"
 HELD_OUT = (
-    f"the number of a tuned method is from seeds that did not choose its setting: {FEWEST} or more further seeds of the "
-    f"chosen one ({FRESH}), else every seed at the setting that the others choose ({CROSSED}); a single seed has but "
-    "its own choice, and no interval"
+    f"the number of a tuned method is from seeds that did not choose its setting: {FEWEST} or more further seeds of "
+    f"the chosen one ({FRESH}), else every seed at the setting that the others choose ({CROSSED}); a single seed has "
+    "but its own choice, and no interval"
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -46,9 +47,14 @@ def mean(values: np.ndarray | pd.Series, family: int = 1) -> Interval:
         return Interval(np.nan, np.nan, np.nan, len(x))
     if len(x) < FEWEST:
         return Interval(float(x.mean()), np.nan, np.nan, len(x))
-    tail = (1 - LEVEL) / max(family, 1) / 2
-    half = float(stats.t.isf(tail, len(x) - 1) * x.std(ddof=1) / np.sqrt(len(x)))
+    half = float(_student(len(x) - 1, family) * x.std(ddof=1) / np.sqrt(len(x)))
     return Interval(float(x.mean()), float(x.mean()) - half, float(x.mean()) + half, len(x))
+
+
+@cache
+def _student(freedom: int, family: int = 1) -> float:
+    """How many standard errors an interval reaches, with so many degrees of freedom, as one of a family."""
+    return float(stats.t.isf((1 - LEVEL) / max(family, 1) / 2, freedom))
 
 
 def paired(ours: pd.Series, theirs: pd.Series, family: int = 1) -> Interval:
@@ -86,7 +92,7 @@ def across(problems: Sequence[np.ndarray | pd.Series]) -> Interval:
     error = (
         np.sqrt(count / (count - 1)) * means.mean(axis=1).std()
     )  # of k drawn from k, the spread is too small by this
-    half = float(stats.t.isf((1 - LEVEL) / 2, count - 1) * error)
+    half = float(_student(count - 1) * error)
     return Interval(value, value - half, value + half, count)
 
 

@@ -21,7 +21,7 @@ def tries(costs: pd.DataFrame, count: int) -> pd.DataFrame:
         table = mine.pivot(index="setting", columns="seed", values="cost")
         m, k = len(table), min(count, len(table))
         chances = np.array([comb(m - place, k - 1) / comb(m, k) for place in range(1, m + 1)])
-        weight = {}
+        weight: dict[tuple[object, object], float] = {}
         for seed in table:
             others = table.drop(columns=seed) if table.shape[1] > 1 else table
             missed = np.isinf(others).sum(axis=1).to_numpy()

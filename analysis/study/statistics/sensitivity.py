@@ -32,7 +32,7 @@ def robustness(
     grid = Grid(finals, over, by)
     if grid.best is None or score(finals)[0] != "test_accuracy":
         return None
-    up, down = (lost(grid, option, lambda value, factor=factor: factor * value) for factor in (10.0, 0.1))
+    up, down = lost(grid, option, lambda value: 10 * value), lost(grid, option, lambda value: value / 10)
     return Robustness(grid.best, _decades(grid, option), up, down)
 
 

@@ -10,6 +10,7 @@ import pytest
 from analysis import load
 from analysis.drawing.style import STYLES, page_svg, render, styles, use_paper_style
 from analysis.figures import drawings
+from analysis.figures.profile import to_target
 from analysis.results.errors import NoData
 from analysis.results.folder import load_folder
 from analysis.study import published
@@ -191,6 +192,17 @@ def test_profile_counts_what_was_missed(drawn, finals):
     untuned = data[(data["rule"] == "untuned") & (data["algo"] == "dsgd")]
     assert max(untuned["mean"], default=0) < 0.7  # a stepsize of 1e39 solves nothing, and one try in three is that
     assert data[data["rule"] == "tuned"]["x"].min() == 1.0
+
+
+def test_a_target_does_not_move_when_a_method_is_added(results):
+    finals = results.finals[results.finals["dataset"] == "digits"]
+    few, more = ({"dnasa", "dsgd"}, {"dnasa", "dsgd", "dsgt"})
+    costs = [to_target(results, finals, methods, "dsgd", Ask())[0] for methods in (few, more)]
+    ours = [table[table["algo"] != "dsgt"].set_index("run_id")["cost"].sort_index() for table in costs]
+    pd.testing.assert_series_equal(*ours)
+    assert costs[0]["problem"].nunique() == 2  # graphs; the three seeds of one share its weight
+    other = to_target(results, finals, more, "dnasa", Ask())[0]
+    assert not other.set_index("run_id")["cost"].equals(costs[1].set_index("run_id")["cost"])
 
 
 @pytest.mark.parametrize("cost", few(COSTS, ["bytes"]))

@@ -87,6 +87,13 @@ def test_what_makes_a_variant_is_tuned_over_only_if_asked(two):
     assert list(ours["x"]) == [0.5, 1.0, 2.0]
     expected = finals.groupby("multiplier")["test_accuracy"].mean()
     assert list(ours["mean"]) == pytest.approx(list(expected))
+    picture = draw("stepsize", two)  # beside the stepsizes of others: a line without tuning, and a curve
+    both = picture.data.query("algo == 'dnasa'")
+    assert both["x"].isna().tolist() == [True, False, False, False]
+    assert list(both["mean"]) == pytest.approx([expected[1.0], *expected])
+    assert {"D-NASA", "D-NASA (multiplier)"} <= set(words_of(picture))
+    assert not any("dnasa" in note and "not drawn" in note for note in picture.notes)
+    assert picture.figure.axes[0].get_xlabel() == "stepsize η, or multiplier"
 
 
 def test_an_option_that_nobody_has(two, capsys):

@@ -67,7 +67,7 @@ def test_settings_are_chosen_by_the_metric_that_is_asked_for(two):
     usual, asked = (table_makers()["final"].make(two, ask) for ask in (Ask(), Ask(tune_by="consensus")))
     assert (set(usual.data["eta"]), set(asked.data["eta"])) == ({0.1}, {1.0})
     assert "best mean final consensus over" in asked.notes[0]
-    assert "differences, of consensus, are paired" in asked.notes[1]
+    assert "differences, of consensus, are paired" in asked.notes[2]
     picture = drawings()["curves"].draw(two, Ask(tune_by="consensus"))
     assert "TRIAL-0, η = 1, constant" in words_of(picture)
     with pytest.raises(NoData, match="nothing says which way own is better"):
@@ -129,17 +129,22 @@ def cells(more, **values):
 
 
 def test_bold_is_what_seeds_tell_apart():
-    noise = np.array([6.0, 26.0, 46.0])
-    same = cells(False, a=noise + np.array([0.1, -0.2, 0.1]), b=noise, c=noise + 0.01)
+    noise = np.array([6.0, 16.0, 26.0, 36.0, 46.0])
+    same = cells(False, a=noise + np.array([0.1, -0.2, 0.1, -0.2, 0.1]), b=noise, c=noise + 0.01)
     assert best(same) == set()
     apart = cells(False, a=noise + 0.001, b=noise, c=noise + 0.01)
     assert best(apart) == {(1, "m")}
     shown = latex(Table(apart, apart), "t")
-    assert r"$\mathbf{26.000 \pm 49.683}$" in shown  # the difference can be read
+    assert r"$\mathbf{26.000 \pm 19.632}$" in shown  # the difference can be read
     assert r"$26.001 \pm" in shown
     assert best(cells(True, a=noise + 0.001, b=noise)) == {(0, "m")}
     assert best(cells(None, a=noise + 0.001, b=noise)) == set()
-    assert best(cells(False, a=noise[:2] + 0.1, b=noise[:2])) == set()  # too few seeds
+    assert best(cells(False, a=noise[:4] + 0.1, b=noise[:4])) == set()  # too few seeds
+    near = noise + np.array([0.0, 1.0, 2.0, 3.0, 4.0]) + 0.2  # 2.2 beyond b, with an error of √0.5
+    assert best(cells(False, a=near, b=noise)) == {(1, "m")}
+    assert (
+        best(cells(False, a=near, b=noise, c=near + 9, d=near + 9)) == set()
+    )  # of three comparisons, one that is close
 
 
 def test_no_line_is_drawn_across_zeros():

@@ -1,0 +1,145 @@
+"""Tables and sentences of invented runs: what is chosen, on which seeds, and what is said of it."""
+
+import numpy as np
+import pytest
+
+from analysis.results.results import Results
+from analysis.study.ask import Ask
+from analysis.study.outcome import outcome
+from analysis.study.reported import best_of_all, reported_all
+from analysis.study.statistics import paired
+from analysis.tables import table_makers
+from tests.helpers.grids import Values
+from tests.helpers.invented import made
+
+DNASA = [85.0, 85.2, 84.9, 85.1, 85.3]
+DSGD: dict[float, Values] = {0.1: [90.0, 84.0, 84.0, 84.0, 84.0], 1.0: [84.0, 85.0, 85.0, 85.0, 85.0]}
+DSGT: dict[float, Values] = {0.1: [83.0, 84.0, 83.0, 84.0, 83.0], 1.0: [80.0, 81.0, 80.0, 82.0, 80.0]}
+
+
+def rows(algo: str, by_value: dict[float, Values], option: str = "eta", **more) -> list[dict]:
+    return [
+        {"algo": algo, option: value, "seed": seed, "end": 1 - accuracy / 100, "accuracy": accuracy, **more}
+        for value, some in by_value.items()
+        for seed, accuracy in enumerate(some)
+    ]
+
+
+def untuned(accuracies: Values = DNASA, **more) -> list[dict]:
+    return [{key: v for key, v in row.items() if key != "eta"} for row in rows("dnasa", {0.0: accuracies}, **more)]
+
+
+@pytest.fixture(scope="module")
+def three() -> Results:
+    return made([*untuned(), *rows("dsgd", DSGD), *rows("dsgt", DSGT)])
+
+
+def final(results: Results, **ask):
+    table = table_makers()["final"].make(results, Ask(**ask))
+    return table, table.data.set_index("algo")
+
+
+def test_the_number_of_a_tuned_method_is_cross_fitted(three):
+    table, data = final(three)
+    # D-SGD: at seed 0 the others choose η = 1, with 84 there; at any other they choose 0.1, by 85.5 against 84.75
+    assert data.loc["dsgd", "test_accuracy"] == pytest.approx(np.mean([84, 84, 84, 84, 84]))
+    assert data.loc["dsgd", "eta"] == 0.1  # what all seeds choose: 85.2 against 84.8
+    assert data.loc["dsgd", "seeds"] == "0–4 (cross-fitted; another setting at 0)"
+    assert data.loc["dnasa", "seeds"] == "0–4"
+    assert any("from seeds that did not choose its setting" in note for note in table.notes)
+    assert "best mean final test accuracy (so on the test set) over" in table.notes[0]
+
+
+def test_the_differences_of_a_table_hold_together(three):
+    table, data = final(three)
+    ours = three.finals[three.finals["algo"] == "dnasa"].set_index("seed")["test_accuracy"]
+    theirs = reported_all(three, three.finals)["dsgt"].values("test_accuracy")
+    assert theirs.tolist() == DSGT[0.1]
+    two = paired(ours, theirs, family=2)  # D-SGD and D-SGT
+    found = data.loc["dsgt", ["reference_minus", "reference_minus_low", "reference_minus_high"]]
+    assert found.tolist() == pytest.approx([two.value, two.low, two.high])
+    assert two.low < paired(ours, theirs).low
+    assert any("those of one setting together at 95 % (Bonferroni)" in note for note in table.notes)
+    robust = table_makers()["robustness"].make(three, Ask()).data.set_index("algo")
+    assert robust.loc["dsgt", ["low", "high"]].tolist() == pytest.approx([two.low, two.high])
+
+
+def test_validation_data_choose_where_every_run_has_them(three):
+    """By the test set η = 0.1 is D-SGT's best, by validation η = 1."""
+    by = {0.1: 70.0, 1.0: 75.0}
+    tuned = [{**row, "validation": by[row["eta"]]} for row in rows("dsgt", DSGT)]
+    both = [{**row, "validation": 80.0} for row in untuned()]
+    table, data = final(made([*both, *tuned]))
+    assert (data.loc["dsgt", "eta"], data.loc["dsgt", "test_accuracy"]) == (1.0, pytest.approx(80.6))
+    assert "best mean final validation accuracy over" in table.notes[0]
+    lacking = [{**row, "validation": None} if row["seed"] == 3 else row for row in tuned]
+    table, data = final(made([*both, *lacking]))
+    assert data.loc["dsgt", "eta"] == 0.1
+    assert "test accuracy (so on the test set)" in table.notes[0]
+
+
+def test_the_best_method_is_chosen_on_other_seeds_too(three):
+    best = best_of_all(three, three.finals, but=("dnasa",))
+    assert best.best.values == {"algo": "dsgd", "eta": 0.1}  # 85.2, against 83.4 of D-SGT
+    assert best.runs["algo"].unique().tolist() == ["dsgd"]
+    assert best.values("test_accuracy").tolist() == [84.0] * 5
+    everything = best_of_all(three, three.finals)  # without seed 0 that of D-NASA, 85.1, beats 85 and 84
+    assert everything.best.values == {"algo": "dsgd", "eta": 0.1}
+    assert everything.values("test_accuracy")[0] == DNASA[0]
+    assert best_of_all(three, three.finals, but=("dnasa", "dsgd", "dsgt")) is None
+
+
+def test_who_ends_best_by_the_seeds_that_did_not_choose(three):
+    (sentence,) = outcome(three)
+    assert sentence.startswith(
+        "On a9a, ring, D-NASA (without a stepsize) at 85.10 % ends with the highest test accuracy; "
+    )
+    close = made([*untuned(), *rows("dsgd", {0.1: [value + 0.2 * (-1) ** seed for seed, value in enumerate(DNASA)]})])
+    assert "the highest test accuracy is no one's: seeds do not tell D-SGD (η = 0.1)" in outcome(close)[0]
+    few = made([*untuned(DNASA[:4]), *rows("dsgd", {0.1: [80.0] * 4})])
+    assert outcome(few)[0].endswith("ends with the highest test accuracy, from 4 seeds; D-SGD (η = 0.1) at 80.00 %.")
+
+
+def test_what_is_said_of_many_settings():
+    lead = {4: 1.0, 6: 2.0, 8: 3.0, 10: 2.0}
+    some = [
+        row
+        for nodes, points in lead.items()
+        for row in (*untuned(nodes=nodes), *rows("dsgd", {0.1: [value - points for value in DNASA]}, nodes=nodes))
+    ]
+    said = outcome(made(some))
+    assert said[0] == "Which method ends best, on 4 settings with two methods or more: D-NASA on 4."
+    assert said[2].startswith("On average over 4 settings, D-NASA ends +2.00 [+0.")  # ± 3.18 · 0.82 / 2, about
+    assert " points from the test accuracy of the best other method" in said[2]
+    losses = made([{key: value for key, value in row.items() if key != "accuracy"} for row in some])
+    ours = 1 - np.array(DNASA) / 100
+    ratio = np.exp(np.mean([np.mean(np.log(ours) - np.log(ours + points / 100)) for points in lead.values()]))
+    assert f"D-NASA ends at {ratio:.3g} [" in outcome(losses)[2]
+    assert ratio < 1  # ours over theirs, and ours is the lower loss
+
+
+def test_what_blew_up_or_ended_above_its_start_is_counted():
+    tuned = rows("dsgd", {0.1: [80.0] * 5, 1.0: [81.0] * 5, 10.0: [50.0] * 5, 100.0: [40.0] * 5})
+    ends = [{**row, "train": 1.5 if row["eta"] == 10.0 else 0.5} for row in tuned]
+    ends[-1] |= {"train": 500.0}  # an older run: called done
+    ends[-2] |= {"state": "exploded", "train": 500.0}
+    ends[-3] |= {"state": "diverged", "accuracy": None}
+    table = table_makers()["robustness"].make(made([*untuned(), *ends]), Ask())
+    (row,) = table.shown.to_dict("records")
+    assert (row["diverged or exploded"], row["ended above its start"]) == ("3 of 20", "5 of 20")
+    assert row["lost at ten times"] == "31.00 ± 0.00"
+    assert row["lost at a tenth"] == "1.00 ± 0.00"
+
+
+def test_a_swept_multiplier_is_a_stepsize_like_any_other():
+    swept = rows("dnasa", {0.1: [70.0] * 5, 1.0: DNASA, 10.0: [86.0] * 5}, "multiplier")
+    results = made([*swept, *rows("dsgd", DSGD)])
+    assert final(results)[1].loc["dnasa", "test_accuracy"] == pytest.approx(85.1)  # untuned, it has the multiplier 1
+    table = table_makers()["robustness"].make(results, Ask())
+    data = table.data.set_index("algo")
+    assert (data.loc["dnasa", "option"], data.loc["dnasa", "multiplier"]) == ("multiplier", 10.0)
+    assert data.loc["dnasa", "accuracy"] == 86.0
+    assert data.loc["dnasa", "reference_minus"] == pytest.approx(85.1 - 86)  # what not to tune costs
+    assert "D-NASA (multiplier)" in table.shown["method"].tolist()
+    two = made([*(row for row in swept if row["multiplier"] < 10), *rows("dsgd", DSGD)])
+    assert table_makers()["robustness"].make(two, Ask()).data["algo"].tolist() == ["dsgd"]  # no sweep
