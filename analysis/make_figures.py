@@ -33,6 +33,7 @@ from analysis.drawing.style import STABLE, save, use_paper_style
 from analysis.figures import Drawing, drawings
 from analysis.results.archive import is_archive
 from analysis.results.errors import NoData, in_sentences, trouble
+from analysis.results.plugins import broken
 from analysis.results.read import read
 from analysis.results.results import Results
 from analysis.results.warnings import warnings
@@ -103,7 +104,8 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     arguments.metric = [name for words in arguments.metric or [] for name in words.split(",")]
     arguments.figure = [name for words in arguments.figure or [] for name in words.split(",")] or None
     if wrong := [name for name in arguments.figure or [] if name not in names]:
-        parser.error(f"there is no figure or table {wrong[0]!r}; there are {', '.join(names)}")
+        reasons = "".join(f"; plug-in '{plugin}' cannot be imported: {why}" for plugin, why in broken.items())
+        parser.error(f"there is no figure or table {wrong[0]!r}; there are {', '.join(names)}{reasons}")
     if wrong := [word for word in arguments.where if "=" not in word]:
         parser.error(f"--where takes LABEL=VALUE; got {wrong[0]!r}")
     arguments.where = [(word.split("=", 1)[0], word.split("=", 1)[1].split(",")) for word in arguments.where]

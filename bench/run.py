@@ -29,7 +29,7 @@ from rich.console import Console
 
 from bench import __version__
 from bench.base.errors import UserError
-from bench.base.registry import say_broken_plugins
+from bench.base.registry import broken_plugins, say_broken_plugins
 from bench.config.compose import HYDRA_ERRORS, SEARCHPATH, sentence, with_plugins
 from bench.config.names import CONF
 from bench.config.plan import as_sweeps, of_command, plan, same_run_twice, unique
@@ -135,6 +135,8 @@ def main() -> int:
         if left_out:
             were = "configuration was" if left_out.total() == 1 else "configurations were"
             errors.print(f"{left_out.total()} {were} left out, for the reasons said at the beginning.")
+        for plugin in broken_plugins:
+            errors.print(f"Plug-in '{plugin}' was left out, for the reason said at the beginning.")
         return code or int(bool(left_out))
     except UserError as error:
         errors.print(str(error))
