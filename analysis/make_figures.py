@@ -39,9 +39,11 @@ from analysis.results.results import Results
 from analysis.results.warnings import warnings
 from analysis.study.ask import Ask, listening, unheard
 from analysis.study.select import can_be_asked
-from analysis.tables import TableMaker, table_makers
+from analysis.tables import Table, TableMaker, table_makers
 from analysis.tables import format as words
-from analysis.tables.latex import latex
+from analysis.tables.digits import in_digits
+from analysis.tables.format import DIFFERENCE
+from analysis.tables.latex import latex, left_out_in_words, page
 from bench.base.files import write_text
 
 X = {
@@ -181,14 +183,27 @@ def make_table(recipe: TableMaker, results: Results, ask: Ask, out: Path) -> tup
     except Exception as error:  # a stranger's table may raise anything, and the others are made
         return f"{recipe.name:15} not made: {trouble(error, recipe.make)}", False
     texts = {
-        "md": words.markdown(table, table.title or recipe.title),
+        "md": words.markdown(in_digits(table), table.title or recipe.title),
         "tex": latex(table, table.title or recipe.title),
         "csv": words.csv(table),
     }
     for kind, text in texts.items():
         write_text(out / f"table_{recipe.name}.{kind}", text)
+    if "reference" in table.data and ask.reference and (why := no_difference(table)):
+        said.append(f"{'':15} --reference {ask.reference} is not seen in it: {why}")
+    if (fits := page(table)).left_out:
+        said.append(f"{'':15} in .tex {left_out_in_words(fits)}")
     rows = f"{len(table.data)} row{'s' * (len(table.data) != 1)}"
     return "\n".join([f"{recipe.name:15} {rows} → table_{recipe.name}.md, .tex, .csv", *said]), True
+
+
+def no_difference(table: Table) -> str:
+    """Why no difference from the reference is to be seen; nothing where there is one."""
+    if "reference_minus" not in table.data or table.data["reference_minus"].isna().all():
+        return "no other method has a run on the same problem with the same seed, or none of them has a value"
+    if table.asked and not any(DIFFERENCE in name for name in table.asked):
+        return "the differences are not among the columns; 'difference' in --columns is theirs"
+    return ""
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.drawing.panels import gone_in_words
 from analysis.drawing.style import metric_in_words, styles
 from analysis.drawing.symbols import symbol, what_is_tuned
 from analysis.results.results import Results
@@ -15,7 +16,7 @@ from analysis.study.settings import in_order
 from analysis.study.statistics import RULE, Interval, paired
 from analysis.study.tuning import Chosen, at_best, criterion, setting_of, tuned_over
 from analysis.tables import Table, table
-from analysis.tables.format import interval, summarise, with_settings
+from analysis.tables.format import DIFFERENCE, interval, spare, summarise, with_settings
 
 SCORE = "test accuracy (test loss where there is none)"
 NOTE = (
@@ -33,7 +34,7 @@ def make(results: Results, ask: Ask) -> Table:
     over = ["eta", *(o for o in (*results.numbers, "schedule") if o != "eta" and o in tuned)]
     decides = ask.tune_by or (ask.metrics[0] if ask.metrics else None)
     named = f", {metric_in_words(decides, results)}" if decides else ""
-    header = f"{look[against].label} minus this{named}" if against else None
+    header = f"{look[against].label}{DIFFERENCE}{named}" if against else None
     for key, runs in in_order(problems(results, results.finals)):
         runs, said = as_written(results, runs, ask)
         notes += said
@@ -45,13 +46,13 @@ def make(results: Results, ask: Ask) -> Table:
             gap = None
             if algo != against and len(ours) and len(some):
                 gap = paired(ours, some.set_index("seed")[metric])
-            if some.empty:  # every stepsize diverged: counted, not hidden
+            if some.empty:  # no stepsize ended well: counted, not hidden
                 some = runs[runs["algo"] == algo]
             numbers, words = summarise(some, results, ask)
             values = {option: setting_of(chosen, algo).get(option) for option in over}
             data.append({**key, "algo": algo, **values, **numbers, **_gap(against, gap)})
             schedule = " ".join(sorted(set(some["schedule"].dropna()))) if "schedule" in some else "—"
-            said_of = {symbol(option): _in_words(option, algo, chosen) for option in over if option != "schedule"}
+            said_of = {symbol(option): _in_words(option, algo, chosen, some) for option in over if option != "schedule"}
             told = {"method": look[algo].label, **said_of, "schedule": schedule, **words}
             pairs = f" ({gap.count} pairs)" if gap else ""
             gaps = {header: interval(gap, signed=True) + pairs} if header else {}
@@ -61,7 +62,7 @@ def make(results: Results, ask: Ask) -> Table:
     compared = metric_in_words(decides, results) if decides else "accuracies or of test losses"
     notes = [RULE.format(what=what, score=by), NOTE.format(what=compared), *dict.fromkeys(notes)]
     title = f"Final results, baselines at their best {what}"
-    return Table(with_settings(shown), pd.DataFrame(data), notes, title)
+    return Table(with_settings(shown), pd.DataFrame(data), notes, title, spare=spare(shown, ask))
 
 
 def _tuned(results: Results, ask: Ask) -> list[list[str]]:
@@ -73,12 +74,12 @@ def _tuned(results: Results, ask: Ask) -> list[list[str]]:
     ]
 
 
-def _in_words(option: str, algo: str, chosen: Chosen) -> str:
+def _in_words(option: str, algo: str, chosen: Chosen, runs: pd.DataFrame) -> str:
     best = chosen.get(algo)
     if algo not in chosen or (best and option not in best.values):
         return "—"
     if best is None:
-        return "every one diverged"
+        return f"every one {gone_in_words(runs)}"
     rest = " (the only one run)" if best.alone else " (edge)" if option in best.edges else ""
     return f"{best.values[option]:g}{rest}"
 

@@ -99,7 +99,7 @@ def _places(package: str) -> Sequence[str]:
         return []
     if spec is None:
         return []
-    return spec.submodule_search_locations or ([str(Path(spec.origin).parent)] if spec.has_location else [])
+    return spec.submodule_search_locations or ([str(Path(spec.origin).parent)] if spec.origin else [])
 
 
 def _folders_in(given: Sequence[str]) -> list[Path]:
