@@ -28,8 +28,9 @@ if __name__ == "__main__":
 
 from rich.console import Console
 
+from analysis.drawing.files import STABLE, save
 from analysis.drawing.panels import Picture, seeds_in_words
-from analysis.drawing.style import STABLE, save, use_paper_style
+from analysis.drawing.style import use_paper_style
 from analysis.figures import Drawing, drawings
 from analysis.results.archive import is_archive
 from analysis.results.errors import NoData, in_sentences, trouble

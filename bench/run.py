@@ -32,8 +32,9 @@ from bench.base.errors import UserError
 from bench.base.registry import broken_plugins, say_broken_plugins
 from bench.config.compose import HYDRA_ERRORS, SEARCHPATH, sentence, with_plugins
 from bench.config.names import CONF
-from bench.config.plan import as_sweeps, of_command, plan, same_run_twice, unique
+from bench.config.plan import of_command, plan, same_run_twice, unique
 from bench.config.run_config import RunConfig, parse
+from bench.config.words import as_sweeps
 from bench.status import show_found, states_of
 from bench.sweep.preflight import checked
 from bench.sweep.sweep import run_all

@@ -14,7 +14,8 @@ import jinja2
 import numpy as np
 import pandas as pd
 
-from analysis.drawing.style import page_svg, styles
+from analysis.drawing.files import page_svg
+from analysis.drawing.style import styles
 from analysis.report.story import Story, run_table
 from analysis.results.results import Results
 from analysis.tables.digits import in_digits

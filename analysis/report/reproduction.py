@@ -8,8 +8,8 @@ from pathlib import Path
 
 from analysis.claims.evidence import Case, known
 from analysis.claims.verdicts import FAILS, HOLDS, ONLY, UNTESTED, Verdict
+from analysis.drawing.files import save
 from analysis.drawing.panels import Picture
-from analysis.drawing.style import save
 from analysis.figures import drawings
 from analysis.report.story import facts
 from analysis.results.errors import NoData
