@@ -221,7 +221,7 @@ class Sweep:
 
     def _end(self, folder: RunFolder, fate: Fate, text: str) -> None:
         self.fates[folder.path.name] = fate
-        self._display.end(folder.path.name, fate.state, text)
+        self._display.end(folder.path.name, fate.state, text, folder.config.steps)
 
 
 def _failed(error: str) -> tuple[Fate, str]:

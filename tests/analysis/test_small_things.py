@@ -121,6 +121,27 @@ def test_compare_says_from_where_it_is_drawn_and_why_there_is_no_curve():
     assert "runs of 400 steps were evaluated at their start and end alone: a smaller eval_every makes curves" in notes
 
 
+def test_compare_says_once_what_it_says_of_several():
+    rows = [{"algo": a, "eta": e, "end": e, "topology": g} for a in ("dsgt", "dsgd") for e in (0.1, 0.2) for g in "ab"]
+    notes = drawings()["compare"].draw(made(rows), Ask()).notes
+    chosen = [note for note in notes if "η" in note]
+    assert chosen == [
+        "a9a, a and a9a, b: dsgd η=0.1 (the edge of its grid); dsgt η=0.1 (the edge of its grid)",
+    ]
+    assert sum(note.startswith("stepsize") for note in notes) <= 1
+    assert len(notes) == len(set(notes))
+
+
+def test_graphs_of_one_name_are_told_apart():
+    certificate = {"nodes": 3, "edges": 2, "diameter": 2, "edge_list": [[0, 1], [1, 2]]}
+    facts = [{"mixing": {**certificate, "rho": rho, "hash": str(rho)}} for rho in (0.5, 0.6)]
+    rows = [{"algo": "dsgt", "end": 1.0, "topology.weights": rule} for rule in (None, "laplacian")]
+    figure = drawings()["graphs"].draw(made(rows, facts), Ask()).figure
+    assert [ax.get_title() for ax in figure.axes] == [
+        *("ring, n = 3\nweights = usual\nρ = 0.500", "ring, n = 3\nweights = laplacian\nρ = 0.600")
+    ]
+
+
 def test_the_way_to_what_exploded_leads_to_its_mark():
     _, axes = panels(1, 1)
     states = {0.1: "done", 1.0: "exploded"}
