@@ -28,19 +28,23 @@ if __name__ == "__main__":
 
 from rich.console import Console
 
+from analysis.drawing.files import STABLE, save
 from analysis.drawing.panels import Picture, seeds_in_words
-from analysis.drawing.style import STABLE, save, use_paper_style
+from analysis.drawing.style import use_paper_style
 from analysis.figures import Drawing, drawings
 from analysis.results.archive import is_archive
 from analysis.results.errors import NoData, in_sentences, trouble
+from analysis.results.plugins import broken
 from analysis.results.read import read
 from analysis.results.results import Results
 from analysis.results.warnings import warnings
 from analysis.study.ask import Ask, listening, unheard
 from analysis.study.select import can_be_asked
-from analysis.tables import TableMaker, table_makers
+from analysis.tables import Table, TableMaker, table_makers
 from analysis.tables import format as words
-from analysis.tables.latex import latex
+from analysis.tables.digits import in_digits
+from analysis.tables.format import DIFFERENCE
+from analysis.tables.latex import latex, left_out_in_words, page
 from bench.base.files import write_text
 
 X = {
@@ -103,7 +107,8 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     arguments.metric = [name for words in arguments.metric or [] for name in words.split(",")]
     arguments.figure = [name for words in arguments.figure or [] for name in words.split(",")] or None
     if wrong := [name for name in arguments.figure or [] if name not in names]:
-        parser.error(f"there is no figure or table {wrong[0]!r}; there are {', '.join(names)}")
+        reasons = "".join(f"; plug-in '{plugin}' cannot be imported: {why}" for plugin, why in broken.items())
+        parser.error(f"there is no figure or table {wrong[0]!r}; there are {', '.join(names)}{reasons}")
     if wrong := [word for word in arguments.where if "=" not in word]:
         parser.error(f"--where takes LABEL=VALUE; got {wrong[0]!r}")
     arguments.where = [(word.split("=", 1)[0], word.split("=", 1)[1].split(",")) for word in arguments.where]
@@ -179,14 +184,27 @@ def make_table(recipe: TableMaker, results: Results, ask: Ask, out: Path) -> tup
     except Exception as error:  # a stranger's table may raise anything, and the others are made
         return f"{recipe.name:15} not made: {trouble(error, recipe.make)}", False
     texts = {
-        "md": words.markdown(table, table.title or recipe.title),
+        "md": words.markdown(in_digits(table), table.title or recipe.title),
         "tex": latex(table, table.title or recipe.title),
         "csv": words.csv(table),
     }
     for kind, text in texts.items():
         write_text(out / f"table_{recipe.name}.{kind}", text)
+    if "reference" in table.data and ask.reference and (why := no_difference(table)):
+        said.append(f"{'':15} --reference {ask.reference} is not seen in it: {why}")
+    if (fits := page(table)).left_out:
+        said.append(f"{'':15} in .tex {left_out_in_words(fits)}")
     rows = f"{len(table.data)} row{'s' * (len(table.data) != 1)}"
     return "\n".join([f"{recipe.name:15} {rows} → table_{recipe.name}.md, .tex, .csv", *said]), True
+
+
+def no_difference(table: Table) -> str:
+    """Why no difference from the reference is to be seen; nothing where there is one."""
+    if "reference_minus" not in table.data or table.data["reference_minus"].isna().all():
+        return "no other method has a run on the same problem with the same seed, or none of them has a value"
+    if table.asked and not any(DIFFERENCE in name for name in table.asked):
+        return "the differences are not among the columns; 'difference' in --columns is theirs"
+    return ""
 
 
 if __name__ == "__main__":

@@ -21,8 +21,8 @@ if __name__ == "__main__":
     begin()
 
 
-from bench.base.errors import UserError, closest
-from bench.base.registry import algorithms, compressors, say_broken_plugins
+from bench.base.errors import UserError
+from bench.base.registry import algorithms, compressors, no_such, say_broken_plugins
 from bench.contracts import compressors as of_compressors
 from bench.contracts import methods as of_methods
 from bench.contracts.methods import BrokenPromise
@@ -40,8 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     say_broken_plugins()
     for name in names:
         if name not in algorithms and name not in compressors:
-            known = closest(name, {*algorithms, *compressors})
-            raise UserError(f"There is no algorithm or compressor called '{name}'.{known}")
+            raise UserError(no_such("algorithm or compressor", name, {*algorithms, *compressors}))
     broken = 0
     for registry, checks in ((algorithms, of_methods.CHECKS), (compressors, of_compressors.CHECKS)):
         for name in (name for name in names or registry if name in registry):

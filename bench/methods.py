@@ -24,8 +24,8 @@ if __name__ == "__main__":
 from rich.console import Console
 from rich.table import Table
 
-from bench.base.errors import UserError, closest
-from bench.base.registry import algorithms, say_broken_plugins
+from bench.base.errors import UserError
+from bench.base.registry import algorithms, no_such, say_broken_plugins
 from bench.config.names import CONF
 from bench.method import Algorithm, Declaration
 from bench.terminal.command import command
@@ -221,7 +221,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = parser.parse_args(argv)
     say_broken_plugins()
     if given.name and given.name not in algorithms:
-        raise UserError(f"There is no algorithm called '{given.name}'.{closest(given.name, algorithms)}")
+        raise UserError(no_such("algorithm", given.name, algorithms))
     if given.name:
         print("\n".join(page(given.name)))
     elif given.markdown:

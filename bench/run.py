@@ -29,11 +29,12 @@ from rich.console import Console
 
 from bench import __version__
 from bench.base.errors import UserError
-from bench.base.registry import say_broken_plugins
+from bench.base.registry import broken_plugins, say_broken_plugins
 from bench.config.compose import HYDRA_ERRORS, SEARCHPATH, sentence, with_plugins
 from bench.config.names import CONF
-from bench.config.plan import as_sweeps, of_command, plan, same_run_twice, unique
+from bench.config.plan import of_command, plan, same_run_twice, unique
 from bench.config.run_config import RunConfig, parse
+from bench.config.words import as_sweeps
 from bench.status import show_found, states_of
 from bench.sweep.preflight import checked
 from bench.sweep.sweep import run_all
@@ -135,6 +136,8 @@ def main() -> int:
         if left_out:
             were = "configuration was" if left_out.total() == 1 else "configurations were"
             errors.print(f"{left_out.total()} {were} left out, for the reasons said at the beginning.")
+        for plugin in broken_plugins:
+            errors.print(f"Plug-in '{plugin}' was left out, for the reason said at the beginning.")
         return code or int(bool(left_out))
     except UserError as error:
         errors.print(str(error))

@@ -180,6 +180,12 @@ def seeds_in_words(finals: pd.DataFrame) -> str:
     return f"{len(finals)} run{'s' * (len(finals) != 1)} ({states}), {numbers('seed', sorted(finals['seed'].unique()))}"
 
 
+def gone_in_words(finals: pd.DataFrame) -> str:
+    """diverged, exploded, or both: what those of these runs did that have no value."""
+    states = [state for state in ("diverged", "exploded") if (finals["state"] == state).any()]
+    return " or ".join(states) or "has no value"
+
+
 def numbers(word: str, values: Sequence[int]) -> str:
     values = list(values)
     if len(values) == 1:

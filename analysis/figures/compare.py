@@ -51,7 +51,8 @@ def draw(results: Results, ask: Ask) -> Picture:
     figure, axes = panels(len(names[0]), len(settings), 1.4 * taller(look), max(width, 3.35 * taller(look)), **share)
     entries: dict[str, tuple[Style, list[dict[str, float | str]]]] = {}
     forms: dict[str, list[str]] = defaultdict(list)
-    drawn, used = [], set()
+    drawn, used, rules = [], set(), list[str]()
+    told_of: dict[str, list[str]] = defaultdict(list)  # by panel: the settings that were chosen
     if sum(len(_variants(results, mine)) for _, runs in settings for _, mine in runs.groupby("algo")) > MOST_LINES:
         notes.append("methods as written: with all their variants there would be too many lines")
         settings = [(key, as_written(results, runs, ask)[0]) for key, runs in settings]
@@ -71,8 +72,10 @@ def draw(results: Results, ask: Ask) -> Picture:
                 if best.empty:
                     best, tuned = some, {}
                     what = what_was_tuned(chosen)
-                    notes.append(f"{title}: {algo}{label} has no {what} at which every run was done; all are drawn")
-                notes += rule_in_words(results, some, tuned, f"{title}{label}: ", ask)
+                    told_of[title].append(f"{algo}{label} has no {what} at which every run was done; all are drawn")
+                for words, rule in zip(*[iter(rule_in_words(results, some, tuned, ask=ask))] * 2, strict=True):
+                    told_of[title].append(words.replace(algo, f"{algo}{label}", 1))
+                    rules.append(rule)
                 style = variant(look[algo], forms[algo].index(label))
                 entries.setdefault(f"{style.label}{label}", (style, []))[1].append(setting_of(chosen, algo))
                 mine = results.curves(best)
@@ -92,7 +95,16 @@ def draw(results: Results, ask: Ask) -> Picture:
         figure,
         [legend_entry(style, with_values(label, values, each=True)) for label, (style, values) in entries.items()],
     )
-    return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes)
+    notes += [*_gathered(told_of), *rules]
+    return Picture(figure, pd.concat(drawn, ignore_index=True), used, list(dict.fromkeys(notes)))
+
+
+def _gathered(told_of: dict[str, list[str]]) -> list[str]:
+    """What is said of each panel in one note; of panels of which the same is said, in one for all."""
+    panels_of: dict[str, list[str]] = defaultdict(list)
+    for title, words in told_of.items():
+        panels_of["; ".join(words)].append(title)
+    return [f"{' and '.join(titles)}: {words}" for words, titles in panels_of.items()]
 
 
 def _variants(results: Results, runs: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:

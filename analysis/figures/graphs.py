@@ -46,16 +46,31 @@ def draw(results: Results, ask: Ask) -> Picture:
     for ax in axes.flat:
         ax.set_axis_off()
     data = []
-    for ax, (name, mixing, _) in zip(axes.flat, graphs, strict=False):
+    for ax, (name, mixing, runs) in zip(axes.flat, graphs, strict=False):
         edges = [(i, j) for i, j in mixing["edge_list"]]
         graph = Graph(name, mixing["nodes"], edges, bool(mixing.get("directed")), bool(mixing.get("drawn")))
         places = positions(graph)
         _edges(ax, graph, places)
         ax.scatter(*places.T, s=42, color=[PALETTE[0]], zorder=2, edgecolor="white", lw=0.6)
         ax.set(aspect="equal", xlim=(-0.12, 1.12), ylim=(-0.12, 1.12))
-        ax.set_title(f"{name}, n = {mixing['nodes']}{', round 0' if graph.drawn else ''}\n{_rho(mixing)}")
+        alike = [mine for other, beside, mine in graphs if (other, beside["nodes"]) == (name, mixing["nodes"])]
+        title = f"{name}, n = {mixing['nodes']}{', round 0' if graph.drawn else ''}"
+        ax.set_title("\n".join(filter(None, [title, _options(results, runs, alike), _rho(mixing)])))
         data.append({"topology": name, **{k: mixing.get(k) for k in ("nodes", "edges", "diameter", "rho", "hash")}})
     return Picture(figure, pd.DataFrame(data), set().union(*(runs for _, _, runs in graphs)), notes)
+
+
+def _options(results: Results, runs: set[str], alike: list[set[str]]) -> str:
+    """weights = metropolis: what tells a graph apart from those of the same name and size."""
+    table = results.runs.set_index("run_id")
+    columns = [c for c in table if c.startswith("topology.")]
+    values = [
+        {c: sorted({str(v) for v in table.loc[list(some), c].astype(object).fillna("usual")}) for c in columns}
+        for some in alike
+    ]
+    here = values[alike.index(runs)]
+    differ = [c for c in columns if len(here[c]) == 1 and any(other[c] != here[c] for other in values)]
+    return ", ".join(f"{c.removeprefix('topology.')} = {here[c][0]}" for c in differ)
 
 
 def _place(item: tuple[str, dict[str, Any], set[str]]) -> tuple[Any, ...]:

@@ -79,7 +79,8 @@ def _draw(results: Results, ask: Ask, units: Units) -> Picture:
 
 def _title(data: pd.DataFrame, look: dict[str, Style], units: Units) -> str:
     """With the name of the one method that ends the same at every c, or alone does not."""
-    same, other = [], []
+    same: list[str] = []
+    other: list[str] = []
     for algo, mine in data.groupby("algo"):
         ends = mine["mean"].to_numpy(float)
         even = len(ends) > 1 and np.isfinite(ends).all() and np.ptp(ends) <= SAME * abs(ends).max()

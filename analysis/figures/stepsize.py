@@ -15,6 +15,7 @@ from analysis.drawing.lines import draw_against_setting, draw_without_setting
 from analysis.drawing.panels import (
     PUBLISHED,
     Picture,
+    gone_in_words,
     legend,
     legend_entry,
     letter_panel,
@@ -79,13 +80,13 @@ def others_at_best(
             continue
         best = best_setting(mine, over, criterion(results, runs, ask))
         if best is None:
-            notes.append(f"{algo} not drawn: every setting diverged or exploded for some seed")
+            notes.append(f"{algo} not drawn: every setting {gone_in_words(mine)} for some seed")
             continue
         kept.append(best.of(mine, but=option))
         others[str(algo)] = {name: value for name, value in best.values.items() if name != option}
         chosen = f"{what_is_tuned(others[str(algo)])}, {in_symbols(others[str(algo)])}"
         notes.append(f"{algo} at its best {chosen}: that of the best mean final {score_in_words(results, runs, ask)}")
-    refuse_unless(bool(kept), "every setting diverged or exploded for some seed")
+    refuse_unless(bool(kept), f"every setting {gone_in_words(runs)} for some seed")
     return pd.concat(kept), others, notes
 
 

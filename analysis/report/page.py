@@ -14,10 +14,12 @@ import jinja2
 import numpy as np
 import pandas as pd
 
-from analysis.drawing.style import page_svg, styles
+from analysis.drawing.files import page_svg
+from analysis.drawing.style import styles
 from analysis.report.story import Story, run_table
 from analysis.results.results import Results
-from analysis.tables.format import SETTING
+from analysis.tables.digits import in_digits
+from analysis.tables.format import SETTING, is_empty
 from bench import __version__
 
 HERE = Path(__file__).parent
@@ -60,7 +62,7 @@ def page(story: Story, folder: Path | None, command: str = "") -> str:
                 "notes": [*same, *t.notes],
             }
             for r, t in story.tables
-            for shown_part, same in [what_differs(t.shown)]
+            for shown_part, same in [what_differs(in_digits(t).shown)]
         ],
         runs={"columns": list(runs.columns), "rows": cells(runs), "choices": choices(runs), "note": note},
         trouble=trouble(some, folder),
@@ -89,8 +91,8 @@ def listed(results: Results) -> tuple[Results, str]:
 def what_differs(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """Without columns that say nothing, and the settings that are the same in every row, which are said below it."""
     same = [c for c in table if len(table) > 1 and table[c].astype(str).nunique() == 1]
-    same = [c for c in same if c in SETTING or str(table[c].iloc[0]) == "—"]
-    told = ", ".join(f"{c} {table[c].iloc[0]}" for c in same if str(table[c].iloc[0]) != "—")
+    same = [c for c in same if c in SETTING or is_empty(table[c].iloc[0])]
+    told = ", ".join(f"{c} {table[c].iloc[0]}" for c in same if not is_empty(table[c].iloc[0]))
     return table.drop(columns=same), [f"In every row: {told}"] if told else []
 
 

@@ -17,6 +17,7 @@ from analysis.report.preview import preview
 from analysis.report.story import Story
 from analysis.results.from_wandb import PATIENCE_S, unreachable
 from analysis.tables import format as words
+from analysis.tables.digits import in_digits
 from bench.base.files import write_text
 from bench.tracking.wandb_run import mode
 
@@ -83,7 +84,7 @@ def build(story: Story, entity: str, project: str) -> wr.Report:
     blocks.append(wr.H2("Tables"))
     for recipe, table in story.tables:
         if recipe.name in SHORT:
-            blocks.append(wr.MarkdownBlock(words.markdown(table, table.title or recipe.title)))
+            blocks.append(wr.MarkdownBlock(words.markdown(in_digits(table), table.title or recipe.title)))
     blocks += [wr.H2("Runs"), wr.MarkdownBlock(links(story, entity, project))]
     return wr.Report(project, entity, title=TITLE, description=story.headline[:500], blocks=blocks, width="fluid")
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from analysis.claims.evidence import Case, known
 from analysis.claims.verdicts import KINDS, WORDS, Verdict, coverage
+from analysis.drawing.files import save
 from analysis.drawing.panels import Picture
-from analysis.drawing.style import save
 from analysis.figures import drawings
 from analysis.report.story import facts
 from analysis.results.errors import NoData
@@ -48,12 +48,12 @@ page is written by `python analysis/check_claims.py`: no number and no verdict i
 statistics and bounds are data, in [claims.yaml](analysis/claims/claims.yaml).
 
 A case **keeps** or **breaks** its bound where its whole interval lies on one side, and is **not settled** where it
-reaches across. A claim **holds** where cases keep the bound and none breaks it, **holds only if** where some do and some
-do not, **does not hold** where cases break it and none keeps it; it is **not settled** where no case is, **not testable**
-where no run could tell. Intervals are Student's over seeds, at 95 % for all cases of a claim together (Bonferroni), and
-none is given from fewer than five seeds. Over all claims nothing is corrected: of a hundred claims whose truth lies on
-the bound, up to five would be settled by chance. The number of a tuned method is from seeds that did not choose its
-stepsize. What the paper leaves open and we had to choose stands below a claim as *our choice*.
+reaches across. A claim **holds** where cases keep the bound and none breaks it, **holds only if** where some do and
+some do not, **does not hold** where cases break it and none keeps it; it is **not settled** where no case is, **not
+testable** where no run could tell. Intervals are Student's over seeds, at 95 % for all cases of a claim together
+(Bonferroni), and none is given from fewer than five seeds. Over all claims nothing is corrected: of a hundred claims
+whose truth lies on the bound, up to five would be settled by chance. The number of a tuned method is from seeds that
+did not choose its stepsize. What the paper leaves open and we had to choose stands below a claim as *our choice*.
 
 To any number here with one command, from this repository alone:
 

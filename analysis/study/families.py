@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.drawing.panels import gone_in_words
 from analysis.drawing.symbols import in_symbols, what_is_tuned
 from analysis.results.results import Results
 from analysis.study.ask import USUAL, Ask
@@ -86,13 +87,13 @@ def one_setting(results: Results, finals: pd.DataFrame, ask: Ask = USUAL) -> tup
             everywhere = runs.groupby(over)["split"].transform("nunique") == runs["split"].nunique()
             best = best_setting(runs[everywhere], over, criterion(results, finals, ask))
             if best is None:
-                words.append(f"{algo} not drawn: every {what_is_tuned(over)} diverged somewhere")
+                words.append(f"{algo} not drawn: every {what_is_tuned(over)} {gone_in_words(runs)} somewhere")
                 continue
             runs = best.of(runs)
             words.append(f"{algo} {choice_in_words(best)}")
         kept.append(runs)
     what = what_is_tuned(tuned)
-    refuse_unless(bool(kept), f"every {what} diverged somewhere")
+    refuse_unless(bool(kept), f"every {what} {gone_in_words(finals)} somewhere")
     by = score_in_words(results, finals, ask)
     rule = f"one {what} for all splits, with the best mean final {by} over all of them: "
     return pd.concat(kept), [rule + "; ".join(words)]
@@ -142,7 +143,8 @@ def at_most(
             for option, value in found.items():
                 runs = runs[runs[option] == value]
             values[str(algo)] = found
-            rest = "" if best and not best.alone else ", the only one run" if best else ", though it diverged too"
+            gone = f", though it {gone_in_words(runs)} too"
+            rest = "" if best and not best.alone else ", the only one run" if best else gone
             words.append(f"{algo} {in_symbols(found, '=')}{rest}")
         kept.append(runs)
     kind = what_is_tuned(option for found in values.values() for option in found)

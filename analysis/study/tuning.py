@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from analysis.drawing.panels import gone_in_words
 from analysis.drawing.style import direction, metric_in_words
 from analysis.drawing.symbols import in_symbols, symbol, what_is_tuned
 from analysis.results.errors import NoData
@@ -107,7 +108,9 @@ def rule_in_words(
     words = []
     for algo, best in chosen.items():
         if best is None:
-            words.append(f"{algo} not drawn: every {what} diverged or exploded for some seed")
+            words.append(
+                f"{algo} not drawn: every {what} {gone_in_words(finals[finals['algo'] == algo])} for some seed"
+            )
         else:
             words.append(f"{algo} {choice_in_words(best)}{', the only one run' if best.alone else ''}")
     rule = RULE.format(what=what, score=score_in_words(results, finals, ask))

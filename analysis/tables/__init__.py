@@ -23,6 +23,7 @@ class Table:
     notes: list[str] = field(default_factory=list)
     title: str | None = None  # where it is not about what the table is usually about
     asked: tuple[str, ...] = ()  # the columns that are printed, where not all are
+    spare: tuple[str, ...] = ()  # those that a page too narrow for all can do without, the first to go first
 
     @property
     def printed(self) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from analysis.study.ask import Ask
 from analysis.study.select import problems
 from analysis.study.settings import in_order
 from analysis.tables import Table, table
-from analysis.tables.format import summarise, with_settings
+from analysis.tables.format import spare, summarise, with_settings
 
 
 @table("configurations", "Every configuration")
@@ -43,6 +43,7 @@ def make(results: Results, ask: Ask) -> Table:
             "means with 95 % intervals over seeds (Student); where any run diverged there is no mean",
             "options that are the same in all runs of a method are in the CSV alone",
         ],
+        spare=spare(shown, ask),
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.drawing.panels import gone_in_words
 from analysis.drawing.style import metric_in_words, styles
 from analysis.drawing.symbols import symbol, what_is_tuned
 from analysis.results.results import Results
@@ -16,7 +17,7 @@ from analysis.study.settings import in_order
 from analysis.study.statistics import FEWEST, HELD_OUT, RULE, Interval, paired
 from analysis.study.tuning import Chosen, judged_by, score_in_words, setting_of, tuned_over
 from analysis.tables import Table, table
-from analysis.tables.format import interval, summarise, with_settings
+from analysis.tables.format import DIFFERENCE, interval, spare, summarise, with_settings
 
 NOTE = (
     f"means with Student's 95 % intervals over seeds, none from fewer than {FEWEST}, each by itself; differences, of "
@@ -33,7 +34,7 @@ def make(results: Results, ask: Ask) -> Table:
     over = ["eta", *(o for o in (*results.numbers, "schedule") if o != "eta" and o in tuned)]
     decides = ask.tune_by or (ask.metrics[0] if ask.metrics else None)
     named = f", {metric_in_words(decides, results)}" if decides else ""
-    header = f"{look[against].label} minus this{named}" if against else None
+    header = f"{look[against].label}{DIFFERENCE}{named}" if against else None
     for key, runs in in_order(problems(results, results.finals)):
         runs, said = as_written(results, runs, ask)
         notes += said
@@ -53,7 +54,7 @@ def make(results: Results, ask: Ask) -> Table:
             seeds = found[algo].in_words if len(found[algo].runs) else "—"
             data.append({**key, "algo": algo, **values, **numbers, "seeds": seeds, **_gap(against, gap)})
             schedule = " ".join(sorted(set(some["schedule"].dropna()))) if "schedule" in some else "—"
-            said_of = {symbol(option): _in_words(option, algo, chosen) for option in over if option != "schedule"}
+            said_of = {symbol(option): _in_words(option, algo, chosen, some) for option in over if option != "schedule"}
             told = {"method": look[algo].label, **said_of, "schedule": schedule, "seeds": seeds, **words}
             pairs = f" ({gap.count} pairs)" if gap else ""
             gaps = {header: interval(gap, signed=True) + pairs} if header else {}
@@ -63,7 +64,7 @@ def make(results: Results, ask: Ask) -> Table:
     rule = [RULE.format(what=what, score=" or ".join(dict.fromkeys(by))), HELD_OUT] if by else []
     notes = [*rule, NOTE.format(what=compared), *dict.fromkeys(notes)]
     title = f"Final results, baselines at their best {what}"
-    return Table(with_settings(shown), pd.DataFrame(data), notes, title)
+    return Table(with_settings(shown), pd.DataFrame(data), notes, title, spare=spare(shown, ask))
 
 
 def _tuned(results: Results, ask: Ask) -> list[list[str]]:
@@ -75,12 +76,12 @@ def _tuned(results: Results, ask: Ask) -> list[list[str]]:
     ]
 
 
-def _in_words(option: str, algo: str, chosen: Chosen) -> str:
+def _in_words(option: str, algo: str, chosen: Chosen, runs: pd.DataFrame) -> str:
     best = chosen.get(algo)
     if algo not in chosen or (best and option not in best.values):
         return "—"
     if best is None:
-        return "every one diverged or exploded"
+        return f"every one {gone_in_words(runs)}"
     rest = " (the only one run)" if best.alone else " (edge)" if option in best.edges else ""
     return f"{best.values[option]:g}{rest}"
 

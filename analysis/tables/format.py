@@ -77,6 +77,13 @@ def summarise(runs: pd.DataFrame, results: Results, ask: Ask = USUAL) -> tuple[d
     return {**numbers, **counts}, {**words, **counts}
 
 
+def spare(rows: Sequence[tuple[Key, dict[str, Any]]], ask: Ask) -> tuple[str, ...]:
+    """The columns of such rows that a reader can do without: how many runs, then metrics that nobody asked for, all but
+    the first."""
+    metrics = [c for c, cell in rows[0][1].items() if isinstance(cell, Number)] if rows else []
+    return ("runs", *([] if ask.metrics else reversed(metrics[1:])))
+
+
 def interval(found: Interval | None, digits: int | None = None, signed: bool = False) -> str:
     """85.12 ± 0.03, or 85.12 where there is no interval; a difference as +0.10 [+0.05, +0.15]."""
     if found is None or np.isnan(found.value):
@@ -99,6 +106,8 @@ def also(results: Results, columns: Sequence[str]) -> list[str]:
     ]
 
 
+DIFFERENCE = " minus this"
+"""What the column of differences is called, after the reference."""
 NAMES = {**LETTERS, "algo": "method", "topology": "graph", "nodes": "n", "steps": "T"}
 
 
@@ -110,6 +119,7 @@ def chosen(table: Table, columns: Sequence[str], results: Results) -> Table:
     shown = table.shown.copy()
     known = {_plain(c): str(c) for c in shown.columns}
     labels = {_plain(c): str(c) for c in table.data.columns if c in (*results.problem, *results.options)}
+    known |= {"difference": name for name in known.values() if DIFFERENCE in name}  # noqa: B035  there is but one
     aliases = {**NAMES, **{metric: metric_name(metric, results) for metric in results.measures}}
     names = []
     for word in columns:
@@ -132,6 +142,11 @@ def plain_cell(value: Any) -> Any:
     if isinstance(value, float):
         return "—" if np.isnan(value) else f"{value:.4g}".replace("inf", "∞")
     return "—" if value is None else value
+
+
+def is_empty(cell: Any) -> bool:
+    """Whether it says nothing: what was not measured, or has no mean."""
+    return cell is None or str(cell) in ("—", "") or (isinstance(cell, float) and np.isnan(cell))
 
 
 def markdown(table: Table, title: str) -> str:

@@ -11,7 +11,7 @@ import importlib.util
 import os
 import pkgutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -50,7 +50,7 @@ class Registry(Generic[T]):
     def __getitem__(self, name: str) -> T:
         discover()
         if name not in self._items:
-            raise UserError(f"There is no {self.kind} called '{name}'.{closest(name, self._items)}")
+            raise UserError(no_such(self.kind, name, self._items))
         return self._items[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -129,6 +129,14 @@ def say_broken_plugins() -> None:
     discover()
     for name, reason in broken_plugins.items():
         print(f"Plug-in '{name}' is left out, it cannot be imported: {reason}", file=sys.stderr)
+
+
+def no_such(kind: str, name: str, known: Iterable[str]) -> str:
+    """With the names that there are, and the plug-ins that may have meant to bring this one."""
+    discover()
+    missing = ", ".join(f"'{plugin}'" for plugin in broken_plugins)
+    brought = f" It may be of a plug-in that could not be imported: {missing}." if missing else ""
+    return f"There is no {kind} called '{name}'.{brought}{closest(name, known)}"
 
 
 def plugins() -> list[EntryPoint]:

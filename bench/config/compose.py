@@ -17,7 +17,7 @@ from omegaconf.errors import OmegaConfBaseException
 from yaml import MarkedYAMLError, YAMLError
 
 from bench.base.errors import UserError, closest
-from bench.base.registry import plugins
+from bench.base.registry import no_such, plugins
 from bench.config.choices import members, options_of
 from bench.config.names import CONF, check_names, no_such_name
 from bench.config.run_config import GROUPS, RunConfig, parse
@@ -68,9 +68,9 @@ def with_plugins(words: Sequence[str]) -> list[str]:
 
 
 def plugin_folders() -> list[Path]:
-    """The ``conf`` folders that plug-ins brought."""
+    """The ``conf`` folders that plug-ins brought: in a package, or beside a single file."""
     homes = [Path(home) / "conf" for plugin in plugins() for home in _places(plugin.module.partition(".")[0])]
-    return [home for home in homes if home.is_dir()]
+    return [home for home in dict.fromkeys(homes) if home.is_dir() and home.resolve() != CONF.resolve()]
 
 
 def _store_members(folders: Sequence[Path]) -> None:
@@ -92,12 +92,14 @@ def _defaults(group: str, name: str) -> dict[str, Any]:
 
 
 def _places(package: str) -> Sequence[str]:
-    """The folders of a package; none for a single file, or where there is no such package."""
+    """The folders of a package, or that of a single file; none where there is no such package."""
     try:
         spec = importlib.util.find_spec(package)
     except (ImportError, ValueError):
         return []
-    return (spec and spec.submodule_search_locations) or []
+    if spec is None:
+        return []
+    return spec.submodule_search_locations or ([str(Path(spec.origin).parent)] if spec.origin else [])
 
 
 def _folders_in(given: Sequence[str]) -> list[Path]:
@@ -123,7 +125,7 @@ def sentence(error: Exception, typed: Sequence[str]) -> str:
         group, _, name = error.missing_cfg_file.rpartition("/")
         if group.partition("/")[0] == "experiment":
             return no_such_name("experiment", error.missing_cfg_file.removeprefix("experiment/"), plugin_folders())
-        return f"There is no {group} called '{name}'.{closest(name, error.options or [])}"
+        return no_such(group, name, error.options or [])
     if unknown := re.match(r"Could not override '([^']+)'", str(error)):
         return _no_such_setting(unknown[1], typed) or " ".join(str(error).split())
     if several := re.match(r"Ambiguous value for argument '([^']+)'", str(error)):

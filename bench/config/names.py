@@ -9,8 +9,9 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import ChoiceSweep, Glob, QuotedString
 from hydra.errors import OverrideParseException
 
-from bench.base.errors import UserError, closest
+from bench.base.errors import UserError
 from bench.base.home import ROOT
+from bench.base.registry import no_such
 from bench.config.choices import members
 from bench.config.run_config import GROUPS
 
@@ -38,4 +39,4 @@ def no_such_name(group: str, name: str, brought: Sequence[Path] = ()) -> str:
     """With the names that there are, those in folders that plug-ins ``brought`` too."""
     homes = [folder / group for folder in (CONF, *brought)]
     known = sorted(file.relative_to(home).with_suffix("").as_posix() for home in homes for file in home.rglob("*.yaml"))
-    return f"There is no {group} called '{name}'.{closest(name, known if group == 'experiment' else members(group))}"
+    return no_such(group, name, known if group == "experiment" else members(group))

@@ -17,14 +17,16 @@ import hydra
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override, OverrideType
+from hydra.core.override_parser.types import Override
 from omegaconf import OmegaConf
 
 from bench.base.errors import Refused, UserError
 from bench.base.options import NoOption
-from bench.config.compose import SEARCHPATH, hydra_here, no_size, resolved, several_values, with_plugins
+from bench.config.compose import hydra_here, resolved, several_values, with_plugins
+from bench.config.experiment import axes_of, blocks_of
 from bench.config.names import check_names
 from bench.config.run_config import GROUPS, RunConfig, parse
+from bench.config.words import is_choice, is_plain
 
 Make = Callable[[Mapping[str, Any]], RunConfig]
 Say = Callable[[int, int], None]
@@ -69,21 +71,6 @@ def jobs_of(words: Sequence[str], several: bool) -> list[list[str]]:
     if not jobs:
         raise UserError("The sweep is empty: one of its settings has no value.")
     return jobs
-
-
-def as_sweeps(words: Sequence[str]) -> list[str]:
-    """The same command line with every option as a sweep, if only over one value: Hydra's launchers first compose what
-    is not swept with the default members of the groups, and these may lack the option."""
-    planner = Planner()
-    return [_as_sweep(planner.parsed(word)) for word in words]
-
-
-def _as_sweep(override: Override) -> str:
-    word = str(override.input_line)
-    if override.is_sweep_override() or not _is_plain(override) or "." not in override.key_or_group:
-        return word
-    key, _, value = word.partition("=")
-    return f"{key}=choice({value})"
 
 
 def plan(words: Sequence[str], make: Make = parse) -> list[RunConfig]:
@@ -207,10 +194,10 @@ class Planner:
         """
         overrides = [self.parsed(word) for word in words]
         keys = [override.key_or_group for override in overrides]
-        if len(set(keys)) < len(keys) or not all(_is_plain(o) or _is_choice(o) for o in overrides):
+        if len(set(keys)) < len(keys) or not all(is_plain(o) or is_choice(o) for o in overrides):
             return list(words), {}
-        composed = [word for word, override in zip(words, overrides, strict=True) if not _is_plain(override)]
-        return composed, {override.key_or_group: override.value() for override in overrides if _is_plain(override)}
+        composed = [word for word, override in zip(words, overrides, strict=True) if not is_plain(override)]
+        return composed, {override.key_or_group: override.value() for override in overrides if is_plain(override)}
 
     def keys(self, words: Sequence[str]) -> set[str]:
         return {self.parsed(word).key_or_group for word in words}
@@ -219,60 +206,6 @@ class Planner:
         if word not in self._parsed:
             (self._parsed[word],) = self._parser.parse_overrides([word])
         return self._parsed[word]
-
-
-def _is_plain(override: Override) -> bool:
-    """Whether a word sets one value of a run or one option of a choice, to what stands there."""
-    group, _, option = override.key_or_group.partition(".")
-    return (
-        override.type == OverrideType.CHANGE
-        and override.package is None
-        and group in RunConfig.__annotations__
-        and (bool(option) == (group in GROUPS))
-        and "." not in option
-        and not isinstance(override.value(), dict)
-        and not _refers(override)
-    )
-
-
-def _refers(override: Override) -> bool:
-    """Whether a value is made from others."""
-    return "${" in str(override.value())
-
-
-def _is_choice(override: Override) -> bool:
-    """Whether a word chooses a member of a group or an experiment, sets something of the latter, or refers."""
-    key = override.key_or_group
-    simple = override.type == OverrideType.CHANGE and override.package is None
-    known = key in GROUPS or key.partition(".")[0] == "experiment" or key == SEARCHPATH.rstrip("=")
-    refers = key.partition(".")[0] in RunConfig.__annotations__ and _refers(override)
-    return simple and not isinstance(override.value(), dict) and (known or refers)
-
-
-def blocks_of(experiment: Any, name: str = "The experiment") -> list[dict[str, Any]]:
-    """The grids of an experiment: each block on top of what is ``common`` to all.
-
-    In the size ``quick``, what is written under ``quick``, for all or in a block, replaces what a block has.
-    """
-    parts = experiment if isinstance(experiment, dict) else {}
-    blocks, common, quick = parts.get("blocks"), parts.get("common", {}), parts.get("quick", {})
-    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in (*blocks, common, quick)):
-        raise UserError("An experiment is a list of 'blocks', each a mapping from settings to values.")
-    if (size := parts.get("size", "full")) not in ("full", "quick"):
-        raise UserError(f"experiment.size is full or quick; got {size!r}.")
-    if size == "quick" and not quick and not any("quick" in block for block in blocks):
-        raise UserError(no_size(name))
-    out = []
-    for block in blocks:
-        own = {**common, **block}
-        smaller = {**quick, **own.pop("quick", {})}
-        out.append({key: smaller.get(key, value) if size == "quick" else value for key, value in own.items()})
-    return out
-
-
-def axes_of(block: Mapping[str, Any], settled: set[str]) -> dict[str, list[Any]]:
-    """The values of each setting of a block that was not typed: several of a list, one of anything else."""
-    return {key: value if isinstance(value, list) else [value] for key, value in block.items() if key not in settled}
 
 
 def unique(runs: Iterable[RunConfig]) -> list[RunConfig]:

@@ -14,7 +14,7 @@ from torch import Tensor
 from bench.base.errors import UserError
 from bench.engine.wire import Exchange, Rows, Wire, nodes_of_rank, rank_of_nodes
 from bench.network.certificate import Matrices
-from bench.network.links import OneWayNetwork
+from bench.network.faulty import OneWayNetwork
 from bench.network.mixing import Mixing, Operator
 from bench.training.running_sums import RunningSums, on_arcs, slots
 from bench.training.world import Mixer, Unpack

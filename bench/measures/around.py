@@ -33,7 +33,8 @@ from bench.measures.clock import NODES, PERCEPTRON, Entry, best
 from bench.store.manifest import describe
 from bench.store.run_folder import RunFolder
 from bench.sweep.recorder import Stored
-from bench.sweep.sweep import Sweep, run_all
+from bench.sweep.sweep import run_all
+from bench.sweep.workers import Sweep
 from bench.terminal.display import Display
 from bench.training.observer import Moment, Outcome
 

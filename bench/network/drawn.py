@@ -14,7 +14,8 @@ from bench.base.randomness import EVERYONE, generator
 from bench.base.registry import topologies, weight_rules
 from bench.network.certificate import Certificate, Matrices
 from bench.network.graphs import _probability, topology
-from bench.network.mixing import Mixing, build_mixing, lazily, weighed
+from bench.network.mixing import Mixing, build_mixing
+from bench.network.rounds import lazily, weighed
 from bench.network.sparse import Arcs, Pattern
 from bench.network.spectrum import digest, ends
 

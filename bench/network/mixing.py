@@ -11,7 +11,7 @@ import networkx as nx
 import numpy as np
 
 from bench.base.errors import UserError
-from bench.base.registry import topologies, weight_rules
+from bench.base.registry import topologies
 from bench.network.certificate import (
     TOLERANCE,
     Certificate,
@@ -23,9 +23,9 @@ from bench.network.certificate import (
     worst_sum,
 )
 from bench.network.graphs import NetworkKind, graphs_of
+from bench.network.rounds import lazily, union, weighed
 from bench.network.sparse import Arcs, Pattern, Sparse
 from bench.network.spectrum import accelerated_norm, off_average
-from bench.network.weights import weigh
 
 Operator = Literal["mix", "push", "pull"]
 MANY = 1000
@@ -227,32 +227,6 @@ class Mixing:
     def describe(self) -> dict[str, Any]:
         """For the manifest: the certificate and the edges."""
         return {**asdict(self.certificate), "drawn": self.drawn, "edge_list": self.edges}
-
-
-def union(patterns: Sequence[Pattern]) -> Pattern:
-    """Every place that is in one of them."""
-    if len(patterns) == 1:
-        return patterns[0]
-    n = patterns[0].nodes
-    codes = np.unique(np.concatenate([pattern.rows * n + pattern.columns for pattern in patterns]))
-    return Pattern(n, *np.divmod(codes, n))
-
-
-def weighed(arcs: Arcs, rule: str) -> Matrices:
-    """A graph's matrices: one for everything where the rule keeps both sums; else in- and out-weights."""
-    own, keeps = weigh(arcs, rule), weight_rules[rule].keeps
-    if keeps == "both":
-        return Matrices(own, own, own)
-    push = own if keeps == "columns" else weigh(arcs, "out_degree")
-    pull = own if keeps == "rows" else weigh(arcs, "in_degree")
-    if np.allclose(push.values, pull.values, rtol=0, atol=TOLERANCE):  # both sums are one
-        return Matrices(own, own, own)
-    return Matrices(None, push, pull)
-
-
-def lazily(matrices: Matrices) -> Matrices:
-    made = {id(w): w.lazy() for w in matrices if w is not None}
-    return Matrices(*(None if w is None else made[id(w)] for w in matrices))
 
 
 def build_mixing(

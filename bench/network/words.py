@@ -8,7 +8,7 @@ from textwrap import fill
 import numpy as np
 
 from bench.network.certificate import TOLERANCE, Matrices
-from bench.network.links import OneWayNetwork
+from bench.network.faulty import OneWayNetwork
 from bench.network.mixing import Mixing
 from bench.network.sparse import Sparse
 

@@ -44,6 +44,7 @@ class Display:
         self._console, self._total = console, len(steps)
         self._lock = threading.Lock()
         self._count = 0
+        self._made = 0  # steps of the runs that have ended, whoever made them
         self._states: dict[str, int] = {}
         self._running: dict[int, Running] = {}
         self._live: Live | None = None
@@ -74,9 +75,7 @@ class Display:
         with self._lock:
             bar = self._bars.add_task(name, total=steps, completed=step, news="") if self._live else None
             self._running[id(group[0])] = Running(name, steps, len(group), step, bar)
-            if self._live:
-                self._sweep.advance(self._all, step * len(group))
-            elif step:
+            if step and not self._live:
                 self._console.print(f"{name}: goes on after step {step}", markup=False, soft_wrap=True)
             self._headline()
 
@@ -85,14 +84,13 @@ class Display:
         now = time.monotonic()
         if now - run.seen < PATIENCE_S:
             return
-        run.seen = now
+        run.seen, run.step = now, t
         if self._live:
-            self._sweep.advance(self._all, (t - run.step) * run.runs)
+            self._headline()
             self._bars.update(run.bar, completed=t, news=run.news(t))  # type: ignore[arg-type]
         elif now - run.said > MILESTONE_S:
             run.said = now
             self._console.print(f"{run.name}: step {t} of {run.steps}, {run.news(t)}", markup=False, soft_wrap=True)
-        run.step = t
 
     def wait(self, group: Group, reason: str) -> None:
         run = self._running[id(group[0])]
@@ -110,12 +108,12 @@ class Display:
             run = self._running.pop(id(group[0]), None)
             if run and self._live:
                 self._bars.remove_task(run.bar)  # type: ignore[arg-type]
-                self._sweep.advance(self._all, (run.steps - run.step) * run.runs)
 
-    def end(self, run_id: str, state: str, text: str) -> None:
-        """One run has come to its end."""
+    def end(self, run_id: str, state: str, text: str, steps: int) -> None:
+        """One run has come to its end, now or before, after all of its ``steps`` or fewer: none are left to make."""
         with self._lock:
             self._count += 1
+            self._made += steps
             self._states[state] = self._states.get(state, 0) + 1
             line = f"[{self._count}/{self._total}] {run_id}: {text}"
             self._console.print(line, markup=False, soft_wrap=True)
@@ -128,10 +126,12 @@ class Display:
 
     def _headline(self) -> None:
         if self._live:
-            running = sum(run.runs for run in self._running.values())
+            under_way = list(self._running.values())
+            running = sum(run.runs for run in under_way)
+            made = self._made + sum(run.step * run.runs for run in under_way)
             parts = [f"{count} {state}" for state, count in self._states.items()]
             words = ", ".join([*parts, f"{running} running"])
-            self._sweep.update(self._all, description=f"{words} of {self._total}")
+            self._sweep.update(self._all, description=f"{words} of {self._total}", completed=made)
 
 
 class Running:

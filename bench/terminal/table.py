@@ -51,18 +51,35 @@ def show_table(console: Console, summaries: Sequence[Mapping[str, Any]]) -> None
     spared = [name for name in SPARED if name in columns and (name != "test_loss" or "test_accuracy" in columns)]
     if any(s.get("state") in UNDERWAY for s in summaries):  # how far they have come is what is asked of these
         spared.sort(key=lambda name: name == "step")
-    for count, tall in itertools.product(range(len(spared) + 1), (False, True)):
-        table = _table({name: cells for name, cells in columns.items() if name not in spared[:count]}, tall)
+    same = {name: cells[0] for name, cells in columns.items() if len(cells) > 1 and len(set(cells)) == 1}
+    for once, count, tall in itertools.product((False, True), range(len(spared) + 1), (False, True)):
+        out = {*spared[:count], *(same if once else ())}
+        table = _table({name: cells for name, cells in columns.items() if name not in out}, tall, framed=not once)
         if fits(console, table):
+            if once:
+                _say_once(console, {name: cell for name, cell in same.items() if name not in spared[:count]})
             print_whole(console, table)
             if count:
                 names = ", ".join(spared[:count])
                 console.print(f"Left out, for want of room: {names}. A file or a pipe gets everything.")
             return
-    for row in zip(*columns.values(), strict=True):  # a paragraph a run, a name and its value never apart
-        text = "  ".join(f"{name}={cell}" for name, cell in zip(columns, row, strict=True))
-        lines = textwrap.wrap(text, console.width, subsequent_indent="    ", break_on_hyphens=False)
-        console.print("\n".join(lines), markup=False, soft_wrap=True)
+    _say_once(console, same)
+    told = {name: cells for name, cells in columns.items() if name not in same}
+    for row in zip(*told.values(), strict=True):  # a paragraph a run
+        _paragraph(console, "", dict(zip(told, row, strict=True)))
+
+
+def _say_once(console: Console, same: Mapping[str, str]) -> None:
+    """Above a table that has no room for it: what is the same in every run."""
+    if same:
+        _paragraph(console, "Every run: ", same)
+
+
+def _paragraph(console: Console, before: str, cells: Mapping[str, str]) -> None:
+    """A name and its value are never apart."""
+    text = before + "  ".join(f"{name}={cell}" for name, cell in cells.items())
+    lines = textwrap.wrap(text, console.width, subsequent_indent="    ", break_on_hyphens=False)
+    console.print("\n".join(lines), markup=False, soft_wrap=True)
 
 
 def fits(console: Console, table: Table) -> bool:
@@ -138,9 +155,9 @@ def run_columns(summaries: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     return {SHOWN.get(name, name): [_shown(s, name) for s in summaries] for name in names}
 
 
-def _table(columns: Mapping[str, Sequence[str]], tall: bool) -> Table:
-    """With tall headings, words that are joined stand below each other."""
-    table = Table()
+def _table(columns: Mapping[str, Sequence[str]], tall: bool, framed: bool = True) -> Table:
+    """With tall headings, words that are joined stand below each other; without a frame there is room for more."""
+    table = Table() if framed else Table(box=None, padding=(0, 1, 0, 0), collapse_padding=True)
     for name in columns:
         heading = re.sub(r"([._])", r"\1\n", name) if tall else name
         table.add_column(heading, justify="right" if name in SHOWN.values() else "left", no_wrap=True)

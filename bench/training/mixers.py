@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from bench.network.links import OneWayNetwork
+from bench.network.faulty import OneWayNetwork
 from bench.network.mixing import Mixing, Operator
 from bench.network.sparse import Sparse
 from bench.training.running_sums import RunningSums, on_arcs, slots

@@ -11,6 +11,7 @@ from subprocess import PIPE, CompletedProcess, Popen
 import pytest
 
 from analysis import make_figures
+from analysis.results.plugins import broken
 from bench.base.files import write_json
 from tests.helpers import sweeps
 from tests.helpers.cli import python
@@ -91,6 +92,13 @@ def test_bad_input_gets_a_sentence(command, words, sentence, tmp_path):
     assert done.returncode == 2
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_figure_that_is_not_there_names_the_plugin_that_is_broken(command, tmp_path, monkeypatch):
+    monkeypatch.setitem(broken, "gone", "ModuleNotFoundError: gone")
+    said = command("--figure", "mine", cwd=tmp_path).stderr
+    assert "no figure or table 'mine'" in said
+    assert said.endswith("; plug-in 'gone' cannot be imported: ModuleNotFoundError: gone\n")
 
 
 def test_empty_folder_and_a_label_nobody_has(command, folder, tmp_path):

@@ -19,8 +19,8 @@ from analysis.results.errors import NoData
 from analysis.study.ask import Ask
 from analysis.study.select import can_be_asked
 from analysis.study.statistics import Interval
-from analysis.tables import Table, TableMaker
-from analysis.tables.latex import latex, rounded
+from analysis.tables import Table, TableMaker, table_makers
+from analysis.tables.latex import latex, number
 from bench.base.errors import place
 from bench.base.home import ROOT
 from bench.terminal import command
@@ -38,7 +38,7 @@ from tests.helpers.invented import made
     ],
 )
 def test_a_power_of_ten_fits_what_was_rounded(value, half, text):
-    assert rounded(Interval(value, value - half, value + half, 3)) == text
+    assert number(Interval(value, value - half, value + half, 3)) == text
 
 
 def test_a_strangers_numbers_are_readable_and_its_columns_its_own(tmp_path):
@@ -52,6 +52,50 @@ def test_a_strangers_numbers_are_readable_and_its_columns_its_own(tmp_path):
     assert all(line in text for line in ("| a | 0.3333 |", "| b | ∞ |", "| c | — |"))
     assert r"b & $\infty$ \\" in latex(Table(numbers, numbers), "t")
     assert r"a & $0.3333$ \\" in (tmp_path / "table_own.tex").read_text()
+
+
+def test_what_was_never_measured_is_no_column_of_a_printed_table():
+    shown = pd.DataFrame({"method": ["a", "b"], "size": [np.nan, None], "depth": [np.nan, 2.0]})
+    text = latex(Table(shown, shown), "t")
+    assert "% in no row: size\n" in text
+    assert r"method & depth \\" in text
+    assert r"a & --- \\" in text
+
+
+def several(**more):
+    """Two methods, three seeds, of which one can be given an end of its own."""
+    ends = {"dsgt": 0.51234, "dsgd": 0.61234}
+    rows = [{"algo": a, "eta": 0.1, "seed": s, "end": ends[a] + s / 300} for a in ends for s in range(3)]
+    return made([{**row, **(more if row["algo"] == "dsgd" else {})} for row in rows])
+
+
+def test_what_went_wrong_is_called_what_it_was():
+    for state in ("exploded", "diverged"):
+        shown = table_makers()["final"].make(several(state=state), Ask()).shown.set_index("method")
+        assert shown.loc["D-SGD", "η"] == f"every one {state}"
+    picture = drawings()["curves"].draw(several(state="exploded"), Ask())
+    assert any("dsgd not drawn: every stepsize exploded for some seed" in note for note in picture.notes)
+
+
+def test_a_reference_that_is_not_seen_is_said(tmp_path):
+    def said(some, **ask):
+        return make_table(table_makers()["final"], some, Ask(reference="dsgt", **ask), tmp_path)[0]
+
+    assert "--reference dsgt is not seen in it: the differences are not among" in said(several(), columns=("method",))
+    assert "--reference" not in said(several(), columns=("method", "difference"))
+    assert "D-SGT minus this" in (tmp_path / "table_final.md").read_text()
+    assert "--reference dsgt is not seen in it: no other method has a run" in said(several(topology="star"))
+
+
+def test_a_printed_table_fits_a_page_and_has_the_digits_of_the_other(tmp_path):
+    some = several(topology="a_name_as_long_as_a_whole_sentence_is", dataset="and_another_such_name")
+    said, _ = make_table(table_makers()["final"], some, Ask(), tmp_path)
+    assert "in .tex left out to fit a page: consensus (--columns NAME,NAME chooses; the CSV has all)" in said
+    tex, text = ((tmp_path / f"table_final.{kind}").read_text() for kind in ("tex", "md"))
+    assert "% in every row: runs = 3" in tex
+    assert "consensus" not in tex.split("tabular")[1]
+    assert "| 0.616 ± 0.008 |" in text
+    assert r"$0.616 \pm 0.008$" in tex
 
 
 def test_one_row_is_one(tmp_path):
@@ -75,6 +119,27 @@ def test_compare_says_from_where_it_is_drawn_and_why_there_is_no_curve():
     few = replace(some, rows=some.rows[some.rows["step"] != 200])
     notes = drawings()["compare"].draw(few, Ask(metrics=("test_loss",))).notes
     assert "runs of 400 steps were evaluated at their start and end alone: a smaller eval_every makes curves" in notes
+
+
+def test_compare_says_once_what_it_says_of_several():
+    rows = [{"algo": a, "eta": e, "end": e, "topology": g} for a in ("dsgt", "dsgd") for e in (0.1, 0.2) for g in "ab"]
+    notes = drawings()["compare"].draw(made(rows), Ask()).notes
+    chosen = [note for note in notes if "η" in note]
+    assert chosen == [
+        "a9a, a and a9a, b: dsgd η=0.1 (the edge of its grid); dsgt η=0.1 (the edge of its grid)",
+    ]
+    assert sum(note.startswith("stepsize") for note in notes) <= 1
+    assert len(notes) == len(set(notes))
+
+
+def test_graphs_of_one_name_are_told_apart():
+    certificate = {"nodes": 3, "edges": 2, "diameter": 2, "edge_list": [[0, 1], [1, 2]]}
+    facts = [{"mixing": {**certificate, "rho": rho, "hash": str(rho)}} for rho in (0.5, 0.6)]
+    rows = [{"algo": "dsgt", "end": 1.0, "topology.weights": rule} for rule in (None, "laplacian")]
+    figure = drawings()["graphs"].draw(made(rows, facts), Ask()).figure
+    assert [ax.get_title() for ax in figure.axes] == [
+        *("ring, n = 3\nweights = usual\nρ = 0.500", "ring, n = 3\nweights = laplacian\nρ = 0.600")
+    ]
 
 
 def test_the_way_to_what_exploded_leads_to_its_mark():

@@ -84,9 +84,9 @@ def points_lost_with_the_stepsize_of_another(results: Results) -> list[Case]:
     for algo, grids in _by_method(results).items():
         for here, grid in grids.items():
             for there, other in grids.items():
-                eta = other.best.values["eta"] if other.best else None
+                eta = float(other.best.values["eta"]) if other.best else np.nan
                 if here != there and eta in set(grid.settings["eta"]):
-                    found = losses(grid, "eta", partial(_always, float(eta)))
+                    found = losses(grid, "eta", partial(_always, eta))
                     out.append(case(f"{label(algo)}, η = {eta:g} of {there} on {here}", found, len(grid.runs)))
     return out
 

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from analysis import load
-from analysis.drawing.style import STYLES, page_svg, render, styles, use_paper_style
+from analysis.drawing.files import page_svg, render
+from analysis.drawing.style import STYLES, styles, use_paper_style
 from analysis.figures import drawings
 from analysis.figures.profile import to_target
 from analysis.results.errors import NoData

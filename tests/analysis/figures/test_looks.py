@@ -19,8 +19,9 @@ from analysis.study.outcome import outcome
 from analysis.study.select import reference
 from analysis.study.statistics import Interval
 from analysis.tables import table_makers
+from analysis.tables.digits import best
 from analysis.tables.format import chosen
-from analysis.tables.latex import best, latex, rounded
+from analysis.tables.latex import latex, number
 from tests.helpers.few import few
 from tests.helpers.invented import results_of
 
@@ -220,7 +221,7 @@ def test_an_outcome_names_the_best_and_its_number(results):
     ],
 )
 def test_digits_match_the_error(value, half, text):
-    assert rounded(Interval(value, value - half, value + half, 3)) == text
+    assert number(Interval(value, value - half, value + half, 3)) == text
 
 
 def test_a_latex_table_one_would_print(results):

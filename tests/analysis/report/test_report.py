@@ -93,6 +93,9 @@ def test_the_page_in_a_browser(page, tmp_path):
     try:
         browser.open(page)
         rows = "[...document.querySelectorAll('#table-runs tbody tr:not([hidden])')]"
+        facts = "[...document.querySelectorAll('.facts div')].filter(fact => !fact.querySelector('code'))"
+        assert "Ended" in browser.run(f"{facts}.map(fact => fact.firstChild.textContent)")
+        assert browser.run(f"{facts}.every(fact => fact.offsetHeight < 36)")  # one line each
         columns = browser.run("[...document.querySelectorAll('#table-runs th')].map(cell => cell.textContent)")
         accuracy, state, algo = (columns.index(name) for name in ("test_accuracy", "state", "algo"))
 

@@ -18,8 +18,9 @@ from analysis.study.ask import PAPER, Ask
 from analysis.study.outcome import outcome
 from analysis.study.statistics import mean
 from analysis.tables import TABLES, Table, table, table_makers
+from analysis.tables.digits import best
 from analysis.tables.format import Number, interval, wrapped
-from analysis.tables.latex import best, latex
+from analysis.tables.latex import latex
 from tests.helpers.invented import results_of
 
 pytestmark = pytest.mark.xdist_group("figures")

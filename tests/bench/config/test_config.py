@@ -12,7 +12,8 @@ from hydra import initialize_config_dir
 import bench
 from bench.base.errors import UserError
 from bench.config.choices import options_of
-from bench.config.plan import Planner, blocks_of, expand, plan, unique
+from bench.config.experiment import blocks_of
+from bench.config.plan import Planner, expand, plan, unique
 from bench.config.run_config import GROUPS, parse
 from bench.engine import fingerprint
 from tests.helpers.configs import config

@@ -11,6 +11,7 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from bench.base.errors import UserError
+from bench.base.registry import broken_plugins
 from bench.config import compose
 from bench.config.compose import hydra_here, resolved, with_plugins
 from bench.config.plan import jobs_of, of_command, unique
@@ -194,6 +195,24 @@ def hoop(nodes: int, skip: int = 2):
 """
 
 
+@pytest.mark.parametrize("module", ["lonely_file.py", "whole_package/__init__.py"])
+def test_a_file_and_a_package_bring_experiments(module, tmp_path, monkeypatch):
+    """A file in the folder conf beside it, a package in that within."""
+    (conf := (tmp_path / module).parent / "conf" / "experiment").mkdir(parents=True)
+    (tmp_path / module).touch()
+    (conf / "mine.yaml").write_text("blocks:\n  - {algo: dsgd, algo.eta: [0.1, 0.2], steps: 7}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("HEARSAY_PLUGINS", module.partition("/")[0].removesuffix(".py"))
+    assert [(run.steps, run.algo.options["eta"]) for run in of_command(["experiment=mine"])] == [(7, 0.1), (7, 0.2)]
+
+
+@pytest.mark.parametrize("words", ["algo=gone_one", "experiment=gone_one", "algo.name=gone_one", "topology=0"])
+def test_a_name_that_nobody_brought_names_the_plugins_that_are_missing(words, monkeypatch):
+    monkeypatch.setitem(broken_plugins, "gone", "ModuleNotFoundError")
+    with pytest.raises(UserError, match=r"called '(gone_one|0)'. It may be of a plug-in that could not .*: 'gone'\."):
+        of_command([words])
+
+
 @pytest.mark.thorough
 def test_a_single_file_without_yaml_is_a_plugin(tmp_path):
     """Its defaults are those of its signature, in every command."""
@@ -205,6 +224,7 @@ def test_a_single_file_without_yaml_is_a_plugin(tmp_path):
     assert done.returncode == 0, done.stderr
     assert len(list(tmp_path.glob("results/runs/solo-hoop-*"))) == 2
     assert "Plug-in 'gone' is left out, it cannot be imported: ModuleNotFoundError" in done.stderr
+    assert done.stderr.endswith("Plug-in 'gone' was left out, for the reason said at the beginning.\n")
     shown = python("bench/topology.py", "topology=hoop", "nodes=7", cwd=tmp_path, **home)
     assert "hoop: 7 nodes, 14 edges" in shown.stdout
     assert "Plug-in 'gone' is left out" in shown.stderr

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from bench.base.errors import UserError
 from bench.base.registry import algorithms
-from bench.network.mixing import Mixing, build_mixing, weighed
+from bench.network.mixing import Mixing, build_mixing
+from bench.network.rounds import weighed
 from bench.network.sparse import Arcs
 
 

@@ -8,7 +8,8 @@ import pytest
 from bench.base.errors import UserError
 from bench.base.registry import algorithms
 from bench.network.drawn import build_network
-from bench.network.links import Lossy, OneWay, Outages, Silence
+from bench.network.links import Lossy, OneWay, Outages
+from bench.network.losses import Silence
 from bench.network.mixing import build_mixing
 from tests.helpers.few import few
 

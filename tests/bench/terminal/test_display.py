@@ -18,3 +18,30 @@ def test_no_number_of_a_running_group_is_cut(width):
     console.print(display._bars)
     assert "47533/60000 loss 0.3222  accuracy 85.09 %  1275 steps/s" in out.getvalue()
     assert max(map(len, out.getvalue().splitlines())) <= width
+
+
+def test_the_bar_is_full_when_everything_has_ended():
+    """Runs made before, a group that ended early, and one whose members are made again, each alone."""
+    console = Console(file=io.StringIO(), width=100, force_terminal=True, color_system=None)
+    with Display(console, [100] * 5) as display:
+
+        def percentage():
+            return display._sweep.tasks[0].percentage
+
+        display.end("before", "done", "done before", 100)
+        assert percentage() == 20
+        pair, failing = [object(), object()], [object(), object()]
+        display.begin(pair, "pair", 100, 0)
+        display.tick(pair, 50)
+        assert percentage() == 40
+        display.leave(pair)
+        for name in ("one", "two"):
+            display.end(name, "diverged", "diverged at step 60", 100)
+        assert percentage() == 60
+        display.begin(failing, "failing", 100, 10)
+        display.leave(failing)
+        for alone in failing:
+            display.begin([alone], "alone", 100, 0)
+            display.leave([alone])
+            display.end("alone", "done", "done at step 100", 100)
+        assert percentage() == 100

@@ -51,9 +51,19 @@ def test_no_number_is_cut_and_what_is_left_out_is_named(width):
     assert "┃" in text
 
 
+def test_before_that_what_is_the_same_is_said_once_and_a_run_stays_a_line():
+    first, *lines = printed(40, terminal=True).splitlines()
+    assert first == "Every run: topology=ring  state=exploded"
+    assert [line.split() for line in lines if line.startswith("dsgd")] == [
+        *(["dsgd", "0.1", "0.5", "1", "83.13"], ["dsgd", "0.003", "0.5", "0", "84.13"]),
+        ["dsgd", "0.1", "0.5", "0", "86.13"],
+    ]
+
+
 def test_where_not_even_the_labels_fit_each_run_is_a_paragraph():
-    text = printed(40, terminal=True)
-    assert max(map(len, text.splitlines())) <= 40
+    text = printed(30, terminal=True)
+    assert max(map(len, text.splitlines())) <= 30
+    assert text.startswith("Every run: topology=ring\n")
     assert re.findall(r"consensus=(\S+)", text) == ["4.363e-09", "8.726e-09", "1.309e-08", "1.745e-08"]
 
 

@@ -1,0 +1,54 @@
+"""What kind of setting a word of the command line is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override, OverrideType
+
+from bench.config.compose import SEARCHPATH
+from bench.config.run_config import GROUPS, RunConfig
+
+
+def is_plain(override: Override) -> bool:
+    """Whether a word sets one value of a run or one option of a choice, to what stands there."""
+    group, _, option = override.key_or_group.partition(".")
+    return (
+        override.type == OverrideType.CHANGE
+        and override.package is None
+        and group in RunConfig.__annotations__
+        and (bool(option) == (group in GROUPS))
+        and "." not in option
+        and not isinstance(override.value(), dict)
+        and not _refers(override)
+    )
+
+
+def _refers(override: Override) -> bool:
+    """Whether a value is made from others."""
+    return "${" in str(override.value())
+
+
+def is_choice(override: Override) -> bool:
+    """Whether a word chooses a member of a group or an experiment, sets something of the latter, or refers."""
+    key = override.key_or_group
+    simple = override.type == OverrideType.CHANGE and override.package is None
+    known = key in GROUPS or key.partition(".")[0] == "experiment" or key == SEARCHPATH.rstrip("=")
+    refers = key.partition(".")[0] in RunConfig.__annotations__ and _refers(override)
+    return simple and not isinstance(override.value(), dict) and (known or refers)
+
+
+def as_sweeps(words: Sequence[str]) -> list[str]:
+    """The same command line with every option as a sweep, if only over one value: Hydra's launchers first compose what
+    is not swept with the default members of the groups, and these may lack the option."""
+    parser = OverridesParser.create()
+    return [_as_sweep(parser.parse_override(word)) for word in words]
+
+
+def _as_sweep(override: Override) -> str:
+    word = str(override.input_line)
+    if override.is_sweep_override() or not is_plain(override) or "." not in override.key_or_group:
+        return word
+    key, _, value = word.partition("=")
+    return f"{key}=choice({value})"

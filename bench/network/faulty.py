@@ -1,0 +1,253 @@
+"""Networks some of whose links are down: their matrices, their bills and their certificates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from bench.base.errors import UserError
+from bench.network.certificate import Certificate, Matrices
+from bench.network.losses import Coins, Silence
+from bench.network.mixing import Demands, Mixing
+from bench.network.sparse import Pattern, Sparse
+from bench.network.spectrum import ends
+
+Semantics = Literal["reabsorb", "renormalise", "zero_fill"]
+
+
+class Faulty(Mixing):
+    """A network some of whose links are down."""
+
+    changing = True
+
+    def __init__(self, under: Mixing, semantics: Semantics) -> None:
+        if under.kind != "gossip":
+            raise UserError(f"topology={under.name} is a reference without links: leave links out.")
+        if under.certificate.biased:
+            raise UserError("topology.allow_biased=true and lossy links are two negative examples: try one at a time.")
+        self.name, self.nodes, self.kind, self.drawn = under.name, under.nodes, under.kind, under.drawn
+        self._under, self._semantics = under, semantics
+        self._last: tuple[tuple[int, int], Matrices] | None = None
+        self.bills_alike, self.anybody = under.bills_alike, under.anybody
+        self.certificate = self._certify(under.certificate)
+
+    @property
+    def period(self) -> int | None:
+        return None
+
+    @property
+    def turns(self) -> int:
+        return self._under.turns
+
+    @property
+    def matrices(self) -> np.ndarray:
+        """Without loss."""
+        return self._under.matrices
+
+    @property
+    def heard(self) -> Pattern:
+        return self._under.heard
+
+    @property
+    def edges(self) -> list[tuple[int, int]]:
+        return self._under.edges
+
+    def bill(self, r: int, t: int = 0) -> tuple[int, int]:
+        """What is lost was sent."""
+        return self._under.bill(r, t)
+
+    def at(self, r: int, t: int = 0) -> Matrices:
+        last = self._last
+        if last is None or last[0] != (r, t):
+            self._last = last = (r, t), self._reweighted(r, t)
+        return last[1]
+
+    def _reweighted(self, r: int, t: int) -> Matrices:
+        whole = self._under.at(r, t)
+        lost = self._lost(t, whole.any.pattern)
+        if whole.mix is not None:  # one matrix for everything, and where anybody may lose it is symmetric
+            return Matrices(*[without(whole.mix, lost, self._semantics, "mix")] * 3)
+        push, pull = (
+            None if w is None else without(w, lost, self._semantics, side)
+            for w, side in ((whole.push, "push"), (whole.pull, "pull"))
+        )
+        return Matrices(None, push, pull)
+
+    def must_serve(self, method: Demands) -> None:
+        super().must_serve(method)
+        if self._semantics == "renormalise" and "push" in method.mixes:
+            raise UserError(
+                f"links.semantics=renormalise is what the receiver of an average does; {method.name} pushes. Use "
+                "reabsorb or, to see mass disappear, zero_fill."
+            )
+        if method.mixes == "doubly" and not self._under.certificate.symmetric:
+            raise UserError(
+                f"{method.name} mixes, and on '{self.name}' a lost message would not be missed at both ends: the "
+                "average is kept only where the weights are symmetric. Use an undirected topology, a method that "
+                "pushes, or links=reliable."
+            )
+
+    def _must_lie_above(self, lambda_min: float, method: str) -> None:
+        self._under._must_lie_above(lambda_min, method)  # a weight that goes back to the diagonal only raises λ_n
+
+    def _lost(self, t: int, pattern: Pattern) -> np.ndarray:
+        """For every place off the diagonal, in order, whether nothing comes through in step t."""
+        raise NotImplementedError
+
+    def _square(self) -> sp.csr_array:
+        """E[W²] over a matrix that is symmetric and static."""
+        raise NotImplementedError
+
+    @property
+    def _w(self) -> sp.csr_array:
+        return self._under.at(0).any.scipy()
+
+    @property
+    def _identity(self) -> sp.csr_array:
+        return sp.csr_array(sp.eye_array(self.nodes))
+
+    def _certify(self, c: Certificate) -> Certificate:
+        rho, meaning = None, "not known"
+        kept = self._semantics == "reabsorb"
+        if kept and c.symmetric and c.static:
+            rho = max(0.0, ends(Sparse.of_scipy(self._square()))[0]) ** 0.5
+            meaning = "√‖E[W²] − 11ᵀ/n‖₂, exactly"
+        return replace(
+            c,
+            period=None,
+            lambda_2=None,
+            lambda_n=c.lambda_n if kept else None,
+            rho=rho,
+            gap=None if rho is None else 1 - rho,
+            rho_is=meaning,
+            biased=not kept,
+            rows=c.rows and self._semantics != "zero_fill",
+            columns=c.columns and kept,
+            symmetric=c.symmetric and kept,
+            static=False,
+        )
+
+
+class LossyNetwork(Faulty):
+    """Links that are down independently of each other."""
+
+    def __init__(self, under: Mixing, coins: Coins, semantics: Semantics, p: float) -> None:
+        self._coins, self._p = coins, p
+        self._numbers: dict[int, tuple[Pattern, np.ndarray]] = {}
+        super().__init__(under, semantics)
+
+    def _lost(self, t: int, pattern: Pattern) -> np.ndarray:
+        if self._under.changing:  # any pair may be a link
+            return self._coins.lost(t, self.nodes * (self.nodes - 1) // 2)[pair_numbers(pattern)]
+        if id(pattern) not in self._numbers:
+            self._numbers[id(pattern)] = pattern, link_numbers(pattern, self.heard)
+        numbers = self._numbers[id(pattern)][1]
+        return self._coins.lost(t, self._links)[numbers]
+
+    @cached_property
+    def _links(self) -> int:
+        return len(np.unique(pair_numbers(self.heard)))
+
+    def _square(self) -> sp.csr_array:
+        """W = I − Σ b_e w_e L_e with coins b_e of mean q: E[W²] = (I − qL)² + 2q(1 − q) Σ w_e² L_e, with L = I − W."""
+        q = 1 - self._p
+        once = (1 - q) * self._identity + q * self._w
+        return once @ once + 2 * q * (1 - q) * squared_laplacian(self._w)
+
+
+class SilentNetwork(Faulty):
+    """Links of nodes that are silent."""
+
+    def __init__(self, under: Mixing, silence: Silence, semantics: Semantics) -> None:
+        self._silence = silence
+        super().__init__(under, semantics)
+        self.bills_alike = False
+
+    def _lost(self, t: int, pattern: Pattern) -> np.ndarray:
+        silent = self._silence.silent(t)
+        return silent[pattern.rows[pattern.off]] | silent[pattern.columns[pattern.off]]
+
+    def bill(self, r: int, t: int = 0) -> tuple[int, int]:
+        """A silent node sends nothing; what is sent to it is lost."""
+        w = self._under.at(r, t).any
+        speaks = ~self._silence.silent(t)[w.pattern.columns[w.pattern.off]]
+        return (int(np.count_nonzero(w.values[w.pattern.off][speaks])),) * 2
+
+    def _square(self) -> sp.csr_array:
+        """With nodes up with probability a: links that share a node are both alive with a³, apart they do not meet in
+        (Σ b_e w_e L_e)²: E[W²] = I − 2a²L + a³L² + 2(a² − a³) Σ w_e² L_e."""
+        a = self._silence.up
+        laplacian = self._identity - self._w
+        once = self._identity - 2 * a**2 * laplacian + a**3 * laplacian @ laplacian
+        return once + 2 * (a**2 - a**3) * squared_laplacian(self._w)
+
+
+class OneWayNetwork(Faulty):
+    """Messages that are lost without anybody knowing; the totals ever sent arrive with the next that does."""
+
+    one_way = True
+
+    def __init__(self, under: Mixing, coins: Coins) -> None:
+        self._coins = coins
+        super().__init__(under, "reabsorb")
+
+    def at(self, r: int, t: int = 0) -> Matrices:
+        """As sent: the channel keeps what is lost."""
+        return self._under.at(r, t)
+
+    def delivered(self, t: int) -> np.ndarray:
+        """For every arc of ``heard``, in order, whether the message of step t arrives."""
+        return ~self._lost(t, self.heard)
+
+    def _lost(self, t: int, pattern: Pattern) -> np.ndarray:
+        return self._coins.lost(t, len(pattern.off))
+
+    def _certify(self, c: Certificate) -> Certificate:
+        unknown = "not known: messages arrive late"
+        return replace(c, period=None, lambda_2=None, lambda_n=None, rho=None, gap=None, rho_is=unknown, static=False)
+
+    def must_serve(self, method: Demands) -> None:
+        if method.mixes != "push":
+            raise UserError(
+                f"links=one_way is for methods that push, which keep running sums; {method.name} does not. Use "
+                "links=lossy, where both ends know."
+            )
+        self._under.must_serve(method)
+
+
+def without(w: Sparse, lost: np.ndarray, semantics: Semantics, side: str) -> Sparse:
+    """The matrix of a round in which nothing comes through at some places off the diagonal."""
+    pattern, values = w.pattern, w.values.copy()
+    gone = pattern.off[lost]
+    if semantics == "reabsorb":
+        keeper = pattern.columns if side == "push" else pattern.rows
+        values[pattern.diagonal] += np.bincount(keeper[gone], weights=values[gone], minlength=pattern.nodes)
+    values[gone] = 0
+    if semantics == "renormalise":
+        arrived = np.bincount(pattern.rows, weights=values, minlength=pattern.nodes)
+        values[pattern.diagonal] += arrived == 0  # nobody was heard, not even oneself: stay
+        values /= np.where(arrived == 0, 1, arrived)[pattern.rows]
+    return Sparse(pattern, values)
+
+
+def pair_numbers(pattern: Pattern) -> np.ndarray:
+    """The number of the pair {i, j} of every place off the diagonal, among all pairs."""
+    i, j = pattern.rows[pattern.off], pattern.columns[pattern.off]
+    high, low = np.maximum(i, j), np.minimum(i, j)
+    return high * (high - 1) // 2 + low
+
+
+def link_numbers(pattern: Pattern, heard: Pattern) -> np.ndarray:
+    """The same among the links that there may be."""
+    return np.searchsorted(np.unique(pair_numbers(heard)), pair_numbers(pattern))
+
+
+def squared_laplacian(w: sp.csr_array) -> sp.csr_array:
+    """Σ w_e² L_e over the edges."""
+    squares = w.multiply(w).tocsr()
+    squares = squares - sp.diags_array(squares.diagonal())
+    return sp.csr_array(sp.diags_array(np.asarray(squares.sum(axis=1)).ravel()) - squares)

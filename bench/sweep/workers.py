@@ -1,0 +1,228 @@
+"""Groups of runs, worked off side by side; what fails is marked and the rest goes on."""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections import deque
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass
+
+from bench.base import causes
+from bench.base.record import Row
+from bench.config.run_config import RunConfig
+from bench.engine.engines import engine_of
+from bench.engine.fingerprint import has_plugins
+from bench.engine.pool import Pool
+from bench.engine.team import Stopped
+from bench.store.manifest import describe
+from bench.store.run_folder import RunFolder, settle
+from bench.sweep.recorder import Stored
+from bench.terminal.display import Display
+from bench.tracking.tracker import Tracker
+from bench.training.checkpoint import Resume
+from bench.training.observer import Observer
+
+Group = list[RunFolder]
+Member = tuple[RunFolder, list[Row]]
+"""A run of a group and the rows it has already."""
+
+
+def name_of(configs: Sequence[RunConfig]) -> str:
+    """Of a group of runs, for who is watching."""
+    first = configs[0]
+    return first.run_id if len(configs) == 1 else f"{len(configs)} × {first.algo.name}-{first.dataset.name}"
+
+
+def reusable(folder: RunFolder) -> bool:
+    """Ended before, by the same source or one that is good enough, and not asked for again."""
+    if folder.config.force or not folder.final:
+        return False
+    return not folder.stale or folder.config.stale == "keep"
+
+
+@dataclass(frozen=True)
+class Fate:
+    """What became of a run in this sweep."""
+
+    state: str
+    error: str | None = None
+
+
+class Sweep:
+    """Groups of runs, worked off by one or several workers side by side."""
+
+    def __init__(self, display: Display, name: str | None = None, varies: Sequence[str] = ()) -> None:
+        self.fates: dict[str, Fate] = {}
+        self.tracker = Tracker()
+        self._name, self._varies = name, varies
+        self.joined: list[RunFolder] = []  # made in an earlier sweep
+        self._display = display
+        self._waiting: deque[Group] = deque()
+        self._elsewhere: list[RunFolder] = []  # claimed by another process
+        self._stop = threading.Event()
+        self._said = ""  # of the processes that are waited for
+
+    def run(self, groups: Sequence[Group], jobs: int) -> None:
+        self._waiting.extend(groups)
+        self._work(jobs)
+        while self._elsewhere:  # wait for the other process; what it leaves undone is ours
+            free = [folder for folder in self._elsewhere if folder.claim()]
+            for folder in free:
+                folder.release()
+                self._elsewhere.remove(folder)
+                self._waiting.append([folder])
+            self._work(jobs)
+            if self._elsewhere and not free:
+                self._say_for_whom()
+                time.sleep(0.3)
+
+    def _say_for_whom(self) -> None:
+        """Whose runs are waited for: at once, and again where that changes."""
+        folder = self._elsewhere[0]
+        others = f" and {len(self._elsewhere) - 1} more" if len(self._elsewhere) > 1 else ""
+        words = f"Waiting for {folder.path.name}{others}: made by {folder.lock.holder()}."
+        if words != self._said:
+            self._said = words
+            self._display.say(words)
+
+    def reuse(self, folder: RunFolder) -> None:
+        folder.tidy()
+        if folder.join(self._name):
+            self.joined.append(folder)
+        state = folder.status()["state"]
+        self._end(folder, Fate(state), f"{state} before, by engine {folder.manifest().get('engine', '?')}")
+
+    def _work(self, jobs: int) -> None:
+        """Until nothing is waiting. One worker is this thread; more are threads with worlds of their own."""
+        if not self._waiting:
+            return
+        if jobs == 1:
+            with closing(Pool()) as pool:
+                self._serve(pool, in_process=True)
+            return
+        errors: list[BaseException] = []
+
+        def worker() -> None:
+            try:
+                with closing(Pool(jobs, self._stop)) as pool:
+                    self._serve(pool, in_process=False)
+            except Stopped:
+                pass
+            except BaseException as error:
+                errors.append(error)
+                self._stop.set()
+
+        threads = [threading.Thread(target=worker) for _ in range(min(jobs, len(self._waiting)))]
+        for thread in threads:
+            thread.start()
+        try:
+            while any(thread.is_alive() for thread in threads):
+                time.sleep(0.1)
+        finally:  # also when interrupted
+            self._stop.set()
+            for thread in threads:
+                thread.join()
+            self._stop.clear()
+        if errors:
+            raise errors[0]
+
+    def _serve(self, pool: Pool, in_process: bool) -> None:
+        while self._waiting and not self._stop.is_set():
+            try:
+                group = self._waiting.popleft()
+            except IndexError:  # another worker was faster
+                return
+            self.run_group(group, pool, in_process)
+
+    def run_group(self, group: Group, pool: Pool, in_process: bool) -> None:
+        """Claim what is free, and run what can start from one step together."""
+        mine: dict[int, list[Member]] = {}
+        try:
+            for folder in group:
+                try:
+                    if not folder.claim():
+                        self._elsewhere.append(folder)
+                    elif reusable(folder):
+                        self.reuse(folder)  # made by another process in the meantime
+                    else:
+                        step, rows = folder.resume_point() or (0, [])
+                        mine.setdefault(step, []).append((folder, rows))
+                except OSError as error:
+                    self._end(folder, *_failed(causes.machine(error) or causes.unwritable(folder.path, error)))
+            for step, members in mine.items():
+                self._run_together(step, members, pool, in_process)
+        finally:
+            for folder in group:
+                folder.release()
+
+    def _run_together(self, step: int, members: list[Member], pool: Pool, in_process: bool) -> None:
+        folders = [folder for folder, _ in members]
+        observer = Stored(folders, self._display, self.tracker)
+        error, details = "", ""
+        begun: list[RunFolder] = []
+        how = {"replicas": len(members), "sweep": self._name, "varies": list(self._varies)}
+        try:
+            for folder, rows in members:
+                facts = describe(folder.config)
+                begun.append(folder)
+                with causes.storing(folder.path):
+                    damage = folder.begin({**facts, **how, "ranks": pool.ranks(folder.config)}, rows)
+                if damage:
+                    self._display.say(damage)
+                self.tracker.begin(folder.path, live=len(members) == 1)
+            self._display.begin(folders, name_of([folder.config for folder in folders]), folders[0].config.steps, step)
+            self._compute(step, members, observer, pool, in_process)
+        except (KeyboardInterrupt, Stopped):
+            self._interrupt(begun)
+            raise
+        except BaseException as reason:  # whatever a method or dataset may raise, the sweep goes on
+            error = causes.sentence(reason)
+            details = reason.details if isinstance(reason, causes.Failure) else traceback.format_exc()
+        finally:
+            self._display.leave(folders)
+        try:
+            settle([folders[r] for r in observer.outcomes])
+        except OSError as reason:
+            observer.outcomes.clear()  # the disk has not taken them
+            error, details = causes.unwritable(folders[0].path, reason), traceback.format_exc()
+        for r, folder in enumerate(folders):
+            if r in observer.outcomes:
+                outcome = observer.outcomes[r]
+                self._end(folder, Fate(outcome.state), f"{outcome.state} at step {outcome.step}")
+            elif len(folders) > 1:
+                folder.release()
+                self._waiting.append([folder])  # one of them is the culprit: each alone will tell which
+            else:
+                with suppress(OSError):  # where nothing can be written, the sweep's own table still tells
+                    folder.fail(error, details)
+                    self.tracker.end(folder.path)
+                self._end(folder, *_failed(error))
+
+    def _compute(self, step: int, members: list[Member], observer: Observer, pool: Pool, in_process: bool) -> None:
+        """On ranks, in a process of its own, or here: here only what is the suite's own and runs alone."""
+        configs = [folder.config for folder, _ in members]
+        checkpoints = [folder.checkpoints for folder, _ in members]
+        resume = Resume(step, checkpoints, [rows[-1] for _, rows in members]) if step else None
+        engine = engine_of(configs[0])
+        if engine.one_process and in_process and not any(map(has_plugins, configs)):
+            engine.compute(configs, observer, resume, None)
+        else:
+            pool.run(configs, observer, resume, checkpoints)
+
+    def _interrupt(self, begun: Sequence[RunFolder]) -> None:
+        for folder in begun:
+            if not folder.final:
+                folder.interrupt()
+                if len(begun) == 1:
+                    self.tracker.end(folder.path)
+
+    def _end(self, folder: RunFolder, fate: Fate, text: str) -> None:
+        self.fates[folder.path.name] = fate
+        self._display.end(folder.path.name, fate.state, text, folder.config.steps)
+
+
+def _failed(error: str) -> tuple[Fate, str]:
+    return Fate("failed", causes.shortened(error)), f"failed: {causes.shortened(error)}"
