@@ -1,0 +1,339 @@
+"""The statistics behind the claims, from small tables worked out by hand."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.claims.evidence import EVIDENCE, Case, case, gather
+from analysis.claims.evidence.competition import against_each_tuned, against_the_best_tuned
+from analysis.claims.evidence.consensus import rho_tilde
+from analysis.claims.evidence.graphs import distance_from_printed_rho, standard_deviations_from_the_complete_graph
+from analysis.claims.evidence.heterogeneity import growth_of_disagreement
+from analysis.claims.evidence.sensitivity import (
+    points_lost_at_the_best_common_stepsize,
+    points_lost_by_a_factor,
+    points_lost_by_the_default,
+    points_lost_by_the_multiplier,
+    points_lost_with_the_stepsize_of_another,
+)
+from analysis.claims.evidence.speedup import (
+    exponent_of_control,
+    exponent_of_nodes,
+    exponent_of_steps,
+    exponent_of_time,
+    loss_with_nodes,
+)
+from analysis.claims.evidence.spike import rises_on_the_way, spike_ratio
+from analysis.claims.evidence.units import change_with_units, loss_in_other_units
+from analysis.results.results import Results
+from analysis.study.controls import means_over_steps
+from analysis.study.statistics import mean
+from tests.helpers.invented import PROBLEM, made
+
+PLAIN = {"init": "shared", "topology": "random", "schedule": "diminishing"}
+
+
+def end(algo: str, accuracies: list[float], losses: list[float] | None = None, **labels) -> list[dict]:
+    """A run per seed that ends with these accuracies and training losses; test loss and gradient are the loss."""
+    losses = losses or [1 - value / 100 for value in accuracies]
+    return [
+        {**PLAIN, "algo": algo, "seed": seed, "accuracy": a, "end": f, "train": f, **labels}
+        for seed, (a, f) in enumerate(zip(accuracies, losses, strict=True))
+    ]
+
+
+def only(cases: list[Case]) -> Case:
+    (one,) = cases
+    return one
+
+
+def tuned(algo: str, best: list[float], eta: float = 1.0, **labels) -> list[dict]:
+    """Three stepsizes, of which one is far better than the others for every seed."""
+    worse = [value - 20 for value in best]
+    return [
+        *end(algo, best, eta=eta, **labels),
+        *(r for e in (eta / 10, eta * 10) for r in end(algo, worse, eta=e, **labels)),
+    ]
+
+
+DNASA, DSGD, DSGT = [85.0, 84.0, 86.0, 85.5, 85.0], [84.0, 84.5, 85.0, 84.0, 86.0], [70.0, 71.0, 72.0, 70.0, 71.0]
+
+
+def test_the_gap_is_to_the_best_method_and_paired_by_seed():
+    results = made([*end("dnasa", DNASA), *tuned("dsgd", DSGD), *tuned("dsgt", DSGT)])
+    found = only(against_the_best_tuned(results))
+    assert found.name == "a9a, random (best: D-SGD)"
+    gaps = np.subtract(DNASA, DSGD)
+    assert found.each == pytest.approx(gaps)  # D-NASA's minus the other's, seed by seed, not sorted
+    assert found.found == mean(gaps)
+    ratio = only(against_the_best_tuned(results, metric="train_loss"))
+    assert ratio.found.value == pytest.approx(np.exp(np.mean(np.log(15 / 16 * np.ones(5)))), rel=0.1)
+    losses = [[1 - a / 100 for a in some] for some in (DNASA, DSGD)]
+    assert ratio.each == pytest.approx(np.log(losses[0]) - np.log(losses[1]))
+
+
+def test_the_best_method_is_chosen_on_other_seeds():
+    """At seed 0 D-SGT is far ahead, and without that seed D-SGD is: there the gap is to D-SGD."""
+    lucky = [99.0, 80.0, 80.0, 80.0, 80.0]
+    results = made([*end("dnasa", DNASA), *tuned("dsgd", DSGD), *tuned("dsgt", lucky)])
+    assert only(against_the_best_tuned(results)).each[0] == pytest.approx(85.0 - 84.0)
+
+
+def test_each_tuned_method_after_as_many_steps_and_bytes():
+    results = made([*end("dnasa", DNASA), *tuned("dsgd", DSGD), *tuned("dsgt", DSGT)])
+    rows = results.rows.copy()
+    mine = rows["run_id"].isin(results.runs.loc[results.runs["algo"] == "dnasa", "run_id"])
+    rows.loc[mine, "bytes"] *= 3
+    rows.loc[mine & (rows["step"] == 200), "train_loss"] = 7.0
+    results = Results(results.runs, rows, results.facts, [], "invented")
+    steps = {one.name: one for one in against_each_tuned(results, "train_loss")}
+    assert list(steps) == ["a9a, random, D-SGD", "a9a, random, D-SGT"]
+    assert steps["a9a, random, D-SGT"].each == pytest.approx(
+        [np.log((100 - a) / (100 - b)) for a, b in zip(DNASA, DSGT, strict=True)]
+    )
+    spent = {one.name: one for one in against_each_tuned(results, "train_loss", at="bytes")}
+    # the others have sent 40000 bytes at their end, D-NASA 60000 after 200 steps: only its start, 1, was before that
+    assert spent["a9a, random, D-SGT"].each == pytest.approx([np.log(1 / (1 - b / 100)) for b in DSGT])
+    rows.loc[mine, "bytes"] /= 1.5
+    spent = {one.name: one for one in against_each_tuned(results, "train_loss", at="bytes")}
+    assert spent["a9a, random, D-SGT"].each == pytest.approx([np.log(7 / (1 - b / 100)) for b in DSGT])
+
+
+GRID = {0.1: [80.0, 81.0, 82.0, 80.0, 81.0], 1.0: [90.0, 91.0, 92.0, 90.0, 91.0], 10.0: [85.0, 88.0, 87.0, 89.0, 86.0]}
+
+
+def swept(algo: str, grid: dict[float, list[float]], option: str = "eta", **labels) -> list[dict]:
+    return [row for value, some in grid.items() for row in end(algo, some, **{option: value}, **labels)]
+
+
+def test_points_lost_by_a_factor_in_its_own_direction():
+    results = made([*end("dnasa", DNASA), *swept("dsgd", GRID)])
+    up, down = (only(points_lost_by_a_factor(results, factor)) for factor in (10.0, 0.1))
+    assert up.each == pytest.approx(np.subtract(GRID[1.0], GRID[10.0]))
+    assert down.each == pytest.approx([10.0] * 5)
+    gone = made([*end("dnasa", DNASA), *swept("dsgd", GRID)])
+    gone.runs.loc[(gone.runs["eta"] == 10) & (gone.runs["seed"] == 2), "state"] = "diverged"
+    assert only(points_lost_by_a_factor(gone, 10.0)).found.value == np.inf
+
+
+def test_points_lost_by_the_multiplier_and_by_the_default():
+    results = made([*swept("dnasa", GRID, "multiplier"), *tuned("dsgd", DSGD)])
+    assert only(points_lost_by_the_multiplier(results, 10.0)).each == pytest.approx(np.subtract(GRID[1.0], GRID[10.0]))
+    assert only(points_lost_by_the_multiplier(results, 0.1)).each == pytest.approx([10.0] * 5)
+    assert only(points_lost_by_the_default(results)).each == pytest.approx([0.0] * 5)
+    other = made(
+        [*swept("dnasa", {0.1: GRID[1.0], 1.0: GRID[0.1], 10.0: GRID[10.0]}, "multiplier"), *tuned("dsgd", DSGD)]
+    )
+    lost = only(points_lost_by_the_default(other))
+    assert lost.name.endswith("(best factor 0.1)")
+    assert lost.each == pytest.approx([10.0] * 5)
+
+
+def test_the_stepsize_of_another_dataset_and_one_for_both():
+    there = {0.1: GRID[1.0], 1.0: GRID[10.0], 10.0: GRID[0.1]}  # best at 0.1
+    mine = [*end("dnasa", DNASA), *swept("dsgd", GRID)]
+    rows = [*mine, *(dict(row, dataset="mnist") for row in [*end("dnasa", DNASA), *swept("dsgd", there)])]
+    results = made(rows)
+    found = {one.name: one for one in points_lost_with_the_stepsize_of_another(results)}
+    assert found["D-SGD, η = 0.1 of MNIST on a9a"].each == pytest.approx([10.0] * 5)
+    assert found["D-SGD, η = 1 of a9a on MNIST"].each == pytest.approx(np.subtract(GRID[1.0], GRID[10.0]))
+    common = only(points_lost_at_the_best_common_stepsize(results))
+    assert "η = 1 on" in common.name  # it loses 0 and about 4; 0.1 loses 10, and 10 loses about 4 and 10
+    assert common.each == pytest.approx(np.subtract(GRID[1.0], GRID[10.0]))
+
+
+def test_how_far_from_the_complete_graph_in_standard_deviations():
+    ring, whole = [0.50, 0.52, 0.54, 0.52, 0.52], [0.40, 0.42, 0.44, 0.42, 0.42]
+    rows = [*end("dnasa", DNASA, topology="ring"), *end("dnasa", DNASA, topology="complete")]
+    for graph, best in (("ring", ring), ("complete", whole)):
+        for eta, worse in ((1.0, 0.0), (0.1, 1.0), (10.0, 2.0)):
+            rows += end("dsgd", DSGD, [value + worse for value in best], eta=eta, topology=graph)
+    found = only(standard_deviations_from_the_complete_graph(made(rows), "train_loss", ["paper"]))
+    assert found.name == "a9a, ring"
+    assert found.found.value == pytest.approx(0.1 / np.std(ring, ddof=1))
+
+
+def test_rho_beside_the_printed():
+    results = made(end("dnasa", DNASA), [{"mixing": {"rho": 0.8047}}] * 5)
+    assert only(distance_from_printed_rho(results, {"random": 0.805, "ladder": 0.9})).found.value == pytest.approx(3e-4)
+
+
+def curves(rows: list[dict], steps: list[int], values: Callable[[dict, int], float], metric: str) -> Results:
+    """Runs with labels, and a metric at each of these steps by a formula."""
+    runs = [{**PROBLEM, **PLAIN, "run_id": f"r{k}", "state": "done", **row} for k, row in enumerate(rows)]
+    told = [
+        {
+            "run_id": run["run_id"],
+            "step": t,
+            "train_loss": 1.0,
+            "test_loss": 1.0,
+            "grad_norm": 1.0,
+            metric: values(run, t),
+        }
+        for run in runs
+        for t in steps
+    ]
+    facts = {run["run_id"]: {} for run in runs}
+    return Results(pd.DataFrame(runs), pd.DataFrame(told), facts, [], "invented")
+
+
+def nodes_and_seeds(**labels) -> list[dict]:
+    base = {"dataset": "synthetic", "topology": "ring", "algo": "dnasa", "schedule": "fixed", "multiplier": 1.0}
+    return [{**base, "nodes": n, "seed": seed, **labels} for n in (5, 10, 20) for seed in range(5)]
+
+
+def test_exponents_of_nodes_at_every_horizon_without_other_schedules():
+    """n^(−1/4) with the fixed schedule; other schedules, controls and methods are not mixed in."""
+    rows = [row for steps in (100, 400) for row in nodes_and_seeds(steps=steps)]
+    rows += [*nodes_and_seeds(steps=400, schedule="diminishing"), *nodes_and_seeds(steps=400, algo="dsgt")]
+    rows += nodes_and_seeds(steps=400, schedule_nodes=5)
+
+    def value(run: dict, t: int) -> float:
+        other = run["schedule"] != "fixed" or run["algo"] != "dnasa" or run.get("schedule_nodes")
+        return (1 + run["seed"]) * run["nodes"] ** (3.0 if other else -0.25)
+
+    results = curves(rows, [0, 50, 100, 400], value, "grad_norm")
+    found = exponent_of_nodes(results, "fixed", horizons=True)
+    assert [one.name for one in found] == ["D-NASA, T = 100, all steps", "D-NASA, T = 400, all steps"]
+    for one in found:
+        assert one.each == pytest.approx([-0.25] * 5)
+    assert only(exponent_of_nodes(results, "diminishing")).each == pytest.approx([3.0] * 5)
+    gone = replace(results, runs=results.runs.assign(state=["diverged", *results.runs["state"][1:]]))
+    assert np.isnan(exponent_of_nodes(gone, "fixed", horizons=True)[0].found.value)
+
+
+def test_time_to_a_level_has_the_exponent_of_the_nodes():
+    """A mean of 100/(n T)^(1/2) reaches ε at T = 100²/(n ε²): an exponent of −1."""
+    rows = [row for steps in (100, 1000, 10_000) for row in nodes_and_seeds(steps=steps)]
+    results = curves(
+        rows, [0, 100, 1000, 10_000], lambda run, t: 100 / np.sqrt(run["nodes"] * run["steps"]), "grad_norm"
+    )
+    for one in exponent_of_time(results, [1.0, 2.0]):
+        assert one.each == pytest.approx([-1.0] * 5)
+    assert np.isnan(only(exponent_of_time(results, [0.01])).found.value)  # never got there
+
+
+def test_exponents_of_steps_of_several_runs_and_of_the_beginnings_of_one():
+    rows = [row for steps in (100, 400) for row in nodes_and_seeds(steps=steps)]
+    results = curves(rows, [0, 50, 100, 400], lambda run, t: run["steps"] ** -0.5, "grad_norm")
+    assert [one.found.value for one in exponent_of_steps(results, "dnasa", ["grad_norm"])] == pytest.approx([-0.5] * 3)
+    steps = [0, 1000, 2000, 4000, 8000, 15000]
+    one_run = nodes_and_seeds(steps=15000, schedule="diminishing")
+    falling = curves(one_run, steps, lambda run, t: 1.0 if t == 0 else 0.0, "consensus")
+    # the sum is that of the first 1000 steps, so the mean falls like 1/T
+    found = exponent_of_steps(falling, "dnasa", ["consensus"], schedule="diminishing")
+    assert [one.found.value for one in found] == pytest.approx([-1.0] * 3)
+
+
+def test_controls_change_one_thing():
+    rows = nodes_and_seeds(steps=400)
+    rows += [row for row in nodes_and_seeds(steps=400, schedule_nodes=5) if row["nodes"] > 5]
+    alone = [dict(row, schedule_nodes=row["nodes"], nodes=1, topology="complete") for row in nodes_and_seeds(steps=400)]
+    rows += [
+        *alone,
+        *(dict(row, **{"dataset.exact": True}) for row in alone),
+        *nodes_and_seeds(steps=400, topology="complete"),
+    ]
+
+    def value(run: dict, t: int) -> float:
+        told, n = run.get("schedule_nodes"), run["nodes"]
+        if n == 1:
+            return told ** (-0.2 if run.get("dataset.exact") else -0.1)
+        return n ** (-0.3 if told else -0.4 if run["topology"] == "complete" else -0.5 if n > 5 else -0.3)
+
+    results = curves(rows, [0, 400], value, "grad_norm")
+    expected = {"no graph": -0.4, "averaging alone": -0.3, "formula alone, with noise": -0.1, "formula alone": -0.2}
+    for control, exponent in expected.items():
+        for one in exponent_of_control(results, control):
+            assert one.each == pytest.approx([exponent] * 5), control
+
+
+def test_the_loss_of_the_most_nodes_as_a_multiple():
+    results = curves(nodes_and_seeds(steps=400), [0, 400], lambda run, t: 40.0 / run["nodes"], "test_loss")
+    assert only(loss_with_nodes(results)).found.value == pytest.approx(0.25)
+
+
+def test_means_over_steps():
+    """The trapezoid rule over unequal steps, of all steps and of the last part."""
+    values = {0: 4.0, 10: 2.0, 20: 2.0, 40: 0.0}
+    results = curves([{"seed": 0}], list(values), lambda run, t: values[t], "grad_norm")
+    finals = results.runs
+    assert means_over_steps(results, finals, "grad_norm")["r0"] == pytest.approx((30 + 20 + 20) / 40)
+    assert means_over_steps(results, finals, "grad_norm", last=0.5)["r0"] == pytest.approx(20 / 20)
+
+
+SPIKE = {"dataset": "spike", "dataset.spike_sd": 10.0, "topology": "ring", "nodes": 10}
+
+
+def test_the_spike_over_time():
+    """D-NASA halves its loss at once; D-SGD is best with another η early than late; D-SGT is worse throughout."""
+    rows = [{**SPIKE, "algo": "dnasa", "seed": s, "multiplier": 1.0} for s in range(5)]
+    rows += [{**SPIKE, "algo": a, "eta": e, "seed": s} for a in ("dsgd", "dsgt") for e in (0.1, 1.0) for s in range(5)]
+    table = {("dsgd", 0.1): {40: 8.0, 200: 4.0, 400: 0.5}, ("dsgd", 1.0): {40: 4.0, 200: 4.0, 400: 4.0}}
+
+    def value(run: dict, t: int) -> float:
+        if t == 0:
+            return 16.0
+        factor = 2.0 ** run["seed"]
+        if run["algo"] == "dnasa":
+            return factor * {40: 1.0, 200: 2.0, 400: 1.0}[t]
+        return factor * table["dsgd", run["eta"]][t] * (10 if run["algo"] == "dsgt" else 1)
+
+    results = curves(rows, [0, 40, 200, 400], value, "test_loss")
+    found = spike_ratio(results)
+    assert [one.found.value for one in found] == pytest.approx([1 / 4, 2 / 4, 1 / 0.5])
+    assert "t = 400 (best: D-SGD; ahead at every evaluation from t = 40 to 200, by up to 4 times)" in found[-1].name
+    # on the way to the middle D-NASA rises from 1 to 2; the best at the end, η = 0.1, falls
+    assert only(rises_on_the_way(results)).each == pytest.approx([np.log(2)] * 5)
+
+
+def test_other_units():
+    rows = [
+        {"algo": a, "stretch": c, "seed": s, "topology": "ring"}
+        for a in ("dsgd", "dnasa")
+        for c in (1.0, 4.0)
+        for s in range(5)
+    ]
+
+    def value(run: dict, t: int) -> float:
+        moved = 3.0 if run["algo"] == "dnasa" and run["stretch"] > 1 and t else 1.0
+        return run["stretch"] ** 2 * moved * (1 + run["seed"]) / (1 + t)
+
+    results = curves(rows, [0, 400], value, "train_loss")
+    assert only(change_with_units(results, "dsgd", "stretch")).found.value == 0
+    assert only(change_with_units(results, "dnasa", "stretch")).found.value == pytest.approx(2.0)
+    worst = only(loss_in_other_units(results, "dnasa", "stretch"))
+    assert worst.name.endswith("c = 4")
+    assert worst.found.value == pytest.approx(3.0)
+
+
+def test_disagreement_grows_from_even_to_uneven():
+    even = {"partition": "even"}
+    uneven = {"partition": "dirichlet", "partition.alpha": 0.1}
+    rows = [row for a in ("dsgd", "dnasa") for row in end(a, DNASA, [0.1] * 5, **even)]
+    rows += [row for a, f in (("dsgd", 8.2), ("dnasa", 0.05)) for row in end(a, DNASA, [f] * 5, **uneven)]
+    facts = [{"heterogeneity": 0.0 if row["partition"] == "even" else 1.0} for row in rows]
+    found = {one.name: one.found.value for one in growth_of_disagreement(made(rows, facts), ["dsgd", "dnasa"])}
+    assert found["D-SGD, dirichlet(0.1) against even"] == pytest.approx(82.0)
+    assert found["D-NASA, dirichlet(0.1) against even"] == pytest.approx(0.5)
+
+
+def test_rho_tilde_takes_the_larger_of_its_two_terms():
+    first = lambda rho: np.sqrt((1 + rho**2) / (1 - rho**2)) / (1 - np.sqrt((1 + rho) / 2))  # noqa: E731
+    second = lambda rho: rho / (1 - rho) * (1 + rho**2) / (1 - rho**2)  # noqa: E731
+    assert rho_tilde(0.0) == pytest.approx(1 / (1 - np.sqrt(0.5)))
+    assert rho_tilde(0.375) == pytest.approx(first(0.375))
+    ring_of_20 = (1 + 2 * np.cos(2 * np.pi / 20)) / 3
+    assert rho_tilde(ring_of_20) == pytest.approx(second(ring_of_20))
+    assert second(ring_of_20) > first(ring_of_20)
+
+
+def test_the_intervals_of_a_claim_hold_together(monkeypatch):
+    values = [[1.0, 2.0, 3.0, 4.0, 5.0], [2.0, 4.0, 6.0, 8.0, 10.0]]
+    monkeypatch.setitem(EVIDENCE, "made_up", lambda results: [case(str(k), some, 5) for k, some in enumerate(values)])
+    found = gather("made_up", None, {})  # type: ignore[arg-type]
+    assert [one.found for one in found] == [mean(np.array(some), family=2) for some in values]
+    assert found[0].found.high > mean(np.array(values[0])).high
