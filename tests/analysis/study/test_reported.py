@@ -1,5 +1,7 @@
 """Tables and sentences of invented runs: what is chosen, on which seeds, and what is said of it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -71,11 +73,17 @@ def test_validation_data_choose_where_every_run_has_them(three):
     both = [{**row, "validation": 80.0} for row in untuned()]
     table, data = final(made([*both, *tuned]))
     assert (data.loc["dsgt", "eta"], data.loc["dsgt", "test_accuracy"]) == (1.0, pytest.approx(80.6))
+    assert data.loc["dsgt", "reference_minus"] == pytest.approx(85.1 - 80.6)  # of the test set, which did not choose
     assert "best mean final validation accuracy over" in table.notes[0]
     lacking = [{**row, "validation": None} if row["seed"] == 3 else row for row in tuned]
     table, data = final(made([*both, *lacking]))
     assert data.loc["dsgt", "eta"] == 0.1
     assert "test accuracy (so on the test set)" in table.notes[0]
+    losses = made([*both, *({**row, "validation": -row["validation"]} for row in tuned)])  # less is better
+    losses = replace(losses, rows=losses.rows.rename(columns={"val_accuracy": "val_loss"}))
+    table, data = final(losses)
+    assert data.loc["dsgt", "eta"] == 1.0
+    assert "best mean final validation loss over" in table.notes[0]
 
 
 def test_the_best_method_is_chosen_on_other_seeds_too(three):
