@@ -1,5 +1,7 @@
 """Does a method, or a compressor, keep its promises?  python bench/contract.py NAME [NAME ...]
 
+With --literal my_rule.py:my_rule also: is it the rule that its author wrote down in NumPy? CONTRIBUTING.md shows how.
+
 Each check raises ``BrokenPromise`` with a sentence. They hold for everything of this suite and
 are run on all that is registered, so a plug-in is tested by being installed.
 """
@@ -25,6 +27,7 @@ from bench.base.errors import UserError, closest
 from bench.base.registry import algorithms, compressors, say_broken_plugins
 from bench.contracts import compressors as of_compressors
 from bench.contracts import methods as of_methods
+from bench.contracts.literal import literal, load
 from bench.contracts.methods import BrokenPromise
 from bench.terminal.command import command
 
@@ -36,14 +39,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Print a line per promise; the exit code tells whether all are kept."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="methods and compressors; none: all")
-    names = parser.parse_args(argv).names
+    parser.add_argument("--literal", metavar="FILE:FUNCTION", help="the rule of the one method that is named, in NumPy")
+    given = parser.parse_args(argv)
+    names = given.names
     say_broken_plugins()
     for name in names:
         if name not in algorithms and name not in compressors:
             known = closest(name, {*algorithms, *compressors})
             raise UserError(f"There is no algorithm or compressor called '{name}'.{known}")
+    methods: tuple[Callable[[Any], str | None], ...] = of_methods.CHECKS
+    if given.literal:
+        if len(names) != 1 or names[0] not in algorithms:
+            raise UserError("--literal compares one method with one rule: name the method, and only it.")
+        methods = (*methods, literal(load(given.literal), given.literal))
     broken = 0
-    for registry, checks in ((algorithms, of_methods.CHECKS), (compressors, of_compressors.CHECKS)):
+    for registry, checks in ((algorithms, methods), (compressors, of_compressors.CHECKS)):
         for name in (name for name in names or registry if name in registry):
             found = [_tried(registry[name], check) for check in checks]
             broken += sum(word == BROKEN for word, _, _ in found)
