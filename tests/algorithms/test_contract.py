@@ -14,8 +14,8 @@ from bench.method.algorithm import unit
 from tests.algorithms.literal import VARIANTS
 from tests.helpers.few import few
 
-LONG = (contract.rounding, contract.end)
-"""These take longer than the rest together."""
+LONG = (contract.rounding, contract.end, contract.descent, contract.average, contract.stepsize)
+"""These take longer than the rest together; that the mathematics is right, the literal rules say too."""
 
 
 def kept(cls):
@@ -49,14 +49,15 @@ def test_no_method_drifts_by_rounding(name):
     contract.rounding(algorithms[name])
 
 
-@pytest.mark.parametrize("name", few(algorithms, ["dsgd", "d2", "dog", "sgp"]))
-def test_every_method_ends_where_it_declares(name):
-    contract.end(algorithms[name])
+@pytest.mark.parametrize("name", few(algorithms, ["d2", "dnasa", "dog", "kgt", "sgp", "push_pull"]))
+def test_every_method_descends_averages_and_ends_where_it_declares(name):
+    for check in LONG[1:]:
+        check(algorithms[name])
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("name", "variant"), VARIANTS)
-def test_no_variant_drifts_by_rounding_and_each_ends_where_it_declares(name, variant):
+def test_nor_do_variants_drift_and_they_end_where_they_declare(name, variant):
     for check in LONG:
         check(changed(name, variant))
 
