@@ -21,7 +21,7 @@ class State(NamedTuple):
     needs={"smoothness", "topology"},
     lambda_min=-1 / 3,
     double=True,
-    pooled=True,
+    pooled="sgd",
     cite="Tang et al. 2018, D²: Decentralized Training over Decentralized Data",
 )
 class D2(Algorithm):

@@ -40,7 +40,7 @@ class DAdaGradNorm(Algorithm):
 
     @classmethod
     def declare(cls, *, track: bool, **others: Any) -> Declaration:
-        return cls.declaration if track else replace(cls.declaration, scalars=0, rounds=1)
+        return cls.declaration if track else replace(cls.declaration, scalars=0, rounds=1, fixed_point="elsewhere")
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         return State(x, s=torch.zeros_like(x[..., :1]) + self.epsilon)

@@ -21,6 +21,7 @@ class State(NamedTuple):
     sends=1,
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity"},
+    fixed_point="elsewhere",
     cite="Nazari, Tarzanagh, Michailidis 2022, DAdam: A Consensus-based Distributed Adaptive Gradient Method for "
     "Online Optimization",
     source="code of the authors of QG-DSGDm, where it is a baseline",

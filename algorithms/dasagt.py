@@ -1,5 +1,6 @@
 """D-ASAGT: averaged stochastic approximation with gradient tracking."""
 
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -7,7 +8,7 @@ import torch
 from torch import Tensor
 
 from bench.base.options import Positive
-from bench.method import Algorithm, Grad, Mix, Steps, algorithm
+from bench.method import Algorithm, Declaration, Grad, Mix, Steps, algorithm
 
 
 class State(NamedTuple):
@@ -34,6 +35,11 @@ class DASAGT(Algorithm):
     average="gradient", as in the released code of D-NASA's paper, puts V⁺ in the place of Ũ in Z⁺"""
 
     average: Literal["tracker", "gradient"] = "tracker"
+
+    @classmethod
+    def declare(cls, *, average: str, **others: Any) -> Declaration:
+        released = replace(cls.declaration, unread=("u", "v"), fixed_point="near")  # it ends where D-ASA does
+        return released if average == "gradient" else cls.declaration
 
     @staticmethod
     def stepsizes(at: Steps, eta: Positive = 0.01, alpha: Positive = 0.3) -> dict[str, Any]:

@@ -40,9 +40,10 @@ class DNASA(Algorithm):
     average: Literal["tracker", "gradient"] = "tracker"
 
     @classmethod
-    def declare(cls, *, normalize: str, **others: Any) -> Declaration:
-        """A step of one unit per tensor is longer than η_t."""
-        return replace(cls.declaration, bounded=normalize == "vector")
+    def declare(cls, *, normalize: str, average: str = "tracker", **others: Any) -> Declaration:
+        """A step of one unit per tensor is longer than η_t; units of each node's own gradients cancel elsewhere."""
+        promise = replace(cls.declaration, bounded=normalize == "vector")
+        return promise if average == "tracker" else replace(promise, unread=("u", "v"), fixed_point="elsewhere")
 
     @staticmethod
     def stepsizes(at: Steps, multiplier: Positive = 1.0, alpha: Positive = 0.3) -> dict[str, Any]:

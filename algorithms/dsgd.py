@@ -20,7 +20,7 @@ class State(NamedTuple):
     sends=1,
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity"},
-    pooled=True,
+    pooled="sgd",
     cite="Lian et al. 2017, Can Decentralized Algorithms Outperform Centralized Algorithms?",
 )
 class DSGD(Algorithm):
@@ -36,7 +36,7 @@ class DSGD(Algorithm):
     @classmethod
     def declare(cls, *, gossip: str, order: str = "adapt_then_combine", **others: Any) -> Declaration:
         if gossip == "once":
-            pooled = cls.declaration.pooled and order != "combine_while_adapting"
+            pooled = False if order == "combine_while_adapting" else cls.declaration.pooled
             return replace(cls.declaration, pooled=pooled)
         if order != "adapt_then_combine":
             raise UserError(

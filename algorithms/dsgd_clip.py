@@ -20,6 +20,7 @@ class State(NamedTuple):
     sends=1,
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity"},
+    fixed_point="elsewhere",
     cite="Yu et al. 2025, Decentralized Nonconvex Optimization under Heavy-Tailed Noise: Normalization and Optimal "
     "Convergence (its baseline DSGD-GClip)",
     source="code that seems to be the authors'",

@@ -22,7 +22,7 @@ class State(NamedTuple):
     needs={"smoothness", "topology"},
     estimates="u",
     tracks={"u": "v"},
-    pooled=True,
+    pooled="sgd",
     cite="Li et al. 2024, Problem-Parameter-Free Decentralized Nonconvex Stochastic Optimization, Algorithm 1",
 )
 class DSGT(Algorithm):

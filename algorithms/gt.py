@@ -23,7 +23,7 @@ class State(NamedTuple):
     needs={"smoothness", "topology"},
     estimates="y",
     tracks={"y": "v"},
-    pooled=True,
+    pooled="sgd",
     cite="Xu, Zhu, Soh, Xie 2015, Augmented Distributed Gradient Methods; Di Lorenzo, Scutari 2016, NEXT",
     source="public code of several libraries, which agree",
 )
@@ -38,7 +38,7 @@ class GT(Algorithm):
     @classmethod
     def declare(cls, *, form: str, begins: str, **others: Any) -> Declaration:
         rounds, start = 2 if form == "atc" else 1, 1 if begins == "mixed" else 0
-        return replace(cls.declaration, rounds=rounds, start_rounds=start, pooled=form != "awc")
+        return replace(cls.declaration, rounds=rounds, start_rounds=start, pooled=False if form == "awc" else "sgd")
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         v = grad(x, 0)

@@ -25,7 +25,7 @@ class State(NamedTuple):
     estimates="y",
     tracks={"y": "v"},
     mixes="push",
-    pooled=True,
+    pooled="sgd",
     cite="Nedić, Olshevsky, Shi 2017, Achieving Geometric Convergence over Time-Varying Graphs, Algorithm 2",
 )
 class PushDIGing(Algorithm):

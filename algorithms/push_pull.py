@@ -22,7 +22,7 @@ class State(NamedTuple):
     estimates="y",
     tracks={"y": "v"},
     mixes="push and pull",
-    pooled=True,
+    pooled="sgd",
     cite="Pu, Shi, Xu, Nedić 2021, Push–Pull Gradient Methods for Distributed Optimization in Networks",
 )
 class PushPull(Algorithm):

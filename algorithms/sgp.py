@@ -21,7 +21,7 @@ class State(NamedTuple):
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity"},
     mixes="push",
-    pooled=True,
+    pooled="sgd",
     cite="Assran et al. 2019, Stochastic Gradient Push for Distributed Deep Learning, Algorithm 1",
 )
 class SGP(Algorithm):

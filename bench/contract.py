@@ -1,5 +1,7 @@
 """Does a method, or a compressor, keep its promises?  python bench/contract.py NAME [NAME ...]
 
+With --literal my_rule.py:my_rule also: is it the rule that its author wrote down in NumPy? CONTRIBUTING.md shows how.
+
 Each check raises ``BrokenPromise`` with a sentence. They hold for everything of this suite and
 are run on all that is registered, so a plug-in is tested by being installed.
 """
@@ -25,6 +27,7 @@ from bench.base.errors import UserError
 from bench.base.registry import algorithms, compressors, no_such, say_broken_plugins
 from bench.contracts import compressors as of_compressors
 from bench.contracts import methods as of_methods
+from bench.contracts.literal import literal, load
 from bench.contracts.methods import BrokenPromise
 from bench.terminal.command import command
 
@@ -36,13 +39,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Print a line per promise; the exit code tells whether all are kept."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="methods and compressors; none: all")
-    names = parser.parse_args(argv).names
+    parser.add_argument("--literal", metavar="FILE:FUNCTION", help="the rule of the one method that is named, in NumPy")
+    given = parser.parse_args(argv)
+    names = given.names
     say_broken_plugins()
     for name in names:
         if name not in algorithms and name not in compressors:
             raise UserError(no_such("algorithm or compressor", name, {*algorithms, *compressors}))
+    methods: tuple[Callable[[Any], str | None], ...] = of_methods.CHECKS
+    if given.literal:
+        if len(names) != 1 or names[0] not in algorithms:
+            raise UserError("--literal compares one method with one rule: name the method, and only it.")
+        methods = (*methods, literal(load(given.literal), given.literal))
     broken = 0
-    for registry, checks in ((algorithms, of_methods.CHECKS), (compressors, of_compressors.CHECKS)):
+    for registry, checks in ((algorithms, methods), (compressors, of_compressors.CHECKS)):
         for name in (name for name in names or registry if name in registry):
             found = [_tried(registry[name], check) for check in checks]
             broken += sum(word == BROKEN for word, _, _ in found)
@@ -59,16 +69,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 1 if broken else 0
 
 
-def _tried(cls: Any, check: Callable[[Any], None]) -> tuple[str, str, str]:
+def _tried(cls: Any, check: Callable[[Any], str | None]) -> tuple[str, str, str]:
     """Whether it keeps this promise, what it says, and the reason where not."""
     sentence = " ".join((check.__doc__ or check.__name__).split())
     try:
-        check(cls)
+        return check(cls) or KEPT, sentence, ""
     except Exception as error:  # what a stranger wrote may raise anything
         return BROKEN, sentence, str(error) if isinstance(error, BrokenPromise) else f"{type(error).__name__}: {error}"
-    word = sentence.partition("``")[2].partition("``")[0]  # where, or unless, declared ``word``: …
-    asked = not word or bool(getattr(cls.declare_for({}), word)) != sentence.startswith("unless")
-    return KEPT if asked else "–", sentence, ""
 
 
 def _wrapped(begin: str, text: str) -> str:

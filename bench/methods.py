@@ -166,7 +166,9 @@ def properties(promise: Declaration) -> list[str]:
         *(f"{name} sums to zero" for name in promise.zero_sum),
         *(["steps of at most η_t"] if promise.bounded else []),
         *(["no change under c·f"] if promise.scale_free else []),
-        *(["on the complete graph, what one node that knows f does"] if promise.pooled else []),
+        *(["on the complete graph, what one node that knows f does"] if promise.pooled is True else []),
+        *(["on the complete graph, what SGD does"] if promise.pooled == "sgd" else []),
+        *(["an end at the minimiser where gradients are exact"] if promise.fixed_point == "exact" else []),
         *([f"its {promise.report} measured in the place of x"] if promise.report else []),
     ]
 

@@ -29,6 +29,7 @@ def test_every_recipe(tmp_path):
         elif language == "bash":
             ran += [follow(copy, line) for line in body.splitlines()]
     assert any("BROKEN" not in out and out.count("\n  kept") + out.count("\n  –") == len(CHECKS) for out in ran)
+    assert any("kept    50 steps are those of nesterov_rule.py:nesterov" in out for out in ran)
     assert any("wheel: 9 nodes, 16 edges" in out for out in ran)
     assert len(list((copy / "results" / "runs").glob("nesterov-wheel-blobs-*"))) == 1
     assert any("my_figure " in out and "→ my_figure.png" in out for out in ran)

@@ -6,20 +6,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from bench.base.layout import Layout
 from bench.method.algorithm import Algorithm
 from bench.method.assemble import assemble
+from bench.method.schedules import Schedule
 from bench.method.trajectory import trajectory
 from bench.problem.problem import vector_layout
 
 Gradient = Callable[[Tensor, int, int], Tensor]
 """From x, s and the stream; s = ALL_DATA is all that the nodes hold."""
 ALL_DATA = -1
-Heard = Callable[[tuple[Tensor, ...], tuple[Tensor, ...]], None]
-"""Told what is given to the network and what it gives back."""
+Heard = Callable[[tuple[Tensor, ...], tuple[Tensor, ...]], tuple[Tensor, ...] | None]
+"""Told what is given to the network and what it gives back, which it may replace."""
 
 
 @dataclass
@@ -52,13 +54,17 @@ def simulate(
     layout: Layout | None = None,
     seeds: Sequence[int] | None = None,
     known: Tensor | None = None,
+    eta: Sequence[float] | None = None,
+    until: Callable[[Any], bool] | None = None,
 ) -> Trace:
     """``steps`` steps from x of shape (R, n, P) with W of shape (n, n) or (R, n, n), and another to pull by if given.
 
     ``gradient(x, s, stream)`` gives the stacked gradients. ``options`` may be one mapping for all
     replicas or one each. ``schedule_nodes`` is the n of the stepsizes where it is not that of x;
     ``layout`` says which tensors the P parameters are, where they are more than one; ``seeds`` are those of the
-    replicas, 0, 1, … unless given; ``known`` is the matrix whose spectrum the method may know, if it is not W.
+    replicas, 0, 1, … unless given; ``known`` is the matrix whose spectrum the method may know, if it is not W. ``eta``
+    takes the place of the replicas' stepsizes at every step, where the method has them; ``until`` looks at every
+    tenth state, and ends it.
     """
     defaults = {k: o.default for k, o in {**cls.stepsize_options(), **cls.structure_options()}.items()}
     replicas = [options] * len(x) if isinstance(options, Mapping) else list(options) or [{}] * len(x)
@@ -67,6 +73,8 @@ def simulate(
     spectrum = _spectrum(w if known is None else known, len(x))
     layout = layout or vector_layout(x.shape[-1])
     algorithm = assemble(cls, layout, given, n=n, T=steps, dtype=x.dtype, seeds=seeds, spectrum=spectrum)
+    if eta is not None and hasattr(algorithm, "eta"):
+        algorithm.eta = Schedule(np.tile(np.asarray(eta, dtype=np.float64), (max(1, steps), 1)), x.dtype)
     trace = Trace()
     grad, mix = _Grad(gradient, trace), _Mix(w, trace, pull, heard)
     trace.sent.append([])
@@ -79,6 +87,8 @@ def simulate(
                 trace.states.append(state)
             else:
                 trace.states, trace.sent, trace.samples, trace.gradients, trace.calls = [state], [], [], [], []
+            if until and t % 10 == 0 and until(state):
+                break
             if t < steps:
                 trace.samples.append(set())
                 trace.gradients.append(0)
@@ -135,9 +145,8 @@ class _Mix:
         self._trace.sent[-1].append(tensors)
         matrices = by * len(tensors) if len(by) == 1 else by
         mixed = tuple(torch.matmul(w, tensor) for w, tensor in zip(matrices, tensors, strict=True))
-        if self._heard:
-            self._heard(tensors, mixed)
-        return mixed
+        replaced = self._heard(tensors, mixed) if self._heard else None
+        return mixed if replaced is None else replaced
 
 
 def _spectrum(w: Tensor, replicas: int) -> dict[str, list[float | None]]:

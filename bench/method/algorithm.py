@@ -35,6 +35,10 @@ INFORMATION = ("smoothness", "variance", "heterogeneity", "topology")
 """What a stepsize may need to know of the problem. n and T are free."""
 Mixes = Literal["doubly", "push", "pull", "push and pull"]
 Compresses = Literal["no", "contractive", "any"]
+Pooled = bool | Literal["sgd"]
+"""Whether it is on the complete graph what one node is that knows f; by name, where that is SGD."""
+FixedPoint = Literal["exact", "near", "elsewhere"]
+"""The minimiser; near it, and nearer as the stepsize shrinks; another point, whatever the stepsize."""
 
 
 class Grad(Protocol):
@@ -77,7 +81,9 @@ class Declaration:
     zero_sum: tuple[str, ...] = ()  # states that sum to zero over the nodes
     report: str | None = None  # the state whose mean is measured in the place of x
     bounded: bool = False  # every node moves by at most eta[t] before mixing
-    pooled: bool = False  # on the complete graph, from one start, the mean does what one node that knows f would
+    pooled: Pooled = False  # on the complete graph, from one start, the mean does what one node that knows f would
+    fixed_point: FixedPoint = "exact"  # where exact gradients and a constant stepsize lead
+    unread: tuple[str, ...] = ()  # states that are kept, or sent, and have no part in x
     scale_free: bool = False  # c·f for f changes nothing, whatever c > 0
     lambda_min: float | None = None  # eigenvalues of W must lie above this
     exact_average: bool = False  # a reference that asks for W = 11ᵀ/n: what it mixes must come back as the mean
@@ -200,6 +206,7 @@ def algorithm(
     needs: Iterable[str] = (),
     assumes: Iterable[str] = (),
     zero_sum: Iterable[str] = (),
+    unread: Iterable[str] = (),
     tracks: Mapping[str, str] = MappingProxyType({}),
     samples: int = 1,
     gradients: int | None = None,
@@ -211,6 +218,8 @@ def algorithm(
 
     A step evaluates as many gradients as it uses samples, unless said. ``label`` is what figures and tables call it;
     ``family`` is the name of the method that it is a form of, whose colour it shares. Both are its name unless given.
+    It ends at the minimiser unless said, or unless what it assumes, or steps that do not shrink with the gradient, tell
+    that it ends near it.
     """
     if unknown := set(needs) - set(INFORMATION):
         raise UserError(f"{name} needs {sorted(unknown)}; what can be needed is {list(INFORMATION)}.")
@@ -222,12 +231,16 @@ def algorithm(
         if word not in words:
             raise UserError(f"{name} must declare {word}={'…' if word == 'sends' else repr('where the rule is from')}.")
 
+    near = "bounded heterogeneity" in assumes or words.get("bounded") or words.get("scale_free")
+    words.setdefault("fixed_point", "near" if near else "exact")
+
     def decorate(cls: type[A]) -> type[A]:
         cls.declaration = Declaration(
             name=name,
             needs=tuple(sorted(needs)),
             assumes=tuple(sorted(assumes)),
             zero_sum=(zero_sum,) if isinstance(zero_sum, str) else tuple(sorted(zero_sum)),
+            unread=(unread,) if isinstance(unread, str) else tuple(sorted(unread)),
             tracks=dict(tracks),
             samples=samples,
             gradients=samples if gradients is None else gradients,

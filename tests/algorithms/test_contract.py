@@ -14,11 +14,13 @@ from bench.method.algorithm import unit
 from tests.algorithms.literal import VARIANTS
 from tests.helpers.few import few
 
+LONG = (contract.rounding, contract.end, contract.descent, contract.average, contract.stepsize)
+"""These take longer than the rest together; that the mathematics is right, the literal rules say too."""
+
 
 def kept(cls):
-    """All but ``rounding``, which takes longer than the rest together."""
     for check in contract.CHECKS:
-        if check is not contract.rounding:
+        if check not in LONG:
             check(cls)
 
 
@@ -47,10 +49,41 @@ def test_no_method_drifts_by_rounding(name):
     contract.rounding(algorithms[name])
 
 
+@pytest.mark.parametrize("name", few(algorithms, ["d2", "dnasa", "dog", "kgt", "sgp", "push_pull"]))
+def test_every_method_descends_averages_and_ends_where_it_declares(name):
+    for check in LONG[1:]:
+        check(algorithms[name])
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize(("name", "variant"), VARIANTS)
-def test_no_variant_drifts_by_rounding(name, variant):
-    contract.rounding(changed(name, variant))
+def test_nor_do_variants_drift_and_they_end_where_they_declare(name, variant):
+    for check in LONG:
+        check(changed(name, variant))
+
+
+@pytest.mark.parametrize("name", ["dnasa", "dasagt"])
+def test_the_tracker_of_the_released_code_is_sent_in_vain(name):
+    class Silent(changed(name, {"average": "gradient"})):
+        @classmethod
+        def declare_for(cls, given):
+            return replace(super().declare_for(given), unread=())
+
+    with pytest.raises(contract.BrokenPromise, match="state u is never read"):
+        contract.states_read(Silent)
+    with pytest.raises(contract.BrokenPromise, match="message 2 of a step is never read"):
+        contract.asked_read(Silent)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in algorithms if algorithms[name].declaration.fixed_point == "elsewhere"]
+)
+def test_who_ends_elsewhere_must_say_so(name):
+    class Claims(algorithms[name]):
+        declaration = replace(algorithms[name].declaration, fixed_point="near")
+
+    with pytest.raises(contract.BrokenPromise, match="must declare fixed_point='elsewhere'"):
+        contract.end(Claims)
 
 
 DNASA, DSGD = algorithms["dnasa"], algorithms["dsgd"]
@@ -118,23 +151,6 @@ class FirstReplicaForAll(DSGD):
     def step(self, s, t, grad, mix):
         (x,) = mix(s.x - self.eta[t][:1] * grad(s.x, t))
         return s._replace(x=x)
-
-
-class PerCoordinate(DNASA):
-    """Normalises every number by itself: moves by η√P."""
-
-    def step(self, s, t, grad, mix):
-        x = s.x - self.eta[t] * torch.sign(s.z)
-        new = super().step(s, t, grad, mix)
-        (x,) = mix(x)
-        return new._replace(x=x)
-
-
-class AddsEpsilon(DNASA):
-    """Says ``scale_free``, and divides by ‖z‖ + ε: where gradients are small it hardly moves."""
-
-    def direction(self, z):
-        return z / (torch.linalg.vector_norm(z, dim=-1, keepdim=True) + 1e-8)
 
 
 class KnowsTheNetwork(DSGD):
@@ -281,9 +297,7 @@ class Misnamed(DSGD):
         (FavoursNodeZero, contract.permutation),
         (Eavesdrops, contract.locality),
         (FirstReplicaForAll, contract.replicas),
-        (PerCoordinate, contract.bound),
         (CombinesThenAdapts, contract.pooled),
-        (AddsEpsilon, contract.scale),
         (CountsNodes, contract.one_voice),
     ],
 )

@@ -1,4 +1,4 @@
-"""Where every method ends on heterogeneous quadratics with exact gradients and constant stepsizes.
+"""Where every method ends on heterogeneous quadratics with exact gradients and constant stepsizes: as it declares.
 
 A method of the suite is in one of four tables. A row named by a method alone is the method as it comes; words behind
 the name say how else it is.
@@ -185,6 +185,18 @@ def test_with_a_tiny_epsilon_the_minimiser_is_reached_and_left():
     off = [exact.distance(state.x, F) for state in trace.states[::100]]
     assert min(off) <= 1e-8
     assert off[-1] > 1e-3
+
+
+ROWS = [
+    *((row, options, "exact") for row, options in EXACT.items()),
+    *((row, options, "near") for row, (options, *_) in {**BIASED, **NEARER}.items()),
+    *((row, options, "elsewhere") for row, (options, *_) in ELSEWHERE.items()),
+]
+
+
+@pytest.mark.parametrize(("row", "options", "where"), ROWS)
+def test_it_ends_where_it_declares(row, options, where):
+    assert algorithms[row.split()[0]].declare_for(options).fixed_point == where
 
 
 def test_every_method_of_the_suite_is_in_one_table():

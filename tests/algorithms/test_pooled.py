@@ -178,6 +178,12 @@ def test_every_method_of_the_suite_that_says_so_has_a_counterpart():
     assert set(COUNTERPARTS) == {name for name in NAMES if algorithms[name].declare_for({}).pooled}
 
 
+def test_who_says_that_this_is_sgd_has_sgd():
+    assert {name for name, rule in COUNTERPARTS.items() if rule is sgd} == {
+        name for name in NAMES if algorithms[name].declare_for({}).pooled == "sgd"
+    }
+
+
 @pytest.mark.parametrize(("name", "variant"), [f for f in FORMS if not algorithms[f[0]].declare_for(f[1]).pooled])
 def test_who_does_not_say_so_has_none(name, variant):
     """Who adapts while combining, clips, is lazy, compresses, goes alone for a while or has a scale of its own."""

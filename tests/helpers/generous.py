@@ -30,6 +30,7 @@ class State(NamedTuple):
     needs={"topology"},
     zero_sum=("c",),
     report="mean",
+    fixed_point="near",
     cite="nobody",
 )
 class Generous(Algorithm):

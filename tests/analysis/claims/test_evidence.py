@@ -145,6 +145,18 @@ def test_the_stepsize_of_another_dataset_and_one_for_both():
     assert common.each == pytest.approx(np.subtract(GRID[1.0], GRID[10.0]))
 
 
+def test_one_stepsize_for_both_is_chosen_without_the_seed_that_reports_it():
+    """η = 1 loses 40 points at seed 0 on a9a alone: it is the choice of the others there, and of no other seed."""
+    here = {0.1: [88.0] * 5, 1.0: [50.0, 90.0, 90.0, 90.0, 90.0], 10.0: [60.0] * 5}
+    there = {0.1: [89.0] * 5, 1.0: [90.0] * 5, 10.0: [60.0] * 5}
+    rows = [*end("dnasa", DNASA), *swept("dsgd", here)]
+    rows += [dict(row, dataset="mnist") for row in [*end("dnasa", DNASA), *swept("dsgd", there)]]
+    found = only(points_lost_at_the_best_common_stepsize(made(rows)))
+    # at seed 0 the others choose η = 1 for a9a too, against which nothing is lost there; at the others 0.1 is chosen
+    # for a9a by means that hold seed 0, and for both by what it loses on MNIST, a point
+    assert found.each == pytest.approx([0.0, 1.0, 1.0, 1.0, 1.0])
+
+
 def test_how_far_from_the_complete_graph_in_standard_deviations():
     ring, whole = [0.50, 0.52, 0.54, 0.52, 0.52], [0.40, 0.42, 0.44, 0.42, 0.42]
     rows = [*end("dnasa", DNASA, topology="ring"), *end("dnasa", DNASA, topology="complete")]
@@ -218,7 +230,9 @@ def test_time_to_a_level_has_the_exponent_of_the_nodes():
 
 def test_exponents_of_steps_of_several_runs_and_of_the_beginnings_of_one():
     rows = [row for steps in (100, 400) for row in nodes_and_seeds(steps=steps)]
-    results = curves(rows, [0, 50, 100, 400], lambda run, t: run["steps"] ** -0.5, "grad_norm")
+    rows += nodes_and_seeds(steps=400, schedule="diminishing")  # are not mixed in
+    values = {"fixed": lambda run: run["steps"] ** -0.5, "diminishing": lambda run: 7.0}
+    results = curves(rows, [0, 50, 100, 400], lambda run, t: values[run["schedule"]](run), "grad_norm")
     assert [one.found.value for one in exponent_of_steps(results, "dnasa", ["grad_norm"])] == pytest.approx([-0.5] * 3)
     steps = [0, 1000, 2000, 4000, 8000, 15000]
     one_run = nodes_and_seeds(steps=15000, schedule="diminishing")

@@ -104,9 +104,13 @@ def test_ranks_count_what_one_process_counts(ranks, graphs):
             assert row["train_loss"] == pytest.approx(expected["train_loss"], rel=1e-12)
 
 
-def test_it_keeps_its_promises():
-    for check in contract.CHECKS:
+def test_it_keeps_its_promises_but_wastes_what_it_is_given():
+    wasteful = {contract.states_read, contract.asked_read}
+    for check in (check for check in contract.CHECKS if check not in wasteful):
         check(generous.Generous)
+    for check, sentence in ((contract.states_read, "state c"), (contract.asked_read, "message 1 of the start")):
+        with pytest.raises(contract.BrokenPromise, match=f"{sentence} is never read"):
+            check(generous.Generous)
 
 
 def test_measured_at_the_state_that_is_reported():

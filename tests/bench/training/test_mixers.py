@@ -1,7 +1,8 @@
+import numpy as np
 import pytest
 import torch
 
-from bench.network.mixing import build_mixing
+from bench.network.mixing import Mixing, build_mixing
 from bench.training.mixers import DenseMixer, SparseMixer, make_mixer
 
 CPU = torch.device("cpu")
@@ -22,6 +23,31 @@ def test_mixing_is_w_times_x_and_preserves_the_mean(topology, kind):
             for r in range(3):
                 assert after[r].numpy() == pytest.approx(w @ before[r].numpy(), abs=1e-14)
             assert torch.allclose(after.mean(1), before.mean(1), rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_each_node_hears_by_its_row(kind):
+    """A doubly stochastic W that is not symmetric: node i hears node i + 1 with ½ and node i − 1 with ¼."""
+    own = np.eye(8)
+    w = own / 4 + np.roll(own, 1, axis=1) / 2 + np.roll(own, -1, axis=1) / 4
+    mixing = Mixing(w[None], "one way more than the other")
+    mixer = DenseMixer([mixing], torch.float64, CPU) if kind == "dense" else SparseMixer(mixing, 1, torch.float64, CPU)
+    said = torch.zeros(1, 8, 1, dtype=torch.float64)
+    said[0, 3] = 1.0
+    (heard,) = mixer(0, 0, (said,))
+    assert heard[0, :, 0].tolist() == [0, 0, 0.5, 0.25, 0.25, 0, 0, 0]
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_what_is_pushed_keeps_its_sum_and_what_is_pulled_a_constant(kind):
+    mixing = build_mixing("random_digraph", 8)
+    mixer = DenseMixer([mixing], torch.float64, CPU) if kind == "dense" else SparseMixer(mixing, 1, torch.float64, CPU)
+    x, ones = torch.randn(1, 8, 3, dtype=torch.float64), torch.ones(1, 8, 3, dtype=torch.float64)
+    (pushed,), (pulled,) = mixer(0, 0, (x,), "push"), mixer(0, 0, (ones,), "pull")
+    assert torch.allclose(pushed.sum(1), x.sum(1), rtol=0, atol=1e-14)
+    assert torch.allclose(pulled, ones, rtol=0, atol=1e-14)
+    assert not torch.allclose(mixer(0, 0, (ones,), "push")[0], ones)  # the graph tells the two apart
+    assert not torch.allclose(mixer(0, 0, (x,), "pull")[0].sum(1), x.sum(1))
 
 
 def test_replicas_may_have_graphs_of_their_own():
