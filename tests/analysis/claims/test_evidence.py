@@ -250,10 +250,13 @@ def test_controls_change_one_thing():
         *alone,
         *(dict(row, **{"dataset.exact": True}) for row in alone),
         *nodes_and_seeds(steps=400, topology="complete"),
+        *nodes_and_seeds(steps=400, **{"dataset.exact": True}),  # is none of them
     ]
 
     def value(run: dict, t: int) -> float:
         told, n = run.get("schedule_nodes"), run["nodes"]
+        if n > 1 and run.get("dataset.exact"):
+            return n**3.0
         if n == 1:
             return told ** (-0.2 if run.get("dataset.exact") else -0.1)
         return n ** (-0.3 if told else -0.4 if run["topology"] == "complete" else -0.5 if n > 5 else -0.3)
