@@ -78,9 +78,11 @@ class Verdict:
     def word(self) -> str:
         if self.claim.untestable:
             return UNTESTABLE
-        if self.kept or self.broken:
-            return HOLDS if not self.broken else ONLY if self.kept else FAILS
-        return UNSETTLED if self.open else UNTESTED
+        if not self.cases:
+            return UNTESTED
+        if len(self.open) > len(self.kept) + len(self.broken):
+            return UNSETTLED
+        return HOLDS if not self.broken else ONLY if self.kept else FAILS
 
     @property
     def cases(self) -> list[Case]:
@@ -89,9 +91,11 @@ class Verdict:
     @property
     def sentence(self) -> str:
         """The verdict, with its condition where it has one."""
-        rest = ""
-        if self.open and self.word != UNSETTLED:
-            rest += f" ({len(self.open)} of {len(self.cases)} cases not settled)"
+        rest = f" ({len(self.open)} of {len(self.cases)} cases not settled)" if self.open else ""
+        if self.word == UNSETTLED:
+            told = ((len(self.kept), "keep"), (len(self.broken), "break"))
+            others = [f"{count} {verb}{'s' * (count == 1)} the bound" for count, verb in told if count]
+            rest = f" ({', '.join([f'{len(self.open)} of {len(self.cases)} cases', *others])})" if others else ""
         rest += f"; not tested here: {', '.join(self.missing)}" if self.missing and self.word != UNTESTED else ""
         if self.word != ONLY:
             return self.word + rest

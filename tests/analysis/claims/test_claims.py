@@ -66,6 +66,8 @@ def test_what_is_not_settled_decides_nothing(monkeypatch):
         ([open_a, c], "does not hold (1 of 2 cases not settled)"),
         ([open_a, replace(a, name="c")], "holds (1 of 2 cases not settled)"),
         ([open_a], "not settled; not tested here: c"),
+        ([open_a, replace(open_a, name="b"), c], "not settled (2 of 3 cases, 1 breaks the bound)"),
+        ([open_a, replace(open_a, name="b"), replace(a, name="c")], "not settled (2 of 3 cases, 1 keeps the bound)"),
         ([wide("a", 0.5, np.nan, np.nan), exact("c", 0.5, 1)], "holds (1 of 2 cases not settled)"),  # too few seeds
     ):
         assert verdict(monkeypatch, claim(at_most=1.0), cases).sentence == sentence
