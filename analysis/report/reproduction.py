@@ -50,10 +50,11 @@ statistics and bounds are data, in [claims.yaml](analysis/claims/claims.yaml).
 A case **keeps** or **breaks** its bound where its whole interval lies on one side, and is **not settled** where it
 reaches across. A claim **holds** where cases keep the bound and none breaks it, **holds only if** where some do and
 some do not, **does not hold** where cases break it and none keeps it; it is **not settled** where more cases are not
-than are, **not testable** where no run could tell. Intervals are Student's over seeds, at 95 % for all cases of a claim together
-(Bonferroni), and none is given from fewer than five seeds. Over all claims nothing is corrected: of a hundred claims
-whose truth lies on the bound, up to five would be settled by chance. The number of a tuned method is from seeds that
-did not choose its stepsize. What the paper leaves open and we had to choose stands below a claim as *our choice*.
+than are, **not testable** where no run could tell. Intervals are Student's over seeds, at 95 % for all cases of a
+claim together (Bonferroni), and none is given from fewer than five seeds. Over all claims nothing is corrected: of a
+hundred claims whose truth lies on the bound, up to five would be settled by chance. The number of a tuned method is
+from seeds that did not choose its stepsize. What the paper leaves open and we had to choose stands below a claim as
+*our choice*.
 
 To any number here with one command, from this repository alone:
 

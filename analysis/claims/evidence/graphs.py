@@ -33,7 +33,7 @@ def standard_deviations_from_the_complete_graph(results: Results, metric: str, a
     out = []
     for kind in among:
         ends: dict[tuple[str, str], np.ndarray] = {}
-        for name, runs in settings(results, kind):
+        for name, runs in settings(results, kind, methods=1):
             dataset, _, rest = name.partition(", ")
             graph, _, split = rest.partition(", ")
             mine = of(written(results, runs), "dsgd")

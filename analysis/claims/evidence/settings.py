@@ -17,9 +17,13 @@ Among = Literal["paper", "uneven", "felt"]
 
 
 def settings(
-    results: Results, among: Among = "paper", dataset: str | None = None, topology: str | None = None
+    results: Results,
+    among: Among = "paper",
+    dataset: str | None = None,
+    topology: str | None = None,
+    methods: int = 2,
 ) -> list[tuple[str, pd.DataFrame]]:
-    """Settings with accuracies and stepsize grids, methods as the paper has them: one per dataset, graph and split."""
+    """Settings with accuracies and stepsize grids, of so many methods or more: one per dataset, graph and split."""
     finals = results.finals
     finals = finals[_plain(finals) & (finals["topology"] != "row_stochastic")]
     aside = finals["validation"] > 0 if "validation" in finals else pd.Series(False, index=finals.index)
@@ -30,7 +34,7 @@ def settings(
         "felt": (finals["nodes"] > 8) & aside,
     }[among]
     for key, runs in problems(results, finals[wanted]):
-        if not runs["test_accuracy"].notna().any() or runs["algo"].nunique() < 2 or runs["eta"].nunique() < 3:
+        if not runs["test_accuracy"].notna().any() or runs["algo"].nunique() < methods or runs["eta"].nunique() < 3:
             continue
         if (dataset and key["dataset"] != dataset) or (topology and key["topology"] != topology):
             continue
