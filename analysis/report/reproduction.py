@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from analysis.claims.evidence import Case, known
@@ -167,13 +168,22 @@ def number(case: Case) -> str:
     return f"{found.value:.3g}"
 
 
+ITS_OWN = ("stepsize", "topology", "curves", "consensus")
+"""Figures of the paper, drawn from runs as the paper has them: with all training samples."""
+
+
 def _draw(name: str, results: Results, folder: Path) -> Picture | None:
     try:
-        picture = drawings()[name].draw(results, PAPER)
+        picture = drawings()[name].draw(_undivided(results) if name in ITS_OWN else results, PAPER)
     except NoData:
         return None
     save(picture.figure, folder, name, ["png"])
     return picture
+
+
+def _undivided(results: Results) -> Results:
+    runs = results.runs
+    return replace(results, runs=runs[runs["validation"] == 0]) if "validation" in runs else results
 
 
 def _figure(name: str | None, drawn: dict[str, Picture], link: Path) -> Iterator[str]:
