@@ -53,20 +53,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     verdicts = [judge(known[name], results) for name in arguments.claim or known]
     for verdict in verdicts:
         print(summary(verdict))
+    failed = 1 if any(verdict.trouble for verdict in verdicts) else 0
     if arguments.claim:
-        return 0
+        return failed
     folder = Path(arguments.results) if Path(arguments.results).is_dir() else Path()
     out = arguments.out or folder / "REPRODUCTION.md"
     use_paper_style()
     out.parent.mkdir(parents=True, exist_ok=True)
     pictures = arguments.figures or folder / "figures"
-    write_text(out, document(verdicts, results, pictures, Path(os.path.relpath(pictures, out.parent))))
+    write_text(
+        out, document(verdicts, results, pictures, Path(os.path.relpath(pictures, out.parent)), arguments.claims)
+    )
     print(f"Written to {out}")
-    return 0
+    return failed
 
 
 def summary(verdict: Verdict) -> str:
-    return "\n".join([f"{verdict.claim.id}: {verdict.sentence}", *(f"  {line}" for line in case_table(verdict))])
+    claim = verdict.claim
+    bound = [f"  {claim.unit}; to hold: {claim.bound}, because {claim.because}"] if verdict.cases else []
+    lines = [f"{claim.id}: {verdict.sentence}", f"  {claim.claim}", *bound]
+    return "\n".join([*lines, *(f"  {line}" for line in case_table(verdict))])
 
 
 if __name__ == "__main__":

@@ -60,7 +60,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 print(name)
             else:  # of all, a line each
                 kept = sum(word == KEPT for word, _, _ in found)
-                print(f"{name:18} {kept} of {len(found)} kept, {len(found) - kept} not asked or broken")
+                wrong = sum(word == BROKEN for word, _, _ in found)
+                print(f"{name:18} {kept} of {len(found)} kept, {len(found) - kept - wrong} not asked, {wrong} broken")
             for word, sentence, reason in found:
                 if names or word == BROKEN:
                     print(_wrapped(f"  {word:8}", sentence))

@@ -12,6 +12,7 @@ import yaml
 from analysis.claims.evidence import Case, gather, known
 from analysis.results.errors import NoData
 from analysis.results.results import Results
+from bench.base.errors import place
 
 HOLDS, ONLY, FAILS, UNSETTLED = "holds", "holds only if", "does not hold", "not settled"
 UNTESTED, UNTESTABLE = "not tested here", "not testable"
@@ -73,6 +74,7 @@ class Verdict:
     broken: list[Case]
     open: list[Case]  # an interval that reaches across the bound settles nothing
     missing: list[str]
+    trouble: str = ""  # what a stranger's statistic raised
 
     @property
     def word(self) -> str:
@@ -91,7 +93,11 @@ class Verdict:
     @property
     def sentence(self) -> str:
         """The verdict, with its condition where it has one."""
-        rest = f" ({len(self.open)} of {len(self.cases)} cases not settled)" if self.open else ""
+        if self.trouble:
+            return f"{self.word}: its evidence failed, {self.trouble}"
+        against = sum(not self.claim.keeps(case.found.value) for case in self.open)
+        leaning = f", {against} of them leaning against it" if against and self.word == HOLDS else ""
+        rest = f" ({len(self.open)} of {len(self.cases)} cases not settled{leaning})" if self.open else ""
         if self.word == UNSETTLED:
             told = ((len(self.kept), "keep"), (len(self.broken), "break"))
             others = [f"{count} {verb}{'s' * (count == 1)} the bound" for count, verb in told if count]
@@ -128,6 +134,8 @@ BOUNDS = ("at_most", "at_least", "within")
 
 
 def _claim(also: tuple[str, ...] = (), expects: tuple[str, ...] = (), **entry: Any) -> Claim:
+    if lacks := [name for name in ("id", "claim", "source") if name not in entry]:
+        raise NoData(f"the claim {entry.get('id', entry)} lacks {' and '.join(lacks)}")
     claim = Claim(also=tuple(also), expects=tuple(expects), parameters=entry.pop("with", {}), **entry)
     if claim.kind not in KINDS:
         raise NoData(f"'kind' of {claim.id} must be one of {', '.join(KINDS)}; got {claim.kind!r}")
@@ -139,7 +147,11 @@ def _claim(also: tuple[str, ...] = (), expects: tuple[str, ...] = (), **entry: A
 
 
 def judge(claim: Claim, results: Results) -> Verdict:
-    found = [] if claim.untestable else gather(claim.evidence, results, claim.parameters or {})
+    try:
+        found = [] if claim.untestable else gather(claim.evidence, results, claim.parameters or {})
+    except Exception as error:  # a stranger's statistic may raise anything, and stops no other
+        module = getattr(known().get(claim.evidence), "__module__", "")
+        return Verdict(claim, [], [], [], [], f"{type(error).__name__}: {error}{place(error, module)}")
     kept: list[Case] = []
     broken: list[Case] = []
     unsettled: list[Case] = []

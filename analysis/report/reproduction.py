@@ -21,19 +21,22 @@ from analysis.tables import format as words
 from analysis.tables import table_makers
 
 
-def document(verdicts: list[Verdict], results: Results, pictures: Path, link: Path) -> str:
-    """The whole text; the figures it shows are drawn into ``pictures`` and linked to by ``link``."""
+def document(verdicts: list[Verdict], results: Results, pictures: Path, link: Path, own: Path | None = None) -> str:
+    """The whole text; the figures it shows are drawn into ``pictures`` and linked to by ``link``. ``own`` is a file of
+    claims in the place of the paper's."""
     shown = {verdict.claim.figure for verdict in verdicts if verdict.claim.figure}
     drawn = {
         name: picture
         for name in drawings()
         if name in shown and (picture := _draw(name, results, pictures)) is not None
     }
-    parts = [HEAD, *_what_was_run(results), *_overview(verdicts), *_coverage(verdicts)]
+    head = (OWN_HEAD.format(file=own.name) if own else HEAD) + RULES
+    sections = {"Claims": verdicts} if own else _by_kind(verdicts)
+    parts = [head, *_what_was_run(results), *_overview(sections), *([] if own else _coverage(verdicts))]
     seen: set[str] = set()
-    for kind, title in KINDS.items():
+    for title, some in sections.items():
         parts += [f"## {title}", ""]
-        for verdict in (one for one in verdicts if one.claim.kind == kind):
+        for verdict in some:
             figure = verdict.claim.figure if verdict.claim.figure not in seen else None
             parts += [*_claim(verdict), *(_figure(figure, drawn, link) if figure in drawn else []), ""]
             seen |= {figure} if figure else set()
@@ -46,18 +49,8 @@ HEAD = """# The paper, reproduced
 
 *Problem-Parameter-Free Decentralized Nonconvex Stochastic Optimization* (Li, Chen, Ma, Hong), claim by claim. This
 page is written by `python analysis/check_claims.py`: no number and no verdict in it was typed. The claims, their
-statistics and bounds are data, in [claims.yaml](analysis/claims/claims.yaml).
-
-A case **keeps** or **breaks** its bound where its whole interval lies on one side, and is **not settled** where it
-reaches across. A claim **holds** where cases keep the bound and none breaks it, **holds only if** where some do and
-some do not, **does not hold** where cases break it and none keeps it; it is **not settled** where more cases are not
-than are, **not testable** where no run could tell. Intervals are Student's over seeds, at 95 % for all cases of a
-claim together (Bonferroni), and none is given from fewer than five seeds. Over all claims nothing is corrected: of a
-hundred claims whose truth lies on the bound, up to five would be settled by chance. The number of a tuned method is
-from seeds that did not choose its stepsize. What the paper leaves open and we had to choose stands below a claim as
-*our choice*.
-
-To any number here with one command, from this repository alone:
+statistics and bounds are data, in [claims.yaml](analysis/claims/claims.yaml). To any number here with one command, from
+this repository alone:
 
 ```bash
 python analysis/check_claims.py --results docs/reproduction --claim spike_lower
@@ -65,7 +58,28 @@ python analysis/check_claims.py --results docs/reproduction --claim spike_lower
 
 and from nothing, with the commands that stand below each claim (`device=cuda` makes them faster; what they run is in
 [conf/experiment](conf/experiment)). `make paper-quick` runs a small size of everything.
+
 """
+OWN_HEAD = """# Claims, checked
+
+The claims of {file}, one by one. This page is written by `python analysis/check_claims.py --claims {file}`: no number
+and no verdict in it was typed.
+
+"""
+RULES = """\
+A case **keeps** or **breaks** its bound where its whole interval lies on one side, and is **not settled** where it
+reaches across. A claim **holds** where cases keep the bound and none breaks it, **holds only if** where some do and
+some do not, **does not hold** where cases break it and none keeps it; it is **not settled** where more cases are not
+than are, **not testable** where no run could tell. Intervals are Student's over seeds, at 95 % for all cases of a
+claim together (Bonferroni), and none is given from fewer than five seeds. Over all claims nothing is corrected: of a
+hundred claims whose truth lies on the bound, up to five would be settled by chance. The number of a tuned method is
+from seeds that did not choose its stepsize. What had to be chosen stands below a claim as *our choice*.
+"""
+
+
+def _by_kind(verdicts: list[Verdict]) -> dict[str, list[Verdict]]:
+    found = {title: [one for one in verdicts if one.claim.kind == kind] for kind, title in KINDS.items()}
+    return {title: some for title, some in found.items() if some}
 
 
 def _what_was_run(results: Results) -> Iterator[str]:
@@ -77,21 +91,18 @@ def _what_was_run(results: Results) -> Iterator[str]:
     yield ""
 
 
-def _overview(verdicts: list[Verdict]) -> Iterator[str]:
+def _overview(sections: dict[str, list[Verdict]]) -> Iterator[str]:
     yield "## Verdicts"
     yield ""
-    for kind, title in KINDS.items():
-        mine = [verdict for verdict in verdicts if verdict.claim.kind == kind]
+    for title, mine in sections.items():
         counts = {word: sum(verdict.word == word for verdict in mine) for word in WORDS}
-        if not mine:
-            continue
         told = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
         yield f"**{title}**: {told}."
         yield ""
         yield "| claim | verdict |"
         yield "|---|---|"
         for verdict in mine:
-            yield f"| [{_in_cell(verdict.claim.claim)}](#{verdict.claim.id}) | **{verdict.sentence}** |"
+            yield f"| [{_in_cell(verdict.claim.claim)}](#{verdict.claim.id}) | **{_in_cell(verdict.sentence)}** |"
         yield ""
 
 
@@ -99,8 +110,6 @@ def _coverage(verdicts: list[Verdict]) -> Iterator[str]:
     """All that the paper claims: the verdict, or why there is none."""
     words = {verdict.claim.id: verdict.word for verdict in verdicts}
     told = coverage()
-    if not all(name in words for one in told for name in one.by):
-        return  # claims of one's own
     covered = sum(bool(one.by) for one in told)
     yield "## What the paper claims, and what is covered"
     yield ""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
 from bench.base.errors import place
-from bench.base.registry import MODULES
+from bench.base.registry import NO_MODULE, modules_named
 
 GROUP = "hearsay.analysis"
 """Apart from the plug-ins of the runner, so that what draws is not imported where runs are made, nor torch here."""
@@ -20,7 +19,8 @@ broken: dict[str, str] = {}
 def load_plugins() -> None:
     """Import what installed packages announce, then the modules named in the environment."""
     installed = sorted(entry_points(group=GROUP), key=lambda plugin: plugin.name)
-    named = filter(None, os.environ.get(MODULES, "").split(","))
+    named, wrong = modules_named()
+    broken.update(dict.fromkeys(wrong, NO_MODULE))
     for plugin in [*installed, *(EntryPoint(name, name, GROUP) for name in named)]:
         try:
             plugin.load()

@@ -78,10 +78,10 @@ def summarise(runs: pd.DataFrame, results: Results, ask: Ask = USUAL) -> tuple[d
 
 
 def spare(rows: Sequence[tuple[Key, dict[str, Any]]], ask: Ask) -> tuple[str, ...]:
-    """The columns of such rows that a reader can do without: how many runs, then metrics that nobody asked for, all but
-    the first."""
+    """The columns of such rows that a reader can do without: how many runs, from which seeds, then metrics that nobody
+    asked for, all but the first."""
     metrics = [c for c, cell in rows[0][1].items() if isinstance(cell, Number)] if rows else []
-    return ("runs", *([] if ask.metrics else reversed(metrics[1:])))
+    return ("runs", "seeds", *([] if ask.metrics else reversed(metrics[1:])))
 
 
 def interval(found: Interval | None, digits: int | None = None, signed: bool = False) -> str:

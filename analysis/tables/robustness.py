@@ -52,6 +52,13 @@ class Row:
     reported: Reported
 
 
+SPARE = (
+    *("from seeds", "ended above its start", "diverged or exploded", "others at"),
+    *(f"decades within {WITHIN:g} points", "n", "T"),
+)
+"""What a printed table can do without, in this order."""
+
+
 @table("robustness", "How much each method cares about its stepsize")
 def make(results: Results, ask: Ask) -> Table:
     data, shown, rest, by = [], [], [], []
@@ -118,7 +125,7 @@ def make(results: Results, ask: Ask) -> Table:
         table.insert(list(table).index("accuracy there"), "others at", [words or "—" for words in rest])
         notes.append("others at: the best values of the other options that were tuned, at which this one is looked at")
     title = None if ask.over == "eta" else f"How much each method cares about {symbol(ask.over)}"
-    return Table(table, pd.DataFrame(data), notes, title)
+    return Table(table, pd.DataFrame(data), notes, title, spare=tuple(c for c in SPARE if c in table))
 
 
 def _row(results: Results, runs: pd.DataFrame, algo: str, ask: Ask) -> Row | None:

@@ -99,6 +99,8 @@ def discover() -> None:
         module = _ours(home)
         for child in pkgutil.iter_modules(getattr(module, "__path__", [])):
             importlib.import_module(f"{home}.{child.name}")
+    for name in modules_named()[1]:
+        broken_plugins[name] = NO_MODULE
     for plugin in plugins():
         before = {registry: set(registry._items) for registry in EVERYTHING}
         try:
@@ -142,8 +144,20 @@ def no_such(kind: str, name: str, known: Iterable[str]) -> str:
 def plugins() -> list[EntryPoint]:
     """Installed plug-ins, then the modules named in the environment."""
     installed = sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda plugin: plugin.name)
-    named = filter(None, os.environ.get(MODULES, "").split(","))
-    return [*installed, *(EntryPoint(name, name, ENTRY_POINT_GROUP) for name in named)]
+    return [*installed, *(EntryPoint(name, name, ENTRY_POINT_GROUP) for name in modules_named()[0])]
+
+
+NO_MODULE = (
+    "that is no name of a module; give it alone, as in mine for mine.py, several with commas between, and put the "
+    "folder it lies in on PYTHONPATH"
+)
+
+
+def modules_named() -> tuple[list[str], list[str]]:
+    """The modules named in the environment, and what stands there and is no name of one."""
+    words = [word.strip() for word in os.environ.get(MODULES, "").split(",")]
+    named = {word: all(map(str.isidentifier, word.split("."))) and not word.endswith(".py") for word in words if word}
+    return [word for word, sound in named.items() if sound], [word for word, sound in named.items() if not sound]
 
 
 def _origin(item: object) -> str:

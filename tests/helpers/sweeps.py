@@ -34,6 +34,8 @@ SWEEPS = {
     "rates": {"algo": "dnasa", "nodes": [2, 4], "algo.schedule": "fixed", **STREAM, "steps": 20},
     "scale": {"algo": "dnasa", **SCALED},
     "scale, tuned": {"algo": "dsgd", "algo.eta": 0.1, **SCALED},
+    "stretch": {"algo": "dnasa", "stretch": [0.5, 4], **DIGITS},
+    "stretch, tuned": {"algo": "dsgd", "algo.eta": 0.1, "stretch": [0.5, 4], **DIGITS},
     "uneven": {"algo": "dsgd", "algo.eta": 0.1, **UNEVEN},
     "uneven, untuned": {"algo": "dnasa", **UNEVEN},
     "even": {"algo": "dsgd", "algo.eta": 0.1, **SHARDS},

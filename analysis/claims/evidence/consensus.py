@@ -31,7 +31,8 @@ def part_of_the_papers_bound(results: Results) -> list[Case]:
         some = some[some["init"] == "shared"]
         parts = []
         for run in some.itertuples():
-            steps, n = int(run.steps), int(run.nodes)
+            told = getattr(run, "schedule_nodes", None)
+            steps, n = int(run.steps), int(run.nodes if told is None or np.isnan(told) else told)
             h = np.arange(1, steps) if run.schedule == "diminishing" else np.full(steps, steps)
             eta2 = float(np.sum((n**0.25 / h**0.75) ** 2))
             rows = results.rows[results.rows["run_id"] == run.run_id]

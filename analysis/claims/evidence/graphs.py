@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 
-from analysis.claims.evidence import Case, evidence, exact
+from analysis.claims.evidence import Case, case, evidence, exact
 from analysis.claims.evidence.settings import Among, of, settings, written
 from analysis.results.results import Results
 from analysis.study.ask import PAPER
@@ -27,28 +28,28 @@ def distance_from_printed_rho(results: Results, printed: dict[str, float]) -> li
 
 
 @evidence
-def standard_deviations_from_the_complete_graph(results: Results, metric: str, among: list[Among]) -> list[Case]:
-    """How far tuned D-SGD ends from where it ends on the complete graph, in standard deviations over seeds (of both,
-    pooled): its stepsize is chosen on other seeds, for this metric, on each graph by itself."""
-    out = []
+def ends_beside_the_complete_graph(results: Results, metric: str, among: list[Among]) -> list[Case]:
+    """Where tuned D-SGD ends, beside where it ends on the complete graph, paired by seed: a multiple of the loss, or a
+    difference in points. Its stepsize is chosen on other seeds, for this metric, on each graph by itself. In brackets
+    the same in standard deviations over seeds (of both, pooled)."""
+    ends: dict[tuple[str, str], tuple[str, pd.Series]] = {}
     for kind in among:
-        ends: dict[tuple[str, str], np.ndarray] = {}
         for name, runs in settings(results, kind, methods=1):
-            dataset, _, rest = name.partition(", ")
-            graph, _, split = rest.partition(", ")
             mine = of(written(results, runs), "dsgd")
-            if mine.empty or (mine["steps"] != mine["steps"].min()).any():
-                continue
-            found = reported_all(results, mine, replace(PAPER, tune_by=metric))["dsgd"]
-            values = found.values(metric).to_numpy(float)
-            ends[f"{dataset}, {split}, {int(mine['steps'].iloc[0])}", graph] = values
-        for (where, graph), values in ends.items():
-            whole = next((v for (w, g), v in ends.items() if w == where and g.startswith("complete")), None)
-            if whole is not None and not graph.startswith("complete"):
-                pooled = np.sqrt((np.var(values, ddof=1) + np.var(whole, ddof=1)) / 2)
-                dataset, _, rest = where.partition(", ")
-                split = rest.rpartition(", ")[0]
-                name = f"{dataset}, {graph}" + (f", {split}" if split else "")
-                gap = abs(float(np.mean(values) - np.mean(whole)))
-                out.append(exact(name, gap / float(pooled), len(values) + len(whole)))
+            if len(mine):
+                dataset, _, rest = name.partition(", ")
+                graph, _, split = rest.partition(", ")
+                found = reported_all(results, mine, replace(PAPER, tune_by=metric))["dsgd"]
+                where = f"{dataset}, {split}, {int(mine['steps'].iloc[0])}, {int(mine['nodes'].iloc[0])}"
+                ends[where, graph.partition(" ")[0]] = name, found.values(metric)
+    out = []
+    for (where, graph), (name, values) in ends.items():
+        if graph != "complete" and (where, "complete") in ends:
+            both = pd.concat([values, ends[where, "complete"][1]], axis=1, join="inner").to_numpy(float)
+            pooled = float(np.sqrt(np.var(both, axis=0, ddof=1).mean()))
+            named = f"{name} ({abs(both[:, 0].mean() - both[:, 1].mean()) / pooled:.2g} standard deviations)"
+            if metric == "test_accuracy":
+                out.append(case(named, both[:, 0] - both[:, 1], 2 * len(both)))
+            else:
+                out.append(case(named, np.log(both[:, 0] / both[:, 1]), 2 * len(both), logs=True))
     return out

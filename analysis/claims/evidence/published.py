@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.claims.evidence import Case, case, evidence
+from analysis.claims.evidence import Case, case, evidence, exact
 from analysis.claims.evidence.settings import by_seed, label, settings, written
 from analysis.drawing.style import name_of
 from analysis.drawing.symbols import in_symbols
@@ -44,4 +44,16 @@ def from_published_with_schedule(results: Results, dataset: str, algo: str, sche
             top = float(theirs[theirs["algo"] == algo]["test_accuracy"].max())
             name = f"{name_of(dataset)}, {key['topology']}, {label(algo)}, {schedule}, {in_symbols(found.best.values)}"
             out.append(case(name, by_seed(found.runs, "test_accuracy") - top, len(found.runs)))
+    return out
+
+
+@evidence
+def points_lost_in_the_published_files(results: Results, eta: float) -> list[Case]:
+    """Test accuracy lost at this stepsize of the authors' own axis against the best of their grid, in their files."""
+    out = []
+    for (dataset, topology), some in published.published().groupby(["dataset", "topology"], sort=False):
+        for algo, mine in some[some["algo"] != "dnasa"].groupby("algo", sort=False):
+            if (mine["eta"] == eta).any():
+                lost = mine["test_accuracy"].max() - mine.loc[mine["eta"] == eta, "test_accuracy"].max()
+                out.append(exact(f"{name_of(str(dataset))}, {topology}, {label(str(algo))}", float(lost), len(mine)))
     return out

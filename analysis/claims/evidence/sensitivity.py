@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 
 from analysis.claims.evidence import Case, case, evidence, untested
 from analysis.claims.evidence.settings import by_seed, label, of, settings, tuned_methods, written
+from analysis.drawing.style import metric_in_words
 from analysis.results.results import Results
 from analysis.study.ask import PAPER
 from analysis.study.select import has_no_variant
@@ -17,15 +19,30 @@ from analysis.study.tuning import criterion, tuned_over
 
 
 @evidence
-def points_lost_by_a_factor(results: Results, factor: float) -> list[Case]:
-    """Test accuracy lost at this multiple of a method's best stepsize; the best is chosen on other seeds."""
+def points_lost_by_a_factor(results: Results, factor: float = 10.0) -> list[Case]:
+    """Test accuracy lost where the best stepsize is multiplied or divided by this factor, whichever is worse: the
+    best, and which is worse, are chosen on other seeds."""
     out = []
     for name, runs in _settings(results):
         for algo in tuned_methods(runs):
             grid = _grid(results, of(written(results, runs), algo))
-            found = losses(grid, "eta", lambda eta: factor * eta) if grid.best else np.empty(0)
+            found = _worse_way(grid, factor) if grid.best else []
             named = f"{name}, {label(algo)}"
-            out.append(case(named, found, len(grid.runs)) if len(found) else untested(named))
+            out.append(case(named, found, len(grid.runs)) if found else untested(named))
+    return out
+
+
+def _worse_way(grid: Grid, factor: float) -> list[float]:
+    """By seed; infinite where a run diverged or exploded. None where no such stepsize was run."""
+    values, etas = grid.values("test_accuracy"), grid.settings["eta"].to_numpy(float)
+    out = []
+    for seed, best in enumerate(grid.by_the_others):
+        near = [k for f in (factor, 1 / factor) for k in np.flatnonzero(np.isclose(etas, f * etas[best], rtol=1e-6))]
+        if near:
+            others = np.delete(values, seed, axis=1).mean(axis=1)  # NaN where one of them diverged: the worst
+            worse = min(near, key=lambda k: -np.inf if np.isnan(others[k]) else others[k])
+            lost = values[best, seed] - values[worse, seed]
+            out.append(np.inf if np.isnan(values[worse, seed]) else float(lost))
     return out
 
 
@@ -79,15 +96,19 @@ def points_lost_at_the_best_common_stepsize(results: Results) -> list[Case]:
 
 @evidence
 def points_lost_with_the_stepsize_of_another(results: Results) -> list[Case]:
-    """Test accuracy lost on a dataset (random graph) with the stepsize that is best on the other one."""
+    """Test accuracy lost on a dataset (random graph) with the stepsize that is best on the other one, by accuracy and
+    by test loss."""
     out = []
-    for algo, grids in _by_method(results).items():
-        for here, grid in grids.items():
-            for there, other in grids.items():
-                eta = float(other.best.values["eta"]) if other.best else np.nan
-                if here != there and eta in set(grid.settings["eta"]):
-                    found = losses(grid, "eta", partial(_always, eta))
-                    out.append(case(f"{label(algo)}, η = {eta:g} of {there} on {here}", found, len(grid.runs)))
+    for by in ("test_accuracy", "test_loss"):
+        for algo, grids in _by_method(results, by).items():
+            for here, grid in grids.items():
+                for there, other in grids.items():
+                    eta = float(other.best.values["eta"]) if other.best else np.nan
+                    named = f"{label(algo)}, η = {eta:g} of {there} on {here} (by {metric_in_words(by, results)})"
+                    if here != there and eta in set(grid.settings["eta"]):
+                        out.append(case(named, losses(grid, "eta", partial(_always, eta)), len(grid.runs)))
+                    elif here != there:
+                        out.append(untested(named))
     return out
 
 
@@ -95,16 +116,16 @@ def _always(value: float, _: float) -> float:
     return value
 
 
-def _grid(results: Results, mine: pd.DataFrame) -> Grid:
-    return Grid(mine, tuned_over(results, mine), criterion(results, mine, PAPER))
+def _grid(results: Results, mine: pd.DataFrame, by: str | None = None) -> Grid:
+    return Grid(mine, tuned_over(results, mine), criterion(results, mine, replace(PAPER, tune_by=by)))
 
 
-def _by_method(results: Results) -> dict[str, dict[str, Grid]]:
+def _by_method(results: Results, by: str | None = None) -> dict[str, dict[str, Grid]]:
     """Of every tuned method, by dataset, on the random graph: settings and seeds."""
     out: dict[str, dict[str, Grid]] = {}
     for name, runs in settings(results, topology="random"):
         for algo in tuned_methods(runs):
-            grid = _grid(results, of(written(results, runs), algo))
+            grid = _grid(results, of(written(results, runs), algo), by)
             if grid.best:
                 out.setdefault(algo, {})[name.partition(",")[0]] = grid
     return out

@@ -27,7 +27,7 @@ def exponent_of_nodes(
     last: float = 1.0,
     horizons: bool = False,
 ) -> list[Case]:
-    """The exponent p of n in a metric's mean over the last part of the steps, by least squares in logarithms for each
+    """The exponent p of n in a metric's mean over all steps or their last part, by least squares in logarithms for each
     seed: at the longest horizon, or at every one."""
     finals = speedup_runs(results)
     mine = finals[(finals["algo"] == algo) & (finals["schedule"] == schedule)]
@@ -42,17 +42,21 @@ def exponent_of_nodes(
 
 
 @evidence
-def exponent_of_control(results: Results, control: str, algo: str = "dnasa", metric: str = "grad_norm") -> list[Case]:
+def exponent_of_control(
+    results: Results, control: str | list[str], algo: str = "dnasa", metric: str = "grad_norm"
+) -> list[Case]:
     """The same exponent where but one thing changes with n: see the figure of the controls."""
-    runs = controls(results, algo).get(control)
-    if runs is None:
-        raise NoData(f"{algo} was not run under the control '{control}'")
+    names = [control] if isinstance(control, str) else control
     out = []
-    for schedule, some in runs.groupby("schedule", sort=False):
-        for last in (1.0, 0.2):
-            means = some["run_id"].map(means_over_steps(results, some, metric, last))
-            found = exponents(some["n"], means, some["seed"])
-            out.append(case(f"{label(algo)}, {schedule}, {_part(last)}", found, len(some)))
+    for name, runs in ((name, controls(results, algo).get(name)) for name in names):
+        if runs is None:
+            raise NoData(f"{algo} was not run under the control '{name}'")
+        for schedule, some in runs.groupby("schedule", sort=False):
+            for last in (1.0, 0.2):
+                means = some["run_id"].map(means_over_steps(results, some, metric, last))
+                found = exponents(some["n"], means, some["seed"])
+                also = f", {name}" if len(names) > 1 else ""
+                out.append(case(f"{label(algo)}, {schedule}{also}, {_part(last)}", found, len(some)))
     return out
 
 

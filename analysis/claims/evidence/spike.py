@@ -19,18 +19,19 @@ PARTS = (0.1, 0.5, 1.0)
 
 @evidence
 def spike_ratio(results: Results, metric: str = "test_loss", parts: tuple[float, ...] = PARTS) -> list[Case]:
-    """D-NASA's value as a multiple of the best tuned method's after a tenth, half and all of the steps; method and
-    stepsize are the best for that step, chosen on other seeds."""
+    """D-NASA's value as a multiple of the best tuned method's after a tenth, half and all of the steps, geometric means
+    over seeds; method and stepsize are the best for that step by the same mean, chosen on other seeds."""
     out = []
     for sd, runs, rows in _curves(results):
         steps = sorted(rows["step"].unique())
         for part in parts:
             step = min(steps, key=lambda t: abs(t - part * steps[-1]))
             there = runs[["run_id", "algo", "eta", "seed", "state"]].merge(rows[rows["step"] == step], on="run_id")
-            best = report(there[there["eta"].notna()], ["algo", "eta"], (metric, -1.0))
+            there = there.assign(log=np.log(there[metric]))
+            best = report(there[there["eta"].notna()], ["algo", "eta"], ("log", -1.0))
             if best.best is None:
                 continue
-            ours, theirs = np.log(by_seed(of(there, "dnasa"), metric)), np.log(best.values(metric))
+            ours, theirs = by_seed(of(there, "dnasa"), "log"), best.values("log")
             both = pd.concat([ours, theirs], axis=1, join="inner").to_numpy(float)
             name = f"standard deviation {sd:g}, t = {step} (best: {label(str(best.best.values['algo']))}"
             name += f"; {_ahead(runs, rows, metric)})" if part == parts[-1] else ")"
@@ -47,7 +48,8 @@ def rises_on_the_way(results: Results) -> list[Case]:
         ends = runs[["run_id", "algo", "eta", "seed", "state"]].merge(
             rows.drop_duplicates("run_id", keep="last"), on="run_id"
         )
-        best = report(ends[ends["eta"].notna()], ["algo", "eta"], ("test_loss", -1.0))
+        ends = ends.assign(log=np.log(ends["test_loss"]))
+        best = report(ends[ends["eta"].notna()], ["algo", "eta"], ("log", -1.0))
         if best.best is None:
             continue
         half = rows[rows["step"] <= rows["step"].max() / 2]
@@ -73,11 +75,15 @@ def _curves(results: Results) -> Iterator[tuple[float, pd.DataFrame, pd.DataFram
 
 
 def _ahead(runs: pd.DataFrame, rows: pd.DataFrame, metric: str) -> str:
-    """ahead at every evaluation up to t = 8200, by up to 70 times"""
+    """ahead at every evaluation from t = 200 to 6800, by up to 20 times: in geometric means, beside the best then"""
     told = rows.merge(runs[["run_id", "algo", "eta", "state"]], on="run_id")
-    means = told[told["state"] == "done"].groupby(["algo", "eta", "step"], dropna=False)[metric].mean()
+    well = told.groupby(["algo", "eta"], dropna=False)["state"].transform(lambda states: (states == "done").all())
+    told = told[well.astype(bool)].assign(log=np.log(told[metric]))
+    if not {"dnasa"} < set(told["algo"]):
+        return "a run of D-NASA diverged"
+    means = told.groupby(["algo", "eta", "step"], dropna=False)["log"].mean()
     ours, others = means.xs("dnasa", level="algo").droplevel("eta"), means.drop("dnasa", level="algo")
-    ratio = (ours / others.groupby("step").min()).dropna().sort_index()
+    ratio = np.exp(ours - others.groupby("step").min()).dropna().sort_index()
     ahead = ratio < 1
     if ahead.all() or not ahead.any():
         return f"{'ahead' if ahead.all() else 'behind'} at every evaluation"

@@ -50,6 +50,10 @@ class Best:
         return self.of(self.means.rename("mean").reset_index(), but=option).set_index(option)["mean"]
 
 
+SAME = 3e-7
+"""As a part of a score: what does not tell two settings apart."""
+
+
 class Grid:
     """The runs of one method on one problem, setting by setting and seed by seed, to be compared by a score: those of
     the settings that were run at every tuning seed, which are the seeds that most settings have."""
@@ -122,8 +126,12 @@ class Grid:
 
 
 def _first(means: np.ndarray) -> int | None:
-    """The place of the best; of equals the first, which is the smaller."""
-    return int(np.argmax(means)) if np.isfinite(means).any() else None
+    """The place of the best; of equals the first, which is the smaller. Archives are in single precision: what differs
+    by less is equal."""
+    if not np.isfinite(means).any():
+        return None
+    top = np.max(means)
+    return int(np.flatnonzero(means >= top - SAME * abs(top))[0])
 
 
 def best_setting(finals: pd.DataFrame, over: Sequence[str], by: tuple[str, float] | None = None) -> Best | None:

@@ -200,7 +200,7 @@ def test_an_archive_tells_the_same_story(results, tmp_path):
 def test_one_claim_on_the_terminal(folder, capsys):
     assert check_claims.main(["--results", str(folder), "--claim", "scale_free"]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("scale_free: holds\n")
+    assert said.startswith("scale_free: holds\n  D-NASA is scale-free in f")
     assert "| digits, ring, c from 0.5 to 4 | 0 |" in said
 
 
@@ -210,6 +210,29 @@ def test_bad_input(tmp_path, capsys):
     with pytest.raises(SystemExit):
         check_claims.main(["--claim", "the_earth_is_flat"])
     assert "there is no claim 'the_earth_is_flat'" in capsys.readouterr().err
+
+
+MINE = """
+- {id: near, claim: Nobody goes far., source: here, evidence: change_with_units, with: {algo: dnasa, what: scale},
+   unit: parts, holds: {at_most: 0}, because: so}
+- {id: odd, claim: It works., source: here, evidence: failing, unit: parts, holds: {at_most: 0}, because: so}
+"""
+
+
+def test_claims_of_ones_own_are_called_so_and_one_that_fails_stops_no_other(folder, tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(EVIDENCE, "failing", lambda results: [][1])
+    (tmp_path / "mine.yaml").write_text(MINE)
+    words = ["--results", str(folder), "--claims", str(tmp_path / "mine.yaml")]
+    assert check_claims.main([*words, "--out", str(tmp_path / "mine.md"), "--figures", str(tmp_path)]) == 1
+    said, page = capsys.readouterr().out, (tmp_path / "mine.md").read_text()
+    assert "near: holds\n  Nobody goes far.\n  parts; to hold: at most 0, because so\n" in said
+    assert "odd: not tested here: its evidence failed, IndexError: list index out of range (test_claims.py" in said
+    assert page.startswith("# Claims, checked\n\nThe claims of mine.yaml")
+    assert "paper" not in page.partition("## What was run")[0]
+    assert page.count("\n## ") - page.count("\n## Ho") - page.count("\n## Final") <= 4
+    (tmp_path / "mine.yaml").write_text("- {id: x}")
+    assert check_claims.main(words) == 2
+    assert "the claim x lacks claim and source" in capsys.readouterr().err
 
 
 @pytest.mark.thorough

@@ -198,7 +198,7 @@ def test_the_reference(results, without_dnasa):
 
 
 def test_an_outcome_names_the_best_and_its_number(results):
-    ring = [("dataset", ["digits"]), ("topology", ["ring"]), ("nodes", ["8"]), ("scale", ["1"])]
+    ring = [("dataset", ["digits"]), ("topology", ["ring"]), ("nodes", ["8"]), ("scale", ["1"]), ("stretch", ["1"])]
     two = results.where([*ring, ("algo", ["dnasa", "dsgd"]), ("seed", ["0", "1"])])
     means = table_makers()["final"].make(two, Ask()).data.set_index("algo")["test_accuracy"]
     first, how = {"dnasa": ("D-NASA", "without a stepsize"), "dsgd": ("D-SGD", "η = 0.1")}[means.idxmax()]

@@ -11,7 +11,7 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from bench.base.errors import UserError
-from bench.base.registry import broken_plugins
+from bench.base.registry import MODULES, NO_MODULE, broken_plugins, modules_named
 from bench.config import compose
 from bench.config.compose import hydra_here, resolved, with_plugins
 from bench.config.plan import jobs_of, of_command, unique
@@ -246,6 +246,22 @@ def test_every_command_says_which_plugin_is_left_out(script, words, tmp_path):
     done = python(script, *words, cwd=tmp_path, HEARSAY_PLUGINS="gone")
     assert done.returncode == 0, done.stderr
     assert "Plug-in 'gone' is left out, it cannot be imported: ModuleNotFoundError" in done.stderr
+
+
+@pytest.mark.parametrize("named", ["./solo", "solo.py", "so-lo", "a b", "/tmp/solo.py"])
+def test_what_is_no_name_of_a_module_is_said(named, monkeypatch):
+    monkeypatch.setenv(MODULES, f" json ,{named}, ")
+    assert modules_named() == (["json"], [named])
+    assert "HEARSAY" not in NO_MODULE
+    assert "commas between" in NO_MODULE
+
+
+@pytest.mark.thorough
+def test_a_path_in_the_place_of_a_module_stops_nothing(tmp_path):
+    for script, words in (("bench/methods.py", ("dsgd",)), ("bench/status.py", ("results",))):
+        done = python(script, *words, cwd=tmp_path, HEARSAY_PLUGINS="./solo")
+        assert "Plug-in './solo' is left out, it cannot be imported: that is no name of a module" in done.stderr
+        assert "Traceback" not in done.stderr
 
 
 @pytest.mark.thorough
