@@ -114,14 +114,19 @@ def test_a_claim_has_one_bound(bound, tmp_path):
         claims(file)
 
 
-def test_evidence_from_small_sweeps(results):
+KNOWN = ("speedup_fixed", "rate_dnasa", "consensus_sharp", "spike_lower", "scale_free", "table_1", "released")
+ALSO = ("others_not_scale_free", "published_mnist")
+
+
+@pytest.mark.parametrize(
+    "some", [pytest.param(True, id="some"), pytest.param(False, id="all", marks=pytest.mark.thorough)]
+)
+def test_evidence_from_small_sweeps(results, some):
     """Each that has runs here gives finite numbers, and some are known."""
-    found = {
-        one.id: gather(one.evidence, results, one.parameters or {})
-        for one in claims()
-        if one.id != "tracking_invariant" and not one.untestable
-    }
-    for name in ("speedup_fixed", "rate_dnasa", "consensus_sharp", "spike_lower", "scale_free", "table_1", "released"):
+    asked = [one for one in claims() if one.id != "tracking_invariant" and not one.untestable]
+    asked = [one for one in asked if one.id in (*KNOWN, *ALSO)] if some else asked
+    found = {one.id: gather(one.evidence, results, one.parameters or {}) for one in asked}
+    for name in KNOWN:
         assert found[name], name
         assert all(np.isfinite(case.found.value) for case in found[name])
     assert [case.found.value for case in found["scale_free"]] == [0.0]
@@ -219,6 +224,7 @@ MINE = """
 """
 
 
+@pytest.mark.thorough
 def test_claims_of_ones_own_are_called_so_and_one_that_fails_stops_no_other(folder, tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(EVIDENCE, "failing", lambda results: [][1])
     (tmp_path / "mine.yaml").write_text(MINE)

@@ -78,6 +78,7 @@ def test_a_legend_of_any_length_fits_a_column(count):
     assert len({(style.colour, style.marker, style.dash) for style in look.values()}) == count
 
 
+@pytest.mark.thorough
 def test_titles_stay_in_their_columns(drawn):
     figure = drawn("compare").figure
     FigureCanvasAgg(figure)

@@ -99,6 +99,7 @@ def test_an_archive_is_drawn_elsewhere_and_what_is_not_obeyed_is_said(archive, t
     assert "method & train loss" in (tmp_path / "figures" / "table_final.tex").read_text()
 
 
+@pytest.mark.thorough
 def test_what_a_stranger_raises_stops_nothing_else(two, archive, tmp_path, capsys):
     @table("strange_table", "Strange")
     def strange_table(results, ask):

@@ -159,7 +159,7 @@ SHOWN = {
 }
 
 
-@pytest.mark.parametrize("case", few(SHOWN, ["directed", "lossy"]))
+@pytest.mark.parametrize("case", few(SHOWN, ["directed"]))
 def test_the_command_shows_every_kind_of_network(case, tmp_path):
     words, sentences = SHOWN[case]
     done = look(*words, cwd=tmp_path)
