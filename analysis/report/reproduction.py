@@ -38,7 +38,11 @@ def document(verdicts: list[Verdict], results: Results, pictures: Path, link: Pa
         parts += [f"## {title}", ""]
         for verdict in some:
             figure = verdict.claim.figure if verdict.claim.figure not in seen else None
-            parts += [*_claim(verdict), *(_figure(figure, drawn, link) if figure in drawn else []), ""]
+            parts += [
+                *_claim(verdict, f" --results {results.source} --claims {own}" if own else ""),
+                *(_figure(figure, drawn, link) if figure in drawn else []),
+                "",
+            ]
             seen |= {figure} if figure else set()
     for name in ("robustness", "variants", "final"):
         parts += _table(name, results)
@@ -62,8 +66,8 @@ and from nothing, with the commands that stand below each claim (`device=cuda` m
 """
 OWN_HEAD = """# Claims, checked
 
-The claims of {file}, one by one. This page is written by `python analysis/check_claims.py --claims {file}`: no number
-and no verdict in it was typed.
+The claims of {file}, one by one. This page is written by `python analysis/check_claims.py`: no number and no verdict
+in it was typed.
 
 """
 RULES = """\
@@ -128,7 +132,8 @@ def _in_cell(text: str) -> str:
     return text.replace("|", chr(92) + "|")
 
 
-def _claim(verdict: Verdict) -> Iterator[str]:
+def _claim(verdict: Verdict, where: str = "") -> Iterator[str]:
+    """``where`` is what a command needs to find claims of one's own."""
     claim = verdict.claim
     yield f'### <a id="{claim.id}"></a>{claim.claim}'
     yield ""
@@ -150,7 +155,7 @@ def _claim(verdict: Verdict) -> Iterator[str]:
         yield ""
     yield "```bash"
     yield from claim.commands
-    yield f"python analysis/check_claims.py --claim {claim.id}"
+    yield f"python analysis/check_claims.py{where} --claim {claim.id}"
     yield "```"
 
 

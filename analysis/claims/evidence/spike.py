@@ -34,7 +34,7 @@ def spike_ratio(results: Results, metric: str = "test_loss", parts: tuple[float,
             ours, theirs = by_seed(of(there, "dnasa"), "log"), best.values("log")
             both = pd.concat([ours, theirs], axis=1, join="inner").to_numpy(float)
             name = f"standard deviation {sd:g}, t = {step} (best: {label(str(best.best.values['algo']))}"
-            name += f"; {_ahead(runs, rows, metric)})" if part == parts[-1] else ")"
+            name += f"; beside the best in hindsight {_ahead(runs, rows, metric)})" if part == parts[-1] else ")"
             out.append(case(name, both[:, 0] - both[:, 1], 2 * len(both), logs=True))
     return out
 
