@@ -75,9 +75,9 @@ def read_archive(folder: Path) -> Results:
 
 
 def _public(fact: dict[str, Any]) -> dict[str, Any]:
-    """A manifest without what is private to a machine or to one start of a run."""
+    """A manifest without what is private to a machine, a sweep or one start of a run; its name is among the labels."""
     host = {key: value for key, value in (fact.get("host") or {}).items() if key != "name"}
-    out = {key: value for key, value in fact.items() if key not in ("resumed", "replicas", "sweep")}
+    out = {key: value for key, value in fact.items() if key not in ("run_id", "varies", "resumed", "replicas", "sweep")}
     return {**out, "host": host}
 
 

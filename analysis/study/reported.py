@@ -51,11 +51,6 @@ def means_of(found: dict[str, Reported], metric: str, sign: float) -> pd.Series:
     return means.dropna().sort_index().sort_values(ascending=sign < 0, kind="stable")
 
 
-def runs_of(found: dict[str, Reported]) -> pd.DataFrame:
-    """All that is reported, in one table."""
-    return pd.concat([one.runs for one in found.values()])
-
-
 def chosen_of(found: dict[str, Reported]) -> Chosen:
     """The settings, as figures name them."""
     return {algo: one.best for algo, one in found.items() if one.tuned}

@@ -1,6 +1,6 @@
 """The statistics of the figures, tables and verdicts. Seeds are paired: all methods see the same samples."""
 
-from analysis.study.statistics.best import RULE, Best, Grid, at_multiple, best_setting, score
+from analysis.study.statistics.best import RULE, Best, Grid, best_setting, score
 from analysis.study.statistics.held_out import HELD_OUT, OWN, UNTUNED, Reported, report
 from analysis.study.statistics.intervals import (
     FEWEST,
@@ -29,7 +29,6 @@ __all__ = [
     "Reported",
     "Robustness",
     "across",
-    "at_multiple",
     "best_setting",
     "exponents",
     "losses",

@@ -139,10 +139,3 @@ def best_setting(finals: pd.DataFrame, over: Sequence[str], by: tuple[str, float
     that tie, the smaller in the first option in which they differ; ``by`` the score, or another metric and its sign.
     None where each diverged or exploded for some seed."""
     return Grid(finals, over, by).best
-
-
-def at_multiple(best: Best, option: str, factor: float) -> float | None:
-    """The value of an option at this multiple of its best, where it was run with the others at theirs."""
-    value = float(best.values[option])
-    near = [other for other in best.along(option).index if value and np.isclose(other, value * factor, rtol=1e-6)]
-    return float(near[0]) if near else None

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.study.statistics import Best, at_multiple, best_setting, report
+from analysis.study.statistics import Best, best_setting, report
 from tests.helpers.grids import BOTH, SQUARE, Values, grid, runs, square
 
 
@@ -57,8 +57,6 @@ def test_the_best_of_two_options_by_hand():
     corner = best_setting(square({**SQUARE, (10.0, 0.0): [95, 95]}), BOTH)
     assert (corner.values, corner.edges) == ({"eta": 10.0, "beta": 0.0}, BOTH)
     assert best_setting(square({key: [None, 80] for key in SQUARE}), BOTH) is None
-    assert at_multiple(corner, "beta", 10.0) is None  # there is no multiple of 0
-    assert at_multiple(corner, "eta", 0.01) == 0.1
 
 
 def test_settings_that_tie_or_lack_a_seed():
