@@ -30,11 +30,12 @@ class State(NamedTuple):
     estimates="y",
     tracks={"y": "d"},
     pooled=True,
-    cite="Mancino-Ball, Miao, Xu, Chen 2023, Proximal Stochastic Recursive Momentum Methods (v2, proximal term zero)",
+    proximal=True,
+    cite="Mancino-Ball, Miao, Xu, Chen 2023, Proximal Stochastic Recursive Momentum Methods (v2)",
     source="the authors' code, whose loss is divided by n",
 )
 class DEEPSTORM(Recursive):
-    """X⁺ = W X − η_t Y,  D⁺ = G(X⁺; s) + (1−β_t) (D − G(X; s)),  Y⁺ = W (Y + D⁺ − D), both gradients on one sample s
+    """X⁺ = prox_{η_t r}(W X − η_t Y),  D⁺ = G(X⁺; s) + (1−β_t) (D − G(X; s)),  Y⁺ = W (Y + D⁺ − D), on one sample s
     D⁰ = mean of ``start_batches`` gradients, Y⁰ = W D⁰"""
 
     beta: Schedule
@@ -53,7 +54,7 @@ class DEEPSTORM(Recursive):
         return State(x, wx, d, y)
 
     def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
-        x = s.wx - self.eta[t] * s.y
+        x = self.prox(s.wx - self.eta[t] * s.y, self.eta[t])
         d = grad(x, t + 1) + (1 - self.beta[t]) * (s.d - grad(s.x, t + 1))
         wx, y = mix(x, s.y + d - s.d)
         return State(x, wx, d, y)

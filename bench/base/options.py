@@ -126,6 +126,17 @@ def coerce(options: Options, values: Mapping[str, Any], where: str, owner: str) 
     }
 
 
+def _plain(value: Any, name: str) -> Any:
+    """What a mapping may hold: numbers, words, switches, and lists and mappings of these."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(part, f"{name}.{key}") for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part, name) for part in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise UserError(f"{name} must be a number, a word, true or false, or a list or mapping of these; got {value!r}.")
+
+
 _WORDS = {float: "a number", int: "a whole number", bool: "true or false", str: "a word", Path: "a path"}
 
 
@@ -147,6 +158,10 @@ def convert(value: Any, to: Any, name: str) -> Any:
         if value in choices:
             return value
         raise UserError(f"{name} must be one of {', '.join(map(str, choices))}; got {value!r}.")
+    if origin is dict:
+        if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+            return {key: _plain(part, f"{name}.{key}") for key, part in value.items()}
+        raise UserError(f"{name} must be a mapping from words, as in '{name}={{width: 64}}'; got {value!r}.")
     if origin is list:
         words = shlex.split(value) if isinstance(value, str) else value
         if isinstance(words, list) and words and all(isinstance(word, str) for word in words):

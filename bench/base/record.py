@@ -25,7 +25,7 @@ Of the suite's own runs, none beyond it knew more than the most frequent class; 
 """
 
 
-LATER = {"links": "reliable", "compressor": "none"}
+LATER = {"links": "reliable", "compressor": "none", "loss": "usual", "regulariser": "none"}
 """Choices that came later, and what they were before."""
 SINCE = {**LATER, "stretch": 1.0, "validation": 0.0, "partition.equal": False, "dataset.exact": False}
 """All labels that came later and have a value when they change nothing."""

@@ -28,7 +28,7 @@ MODULES = "HEARSAY_PLUGINS"
 """Environment variable with modules to import as plug-ins, separated by commas: for trying things out."""
 SIGNATURE = "found by the harness through the registry"
 """What algorithms and datasets say of themselves in their first line."""
-HOME = ("algorithms", "datasets", "bench.models", "bench.network", "bench.engine.engines")
+HOME = ("algorithms", "datasets", "bench.models", "bench.problem", "bench.network", "bench.engine.engines")
 
 
 class Registry(Generic[T]):
@@ -78,6 +78,8 @@ datasets: Registry[Any] = Registry("dataset")
 recipes: Registry[Any] = Registry("dataset that is fetched")
 partitions: Registry[Any] = Registry("partition")
 models: Registry[Any] = Registry("model")
+losses: Registry[Any] = Registry("loss")
+regularisers: Registry[Any] = Registry("regulariser")
 metrics: Registry[Any] = Registry("metric")
 schedules: Registry[Any] = Registry("schedule")
 engines: Registry[Any] = Registry("engine")
@@ -85,7 +87,7 @@ links: Registry[Any] = Registry("kind of links")
 compressors: Registry[Any] = Registry("compressor")
 EVERYTHING = (
     *(algorithms, topologies, weight_rules, datasets, recipes, partitions, models, metrics, schedules, engines),
-    *(links, compressors),
+    *(links, compressors, losses, regularisers),
 )
 
 broken_plugins: dict[str, str] = {}

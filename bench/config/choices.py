@@ -14,8 +14,10 @@ from bench.base.registry import (
     datasets,
     engines,
     links,
+    losses,
     models,
     partitions,
+    regularisers,
     topologies,
 )
 
@@ -58,6 +60,10 @@ def options_of(group: str, name: str) -> Options:
             return attribute_options(links[name])
         case "compressor":
             return attribute_options(compressors[name])
+        case "loss":
+            return keyword_options(losses[name].__init__ if isinstance(losses[name], type) else losses[name])
+        case "regulariser":
+            return attribute_options(regularisers[name])
         case "tracker":
             return TRACKERS[name]
     raise KeyError(group)
@@ -72,6 +78,8 @@ REGISTRIES: dict[str, Registry[Any]] = {
     "engine": engines,
     "links": links,
     "compressor": compressors,
+    "loss": losses,
+    "regulariser": regularisers,
 }
 TRACKERS: dict[str, Options] = {
     "none": {},

@@ -54,6 +54,7 @@ def with_plugins(words: Sequence[str]) -> list[str]:
 
     What is registered without a yaml is made known to Hydra too, with the defaults of its signature.
     """
+    words = [f"+{word}" if _MAPPING.match(word) else word for word in words]
     check_names(words)
     folders = plugin_folders()
     given = [word.removeprefix(SEARCHPATH).strip("[]") for word in words if word.startswith(SEARCHPATH)]
@@ -65,6 +66,10 @@ def with_plugins(words: Sequence[str]) -> list[str]:
     settings = [place for place, word in enumerate(rest) if "=" in word and not word.startswith("-")]
     place = settings[0] if settings else len(rest)  # beside them: Hydra takes no settings on both sides of a flag
     return [*rest[:place], f"{SEARCHPATH}[{path}]", *rest[place:]]
+
+
+_MAPPING = re.compile(r"model\.kwargs[.=]")
+"""Settings of a mapping with keys that nobody knows beforehand: Hydra calls that adding."""
 
 
 def plugin_folders() -> list[Path]:

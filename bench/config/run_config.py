@@ -39,6 +39,8 @@ class RunConfig:
     dataset: Choice
     partition: Choice
     model: Choice
+    loss: Choice = field(metadata={NEUTRAL: Choice(LATER["loss"], {})})
+    regulariser: Choice = field(metadata={NEUTRAL: Choice(LATER["regulariser"], {})})
     engine: Choice = field(metadata=HOW)
     tracker: Choice = field(metadata=HOW)
     nodes: Count
@@ -95,7 +97,7 @@ class RunConfig:
                 continue
             out[key] = value["name"]
             prefix = "" if key == "algo" else f"{key}."
-            out.update({prefix + name: option for name, option in value.items() if name != "name"})
+            out.update({prefix + name: option for name, option in _flat(value).items() if name != "name"})
         return out
 
     @property
@@ -131,6 +133,17 @@ def _mixing(nodes: int, seed: int | None, topology: Key, over: Key) -> Mixing:
     network = build_network(name, nodes, dict(options), seed or 0)
     lossy: Links = links[kind](**dict(of_links))
     return lossy.over(network, seed or 0)
+
+
+def _flat(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options that are mappings by their keys, one by one."""
+    out: dict[str, Any] = {}
+    for name, value in options.items():
+        if isinstance(value, Mapping):
+            out.update({f"{name}.{key}": part for key, part in _flat(value).items()})
+        else:
+            out[name] = value
+    return out
 
 
 def _without_paths(values: dict[str, Any], replace: Callable[[Path], str]) -> dict[str, Any]:

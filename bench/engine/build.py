@@ -8,16 +8,19 @@ import numpy as np
 import torch
 
 from bench.base.errors import UserError
-from bench.base.record import evaluation_steps
-from bench.base.registry import compressors, datasets, models, topologies
+from bench.base.prox import stays
+from bench.base.record import LATER, evaluation_steps
+from bench.base.registry import algorithms, compressors, datasets, models, regularisers, topologies
 from bench.config.run_config import RunConfig
-from bench.engine.material import held_out, in_words, is_problem, load_arrays, shards
+from bench.engine.material import held_out, in_words, is_problem, load_arrays, loss_of, shards
 from bench.method.algorithm import Algorithm
 from bench.method.assemble import assemble
 from bench.models.model import Model
 from bench.network.compressor import Compressor
 from bench.problem.arrays import Arrays
+from bench.problem.losses import Loss
 from bench.problem.problem import Problem, Setting
+from bench.problem.regularised import Regularised
 from bench.problem.scaled import changed, refuse_scale, refuse_stretch
 from bench.problem.supervised import Supervised
 from bench.training.loop import Timetable, Training
@@ -55,11 +58,16 @@ def build_problem(config: RunConfig, setting: Setting) -> Problem:
     else:
         aside = held_out(config)
         problem = Supervised(setting, *parts, config.init, config.sampling, config.eval_samples, aside)
+    if config.regulariser.name != LATER["regulariser"]:
+        problem = Regularised(problem, regularisers[config.regulariser.name](**config.regulariser.options))
     return changed(problem, config.scale, config.stretch)
 
 
-def problem_parts(config: RunConfig, seeds: Sequence[int]) -> tuple[Arrays, list[list[np.ndarray]], Model] | None:
-    """Data, shards under each seed, and model; None where the dataset is a problem of its own.
+Parts = tuple[Arrays, list[list[np.ndarray]], Model, Loss]
+
+
+def problem_parts(config: RunConfig, seeds: Sequence[int]) -> Parts | None:
+    """Data, shards under each seed, model and loss; None where the dataset is a problem of its own.
 
     Each part refuses what cannot be, so that whoever asks for them knows that a problem can be made.
     """
@@ -67,13 +75,14 @@ def problem_parts(config: RunConfig, seeds: Sequence[int]) -> tuple[Arrays, list
     refuse_scale(config.scale)
     refuse_stretch(config.stretch)
     if not is_problem(datasets[name]):
-        arrays = load_arrays(config)
-        model = build_model(config, arrays)
-        return arrays, [shards(config, seed) for seed in seeds], model
-    given = config.model.name, config.partition.name, config.init, config.sampling
-    if given != ("linear", "even", "shared", "replacement"):
+        arrays, loss = load_arrays(config), loss_of(config)
+        model = build_model(config, arrays, loss)
+        return arrays, [shards(config, seed) for seed in seeds], model, loss
+    given = config.model.name, config.loss.name, config.partition.name, config.init, config.sampling
+    if given != ("linear", LATER["loss"], "even", "shared", "replacement"):
         raise UserError(
-            f"dataset={name} brings its own model, start and samples: leave out model, partition, init, sampling."
+            f"dataset={name} brings its own model, loss, start and samples: leave out model, loss, partition, init, "
+            "sampling."
         )
     if config.eval_samples is not None:
         raise UserError(f"dataset={name} has no shards to measure a part of: leave out eval_samples.")
@@ -90,6 +99,7 @@ def build_algorithm(configs: Sequence[RunConfig], problem: Problem, steps: int |
     """The method with the numbers of all replicas, for all steps or the first few."""
     first, setting = configs[0], problem.setting
     refuse_dtype(first)
+    refuse_nonsmooth(first)
     certificates = [config.mixing().certificate for config in configs]
     return assemble(
         first.algorithm,
@@ -100,6 +110,7 @@ def build_algorithm(configs: Sequence[RunConfig], problem: Problem, steps: int |
         dtype=setting.dtype,
         device=setting.device,
         seeds=setting.seeds,
+        prox=problem.prox or stays,
         spectrum={name: [getattr(c, name) for c in certificates] for name in SPECTRUM},
     )
 
@@ -110,6 +121,17 @@ def refuse_dtype(config: RunConfig) -> None:
         raise UserError(
             f"{config.algo.name} adds up its rounding errors twice over: in {config.dtype} its numbers drift away with "
             "the square of the steps. Use dtype=float64."
+        )
+
+
+def refuse_nonsmooth(config: RunConfig) -> None:
+    """A UserError where the objective has a part without a gradient that a method would not see."""
+    name = config.regulariser.name
+    if not regularisers[name].smooth and not config.declaration.proximal:
+        able = [other for other in algorithms if algorithms[other].declaration.proximal]
+        raise UserError(
+            f"regulariser={name} has no gradient at 0, and {config.algo.name} has no proximal step: use one that has "
+            f"({', '.join(able)}), or regulariser=l2."
         )
 
 
@@ -132,18 +154,23 @@ def build_compressor(config: RunConfig, size: int) -> Compressor | None:
     return compressor
 
 
-def build_model(config: RunConfig, arrays: Arrays) -> Model:
-    """The model for these inputs and classes; a sentence where what it makes of them has another size."""
+def build_model(config: RunConfig, arrays: Arrays, loss: Loss) -> Model:
+    """The model for these inputs and this loss; a sentence where what it gives has another shape."""
     name, shape = config.model.name, arrays.train_x.shape[1:]
-    with in_words(f"model={name} cannot be made for inputs of shape {shape} and {arrays.classes} classes"):
-        model = models[name](shape, arrays.classes, **config.model.options)
+    outputs = loss.outputs
+    with in_words(f"model={name} cannot be made for inputs of shape {shape} and outputs of shape {outputs}"):
+        model = models[name](shape, outputs[-1], **config.model.options)
         x = torch.as_tensor(model.initial(np.random.default_rng(0)), dtype=torch.float64).unsqueeze(0)
         if x.shape[1] != model.layout.size:
             raise UserError(f"model={name}: a start has {x.shape[1]} parameters, its layout {model.layout.size}.")
-        logits = model.forward(model.unpack(x), torch.zeros(1, 2, *shape, dtype=torch.float64))
-        if logits.shape != (1, 2, arrays.classes):
+        two = torch.as_tensor(arrays.train_x[:2].astype(np.int64 if arrays.tokens else np.float64))
+        two = two if arrays.tokens else (two - arrays.mean) / arrays.sd
+        two = two.expand(2, *shape)
+        model.refuse(two)
+        out = model.forward(model.unpack(x), two.unsqueeze(0))
+        if tuple(out.shape) != (1, 2, *outputs):
             raise UserError(
-                f"model={name}: the logits of 2 inputs have shape {tuple(logits.shape)[1:]}; "
-                f"with {arrays.classes} classes it must be {(2, arrays.classes)}."
+                f"model={name}: what it gives for 2 inputs has shape {tuple(out.shape)[1:]}; "
+                f"loss={config.loss.name} on dataset={config.dataset.name} needs {(2, *outputs)}."
             )
     return model

@@ -13,7 +13,17 @@ from pathlib import Path
 
 from bench.base import imported
 from bench.base.home import ROOT
-from bench.base.registry import compressors, datasets, links, models, partitions, topologies, weight_rules
+from bench.base.registry import (
+    compressors,
+    datasets,
+    links,
+    losses,
+    models,
+    partitions,
+    regularisers,
+    topologies,
+    weight_rules,
+)
 from bench.config.run_config import RunConfig
 
 CORE = (
@@ -126,8 +136,11 @@ def chosen(config: RunConfig) -> list[object]:
     if (rule := config.topology.options.get("weights")) is not None:
         out.append(weight_rules[rule].weigh)
     network = links[config.links.name], compressors[config.compressor.name]
-    for item in (config.algorithm, datasets[config.dataset.name], models[config.model.name], *network):
+    objective = losses[config.loss.name], regularisers[config.regulariser.name]
+    for item in (config.algorithm, datasets[config.dataset.name], models[config.model.name], *network, *objective):
         out += inspect.getmro(item) if inspect.isclass(item) else [item]
+    for source in models[config.model.name].sources(**config.model.options):
+        out += inspect.getmro(source) if inspect.isclass(source) else [source]
     return out
 
 

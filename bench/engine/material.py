@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
@@ -13,11 +13,13 @@ import numpy as np
 
 from bench.base.errors import UserError
 from bench.base.randomness import EVERYONE, generator
-from bench.base.registry import datasets, partitions, recipes
+from bench.base.registry import datasets, losses, partitions, recipes
 from bench.config.run_config import RunConfig
 from bench.data.recipe import PARTS, checksum, data_folder, load
 from bench.problem.arrays import Arrays, sound
-from bench.problem.problem import Problem
+from bench.problem.losses import Loss
+from bench.problem.problem import Column, Problem
+from bench.problem.supervised import columns
 
 
 def is_problem(entry: object) -> bool:
@@ -36,6 +38,22 @@ def _load(name: str, options: tuple[tuple[str, object], ...], folder: Path) -> A
     prepared = (load(name, folder),) if name in recipes else ()
     with in_words(f"dataset={name} cannot be made"):
         return sound(name, datasets[name](*prepared, **dict(options)))
+
+
+def loss_of(config: RunConfig) -> Loss:
+    """The loss on the data of a configuration; a sentence where it does not fit them."""
+    with in_words(f"loss={config.loss.name} cannot be made for dataset={config.dataset.name}"):
+        made: Loss = losses[config.loss.name](load_arrays(config), **config.loss.options)
+        return made
+
+
+def columns_of(config: RunConfig) -> Mapping[str, Column]:
+    """What the problem of a configuration measures beside what every problem does."""
+    entry = datasets[config.dataset.name]
+    if is_problem(entry):
+        told: Mapping[str, Column] = entry.columns
+        return told
+    return columns(loss_of(config), config.validation > 0)
 
 
 @contextmanager
@@ -70,7 +88,7 @@ def shards(config: RunConfig, seed: int) -> list[np.ndarray]:
 def _divided(config: RunConfig, seed: int) -> list[np.ndarray]:
     """What the partition gives each node, if it is a partition."""
     kept, name = _kept(config), config.partition.name
-    labels = load_arrays(config).train_y[kept]
+    labels = load_arrays(config).strata()[kept]
     g = generator(seed, EVERYONE, "partition")
     with in_words(f"partition={name} cannot divide {len(labels)} samples among {config.nodes} nodes"):
         split = [np.asarray(rows) for rows in partitions[name](labels, config.nodes, g, **config.partition.options)]
@@ -129,6 +147,8 @@ def describe_data(config: RunConfig) -> dict[str, object]:
         facts["evaluated"] = [min(config.eval_samples, held) for held in samples]
     if (aside := held_out(config)) is not None:
         facts["validation"] = len(aside)
+    if arrays.notes:
+        facts["prepared"] = list(arrays.notes)
     return facts
 
 
@@ -138,8 +158,10 @@ def data_checksum(config: RunConfig) -> str | None:
 
 
 def class_counts(arrays: Arrays, split: Sequence[np.ndarray]) -> np.ndarray:
-    """Samples by node and class."""
-    return np.stack([np.bincount(arrays.train_y[rows], minlength=arrays.classes) for rows in split])
+    """Samples by node and class; where there are none, by what partitions divide by."""
+    kinds = arrays.strata()
+    count = int(kinds.max()) + 1 if arrays.classes is None or arrays.train_y.ndim > 1 else arrays.classes
+    return np.stack([np.bincount(kinds[rows], minlength=count) for rows in split])
 
 
 @lru_cache(maxsize=4)

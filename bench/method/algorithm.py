@@ -27,6 +27,7 @@ from torch import Tensor
 from bench.base.errors import UserError, closest
 from bench.base.layout import Layout
 from bench.base.options import Option, Options, Positive, attribute_options, keyword_options
+from bench.base.prox import Prox, stays
 from bench.base.randomness import EVERYONE, generator
 from bench.base.registry import algorithms, schedules
 from bench.method.schedules import Schedule, Steps
@@ -91,6 +92,7 @@ class Declaration:
     static: bool = False  # W may not change between rounds
     double: bool = False  # rounding errors add up twice over: in float32 its numbers are not believed
     mixes: Mixes = "doubly"  # what it asks of the network
+    proximal: bool = False  # it asks for ``prox``: the objective may have a part without a gradient
     compresses: Compresses = "no"  # whether it sends through a compressor, and which its theory takes
     cite: str
     source: str = ""  # where the rule was read, if not in what is cited
@@ -105,6 +107,7 @@ class Algorithm:
     declaration: ClassVar[Declaration]
     layout: Layout
     n: int  # nodes of the whole network
+    prox: Prox  # x, where the objective has no part without a gradient
     eta: Schedule
     alpha: Schedule
 
@@ -119,8 +122,9 @@ class Algorithm:
         knows: Mapping[str, Tensor] | None = None,
         device: torch.device | str = "cpu",
         n: int = 1,
+        prox: Prox = stays,
     ) -> None:
-        self.layout, self.promise, self._device, self.n = layout, promise, device, n
+        self.layout, self.promise, self._device, self.n, self.prox = layout, promise, device, n, prox
         for name, value in {**schedules, **words, **numbers}.items():
             setattr(self, name, value)
         self._seeds = tuple(seeds)

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import torch
 
 from bench.base.layout import Layout
+from bench.base.prox import Prox, stays
 from bench.method.algorithm import Algorithm
 from bench.method.schedules import stepsize_tables
 
@@ -25,6 +26,7 @@ def assemble(
     device: torch.device | str = "cpu",
     seeds: Sequence[int] | None = None,
     spectrum: Mapping[str, Sequence[float | None]] | None = None,
+    prox: Prox = stays,
 ) -> A:
     """``replicas`` holds the options of each; they may differ in numbers, ``seeds`` and ``spectrum``, what is known
     of W by name: it is forgotten here unless the method declares that it needs the topology."""
@@ -40,4 +42,4 @@ def assemble(
     promise = cls.declare_for(first)
     known = {name: values for name, values in (spectrum or {}).items() if None not in values}
     knows = {name: per_replica(values) for name, values in known.items()}  # type: ignore[arg-type]
-    return cls(layout, schedules, words, numbers, promise, seeds or [0] * len(replicas), knows, device, n)
+    return cls(layout, schedules, words, numbers, promise, seeds or [0] * len(replicas), knows, device, n, prox)

@@ -1,5 +1,6 @@
 """One small file per model."""
 
 from bench.models.model import Model, model
+from bench.models.module import torch_model
 
-__all__ = ["Model", "model"]
+__all__ = ["Model", "model", "torch_model"]

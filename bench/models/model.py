@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -48,9 +49,17 @@ class Model(ABC):
 
         def pull(delta: Tensor) -> Tensor:
             with torch.inference_mode(False), torch.enable_grad():
-                return torch.autograd.grad((logits * delta.clone()).sum(), leaf)[0]
+                return torch.autograd.grad(logits, leaf, delta.clone() if delta.is_inference() else delta)[0]
 
         return logits.detach(), pull
+
+    def refuse(self, x: Tensor) -> None:  # noqa: B027
+        """A UserError where it cannot serve; ``x`` are two inputs of the data, in double precision."""
+
+    @classmethod
+    def sources(cls, **options: Any) -> list[object]:
+        """What else its numbers come from, beside the source of its class: classes and functions."""
+        return []
 
     def initial(self, g: np.random.Generator) -> np.ndarray:
         """One parameter vector: every tensor of a layer uniform in ±1/√fan_in, PyTorch's usual."""

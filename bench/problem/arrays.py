@@ -1,70 +1,132 @@
-"""A dataset for classification as arrays, and whether it is one."""
+"""A dataset as arrays, and whether it is one."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from bench.base.errors import UserError
 from bench.data.recipe import Parts
 
+STRATA = 10
+"""Into how many kinds samples without classes are sorted, for those who divide them by kind."""
+
 
 @dataclass(frozen=True, eq=False)
 class Arrays:
-    """A dataset as it lies in memory, in compact types; inputs become (raw − mean)/sd in the batch."""
+    """A dataset as it lies in memory, in compact types; inputs become (raw − mean)/sd in the batch.
+
+    With ``classes``, what is to be predicted is a whole number below it: one for each sample, or one for each place of
+    a text. Without, it is a number, or several. ``tokens``: inputs are whole numbers that stand for something, which
+    nobody may scale. ``unit`` is what 1 in the targets is in the units of the source. ``notes`` say how the arrays
+    were made, a line each, for the manifest. ``crops``: a mini-batch may be flipped and shifted by so many pixels.
+    """
 
     train_x: np.ndarray
     train_y: np.ndarray
     test_x: np.ndarray
     test_y: np.ndarray
-    classes: int
+    classes: int | None
     mean: float = 0.0
     sd: float = 1.0
+    tokens: bool = False
+    unit: float = 1.0
+    notes: tuple[str, ...] = ()
+    crops: int | None = None
 
     @classmethod
-    def of(cls, parts: Parts, classes: int, mean: float = 0.0, sd: float = 1.0) -> Arrays:
+    def of(cls, parts: Parts, classes: int | None, mean: float = 0.0, sd: float = 1.0, **more: Any) -> Arrays:
         """From the parts that a recipe prepared."""
-        return cls(parts["train_x"], parts["train_y"], parts["test_x"], parts["test_y"], classes, mean, sd)
+        return cls(parts["train_x"], parts["train_y"], parts["test_x"], parts["test_y"], classes, mean, sd, **more)
+
+    @classmethod
+    def of_torch(cls, train: Sequence[Any], test: Sequence[Any], classes: int | None, **more: Any) -> Arrays:
+        """From two PyTorch Datasets with a length, whose items are (input, target)."""
+        (train_x, train_y), (test_x, test_y) = (_columns(items) for items in (train, test))
+        return cls(train_x, train_y, test_x, test_y, classes, **more)
+
+    def strata(self) -> np.ndarray:
+        """The kind of each training sample, a whole number, for partitions by kind: its class; a tenth of the targets
+        by size, where they are numbers (the first of several); a tenth of the text by place."""
+        if self.classes is not None and self.train_y.ndim == 1:
+            return self.train_y
+        count = len(self.train_y)
+        order = np.arange(count)
+        if self.classes is None:
+            order = np.argsort(self.train_y.reshape(count, -1)[:, 0], kind="stable")
+        kinds = np.empty(count, dtype=np.int64)
+        kinds[order] = np.arange(count) * STRATA // count
+        return kinds
+
+
+def _columns(items: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+    pairs = [items[i] for i in range(len(items))]
+    if not pairs or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+        raise UserError("A Dataset must have items (input, target), and at least one of them.")
+    x, y = (np.stack([np.asarray(value) for value in column]) for column in zip(*pairs, strict=True))
+    return x, y
 
 
 def sound(name: str, arrays: object) -> Arrays:
-    """The arrays, if they are inputs and labels that can be trained on; else a UserError that says what is wrong."""
+    """The arrays, if they are inputs and targets that can be trained on; else a UserError that says what is wrong."""
     if not isinstance(arrays, Arrays):
         raise UserError(f"dataset={name} must return Arrays; it returns {type(arrays).__name__}.")
-    if not (isinstance(arrays.classes, int | np.integer) and arrays.classes >= 1):
-        raise UserError(f"dataset={name}: classes must be a whole number from 1 on; it is {arrays.classes!r}.")
+    classes = arrays.classes
+    if classes is not None and not (isinstance(classes, int | np.integer) and classes >= 1):
+        raise UserError(f"dataset={name}: classes must be a whole number from 1 on; it is {classes!r}.")
     if not (np.isfinite(arrays.mean) and np.isfinite(arrays.sd) and arrays.sd > 0):
         raise UserError(f"dataset={name}: inputs cannot be divided by sd={arrays.sd} after mean={arrays.mean}.")
     for part in ("train", "test"):
-        _inputs(f"dataset={name}: {part}_x", getattr(arrays, f"{part}_x"))
-        _labels(f"dataset={name}: {part}_y", getattr(arrays, f"{part}_y"), arrays.classes)
+        _inputs(f"dataset={name}: {part}_x", getattr(arrays, f"{part}_x"), arrays.tokens)
+        target = f"dataset={name}: {part}_y", getattr(arrays, f"{part}_y")
+        if classes is None:
+            _targets(*target)
+        else:
+            _labels(*target, classes)
         inputs, labels = (len(getattr(arrays, f"{part}_{axis}")) for axis in "xy")
         if inputs != labels:
             raise UserError(
                 f"dataset={name}: {part}_x has {inputs} rows and {part}_y {labels}; every input needs one label."
             )
-    shapes = arrays.train_x.shape[1:], arrays.test_x.shape[1:]
-    if shapes[0] != shapes[1]:
-        raise UserError(f"dataset={name}: a training input has shape {shapes[0]}, a test input {shapes[1]}.")
+    for axis, what in (("x", "input"), ("y", "target")):
+        shapes = [getattr(arrays, f"{part}_{axis}").shape[1:] for part in ("train", "test")]
+        if shapes[0] != shapes[1]:
+            raise UserError(f"dataset={name}: a training {what} has shape {shapes[0]}, a test {what} {shapes[1]}.")
     return arrays
 
 
-def _inputs(where: str, x: np.ndarray) -> None:
+def _inputs(where: str, x: np.ndarray, tokens: bool) -> None:
     if not isinstance(x, np.ndarray) or x.dtype.kind not in "biuf" or x.ndim < 2 or x.size == 0:
         raise UserError(f"{where} must be an array of numbers, a row per sample; it is {_kind(x)}.")
+    if tokens and (x.dtype.kind not in "iu" or x.min() < 0):
+        raise UserError(f"{where} must be whole numbers from 0 on, since they are tokens; it is {_kind(x)}.")
+    _finite(where, x, "inputs")
+
+
+def _targets(where: str, y: np.ndarray) -> None:
+    if not isinstance(y, np.ndarray) or y.dtype.kind not in "iuf" or y.ndim not in (1, 2) or y.size == 0:
+        raise UserError(f"{where} must be numbers, one or several per sample; it is {_kind(y)}.")
+    _finite(where, y, "targets")
+
+
+def _finite(where: str, x: np.ndarray, what: str) -> None:
     if x.dtype.kind == "f" and not (np.isfinite(x.min()) and np.isfinite(x.max())):  # NaN and ∞ show in these
         row = int(np.argwhere(~np.isfinite(x))[0][0])
-        raise UserError(f"{where} has {x[row][~np.isfinite(x[row])][0]} in row {row}; inputs must be finite.")
+        wrong = np.atleast_1d(x[row])
+        raise UserError(f"{where} has {wrong[~np.isfinite(wrong)][0]} in row {row}; {what} must be finite.")
 
 
 def _labels(where: str, y: np.ndarray, classes: int) -> None:
-    if not isinstance(y, np.ndarray) or y.dtype.kind not in "iu" or y.ndim != 1 or y.size == 0:
+    if not isinstance(y, np.ndarray) or y.dtype.kind not in "iu" or y.ndim not in (1, 2) or y.size == 0:
         raise UserError(f"{where} must be a list of whole numbers, a label per sample; it is {_kind(y)}.")
-    wrong = np.flatnonzero((y < 0) | (y >= classes))
+    wrong = np.argwhere((y < 0) | (y >= classes))
     if len(wrong):
         raise UserError(
-            f"{where} has the label {y[wrong[0]]} in row {wrong[0]}; with classes={classes} they are 0 … {classes - 1}."
+            f"{where} has the label {y[tuple(wrong[0])]} in row {wrong[0][0]}; with classes={classes} they are "
+            f"0 … {classes - 1}."
         )
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import TypeVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from torch import Tensor
 
 from bench.base.errors import UserError
 from bench.base.layout import Layout
+from bench.base.prox import Prox
 from bench.base.randomness import generator
 from bench.base.registry import datasets, recipes
 from bench.data.recipe import Recipe
@@ -87,17 +89,28 @@ class Evaluation:
     test_loss: Tensor  # (R,), float64
     test_correct: Tensor | None  # (R,) fraction right, not finite where the logits are not
     gradient: Tensor  # (R, P), float64
+    also: Mapping[str, Tensor] = field(default_factory=dict)  # (R,) each: columns of their own, as Problem.columns says
 
     def flat(self) -> Tensor:
         """All shares in one (R, q) tensor, for one exchange."""
-        parts = [getattr(self, field.name) for field in fields(self)]
-        return torch.cat([p if p.dim() == 2 else p[:, None] for p in parts if p is not None], dim=1)
+        scalars = [self.train_loss, self.test_loss, self.test_correct, *self.also.values()]
+        return torch.cat([*(s[:, None] for s in scalars if s is not None), self.gradient], dim=1)
 
     def unflat(self, flat: Tensor) -> Evaluation:
         """The inverse of ``flat``, with the same parts present."""
-        scalars = 2 if self.test_correct is None else 3
-        correct = None if self.test_correct is None else flat[:, 2]
-        return Evaluation(flat[:, 0], flat[:, 1], correct, flat[:, scalars:])
+        train, test, *rest = flat[:, : -self.gradient.shape[1]].unbind(1)
+        correct = None if self.test_correct is None else rest.pop(0)
+        also = dict(zip(self.also, rest, strict=True))
+        return Evaluation(train, test, correct, flat[:, -self.gradient.shape[1] :], also)
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a problem measures of its own: what it is called, which way is up, and what is made of the mean."""
+
+    label: str
+    more_is_better: bool
+    finish: Callable[[np.ndarray], np.ndarray] = lambda mean: mean
 
 
 class Problem(ABC):
@@ -106,6 +119,8 @@ class Problem(ABC):
     layout: Layout
     epoch_size: int | None = None  # samples in the training set; None for a stream
     autograd: bool = True  # whether grad() differentiates; one that does not runs faster, in inference mode
+    columns: Mapping[str, Column] = MappingProxyType({})  # what evaluate() gives under ``also``
+    prox: Prox | None = None  # of r, where the objective is f + r and r has no gradient
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
@@ -130,10 +145,6 @@ class Problem(ABC):
     @abstractmethod
     def evaluate(self, mean: Tensor) -> Evaluation:
         """This process's share of the metrics at x̄, given as (R, P)."""
-
-    def also(self, mean: Tensor) -> dict[str, Tensor]:
-        """This process's share of what else is measured at x̄, a number for each replica: columns of their own."""
-        return {}
 
     def node_gradients(self, mean: Tensor) -> Iterable[Tensor] | None:
         """∇f_i(x̄) of each hosted node in turn, (R, P) in float64, where the problem can tell."""

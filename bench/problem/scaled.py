@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from torch import Tensor
 
@@ -35,6 +35,7 @@ class Around(Problem):
         super().__init__(problem.setting)
         self.problem = problem
         self.layout, self.epoch_size, self.autograd = problem.layout, problem.epoch_size, problem.autograd
+        self.columns, self.prox = problem.columns, problem.prox
 
     @property
     def work(self) -> int:
@@ -48,6 +49,8 @@ class Scaled(Around):
         super().__init__(problem)
         refuse_scale(scale)
         self.scale = scale
+        if (inner := problem.prox) is not None:
+            self.prox = lambda x, eta: inner(x, scale * eta)
 
     def start(self) -> Tensor:
         return self.problem.start()
@@ -60,10 +63,7 @@ class Scaled(Around):
 
     def evaluate(self, mean: Tensor) -> Evaluation:
         e, c = self.problem.evaluate(mean), self.scale
-        return Evaluation(c * e.train_loss, c * e.test_loss, e.test_correct, c * e.gradient)
-
-    def also(self, mean: Tensor) -> dict[str, Tensor]:
-        return _times(self.scale, self.problem.also(mean))
+        return Evaluation(c * e.train_loss, c * e.test_loss, e.test_correct, c * e.gradient, _times(c, e.also))
 
     def node_gradients(self, mean: Tensor) -> Iterable[Tensor] | None:
         gradients = self.problem.node_gradients(mean)
@@ -81,6 +81,8 @@ class Stretched(Around):
         super().__init__(problem)
         refuse_stretch(stretch)
         self.stretch = stretch
+        if (inner := problem.prox) is not None:
+            self.prox = lambda x, eta: stretch * inner(x / stretch, eta)
 
     def start(self) -> Tensor:
         return self.stretch * self.problem.start()
@@ -93,16 +95,14 @@ class Stretched(Around):
 
     def evaluate(self, mean: Tensor) -> Evaluation:
         e, c = self.problem.evaluate(mean / self.stretch), self.stretch
-        return Evaluation(c**2 * e.train_loss, c**2 * e.test_loss, e.test_correct, c * e.gradient)
-
-    def also(self, mean: Tensor) -> dict[str, Tensor]:
-        return _times(self.stretch**2, self.problem.also(mean / self.stretch))
+        also = _times(c**2, e.also)
+        return Evaluation(c**2 * e.train_loss, c**2 * e.test_loss, e.test_correct, c * e.gradient, also)
 
     def node_gradients(self, mean: Tensor) -> Iterable[Tensor] | None:
         gradients = self.problem.node_gradients(mean / self.stretch)
         return None if gradients is None else (self.stretch * gradient for gradient in gradients)
 
 
-def _times(c: float, found: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Losses in the units of f; accuracies have none."""
+def _times(c: float, found: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Losses in the units of f; scores have their own."""
     return {name: c * value if name.endswith("loss") else value for name, value in found.items()}

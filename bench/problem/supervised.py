@@ -1,21 +1,22 @@
-"""Classification on finite data: a dataset, a partition and a model make a problem."""
+"""Finite data: a dataset, a partition, a model and a loss make a problem."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from bench.base.randomness import EVERYONE, Blocks, generator
 from bench.base.registry import partitions
 from bench.models.model import Model
 from bench.problem.arrays import Arrays
-from bench.problem.problem import Evaluation, Problem, Setting
+from bench.problem.augment import augmented, drawn
+from bench.problem.losses import Loss
+from bench.problem.problem import Column, Evaluation, Problem, Setting
 from bench.problem.sampling import with_replacement, without_replacement
 
 __all__ = ["Arrays", "Init", "Partition", "Sampling", "Supervised", "partition"]
@@ -37,8 +38,8 @@ class Batches:
     """The mini-batches of one block of samples."""
 
     rows: Tensor  # of the training set, (BLOCK, S, k, B)
-    labels: Tensor
-    inputs: Tensor | None  # ready for the model, where they are small enough to be kept
+    shifts: Tensor | None  # of the images, where they are shifted
+    ready: tuple[Tensor, Tensor] | None  # inputs and targets for the model, where they are small enough to be kept
 
 
 class Tests(NamedTuple):
@@ -50,7 +51,7 @@ class Tests(NamedTuple):
 
 
 class Supervised(Problem):
-    """f_i is the mean cross-entropy over node i's shard.
+    """f_i is the mean loss over node i's shard.
 
     Mini-batches are drawn with replacement, or run through the shard in a new order every epoch.
     """
@@ -61,6 +62,7 @@ class Supervised(Problem):
         arrays: Arrays,
         shards: Sequence[Sequence[np.ndarray]],
         model: Model,
+        loss: Loss,
         init: Init,
         sampling: Sampling,
         eval_samples: int | None = None,
@@ -74,8 +76,8 @@ class Supervised(Problem):
         super().__init__(setting)
         self.layout, self._model, self._init, self._sampling = model.layout, model, init, sampling
         self.autograd = type(model).linearise is Model.linearise
-        self._one_hot = torch.eye(arrays.classes, dtype=setting.dtype, device=setting.device)
-        self._arrays = arrays
+        self._arrays, self._loss = arrays, loss
+        self._scores, self.columns = loss.scores(), columns(loss, held_out is not None)
         self.epoch_size = len(arrays.train_y) - (0 if held_out is None else len(held_out))
         self._shards, rows, self._weights = self._hosted(shards)
         self._x, self._y = self._on_device(arrays.train_x, arrays.train_y, rows)
@@ -101,11 +103,13 @@ class Supervised(Problem):
 
     def grad(self, x: Tensor, s: int, stream: int = 0) -> Tensor:
         block, at = self._blocks.at(s, stream)
-        by_seed = self._inputs(self._x[block.rows[at]]) if block.inputs is None else block.inputs[at]
-        inputs = self.setting.per_replica(by_seed)  # (R, k, B, …)
-        labels = self.setting.per_replica(block.labels[at])
-        logits, pull = self._model.linearise(x.flatten(0, 1), inputs.flatten(0, 1))
-        return pull(self._delta(logits, labels.flatten(0, 1), 1 / labels.shape[-1])).view_as(x)
+        if block.ready is None:
+            by_seed = self._gather(block.rows[at], None if block.shifts is None else block.shifts[at])
+        else:
+            by_seed = block.ready[0][at], block.ready[1][at]
+        inputs, targets = (self.setting.per_replica(part).flatten(0, 1) for part in by_seed)  # (R·k, B, …)
+        out, pull = self._model.linearise(x.flatten(0, 1), inputs)
+        return pull(self._loss.delta(out, targets, 1 / self.setting.batch_size)).view_as(x)
 
     def full(self, x: Tensor) -> Tensor:
         shards = [self._shards[self.setting.distinct_seeds.index(seed)] for seed in self.setting.seeds]
@@ -126,15 +130,10 @@ class Supervised(Problem):
             losses, gradient = self._weighted(point, raw.expand(len(point), *raw.shape), y, share.to(point.dtype))
             loss += (losses.double() * share).sum(1)
             total += gradient.double()
-        test_loss, correct = self._test(point, self._tests)
-        return Evaluation(loss, test_loss, correct, total)
-
-    def also(self, mean: Tensor) -> dict[str, Tensor]:
-        """The loss and accuracy on what was held out."""
-        if self._held_out is None:
-            return {}
-        loss, correct = self._test(mean.to(self.setting.dtype), self._held_out)
-        return {"val_loss": loss, "val_accuracy": 100 * correct}
+        tested = self._test(point, self._tests, "test")
+        if self._held_out is not None:
+            tested |= self._test(point, self._held_out, "val")
+        return Evaluation(loss, tested.pop("test_loss"), tested.pop("test_accuracy", None), total, tested)
 
     def node_gradients(self, mean: Tensor) -> Iterator[Tensor]:
         point = mean.to(self.setting.dtype)
@@ -184,37 +183,43 @@ class Supervised(Problem):
         whole = len(mine) > 0 and len(mine) == mine[-1] - mine[0] + 1
         return Tests(*self._on_device(x, y, slice(int(mine[0]), int(mine[-1]) + 1) if whole else mine), len(rows))
 
-    def _test(self, point: Tensor, tests: Tests) -> tuple[Tensor, Tensor]:
-        """Shares of the mean loss and of the fraction right, on this process's slice of these samples."""
+    def _test(self, point: Tensor, tests: Tests, part: str) -> dict[str, Tensor]:
+        """Shares of the mean loss and scores, on this process's slice of these samples."""
         count, size = tests.of, self._piece(len(point))
-        loss = torch.zeros(len(point), dtype=torch.float64, device=point.device)
-        correct = torch.zeros_like(loss)
+        asked = {"loss": self._loss.each, **{name: score.each for name, score in self._scores.items()}}
+        total = {name: torch.zeros(len(point), dtype=torch.float64, device=point.device) for name in asked}
         for x, y in zip(tests.x.split(size), tests.y.split(size), strict=True):
             inputs = self._inputs(x).expand(len(point), *[-1] * x.dim())
-            logits = self._model.forward(self._model.unpack(point), inputs)
-            labels = y.expand(len(point), -1)
-            loss += F.cross_entropy(logits.mT, labels, reduction="none").double().sum(1)
-            correct += (logits.argmax(-1) == labels).double().sum(1)
-            correct.masked_fill_(~torch.isfinite(logits).flatten(1).all(1), torch.nan)  # argmax of NaN is class 0
-        return loss / count, correct / count
+            out = self._model.forward(self._model.unpack(point), inputs)
+            targets = y.expand(len(point), *[-1] * y.dim())
+            lost = ~torch.isfinite(out).flatten(1).all(1)
+            for name, each in asked.items():
+                total[name] += each(out, targets).double().sum(1)
+                if name != "loss":
+                    total[name].masked_fill_(lost, torch.nan)  # argmax of NaN is class 0
+        return {f"{part}_{name}": value / count for name, value in total.items()}
 
     def _piece(self, replicas: int) -> int:
         """Samples to evaluate at once."""
         return max(1, pieces(self.setting.device, self._model.floats * replicas))
 
     def _weighted(self, x: Tensor, raw: Tensor, y: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
-        """Cross-entropies (R, B) of samples at parameters (R, P), and the gradient of their weighted sums."""
+        """Losses (R, B) of samples at parameters (R, P), and the gradient of their weighted sums."""
         inputs = self._inputs(raw[0]).expand(raw.shape) if raw.stride(0) == 0 else self._inputs(raw)
-        logits, pull = self._model.linearise(x, inputs)
-        labels = y.expand(len(x), -1)
-        losses = F.cross_entropy(logits.mT, labels, reduction="none")
-        return losses, pull(self._delta(logits, labels, weights.unsqueeze(-1)))
+        out, pull = self._model.linearise(x, inputs)
+        targets = y.expand(len(x), *[-1] * y.dim())
+        return self._loss.each(out, targets), pull(self._loss.delta(out, targets, weights))
 
-    def _delta(self, logits: Tensor, labels: Tensor, weight: Tensor | float) -> Tensor:
-        """The gradient of weighted cross-entropies in the logits."""
-        return torch.softmax(logits, dim=-1).sub_(self._one_hot[labels]).mul_(weight)
+    def _gather(self, rows: Tensor, shifts: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Inputs and targets of these rows, as the model is given them."""
+        raw = self._x[rows]
+        if shifts is not None and self._arrays.crops is not None:
+            raw = augmented(raw, shifts, self._arrays.crops)
+        return self._inputs(raw), self._y[rows]
 
     def _inputs(self, raw: Tensor) -> Tensor:
+        if self._arrays.tokens:
+            return raw.long()
         x = raw.to(self.setting.dtype)
         if (self._arrays.mean, self._arrays.sd) == (0.0, 1.0):
             return x
@@ -222,7 +227,8 @@ class Supervised(Problem):
 
     def _on_device(self, x: np.ndarray, y: np.ndarray, rows: np.ndarray | slice) -> tuple[Tensor, Tensor]:
         device = self.setting.device
-        return torch.as_tensor(x[rows], device=device), torch.as_tensor(y[rows], dtype=torch.int64, device=device)
+        kind = self.setting.dtype if self._arrays.classes is None else torch.int64
+        return torch.as_tensor(x[rows], device=device), torch.as_tensor(y[rows], dtype=kind, device=device)
 
     def _draw_block(self, stream: int, block: int) -> Batches:
         s, pick = self.setting, with_replacement if self._sampling == "replacement" else without_replacement
@@ -233,9 +239,18 @@ class Supervised(Problem):
             ]
             for seed, shards in zip(s.distinct_seeds, self._shards, strict=True)
         ]
-        drawn = s.move(np.moveaxis(np.array(rows), 2, 0))
-        size = drawn.numel() * self._x[0].numel() * s.dtype.itemsize
-        return Batches(drawn, self._y[drawn], self._inputs(self._x[drawn]) if size <= GATHER else None)
+        picked = s.move(np.moveaxis(np.array(rows), 2, 0))
+        shifts = self._draw_shifts(stream, block, self._arrays.crops) if self._arrays.crops else None
+        size = picked.numel() * (self._x[0].numel() + self._y[0].numel()) * s.dtype.itemsize
+        return Batches(picked, shifts, self._gather(picked, shifts) if size <= GATHER else None)
+
+    def _draw_shifts(self, stream: int, block: int, pixels: int) -> Tensor:
+        """How the images of one block of mini-batches are changed, (BLOCK, S, k, B, 3)."""
+        s = self.setting
+        draws = [
+            [drawn(seed, node, stream, block, s.batch_size, pixels) for node in s.hosted] for seed in s.distinct_seeds
+        ]
+        return s.move(np.moveaxis(np.array(draws), 2, 0))
 
     def _hosted(
         self, shards: Sequence[Sequence[np.ndarray]]
@@ -256,6 +271,16 @@ class Supervised(Problem):
         kept = torch.as_tensor(weights[:, rows], device=s.device)
         contiguous = len(rows) == rows[-1] - rows[0] + 1  # then no copy is made of what may be mapped from a file
         return local, slice(int(rows[0]), int(rows[-1]) + 1) if contiguous else rows, kept
+
+
+def columns(loss: Loss, validation: bool) -> dict[str, Column]:
+    """What is measured on samples that no node trains on, beside the test loss and accuracy that every run may have."""
+    scores = {name: Column(score.label, score.more_is_better, score.finish) for name, score in loss.scores().items()}
+    found = {f"test_{name}": replace(c, label=f"test {c.label}") for name, c in scores.items() if name != "accuracy"}
+    if validation:
+        found["val_loss"] = Column("validation loss", False)
+        found |= {f"val_{name}": replace(c, label=f"validation {c.label}") for name, c in scores.items()}
+    return found
 
 
 def pieces(device: torch.device, floats: int) -> int:

@@ -15,7 +15,7 @@ from bench import __version__
 from bench.base.registry import MODULES
 from bench.config.run_config import RunConfig
 from bench.engine.fingerprint import fingerprint
-from bench.engine.material import describe_data
+from bench.engine.material import columns_of, describe_data
 from bench.training.metrics import describe_metrics
 
 
@@ -42,5 +42,5 @@ def describe(config: RunConfig) -> dict[str, Any]:
         "mixing": config.mixing().describe(),
         "data": describe_data(config),
         **({"plugins": named} if (named := os.environ.get(MODULES)) else {}),
-        **({"metrics": described} if (described := describe_metrics(config.validation > 0)) else {}),
+        **({"metrics": described} if (described := describe_metrics(columns_of(config))) else {}),
     }

@@ -28,10 +28,10 @@ from bench.base.locks import Lock
 from bench.base.record import COLUMNS, FINAL, Row, evaluation_steps, final_state
 from bench.config.run_config import RunConfig
 from bench.engine.fingerprint import fingerprint
-from bench.engine.material import data_checksum
+from bench.engine.material import columns_of, data_checksum
 from bench.store.metrics_file import parquet
 from bench.training import checkpoint
-from bench.training.metrics import own_metrics
+from bench.training.metrics import describe_metrics
 from bench.training.observer import Outcome
 
 DAMAGED = "damaged"
@@ -118,7 +118,7 @@ class RunFolder:
         if self.config.force or self.stale:
             return None
         rows, _ = check_rows(self.stream)  # those before any damage
-        rows = [row for row in rows if list(row) == [*COLUMNS, *own_metrics(self.config.validation > 0)]]
+        rows = [row for row in rows if list(row) == [*COLUMNS, *describe_metrics(columns_of(self.config))]]
         for step in checkpoint.steps(self.checkpoints, self.config.nodes):
             kept = [row for row in rows if row["step"] <= step]
             if [row["step"] for row in kept] == [t for t in self._due if t <= step]:

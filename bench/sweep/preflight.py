@@ -14,12 +14,12 @@ from bench.base.record import LATER
 from bench.base.registry import recipes
 from bench.config.run_config import RunConfig, parse
 from bench.data.recipe import data_folder, prepare
-from bench.engine.build import build_compressor, problem_parts, refuse_dtype
+from bench.engine.build import build_compressor, problem_parts, refuse_dtype, refuse_nonsmooth
 from bench.engine.engines import engine_of
 from bench.sweep.memory import problem_of
 
 DATA = (
-    *("dataset", "partition", "model", "nodes", "batch_size", "seed", "scale", "stretch"),
+    *("dataset", "partition", "model", "loss", "nodes", "batch_size", "seed", "scale", "stretch"),
     *("init", "sampling", "eval_samples", "validation", "data_dir"),
 )
 """What the parts of a problem depend on."""
@@ -52,6 +52,7 @@ def check_network(config: RunConfig) -> None:
     if config.compressor.name != LATER["compressor"]:
         build_compressor(config, problem_of(config).layout.size)
     refuse_dtype(config)
+    refuse_nonsmooth(config)
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from bench.base.errors import UserError
 from bench.base.record import COLUMNS, Row
 from bench.base.registry import metrics
 from bench.method.algorithm import Declaration
-from bench.problem.problem import Problem
+from bench.problem.problem import Column, Problem
 from bench.training.world import World
 
 
@@ -73,8 +73,11 @@ def metric(
 ) -> Callable[[Callable[[View], Tensor]], Callable[[View], Tensor]]:
     """Add a column: a function of a View that gives a number for each replica, shape (R,). Of one that does not say
     which way is better there is no best: nothing is tuned by it, and none is bold."""
-    if name in COLUMNS or name in VALIDATION or not name.isidentifier():
-        raise UserError(f"A metric cannot be called '{name}': that is a column already, or no single word.")
+    if name in COLUMNS or name.startswith(("test_", "val_")) or not name.isidentifier():
+        raise UserError(
+            f"A metric cannot be called '{name}': that is a column already, or begins as one (test_, val_), or is no "
+            "single word."
+        )
 
     def decorate(function: Callable[[View], Tensor]) -> Callable[[View], Tensor]:
         metrics.add(name, Metric(label or name.replace("_", " "), more_is_better, function))
@@ -83,20 +86,11 @@ def metric(
     return decorate
 
 
-VALIDATION = {"val_loss": ("validation loss", False), "val_accuracy": ("validation accuracy", True)}
-"""What is measured on the samples that are set aside, and whether more of it is better."""
-
-
-def own_metrics(validation: bool) -> list[str]:
-    """The columns of a run beside those that all have."""
-    return [*(VALIDATION if validation else ()), *metrics]
-
-
-def describe_metrics(validation: bool) -> dict[str, Any]:
-    """What the columns beside those that all have are called, and which way is up: for the manifest."""
-    found = {**VALIDATION, **{name: (metrics[name].label, metrics[name].more_is_better) for name in metrics}}
-    told = {name: found[name] for name in own_metrics(validation)}
-    return {name: {"label": label, "more_is_better": more} for name, (label, more) in told.items()}
+def describe_metrics(columns: Mapping[str, Column]) -> dict[str, Any]:
+    """What the columns of a run beside those that all have are called, and which way is up: those of its problem, and
+    then those of plug-ins."""
+    known: dict[str, Column | Metric] = {**columns, **{name: metrics[name] for name in metrics}}
+    return {name: {"label": one.label, "more_is_better": one.more_is_better} for name, one in known.items()}
 
 
 def _own(view: View) -> dict[str, np.ndarray]:
@@ -136,6 +130,9 @@ def measure(state: Any, problem: Problem, world: World, declaration: Declaration
     totals = world.total(shares)
     evaluation = evaluation.unflat(totals[:, len(spreads) :])
 
+    apart = evaluation.gradient  # where all of f has one; else how far a proximal step of length 1 leads
+    if problem.prox is not None:
+        apart = point - problem.prox(point - evaluation.gradient, 1.0)
     tracking = None
     if declaration.estimates is not None:
         tracking = _numpy(torch.linalg.vector_norm(means[declaration.estimates] - evaluation.gradient, dim=-1))
@@ -145,11 +142,11 @@ def measure(state: Any, problem: Problem, world: World, declaration: Declaration
         train_loss=_numpy(evaluation.train_loss),
         test_loss=_numpy(evaluation.test_loss),
         test_accuracy=None if evaluation.test_correct is None else 100 * _numpy(evaluation.test_correct),
-        grad_norm=_numpy(torch.linalg.vector_norm(evaluation.gradient, dim=-1)),
+        grad_norm=_numpy(torch.linalg.vector_norm(apart, dim=-1)),
         consensus=_numpy(totals[:, 0]),
         consensus_z=_numpy(totals[:, 1]) if declaration.averages else None,
         tracking_error=tracking,
-        own={**{name: _numpy(world.total(share)) for name, share in problem.also(point).items()}, **_own(view)},
+        own={**{n: problem.columns[n].finish(_numpy(mean)) for n, mean in evaluation.also.items()}, **_own(view)},
     )
 
 

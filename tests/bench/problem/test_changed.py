@@ -60,13 +60,13 @@ def test_validation_metrics_are_those_of_the_rows_set_aside():
     arrays = load_arrays(some)
     inputs = whole._inputs(torch.as_tensor(arrays.train_x[aside])).expand(2, -1, -1, -1)
     logits, labels = whole._model.forward(whole._model.unpack(point), inputs), torch.as_tensor(arrays.train_y[aside])
-    found = whole.also(point)
+    found = whole.evaluate(point).also
     for r in range(2):
         loss = torch.nn.functional.cross_entropy(logits[r], labels.long())
         assert found["val_loss"][r].item() == pytest.approx(loss.item(), rel=1e-12)
         right = (logits[r].argmax(-1) == labels).double().mean().item()
-        assert found["val_accuracy"][r].item() == pytest.approx(100 * right, rel=1e-12)
-    parts = [make(range(2)).also(point), make(range(2, 6)).also(point)]
+        assert found["val_accuracy"][r].item() == pytest.approx(right, rel=1e-12)
+    parts = [make(hosted).evaluate(point).also for hosted in (range(2), range(2, 6))]
     for name, value in found.items():
         assert torch.allclose(parts[0][name] + parts[1][name], value, rtol=1e-12)
 

@@ -1,0 +1,213 @@
+"""Any torch.nn.Module as a model: its forward pass for M parameter vectors at once."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, vmap
+
+from bench.base.errors import UserError, closest
+from bench.base.layout import Layout
+from bench.base.registry import models
+from bench.models.measured import floats_per_sample
+from bench.models.model import Model, model
+
+
+class Wrapped(Model):
+    """A module, made by a function that is called once for every start.
+
+    It starts as it starts itself, under the run's key, and computes as in evaluation: without dropout. What it keeps
+    beside its parameters must stay as it is: what changes in training would be state that no method knows of.
+    """
+
+    def __init__(self, name: str, make: Callable[[], nn.Module]) -> None:
+        self._make, self._name = make, name
+        with keyed(0):
+            self.module = made = make()
+        if not isinstance(made, nn.Module):
+            raise UserError(f"{name} makes a {type(made).__name__}; a torch.nn.Module is needed.")
+        self.layout = Layout({key: tuple(p.shape) for key, p in made.named_parameters() if p.requires_grad})
+        if not self.layout.size:
+            raise UserError(f"{name} has no parameters to train.")
+        made.requires_grad_(False)
+        self._fixed: dict[tuple[torch.dtype, torch.device], dict[str, Tensor]] = {}
+
+    def forward(self, p: Mapping[str, Tensor], x: Tensor) -> Tensor:
+        fixed = self._constants(next(iter(p.values())))
+
+        def one(params: dict[str, Tensor], batch: Tensor) -> Tensor:
+            out: Tensor = functional_call(self.module, {**fixed, **params}, (batch,))
+            return out
+
+        if len(x) == 1:  # a batch of one model is that model
+            return one({name: part[0] for name, part in p.items()}, x[0]).unsqueeze(0)
+        out: Tensor = vmap(one)(dict(p), x)
+        return out
+
+    def initial(self, g: np.random.Generator) -> np.ndarray:
+        with keyed(int(g.integers(1 << 63))):
+            module = self._make()
+        parts = [p.detach().double().flatten() for _, p in module.named_parameters() if p.requires_grad]
+        return torch.cat(parts).numpy()
+
+    def refuse(self, x: Tensor) -> None:
+        """A UserError where f would not be a mean over samples, or would not be the same function tomorrow."""
+        module, remedy = self.module.double(), NO_BATCH_NORM
+        embeds = any(isinstance(part, nn.Embedding | nn.EmbeddingBag) for part in module.modules())
+        before = {key: value.clone() for key, value in module.named_buffers()}
+        with torch.no_grad(), keyed(1):
+            module.train()
+            try:
+                module(x)
+            except RuntimeError as error:
+                if embeds and x.is_floating_point() and "indices" in str(error):
+                    raise UserError(f"{self._name} {NO_TOKENS}") from error
+                raise
+            changed = [key for key, value in module.named_buffers() if not torch.equal(value, before[key])]
+            module.eval()
+            if changed:
+                raise UserError(f"{self._name} changes its buffer '{changed[0]}' in training. {remedy}")
+            together, again, alone = module(x), module(x), module(x[:1])
+        if not isinstance(together, Tensor):
+            raise UserError(f"{self._name} gives a {type(together).__name__}; one tensor is needed.")
+        if not torch.equal(together, again):
+            raise UserError(
+                f"{self._name} gives another output when asked again: draw nothing in forward in eval mode."
+            )
+        if together.shape[:1] == x.shape[:1] and not torch.allclose(together[:1], alone, rtol=1e-6, atol=1e-9):
+            raise UserError(f"What {self._name} gives for an input depends on the others in the batch. {remedy}")
+        self.floats = floats_per_sample(module, x[:1])
+
+    def _constants(self, like: Tensor) -> dict[str, Tensor]:
+        """What is no parameter, in the type and place of the parameters."""
+        key = like.dtype, like.device
+        if key not in self._fixed:
+            known = {**dict(self.module.named_parameters()), **dict(self.module.named_buffers())}
+            rest = {name: value for name, value in known.items() if name not in self.layout.shapes}
+            self._fixed[key] = {
+                name: value.to(like) if value.is_floating_point() else value.to(like.device)
+                for name, value in rest.items()
+            }
+        return self._fixed[key]
+
+
+NO_TOKENS = (
+    "has an Embedding, which takes whole numbers, and the inputs of this dataset are none: use a dataset of tokens, as "
+    "mobydick, or take .long() of them in its forward."
+)
+NO_BATCH_NORM = (
+    "Statistics over a batch are state that no method knows of: use torch.nn.GroupNorm or LayerNorm in the place of "
+    "BatchNorm."
+)
+
+
+@contextmanager
+def keyed(seed: int) -> Iterator[None]:
+    """torch's own randomness under this key, and as it was before after."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield
+
+
+@model("module")
+class Module(Wrapped):
+    """``target`` names a torch.nn.Module as package.module:Class; ``kwargs`` are its arguments. One that takes
+    ``inputs`` or ``classes`` is given the shape of an input and the number of outputs."""
+
+    def __init__(
+        self, inputs: tuple[int, ...], classes: int, target: str | None = None, kwargs: dict[str, Any] | None = None
+    ) -> None:
+        if not target:
+            raise UserError("model=module needs a module: model.target=package.module:Class.")
+        made = found(target)
+        given = arguments(made, dict(kwargs or {}), inputs, classes, target)
+        super().__init__(f"model.target={target}", lambda: made(**given))
+
+    @classmethod
+    def sources(cls, **options: Any) -> list[object]:
+        return [found(options["target"])]
+
+
+def torch_model(name: str) -> Callable[[type[nn.Module]], type[nn.Module]]:
+    """Register a torch.nn.Module as a model: its parameters with a default are the options. Where it takes ``inputs``
+    or ``classes``, it is given the shape of an input and the number of outputs."""
+
+    def decorate(made: type[nn.Module]) -> type[nn.Module]:
+        class Named(Wrapped):
+            def __init__(self, inputs: tuple[int, ...], classes: int, **options: Any) -> None:
+                given = arguments(made, options, inputs, classes, f"model={name}")
+                super().__init__(f"model={name}", lambda: made(**given))
+
+            @classmethod
+            def sources(cls, **options: Any) -> list[object]:
+                return [made]
+
+        Named.__init__.__signature__ = inspect.signature(made.__init__)  # type: ignore[attr-defined]
+        Named.__init__.__annotations__ = typing.get_type_hints(made.__init__, include_extras=True)
+        Named.__name__, Named.__qualname__, Named.__module__, Named.__doc__ = (
+            made.__name__,
+            made.__qualname__,
+            made.__module__,
+            made.__doc__,
+        )
+        models.add(name, Named)
+        return made
+
+    return decorate
+
+
+def arguments(
+    make: Callable[..., Any], given: dict[str, Any], inputs: tuple[int, ...], classes: int, name: str
+) -> dict[str, Any]:
+    """What a module is made with; a sentence where it does not take that."""
+    try:
+        known = inspect.signature(make).parameters
+    except (TypeError, ValueError):
+        return given
+    offered = {key: value for key, value in {"inputs": inputs, "classes": classes}.items() if key in known}
+    takes_all = any(p.kind is p.VAR_KEYWORD for p in known.values())
+    for key in given:
+        if key not in known and not takes_all:
+            raise UserError(f"{name} takes no '{key}'.{closest(key, known)}")
+    full = {**offered, **given}
+    missing = [
+        key
+        for key, p in known.items()
+        if p.default is p.empty and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) and key not in full
+    ]
+    if missing:
+        asked = ", ".join(f"{key}: …" for key in missing)
+        raise UserError(f"{name} needs {', '.join(missing)}: 'model.kwargs={{{asked}}}'.")
+    return full
+
+
+def found(target: str) -> Callable[..., Any]:
+    """What a target names; a sentence where there is no such thing."""
+    place, colon, name = target.rpartition(":")
+    if not colon or not place or not name:
+        raise UserError(f"model.target={target} must name a module and what is in it, as in package.module:Class.")
+    try:
+        home = importlib.import_module(place)
+    except (Exception, SystemExit) as error:  # a stranger's module may raise anything
+        hint = "; the folder it lies in must be on PYTHONPATH" if isinstance(error, ModuleNotFoundError) else ""
+        reason = f"{type(error).__name__}: {error}{hint}"
+        raise UserError(f"model.target={target} cannot be imported: {reason}.") from error
+    item = home
+    for part in name.split("."):
+        if not hasattr(item, part):
+            known = [
+                key for key, value in vars(home).items() if inspect.isclass(value) and issubclass(value, nn.Module)
+            ]
+            raise UserError(f"There is no '{name}' in {place}.{closest(name, known)}")
+        item = getattr(item, part)
+    if not callable(item):
+        raise UserError(f"model.target={target} is a {type(item).__name__}, which makes no torch.nn.Module.")
+    return item
