@@ -23,7 +23,7 @@ if __name__ == "__main__":
 from analysis.claims.verdicts import Verdict, claims, judge
 from analysis.drawing.style import use_paper_style
 from analysis.report.reproduction import case_table, document
-from analysis.results.errors import in_sentences
+from analysis.results.errors import in_sentences, perhaps
 from analysis.results.read import read
 from analysis.results.warnings import warnings
 from bench.base.files import write_text
@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--figures", type=Path, help="where its figures are drawn; default figures in the results")
     arguments = parser.parse_args(argv)
     if wrong := [name for name in arguments.claim or [] if name not in known]:
-        parser.error(f"there is no claim {wrong[0]!r}; there are {', '.join(known)}")
+        parser.error(f"there is no claim {wrong[0]!r}{perhaps(wrong[0], known)}; there are {', '.join(known)}")
     results = read(arguments.results)
     for sentence in warnings(results):
         print(sentence)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from analysis.drawing.style import direction, metric_in_words, metric_name
 from analysis.drawing.symbols import LETTERS
-from analysis.results.errors import NoData
+from analysis.results.errors import NoData, perhaps
 from analysis.results.results import Results
 from analysis.study.ask import USUAL, Ask
 from analysis.study.settings import Apart, Key
@@ -128,7 +128,8 @@ def chosen(table: Table, columns: Sequence[str], results: Results) -> Table:
             shown[name] = [plain_cell(value) for value in table.data[name]]
         if name is None:
             more = [c for c in labels.values() if c not in NAMES and table.data[c].astype(str).nunique() > 1]
-            raise NoData(f"it has no column '{word}'; there are {', '.join(dict.fromkeys([*table.shown, *more]))}")
+            there = list(dict.fromkeys([*map(str, table.shown), *more]))
+            raise NoData(f"it has no column '{word}'{perhaps(word, there)}; there are {', '.join(there)}")
         names.append(name)
     return replace(table, shown=shown, asked=tuple(names))
 

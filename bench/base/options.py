@@ -70,6 +70,7 @@ class AtLeast:
 
 
 Count = Annotated[int, AtLeast(1)]
+Natural = Annotated[int, AtLeast(0)]
 NonNegative = Annotated[float, AtLeast(0)]
 Positive = Annotated[float, AtLeast(0, strict=True)]
 

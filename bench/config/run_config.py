@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from bench.base.errors import UserError, closest
-from bench.base.options import Count, coerce, convert, without_neutral
+from bench.base.options import Count, Natural, coerce, convert, without_neutral
 from bench.base.record import LATER, Spacing
 from bench.base.registry import algorithms, links, topologies
-from bench.config.choices import Choice, options_of
+from bench.config.choices import Choice, options_of, with_option
 from bench.method.algorithm import Algorithm, Declaration
 from bench.network.drawn import build_network
 from bench.network.links import Links
@@ -44,7 +44,7 @@ class RunConfig:
     nodes: Count
     steps: Count
     batch_size: Count
-    seed: int
+    seed: Natural
     scale: float
     stretch: float = field(metadata={NEUTRAL: 1.0})
     validation: float = field(metadata={NEUTRAL: 0.0})
@@ -154,11 +154,16 @@ def parse(values: Mapping[str, Any]) -> RunConfig:
     known = {item.name: item.metadata[NEUTRAL] for item in fields(RunConfig) if NEUTRAL in item.metadata}
     for name, value in values.items():
         if name not in hints:
-            raise UserError(f"There is no setting called '{name}'.{closest(name, hints)}")
+            raise UserError(no_such_setting(name))
         known[name] = _choice(name, value) if hints[name] is Choice else convert(value, hints[name], name)
     if missing := [item.name for item in fields(RunConfig) if item.name not in known]:
         raise UserError(f"The configuration lacks {', '.join(missing)}.")
     return RunConfig(**known)
+
+
+def no_such_setting(key: str) -> str:
+    """With those that there are; an option without its group is found by its name."""
+    return f"There is no setting called '{key}'.{closest(key, _hints(), with_option(key.rpartition('.')[2]))}"
 
 
 @cache
