@@ -20,6 +20,7 @@ from analysis.study.ask import Ask
 from analysis.study.select import can_be_asked
 from analysis.study.statistics import Interval
 from analysis.tables import Table, TableMaker, table_makers
+from analysis.tables.digits import best
 from analysis.tables.latex import latex, number
 from bench.base.errors import place
 from bench.base.home import ROOT
@@ -60,6 +61,9 @@ def test_what_was_never_measured_is_no_column_of_a_printed_table():
     assert "% in no row: size\n" in text
     assert r"method & depth \\" in text
     assert r"a & --- \\" in text
+    one = latex(Table(shown[:1], shown[:1]), "t")  # of a single row too
+    assert "% in no row: size, depth\n" in one
+    assert r"method \\" in one
 
 
 def several(**more):
@@ -75,6 +79,30 @@ def test_what_went_wrong_is_called_what_it_was():
         assert shown.loc["D-SGD", "η"] == f"every one {state}"
     picture = drawings()["curves"].draw(several(state="exploded"), Ask())
     assert any("dsgd not drawn: every stepsize exploded for some seed" in note for note in picture.notes)
+
+
+BOLD = {
+    "what rounding left is no merit": ({"dsgt": 1e-31, "dsgd": 2e-31, "d2": 1e-4}, "float64", {"dsgt", "dsgd"}),
+    "of all alike none is the best": ({"dsgt": 1e-31, "dsgd": 2e-31}, "float64", set()),
+    "an exact zero is as good": ({"dsgt": 0.0, "dsgd": 9.8e-14, "d2": 1e-4}, "float32", {"dsgt", "dsgd"}),
+    "small is not yet rounding": ({"dsgt": 1e-14, "dsgd": 2e-14, "d2": 1e-4}, "float64", {"dsgt"}),
+    "the last bit": ({"dsgt": 0.5, "dsgd": 0.5 + 3e-8, "d2": 0.6}, "float32", {"dsgt", "dsgd"}),
+    "more than the last bit": ({"dsgt": 0.5, "dsgd": 0.50001, "d2": 0.6}, "float32", {"dsgt"}),
+}
+
+
+@pytest.mark.parametrize("case", BOLD)
+def test_what_is_equal_is_bold_together(case):
+    ends, dtype, expected = BOLD[case]
+    runs = [{"algo": a, "eta": 0.1, "seed": s, "dtype": dtype, "end": end} for a, end in ends.items() for s in range(5)]
+    some = made(runs)
+    rows = some.rows.merge(some.runs[["run_id", "algo", "seed"]], on="run_id")
+    some = replace(some, rows=some.rows.assign(consensus=rows["algo"].map(ends) * (1 + rows["seed"] / 1e4)))
+    shown = table_makers()["final"].make(some, Ask()).shown
+    labels = {"dsgt": "D-SGT", "dsgd": "D-SGD", "d2": "D²"}
+    assert {shown["method"][place] for place, column in best(shown) if column == "consensus"} == {
+        labels[algo] for algo in expected
+    }
 
 
 def test_a_reference_that_is_not_seen_is_said(tmp_path):

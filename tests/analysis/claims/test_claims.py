@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import torch
 
-from analysis import check_claims
+from analysis import check_claims, load
 from analysis.claims.evidence import EVIDENCE, Case, exact, gather, untested
 from analysis.claims.evidence.consensus import part_of_the_papers_bound, rho_tilde
 from analysis.claims.verdicts import Claim, Verdict, claims, coverage, judge, settled
@@ -184,7 +184,7 @@ def test_the_parts_of_the_bounds_against_the_suites_own_stepsizes(results):
     assert cases["synthetic, ring of 4, even"] == pytest.approx(max(parts), rel=1e-9)
 
 
-def test_an_archive_tells_the_same_story(results, tmp_path):
+def test_an_archive_tells_the_same_story(results, folder, tmp_path):
     write_archive(results, tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"runs.parquet", "rows.parquet", "facts.json"}
     back = read(tmp_path)
@@ -193,6 +193,11 @@ def test_an_archive_tells_the_same_story(results, tmp_path):
     here, there = (r.finals.set_index("run_id").sort_index() for r in (results, back))
     for column in ("algo", "eta", "state", "rho", "heterogeneity", "test_accuracy", "fingerprint"):
         pd.testing.assert_series_equal(here[column], there[column], check_dtype=False, rtol=1e-6)
+    table, kept = load(folder), load(tmp_path)
+    kept_runs = table[table["state"].isin(["done", "diverged", "exploded"])].reset_index(drop=True)
+    assert list(kept["run_id"]) == list(kept_runs["run_id"])
+    for column in ("algo", "seed", "step", "test_accuracy"):
+        pd.testing.assert_series_equal(kept[column], kept_runs[column], check_dtype=False, rtol=1e-6)
     different = json.loads((tmp_path / "facts.json").read_text())
     assert len(different) < len(back.runs) / 3  # what is of one run alone, its name above all, is not repeated
     assert "name" not in (tmp_path / "facts.json").read_text().partition('"host"')[2][:40]
@@ -217,7 +222,21 @@ def test_bad_input(tmp_path, capsys):
     assert "Nothing can be checked: there is no folder" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         check_claims.main(["--claim", "the_earth_is_flat"])
-    assert "there is no claim 'the_earth_is_flat'" in capsys.readouterr().err
+    assert "there is no claim 'the_earth_is_flat'; there are " in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        check_claims.main(["--claim", "spike_lowr"])
+    assert "there is no claim 'spike_lowr' (did you mean 'spike_lower'?); there are " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("wrong", "what"), [(None, "NoneType"), ([1.0], "a list with something else in it")])
+def test_evidence_that_returns_no_cases_is_told_where_it_stands(monkeypatch, wrong, what):
+    def made_up(results):
+        return wrong
+
+    monkeypatch.setitem(EVIDENCE, "made_up", made_up)
+    line = made_up.__code__.co_firstlineno
+    said = judge(claim(at_most=1.0), None).trouble  # type: ignore[arg-type]
+    assert said == f"TypeError: made_up must return a list of cases, and returned {what} (test_claims.py, line {line})"
 
 
 MINE = """
