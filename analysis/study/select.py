@@ -7,7 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.drawing.style import name_of, styles
+from analysis.drawing.style import method_name, name_of, styles
+from analysis.drawing.symbols import LETTERS
 from analysis.results.errors import NoData, perhaps
 from analysis.results.results import Results
 from analysis.study.ask import USUAL, Ask
@@ -44,7 +45,8 @@ def as_written(
             usual = values.value_counts().index[0]
             chosen = chosen[chosen[option].isna() | (chosen[option] == usual)]
         if len(chosen) < len(runs):
-            notes.append(f"{algo}: {len(runs) - len(chosen)} runs of its variants are not drawn here")
+            left_out = len(runs) - len(chosen)
+            notes.append(f"{method_name(algo, results)}: {left_out} runs of its variants are not drawn here")
         kept.append(chosen)
     return (pd.concat(kept) if kept else finals), notes
 
@@ -121,7 +123,7 @@ def metrics(results: Results, asked: Iterable[str], usual: Iterable[str]) -> lis
 def can_be_asked(results: Results, ask: Ask) -> None:
     """What no figure could obey is said once, before anything is drawn."""
     there = f"there are {', '.join(results.numbers)}" if results.numbers else "there are none"
-    there = f"{perhaps(ask.over, results.numbers)}; {there}"
+    there = f"{'' if ask.over in LETTERS else perhaps(ask.over, results.numbers)}; {there}"  # β is no slip of η
     refuse_unless(
         ask.over in ("eta", *results.numbers), f"no method has a number '{ask.over}' among its options{there}"
     )

@@ -40,10 +40,9 @@ def nearest(name: object, known: Iterable[str]) -> str | None:
     return names[parts[0]] if len(parts) == 1 else None
 
 
-def closest(name: object, known: Iterable[str], elsewhere: Sequence[str] = ()) -> str:
-    """Known names for an error message, before them the one that was probably meant; ``elsewhere`` are those that are
-    exactly the name, in other places."""
+def closest(name: object, known: Iterable[str], meant: Sequence[str] | None = None) -> str:
+    """Known names for an error message, before them what was probably ``meant``: the nearest, unless that is known."""
     known = sorted(known)
-    near = [*elsewhere] or [one for one in [nearest(name, known)] if one is not None]
+    near = [one for one in [nearest(name, known)] if one is not None] if meant is None else meant
     hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
     return f"{hint} Known: {', '.join(known) or 'none'}."

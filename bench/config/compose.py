@@ -18,9 +18,9 @@ from yaml import MarkedYAMLError, YAMLError
 
 from bench.base.errors import UserError, closest
 from bench.base.registry import no_such, plugins
-from bench.config.choices import members, options_of, with_option
+from bench.config.choices import members, options_of
 from bench.config.names import CONF, check_names, no_such_name
-from bench.config.run_config import GROUPS, RunConfig, no_such_setting, parse
+from bench.config.run_config import GROUPS, RunConfig, meant, no_such_setting, parse
 
 HYDRA_ERRORS = (HydraException, OmegaConfBaseException, YAMLError)
 SEARCHPATH = "hydra.searchpath="
@@ -180,9 +180,8 @@ def _no_such_setting(key: str, typed: Sequence[str]) -> str:
         with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
             names = hydra.compose("config", overrides=with_plugins(chosen))[group].name
     lacking = {name: known for name in names.split(",") if option not in (known := options_of(group, name))}
-    others = [option] if option in RunConfig.__annotations__ else [one for one in with_option(option) if one != key]
     return " ".join(
-        f"{group}={name} has no option '{key}'.{closest(option, known, others)}" for name, known in lacking.items()
+        f"{group}={name} has no option '{key}'.{closest(option, known, meant(key))}" for name, known in lacking.items()
     )
 
 

@@ -163,7 +163,15 @@ def parse(values: Mapping[str, Any]) -> RunConfig:
 
 def no_such_setting(key: str) -> str:
     """With those that there are; an option without its group is found by its name."""
-    return f"There is no setting called '{key}'.{closest(key, _hints(), with_option(key.rpartition('.')[2]))}"
+    return f"There is no setting called '{key}'.{closest(key, _hints(), meant(key))}"
+
+
+def meant(key: str) -> list[str] | None:
+    """Where else the last part of a key is known; none where another member of the same group has it, which is no slip;
+    None where nobody knows it."""
+    option = key.rpartition(".")[2]
+    found = [option] if option in _hints() else with_option(option)
+    return [] if key in found else found or None
 
 
 @cache
@@ -176,4 +184,4 @@ def _choice(group: str, value: Any) -> Choice:
         raise UserError(f"'{group}' needs a member, as in {group}=NAME; got {value!r}.")
     name = value["name"]
     given = {key: option for key, option in value.items() if key != "name"}
-    return Choice(name, coerce(options_of(group, name), given, f"{group}.", f"{group}={name}"))
+    return Choice(name, coerce(options_of(group, name), given, f"{group}.", f"{group}={name}", meant))

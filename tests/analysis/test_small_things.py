@@ -16,6 +16,7 @@ from analysis.drawing.style import Style
 from analysis.figures import drawings
 from analysis.make_figures import make_table
 from analysis.results.errors import NoData
+from analysis.results.plugins import as_typed
 from analysis.study.ask import Ask
 from analysis.study.select import can_be_asked
 from analysis.study.statistics import Interval
@@ -26,7 +27,7 @@ from bench.base.errors import place
 from bench.base.home import ROOT
 from bench.terminal import command
 from bench.terminal.table import show_table
-from tests.helpers.invented import made
+from tests.helpers.invented import made, results_of
 
 
 @pytest.mark.parametrize(
@@ -78,7 +79,7 @@ def test_what_went_wrong_is_called_what_it_was():
         shown = table_makers()["final"].make(several(state=state), Ask()).shown.set_index("method")
         assert shown.loc["D-SGD", "η"] == f"every one {state}"
     picture = drawings()["curves"].draw(several(state="exploded"), Ask())
-    assert any("dsgd not drawn: every stepsize exploded for some seed" in note for note in picture.notes)
+    assert any("D-SGD not drawn: every stepsize exploded for some seed" in note for note in picture.notes)
 
 
 BOLD = {
@@ -149,12 +150,29 @@ def test_compare_says_from_where_it_is_drawn_and_why_there_is_no_curve():
     assert "runs of 400 steps were evaluated at their start and end alone: a smaller eval_every makes curves" in notes
 
 
+def test_the_start_does_not_flatten_what_comes_after_and_is_said_to_lie_outside():
+    """One of a hundred later values is as low as the start; every end is seen, also that of a method that is behind."""
+    some = results_of({"fast": 1, "slow": 1})
+    slow = some.rows["run_id"].str.startswith("slow")
+    accuracy = np.select([some.rows["step"] == 0, some.rows["step"] == 200, slow], [10.0, 12.0, 90.0], default=95.0)
+    picture = drawings()["curves"].draw(replace(some, rows=some.rows.assign(test_accuracy=accuracy)), Ask())
+    (panel,) = (ax for ax in picture.figure.axes if ax.get_title(loc="left") == "test accuracy (%)")
+    low, high = panel.get_ylim()
+    assert 89 < low < 90
+    assert 95 < high < 96
+    assert (
+        sum("the start, and up to 5 % of the values after the first 5 % of the steps" in n for n in picture.notes) == 1
+    )
+    plain = drawings()["curves"].draw(replace(some, rows=some.rows.assign(test_accuracy=50.0)), Ask())
+    assert not any("accuracies:" in note for note in plain.notes)
+
+
 def test_compare_says_once_what_it_says_of_several():
     rows = [{"algo": a, "eta": e, "end": e, "topology": g} for a in ("dsgt", "dsgd") for e in (0.1, 0.2) for g in "ab"]
     notes = drawings()["compare"].draw(made(rows), Ask()).notes
     chosen = [note for note in notes if "η" in note]
     assert chosen == [
-        "a9a, a and a9a, b: dsgd η=0.1 (the edge of its grid); dsgt η=0.1 (the edge of its grid)",
+        "a9a, a and a9a, b: D-SGD η=0.1 (the edge of its grid); D-SGT η=0.1 (the edge of its grid)",
     ]
     assert sum(note.startswith("stepsize") for note in notes) <= 1
     assert len(notes) == len(set(notes))
@@ -189,6 +207,16 @@ def test_a_plug_in_that_fails_is_named_with_its_line(tmp_path, monkeypatch):
         import half_a_plug_in  # noqa: F401
     assert place(error.value, "half_a_plug_in") == " (half_a_plug_in.py, line 3)"
     assert place(ValueError(), "half_a_plug_in") == ""
+
+
+def test_a_command_is_told_with_the_plug_ins_that_it_had(monkeypatch):
+    for name in ("PYTHONPATH", "HEARSAY_PLUGINS"):
+        monkeypatch.delenv(name, raising=False)
+    words = ["python", "analysis/make_report.py", "--results", "my runs"]
+    assert as_typed(words) == "python analysis/make_report.py --results 'my runs'"
+    monkeypatch.setenv("HEARSAY_PLUGINS", "mine")
+    monkeypatch.setenv("PYTHONPATH", "/some where")
+    assert as_typed(words).startswith("PYTHONPATH='/some where' HEARSAY_PLUGINS=mine python analysis/make_report.py ")
 
 
 def test_a_python_without_our_packages_gets_a_sentence():

@@ -111,6 +111,7 @@ BAD = {
     "algo.steps=5": "algo=dnasa has no option 'algo.steps'. Did you mean 'steps'? Known: alpha, ",
     "topology.eta=1": "topology=ring has no option 'topology.eta'. Did you mean 'algo.eta'? Known: lazy, weights.",
     "experiment=speedup": "There is no experiment called 'speedup'. Did you mean 'paper/speedup'? Known: example, ",
+    "algo=dsgd algo.beta=0.9": "algo=dsgd has no option 'algo.beta'. Known: eta, ",
     "seed=-1": "seed must be at least 0; got -1.",
     "+foo=1": "There is no setting called 'foo'.",
     "dtype=float16": "dtype must be one of float32, float64; got 'float16'.",
