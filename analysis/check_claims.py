@@ -83,17 +83,18 @@ def show(verdict: Verdict, console: Console) -> None:
         return
     console.print("\n".join(wrapped(line, console.width, "  ") for line in lines), markup=False)
     if verdict.cases:
-        table = Table()
-        for name, most in zip(case_columns(verdict), (None, UNIT, None, None), strict=True):
-            table.add_column(escape(name), max_width=most, overflow="fold")
-        for row in case_rows(verdict):
+        table, rows = Table(), list(case_rows(verdict))
+        widths = (None, min(NUMBER, max(len(row[1]) for row in rows)), None, len("not settled"))
+        for name, width in zip(case_columns(verdict), widths, strict=True):
+            table.add_column(escape(name), width=width, overflow="fold")
+        for row in rows:
             table.add_row(*map(escape, row))
         console.print(table, soft_wrap=False)
     console.print()
 
 
-UNIT = 30
-"""Characters of a column of numbers, whose heading may be a sentence."""
+NUMBER = 28
+"""Characters that a number with its interval may take; its heading may be a sentence, and takes several lines."""
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Verdicts: the logic by hand, the evidence from small real sweeps, the document from the archive."""
 
+import io
 import json
 from dataclasses import replace
 
@@ -7,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from rich.console import Console
 
 from analysis import check_claims, load
 from analysis.claims.evidence import EVIDENCE, Case, exact, gather, untested
@@ -215,6 +217,19 @@ def test_one_claim_on_the_terminal(folder, capsys):
     said = capsys.readouterr().out
     assert said.startswith("scale_free: holds\n  D-NASA is scale-free in f")
     assert "| digits, ring, c from 0.5 to 4 | 0 |" in said
+
+
+def test_a_terminal_gets_lines_that_fit_and_a_table(monkeypatch):
+    long = "a9a, ring of 32 with a name that is longer than half of any line"
+    found = verdict(monkeypatch, claim(at_most=1.0), [wide(long, -0.0172, -0.0865, 0.0521), exact("c [x]", 0.5, 3)])
+    found = replace(found, claim=replace(found.claim, claim="It is so. " * 20))
+    check_claims.show(found, Console(file=(out := io.StringIO()), width=80, force_terminal=True, color_system=None))
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "|---" not in out.getvalue()
+    assert "│ -0.0172 [-0.0865, 0.0521] │" in out.getvalue()
+    assert "c [x]" in out.getvalue()
+    assert all(word in out.getvalue() for word in long.split())
 
 
 def test_bad_input(tmp_path, capsys):
