@@ -111,7 +111,8 @@ def fill(
         swept = _multiplied(results, runs, ask)
         runs, said = as_written(results, runs, ask, option)
         runs, others, more = others_at_best(results, runs, ask, option)
-        said = [sentence for sentence in said if sentence.partition(":")[0] not in swept]  # they are drawn, below
+        below = {look[algo].label for algo in swept}
+        said = [sentence for sentence in said if sentence.partition(":")[0] not in below]  # they are drawn, below
         notes += [f"{title(key)}: {sentence}" for sentence in (*said, *more)]
         metric = metrics(results, ask.metrics[:1], [score(runs)[0]])[0]
         shown[metric] = metric_name(metric, results) if metric != "test_accuracy" else "test accuracy"
