@@ -92,7 +92,7 @@ def test_what_makes_a_variant_is_tuned_over_only_if_asked(two):
     assert both["x"].isna().tolist() == [True, False, False, False]
     assert list(both["mean"]) == pytest.approx([expected[1.0], *expected])
     assert {"D-NASA", "D-NASA (multiplier)"} <= set(words_of(picture))
-    assert not any("dnasa" in note and "not drawn" in note for note in picture.notes)
+    assert not any("D-NASA" in note and "not drawn here" in note for note in picture.notes)  # they are drawn
     assert picture.figure.axes[0].get_xlabel() == "stepsize η, or multiplier"
 
 
