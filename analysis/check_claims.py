@@ -20,12 +20,17 @@ if __name__ == "__main__":
 
     begin()
 
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
 from analysis.claims.verdicts import Verdict, claims, judge
 from analysis.drawing.style import use_paper_style
-from analysis.report.reproduction import case_table, document
-from analysis.results.errors import in_sentences
+from analysis.report.reproduction import case_columns, case_rows, case_table, document
+from analysis.results.errors import in_sentences, perhaps
 from analysis.results.read import read
 from analysis.results.warnings import warnings
+from analysis.tables.format import wrapped
 from bench.base.files import write_text
 
 HELP = ("-h", "--help")
@@ -46,13 +51,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--figures", type=Path, help="where its figures are drawn; default figures in the results")
     arguments = parser.parse_args(argv)
     if wrong := [name for name in arguments.claim or [] if name not in known]:
-        parser.error(f"there is no claim {wrong[0]!r}; there are {', '.join(known)}")
-    results = read(arguments.results)
+        parser.error(f"there is no claim {wrong[0]!r}{perhaps(wrong[0], known)}; there are {', '.join(known)}")
+    results, console = read(arguments.results), Console(highlight=False, soft_wrap=True)
     for sentence in warnings(results):
-        print(sentence)
+        console.print(wrapped(sentence, console.width, "") if console.is_terminal else sentence, markup=False)
     verdicts = [judge(known[name], results) for name in arguments.claim or known]
     for verdict in verdicts:
-        print(summary(verdict))
+        show(verdict, console)
     failed = 1 if any(verdict.trouble for verdict in verdicts) else 0
     if arguments.claim:
         return failed
@@ -68,11 +73,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     return failed
 
 
-def summary(verdict: Verdict) -> str:
+def show(verdict: Verdict, console: Console) -> None:
+    """The verdict and its cases: for a reader on a terminal, as Markdown in a file or a pipe."""
     claim = verdict.claim
     bound = [f"  {claim.unit}; to hold: {claim.bound}, because {claim.because}"] if verdict.cases else []
     lines = [f"{claim.id}: {verdict.sentence}", f"  {claim.claim}", *bound]
-    return "\n".join([*lines, *(f"  {line}" for line in case_table(verdict))])
+    if not console.is_terminal:
+        print("\n".join([*lines, *(f"  {line}" for line in case_table(verdict))]))
+        return
+    console.print("\n".join(wrapped(line, console.width, "  ") for line in lines), markup=False)
+    if verdict.cases:
+        table, rows = Table(), list(case_rows(verdict))
+        widths = (None, min(NUMBER, max(len(row[1]) for row in rows)), None, len("not settled"))
+        for name, width in zip(case_columns(verdict), widths, strict=True):
+            table.add_column(escape(name), width=width, overflow="fold")
+        for row in rows:
+            table.add_row(*map(escape, row))
+        console.print(table, soft_wrap=False)
+    console.print()
+
+
+NUMBER = 28
+"""Characters that a number with its interval may take; its heading may be a sentence, and takes several lines."""
 
 
 if __name__ == "__main__":

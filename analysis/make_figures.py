@@ -33,7 +33,7 @@ from analysis.drawing.panels import Picture, seeds_in_words
 from analysis.drawing.style import use_paper_style
 from analysis.figures import Drawing, drawings
 from analysis.results.archive import is_archive
-from analysis.results.errors import NoData, in_sentences, trouble
+from analysis.results.errors import NoData, in_sentences, perhaps, trouble
 from analysis.results.plugins import broken
 from analysis.results.read import read
 from analysis.results.results import Results
@@ -102,13 +102,14 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     arguments = parser.parse_args(argv)
     arguments.format = arguments.format.split(",")
     if wrong := [kind for kind in arguments.format if kind not in STABLE]:
-        parser.error(f"there is no format {wrong[0]!r}; there are {', '.join(STABLE)}")
+        parser.error(f"there is no format {wrong[0]!r}{perhaps(wrong[0], STABLE)}; there are {', '.join(STABLE)}")
     arguments.columns = [word for word in arguments.columns.split(",") if word]
     arguments.metric = [name for words in arguments.metric or [] for name in words.split(",")]
     arguments.figure = [name for words in arguments.figure or [] for name in words.split(",")] or None
     if wrong := [name for name in arguments.figure or [] if name not in names]:
         reasons = "".join(f"; plug-in '{plugin}' cannot be imported: {why}" for plugin, why in broken.items())
-        parser.error(f"there is no figure or table {wrong[0]!r}; there are {', '.join(names)}{reasons}")
+        there = f"{perhaps(wrong[0], names)}; there are {', '.join(names)}"
+        parser.error(f"there is no figure or table {wrong[0]!r}{there}{reasons}")
     if wrong := [word for word in arguments.where if "=" not in word]:
         parser.error(f"--where takes LABEL=VALUE; got {wrong[0]!r}")
     arguments.where = [(word.split("=", 1)[0], word.split("=", 1)[1].split(",")) for word in arguments.where]

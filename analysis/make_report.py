@@ -7,7 +7,6 @@ python analysis/make_report.py --wandb ENTITY/PROJECT      the same story as a W
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,6 +21,7 @@ from analysis.drawing.style import use_paper_style
 from analysis.report.page import page
 from analysis.report.story import tell_story
 from analysis.results.errors import in_sentences
+from analysis.results.plugins import as_typed
 from analysis.results.read import read
 from analysis.study.ask import Ask
 from analysis.study.select import can_be_asked
@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(sentence)
     out.parent.mkdir(parents=True, exist_ok=True)
     words = ["python", "analysis/make_report.py", *(sys.argv[1:] if argv is None else argv)]
-    write_text(out, page(story, folder, shlex.join(words)))
+    write_text(out, page(story, folder, as_typed(words)))
     print(f"Report: {out}")
     if arguments.wandb:
         from analysis.report.publish import publish  # W&B takes a second to import

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import yaml
 
 from analysis.claims.evidence import Case, gather, known
-from analysis.results.errors import NoData
+from analysis.results.errors import NoData, perhaps
 from analysis.results.results import Results
 from bench.base.errors import place
 
@@ -126,7 +126,8 @@ def claims(file: Path | None = None) -> list[Claim]:
     except (yaml.YAMLError, TypeError) as error:
         raise NoData(f"{path} is no list of claims: {' '.join(str(error).split())}") from error
     if unknown := [claim.evidence for claim in out if not claim.untestable and claim.evidence not in known()]:
-        raise NoData(f"{path.name} names evidence that there is not: {', '.join(unknown)}")
+        told = ", ".join(f"{name}{perhaps(name, known())}" for name in unknown)
+        raise NoData(f"{path.name} names evidence that there is not: {told}")
     return out
 
 

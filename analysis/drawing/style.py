@@ -120,6 +120,12 @@ def direction(metric: str, results: Results | None = None) -> bool | None:
     return metric in MORE_IS_BETTER
 
 
+def method_name(algo: object, results: Results | None = None) -> str:
+    """What a method is called in legends, tables and sentences: as its runs declare it."""
+    declared = results.declared.get(str(algo), {}) if results else {}
+    return declared.get("label") or (STYLES[str(algo)].label if algo in STYLES else str(algo))
+
+
 def styles(algos: Iterable[str], results: Results | None = None) -> dict[str, Style]:
     """A style for every method: from the table or a spare one, with the label and family that its runs declare.
 
@@ -131,7 +137,7 @@ def styles(algos: Iterable[str], results: Results | None = None) -> dict[str, St
     out: dict[str, Style] = {}
     for algo, style in STYLES.items():
         if algo in everyone:
-            out[algo] = replace(style, label=declared.get(algo, {}).get("label") or style.label)
+            out[algo] = replace(style, label=method_name(algo, results))
     out |= _spare_styles(everyone - set(STYLES), declared, list(out.values()))
     chosen = [algo for algo in out if algo in wanted]
     widest, thinnest = next(widths for beyond, widths in reversed(WIDTHS.items()) if len(chosen) > beyond or not beyond)

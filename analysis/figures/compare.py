@@ -66,15 +66,16 @@ def draw(results: Results, ask: Ask) -> Picture:
         ]
         for algo in (name for name in look if name in set(runs["algo"])):
             for label, some in _variants(results, runs[runs["algo"] == algo]):
+                name = look[algo].label
                 forms[algo] += [label] if label not in forms[algo] else []
                 best, chosen = at_best(results, some, ask)
                 tuned = {name: choice for name, choice in chosen.items() if choice is None or not choice.alone}
                 if best.empty:
                     best, tuned = some, {}
                     what = what_was_tuned(chosen)
-                    told_of[title].append(f"{algo}{label} has no {what} at which every run was done; all are drawn")
+                    told_of[title].append(f"{name}{label} has no {what} at which every run was done; all are drawn")
                 for words, rule in zip(*[iter(rule_in_words(results, some, tuned, ask=ask))] * 2, strict=True):
-                    told_of[title].append(words.replace(algo, f"{algo}{label}", 1))
+                    told_of[title].append(words.replace(name, f"{name}{label}", 1))
                     rules.append(rule)
                 style = variant(look[algo], forms[algo].index(label))
                 entries.setdefault(f"{style.label}{label}", (style, []))[1].append(setting_of(chosen, algo))

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.drawing.panels import Picture, legend, letter_panel, panels
-from analysis.drawing.style import INK, PAGE, styles
+from analysis.drawing.style import INK, PAGE, method_name, styles
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
@@ -26,7 +26,7 @@ THEORY = -0.25
 def draw(results: Results, ask: Ask) -> Picture:
     algo = ask.reference or "dnasa"
     found = controls(results, algo)
-    refuse_unless(bool(found), f"{algo} was not run with the stepsizes of other numbers of nodes")
+    refuse_unless(bool(found), f"{method_name(algo, results)} was not run with the stepsizes of other numbers of nodes")
     look = styles([algo], results)[algo]
     schedules = [
         name for name in ("fixed", "diminishing") if any(name in set(runs["schedule"]) for runs in found.values())

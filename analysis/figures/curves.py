@@ -17,6 +17,13 @@ from analysis.study.ask import Ask
 from analysis.study.select import as_written, counted, metrics, one_per_dataset, with_accuracies
 from analysis.study.tuning import at_best, columns_of, rule_in_words, setting_of
 
+ACCURACIES = ("test_accuracy", "val_accuracy")
+EARLY, LEAST = 0.05, 0.05
+"""The part of the steps that is the start, and the part of the values after it that may lie below the axis."""
+BELOW = (
+    f"accuracies: the start, and up to {100 * LEAST:g} % of the values after the first {100 * EARLY:g} % of the steps, "
+    "may lie below the axis; the end of every run is on it"
+)
 SHOWN = ("train_loss", "test_loss", "test_accuracy", "stationarity")
 
 
@@ -46,8 +53,8 @@ def draw(results: Results, ask: Ask) -> Picture:
             ax.set(xlabel=METRICS[x], ylabel="")
             log_scale(ax, rows[metric], metric)
             letter_panel(ax, metric_name(metric, results))
-            if metric == "test_accuracy":
-                _away_from_the_start(ax, rows)
+            if metric in ACCURACIES and _away_from_the_start(ax, rows, metric):
+                notes.append(BELOW)
         for algo in look:
             values[algo].append(setting_of(chosen, algo))
         row[0].set_ylabel(f"{name_of(key['dataset'])}, {key['topology']}", fontsize=8)
@@ -58,13 +65,17 @@ def draw(results: Results, ask: Ask) -> Picture:
     return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes, title)
 
 
-def _away_from_the_start(ax: Axes, rows: pd.DataFrame) -> None:
-    """The accuracies after the first evaluations: the start would flatten all differences."""
-    later = rows[rows["step"] >= rows["step"].max() / 20]["test_accuracy"].dropna()
-    if len(later):
-        low, high = later.min(), later.max()
-        margin = 0.05 * max(high - low, 0.5)
-        ax.set_ylim(low - margin, high + margin)
+def _away_from_the_start(ax: Axes, rows: pd.DataFrame, metric: str) -> bool:
+    """Let the axis show where the accuracies end: the start would flatten all differences. Whether it lies outside."""
+    known = rows.dropna(subset=metric)
+    later = known.loc[known["step"] >= EARLY * known["step"].max(), metric]
+    if later.empty:
+        return False
+    ends = known.sort_values("step").drop_duplicates("run_id", keep="last")[metric]
+    low, high = min(later.quantile(LEAST), ends.min()), later.max()
+    margin = 0.05 * max(high - low, 0.5)
+    ax.set_ylim(low - margin, high + margin)
+    return bool((known[metric] < low - margin).any())
 
 
 def _one_machine(results: Results, finals: pd.DataFrame) -> list[str]:

@@ -66,7 +66,7 @@ def _draw(results: Results, ask: Ask, units: Units) -> Picture:
         mine = runs[runs["algo"] == algo]
         drawn.append(draw_against_setting(ax, mine, label, metric, style, results).assign(algo=algo, **key))
         if algo in values:
-            notes.append(f"{algo}: {in_symbols(values[algo], '=')} at every c")
+            notes.append(f"{style.label}: {in_symbols(values[algo], '=')} at every c")
     divided = "c" if units.power == 1 else "c²"
     loss = f"test loss of {units.f}, divided by {divided}"
     ax.set(xscale="log", xlabel="c", ylabel=loss if metric == "test_loss" else metric_name(metric, results))

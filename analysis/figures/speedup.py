@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from analysis.drawing.lines import curve, edge, spread
 from analysis.drawing.panels import DIVERGED, Picture, legend, legend_entry, letter_panel, panels
-from analysis.drawing.style import INK, METRICS, PAGE, Style, styles
+from analysis.drawing.style import INK, METRICS, PAGE, Style, method_name, styles
 from analysis.figures import figure
 from analysis.results.errors import NoData
 from analysis.results.results import Results
@@ -52,9 +52,8 @@ def draw(results: Results, ask: Ask) -> Picture:
     for _, rate in rates.iterrows():
         promised = f", theory at most {rate['theory']:+.2f}" if np.isfinite(rate["theory"]) else ""
         span = f" [{rate['low']:+.3f}, {rate['high']:+.3f}]" if np.isfinite(rate["low"]) else ""
-        notes.append(
-            f"{rate['algo']}, exponent of {rate['of']} at {rate['at']}: {rate['exponent']:+.3f}{span}{promised}"
-        )
+        found = f"exponent of {rate['of']} at {rate['at']}: {rate['exponent']:+.3f}{span}{promised}"
+        notes.append(f"{method_name(rate['algo'], results)}, {found}")
     legend(figure, [legend_entry(shade, marker=False) for shade in shades.values()])
     title = f"Linear speed-up: {style.label} with more nodes" + (
         ", and the fitted exponents of n and T" * (len(rates) > 0)

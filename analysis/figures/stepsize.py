@@ -23,7 +23,7 @@ from analysis.drawing.panels import (
     panels,
     under,
 )
-from analysis.drawing.style import PAGE, metric_name, name_of, styles, taller, variant
+from analysis.drawing.style import PAGE, method_name, metric_name, name_of, styles, taller, variant
 from analysis.drawing.symbols import in_symbols, symbol, what_is_tuned, with_values
 from analysis.figures import figure
 from analysis.results.results import Results
@@ -74,18 +74,19 @@ def others_at_best(
     values, and what must be said."""
     kept, others, notes = [], {}, []
     for algo, mine in runs.groupby("algo", sort=False):
+        name = method_name(algo, results)
         over = tuned_over(results, mine, option)
         if not {*over} - {option}:
             kept.append(mine)
             continue
         best = best_setting(mine, over, criterion(results, runs, ask))
         if best is None:
-            notes.append(f"{algo} not drawn: every setting {gone_in_words(mine)} for some seed")
+            notes.append(f"{name} not drawn: every setting {gone_in_words(mine)} for some seed")
             continue
         kept.append(best.of(mine, but=option))
-        others[str(algo)] = {name: value for name, value in best.values.items() if name != option}
+        others[str(algo)] = {key: value for key, value in best.values.items() if key != option}
         chosen = f"{what_is_tuned(others[str(algo)])}, {in_symbols(others[str(algo)])}"
-        notes.append(f"{algo} at its best {chosen}: that of the best mean final {score_in_words(results, runs, ask)}")
+        notes.append(f"{name} at its best {chosen}: that of the best mean final {score_in_words(results, runs, ask)}")
     refuse_unless(bool(kept), f"every setting {gone_in_words(runs)} for some seed")
     return pd.concat(kept), others, notes
 
@@ -110,7 +111,8 @@ def fill(
         swept = _multiplied(results, runs, ask)
         runs, said = as_written(results, runs, ask, option)
         runs, others, more = others_at_best(results, runs, ask, option)
-        said = [sentence for sentence in said if sentence.partition(":")[0] not in swept]  # they are drawn, below
+        below = {look[algo].label for algo in swept}
+        said = [sentence for sentence in said if sentence.partition(":")[0] not in below]  # they are drawn, below
         notes += [f"{title(key)}: {sentence}" for sentence in (*said, *more)]
         metric = metrics(results, ask.metrics[:1], [score(runs)[0]])[0]
         shown[metric] = metric_name(metric, results) if metric != "test_accuracy" else "test accuracy"
@@ -150,7 +152,8 @@ def fill(
     entries += [legend_entry(style, f"{style.label} (multiplier)") for style in curves]
     legend(figure, entries, [PUBLISHED] if overlay else [])
     if multiplied:
-        notes.append(f"{', '.join(sorted(multiplied))}: a line without tuning, and a curve of its multipliers")
+        names = ", ".join(style.label for algo, style in look.items() if algo in multiplied)
+        notes.append(f"{names}: a line without tuning, and a curve of its multipliers")
     if overlay:
         notes.append("hollow markers: the published runs; their η axis is another, so they do not line up with ours")
     caption = (

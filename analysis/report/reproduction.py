@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from analysis.drawing.panels import Picture
 from analysis.figures import drawings
 from analysis.report.story import facts
 from analysis.results.errors import NoData
+from analysis.results.plugins import as_typed
 from analysis.results.results import Results
 from analysis.results.warnings import warnings
 from analysis.study.ask import PAPER
@@ -39,7 +41,7 @@ def document(verdicts: list[Verdict], results: Results, pictures: Path, link: Pa
         for verdict in some:
             figure = verdict.claim.figure if verdict.claim.figure not in seen else None
             parts += [
-                *_claim(verdict, f" --results {results.source} --claims {own}" if own else ""),
+                *_claim(verdict, ["--results", results.source, "--claims", str(own)] if own else []),
                 *(_figure(figure, drawn, link) if figure in drawn else []),
                 "",
             ]
@@ -132,8 +134,8 @@ def _in_cell(text: str) -> str:
     return text.replace("|", chr(92) + "|")
 
 
-def _claim(verdict: Verdict, where: str = "") -> Iterator[str]:
-    """``where`` is what a command needs to find claims of one's own."""
+def _claim(verdict: Verdict, where: Sequence[str] = ()) -> Iterator[str]:
+    """``where`` are the words that a command needs to find claims of one's own."""
     claim = verdict.claim
     yield f'### <a id="{claim.id}"></a>{claim.claim}'
     yield ""
@@ -155,7 +157,8 @@ def _claim(verdict: Verdict, where: str = "") -> Iterator[str]:
         yield ""
     yield "```bash"
     yield from claim.commands
-    yield f"python analysis/check_claims.py{where} --claim {claim.id}"
+    command = ["python", "analysis/check_claims.py", *where, "--claim", claim.id]
+    yield as_typed(command) if where else shlex.join(command)
     yield "```"
 
 
@@ -163,12 +166,20 @@ def case_table(verdict: Verdict) -> Iterator[str]:
     """Every case with its number and whether it keeps the bound."""
     if not verdict.cases:
         return
-    yield f"| case | {verdict.claim.unit} | runs | keeps the bound |"
+    yield f"| {' | '.join(case_columns(verdict))} |"
     yield "|---|---|---|---|"
+    yield from (f"| {' | '.join(map(_in_cell, row))} |" for row in case_rows(verdict))
+
+
+def case_columns(verdict: Verdict) -> tuple[str, ...]:
+    return "case", verdict.claim.unit, "runs", "keeps the bound"
+
+
+def case_rows(verdict: Verdict) -> Iterator[tuple[str, ...]]:
     words = ((verdict.kept, "yes"), (verdict.broken, "no"), (verdict.open, "not settled"))
     for cases, word in words:
         for case in cases:
-            yield f"| {_in_cell(case.name)} | {number(case)} | {case.runs or '—'} | {word} |"
+            yield case.name, number(case), str(case.runs or "—"), word
 
 
 def number(case: Case) -> str:

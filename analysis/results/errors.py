@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from functools import wraps
 from pathlib import Path
 
+from bench.base.errors import nearest
 from bench.terminal.command import command, say
 
 
@@ -22,6 +23,12 @@ def trouble(error: Exception, function: Callable[..., object]) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     place = next((frame for frame in reversed(frames) if frame.filename == home), frames[-1])
     return f"{type(error).__name__}: {error} ({Path(place.filename).name}, line {place.lineno})"
+
+
+def perhaps(name: str, known: Iterable[str]) -> str:
+    """What was probably meant, within a sentence that goes on with what there is."""
+    near = nearest(name, known)
+    return f" (did you mean '{near}'?)" if near else ""
 
 
 Main = Callable[..., int]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.results.archive import is_archive, read_archive
 from analysis.results.errors import NoData
 from analysis.results.index import read_all
 from analysis.results.results import Results
@@ -17,12 +18,17 @@ from bench.base.files import read_json
 
 
 def load(results: str | Path) -> pd.DataFrame:
-    """Labels × metrics: a row per run and evaluation, runs in the order of their names.
+    """Labels × metrics of a results folder or an archive: a row per run and evaluation, runs by their names.
 
     The labels are those of summary.json (algo, topology, eta, seed, state, …), the metrics the columns
     of metrics.parquet, or of the stream of a run that has not ended. A run whose files cannot be read
     is left out and named in ``table.attrs["unreadable"]``.
     """
+    if is_archive(Path(results)):
+        kept = read_archive(Path(results))
+        table = kept.runs.sort_values("run_id").merge(kept.rows, on="run_id")
+        table.attrs["unreadable"] = []
+        return table
     if not (Path(results) / "runs").is_dir():
         raise NoData(f"{results} is no results folder: there is no folder {Path(results) / 'runs'}")
     found = read_all(Path(results), _names(Path(results)), read_run)

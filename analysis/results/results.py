@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.results.errors import NoData
+from analysis.results.errors import NoData, perhaps
 from bench.base.record import COLUMNS, EXPLODED, FINAL, LATER, SINCE
 
 HOW = ("engine", "tracker", "checkpoint_every", "ranks", "jobs", "device", "results", "data_dir", "force", "stale")
@@ -133,7 +133,8 @@ class Results:
         keep = pd.Series(True, index=self.runs.index)
         for label, values in conditions:
             if label not in self.runs:
-                raise NoData(f"no run has a label '{label}'; there are {', '.join(self.runs.columns)}")
+                there = f"{perhaps(label, self.runs.columns)}; there are {', '.join(self.runs.columns)}"
+                raise NoData(f"no run has a label '{label}'{there}")
             keep &= self.runs[label].map(lambda value, values=values: _is_one_of(value, values))
         if len(self.runs) and not keep.any():
             asked = " ".join(f"{label}={','.join(values)}" for label, values in conditions)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.drawing.panels import gone_in_words
+from analysis.drawing.style import method_name
 from analysis.drawing.symbols import in_symbols, what_is_tuned
 from analysis.results.results import Results
 from analysis.study.ask import USUAL, Ask
@@ -82,15 +83,16 @@ def one_setting(results: Results, finals: pd.DataFrame, ask: Ask = USUAL) -> tup
     those that were run on all."""
     kept, words, tuned = [], [], set()
     for algo, runs in finals.groupby("algo", sort=False):
+        name = method_name(algo, results)
         if over := tuned_over(results, runs):
             tuned |= set(over)
             everywhere = runs.groupby(over)["split"].transform("nunique") == runs["split"].nunique()
             best = best_setting(runs[everywhere], over, criterion(results, finals, ask))
             if best is None:
-                words.append(f"{algo} not drawn: every {what_is_tuned(over)} {gone_in_words(runs)} somewhere")
+                words.append(f"{name} not drawn: every {what_is_tuned(over)} {gone_in_words(runs)} somewhere")
                 continue
             runs = best.of(runs)
-            words.append(f"{algo} {choice_in_words(best)}")
+            words.append(f"{name} {choice_in_words(best)}")
         kept.append(runs)
     what = what_is_tuned(tuned)
     refuse_unless(bool(kept), f"every {what} {gone_in_words(finals)} somewhere")
@@ -124,7 +126,9 @@ def speedup_runs(results: Results, algo: str = "dnasa") -> pd.DataFrame:
         widths = runs[runs["algo"] == algo]["nodes"].nunique()
         if widths >= 2 and (best is None or len(runs) > len(best)):
             best = runs
-    refuse_unless(best is not None, f"{algo} was not run on one problem with two numbers of nodes or more")
+    refuse_unless(
+        best is not None, f"{method_name(algo, results)} was not run on one problem with two numbers of nodes or more"
+    )
     return best
 
 
@@ -145,7 +149,7 @@ def at_most(
             values[str(algo)] = found
             gone = f", though it {gone_in_words(runs)} too"
             rest = "" if best and not best.alone else ", the only one run" if best else gone
-            words.append(f"{algo} {in_symbols(found, '=')}{rest}")
+            words.append(f"{method_name(algo, results)} {in_symbols(found, '=')}{rest}")
         kept.append(runs)
     kind = what_is_tuned(option for found in values.values() for option in found)
     name = what.rpartition(".")[2]

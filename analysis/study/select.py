@@ -7,8 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.drawing.style import name_of, styles
-from analysis.results.errors import NoData
+from analysis.drawing.style import method_name, name_of, styles
+from analysis.drawing.symbols import LETTERS
+from analysis.results.errors import NoData, perhaps
 from analysis.results.results import Results
 from analysis.study.ask import USUAL, Ask
 from analysis.study.reported import means_of, reported_all
@@ -44,7 +45,8 @@ def as_written(
             usual = values.value_counts().index[0]
             chosen = chosen[chosen[option].isna() | (chosen[option] == usual)]
         if len(chosen) < len(runs):
-            notes.append(f"{algo}: {len(runs) - len(chosen)} runs of its variants are not drawn here")
+            left_out = len(runs) - len(chosen)
+            notes.append(f"{method_name(algo, results)}: {left_out} runs of its variants are not drawn here")
         kept.append(chosen)
     return (pd.concat(kept) if kept else finals), notes
 
@@ -114,15 +116,17 @@ def metrics(results: Results, asked: Iterable[str], usual: Iterable[str]) -> lis
     for name in asked:
         if name not in results.rows:
             there = [metric for metric in known if metric not in COLUMNS[: COLUMNS.index("train_loss")]]
-            raise NoData(f"no run has a metric '{name}'; there are {', '.join(there)}")
+            raise NoData(f"no run has a metric '{name}'{perhaps(name, there)}; there are {', '.join(there)}")
     return list(asked) or [name for name in dict.fromkeys(usual) if name in known]
 
 
 def can_be_asked(results: Results, ask: Ask) -> None:
     """What no figure could obey is said once, before anything is drawn."""
     there = f"there are {', '.join(results.numbers)}" if results.numbers else "there are none"
-    known = ask.over in ("eta", *results.numbers)
-    refuse_unless(known, f"no method has a number '{ask.over}' among its options; {there}")
+    there = f"{'' if ask.over in LETTERS else perhaps(ask.over, results.numbers)}; {there}"  # β is no slip of η
+    refuse_unless(
+        ask.over in ("eta", *results.numbers), f"no method has a number '{ask.over}' among its options{there}"
+    )
     if ask.reference:
         reference(results, ask)
     metrics(results, [*ask.metrics, *([ask.tune_by] if ask.tune_by else [])], ())
@@ -150,9 +154,8 @@ def reference(results: Results, ask: Ask = USUAL) -> str | None:
     finals, wanted = results.finals, ask.reference
     methods = styles(finals["algo"].unique(), results)
     if wanted is not None:
-        refuse_unless(
-            wanted in methods, f"no run of the reference '{wanted}' has ended; there are {', '.join(methods)}"
-        )
+        there = f"{perhaps(wanted, methods)}; there are {', '.join(methods)}"
+        refuse_unless(wanted in methods, f"no run of the reference '{wanted}' has ended{there}")
         return wanted
     if len(methods) < 2:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from analysis.drawing.panels import gone_in_words
-from analysis.drawing.style import direction, metric_in_words
+from analysis.drawing.style import direction, method_name, metric_in_words
 from analysis.drawing.symbols import in_symbols, symbol, what_is_tuned
 from analysis.results.errors import NoData
 from analysis.results.results import Results
@@ -107,12 +107,13 @@ def rule_in_words(
     what = what_was_tuned(chosen)
     words = []
     for algo, best in chosen.items():
+        name = method_name(algo, results)
         if best is None:
             words.append(
-                f"{algo} not drawn: every {what} {gone_in_words(finals[finals['algo'] == algo])} for some seed"
+                f"{name} not drawn: every {what} {gone_in_words(finals[finals['algo'] == algo])} for some seed"
             )
         else:
-            words.append(f"{algo} {choice_in_words(best)}{', the only one run' if best.alone else ''}")
+            words.append(f"{name} {choice_in_words(best)}{', the only one run' if best.alone else ''}")
     rule = RULE.format(what=what, score=score_in_words(results, finals, ask))
     return [f"{where}{'; '.join(words)}", rule]
 

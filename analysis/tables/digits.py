@@ -19,8 +19,8 @@ Cell = tuple[int, str]
 
 
 def best(shown: pd.DataFrame) -> set[Cell]:
-    """Of every metric in every setting the cell with the best mean, where its seeds tell it apart from each other one;
-    none where nobody said which way is better."""
+    """Of every metric in every setting the cell with the best mean, and those that are equal to it, where seeds tell
+    them apart from each other one; none where there is no other, or nobody said which way is better."""
     out = set()
     among = groups(shown)
     for column in shown:
@@ -30,10 +30,22 @@ def best(shown: pd.DataFrame) -> set[Cell]:
             known = [(p, c) for p, c in known if c.more_is_better is not None]
             if len(known) > 1:
                 sign = -1 if known[0][1].more_is_better else 1
-                place, top = min(known, key=lambda item: sign * item[1].found.value)
-                if all(told_apart(top.values, c.values, len(known) - 1) for p, c in known if p != place):
-                    out.add((place, column))
+                _, top = min(known, key=lambda item: sign * item[1].found.value)
+                first = {place: cell for place, cell in known if equal(top, cell)}
+                rest = [cell for place, cell in known if place not in first]
+                family = len(known) - 1
+                if rest and all(told_apart(one.values, c.values, family) for one in first.values() for c in rest):
+                    out |= {(place, column) for place in first}
     return out
+
+
+def equal(a: Number, b: Number) -> bool:
+    """Whether two numbers differ by rounding alone, or not in any digit that a table would show."""
+    x, y = a.found.value, b.found.value
+    size = max(abs(x), abs(y))
+    if size <= max(a.noise, b.noise) or abs(x - y) <= max(a.precision, b.precision) * size:
+        return True
+    return rounded(a.found, MOST_DIGITS - 1)[::2] == rounded(b.found, MOST_DIGITS - 1)[::2]
 
 
 def more_digits(shown: pd.DataFrame, bold: set[Cell]) -> dict[Cell, int]:
@@ -45,7 +57,7 @@ def more_digits(shown: pd.DataFrame, bold: set[Cell]) -> dict[Cell, int]:
         found = {p: shown[column][p].found for p in others if np.isfinite(shown[column][p].found.value)}
         for more in range(MOST_DIGITS):
             read = {p: rounded(one, more)[::2] for p, one in found.items()}
-            if list(read.values()).count(read[place]) == 1:
+            if read[place] not in [text for p, text in read.items() if (p, column) not in bold]:
                 break
         out |= {(p, column): more for p in found}
     return out

@@ -12,7 +12,7 @@ import pandas as pd
 
 from analysis.drawing.style import direction, metric_in_words, metric_name
 from analysis.drawing.symbols import LETTERS
-from analysis.results.errors import NoData
+from analysis.results.errors import NoData, perhaps
 from analysis.results.results import Results
 from analysis.study.ask import USUAL, Ask
 from analysis.study.settings import Apart, Key
@@ -43,11 +43,33 @@ class Number(str):
     found: Interval
     more_is_better: bool | None  # None where nobody said which way is better
     values: pd.Series  # by seed
+    precision: float  # of the type it was computed in, relative to its size
+    noise: float  # below which it is nothing but rounding
 
-    def __new__(cls, text: str, found: Interval, more_is_better: bool | None, values: pd.Series) -> Number:
+    def __new__(
+        cls,
+        text: str,
+        found: Interval,
+        more_is_better: bool | None,
+        values: pd.Series,
+        precision: float = 0.0,
+        noise: float = 0.0,
+    ) -> Number:
         made = super().__new__(cls, text)
         made.found, made.more_is_better, made.values = found, more_is_better, values
+        made.precision, made.noise = precision, noise
         return made
+
+
+SQUARES = ("stationarity", "consensus", "consensus_z")
+LENGTH = 10.0
+"""Of the vectors whose rounding errors these are the squares of, about."""
+
+
+def _precision(runs: pd.DataFrame) -> float:
+    """Of the coarsest type that these runs were computed in."""
+    types = set(runs["dtype"].dropna()) if "dtype" in runs else set()
+    return max((float(np.finfo(name).eps) for name in types), default=0.0)
 
 
 def summarise(runs: pd.DataFrame, results: Results, ask: Ask = USUAL) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -56,6 +78,7 @@ def summarise(runs: pd.DataFrame, results: Results, ask: Ask = USUAL) -> tuple[d
     states = runs["state"].value_counts()
     numbers: dict[str, Any] = {}
     words: dict[str, Any] = {}
+    precision = _precision(runs)
     told = list(dict.fromkeys([*(ask.metrics or (*SUMMED, *results.measures)), *also(results, ask.columns)]))
     for metric in dict.fromkeys([*told, *SUMMED, *MORE, *results.measures]):
         more = direction(metric, results)
@@ -70,7 +93,8 @@ def summarise(runs: pd.DataFrame, results: Results, ask: Ask = USUAL) -> tuple[d
         text = interval(found, digits=2 if metric == "test_accuracy" else None)
         if metric in told:
             by_seed = values.set_axis(runs["seed"]) if len(values) else values
-            words[metric_in_words(metric, results)] = Number(text, found, more, by_seed)
+            noise = (LENGTH * precision) ** 2 if metric in SQUARES else 0.0
+            words[metric_in_words(metric, results)] = Number(text, found, more, by_seed, precision, noise)
     counts = {"runs": len(runs), "diverged": int(states.get("diverged", 0))}
     if (results.runs["state"] == "exploded").any():
         counts["exploded"] = int(states.get("exploded", 0))
@@ -128,7 +152,8 @@ def chosen(table: Table, columns: Sequence[str], results: Results) -> Table:
             shown[name] = [plain_cell(value) for value in table.data[name]]
         if name is None:
             more = [c for c in labels.values() if c not in NAMES and table.data[c].astype(str).nunique() > 1]
-            raise NoData(f"it has no column '{word}'; there are {', '.join(dict.fromkeys([*table.shown, *more]))}")
+            there = list(dict.fromkeys([*map(str, table.shown), *more]))
+            raise NoData(f"it has no column '{word}'{perhaps(word, there)}; there are {', '.join(there)}")
         names.append(name)
     return replace(table, shown=shown, asked=tuple(names))
 

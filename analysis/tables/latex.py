@@ -61,7 +61,7 @@ def page(table: Table) -> Page:
     it takes to fit a page."""
     shown = table.shown
     several = len(shown) > 1
-    empty = [c for c in shown if several and c not in table.asked and all(map(is_empty, shown[c]))]
+    empty = [c for c in shown if c not in table.asked and all(map(is_empty, shown[c]))]
     same = [c for c in shown if several and c not in (*empty, *table.asked) and _says_the_same(shown, c)]
     if table.asked:
         return Page(list(table.asked), same, [], [])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import re
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 
@@ -26,9 +27,22 @@ def place(error: BaseException, module: str) -> str:
     return f" ({Path(theirs[-1][0]).name}, line {theirs[-1][1]})"
 
 
-def closest(name: object, known: Iterable[str]) -> str:
-    """Known names for an error message, the nearest one first where there is one; the name may be no word at all."""
+CLOSE = 0.7
+"""The part of two words that must be the same for one to be taken for a slip of the other: eta is no slip of stale."""
+
+
+def nearest(name: object, known: Iterable[str]) -> str | None:
+    """The known name that was probably meant: one that is close, or the only one of which the name is a whole part, as
+    batch is of batch_size; the name may be no word at all."""
+    word, names = str(name).lower(), {each.lower(): each for each in sorted(known)}
+    near = difflib.get_close_matches(word, names, n=1, cutoff=CLOSE)
+    parts = near or [each for each in names if word in re.split(r"[_./]", each)]
+    return names[parts[0]] if len(parts) == 1 else None
+
+
+def closest(name: object, known: Iterable[str], meant: Sequence[str] | None = None) -> str:
+    """Known names for an error message, before them what was probably ``meant``: the nearest, unless that is known."""
     known = sorted(known)
-    near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
-    hint = f" Did you mean '{near[0]}'?" if near else ""
+    near = [one for one in [nearest(name, known)] if one is not None] if meant is None else meant
+    hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
     return f"{hint} Known: {', '.join(known) or 'none'}."

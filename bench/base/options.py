@@ -12,7 +12,7 @@ import math
 import shlex
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -70,6 +70,7 @@ class AtLeast:
 
 
 Count = Annotated[int, AtLeast(1)]
+Natural = Annotated[int, AtLeast(0)]
 NonNegative = Annotated[float, AtLeast(0)]
 Positive = Annotated[float, AtLeast(0, strict=True)]
 
@@ -112,14 +113,22 @@ class NoOption(UserError):
     """Something was given an option that it does not have."""
 
 
-def coerce(options: Options, values: Mapping[str, Any], where: str, owner: str) -> dict[str, Any]:
+def coerce(
+    options: Options,
+    values: Mapping[str, Any],
+    where: str,
+    owner: str,
+    meant: Callable[[str], Sequence[str] | None] = lambda key: None,
+) -> dict[str, Any]:
     """Typed values for every option: those given, defaults for the rest, a sentence for the wrong.
 
-    ``where`` is the prefix on the command line (``algo.``), ``owner`` what has the options.
+    ``where`` is the prefix on the command line (``algo.``), ``owner`` what has the options; ``meant`` knows where else
+    an option may be.
     """
     for name in values:
         if name not in options:
-            raise NoOption(f"{owner} has no option '{where}{name}'.{closest(name, options)}")
+            key = where + name
+            raise NoOption(f"{owner} has no option '{key}'.{closest(name, options, meant(key))}")
     return {
         name: convert(values[name], option.type, where + name) if name in values else option.missing
         for name, option in options.items()

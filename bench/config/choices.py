@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -67,6 +68,19 @@ def options_of(group: str, name: str) -> Options:
         case "tracker":
             return TRACKERS[name]
     raise KeyError(group)
+
+
+def with_option(option: str) -> list[str]:
+    """The groups of which some member has this option, as it is typed: algo.eta of eta."""
+    return [f"{group}.{option}" for group in (*REGISTRIES, "tracker") if _has(group, option)]
+
+
+def _has(group: str, option: str) -> bool:
+    for name in members(group):
+        with suppress(Exception):  # a stranger's signature may be anything; it is complained of when it is chosen
+            if option in options_of(group, name):
+                return True
+    return False
 
 
 REGISTRIES: dict[str, Registry[Any]] = {

@@ -20,7 +20,7 @@ from bench.base.errors import UserError, closest
 from bench.base.registry import no_such, plugins
 from bench.config.choices import members, options_of
 from bench.config.names import CONF, check_names, no_such_name
-from bench.config.run_config import GROUPS, RunConfig, parse
+from bench.config.run_config import GROUPS, RunConfig, meant, no_such_setting, parse
 
 HYDRA_ERRORS = (HydraException, OmegaConfBaseException, YAMLError)
 SEARCHPATH = "hydra.searchpath="
@@ -178,15 +178,15 @@ def _no_such_setting(key: str, typed: Sequence[str]) -> str:
     if key in GROUPS:
         return f"{key} lacks an option of those in braces: type each by itself, as {key}.NAME=VALUE, to see which."
     if group not in GROUPS:
-        return f"There is no setting called '{key}'.{closest(key, RunConfig.__annotations__)}"
+        return no_such_setting(key)
     names = next((word.split("=", 1)[1] for word in typed if word.startswith(f"{group}=")), None)
     if names is None:
         chosen = [word for word in typed if word.split("=")[0] in GROUPS and "," not in word]
         with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
             names = hydra.compose("config", overrides=with_plugins(chosen))[group].name
-    lacking = [name for name in names.split(",") if option not in options_of(group, name)]
+    lacking = {name: known for name in names.split(",") if option not in (known := options_of(group, name))}
     return " ".join(
-        f"{group}={name} has no option '{key}'.{closest(option, options_of(group, name))}" for name in lacking
+        f"{group}={name} has no option '{key}'.{closest(option, known, meant(key))}" for name, known in lacking.items()
     )
 
 

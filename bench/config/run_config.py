@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from bench.base.errors import UserError, closest
-from bench.base.options import Count, coerce, convert, without_neutral
+from bench.base.options import Count, Natural, coerce, convert, without_neutral
 from bench.base.record import LATER, Spacing
 from bench.base.registry import algorithms, links, topologies
-from bench.config.choices import Choice, options_of
+from bench.config.choices import Choice, options_of, with_option
 from bench.method.algorithm import Algorithm, Declaration
 from bench.network.drawn import build_network
 from bench.network.links import Links
@@ -46,7 +46,7 @@ class RunConfig:
     nodes: Count
     steps: Count
     batch_size: Count
-    seed: int
+    seed: Natural
     scale: float
     stretch: float = field(metadata={NEUTRAL: 1.0})
     validation: float = field(metadata={NEUTRAL: 0.0})
@@ -167,11 +167,24 @@ def parse(values: Mapping[str, Any]) -> RunConfig:
     known = {item.name: item.metadata[NEUTRAL] for item in fields(RunConfig) if NEUTRAL in item.metadata}
     for name, value in values.items():
         if name not in hints:
-            raise UserError(f"There is no setting called '{name}'.{closest(name, hints)}")
+            raise UserError(no_such_setting(name))
         known[name] = _choice(name, value) if hints[name] is Choice else convert(value, hints[name], name)
     if missing := [item.name for item in fields(RunConfig) if item.name not in known]:
         raise UserError(f"The configuration lacks {', '.join(missing)}.")
     return RunConfig(**known)
+
+
+def no_such_setting(key: str) -> str:
+    """With those that there are; an option without its group is found by its name."""
+    return f"There is no setting called '{key}'.{closest(key, _hints(), meant(key))}"
+
+
+def meant(key: str) -> list[str] | None:
+    """Where else the last part of a key is known; none where another member of the same group has it, which is no slip;
+    None where nobody knows it."""
+    option = key.rpartition(".")[2]
+    found = [option] if option in _hints() else with_option(option)
+    return [] if key in found else found or None
 
 
 @cache
@@ -184,4 +197,4 @@ def _choice(group: str, value: Any) -> Choice:
         raise UserError(f"'{group}' needs a member, as in {group}=NAME; got {value!r}.")
     name = value["name"]
     given = {key: option for key, option in value.items() if key != "name"}
-    return Choice(name, coerce(options_of(group, name), given, f"{group}.", f"{group}={name}"))
+    return Choice(name, coerce(options_of(group, name), given, f"{group}.", f"{group}={name}", meant))

@@ -82,7 +82,8 @@ def test_one_figure_from_some_runs_and_what_would_make_the_missing(command, fold
     [
         (("--results", "nowhere"), "there is no folder nowhere"),
         (("--results", "."), "holds no runs"),
-        (("--figure", "stepsise"), "there is no figure or table 'stepsise'"),
+        (("--figure", "stepsise"), "no figure or table 'stepsise' (did you mean 'stepsize'?); there are stepsize, "),
+        (("--figure", "accuracy"), "no figure or table 'accuracy'; there are stepsize, "),
         (("--format", "gif"), "there is no format 'gif'; there are pdf"),
         (("--where", "algo"), "--where takes LABEL=VALUE"),
     ],
@@ -107,6 +108,20 @@ def test_empty_folder_and_a_label_nobody_has(command, folder, tmp_path):
     done = command("--results", str(folder), "--where", "colour=red", "--out", "x", cwd=tmp_path)
     assert done.returncode == 2
     assert "no run has a label 'colour'" in done.stderr
+    for words, sentence in NEAR.items():
+        done = command("--results", str(folder), *words.split(), "--out", "x", cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert sentence in done.stderr
+
+
+NEAR = {
+    "--reference dstg": "no run of the reference 'dstg' has ended (did you mean 'dsgt'?); there are dnasa, ",
+    "--reference D-SGT": "no run of the reference 'D-SGT' has ended (did you mean 'dsgt'?); there are dnasa, ",
+    "--reference adam": "no run of the reference 'adam' has ended; there are dnasa, ",
+    "--metric train_los": "no run has a metric 'train_los' (did you mean 'train_loss'?); there are train_loss, ",
+    "--where algorithm=dsgt": "no run has a label 'algorithm'; there are ",
+    "--where topolgy=ring": "no run has a label 'topolgy' (did you mean 'topology'?); there are ",
+}
 
 
 def test_what_is_not_in_the_figures_is_said(command, folder, tmp_path):

@@ -16,16 +16,18 @@ from analysis.drawing.style import Style
 from analysis.figures import drawings
 from analysis.make_figures import make_table
 from analysis.results.errors import NoData
+from analysis.results.plugins import as_typed
 from analysis.study.ask import Ask
 from analysis.study.select import can_be_asked
 from analysis.study.statistics import Interval
 from analysis.tables import Table, TableMaker, table_makers
+from analysis.tables.digits import best
 from analysis.tables.latex import latex, number
 from bench.base.errors import place
 from bench.base.home import ROOT
 from bench.terminal import command
 from bench.terminal.table import show_table
-from tests.helpers.invented import made
+from tests.helpers.invented import made, results_of
 
 
 @pytest.mark.parametrize(
@@ -60,6 +62,9 @@ def test_what_was_never_measured_is_no_column_of_a_printed_table():
     assert "% in no row: size\n" in text
     assert r"method & depth \\" in text
     assert r"a & --- \\" in text
+    one = latex(Table(shown[:1], shown[:1]), "t")  # of a single row too
+    assert "% in no row: size, depth\n" in one
+    assert r"method \\" in one
 
 
 def several(**more):
@@ -74,7 +79,31 @@ def test_what_went_wrong_is_called_what_it_was():
         shown = table_makers()["final"].make(several(state=state), Ask()).shown.set_index("method")
         assert shown.loc["D-SGD", "η"] == f"every one {state}"
     picture = drawings()["curves"].draw(several(state="exploded"), Ask())
-    assert any("dsgd not drawn: every stepsize exploded for some seed" in note for note in picture.notes)
+    assert any("D-SGD not drawn: every stepsize exploded for some seed" in note for note in picture.notes)
+
+
+BOLD = {
+    "what rounding left is no merit": ({"dsgt": 1e-31, "dsgd": 2e-31, "d2": 1e-4}, "float64", {"dsgt", "dsgd"}),
+    "of all alike none is the best": ({"dsgt": 1e-31, "dsgd": 2e-31}, "float64", set()),
+    "an exact zero is as good": ({"dsgt": 0.0, "dsgd": 9.8e-14, "d2": 1e-4}, "float32", {"dsgt", "dsgd"}),
+    "small is not yet rounding": ({"dsgt": 1e-14, "dsgd": 2e-14, "d2": 1e-4}, "float64", {"dsgt"}),
+    "the last bit": ({"dsgt": 0.5, "dsgd": 0.5 + 3e-8, "d2": 0.6}, "float32", {"dsgt", "dsgd"}),
+    "more than the last bit": ({"dsgt": 0.5, "dsgd": 0.50001, "d2": 0.6}, "float32", {"dsgt"}),
+}
+
+
+@pytest.mark.parametrize("case", BOLD)
+def test_what_is_equal_is_bold_together(case):
+    ends, dtype, expected = BOLD[case]
+    runs = [{"algo": a, "eta": 0.1, "seed": s, "dtype": dtype, "end": end} for a, end in ends.items() for s in range(5)]
+    some = made(runs)
+    rows = some.rows.merge(some.runs[["run_id", "algo", "seed"]], on="run_id")
+    some = replace(some, rows=some.rows.assign(consensus=rows["algo"].map(ends) * (1 + rows["seed"] / 1e4)))
+    shown = table_makers()["final"].make(some, Ask()).shown
+    labels = {"dsgt": "D-SGT", "dsgd": "D-SGD", "d2": "D²"}
+    assert {shown["method"][place] for place, column in best(shown) if column == "consensus"} == {
+        labels[algo] for algo in expected
+    }
 
 
 def test_a_reference_that_is_not_seen_is_said(tmp_path):
@@ -121,12 +150,29 @@ def test_compare_says_from_where_it_is_drawn_and_why_there_is_no_curve():
     assert "runs of 400 steps were evaluated at their start and end alone: a smaller eval_every makes curves" in notes
 
 
+def test_the_start_does_not_flatten_what_comes_after_and_is_said_to_lie_outside():
+    """One of a hundred later values is as low as the start; every end is seen, also that of a method that is behind."""
+    some = results_of({"fast": 1, "slow": 1})
+    slow = some.rows["run_id"].str.startswith("slow")
+    accuracy = np.select([some.rows["step"] == 0, some.rows["step"] == 200, slow], [10.0, 12.0, 90.0], default=95.0)
+    picture = drawings()["curves"].draw(replace(some, rows=some.rows.assign(test_accuracy=accuracy)), Ask())
+    (panel,) = (ax for ax in picture.figure.axes if ax.get_title(loc="left") == "test accuracy (%)")
+    low, high = panel.get_ylim()
+    assert 89 < low < 90
+    assert 95 < high < 96
+    assert (
+        sum("the start, and up to 5 % of the values after the first 5 % of the steps" in n for n in picture.notes) == 1
+    )
+    plain = drawings()["curves"].draw(replace(some, rows=some.rows.assign(test_accuracy=50.0)), Ask())
+    assert not any("accuracies:" in note for note in plain.notes)
+
+
 def test_compare_says_once_what_it_says_of_several():
     rows = [{"algo": a, "eta": e, "end": e, "topology": g} for a in ("dsgt", "dsgd") for e in (0.1, 0.2) for g in "ab"]
     notes = drawings()["compare"].draw(made(rows), Ask()).notes
     chosen = [note for note in notes if "η" in note]
     assert chosen == [
-        "a9a, a and a9a, b: dsgd η=0.1 (the edge of its grid); dsgt η=0.1 (the edge of its grid)",
+        "a9a, a and a9a, b: D-SGD η=0.1 (the edge of its grid); D-SGT η=0.1 (the edge of its grid)",
     ]
     assert sum(note.startswith("stepsize") for note in notes) <= 1
     assert len(notes) == len(set(notes))
@@ -161,6 +207,16 @@ def test_a_plug_in_that_fails_is_named_with_its_line(tmp_path, monkeypatch):
         import half_a_plug_in  # noqa: F401
     assert place(error.value, "half_a_plug_in") == " (half_a_plug_in.py, line 3)"
     assert place(ValueError(), "half_a_plug_in") == ""
+
+
+def test_a_command_is_told_with_the_plug_ins_that_it_had(monkeypatch):
+    for name in ("PYTHONPATH", "HEARSAY_PLUGINS"):
+        monkeypatch.delenv(name, raising=False)
+    words = ["python", "analysis/make_report.py", "--results", "my runs"]
+    assert as_typed(words) == "python analysis/make_report.py --results 'my runs'"
+    monkeypatch.setenv("HEARSAY_PLUGINS", "mine")
+    monkeypatch.setenv("PYTHONPATH", "/some where")
+    assert as_typed(words).startswith("PYTHONPATH='/some where' HEARSAY_PLUGINS=mine python analysis/make_report.py ")
 
 
 def test_a_python_without_our_packages_gets_a_sentence():

@@ -104,6 +104,15 @@ BAD = {
     "nodes=-3": "nodes must be at least 1; got -3.",
     "batch_size=0": "batch_size must be at least 1; got 0.",
     "stepps=1": "There is no setting called 'stepps'. Did you mean 'steps'?",
+    "eta=0.1": "There is no setting called 'eta'. Did you mean 'algo.eta'? Known: algo, batch_size, ",
+    "p=0.3": "There is no setting called 'p'. Did you mean 'algo.p' or 'topology.p' or 'links.p'? Known: algo, ",
+    "batch=3": "There is no setting called 'batch'. Did you mean 'batch_size'? Known: ",
+    "lr=0.1": "There is no setting called 'lr'. Known: ",
+    "algo.steps=5": "algo=dnasa has no option 'algo.steps'. Did you mean 'steps'? Known: alpha, ",
+    "topology.eta=1": "topology=ring has no option 'topology.eta'. Did you mean 'algo.eta'? Known: lazy, weights.",
+    "experiment=speedup": "There is no experiment called 'speedup'. Did you mean 'paper/speedup'? Known: example, ",
+    "algo=dsgd algo.beta=0.9": "algo=dsgd has no option 'algo.beta'. Known: eta, ",
+    "seed=-1": "seed must be at least 0; got -1.",
     "+foo=1": "There is no setting called 'foo'.",
     "dtype=float16": "dtype must be one of float32, float64; got 'float16'.",
     "algo=dnasa,dsgt": "algo=dnasa,dsgt names several values; add -m to run them all.",
@@ -119,7 +128,16 @@ BAD = {
 
 
 PLAINEST = ["algo=dnaas", "algo.etaa=1", "algo=dsgd algo.eta=abc", "algo=d2", "topology=ladder nodes=7", "steps=0"]
-PLAINEST += ["stepps=1", "+foo=1", "dtype=float16", "algo=dnasa,dsgt", "ranks=9", "engine.launch=[nompi]"]
+PLAINEST += [
+    "stepps=1",
+    "eta=0.1",
+    "seed=-1",
+    "+foo=1",
+    "dtype=float16",
+    "algo=dnasa,dsgt",
+    "ranks=9",
+    "engine.launch=[nompi]",
+]
 
 
 @pytest.mark.parametrize("words", few(BAD, PLAINEST))

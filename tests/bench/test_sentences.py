@@ -19,7 +19,7 @@ DIVIDED = "dataset=digits partition=dirichlet partition.alpha=0.001"
 SENTENCES = [
     ("run", "algo=dsgd algo.eta=0", "algo.eta must be more than 0; got 0."),
     ("run", "dataset=nan", "There is no dataset called 'nan'. Known: a9a, "),
-    ("run", "-m algo=dsgd,nan", "There is no algo called 'nan'. Did you mean 'dnasa'?"),
+    ("run", "-m algo=dsgd,nan", "There is no algo called 'nan'. Known: "),
     ("run", "algo={a:1}", "algo lacks an option of those in braces: type each by itself, as algo.NAME=VALUE"),
     ("run", "seed=nan", "seed must be a whole number; got nan."),
     ("run", "topology=edges topology.file=few.txt", "no edge for 3 of the 8 nodes: 5, 6, 7; set nodes=5 or give"),
@@ -51,7 +51,7 @@ MORE_SENTENCES = [
     ("run", "topology=1", "There is no topology called '1'. Known: all_reduce, "),
     ("run", "model=true", "There is no model called 'true'. Known: lenet, linear, mlp."),
     ("run", "experiment=null", "There is no experiment called 'null'. Known: example, "),
-    ("run", "algo.name=nan", "There is no algorithm called 'nan'. Did you mean 'dnasa'?"),
+    ("run", "algo.name=nan", "There is no algorithm called 'nan'. Known: "),
     ("run", "--cfg job dataset=nan", "There is no dataset called 'nan'. Known: a9a, "),
     ("topology", "topology=null", "There is no topology called 'null'. Known: all_reduce, "),
     ("run", "steps=inf", "steps must be a whole number; got inf."),

@@ -7,9 +7,11 @@ functions and gives its parameters. What has no runs gives no case.
 from __future__ import annotations
 
 import importlib
+import inspect
 import pkgutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -76,11 +78,21 @@ def untested(name: str) -> Case:
     return Case(name, Interval(np.nan, np.nan, np.nan, 0), 0)
 
 
+def defined(function: Evidence) -> str:
+    """(my_evidence.py, line 8): where a function begins."""
+    code = inspect.unwrap(function).__code__
+    return f" ({Path(code.co_filename).name}, line {code.co_firstlineno})"
+
+
 def gather(name: str, results: Results, parameters: dict[str, Any]) -> list[Case]:
     """The cases of one claim, their intervals together at 95 %; none where there are no runs for it."""
+    function = known()[name]
     try:
-        found = known()[name](results, **parameters)
+        found = function(results, **parameters)
     except NoData:
         return []
+    if not (isinstance(found, list) and all(isinstance(one, Case) for one in found)):
+        what = type(found).__name__ if not isinstance(found, list) else "a list with something else in it"
+        raise TypeError(f"{name} must return a list of cases, and returned {what}{defined(function)}")
     family = sum(bool(one.each) for one in found)
     return [one.among(family) for one in found]

@@ -1,5 +1,6 @@
 """Verdicts: the logic by hand, the evidence from small real sweeps, the document from the archive."""
 
+import io
 import json
 from dataclasses import replace
 
@@ -7,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from rich.console import Console
 
-from analysis import check_claims
+from analysis import check_claims, load
 from analysis.claims.evidence import EVIDENCE, Case, exact, gather, untested
 from analysis.claims.evidence.consensus import part_of_the_papers_bound, rho_tilde
 from analysis.claims.verdicts import Claim, Verdict, claims, coverage, judge, settled
@@ -184,7 +186,7 @@ def test_the_parts_of_the_bounds_against_the_suites_own_stepsizes(results):
     assert cases["synthetic, ring of 4, even"] == pytest.approx(max(parts), rel=1e-9)
 
 
-def test_an_archive_tells_the_same_story(results, tmp_path):
+def test_an_archive_tells_the_same_story(results, folder, tmp_path):
     write_archive(results, tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"runs.parquet", "rows.parquet", "facts.json"}
     back = read(tmp_path)
@@ -193,6 +195,11 @@ def test_an_archive_tells_the_same_story(results, tmp_path):
     here, there = (r.finals.set_index("run_id").sort_index() for r in (results, back))
     for column in ("algo", "eta", "state", "rho", "heterogeneity", "test_accuracy", "fingerprint"):
         pd.testing.assert_series_equal(here[column], there[column], check_dtype=False, rtol=1e-6)
+    table, kept = load(folder), load(tmp_path)
+    kept_runs = table[table["state"].isin(["done", "diverged", "exploded"])].reset_index(drop=True)
+    assert list(kept["run_id"]) == list(kept_runs["run_id"])
+    for column in ("algo", "seed", "step", "test_accuracy"):
+        pd.testing.assert_series_equal(kept[column], kept_runs[column], check_dtype=False, rtol=1e-6)
     different = json.loads((tmp_path / "facts.json").read_text())
     assert len(different) < len(back.runs) / 3  # what is of one run alone, its name above all, is not repeated
     assert "name" not in (tmp_path / "facts.json").read_text().partition('"host"')[2][:40]
@@ -212,12 +219,39 @@ def test_one_claim_on_the_terminal(folder, capsys):
     assert "| digits, ring, c from 0.5 to 4 | 0 |" in said
 
 
+def test_a_terminal_gets_lines_that_fit_and_a_table(monkeypatch):
+    long = "a9a, ring of 32 with a name that is longer than half of any line"
+    found = verdict(monkeypatch, claim(at_most=1.0), [wide(long, -0.0172, -0.0865, 0.0521), exact("c [x]", 0.5, 3)])
+    found = replace(found, claim=replace(found.claim, claim="It is so. " * 20))
+    check_claims.show(found, Console(file=(out := io.StringIO()), width=80, force_terminal=True, color_system=None))
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "|---" not in out.getvalue()
+    assert "│ -0.0172 [-0.0865, 0.0521] │" in out.getvalue()
+    assert "c [x]" in out.getvalue()
+    assert all(word in out.getvalue() for word in long.split())
+
+
 def test_bad_input(tmp_path, capsys):
     assert check_claims.main(["--results", str(tmp_path / "nowhere")]) == 2
     assert "Nothing can be checked: there is no folder" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         check_claims.main(["--claim", "the_earth_is_flat"])
-    assert "there is no claim 'the_earth_is_flat'" in capsys.readouterr().err
+    assert "there is no claim 'the_earth_is_flat'; there are " in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        check_claims.main(["--claim", "spike_lowr"])
+    assert "there is no claim 'spike_lowr' (did you mean 'spike_lower'?); there are " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("wrong", "what"), [(None, "NoneType"), ([1.0], "a list with something else in it")])
+def test_evidence_that_returns_no_cases_is_told_where_it_stands(monkeypatch, wrong, what):
+    def made_up(results):
+        return wrong
+
+    monkeypatch.setitem(EVIDENCE, "made_up", made_up)
+    line = made_up.__code__.co_firstlineno
+    said = judge(claim(at_most=1.0), None).trouble  # type: ignore[arg-type]
+    assert said == f"TypeError: made_up must return a list of cases, and returned {what} (test_claims.py, line {line})"
 
 
 MINE = """

@@ -44,6 +44,8 @@ def of(finals, **labels):
 @pytest.mark.parametrize("name", NAMES)
 def test_every_figure_is_drawn_and_says_what_it_used(drawn, results, name):
     picture = drawn(name)
+    for note in picture.notes:  # one name per thing, that of the legend
+        assert not re.search(r"\b(dnasa|dsgd|dsgt|dasagt|eta)\b", note)
     assert len(picture.data)
     assert picture.runs <= set(results.runs["run_id"])
     assert picture.runs
@@ -122,7 +124,7 @@ def test_spike_shows_both_readings_at_the_best_stepsize(drawn, finals):
         best = clean.groupby("eta")["test_loss"].mean()
         shown = of(picture.data, spike_sd=sd, algo="dsgd", metric="test_loss").sort_values("step")["mean"].iloc[-1]
         assert shown == pytest.approx(best.min())
-        assert any(f"sd {sd:g}: dsgd η={best.idxmin():g}" in note for note in picture.notes)
+        assert any(f"sd {sd:g}: D-SGD η={best.idxmin():g}" in note for note in picture.notes)
     assert any(note.startswith("best stepsize: ") for note in picture.notes)
 
 

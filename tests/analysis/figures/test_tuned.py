@@ -48,7 +48,7 @@ def test_a_method_is_tuned_over_all_its_swept_numbers(two, means):
     assert (set(mine["eta"]), set(mine["alpha"])) == ({eta}, {alpha})
     assert mine[mine["metric"] == "test_accuracy"]["mean"].iloc[-1] == pytest.approx(means.max())
     assert f"D-ASAGT, η = {eta:g}, α = {alpha:g}" in words_of(picture)
-    assert any(f"dasagt η={eta:g}, α={alpha:g} (" in note for note in picture.notes)
+    assert any(f"D-ASAGT η={eta:g}, α={alpha:g} (" in note for note in picture.notes)
     assert any(note.startswith("best setting: of those") for note in picture.notes)
     assert f"D-ASAGT (η = {eta:g}, α = {alpha:g}) at {means.max():.2f} %" in outcome(two)[0]
     table = table_makers()["final"].make(two, Ask())
@@ -92,7 +92,7 @@ def test_what_makes_a_variant_is_tuned_over_only_if_asked(two):
     assert both["x"].isna().tolist() == [True, False, False, False]
     assert list(both["mean"]) == pytest.approx([expected[1.0], *expected])
     assert {"D-NASA", "D-NASA (multiplier)"} <= set(words_of(picture))
-    assert not any("dnasa" in note and "not drawn" in note for note in picture.notes)
+    assert not any("D-NASA" in note and "not drawn here" in note for note in picture.notes)  # they are drawn
     assert picture.figure.axes[0].get_xlabel() == "stepsize η, or multiplier"
 
 
