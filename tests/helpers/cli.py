@@ -18,9 +18,9 @@ ROOT = Path(__file__).resolve().parents[2]
 Done = subprocess.CompletedProcess[str]
 
 
-def python(script: str, *words: str, cwd: Path | None = None, **environment: str) -> Done:
+def python(script: str, *words: str, cwd: Path | None = None, at_most_s: float = 100, **environment: str) -> Done:
     """Run a script, of the repository where its path is relative, from ``cwd``, with nothing of the suite imported."""
-    order = {"script": str(ROOT / script), "words": words, "cwd": str(cwd or Path.cwd()), "kill_after": None}
+    order = {"script": str(ROOT / script), "words": words, "cwd": str(cwd or Path.cwd()), "kill_after": at_most_s}
     return _ordered("libraries", {**order, "environment": {**os.environ, **environment}})
 
 
