@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help install demo paper-quick reproduction test thorough perf lint clean
+.PHONY: help install demo paper-quick reproduction test thorough faults perf lint clean
 
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,10 @@ test: install  ## Run the tests
 
 thorough: install  ## Run the tests that take minutes
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m thorough
+
+faults: install  ## Do all the harm of docs/reliability.md as often as it says there, which takes most of an hour
+	HEARSAY_TEST_KILLS=12 $(BIN)/python -m pytest -n 0 -m thorough tests/bench/sweep/test_survival.py -k test_killed_runs
+	$(BIN)/python -m tests.faults
 
 perf: install  ## Measure the suite on this machine
 	$(BIN)/python bench/perf.py

@@ -1,17 +1,14 @@
 """The recipes of CONTRIBUTING.md, followed to the letter in a copy of the repository."""
 
-import os
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from bench.contracts.methods import CHECKS
-from tests.helpers.cli import ROOT
+from tests.helpers.cli import ROOT, python
 
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 
@@ -48,12 +45,11 @@ def write(copy: Path, body: str) -> None:
 
 def follow(copy: Path, line: str) -> str:
     words = shlex.split(line)
-    environment = dict(os.environ)
+    environment: dict[str, str] = {}
     while "=" in words[0]:
         name, _, environment[name] = words.pop(0).partition("=")
     assert words[0] == "python"
-    command = [sys.executable, *words[1:]]
-    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, timeout=100)
+    done = python(str(copy / words[1]), *words[2:], cwd=copy, **environment)
     assert done.returncode == 0, line + done.stdout + done.stderr
     return done.stdout
 

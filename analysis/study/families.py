@@ -118,6 +118,8 @@ def speedup_runs(results: Results, algo: str = "dnasa") -> pd.DataFrame:
     best = None
     finals = results.finals
     for _, runs in neutral_first(problems(results, finals[has_no_variant(finals)], but=("nodes", "steps"))):
+        if runs[runs["algo"] == algo]["nodes"].nunique() < 2 or (best is not None and len(runs) <= len(best)):
+            continue  # what follows only takes runs away
         for option in results.numbers:  # of a method with several stepsizes, or other numbers, the one with most runs
             usual = runs.groupby("algo")[option].transform(
                 lambda values: values.mode().iloc[0] if values.notna().any() else np.nan

@@ -39,10 +39,9 @@ def as_written(
             chosen = chosen[chosen["schedule"].isna() | (chosen["schedule"] == ask.schedule)]
         tuned = tuned_over(results, chosen, asked)
         for option in results.options:
-            values = chosen[option].dropna() if option in chosen else pd.Series(dtype=object)
-            if option in (*tuned, *AS_WRITTEN) or values.nunique() < 2:
+            if option in (*tuned, *AS_WRITTEN) or option not in chosen or chosen[option].nunique() < 2:
                 continue
-            usual = values.value_counts().index[0]
+            usual = chosen[option].value_counts().index[0]
             chosen = chosen[chosen[option].isna() | (chosen[option] == usual)]
         if len(chosen) < len(runs):
             left_out = len(runs) - len(chosen)

@@ -30,13 +30,13 @@ def make(results: Results, ask: Ask) -> Table:
     data, shown, notes, by = [], [], [], []
     against = reference(results, ask)
     look = styles(results.finals["algo"].unique(), results)
-    tuned = {option for some in _tuned(results, ask) for option in some}
+    written = [(key, *as_written(results, runs, ask)) for key, runs in in_order(problems(results, results.finals))]
+    tuned = {o for _, runs, _ in written for _, mine in runs.groupby("algo") for o in tuned_over(results, mine)}
     over = ["eta", *(o for o in (*results.numbers, "schedule") if o != "eta" and o in tuned)]
     decides = ask.tune_by or (ask.metrics[0] if ask.metrics else None)
     named = f", {metric_in_words(decides, results)}" if decides else ""
     header = f"{look[against].label}{DIFFERENCE}{named}" if against else None
-    for key, runs in in_order(problems(results, results.finals)):
-        runs, said = as_written(results, runs, ask)
+    for key, runs, said in written:
         notes += said
         found = reported_all(results, runs, ask)
         chosen = chosen_of(found)
@@ -65,15 +65,6 @@ def make(results: Results, ask: Ask) -> Table:
     notes = [*rule, NOTE.format(what=compared), *dict.fromkeys(notes)]
     title = f"Final results, baselines at their best {what}"
     return Table(with_settings(shown), pd.DataFrame(data), notes, title, spare=spare(shown, ask))
-
-
-def _tuned(results: Results, ask: Ask) -> list[list[str]]:
-    """What each method was tuned over on each problem."""
-    return [
-        tuned_over(results, mine)
-        for _, runs in problems(results, results.finals)
-        for _, mine in as_written(results, runs, ask)[0].groupby("algo")
-    ]
 
 
 def _in_words(option: str, algo: str, chosen: Chosen, runs: pd.DataFrame) -> str:

@@ -14,7 +14,7 @@ from analysis import make_figures
 from analysis.results.plugins import broken
 from bench.base.files import write_json
 from tests.helpers import sweeps
-from tests.helpers.cli import python
+from tests.helpers.cli import fresh
 
 pytestmark = pytest.mark.xdist_group("figures")
 
@@ -175,7 +175,7 @@ def test_the_script_needs_neither_torch_nor_mpi(tmp_path):
     code = "import sys, analysis.make_figures; print({'torch', 'mpi4py', 'hydra'} & set(sys.modules))"
     (tmp_path / "look.py").write_text(code)
     assert (
-        python(str(tmp_path / "look.py"), cwd=tmp_path, PYTHONPATH=str(Path(make_figures.__file__).parents[1])).stdout
+        fresh(tmp_path / "look.py", cwd=tmp_path, PYTHONPATH=str(Path(make_figures.__file__).parents[1])).stdout
         == "set()\n"
     )
 

@@ -8,7 +8,7 @@ import torch
 import yaml
 
 from bench.base.record import COLUMNS
-from tests.helpers.cli import refused, run, typed
+from tests.helpers.cli import fresh, refused, typed
 from tests.helpers.few import few
 
 QUICK = ("steps=30", "dataset.evaluation=50", "eval_every=10")
@@ -19,8 +19,8 @@ def test_the_first_sweep(tmp_path):
     foreign = tmp_path / "elsewhere"
     (foreign / "datasets").mkdir(parents=True)
     (foreign / "datasets" / "__init__.py").write_text("raise ImportError('the wrong datasets')")
-    words = ("-m", "algo=dnasa,dsgt", "topology=ring,complete", *QUICK)
-    done = run(*words, cwd=foreign, PYTHONPATH=str(foreign))
+    words = ("-m", "algo=dnasa,dsgt", "topology=ring,complete", "ranks=1", *QUICK)
+    done = fresh("bench/run.py", *words, cwd=foreign, PYTHONPATH=str(foreign))
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     folders = sorted((foreign / "results" / "runs").iterdir())
@@ -51,7 +51,7 @@ def test_the_first_sweep(tmp_path):
 @pytest.mark.thorough
 def test_the_script_itself_says_what_is_wrong(tmp_path):
     """Without the short cut of the table below."""
-    wrong = run("algo=dnaas", cwd=tmp_path)
+    wrong = fresh("bench/run.py", "algo=dnaas", cwd=tmp_path)
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert "Did you mean 'dnasa'?" in wrong.stderr
     assert "Traceback" not in wrong.stderr

@@ -13,7 +13,7 @@ from bench.base.registry import datasets, recipes
 from bench.data.recipe import NotHere, checksum, data_folder, prepare
 from bench.data.sources import idx
 from datasets import a9a, miniboone
-from tests.helpers.cli import ROOT, python, typed
+from tests.helpers.cli import ROOT, fresh, python, typed
 
 NOBODY = "no source answers on this machine"
 
@@ -84,7 +84,7 @@ kept = build_problem(c, Setting(8, range(4), (0,), 2, torch.float32, torch.devic
 print(anonymous() - before)
 """
     )
-    done = python(str(script), str(ROOT))
+    done = fresh(script, str(ROOT))
     assert float(done.stdout) < 15, done.stderr  # megabytes; the images of four nodes are 23
 
 

@@ -20,7 +20,7 @@ DONE = "done, by ranks of one world"
 
 
 @fault(THEME, f"jobs of a real SLURM with {slurm.CPUS} CPUs, all of them the job's own, two ranks "
-       "each (hydra/launcher=slurm as shipped)", allowed=(DONE,), quick=0, often=2, full=6,
+       "each (hydra/launcher=slurm as shipped)", allowed=(DONE,), quick=0, often=1, full=6,
        unless=slurm.lacking)  # fmt: skip
 def slurm_jobs(trials: int, folder: Path) -> Counter[str]:
     with slurm.cluster(folder / "slurm") as environment:
@@ -31,7 +31,7 @@ def slurm_jobs(trials: int, folder: Path) -> Counter[str]:
 
 
 @fault(THEME, "more ranks than cores with the OpenMPI of the system, as root: 8 ranks",
-       allowed=(DONE,), quick=0, often=2, full=4, unless=openmpi.lacking)  # fmt: skip
+       allowed=(DONE,), quick=0, often=1, full=4, unless=openmpi.lacking)  # fmt: skip
 def openmpi_ranks(trials: int, folder: Path) -> Counter[str]:
     bare = {name: value for name, value in os.environ.items() if name not in OPENMPI}
     environment = {**bare, "MPI4PY_LIBMPI": str(openmpi.library())}
@@ -43,7 +43,9 @@ def openmpi_ranks(trials: int, folder: Path) -> Counter[str]:
 def _states(folder: Path, words: list[str], trials: int, environment: dict[str, str]) -> Counter[str]:
     """What became of each run, and whether its ranks were one world."""
     command = [sys.executable, str(ROOT / "bench" / "run.py"), *words]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60 * trials)
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60 + 60 * trials
+    )
     seen: Counter[str] = Counter()
     for run in sorted((folder / "results" / "runs").glob("*")):
         status, manifest = (json.loads((run / f"{name}.json").read_text()) for name in ("status", "manifest"))

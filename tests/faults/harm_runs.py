@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -16,19 +15,19 @@ import pyarrow.parquet as pq
 
 from bench.engine.launch import launcher
 from tests.faults.table import fault
-from tests.helpers.cli import ROOT
+from tests.helpers.cli import ROOT, python
 
 OUTCOMES = {
     "segfault": ("went away without a word",),
     "ctrl_c": ("KeyboardInterrupt",),
+    "no_memory": ("has no memory left",),
+    "no_locks": ("no locks to give",),
+    "long_words": ("characters are in the log",),
     "recursion": ("RecursionError: maximum recursion depth exceeded",),
     "no_file": ("FileNotFoundError: [Errno 2] No such file or directory: 'a file of mine'",),
     "no_server": ("ConnectionRefusedError: [Errno 111] Connection refused",),
     "no_files_left": ("raise the limit (ulimit -n)",),
-    "no_locks": ("no locks to give",),
-    "no_memory": ("has no memory left",),
     "shape": ("RuntimeError: ",),
-    "long_words": ("characters are in the log",),
     "raise": ("ValueError: the last rank has had enough",),
     "exit": ("SystemExit: 3",),
     "vanish": ("went away without a word",),
@@ -37,8 +36,8 @@ OUTCOMES = {
     "hang": ("no rank made progress for 3 s", "no progress for 3 s"),
 }
 """Each way to misbehave, and what the failed run must say; the same for both engines."""
-ONLY_HERE = list(OUTCOMES).index("raise")
-"""So many of them are not what a_world_fails and test_failures do to ranks as well."""
+ON_RANKS = list(OUTCOMES).index("recursion")
+"""Those before it are more than an exception, and not what a_world_fails and test_failures do to ranks as well."""
 YAML = "name: trouble\nschedule: diminishing\neta: 0.01\nhow: none\n"
 SIZES = ("steps=40", "eval_every=5", "dataset.evaluation=50", "nodes=4", "tracker=none")
 NAMED, GOES_ON = "the run failed with its reason", "the run after it is done"
@@ -50,11 +49,9 @@ def misbehaving(ways: list[str], engine: str, folder: Path) -> Counter[str]:
     (folder / "conf" / "algo" / "trouble.yaml").write_text(YAML)
     words = [f"algo.how={','.join([*ways, 'none'])}", f"engine={engine}", "engine.timeout_s=3"]
     words += ["ranks=2"] if engine == "mpi" else []
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "bench" / "run.py"), "-m", "algo=trouble", *words, *SIZES,
-         f"hydra.searchpath=[file://{folder}/conf]"],
-        cwd=folder, capture_output=True, text=True, timeout=60 + 20 * len(ways),
-        env={**os.environ, "HEARSAY_PLUGINS": "tests.helpers.trouble", "PYTHONPATH": str(ROOT)},
+    done = python(
+        "bench/run.py", "-m", "algo=trouble", *words, *SIZES, f"hydra.searchpath=[file://{folder}/conf]",
+        cwd=folder, at_most_s=60 + 20 * len(ways), HEARSAY_PLUGINS="tests.helpers.trouble", PYTHONPATH=str(ROOT),
     )  # fmt: skip
     seen: Counter[str] = Counter()
     states = {}
@@ -80,7 +77,7 @@ def _some(trials: int) -> list[str]:
 
 
 @fault("Plug-ins", f"a method that misbehaves in {len(OUTCOMES)} ways, and one that behaves, on MPI ranks",
-       allowed=(NAMED, GOES_ON), quick=0, often=ONLY_HERE + 1, full=len(OUTCOMES) + 1)  # fmt: skip
+       allowed=(NAMED, GOES_ON), quick=0, often=ON_RANKS + 1, full=len(OUTCOMES) + 1)  # fmt: skip
 def misbehaving_on_ranks(trials: int, folder: Path) -> Counter[str]:
     return misbehaving(_some(trials), "mpi", folder)
 
@@ -115,11 +112,13 @@ def _edited(how: tuple[str, ...], home: Path) -> str:
     """Run a sweep of three in a copy of the suite, edit D-SGD after its first run, restore it, run again."""
     for part in ("bench", "algorithms", "datasets", "conf"):
         shutil.copytree(ROOT / part, home / part, ignore=shutil.ignore_patterns("__pycache__"))
-    command = [sys.executable, str(home / "bench" / "run.py"), "-m", "algo=dsgd", "seed=0,1,2", *how, *SIZES]
+    command = [str(home / "bench" / "run.py"), "-m", "algo=dsgd", "seed=0,1,2", *how, *SIZES]
     command += ["steps=300", "eval_every=50", "results=" + str(home / "results")]
     method = home / "algorithms" / "dsgd.py"
     before = method.read_text()
-    sweep = subprocess.Popen(command, cwd=home, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    sweep = subprocess.Popen(
+        [sys.executable, *command], cwd=home, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     assert sweep.stdout is not None
     output = ""
     for line in sweep.stdout:
@@ -136,10 +135,8 @@ def _edited(how: tuple[str, ...], home: Path) -> str:
             return f"failed for another reason: {status['error']}"
         if status["state"] == "done":
             runs[run.name] = _losses(run)
-    again = subprocess.run(command, cwd=home, capture_output=True, text=True, timeout=300)
-    fresh = subprocess.run(
-        [*command, f"results={home / 'fresh'}"], cwd=home, capture_output=True, text=True, timeout=300
-    )
+    again = python(*command, cwd=home)
+    fresh = python(*command, f"results={home / 'fresh'}", cwd=home)
     if (again.returncode, fresh.returncode) != (0, 0):
         return f"the same command fails afterwards: {again.stdout[-200:]}{fresh.stdout[-200:]}"
     for run in (home / "fresh" / "runs").iterdir():
@@ -185,11 +182,11 @@ def _other_source(name: str, home: Path) -> str:
     launch = home / "launch"
     launch.write_text(RANK_1.format(mpiexec=launcher(None)[0], other=other))
     launch.chmod(0o755)
-    command = [sys.executable, str(ROOT / "bench" / "run.py"), "algo=dsgd", "engine=mpi", "ranks=2", *SIZES]
+    command = ["bench/run.py", "algo=dsgd", "engine=mpi", "ranks=2", *SIZES]
     command += ["steps=50", f"engine.launch=[{launch}]", f"results={home / 'results'}"]
     for source, expected in ((text.replace(*OTHERS[name]), "failed"), (text, "done")):
         (other / name).write_text(source)
-        done = subprocess.run(command, cwd=home, capture_output=True, text=True, timeout=200)
+        done = python(*command, cwd=home)
         (run,) = (home / "results" / "runs").iterdir()
         status = json.loads((run / "status.json").read_text())
         if status["state"] != expected:

@@ -11,15 +11,21 @@ import sys
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 ROOT = Path(__file__).resolve().parents[2]
 
 Done = subprocess.CompletedProcess[str]
 
 
-def python(script: str, *words: str, cwd: Path | None = None, **environment: str) -> Done:
-    """Run a script of the repository with this interpreter, from ``cwd``."""
+def python(script: str, *words: str, cwd: Path | None = None, at_most_s: float = 100, **environment: str) -> Done:
+    """Run a script, of the repository where its path is relative, from ``cwd``, with nothing of the suite imported."""
+    order = {"script": str(ROOT / script), "words": words, "cwd": str(cwd or Path.cwd()), "kill_after": at_most_s}
+    return _ordered("libraries", {**order, "environment": {**os.environ, **environment}})
+
+
+def fresh(script: str | Path, *words: str, cwd: Path | None = None, **environment: str) -> Done:
+    """The same with an interpreter that has imported nothing: where what is imported, or its memory, matters."""
     return subprocess.run(
         [sys.executable, str(ROOT / script), *words],
         cwd=cwd,
@@ -48,7 +54,11 @@ def typed(
     ``environment`` is all that it gets; of what is read at import, it is too late to change anything.
     """
     order = {"script": script, "words": words, "cwd": str(cwd), "kill_after": kill_after, "environment": environment}
-    zygote = _zygote()
+    return _ordered("suite", order)
+
+
+def _ordered(kind: str, order: dict[str, Any]) -> Done:
+    zygote = _zygote(kind)
     try:
         print(json.dumps(order), file=zygote, flush=True)
         answer = json.loads(zygote.readline())
@@ -56,7 +66,7 @@ def typed(
         zygote.close()
         _zygote.cache_clear()
         raise
-    return subprocess.CompletedProcess(words, answer["code"], answer["out"], answer["err"])
+    return subprocess.CompletedProcess(order["words"], answer["code"], answer["out"], answer["err"])
 
 
 def refused(words: str, sentence: str, cwd: Path) -> None:
@@ -70,13 +80,13 @@ def refused(words: str, sentence: str, cwd: Path) -> None:
 
 
 @cache
-def _zygote() -> IO[str]:
-    """A connection to the one of this session, which whoever needs it first has started."""
-    address = f"\0hearsay-tests-{os.environ.get('PYTEST_XDIST_TESTRUNUID', os.getpid())}"
+def _zygote(kind: str) -> IO[str]:
+    """A connection to the one of this kind of this session, which whoever needs it first has started."""
+    address = f"\0hearsay-tests-{kind}-{os.environ.get('PYTEST_XDIST_TESTRUNUID', os.getpid())}"
     with socket.socket(socket.AF_UNIX) as server, suppress(OSError):  # the address is another's, who has started it
         server.bind(address)
         server.listen()
-        command = [sys.executable, "-m", "tests.helpers.zygote", str(server.fileno())]
+        command = [sys.executable, "-m", "tests.helpers.zygote", str(server.fileno()), kind]
         started = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, pass_fds=[server.fileno()])
         atexit.register(_end, started)
     with socket.socket(socket.AF_UNIX) as connection:

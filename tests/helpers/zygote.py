@@ -1,46 +1,41 @@
-"""A process that has imported the suite and forks a child per command: python -m tests.helpers.zygote SOCKET
+"""A process that forks a child per command, without the seconds of imports: python -m tests.helpers.zygote SOCKET KIND
+
+One whose KIND is ``suite`` has imported the suite, and a child calls the script's ``main``. One of ``libraries`` has
+imported those alone, and a child runs the file itself: the source that it finds, and its plug-ins, are read anew.
 
 It listens on the socket with this number until its standard input ends; whoever connects is attended by a child.
 One JSON line in, {"script", "words", "cwd", "kill_after", "environment"}; one out, {"code", "out", "err"}. It
-has no threads, so its children are as good as new. With ``kill_after``, the command's process group is killed
-that many seconds after its birth; an ``environment`` takes the place of this one.
+has no threads of Python's, so its children are as good as new. With ``kill_after``, the command's process group is
+killed that many seconds after its birth; an ``environment`` takes the place of this one.
 """
 
+import atexit
 import gc
+import importlib
 import json
 import os
+import runpy
 import select
 import signal
 import socket
 import sys
 import tempfile
+import threading
 import time
-import traceback
+from collections.abc import Callable
+from pathlib import Path
 
-import sklearn.datasets  # noqa: F401  a second to import, which no child need spend
-
-import bench.contract
-import bench.fetch
-import bench.methods
-import bench.partition
-import bench.run
-import bench.status
-import bench.sync
-import bench.topology
-from bench.base.registry import discover
-from bench.config.plan import of_command
-from bench.engine.fingerprint import fingerprint
-
-COMMANDS = (
-    *(bench.contract, bench.fetch, bench.methods, bench.partition),
-    *(bench.run, bench.status, bench.sync, bench.topology),
+LIBRARIES = (
+    *("torch", "hydra.utils", "networkx", "scipy.sparse.linalg", "scipy.stats", "sklearn.datasets", "pandas"),
+    *("pyarrow.parquet", "matplotlib.pyplot", "seaborn", "jinja2", "rich.progress", "rich.table"),
 )
-MAIN = {f"{module.__name__.replace('.', '/')}.py": module.main for module in COMMANDS}
+COMMANDS = ("contract", "fetch", "methods", "partition", "run", "status", "sync", "topology")
+MAIN: dict[str, Callable[[], int]] = {}
 TIMEOUT_S = 100
 
 
 def child(order: dict, out: int, err: int) -> None:
-    code = 99
+    code = 1
     try:
         os.setsid()
         os.chdir(order["cwd"])
@@ -51,17 +46,49 @@ def child(order: dict, out: int, err: int) -> None:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(out, 1)
         os.dup2(err, 2)
-        sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
+        sys.stdout = sys.__stdout__ = os.fdopen(1, "w")
+        sys.stderr = sys.__stderr__ = os.fdopen(2, "w")
         sys.argv = [order["script"], *order["words"]]
-        code = MAIN[order["script"]]()
+        code = MAIN[order["script"]]() if MAIN else as_a_file(Path(order["script"]))
     except SystemExit as end:  # argparse, after its help or complaint
-        code = end.code
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
     except BaseException:
-        traceback.print_exc()
+        sys.excepthook(*sys.exc_info())
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
+
+
+def as_a_file(script: Path) -> int:
+    """As a fresh interpreter would run it, which finds the modules of the script's own folder first."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "tests"]:
+        del sys.modules[name]
+    sys.path[:1] = [str(script.parent), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    importlib.invalidate_caches()
+    try:
+        runpy.run_path(str(script), run_name="__main__")
+    finally:  # what an interpreter does at its end
+        threading._shutdown()
+        atexit._run_exitfuncs()
+    return 0
+
+
+def warm(kind: str) -> None:
+    """Import what no child need import, and look up what none need look up."""
+    if kind == "libraries":
+        for name in LIBRARIES:
+            importlib.import_module(name)
+        return
+    import sklearn.datasets  # noqa: F401  a second
+
+    from bench.base.registry import discover
+    from bench.config.plan import of_command
+    from bench.engine.fingerprint import fingerprint
+
+    MAIN.update({f"bench/{name}.py": importlib.import_module(f"bench.{name}").main for name in COMMANDS})
+    discover()
+    fingerprint(*of_command([]))
 
 
 def serve(order: dict) -> dict:
@@ -88,8 +115,7 @@ def attend(client: socket.socket) -> None:
 
 
 if __name__ == "__main__":
-    discover()
-    fingerprint(*of_command([]))  # what is looked up once, no child need look up
+    warm(sys.argv[2])
     gc.freeze()  # or each child's first collection would copy every page
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that attend
     with socket.socket(fileno=int(sys.argv[1])) as server:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bench.contracts.methods import CHECKS
-from tests.helpers.cli import ROOT
+from tests.helpers.cli import ROOT, python
 
 pytestmark = [pytest.mark.thorough, pytest.mark.xdist_group("third party")]
 EXAMPLE = Path(__file__).parent / "example"
@@ -43,9 +43,9 @@ class Environment:
     def __init__(self, folder: Path) -> None:
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True, timeout=100)
         self.python = folder / "bin" / "python"
-        (packages,) = folder.glob("lib/python*/site-packages")
+        (self.packages,) = folder.glob("lib/python*/site-packages")
         for number, shared in enumerate(site.getsitepackages()):
-            (packages / f"shared{number}.pth").write_text(f"import site; site.addsitedir({shared!r})\n")
+            (self.packages / f"shared{number}.pth").write_text(f"import site; site.addsitedir({shared!r})\n")
 
     def install(self, package: Path) -> None:
         words = ["-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-build-isolation", str(package)]
@@ -57,6 +57,10 @@ class Environment:
         path = {"PATH": f"{home}:{os.environ['PATH']}", "LD_LIBRARY_PATH": str(home.parent / "lib")}
         environment = {**os.environ, **path}
         return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=100)
+
+    def quickly(self, script: str, *words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+        """What is installed there, found by a Python that has our libraries already."""
+        return python(script, *words, cwd=cwd, PYTHONPATH=str(self.packages))
 
 
 @pytest.fixture(scope="module")
@@ -83,10 +87,10 @@ def test_its_method_graph_and_dataset_run_in_a_sweep_beside_ours(environment, tm
 
 
 def test_its_options_and_names_are_known(environment, tmp_path):
-    typo = environment.run("bench/run.py", "algo=nesterov", "algo.betta=1", cwd=tmp_path)
+    typo = environment.quickly("bench/run.py", "algo=nesterov", "algo.betta=1", cwd=tmp_path)
     assert typo.returncode == 2
     assert "algo=nesterov has no option 'algo.betta'. Did you mean 'beta'?" in typo.stderr
-    shown = environment.run("bench/topology.py", "topology=wheel", "nodes=6", cwd=tmp_path)
+    shown = environment.quickly("bench/topology.py", "topology=wheel", "nodes=6", cwd=tmp_path)
     assert "wheel: 6 nodes, 10 edges, diameter 2" in shown.stdout
 
 
@@ -95,13 +99,13 @@ def test_its_method_works_in_an_experiment(environment, tmp_path):
     conf.mkdir(parents=True)
     (conf / "mine.yaml").write_text("blocks:\n  - algo: nesterov\n    algo.beta: [0.5, 0.9]\n    steps: 20\n")
     words = ("experiment=mine", f"hydra.searchpath=[file://{tmp_path}/conf]")
-    done = environment.run("bench/run.py", *words, cwd=tmp_path)
+    done = environment.quickly("bench/run.py", *words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert len(list(tmp_path.glob("results/runs/nesterov-ring-synthetic-s0-*"))) == 2
 
 
 def test_one_line_tells_whether_it_keeps_its_promises(environment, tmp_path):
-    done = environment.run("bench/contract.py", "nesterov", cwd=tmp_path)
+    done = environment.quickly("bench/contract.py", "nesterov", cwd=tmp_path)
     assert done.returncode == 0, done.stdout
     assert "BROKEN" not in done.stdout
     assert done.stdout.count("\n  kept") + done.stdout.count("\n  –") == len(CHECKS)
@@ -125,13 +129,13 @@ def test_a_plugin_that_raises_is_named_and_the_rest_works(environment, tmp_path,
         """)
     )
     environment.install(source)
-    done = environment.run("bench/run.py", "algo=nesterov", "steps=20", cwd=tmp_path)
+    done = environment.quickly("bench/run.py", "algo=nesterov", "steps=20", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     reason = "Plug-in 'broken' is left out, it cannot be imported: RuntimeError: this plug-in cannot be imported"
     assert reason in done.stderr
     assert "Traceback" not in done.stderr
 
-    promises = environment.run("bench/contract.py", "in_place", "wrong_shape", cwd=tmp_path)
+    promises = environment.quickly("bench/contract.py", "in_place", "wrong_shape", cwd=tmp_path)
     assert promises.returncode == 1
     assert "was modified in place" in promises.stdout
     assert "state x has the wrong shape (2, 4) after step 1" in promises.stdout

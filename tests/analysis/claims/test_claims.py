@@ -279,7 +279,7 @@ def test_claims_of_ones_own_are_called_so_and_one_that_fails_stops_no_other(fold
 
 
 @pytest.mark.thorough
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_the_document_in_the_repository_is_what_the_archive_says(tmp_path):
     """Nothing in REPRODUCTION.md was typed by hand."""
     words = ["--results", str(ROOT / "docs/reproduction"), "--out", str(tmp_path / "REPRODUCTION.md")]

@@ -118,6 +118,7 @@ def test_captions_say_what_is_drawn(drawn, results):
     assert "D-NASA" not in draw("scale", results.where([("algo", ["dsgd"])])).title
 
 
+@pytest.mark.thorough
 def test_every_method_and_metric_has_its_figures(drawn, without_dnasa, results):
     bound = draw("consensus", without_dnasa)
     assert "bound" not in bound.title
@@ -137,6 +138,7 @@ def test_the_chosen_stepsize_is_in_the_legend_and_in_the_numbers(without_dnasa):
     assert "D-SGD, η = 0.1" in [text.get_text() for text in picture.figure.legends[0].texts]
 
 
+@pytest.mark.thorough
 def test_rows_of_a_column_share_x_and_zeros_are_marked(results):
     figure = draw("compare", results.where([("dataset", ["digits"]), ("nodes", ["8"]), ("scale", ["1"])])).figure
     columns = len({round(ax.get_position().x0, 3) for ax in figure.axes})
@@ -166,6 +168,7 @@ def test_lines_that_coincide_are_told_apart(without_dnasa):
     assert not set(marks[0].get_xdata()) & set(marks[1].get_xdata())
 
 
+@pytest.mark.thorough
 def test_a_declared_label_and_family_reach_the_figures(results):
     declared = {"wonder": {"label": "Wonder", "family": "dsgd", "needs": [], "assumes": [], "sends": 1, "cite": "us"}}
     made = renamed(results.where([("dataset", ["digits"])]), {"dsgt": "wonder"}, declared.items())

@@ -1,8 +1,6 @@
 """What a run is, and when two runs are the same."""
 
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,7 @@ from bench.config.experiment import blocks_of
 from bench.config.plan import Planner, expand, plan, unique
 from bench.config.run_config import GROUPS, parse
 from bench.engine import fingerprint
+from tests.helpers.cli import python
 from tests.helpers.configs import config
 
 CONF = Path(bench.__file__).parents[1] / "conf"
@@ -191,7 +190,7 @@ def test_the_fingerprint_does_not_depend_on_where_the_files_lie(tmp_path):
                 loop.write("# another loop")
         code = "from bench.engine.fingerprint import fingerprint; from tests.helpers.configs import config"
         code += "; print(fingerprint(config()))"
-        done = subprocess.run([sys.executable, "-c", code], cwd=home, capture_output=True, text=True, timeout=60)
-        prints.append(done.stdout)
+        (home / "look.py").write_text(code)
+        prints.append(python(str(home / "look.py"), cwd=home).stdout)
     assert prints[0] == prints[1] != ""
     assert prints[2] not in (prints[0], "")

@@ -17,7 +17,6 @@ from bench.engine.team import WorldFailed
 from tests.helpers import trouble as trouble_plugin
 from tests.helpers.cli import ROOT, run, typed
 from tests.helpers.configs import Kept, config
-from tests.helpers.few import few
 from tests.helpers.processes import MARK, gone, marked
 
 pytestmark = pytest.mark.timeout(200)
@@ -113,7 +112,8 @@ def ends(process: subprocess.Popen[str], seconds: float) -> tuple[int, str, str]
     return process.returncode, out, err
 
 
-@pytest.mark.parametrize(("name", "ranks"), few([("SIGINT", 1), ("SIGINT", 2), ("SIGTERM", 2)], [("SIGINT", 1)]))
+@pytest.mark.thorough
+@pytest.mark.parametrize(("name", "ranks"), [("SIGINT", 1), ("SIGINT", 2), ("SIGTERM", 2)])
 def test_interrupting_the_runner(trouble, mark, tmp_path, name, ranks):
     process = start((*trouble[:-1], f"ranks={ranks}"), mark, tmp_path)
     process.send_signal(signal.Signals[name])

@@ -18,7 +18,7 @@ from bench.sweep.groups import batches, program
 from bench.sweep.memory import bytes_per_replica, problem_of
 from bench.sweep.sweep import run_all
 from bench.training.observer import Outcome
-from tests.helpers.cli import ROOT, python, typed
+from tests.helpers.cli import ROOT, fresh, python, typed
 from tests.helpers.configs import Kept, config, rows
 from tests.helpers.few import few
 from tests.helpers.run_folders import TIMES, folders, metrics, state
@@ -170,7 +170,7 @@ def test_the_estimate_of_memory_is_an_upper_bound_of_the_measured_peak_and_not_a
     model, algo, replicas, tmp_path
 ):
     (tmp_path / "peak.py").write_text(PEAK)
-    done = python(str(tmp_path / "peak.py"), str(ROOT), model, algo, replicas)
+    done = fresh(tmp_path / "peak.py", str(ROOT), model, algo, replicas)
     assert 0.3 < float(done.stdout) < 1, done.stderr
 
 

@@ -105,6 +105,7 @@ def test_ranks_count_what_one_process_counts(ranks, graphs):
             assert row["train_loss"] == pytest.approx(expected["train_loss"], rel=1e-12)
 
 
+@pytest.mark.thorough
 def test_it_keeps_its_promises_but_wastes_what_it_is_given():
     wasteful = {contract.states_read, contract.asked_read}
     for check in (check for check in contract.CHECKS if check not in wasteful):
