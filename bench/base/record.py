@@ -16,6 +16,8 @@ COLUMNS = [
 
 
 _COLUMNS = frozenset(COLUMNS)
+SCORE = "test_"
+"""How the columns begin that say how good a prediction is, those of a loss among them: test_accuracy, test_rmse."""
 
 
 EXPLODED = 100.0

@@ -75,14 +75,14 @@ class Wrapped(Model):
             module.eval()
             if changed:
                 raise UserError(f"{self._name} changes its buffer '{changed[0]}' in training. {remedy}")
-            together, again, alone = module(x), module(x), module(x[:1])
+            together, again, twice = module(x), module(x), module(x[[0, 0]])
         if not isinstance(together, Tensor):
             raise UserError(f"{self._name} gives a {type(together).__name__}; one tensor is needed.")
         if not torch.equal(together, again):
             raise UserError(
                 f"{self._name} gives another output when asked again: draw nothing in forward in eval mode."
             )
-        if together.shape[:1] == x.shape[:1] and not torch.allclose(together[:1], alone, rtol=1e-6, atol=1e-9):
+        if together.shape[:1] == x.shape[:1] and not torch.allclose(together[:1], twice[:1], rtol=1e-6, atol=1e-9):
             raise UserError(f"What {self._name} gives for an input depends on the others in the batch. {remedy}")
         self.floats = floats_per_sample(module, x[:1])
 

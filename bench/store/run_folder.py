@@ -25,7 +25,7 @@ from bench.base.files import (
 )
 from bench.base.integrity import SUMS, Findings, examine, read_table
 from bench.base.locks import Lock
-from bench.base.record import COLUMNS, FINAL, Row, evaluation_steps, final_state
+from bench.base.record import COLUMNS, FINAL, SCORE, Row, evaluation_steps, final_state
 from bench.config.run_config import RunConfig
 from bench.engine.fingerprint import fingerprint
 from bench.engine.material import columns_of, data_checksum
@@ -60,7 +60,8 @@ class RunFolder:
         """Labels, state and the latest of every run's metrics, whatever became of this one."""
         labels = self._labels()
         summary = read_json(self.path / "summary.json") or {**labels, "state": "missing"}
-        return {name: summary[name] for name in (*labels, "state", *COLUMNS) if name in summary}
+        scores = [name for name in summary if name.startswith(SCORE)]
+        return {name: summary[name] for name in dict.fromkeys((*labels, "state", *COLUMNS, *scores)) if name in summary}
 
     def _labels(self) -> dict[str, Any]:
         """A file that the configuration names may have changed since: the folder's name stands."""

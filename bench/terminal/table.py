@@ -15,7 +15,7 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from bench.base.causes import shortened
-from bench.base.record import COLUMNS
+from bench.base.record import COLUMNS, SCORE
 
 ALWAYS = ("algo", "topology")
 CHOICES = ("algo", "topology", "dataset", "partition", "model")
@@ -141,7 +141,7 @@ def plain_lines(columns: Mapping[str, Sequence[str]]) -> Iterator[str]:
     for name, cells in columns.items():
         width = max(map(len, (name, *cells)))
         aligned.append(
-            [f"{cell:>{width}}" if name in SHOWN.values() else f"{cell:<{width}}" for cell in (name, *cells)]
+            [f"{cell:>{width}}" if _is_number(name) else f"{cell:<{width}}" for cell in (name, *cells)]
         )
     return ("  ".join(cells).rstrip() + "\n" for cells in zip(*aligned, strict=True))
 
@@ -150,7 +150,10 @@ def run_columns(summaries: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     """A cell per run: the labels that tell the runs apart, the state, the final metrics."""
     labels = [name for name in _label_names(summaries) if name in ALWAYS or _varies(summaries, name)]
     ended = [s for s in summaries if s.get("state") != "failed"]  # of a failed run the numbers are those of some step
-    metrics = [name for name in SHOWN if any(s.get(name) is not None for s in ended)]
+    scores = dict.fromkeys(name for s in summaries for name in s if name.startswith(SCORE))
+    found = {name for name in {**SHOWN, **scores} if any(s.get(name) is not None for s in ended)}
+    metrics = [name for name in ("test_loss", *scores, *SHOWN) if name in found]
+    metrics = list(dict.fromkeys(metrics))
     names = [*labels, "state", "step", *metrics]
     return {SHOWN.get(name, name): [_shown(s, name) for s in summaries] for name in names}
 
@@ -160,7 +163,7 @@ def _table(columns: Mapping[str, Sequence[str]], tall: bool, framed: bool = True
     table = Table() if framed else Table(box=None, padding=(0, 1, 0, 0), collapse_padding=True)
     for name in columns:
         heading = re.sub(r"([._])", r"\1\n", name) if tall else name
-        table.add_column(heading, justify="right" if name in SHOWN.values() else "left", no_wrap=True)
+        table.add_column(heading, justify="right" if _is_number(name) else "left", no_wrap=True)
     for row in zip(*columns.values(), strict=True):
         styled = [f"[{STYLES[cell]}]{cell}[/]" if cell in STYLES else escape(cell) for cell in row]
         table.add_row(*styled)
@@ -176,7 +179,7 @@ def _label_names(summaries: Sequence[Mapping[str, Any]]) -> list[str]:
     """All that can tell runs apart: whatever is no metric and not how a run was made."""
     kinds = dict.fromkeys(map(tuple, summaries))  # thousands of runs have the same few lists of names
     names = dict.fromkeys(name for kind in kinds for name in kind)
-    return [name for name in names if name not in NEVER and name not in COLUMNS]
+    return [name for name in names if name not in NEVER and name not in COLUMNS and not name.startswith(SCORE)]
 
 
 def _varies(summaries: Sequence[Mapping[str, Any]], name: str) -> bool:
@@ -191,7 +194,11 @@ def _varies(summaries: Sequence[Mapping[str, Any]], name: str) -> bool:
 
 
 def _shown(summary: Mapping[str, Any], name: str) -> str:
-    return _cell(None if name in SHOWN and summary.get("state") == "failed" else summary.get(name))
+    return _cell(None if (name in SHOWN or name.startswith(SCORE)) and summary.get("state") == "failed" else summary.get(name))
+
+
+def _is_number(heading: str) -> bool:
+    return heading in SHOWN.values() or heading.startswith(SCORE)
 
 
 def _cell(value: Any) -> str:

@@ -1,0 +1,176 @@
+"""A module of the user's own against plain PyTorch, and what cannot serve."""
+
+import numpy as np
+import pytest
+import torch
+
+from bench.base.errors import UserError
+from bench.base.randomness import EVERYONE, generator
+from bench.base.registry import models
+from bench.engine import stacked
+from bench.engine.build import build_problem
+from bench.engine.fingerprint import chosen, fingerprint
+from bench.engine.material import load_arrays
+from bench.models import torch_model
+from bench.models.measured import floats_per_sample
+from bench.models.module import Wrapped, keyed
+from bench.problem.problem import Setting
+from bench.sweep.preflight import check
+from tests.helpers import nets
+from tests.helpers.cli import ROOT, typed
+from tests.helpers.configs import Kept, config, rows
+
+NET = {"name": "module", "target": "tests.helpers.nets:Net", "kwargs": {"width": 12}}
+ALONE = {"dataset": "digits", "nodes": 1, "topology": "alone", "batch_size": 8, "algo": "dsgd"}
+
+
+def start(g: np.random.Generator) -> nets.Net:
+    with keyed(int(g.integers(1 << 63))):
+        return nets.Net((8, 8), 10, width=12)
+
+
+@pytest.mark.parametrize(("dtype", "close"), [("float32", 1e-6), ("float64", 1e-10)])
+def test_twenty_steps_on_one_node_are_those_of_plain_pytorch(dtype, close):
+    """The same start, batches and stepsizes: an ordinary training loop with torch.optim.SGD."""
+    algo = {"name": "dsgd", "eta": 0.05, "schedule": "constant"}
+    c = config(**{**ALONE, "algo": algo, "topology": "complete"}, model=NET, dtype=dtype, steps=20, eval_every=20)
+    last = rows(c)[0][-1]
+    kind = getattr(torch, dtype)
+    net = start(generator(0, EVERYONE, "init")).to(kind).eval()
+    arrays, step = load_arrays(c), torch.optim.SGD([p for p in net.parameters() if p.requires_grad], lr=0.05)
+    x = (torch.as_tensor(arrays.train_x, dtype=kind) - arrays.mean) / arrays.sd
+    y = torch.as_tensor(arrays.train_y)
+    for s in range(20):
+        batch = generator(0, 0, "batch 0", 0).integers(len(y), size=(64, 8))[s]
+        step.zero_grad()
+        torch.nn.functional.cross_entropy(net(x[batch]), y[batch]).backward()
+        step.step()
+    net.zero_grad()
+    loss = torch.nn.functional.cross_entropy(net(x), y)
+    loss.backward()
+    squares = sum(p.grad.double().square().sum() for p in net.parameters() if p.requires_grad)
+    assert last["train_loss"] == pytest.approx(loss.item(), rel=close)
+    assert last["stationarity"] == pytest.approx(float(squares), rel=20 * close)
+
+
+def test_many_nodes_and_replicas_are_each_by_itself():
+    setting = Setting(7, range(7), (3, 4), 4, torch.float64, torch.device("cpu"))
+    f = build_problem(config(dataset="digits", batch_size=4, nodes=7, model=NET), setting)
+    x = 0.3 * torch.randn(2, 7, f.layout.size, dtype=torch.float64)
+    together = f.grad(x, 5)
+    for i in (0, 6):
+        alone = Setting(7, range(i, i + 1), (3, 4), 4, torch.float64, torch.device("cpu"))
+        one = build_problem(config(dataset="digits", batch_size=4, nodes=7, model=NET), alone)
+        assert torch.allclose(one.grad(x[:, i : i + 1], 5)[:, 0], together[:, i], rtol=1e-10, atol=1e-14)
+
+
+def test_the_perceptron_as_a_module_is_the_one_written_out():
+    target = {"name": "module", "target": "tests.helpers.nets:Perceptron"}
+    setting = Setting(3, range(3), (0,), 4, torch.float64, torch.device("cpu"))
+    ours, theirs = (build_problem(config(dataset="digits", nodes=3, model=m), setting) for m in ("mlp", target))
+    x = 0.3 * torch.randn(1, 3, ours.layout.size, dtype=torch.float64)
+
+    def turned(flat: torch.Tensor) -> torch.Tensor:
+        """torch has weights as (out, in), the written-out model as (in, out)."""
+        parts = flat.split(ours.layout.sizes, dim=-1)
+        shapes = list(ours.layout.shapes.values())
+        shaped = [p.unflatten(-1, s).mT.flatten(-2) if len(s) == 2 else p for p, s in zip(parts, shapes, strict=True)]
+        return torch.cat(shaped, dim=-1)
+
+    assert torch.allclose(theirs.grad(turned(x), 2), turned(ours.grad(x, 2)), rtol=1e-10, atol=1e-14)
+
+
+def test_a_start_is_the_modules_own_under_the_runs_key():
+    setting = Setting(4, range(4), (5, 6), 4, torch.float32, torch.device("cpu"))
+    before = torch.random.get_rng_state()
+    found = build_problem(config(dataset="digits", nodes=4, model=NET, init="independent"), setting).start()
+    assert torch.equal(torch.random.get_rng_state(), before)
+    for r, seed in enumerate((5, 6)):
+        for i in range(4):
+            net = start(generator(seed, i, "init"))
+            own = torch.cat([p.detach().flatten() for p in net.parameters() if p.requires_grad])
+            assert torch.equal(found[r, i], own)
+
+
+def test_replicas_and_ranks_compute_the_same(tmp_path):
+    some = [config(dataset="digits", model=NET, seed=s, steps=10) for s in (0, 1)]
+    kept = Kept(2)
+    stacked.run(some, kept)
+    for r, c in enumerate(some):
+        alone = rows(c)[0]
+        for name in ("train_loss", "test_accuracy", "grad_norm", "consensus"):
+            assert [row[name] for row in kept.rows[r]] == pytest.approx([row[name] for row in alone], rel=1e-9)
+
+
+NO = [
+    ("tests.helpers.nets:Normed", {}, "changes its buffer '1.running_mean' in training.*GroupNorm"),
+    ("tests.helpers.nets:Normed", {"track": False}, "depends on the others in the batch.*GroupNorm"),
+    ("tests.helpers.nets:Embedded", {}, "has an Embedding, which takes whole numbers"),
+    ("tests.helpers.nets:Noisy", {}, "another output when asked again"),
+    ("tests.helpers.nets:Pair", {}, "gives a tuple; one tensor is needed"),
+    ("tests.helpers.nets:nothing", {}, "has no parameters to train"),
+    ("tests.helpers.nets:a_number", {}, "is a int, which makes no torch.nn.Module"),
+    ("tests.helpers.nets:Nett", {}, "There is no 'Nett' in tests.helpers.nets. Did you mean 'Net'"),
+    ("tests.helpers.nests:Net", {}, "cannot be imported: ModuleNotFoundError.*PYTHONPATH"),
+    ("tests.helpers.nets", {}, "must name a module and what is in it"),
+    (None, {}, "needs a module: model.target=package.module:Class"),
+    ("tests.helpers.nets:Net", {"widht": 3}, "takes no 'widht'. Did you mean 'width'"),
+    ("torch.nn:Linear", {}, r"needs in_features, out_features: 'model.kwargs=\{in_features"),
+    ("torch.nn:Linear", {"in_features": 8, "out_features": 4}, r"has shape \(2, 8, 4\);.* needs \(2, 10\)"),
+]
+
+
+@pytest.mark.parametrize(("target", "kwargs", "sentence"), NO)
+def test_what_cannot_serve_is_refused_in_words(target, kwargs, sentence):
+    with pytest.raises(UserError, match=sentence):
+        check(config(dataset="digits", model={"name": "module", "target": target, "kwargs": kwargs}))
+
+
+def test_kwargs_are_a_mapping_and_tell_runs_apart():
+    one, other = (config(dataset="digits", model={**NET, "kwargs": {"width": w}}) for w in (6, 9))
+    assert one.run_id != other.run_id
+    assert one.labels()["model.kwargs.width"] == 6
+    with pytest.raises(UserError, match="must be a mapping"):
+        config(model={**NET, "kwargs": "width"})
+
+
+def test_the_source_of_a_module_is_part_of_the_fingerprint():
+    assert nets.Net in chosen(config(dataset="digits", model=NET))
+    other = config(dataset="digits", model={"name": "module", "target": "torch.nn:Flatten"})
+    assert fingerprint(config(dataset="digits", model=NET)) != fingerprint(other)
+
+
+def test_a_module_can_be_registered_by_name():
+    try:
+        torch_model("a net of ours")(nets.Net)
+        c = config(dataset="digits", model={"name": "a net of ours", "width": 12}, steps=5)
+        assert rows(c)[0][-1]["train_loss"] == rows(config(dataset="digits", model=NET, steps=5))[0][-1]["train_loss"]
+        assert nets.Net in chosen(c)
+        with pytest.raises(UserError, match=r"has no option 'model\.widht'"):
+            config(dataset="digits", model={"name": "a net of ours", "widht": 6})
+    finally:
+        models._items.pop("a net of ours", None)
+
+
+def test_the_memory_of_a_step_is_what_is_alive_at_its_peak():
+    """A linear layer keeps its outputs and the gradient of them: with inputs given, 2 numbers an output."""
+    layer = torch.nn.Linear(50, 1000).double()
+    found = floats_per_sample(layer, torch.zeros(1, 50, dtype=torch.float64))
+    assert 1000 <= found <= 3000
+    deep = torch.nn.Sequential(*(torch.nn.Sequential(torch.nn.Linear(100, 100), torch.nn.Tanh()) for _ in range(10)))
+    kept = floats_per_sample(deep.double(), torch.zeros(1, 100, dtype=torch.float64))
+    assert 10 * 100 <= kept <= 25 * 100  # one per layer at least, and not more than all that ever was
+    net = Wrapped("net", lambda: nets.Net((8, 8), 10, 6))
+    net.refuse(torch.randn(2, 8, 8, dtype=torch.float64))
+    assert net.floats < 1000
+
+
+def test_a_module_from_the_command_line(tmp_path):
+    words = ["algo=dsgd", "dataset=digits", "steps=5", "engine=stacked", "tracker=none", f"results={tmp_path}"]
+    done = typed("-m", *words, "model=module", "model.target=tests.helpers.nets:Net",
+                 "model.kwargs.width=6,9", cwd=ROOT)  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "model.kwargs.width" in done.stdout
+    done = typed(*words, "model=module", "model.target=torch.nn:Flatten", cwd=ROOT)
+    assert done.returncode == 2
+    assert "has no parameters to train" in done.stderr

@@ -1,0 +1,69 @@
+"""Modules as users write them, and some that cannot serve."""
+
+import torch
+from torch import Tensor, nn
+
+
+class Net(nn.Module):
+    """With what a written-out model has not: a norm, a buffer, a frozen parameter, two layers that share a weight."""
+
+    shift: Tensor
+
+    def __init__(self, inputs: tuple[int, ...], classes: int, width: int = 12) -> None:
+        super().__init__()
+        self.first = nn.Linear(torch.Size(inputs).numel(), width)
+        self.second = nn.Linear(width, width)
+        self.third = nn.Linear(width, width)
+        self.third.weight = self.second.weight
+        self.norm = nn.GroupNorm(3, width)
+        self.out = nn.Linear(width, classes)
+        self.still = nn.Parameter(torch.linspace(0.5, 1.5, width), requires_grad=False)
+        self.register_buffer("shift", torch.linspace(-0.1, 0.1, width))
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = torch.tanh(self.first(x.flatten(1))) * self.still
+        x = self.norm(self.third(torch.relu(self.second(x)))) + self.shift
+        return self.out(nn.functional.dropout(x, 0.5, self.training))
+
+
+class Perceptron(nn.Sequential):
+    """The suite's own ``mlp``."""
+
+    def __init__(self, inputs: tuple[int, ...], classes: int, hidden: int = 64) -> None:
+        size = torch.Size(inputs).numel()
+        super().__init__(nn.Flatten(), nn.Linear(size, hidden), nn.Tanh(), nn.Linear(hidden, classes))
+
+
+class Normed(nn.Sequential):
+    def __init__(self, classes: int, track: bool = True) -> None:
+        norm = nn.BatchNorm1d(64, track_running_stats=track)
+        super().__init__(nn.Flatten(), norm, nn.Linear(64, classes))
+
+
+class Embedded(nn.Sequential):
+    def __init__(self, classes: int) -> None:
+        super().__init__(nn.Embedding(17, 2), nn.Flatten(), nn.Linear(128, classes))
+
+
+class Noisy(nn.Linear):
+    def __init__(self, classes: int) -> None:
+        super().__init__(64, classes)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x.flatten(1)
+        return super().forward(x + torch.randn_like(x))
+
+
+class Pair(nn.Linear):
+    def __init__(self, classes: int) -> None:
+        super().__init__(64, classes)
+
+    def forward(self, x: Tensor):  # type: ignore[no-untyped-def]
+        return super().forward(x.flatten(1)), x
+
+
+def nothing() -> nn.Module:
+    return nn.Identity()
+
+
+a_number = 3
