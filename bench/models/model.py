@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from torch import Tensor
 
 from bench.base.layout import Layout
 from bench.base.registry import models
+from bench.models.traced import Traced
 
 
 def model(name: str) -> Callable[[type[Model]], type[Model]]:
@@ -42,16 +44,29 @@ class Model(ABC):
         """Logits (M, B, classes) from tensors (M, *shape) and inputs (M, B, *inputs)."""
 
     def linearise(self, x: Tensor, inputs: Tensor) -> tuple[Tensor, Pullback]:
-        """Logits at parameters (M, P), and how gradients go back from there: by autograd, unless written out."""
+        """Outputs at parameters (M, P), and how gradients go back from there: by autograd, unless written out."""
+        key = x.shape, x.dtype, x.device, inputs.shape, inputs.stride(), inputs.dtype
+        if key not in self._traces:
+            try:
+                self._traces[key] = Traced(lambda p, i: self.forward(self.unpack(p), i), x, inputs)
+            except Exception:  # what cannot be written down is asked every time
+                self._traces[key] = self._differentiated
+        return self._traces[key](x, inputs)
+
+    @cached_property
+    def _traces(self) -> dict[Any, Callable[[Tensor, Tensor], tuple[Tensor, Pullback]]]:
+        return {}
+
+    def _differentiated(self, x: Tensor, inputs: Tensor) -> tuple[Tensor, Pullback]:
         with torch.inference_mode(False), torch.enable_grad():
             leaf = x.clone().requires_grad_()  # clones made here are no inference tensors
-            logits = self.forward(self.unpack(leaf), inputs.clone() if inputs.is_inference() else inputs)
+            out = self.forward(self.unpack(leaf), inputs.clone() if inputs.is_inference() else inputs)
 
         def pull(delta: Tensor) -> Tensor:
             with torch.inference_mode(False), torch.enable_grad():
-                return torch.autograd.grad(logits, leaf, delta.clone() if delta.is_inference() else delta)[0]
+                return torch.autograd.grad(out, leaf, delta.clone())[0]
 
-        return logits.detach(), pull
+        return out.detach(), pull
 
     def refuse(self, x: Tensor) -> None:  # noqa: B027
         """A UserError where it cannot serve; ``x`` are two inputs of the data, in double precision."""

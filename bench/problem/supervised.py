@@ -56,6 +56,8 @@ class Supervised(Problem):
     Mini-batches are drawn with replacement, or run through the shard in a new order every epoch.
     """
 
+    autograd = False  # a model that needs it sees to it
+
     def __init__(
         self,
         setting: Setting,
@@ -75,7 +77,6 @@ class Supervised(Problem):
         """
         super().__init__(setting)
         self.layout, self._model, self._init, self._sampling = model.layout, model, init, sampling
-        self.autograd = type(model).linearise is Model.linearise
         self._arrays, self._loss = arrays, loss
         self._scores, self.columns = loss.scores(), columns(loss, held_out is not None)
         self.epoch_size = len(arrays.train_y) - (0 if held_out is None else len(held_out))

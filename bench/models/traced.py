@@ -1,0 +1,72 @@
+"""A forward pass and its way back, written down once as a list of operations and then repeated.
+
+vmap and autograd decide anew at every step what to do, which costs a small model several times what it computes. What
+they decided once for tensors of the same shapes is what they would decide again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, fx
+from torch.func import vjp
+from torch.fx.experimental.proxy_tensor import make_fx
+
+Function = Callable[[Tensor, Tensor], Tensor]
+"""From parameters (M, P) and inputs (M, B, …) to outputs."""
+
+
+class Traced:
+    """A function as two programs: what is done on the way there, and what is done with the gradient that comes back."""
+
+    def __init__(self, function: Function, x: Tensor, inputs: Tensor) -> None:
+        def both(x: Tensor, inputs: Tensor, delta: Tensor) -> tuple[Tensor, Tensor]:
+            out, pull = vjp(lambda p: function(p, inputs), x)
+            return out, pull(delta)[0]
+
+        with torch.inference_mode(False), torch.no_grad():
+            x, inputs = x.clone(), _kept_strides(inputs)
+            delta = torch.zeros_like(function(x, inputs))
+            self._there, self._back = _split(make_fx(both)(x, inputs, delta))
+
+    def __call__(self, x: Tensor, inputs: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        out, *kept = self._there(x, inputs)
+        return out, lambda delta: self._back(*kept, delta)
+
+
+def _kept_strides(inputs: Tensor) -> Tensor:
+    """A copy; what all models share stays shared."""
+    if inputs.dim() and inputs.stride(0) == 0:
+        return inputs[:1].clone().expand(inputs.shape)
+    return inputs.clone(memory_format=torch.preserve_format)
+
+
+def _split(joint: fx.GraphModule) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """What does not wait for the gradient that comes back, giving the outputs and what is needed later; and the rest."""
+    nodes = list(joint.graph.nodes)
+    x, inputs, delta = (node for node in nodes if node.op == "placeholder")
+    (results,) = next(node for node in nodes if node.op == "output").args
+    late = {delta}
+    for node in nodes:
+        if node.op != "output" and any(arg in late for arg in node.all_input_nodes):
+            late.add(node)
+    middle = [node for node in nodes if node not in late and node.op != "output"]
+    needed = dict.fromkeys(arg for node in nodes if node in late for arg in node.all_input_nodes if arg not in late)
+    if results[1] not in late:  # where the gradient does not depend on what comes back
+        needed[results[1]] = None
+    there, back = fx.Graph(), fx.Graph()
+    known: dict[fx.Node, fx.Node] = {}
+    for node in middle:
+        known[node] = there.node_copy(node, lambda arg: known[arg])
+    there.output((known[results[0]], *(known[node] for node in needed)))
+    later = {node: back.placeholder(f"kept_{number}") for number, node in enumerate(needed)}
+    later[delta] = back.placeholder("delta")
+    for node in nodes:
+        if node in late and node is not delta:
+            later[node] = back.node_copy(node, lambda arg: later[arg])
+    back.output(later[results[1]])
+    for graph in (there, back):
+        graph.eliminate_dead_code()
+    return fx.GraphModule(joint, there), fx.GraphModule(joint, back)
