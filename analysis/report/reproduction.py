@@ -12,6 +12,7 @@ from analysis.claims.verdicts import KINDS, WORDS, Verdict, coverage
 from analysis.drawing.files import save
 from analysis.drawing.panels import Picture
 from analysis.figures import drawings
+from analysis.report.felt import felt_table
 from analysis.report.story import facts
 from analysis.results.errors import NoData
 from analysis.results.results import Results
@@ -32,7 +33,8 @@ def document(verdicts: list[Verdict], results: Results, pictures: Path, link: Pa
     }
     head = (OWN_HEAD.format(file=own.name) if own else HEAD) + RULES
     sections = {"Claims": verdicts} if own else _by_kind(verdicts)
-    parts = [head, *_what_was_run(results), *_overview(sections), *([] if own else _coverage(verdicts))]
+    parts = [head, *_what_was_run(results), *_overview(sections)]
+    parts += [] if own else [*_coverage(verdicts), *felt_table(verdicts, results)]
     seen: set[str] = set()
     for title, some in sections.items():
         parts += [f"## {title}", ""]

@@ -15,9 +15,6 @@ from analysis.study.ask import PAPER
 from analysis.study.reported import reported_all
 from analysis.study.select import problems
 
-FEWEST_STEPSIZES = 3
-"""Of a grid to choose from."""
-
 
 @dataclass(frozen=True)
 class Beside:
@@ -32,16 +29,21 @@ class Beside:
     def deviations(self) -> float:
         """How much worse the mean is here, in standard deviations over seeds (of both graphs, pooled)."""
         pooled = np.sqrt((np.var(self.here, ddof=1) + np.var(self.whole, ddof=1)) / 2)
-        worse = -1.0 if direction(self.metric) else 1.0
-        return float(worse * (self.here.mean() - self.whole.mean()) / pooled)
+        gap = float(np.mean(self.here - self.whole)) * (-1 if direction(self.metric) else 1)
+        return gap / pooled if pooled else np.nan
+
+    @property
+    def told(self) -> str:
+        """+2.4"""
+        return f"{round(self.deviations, 2) + 0.0:+.2g}"
 
     @property
     def name(self) -> str:
-        return f"{self.setting} ({self.deviations:+.2g} standard deviations)"
+        return f"{self.setting} ({self.told} standard deviations)"
 
 
 def beside_the_complete_graph(results: Results, metric: str) -> list[Beside]:
-    """Every problem that was run there too, with the stepsizes and seeds that both have."""
+    """Every problem that was run there too, with the stepsizes (three or more) and seeds that both have."""
     finals = results.finals
     mine = of(finals[plain(finals) & (finals["topology"] != "row_stochastic")], "dsgd")
     out = []
@@ -50,7 +52,7 @@ def beside_the_complete_graph(results: Results, metric: str) -> list[Beside]:
         whole = graphs.pop("complete", None)
         for some in graphs.values() if whole is not None else ():
             here, there = _in_both(some, whole), _in_both(whole, some)
-            if here["eta"].nunique() >= FEWEST_STEPSIZES and here[metric].notna().any():
+            if min(here["eta"].nunique() - 1, here["seed"].nunique()) >= 2 and here[metric].notna().any():
                 ends = [_reported(results, each, metric) for each in (here, there)]
                 both = pd.concat(ends, axis=1, join="inner").to_numpy(float)
                 out.append(Beside(in_words(some), metric, both[:, 0], both[:, 1]))
