@@ -179,9 +179,13 @@ def number(case: Case) -> str:
         return "none: a run diverged, or never got there"
     if math.isinf(found.value):
         return "diverged"
-    if math.isfinite(found.low):
-        return f"{found.value:.3g} [{found.low:.3g}, {found.high:.3g}]"
-    return f"{found.value:.3g}"
+    if not math.isfinite(found.low):
+        return f"{found.value:.3g}"
+    ends = (found.low, found.value, found.high)
+    # three digits, and one or two more where these do not tell an end from the middle
+    written = ([f"{end:.{digits}g}" for end in ends] for digits in (3, 4, 5))
+    low, value, high = next((some for some in written if len(set(some)) == len(set(ends))), [f"{x:.5g}" for x in ends])
+    return f"{value} [{low}, {high}]"
 
 
 ITS_OWN = ("stepsize", "topology", "curves", "consensus")

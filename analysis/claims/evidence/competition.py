@@ -25,8 +25,8 @@ def against_the_best_tuned(
     tune_by: tuple[str, ...] = (),
 ) -> list[Case]:
     """Untuned D-NASA against the best method at its best stepsize, at the end: method and stepsize are chosen on other
-    seeds, by what is compared, or by validation accuracy where samples were set aside and accuracies are compared, or
-    by what is said."""
+    seeds: by what is compared; by validation accuracy where samples were set aside and accuracies are compared; by what
+    a case says, where it does."""
     usual = None if metric == POINTS else metric
     out = []
     for name, runs, by in (

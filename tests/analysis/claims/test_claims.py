@@ -15,6 +15,7 @@ from analysis.claims.evidence import EVIDENCE, Case, exact, gather, untested
 from analysis.claims.evidence.consensus import part_of_the_papers_bound, rho_tilde
 from analysis.claims.verdicts import Claim, Verdict, claims, coverage, judge, settled
 from analysis.report.felt import experiments
+from analysis.report.reproduction import number
 from analysis.results.archive import read_archive, write_archive
 from analysis.results.errors import NoData
 from analysis.results.read import read
@@ -112,6 +113,16 @@ def test_every_claim_names_what_there_is():
         assert one.untestable or one.keeps(0.0) in (True, False)
 
 
+def test_an_interval_is_told_from_its_middle():
+    for found, said in (
+        ((1.0047, 1.002, 1.0075), "1.005 [1.002, 1.008]"),
+        ((0.47, 0.41, 0.538), "0.47 [0.41, 0.538]"),
+        ((0.0, 0.0, 0.0), "0 [0, 0]"),
+        ((1.00001, 0.99772, 1.0024), "1 [0.9977, 1.002]"),
+    ):
+        assert number(wide("a", *found)) == said
+
+
 def test_every_experiment_says_whether_its_graph_is_felt():
     """With problems that it has, on a graph that is not complete, or with a reason."""
     told = {one["experiment"]: one for one in experiments()}
@@ -131,6 +142,25 @@ def test_every_experiment_says_whether_its_graph_is_felt():
             wanted = {"dataset": dataset, "topology": graph, "nodes": nodes or "8", "partition": split}
             has = [all(word in str(block[label]) for label, word in wanted.items()) for block in blocks]
             assert any(has), (name, problem)
+
+
+def test_the_readme_counts_claims_runs_and_problems():
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    runs = len(pd.read_parquet(ROOT / "docs/reproduction/runs.parquet", columns=["run_id"]))
+    assert f"goes through {len(claims())} claims" in readme
+    assert f"from an archive of {runs} full-size runs" in readme
+    text = (
+        (ROOT / "REPRODUCTION.md").read_text().partition("## Is the graph felt?")[2].partition("Experiments without")[0]
+    )
+    rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| ") and "experiments" not in line]
+    felt = [row for row in rows if row[2].endswith(", felt")]
+    assert f"on the {len(felt)} problems divided by labels" in readme
+    assert all("dirichlet" in row[0] for row in felt)
+    assert sum("dirichlet" in row[0] for row in rows) == len(felt)
+    assert f"none of the {len(rows) - len(felt)} others" in readme
+    points = [row[3] for row in rows if "—" not in row[3]]
+    assert f"by test accuracy on none of {len(points)}." in readme
+    assert not any(", felt" in said for said in points)
 
 
 def test_what_notes_say_of_verdicts_is_so():
@@ -301,6 +331,5 @@ def test_the_document_in_the_repository_is_what_the_archive_says(tmp_path):
     plain = [line for line in made.splitlines() if not line.startswith("![")]
     assert plain == [line for line in kept.splitlines() if not line.startswith("![")]
     assert len(links) == kept.count("\n![") >= 8
-    assert f"goes through {len(claims())} claims" in (ROOT / "README.md").read_text()
     size = sum(path.stat().st_size for path in (ROOT / "docs/reproduction").rglob("*") if path.is_file())
     assert size < 14_000_000
