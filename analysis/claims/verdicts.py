@@ -52,13 +52,12 @@ class Claim:
     @property
     def bound(self) -> str:
         ((word, value),) = self.holds.items()
-        return {"at_most": f"at most {value:g}", "at_least": f"at least {value:g}", "within": f"within ±{value:g}"}[
-            word
-        ]
+        return f"within ±{value:g}" if word == "within" else f"{word.replace('_', ' ')} {value:g}"
 
     def keeps(self, value: float) -> bool:
         ((word, bound),) = self.holds.items()
-        return {"at_most": value <= bound, "at_least": value >= bound, "within": abs(value) <= bound}[word]
+        kept = {"at_most": value <= bound, "at_least": value >= bound, "within": abs(value) <= bound}
+        return (kept | {"below": value < bound, "above": value > bound})[word]
 
     @property
     def commands(self) -> list[str]:
@@ -131,7 +130,7 @@ def claims(file: Path | None = None) -> list[Claim]:
     return out
 
 
-BOUNDS = ("at_most", "at_least", "within")
+BOUNDS = ("at_most", "at_least", "within", "below", "above")
 
 
 def _claim(also: tuple[str, ...] = (), expects: tuple[str, ...] = (), **entry: Any) -> Claim:

@@ -13,6 +13,7 @@ from analysis.claims.verdicts import KINDS, WORDS, Verdict, coverage
 from analysis.drawing.files import save
 from analysis.drawing.panels import Picture
 from analysis.figures import drawings
+from analysis.report.felt import felt_table
 from analysis.report.story import facts
 from analysis.results.errors import NoData
 from analysis.results.plugins import as_typed
@@ -34,7 +35,8 @@ def document(verdicts: list[Verdict], results: Results, pictures: Path, link: Pa
     }
     head = (OWN_HEAD.format(file=own.name) if own else HEAD) + RULES
     sections = {"Claims": verdicts} if own else _by_kind(verdicts)
-    parts = [head, *_what_was_run(results), *_overview(sections), *([] if own else _coverage(verdicts))]
+    parts = [head, *_what_was_run(results), *_overview(sections)]
+    parts += [] if own else [*_coverage(verdicts), *felt_table(verdicts, results)]
     seen: set[str] = set()
     for title, some in sections.items():
         parts += [f"## {title}", ""]
@@ -188,9 +190,13 @@ def number(case: Case) -> str:
         return "none: a run diverged, or never got there"
     if math.isinf(found.value):
         return "diverged"
-    if math.isfinite(found.low):
-        return f"{found.value:.3g} [{found.low:.3g}, {found.high:.3g}]"
-    return f"{found.value:.3g}"
+    if not math.isfinite(found.low):
+        return f"{found.value:.3g}"
+    ends = (found.low, found.value, found.high)
+    # three digits, and one or two more where these do not tell an end from the middle
+    written = ([f"{end:.{digits}g}" for end in ends] for digits in (3, 4, 5))
+    low, value, high = next((some for some in written if len(set(some)) == len(set(ends))), [f"{x:.5g}" for x in ends])
+    return f"{value} [{low}, {high}]"
 
 
 ITS_OWN = ("stepsize", "topology", "curves", "consensus")

@@ -29,7 +29,9 @@ class Traced:
         with torch.inference_mode(False), torch.no_grad():
             x, inputs = x.clone(), _kept_strides(inputs)
             delta = torch.zeros_like(function(x, inputs))
-            self._there, self._back = _split(make_fx(both)(x, inputs, delta))
+            joint = make_fx(both)(x, inputs, delta)
+        _shorten(joint.graph)
+        self._there, self._back = _split(joint)
 
     def __call__(self, x: Tensor, inputs: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         out, *kept = self._there(x, inputs)
@@ -41,6 +43,24 @@ def _kept_strides(inputs: Tensor) -> Tensor:
     if inputs.dim() and inputs.stride(0) == 0:
         return inputs[:1].clone().expand(inputs.shape)
     return inputs.clone(memory_format=torch.preserve_format)
+
+
+SAME_SHAPE = {torch.ops.aten.view.default, torch.ops.aten._unsafe_view.default, torch.ops.aten.expand.default}
+"""Operations that change nothing where the shape stays as it is."""
+
+
+def _shorten(graph: fx.Graph) -> None:
+    """Without what changes nothing, if nothing is written in place: small models feel every operation."""
+    if any(str(node.target).partition(".")[2].partition(".")[0].endswith("_") for node in graph.nodes):
+        return
+    for node in list(graph.nodes):
+        if node.op != "call_function":
+            continue
+        first = node.args[0]
+        stays = node.target in SAME_SHAPE and node.meta["val"].shape == first.meta["val"].shape
+        if stays or (node.target is torch.ops.aten.mul.Scalar and node.args[1] == 1):
+            node.replace_all_uses_with(first)
+            graph.erase_node(node)
 
 
 def _split(joint: fx.GraphModule) -> tuple[Callable[..., Any], Callable[..., Any]]:

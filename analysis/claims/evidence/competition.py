@@ -9,32 +9,37 @@ import numpy as np
 import pandas as pd
 
 from analysis.claims.evidence import Case, case, evidence
-from analysis.claims.evidence.settings import Among, by_seed, label, of, settings, tuned_methods, written
+from analysis.claims.evidence.settings import POINTS, Among, by_seed, label, of, settings, tuned_methods, written
 from analysis.drawing.style import metric_in_words
 from analysis.results.results import Results
 from analysis.study.ask import PAPER
 from analysis.study.reported import best_of_all, reported_all
 
-POINTS = "test_accuracy"
-"""Compared by differences; everything else by ratios."""
-
 
 @evidence
 def against_the_best_tuned(
-    results: Results, metric: str = POINTS, among: Among = "paper", topology: str | None = None
+    results: Results,
+    metric: str = POINTS,
+    among: Among = "paper",
+    topology: str | None = None,
+    tune_by: tuple[str, ...] = (),
 ) -> list[Case]:
     """Untuned D-NASA against the best method at its best stepsize, at the end: method and stepsize are chosen on other
-    seeds, by what is compared, or by validation accuracy where samples were set aside and accuracies are compared."""
+    seeds: by what is compared; by validation accuracy where samples were set aside and accuracies are compared; by what
+    a case says, where it does."""
+    usual = None if metric == POINTS else metric
     out = []
-    for name, runs in settings(results, among, topology=topology):
+    for name, runs, by in (
+        (*one, by) for one in settings(results, among, topology=topology) for by in tune_by or [usual]
+    ):
         runs = written(results, runs)
-        ask = PAPER if metric == POINTS else replace(PAPER, tune_by=metric)
-        best = best_of_all(results, runs, ask, but=("dnasa",))
+        best = best_of_all(results, runs, replace(PAPER, tune_by=by), but=("dnasa",))
         if best is None or best.best is None or of(runs, "dnasa").empty:
             continue
         ours, theirs = by_seed(of(runs, "dnasa"), metric), best.values(metric)
         winner = label(str(best.best.values["algo"]))
-        out.append(_gap(f"{name} (best: {winner})", ours, theirs, metric))
+        chosen = f", chosen by {metric_in_words(by, results)}" if by and tune_by else ""
+        out.append(_gap(f"{name} (best: {winner}{chosen})", ours, theirs, metric))
     return out
 
 

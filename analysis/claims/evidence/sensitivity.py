@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.claims.evidence import Case, case, evidence, untested
-from analysis.claims.evidence.settings import by_seed, label, of, settings, tuned_methods, written
+from analysis.claims.evidence.settings import Among, by_seed, label, of, settings, tuned_methods, written
 from analysis.drawing.style import metric_in_words
 from analysis.results.results import Results
 from analysis.study.ask import PAPER
@@ -140,8 +140,9 @@ def _lost(grid: Grid, eta: float, seeds: list[int]) -> float:
 
 
 def _settings(results: Results) -> list[tuple[str, pd.DataFrame]]:
-    """The paper's random graph, and a9a on a ring with samples set aside: its other graphs are not felt."""
-    return [*settings(results, topology="random"), *settings(results, "uneven")]
+    """The paper's random graph for all of its graphs, which are not told apart, and all with samples set aside."""
+    aside: tuple[Among, ...] = ("validated", "uneven", "felt")
+    return [*settings(results, topology="random"), *(one for among in aside for one in settings(results, among))]
 
 
 def _swept(results: Results) -> list[tuple[str, pd.DataFrame]]:

@@ -12,39 +12,53 @@ from analysis.study.ask import PAPER
 from analysis.study.families import split_in_words
 from analysis.study.select import as_written, problems
 
-Among = Literal["paper", "uneven", "felt"]
-"""The paper's own settings; data divided by labels, beside even data, with samples set aside; and 32 nodes so."""
+Among = Literal["paper", "validated", "uneven", "felt"]
+"""The paper's own settings; the same with samples set aside; data divided by labels, beside even data, with samples set
+aside; and 32 nodes so."""
+
+POINTS = "test_accuracy"
+"""Compared by differences; everything else by ratios."""
 
 
 def settings(
-    results: Results,
-    among: Among = "paper",
-    dataset: str | None = None,
-    topology: str | None = None,
-    methods: int = 2,
+    results: Results, among: Among = "paper", dataset: str | None = None, topology: str | None = None
 ) -> list[tuple[str, pd.DataFrame]]:
-    """Settings with accuracies and stepsize grids, of so many methods or more: one per dataset, graph and split."""
+    """Settings with accuracies and stepsize grids, of two methods or more: one per dataset, graph and split."""
     finals = results.finals
-    finals = finals[_plain(finals) & (finals["topology"] != "row_stochastic")]
+    finals = finals[plain(finals) & (finals["topology"] != "row_stochastic")]
     aside = finals["validation"] > 0 if "validation" in finals else pd.Series(False, index=finals.index)
-    chosen: dict[str, tuple[tuple[int, int], pd.DataFrame]] = {}
+    few, even = finals["nodes"] == 8, finals["partition"] == "even"
+    where = [finals[c] for c in ("dataset", "topology", "steps")]
+    divided = (few & aside & ~even).groupby(where).transform("any")  # so that its even data is beside it
     wanted = {
-        "paper": (finals["nodes"] == 8) & (finals["partition"] == "even") & ~aside,
-        "uneven": (finals["nodes"] == 8) & aside,
+        "paper": few & even & ~aside,
+        "validated": few & aside & ~divided,
+        "uneven": few & aside & divided,
         "felt": (finals["nodes"] > 8) & aside,
     }[among]
+    chosen: dict[str, tuple[tuple[int, int], pd.DataFrame]] = {}
     for key, runs in problems(results, finals[wanted]):
-        if not runs["test_accuracy"].notna().any() or runs["algo"].nunique() < methods or runs["eta"].nunique() < 3:
+        if not runs["test_accuracy"].notna().any() or runs["algo"].nunique() < 2 or runs["eta"].nunique() < 3:
             continue
         if (dataset and key["dataset"] != dataset) or (topology and key["topology"] != topology):
             continue
-        split = "" if among == "paper" else f", {split_in_words(runs.iloc[0].to_dict())}"
-        nodes = f" of {key['nodes']}" if key["nodes"] != 8 else ""
-        name = f"{name_of(key['dataset'])}, {key['topology']}{nodes}{split}"
+        name = in_words(runs)
         rank = (len(runs), key["steps"])
         if name not in chosen or rank > chosen[name][0]:
             chosen[name] = (rank, runs)
     return [(name, runs) for name, (_, runs) in sorted(chosen.items())]
+
+
+def in_words(runs: pd.DataFrame) -> str:
+    """a9a, ring of 32, dirichlet(0.1): the setting of runs on one problem; the paper's split and 8 nodes go without
+    saying."""
+    row = runs.iloc[0].to_dict()
+    words = [name_of(row["dataset"])]
+    words += [f"standard deviation {row['dataset.spike_sd']:g}"] if pd.notna(row.get("dataset.spike_sd")) else []
+    words += [row["topology"] if row["nodes"] == 8 else f"{row['topology']} of {row['nodes']}"]
+    if row["partition"] != "even":
+        return ", ".join([*words, split_in_words(row)])
+    return ", ".join([*words, *(["even, samples set aside"] if row.get("validation", 0) > 0 else [])])
 
 
 def written(results: Results, runs: pd.DataFrame) -> pd.DataFrame:
@@ -52,7 +66,7 @@ def written(results: Results, runs: pd.DataFrame) -> pd.DataFrame:
     return as_written(results, runs, PAPER)[0]
 
 
-def _plain(finals: pd.DataFrame) -> pd.Series:
+def plain(finals: pd.DataFrame) -> pd.Series:
     """Runs of f itself, from one start, with the formulas of as many nodes as there are."""
     keep = (finals["scale"] == 1.0) & (finals["init"] == "shared")
     if "stretch" in finals:

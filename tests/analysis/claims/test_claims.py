@@ -2,18 +2,22 @@
 
 import io
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+import yaml
 from rich.console import Console
 
 from analysis import check_claims, load
 from analysis.claims.evidence import EVIDENCE, Case, exact, gather, untested
 from analysis.claims.evidence.consensus import part_of_the_papers_bound, rho_tilde
 from analysis.claims.verdicts import Claim, Verdict, claims, coverage, judge, settled
+from analysis.report.felt import experiments
+from analysis.report.reproduction import number
 from analysis.results.archive import read_archive, write_archive
 from analysis.results.errors import NoData
 from analysis.results.read import read
@@ -74,6 +78,9 @@ def test_what_is_not_settled_decides_nothing(monkeypatch):
         ([wide("a", 0.5, np.nan, np.nan), exact("c", 0.5, 1)], "holds (1 of 2 cases not settled)"),  # too few seeds
     ):
         assert verdict(monkeypatch, claim(at_most=1.0), cases).sentence == sentence
+    for value, word in ((0.0, "does not hold"), (-0.1, "holds")):  # exactly on the bound is not below it
+        assert verdict(monkeypatch, claim(below=0.0), [wide("a", value, value, value)]).word == word
+    assert verdict(monkeypatch, claim(above=1.0), [wide("a", 1.1, 0.9, 1.3)]).word == "not settled"
     band = claim(within=0.4)
     assert not settled(band, wide("a", 0.45, -0.6, 1.5))
     assert not settled(band, wide("a", 0.3, 0.1, 0.5))
@@ -108,12 +115,85 @@ def test_every_claim_names_what_there_is():
         assert one.untestable or one.keeps(0.0) in (True, False)
 
 
+def test_an_interval_is_told_from_its_middle():
+    for found, said in (
+        ((1.0047, 1.002, 1.0075), "1.005 [1.002, 1.008]"),
+        ((0.47, 0.41, 0.538), "0.47 [0.41, 0.538]"),
+        ((0.0, 0.0, 0.0), "0 [0, 0]"),
+        ((1.00001, 0.99772, 1.0024), "1 [0.9977, 1.002]"),
+    ):
+        assert number(wide("a", *found)) == said
+
+
+def test_every_experiment_says_whether_its_graph_is_felt():
+    """With problems that it has, on a graph that is not complete, or with a reason."""
+    told = {one["experiment"]: one for one in experiments()}
+    files = {
+        str(path.relative_to(CONF / "experiment").with_suffix("")) for path in (CONF / "experiment").rglob("*.yaml")
+    }
+    assert set(told) == files
+    assert len(told) == len(experiments())
+    for name, one in told.items():
+        assert ("why" in one) != ("problems" in one)
+        plan = yaml.safe_load((CONF / "experiment" / f"{name}.yaml").read_text())
+        blocks = [{"nodes": 8, "partition": "even", **plan.get("common", {}), **block} for block in plan["blocks"]]
+        for problem in one.get("problems", ()):
+            dataset, *others = problem.lower().split(", ")
+            graph, _, nodes = next(word for word in others if "deviation" not in word).partition(" of ")
+            split = next((word for word in others if "(" in word), "even").partition("(")[0]
+            wanted = {"dataset": dataset, "topology": graph, "nodes": nodes or "8", "partition": split}
+            has = [all(word in str(block[label]) for label, word in wanted.items()) for block in blocks]
+            assert any(has), (name, problem)
+
+
+def test_the_readme_counts_claims_runs_and_problems():
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    runs = len(pd.read_parquet(ROOT / "docs/reproduction/runs.parquet", columns=["run_id"]))
+    assert f"goes through {len(claims())} claims" in readme
+    assert f"from an archive of {runs} full-size runs" in readme
+    text = (
+        (ROOT / "REPRODUCTION.md").read_text().partition("## Is the graph felt?")[2].partition("Experiments without")[0]
+    )
+    rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| ") and "experiments" not in line]
+    felt = [row for row in rows if row[2].endswith(", felt")]
+    assert f"on the {len(felt)} problems divided by labels" in readme
+    assert all("dirichlet" in row[0] for row in felt)
+    assert sum("dirichlet" in row[0] for row in rows) == len(felt)
+    assert f"none of the {len(rows) - len(felt)} others" in readme
+    points = [row[3] for row in rows if "—" not in row[3]]
+    assert f"by test accuracy on none of {len(points)}." in readme
+    assert not any(", felt" in said for said in points)
+
+
+def test_what_notes_say_of_verdicts_is_so():
+    """Where the paper's selection and that on samples set aside differ, a note says so."""
+    text = (ROOT / "REPRODUCTION.md").read_text()
+    part = {one.id: text.partition(f'id="{one.id}"')[2].partition("```bash")[0] for one in claims()}
+    assert re.search(r"\| MNIST, random \(best.*not settled", part["competitive"])
+    assert re.search(r"\| MNIST, random, even, samples set aside \(best.*yes \|", part["competitive_validated"])
+    assert re.search(r"\| MNIST, random, D-SGT .*not settled", part["sensitive"])
+    assert re.search(r"\| MNIST, random, even, samples set aside, D-SGT .*yes \|", part["sensitive"])
+    rows = [line for line in part["sensitive"].splitlines() if line.startswith(("| MNIST", "| a9a"))]
+    few, still = ([row for row in rows if "of 32" not in row or with_all] for with_all in (False, True))
+    assert sum("not settled" in row for row in few) * 2 > len(few)
+    assert sum("not settled" in row for row in still) * 2 < len(still)
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    assert f"in all {sum(row.endswith('| yes |') for row in still)} of {len(still)} cases that are settled" in readme
+    for name, word in (("multiplier_up", "yes"), ("multiplier_down", "no")):
+        assert len(re.findall(rf"\| MNIST, random.*\| {word} \|", part[name])) == 2
+    for graph in ("ring", "ladder", "random"):
+        assert re.search(rf"\| a9a, {graph} \(.*not settled", part["felt"])
+        assert re.search(rf"\| a9a, {graph} \(.*(not settled|no) \|", part["felt_accuracy"])
+
+
 @pytest.mark.parametrize("bound", ["{}", "{at_most: 1, at_least: 0}", "{about: 1}", "1"])
 def test_a_claim_has_one_bound(bound, tmp_path):
     file = tmp_path / "mine.yaml"
     entry = "{id: mine, claim: So., source: here, unit: m, evidence: spike_ratio, because: so, holds: %s}"
     file.write_text("- " + entry % bound)
-    with pytest.raises(NoData, match="'holds' of mine must be one of at_most, at_least, within with a number; got"):
+    with pytest.raises(
+        NoData, match="'holds' of mine must be one of at_most, at_least, within, below, above with a number; got"
+    ):
         claims(file)
 
 
@@ -291,6 +371,5 @@ def test_the_document_in_the_repository_is_what_the_archive_says(tmp_path):
     plain = [line for line in made.splitlines() if not line.startswith("![")]
     assert plain == [line for line in kept.splitlines() if not line.startswith("![")]
     assert len(links) == kept.count("\n![") >= 8
-    assert f"goes through {len(claims())} claims" in (ROOT / "README.md").read_text()
     size = sum(path.stat().st_size for path in (ROOT / "docs/reproduction").rglob("*") if path.is_file())
     assert size < 14_000_000

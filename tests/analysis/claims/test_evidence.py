@@ -10,7 +10,8 @@ import pytest
 from analysis.claims.evidence import EVIDENCE, Case, case, gather
 from analysis.claims.evidence.competition import against_each_tuned, against_the_best_tuned
 from analysis.claims.evidence.consensus import rho_tilde
-from analysis.claims.evidence.graphs import distance_from_printed_rho, ends_beside_the_complete_graph
+from analysis.claims.evidence.felt import beside_the_complete_graph, ends_beside_the_complete_graph
+from analysis.claims.evidence.graphs import distance_from_printed_rho
 from analysis.claims.evidence.heterogeneity import growth_of_disagreement
 from analysis.claims.evidence.sensitivity import (
     points_lost_at_the_best_common_stepsize,
@@ -19,6 +20,7 @@ from analysis.claims.evidence.sensitivity import (
     points_lost_by_the_multiplier,
     points_lost_with_the_stepsize_of_another,
 )
+from analysis.claims.evidence.settings import settings
 from analysis.claims.evidence.speedup import (
     exponent_of_control,
     exponent_of_nodes,
@@ -28,6 +30,7 @@ from analysis.claims.evidence.speedup import (
 )
 from analysis.claims.evidence.spike import rises_on_the_way, spike_ratio
 from analysis.claims.evidence.units import change_with_units, loss_in_other_units
+from analysis.claims.verdicts import claims, judge
 from analysis.results.results import Results
 from analysis.study.controls import means_over_steps
 from analysis.study.statistics import mean
@@ -163,18 +166,105 @@ def test_one_stepsize_for_both_is_chosen_without_the_seed_that_reports_it():
     assert found.each == pytest.approx([0.0, 1.0, 1.0, 1.0, 1.0])
 
 
+RING, WHOLE = [0.50, 0.52, 0.54, 0.52, 0.52], [0.40, 0.42, 0.44, 0.42, 0.42]
+
+
+def on_both_graphs(**labels) -> list[dict]:
+    """D-SGD with three stepsizes, of which 1 is the best, on a ring and on the complete graph."""
+    return [
+        row
+        for graph, best in (("ring", RING), ("complete", WHOLE))
+        for eta, worse in ((1.0, 0.0), (0.1, 1.0), (10.0, 2.0))
+        for row in end("dsgd", DSGD, [value + worse for value in best], eta=eta, topology=graph, **labels)
+    ]
+
+
 def test_how_far_from_the_complete_graph():
-    ring, whole = [0.50, 0.52, 0.54, 0.52, 0.52], [0.40, 0.42, 0.44, 0.42, 0.42]
-    rows = [*end("dnasa", DNASA, topology="ring"), *end("dnasa", DNASA, topology="complete")]
-    for graph, best in (("ring", ring), ("complete", whole)):
-        for eta, worse in ((1.0, 0.0), (0.1, 1.0), (10.0, 2.0)):
-            rows += end("dsgd", DSGD, [value + worse for value in best], eta=eta, topology=graph)
-    found = only(ends_beside_the_complete_graph(made(rows), "train_loss", ["paper"]))
-    assert found.name == f"a9a, ring ({0.1 / np.std(ring, ddof=1):.2g} standard deviations)"
-    assert found.each == pytest.approx(np.log(ring) - np.log(whole))  # above, as a multiple, and paired
+    results = made([*on_both_graphs(), *end("dnasa", DNASA, topology="ring")])
+    found = only(ends_beside_the_complete_graph(results, "train_loss"))
+    assert found.name == f"a9a, ring (+{0.1 / np.std(RING, ddof=1):.2g} standard deviations)"
+    assert found.each == pytest.approx(np.log(RING) - np.log(WHOLE))  # above, as a multiple, and paired
     assert found.found.low > 1
-    points = only(ends_beside_the_complete_graph(made(rows), "test_accuracy", ["paper"]))
+    better = made(
+        [dict(row, topology={"ring": "complete", "complete": "ring"}[row["topology"]]) for row in on_both_graphs()]
+    )
+    assert only(beside_the_complete_graph(better, "train_loss")).deviations == pytest.approx(
+        -0.1 / np.std(RING, ddof=1)
+    )
+
+
+def test_the_same_on_both_graphs_is_not_felt():
+    """A difference of exactly 0 at every seed settles that there is none."""
+    results = made(on_both_graphs())
+    points = only(ends_beside_the_complete_graph(results, "test_accuracy"))
     assert points.each == pytest.approx([0.0] * 5)
+    assert points.name == "a9a, ring (+0 standard deviations)"
+    (claim,) = (one for one in claims() if one.id == "felt_accuracy")
+    assert [case.name for case in judge(claim, results).broken] == [points.name]
+    worse = [dict(row, accuracy=row["accuracy"] - 3 * (row["topology"] == "ring")) for row in on_both_graphs()]
+    found = only(beside_the_complete_graph(made(worse), "test_accuracy"))
+    assert found.deviations == pytest.approx(3 / np.std(DSGD, ddof=1))  # fewer points are worse
+    assert judge(claim, made(worse)).word == "holds"
+
+
+def test_both_graphs_have_the_same_stepsizes_and_seeds():
+    """A better stepsize that one graph alone has is not chosen, and its further seeds are left out."""
+    rows = on_both_graphs()
+    rows += end("dsgd", DSGD, [0.01] * 5, eta=0.5, topology="ring")
+    rows += [dict(row, seed=row["seed"] + 5) for row in end("dsgd", DSGD, RING, eta=1.0, topology="ring")]
+    found = only(ends_beside_the_complete_graph(made(rows), "train_loss"))
+    assert found.each == pytest.approx(np.log(RING) - np.log(WHOLE))
+    few = [row for row in rows if row["topology"] == "ring" or row["eta"] > 0.1]
+    assert ends_beside_the_complete_graph(made(few), "train_loss") == []  # two stepsizes are no grid
+    other = [dict(row, steps=800) if row["topology"] == "ring" else row for row in rows]
+    assert ends_beside_the_complete_graph(made(other), "train_loss") == []  # nor is it the same problem
+
+
+def test_accuracies_on_both_graphs_are_chosen_on_samples_set_aside():
+    rows = on_both_graphs()
+    for row in rows:  # on the test set 1 is the best, on the samples set aside 10, which loses a point on the ring
+        row["validation"] = row["eta"]
+        row["accuracy"] -= 5 * (row["eta"] != 1) + (row["topology"] == "ring") * (row["eta"] == 10)
+    assert only(ends_beside_the_complete_graph(made(rows), "test_accuracy")).each == pytest.approx([-1.0] * 5)
+
+
+def test_settings_with_samples_set_aside_are_apart_from_the_papers():
+    """Even data with samples set aside is beside its uneven division where there is one, else by itself."""
+    uneven = {"partition": "dirichlet", "partition.alpha": 0.1, "topology": "ring", "aside": 0.1}
+    kinds = {
+        "paper": [{"aside": 0.0}],
+        "validated": [{"aside": 0.1, "dataset": "mnist"}],
+        "uneven": [{"aside": 0.1, "topology": "ring"}, uneven],
+        "felt": [{**uneven, "nodes": 32}],
+    }
+    rows = [
+        row
+        for some in kinds.values()
+        for labels in some
+        for row in [*end("dnasa", DNASA, **labels), *tuned("dsgd", DSGD, **labels)]
+    ]
+    results = made(rows)
+    results = replace(results, runs=results.runs.rename(columns={"aside": "validation"}))
+    assert {kind: [name for name, _ in settings(results, kind)] for kind in kinds} == {
+        "paper": ["a9a, random"],
+        "validated": ["MNIST, random, even, samples set aside"],
+        "uneven": ["a9a, ring, dirichlet(0.1)", "a9a, ring, even, samples set aside"],
+        "felt": ["a9a, ring of 32, dirichlet(0.1)"],
+    }
+    assert [one.name for one in against_the_best_tuned(results)] == ["a9a, random (best: D-SGD)"]
+
+
+def test_the_best_method_by_what_is_said():
+    """By accuracy D-SGD at 1 is the best, by training loss at 10: the gap in accuracy is to that which was chosen."""
+    rows = [*end("dnasa", DNASA), *tuned("dsgd", DSGD)]
+    rows = [dict(row, train=0.01) if row.get("eta") == 10 else row for row in rows]
+    found = against_the_best_tuned(made(rows), tune_by=("test_accuracy", "train_loss"))
+    assert [one.name for one in found] == [
+        "a9a, random (best: D-SGD, chosen by test accuracy)",
+        "a9a, random (best: D-SGD, chosen by train loss)",
+    ]
+    assert found[0].each == pytest.approx(np.subtract(DNASA, DSGD))
+    assert found[1].each == pytest.approx(np.subtract(DNASA, DSGD) + 20)
 
 
 def test_rho_beside_the_printed():

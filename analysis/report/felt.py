@@ -1,0 +1,69 @@
+"""Is the graph felt? By experiment: how far tuned D-SGD is from where it ends on the complete graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from analysis.claims import verdicts
+from analysis.claims.evidence.felt import beside_the_complete_graph
+from analysis.claims.verdicts import Verdict
+from analysis.results.results import Results
+
+ASKED = {"felt": "training loss", "felt_accuracy": "test accuracy"}
+"""The claims that ask it, and by what."""
+
+
+def experiments() -> list[dict[str, Any]]:
+    """Of every experiment its ``problems`` that have an answer, or ``why`` none has, from felt.yaml."""
+    return yaml.safe_load(Path(verdicts.__file__).with_name("felt.yaml").read_text(encoding="utf-8"))
+
+
+def felt_table(judged: list[Verdict], results: Results) -> Iterator[str]:
+    """A row for every problem with an answer, a line for every experiment without; nothing where none was run."""
+    found = {one.claim.id: one for one in judged if one.claim.id in ASKED and one.cases}
+    if not found:
+        return
+    cells = {name: _cells(one, results) for name, one in found.items()}
+    told = experiments()
+    where: dict[str, list[str]] = {}
+    for one in told:
+        for problem in one.get("problems", ()):
+            where.setdefault(problem, []).append(one["experiment"])
+    heads = [f"[{ASKED[name]}](#{name})" for name in found]
+    yield "## Is the graph felt?"
+    yield ""
+    yield (
+        "How much worse tuned D-SGD ends than on the complete graph, in standard deviations over seeds, by experiment; "
+        "negative: better. It is *felt* where the interval of the paired difference says so, all problems of a column "
+        "together at 95 %, and *not settled* where the interval reaches across: that is no proof that it is not felt. "
+        f"{' '.join(_count(one) for one in found.values())}"
+    )
+    yield ""
+    yield f"| problem and graph | experiments | {' | '.join(heads)} |"
+    yield f"|---|---|{'---|' * len(heads)}"
+    for problem in sorted({name for some in cells.values() for name in some}):
+        numbers = " | ".join(some.get(problem, "—") for some in cells.values())
+        yield f"| {problem} | {', '.join(where.get(problem, ['—']))} | {numbers} |"
+    yield ""
+    yield "Experiments without an answer:"
+    yield ""
+    yield from (f"- {one['experiment']}: {one['why']}" for one in told if "why" in one)
+    yield ""
+
+
+def _cells(verdict: Verdict, results: Results) -> dict[str, str]:
+    """By problem: +5.2, felt"""
+    words = ((verdict.kept, "felt"), (verdict.broken, "not felt"), (verdict.open, "not settled"))
+    said = {case.name: word for cases, word in words for case in cases}
+    metric = (verdict.claim.parameters or {})["metric"]
+    found = beside_the_complete_graph(results, metric)
+    return {one.setting: f"{one.told}, {said[one.name]}" for one in found if one.name in said}
+
+
+def _count(verdict: Verdict) -> str:
+    """By training loss it is felt on 4 of 11 problems."""
+    return f"By {ASKED[verdict.claim.id]} it is felt on {len(verdict.kept)} of {len(verdict.cases)} problems."
