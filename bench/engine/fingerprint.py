@@ -144,14 +144,18 @@ def chosen(config: RunConfig) -> list[object]:
     return out
 
 
+VERSIONED = ("torch", "numpy")
+"""Packages whose versions stand beside a fingerprint."""
+
+
 def has_plugins(config: RunConfig) -> bool:
     """Whether somebody else's code has a part in this run."""
-    ours = (*imported.FOLDERS, *sys.stdlib_module_names)
+    ours = (*imported.FOLDERS, *sys.stdlib_module_names, *VERSIONED)
     return any(str(getattr(item, "__module__", "")).partition(".")[0] not in ours for item in chosen(config))
 
 
 def _source(item: object) -> Path | None:
-    """The file that defines something of ours or of a plug-in."""
-    if str(getattr(item, "__module__", "")).partition(".")[0] in sys.stdlib_module_names:
+    """The file that defines something of ours or of a plug-in; what has a version of its own beside this is none."""
+    if str(getattr(item, "__module__", "")).partition(".")[0] in {*sys.stdlib_module_names, *VERSIONED}:
         return None
     return Path(inspect.getfile(item))  # type: ignore[arg-type]

@@ -17,9 +17,8 @@ from bench.base.registry import datasets, losses, partitions, recipes
 from bench.config.run_config import RunConfig
 from bench.data.recipe import PARTS, checksum, data_folder, load
 from bench.problem.arrays import Arrays, sound
-from bench.problem.losses import Loss
+from bench.problem.losses import Loss, columns
 from bench.problem.problem import Column, Problem
-from bench.problem.supervised import columns
 
 
 def is_problem(entry: object) -> bool:

@@ -123,12 +123,16 @@ class Module(Wrapped):
     ``inputs`` or ``classes`` is given the shape of an input and the number of outputs."""
 
     def __init__(
-        self, inputs: tuple[int, ...], classes: int, target: str | None = None, kwargs: dict[str, Any] | None = None
+        self,
+        inputs: tuple[int, ...],
+        classes: int,
+        target: str | None = None,
+        kwargs: dict[str, Any] = {},  # noqa: B006 — nobody writes into it
     ) -> None:
         if not target:
             raise UserError("model=module needs a module: model.target=package.module:Class.")
         made = found(target)
-        given = arguments(made, dict(kwargs or {}), inputs, classes, target)
+        given = arguments(made, dict(kwargs), inputs, classes, target)
         super().__init__(f"model.target={target}", lambda: made(**given))
 
     @classmethod

@@ -23,7 +23,7 @@ class Traced:
 
     def __init__(self, function: Function, x: Tensor, inputs: Tensor) -> None:
         def both(x: Tensor, inputs: Tensor, delta: Tensor) -> tuple[Tensor, Tensor]:
-            out, pull = vjp(lambda p: function(p, inputs), x)
+            out, pull, *_ = vjp(lambda p: function(p, inputs), x)
             return out, pull(delta)[0]
 
         with torch.inference_mode(False), torch.no_grad():
@@ -64,9 +64,9 @@ def _shorten(graph: fx.Graph) -> None:
 
 
 def _split(joint: fx.GraphModule) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """What does not wait for the gradient that comes back, giving the outputs and what is needed later; and the rest."""
+    """What need not wait for the gradient that comes back, giving outputs and what is needed later; and the rest."""
     nodes = list(joint.graph.nodes)
-    x, inputs, delta = (node for node in nodes if node.op == "placeholder")
+    *_, delta = (node for node in nodes if node.op == "placeholder")
     (results,) = next(node for node in nodes if node.op == "output").args
     late = {delta}
     for node in nodes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from torch import Tensor
 from bench.base.errors import UserError
 from bench.base.registry import losses
 from bench.problem.arrays import Arrays
+from bench.problem.problem import Column
 
 L = TypeVar("L", bound="Callable[..., Loss]")
 
@@ -191,3 +192,13 @@ def usual(arrays: Arrays) -> Loss:
     if arrays.classes is None:
         return Squared(arrays)
     return CrossEntropy(arrays) if arrays.train_y.ndim == 1 else NextToken(arrays)
+
+
+def columns(loss: Loss, validation: bool) -> dict[str, Column]:
+    """What is measured on samples that no node trains on, beside the test loss and accuracy that every run may have."""
+    scores = {name: Column(score.label, score.more_is_better, score.finish) for name, score in loss.scores().items()}
+    found = {f"test_{name}": replace(c, label=f"test {c.label}") for name, c in scores.items() if name != "accuracy"}
+    if validation:
+        found["val_loss"] = Column("validation loss", False)
+        found |= {f"val_{name}": replace(c, label=f"validation {c.label}") for name, c in scores.items()}
+    return found

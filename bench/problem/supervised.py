@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from bench.base.randomness import EVERYONE, Blocks, generator
+from bench.base.randomness import EVERYONE, Blocks
 from bench.base.registry import partitions
 from bench.models.model import Model
 from bench.problem.arrays import Arrays
 from bench.problem.augment import augmented, drawn
-from bench.problem.losses import Loss
-from bench.problem.problem import Column, Evaluation, Problem, Setting
+from bench.problem.losses import Loss, columns
+from bench.problem.problem import Evaluation, Problem, Setting
+from bench.problem.rows import at_most, hosted_rows, pieces, weights_in_f
 from bench.problem.sampling import with_replacement, without_replacement
 
 __all__ = ["Arrays", "Init", "Partition", "Sampling", "Supervised", "partition"]
@@ -80,12 +81,16 @@ class Supervised(Problem):
         self._arrays, self._loss = arrays, loss
         self._scores, self.columns = loss.scores(), columns(loss, held_out is not None)
         self.epoch_size = len(arrays.train_y) - (0 if held_out is None else len(held_out))
-        self._shards, rows, self._weights = self._hosted(shards)
+        self._shards, rows, weights = hosted_rows(setting, shards, len(arrays.train_y))
         self._x, self._y = self._on_device(arrays.train_x, arrays.train_y, rows)
-        self._parts, self._measured = self._shards, (self._x, self._y, self._weights)
+        self._parts, self._measured = self._shards, (self._x, self._y, torch.as_tensor(weights, device=setting.device))
         if eval_samples is not None:
-            self._parts = self._some(eval_samples)
-            self._measured = self._gathered(self._parts)
+            self._parts = at_most(setting, self._shards, eval_samples)
+            weights = weights_in_f(setting.nodes, self._parts, len(self._y))
+            measured = np.flatnonzero(weights.any(axis=0))
+            places = torch.as_tensor(measured, device=setting.device)
+            shares = torch.as_tensor(weights[:, measured], device=setting.device)
+            self._measured = self._x[places], self._y[places], shares
         self._tests = self._share(arrays.test_x, arrays.test_y, np.arange(len(arrays.test_y)))
         self._held_out = None if held_out is None else self._share(arrays.train_x, arrays.train_y, held_out)
         self._blocks = Blocks(self._draw_block)
@@ -146,27 +151,6 @@ class Supervised(Problem):
                 shard = self._parts[self.setting.distinct_seeds.index(seed)][node]
                 known[seed, x] = self._node_gradient(point[r : r + 1], shard)
             yield torch.stack([known[key] for key in keys])
-
-    def _some(self, most: int) -> list[list[np.ndarray]]:
-        """At most so many rows of every hosted node's shard, for each seed."""
-        s = self.setting
-        return [
-            [
-                shard[generator(seed, node, "evaluation").permutation(len(shard))[:most]]
-                for node, shard in zip(s.hosted, shards, strict=True)
-            ]
-            for seed, shards in zip(s.distinct_seeds, self._shards, strict=True)
-        ]
-
-    def _gathered(self, parts: Sequence[Sequence[np.ndarray]]) -> tuple[Tensor, Tensor, Tensor]:
-        """Inputs and labels of the rows of these parts, and their weights in f for each seed."""
-        weights = np.zeros((len(parts), len(self._y)))
-        for row, of_seed in zip(weights, parts, strict=True):
-            for part in of_seed:
-                row[part] = 1 / (self.setting.nodes * len(part))
-        rows = np.flatnonzero(weights.any(axis=0))
-        places, device = torch.as_tensor(rows, device=self.setting.device), self.setting.device
-        return self._x[places], self._y[places], torch.as_tensor(weights[:, rows], device=device)
 
     def _node_gradient(self, point: Tensor, shard: np.ndarray) -> Tensor:
         """∇f_i at one point (1, P), from the rows of one shard; float64."""
@@ -252,43 +236,3 @@ class Supervised(Problem):
             [drawn(seed, node, stream, block, s.batch_size, pixels) for node in s.hosted] for seed in s.distinct_seeds
         ]
         return s.move(np.moveaxis(np.array(draws), 2, 0))
-
-    def _hosted(
-        self, shards: Sequence[Sequence[np.ndarray]]
-    ) -> tuple[list[list[np.ndarray]], np.ndarray | slice, Tensor]:
-        """The hosted nodes' shards as places among the rows kept here, these rows, and their weights in f.
-
-        A row of node i weighs 1/(n·|shard i|), separately for every distinct seed.
-        """
-        s, total = self.setting, len(self._arrays.train_y)
-        weights = np.zeros((len(shards), total))
-        for row, of_seed in zip(weights, shards, strict=True):
-            for i in s.hosted:
-                row[of_seed[i]] = 1 / (s.nodes * len(of_seed[i]))
-        rows = np.flatnonzero(weights.any(axis=0))
-        place = np.zeros(total, dtype=np.int64)
-        place[rows] = np.arange(len(rows))
-        local = [[place[of_seed[i]] for i in s.hosted] for of_seed in shards]
-        kept = torch.as_tensor(weights[:, rows], device=s.device)
-        contiguous = len(rows) == rows[-1] - rows[0] + 1  # then no copy is made of what may be mapped from a file
-        return local, slice(int(rows[0]), int(rows[-1]) + 1) if contiguous else rows, kept
-
-
-def columns(loss: Loss, validation: bool) -> dict[str, Column]:
-    """What is measured on samples that no node trains on, beside the test loss and accuracy that every run may have."""
-    scores = {name: Column(score.label, score.more_is_better, score.finish) for name, score in loss.scores().items()}
-    found = {f"test_{name}": replace(c, label=f"test {c.label}") for name, c in scores.items() if name != "accuracy"}
-    if validation:
-        found["val_loss"] = Column("validation loss", False)
-        found |= {f"val_{name}": replace(c, label=f"validation {c.label}") for name, c in scores.items()}
-    return found
-
-
-def pieces(device: torch.device, floats: int) -> int:
-    """How many samples to evaluate at once, of a model that keeps so many numbers for each.
-
-    A CPU is fastest while a piece stays in its caches, a GPU while it has enough to do.
-    """
-    if device.type == "cuda":
-        return max(1, (1 << 29) // floats)
-    return max(1, min(1 << 12, (1 << 24) // floats))

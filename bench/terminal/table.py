@@ -140,9 +140,7 @@ def plain_lines(columns: Mapping[str, Sequence[str]]) -> Iterator[str]:
     aligned = []
     for name, cells in columns.items():
         width = max(map(len, (name, *cells)))
-        aligned.append(
-            [f"{cell:>{width}}" if _is_number(name) else f"{cell:<{width}}" for cell in (name, *cells)]
-        )
+        aligned.append([f"{cell:>{width}}" if _is_number(name) else f"{cell:<{width}}" for cell in (name, *cells)])
     return ("  ".join(cells).rstrip() + "\n" for cells in zip(*aligned, strict=True))
 
 
@@ -194,7 +192,8 @@ def _varies(summaries: Sequence[Mapping[str, Any]], name: str) -> bool:
 
 
 def _shown(summary: Mapping[str, Any], name: str) -> str:
-    return _cell(None if (name in SHOWN or name.startswith(SCORE)) and summary.get("state") == "failed" else summary.get(name))
+    measured = name in SHOWN or name.startswith(SCORE)
+    return _cell(None if measured and summary.get("state") == "failed" else summary.get(name))
 
 
 def _is_number(heading: str) -> bool:

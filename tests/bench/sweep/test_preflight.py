@@ -120,9 +120,9 @@ class Flat(Perceptron):
 @pytest.mark.parametrize(
     ("model", "sentence"),
     [
-        (Narrow, r"the logits of 2 inputs have shape \(2, 9\); with 10 classes it must be \(2, 10\)"),
+        (Narrow, r"what it gives for 2 inputs has shape \(2, 9\); loss=usual on dataset=digits needs \(2, 10\)"),
         (Short, "a start has 4809 parameters, its layout 4810"),
-        (Flat, r"cannot be made for inputs of shape \(8, 8\) and 10 classes: RuntimeError"),
+        (Flat, r"cannot be made for inputs of shape \(8, 8\) and outputs of shape \(10,\): RuntimeError"),
     ],
 )
 def test_a_model_of_another_size_gets_a_sentence(model, sentence, monkeypatch):
