@@ -157,7 +157,7 @@ def test_tokens_beyond_the_vocabulary_are_not_those_of_the_next_model():
 
 
 def test_from_the_command_line(tmp_path):
-    common = "dataset=digits algo=dsgd nodes=2 steps=1 batch_size=4 eval_samples=8 engine=stacked tracker=none".split()
-    refused(" ".join([*common, "model=transformer"]), "a row of tokens each; these inputs are (8, 8).", tmp_path)
-    done = typed("-m", "model=resnet20,cnn", *common, cwd=tmp_path)
+    common = "dataset=digits algo=dsgd nodes=2 steps=1 batch_size=4 eval_samples=8 engine=stacked tracker=none"
+    refused(f"{common} model=transformer", "a row of tokens each; these inputs are (8, 8).", tmp_path)
+    done = typed("-m", "model=resnet20,cnn", *common.split(), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
