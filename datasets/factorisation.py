@@ -47,8 +47,8 @@ class Factorisation(Problem):
         self._count = int(observed * rows * columns) // setting.nodes  # entries of a node
         if self._count < 1:
             raise UserError(
-                f"dataset.observed={observed:g} of {rows}×{columns} entries do not give each of {setting.nodes} nodes at "
-                "least one."
+                f"dataset.observed={observed:g} of {rows}×{columns} entries do not give each of {setting.nodes} nodes "
+                "at least one."
             )
         everyone = range(EVERYONE, EVERYONE + 1)
         planted = setting.draw("theta", lambda g: rank**-0.25 * g.standard_normal(self.layout.size), nodes=everyone)

@@ -7,6 +7,7 @@ import pytest
 import torch
 from scipy.stats import levy_stable
 
+import analysis
 from bench.base.errors import UserError
 from bench.base.randomness import generator
 from bench.base.registry import datasets
@@ -195,3 +196,7 @@ def test_from_the_command_line(tmp_path):
     words = ["algo=dsgd", "nodes=4", "steps=20", "eval_every=10", "engine=stacked", "tracker=none"]
     done = typed("-m", f"dataset={','.join(KNOWN)}", *words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
+    found = analysis.load(tmp_path / "results")
+    assert set(found.dataset) == set(KNOWN)
+    assert found.excess.notna().all()
+    assert (found.excess <= found.train_loss).all()

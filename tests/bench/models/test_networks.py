@@ -7,12 +7,14 @@ from torch import nn
 
 from bench.base.errors import UserError
 from bench.base.randomness import generator
-from bench.base.registry import models
+from bench.base.registry import datasets, models
 from bench.measures import plain
 from bench.models import layers
 from bench.models.measured import Alive
 from bench.models.model import Model
+from bench.problem import Arrays
 from tests.helpers.cli import refused, typed
+from tests.helpers.configs import config, rows
 
 TEXT, VOCABULARY = 7, 11
 NETWORKS = {
@@ -154,6 +156,18 @@ def test_tokens_beyond_the_vocabulary_are_not_those_of_the_next_model():
         model.refuse(text[0, :2])
     with pytest.raises(UserError, match="the inputs of this dataset are none"):
         model.refuse(text[0, :2].double())
+
+
+def test_a_transformer_learns_a_text(monkeypatch):
+    """What stands at a place is what stood before it plus one: two places tell all."""
+    texts = (np.arange(64)[:, None] + np.arange(TEXT + 1)) % VOCABULARY
+    arrays = Arrays(texts[:, :-1], texts[:, 1:], texts[:8, :-1], texts[:8, 1:], VOCABULARY, tokens=True)
+    monkeypatch.setitem(datasets._items, "counting", lambda: arrays)
+    small_one = {"name": "transformer", "layers": 1, "width": 16, "heads": 2}
+    algo = {"name": "dsgdm", "schedule": "constant", "eta": 0.3}
+    (found,) = rows(config(dataset="counting", model=small_one, algo=algo, nodes=2, steps=100, eval_every=100))
+    assert found[0]["test_bits"] == pytest.approx(np.log2(VOCABULARY), rel=0.02)
+    assert found[-1]["test_bits"] < 0.5 * found[0]["test_bits"]
 
 
 def test_from_the_command_line(tmp_path):
