@@ -63,10 +63,11 @@ def without_neutral(options: Options, values: Mapping[str, Any]) -> dict[str, An
 
 @dataclass(frozen=True)
 class AtLeast:
-    """The smallest value an option may take, or what it must exceed."""
+    """The smallest value an option may take, or what it must exceed; and the largest, where there is one."""
 
     bound: float
     strict: bool = False
+    most: float = math.inf
 
 
 Count = Annotated[int, AtLeast(1)]
@@ -161,6 +162,8 @@ def convert(value: Any, to: Any, name: str) -> Any:
             raise UserError(
                 f"{name} must be {'more than' if limit.strict else 'at least'} {limit.bound}; got {number:g}."
             )
+        if number > limit.most:
+            raise UserError(f"{name} must be at most {limit.most:g}; got {number:g}.")
         return number
     if origin is Literal:
         choices = typing.get_args(to)

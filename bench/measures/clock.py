@@ -34,10 +34,10 @@ def floor_ms(work: str) -> float:
     return 1e3 * best(lambda: [torch.bmm(x, y) for x, y in pairs], 200)
 
 
-def best(function: Callable[[], object], repeat: int) -> float:
-    """Seconds a call, the best of seven rounds."""
+def best(function: Callable[[], object], repeat: int, rounds: int = 7) -> float:
+    """Seconds a call, the best of some rounds."""
     times = []
-    for _ in range(7):
+    for _ in range(rounds):
         began = time.perf_counter()
         for _ in range(repeat):
             function()

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 
 import torch
-from torch import nn
 
 from bench.base.machine import cores
 from bench.base.record import Row
@@ -29,6 +28,7 @@ from bench.measures.clock import (
     on,
     on_stacked,
 )
+from bench.measures.plain import lenet
 
 
 def engines(steps: int) -> list[Entry]:
@@ -121,9 +121,9 @@ def networks() -> list[Entry]:
     def plain() -> None:
         for net, image, label in zip(nets, images, labels, strict=True):
             net.zero_grad(set_to_none=True)
-            nn.functional.cross_entropy(net(image.unsqueeze(1)), label).backward()
+            torch.nn.functional.cross_entropy(net(image.unsqueeze(1)), label).backward()
 
-    nets = [plain_lenet() for _ in range(NODES)]
+    nets = [lenet() for _ in range(NODES)]
     for threads in dict.fromkeys((1, cores())):
         torch.set_num_threads(threads)
         base = 1e3 * best(plain, 3)
@@ -132,11 +132,3 @@ def networks() -> list[Entry]:
         entries.append({"what": f"8 stacked networks, {threads} threads", "ms": ms, "ratio": ms / base})
     torch.set_num_threads(1)
     return entries
-
-
-def plain_lenet() -> nn.Module:
-    return nn.Sequential(
-        *(nn.Conv2d(1, 6, 5), nn.Tanh(), nn.MaxPool2d(2)),
-        *(nn.Conv2d(6, 16, 5), nn.Tanh(), nn.MaxPool2d(2)),
-        *(nn.Flatten(), nn.Linear(256, 84), nn.Tanh(), nn.Linear(84, 10)),
-    )

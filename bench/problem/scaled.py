@@ -104,5 +104,5 @@ class Stretched(Around):
 
 
 def _times(c: float, found: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Losses in the units of f; scores have their own."""
-    return {name: c * value if name.endswith("loss") else value for name, value in found.items()}
+    """Losses, and what is left of them above the least, in the units of f; scores have their own."""
+    return {name: c * value if name.endswith(("loss", "excess")) else value for name, value in found.items()}

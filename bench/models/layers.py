@@ -1,0 +1,99 @@
+"""Layers of M models at once: the one place where it is chosen how each of them is computed.
+
+Images lie as (B, M·C, H, W). There M convolutions are one with M groups and M normalisations are one with M times the
+groups, and nothing is copied between layers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from bench.base.errors import UserError
+
+
+def conv(x: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int = 1, padding: int = 0) -> Tensor:
+    """Images (B, M·C, H, W) by kernels (M, O, C, k, k): (B, M·O, H′, W′)."""
+    out = CONVOLUTIONS[FASTEST.get(x.device.type, "grouped")](x, weight, stride, padding)
+    return out if bias is None else out + bias.reshape(-1, 1, 1)
+
+
+def grouped(x: Tensor, weight: Tensor, stride: int, padding: int) -> Tensor:
+    """One convolution with M groups."""
+    return F.conv2d(x, weight.flatten(0, 1), stride=stride, padding=padding, groups=len(weight))
+
+
+def one_by_one(x: Tensor, weight: Tensor, stride: int, padding: int) -> Tensor:
+    """M convolutions."""
+    parts = zip(x.chunk(len(weight), dim=1), weight.unbind(), strict=True)
+    return torch.cat([F.conv2d(part, kernel, stride=stride, padding=padding) for part, kernel in parts], dim=1)
+
+
+def under_vmap(x: Tensor, weight: Tensor, stride: int, padding: int) -> Tensor:
+    """The convolution of one model under torch.func.vmap."""
+    one = partial(F.conv2d, stride=stride, padding=padding)
+    return torch.vmap(one, (1, 0), 1)(x.unflatten(1, (len(weight), -1)), weight).flatten(1, 2)
+
+
+def by_columns(x: Tensor, weight: Tensor, stride: int, padding: int) -> Tensor:
+    """Products with columns of patches."""
+    m, out, _, rows, columns = weight.shape
+    size = [(length + 2 * padding - k) // stride + 1 for length, k in zip(x.shape[2:], (rows, columns), strict=True)]
+    patches = F.unfold(x, (rows, columns), padding=padding, stride=stride).unflatten(1, (m, -1))
+    return torch.matmul(weight.flatten(2), patches).view(len(x), m * out, *size)
+
+
+CONVOLUTIONS: dict[str, Callable[[Tensor, Tensor, int, int], Tensor]] = {
+    "grouped": grouped,
+    "one by one": one_by_one,
+    "under vmap": under_vmap,
+    "by columns": by_columns,
+}
+FASTEST = {"cpu": "grouped", "cuda": "grouped"}
+"""By device, for ResNet-20 on 8 nodes; ``bench/perf.py --only ResNet`` measures all of them."""
+
+
+def group_norm(x: Tensor, groups: int, weight: Tensor, bias: Tensor) -> Tensor:
+    """Images (B, M·C, H, W), normalised over each of ``groups`` parts of each model's channels; weights (M, C)."""
+    return F.group_norm(x, len(weight) * groups, weight.flatten(), bias.flatten())
+
+
+def layer_norm(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """Vectors (M, N, D), normalised; weights (M, D)."""
+    return torch.addcmul(bias.unsqueeze(1), F.layer_norm(x, x.shape[-1:]), weight.unsqueeze(1))
+
+
+def embedding(tokens: Tensor, table: Tensor) -> Tensor:
+    """The rows (M, N, D) of tables (M, V, D) that tokens (M, N) stand for."""
+    return table[torch.arange(len(table), device=table.device).unsqueeze(1), tokens]
+
+
+def attention(qkv: Tensor, batch: int, heads: int) -> Tensor:
+    """Causal attention of each of ``batch`` texts to itself, from queries, keys and values (M, B·T, 3 D)."""
+    m, places, wide = qkv.shape
+    parts = qkv.view(m * batch, places // batch, 3, heads, wide // (3 * heads)).permute(2, 0, 3, 1, 4)
+    q, k, v = parts.unbind()
+    out = F.scaled_dot_product_attention(q, k, v, is_causal=True)  # (M·B, heads, T, d)
+    return out.transpose(1, 2).reshape(m, places, wide // 3)
+
+
+def side_by_side(x: Tensor, channels: int) -> Tensor:
+    """Images (M, B, …) of so many channels as (B, M·C, H, W)."""
+    return x.transpose(0, 1).reshape(x.shape[1], len(x) * channels, *x.shape[-2:])
+
+
+def apart(x: Tensor, models: int) -> Tensor:
+    """Features (B, M·C, …) as (M, B, N) again."""
+    return x.reshape(len(x), models, -1).transpose(0, 1)
+
+
+def image(name: str, inputs: tuple[int, ...], least: int) -> tuple[int, int, int]:
+    """Channels, rows and columns of an input; a UserError where it is none, or too small."""
+    shape = inputs if len(inputs) == 3 else (1, *inputs)
+    if len(shape) != 3 or min(shape[1:]) < least:
+        raise UserError(f"model={name} needs images of at least {least}×{least} pixels; these inputs are {inputs}.")
+    return shape

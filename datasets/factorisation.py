@@ -1,0 +1,134 @@
+"""A matrix of low rank from some of its entries: saddle points on the way to a known optimum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bench.base.errors import UserError
+from bench.base.layout import Layout
+from bench.base.options import AtLeast, Count, NonNegative, Positive
+from bench.base.randomness import BLOCK, EVERYONE, Blocks
+from bench.problem import Evaluation, Problem, Setting, dataset, hosted_share
+from datasets.known import EXCESS
+
+
+@dataset("factorisation")
+class Factorisation(Problem):
+    """f_i(U, V) = mean over the entries that node i observes of ½ ((UVᵀ)_jl − Y_jl)², Y = M + noise·ε, M = U*V*ᵀ.
+
+    M has entries of variance 1, and U and V as many columns as its rank. All nodes observe equally many entries, a part
+    ``observed`` of them together: consecutive ones, row by row, or any. f* = 0 where there is no noise; where there is,
+    it stands for f(U*, V*). U⁰ and V⁰, the same for all, are normal with deviation ``start``. test_loss is the mean
+    over all entries of M, observed or not.
+    """
+
+    autograd = False
+    columns = EXCESS
+
+    def __init__(
+        self,
+        setting: Setting,
+        rows: Count = 40,
+        columns: Count = 30,
+        rank: Count = 3,
+        observed: Annotated[float, AtLeast(0, strict=True, most=1)] = 0.5,
+        noise: NonNegative = 0.0,
+        start: Positive = 0.1,
+        divided: Literal["rows", "entries"] = "rows",
+    ) -> None:
+        super().__init__(setting)
+        self.layout = Layout({"U": (rows, rank), "V": (columns, rank)})
+        self._shape, self._rank, self._divided = (rows, columns), rank, divided
+        self._count = int(observed * rows * columns) // setting.nodes  # entries of a node
+        if self._count < 1:
+            raise UserError(
+                f"dataset.observed={observed:g} of {rows}×{columns} entries do not give each of {setting.nodes} nodes "
+                "at least one."
+            )
+        everyone = range(EVERYONE, EVERYONE + 1)
+        planted = setting.draw("theta", lambda g: rank**-0.25 * g.standard_normal(self.layout.size), nodes=everyone)
+        self._x0 = setting.draw("init", lambda g: start * g.standard_normal(self.layout.size), nodes=everyone)
+        self.minimiser = self._per_replica(planted)[:, 0]  # one of many
+        self._matrix = self._product(self.minimiser)  # M, (R, m, l)
+        errors = setting.draw("errors", lambda g: g.standard_normal(self._shape), nodes=everyone)
+        self._values = self._matrix + noise * self._per_replica(errors)[:, 0]  # Y
+        self._places = setting.draw("observed", self._divide, nodes=everyone)[:, 0, list(setting.hosted)]  # (S, k, N)
+        self._held = self._weights(self._per_replica(self._places), torch.float64)
+        self._fast = self._values.to(setting.dtype)
+        self._blocks = Blocks(self._draw_block)
+        self._least = self._loss(self.minimiser)
+
+    @property
+    def work(self) -> int:
+        return 4 * self._shape[0] * self._shape[1]
+
+    def start(self) -> Tensor:
+        start = self._per_replica(self._x0).to(self.setting.dtype)
+        return start.expand(-1, len(self.setting.hosted), -1).contiguous()
+
+    def grad(self, x: Tensor, s: int, stream: int = 0) -> Tensor:
+        places, at = self._blocks.at(s, stream)
+        return self._gradient(x, self._weights(self.setting.per_replica(places[at]), x.dtype), self._fast)
+
+    def full(self, x: Tensor) -> Tensor:
+        return self._gradient(x.double(), self._held, self._values).to(x.dtype)
+
+    def evaluate(self, mean: Tensor) -> Evaluation:
+        point = mean.double()
+        loss, part = self._loss(point), hosted_share(self.setting)
+        test = part * (self._product(point) - self._matrix).square().mean((1, 2)) / 2
+        return Evaluation(
+            loss, test, None, self._gradients(mean).sum(1) / self.setting.nodes, {"excess": loss - self._least}
+        )
+
+    def node_gradients(self, mean: Tensor) -> Sequence[Tensor]:
+        return self._gradients(mean).unbind(1)
+
+    def _gradients(self, mean: Tensor) -> Tensor:
+        return self._gradient(
+            mean.double().unsqueeze(1).expand(-1, len(self.setting.hosted), -1), self._held, self._values
+        )
+
+    def _loss(self, point: Tensor) -> Tensor:
+        """This process's share of f at (R, P), (R,)."""
+        squares = (self._product(point) - self._values).square().unsqueeze(1)
+        return (self._held * squares).sum((1, 2, 3)) / (2 * self.setting.nodes)
+
+    def _gradient(self, x: Tensor, weights: Tensor, values: Tensor) -> Tensor:
+        """Of ½ Σ weights (UVᵀ − values)², at x (R, k, P) with weights (R, k, m, l)."""
+        u, v = self._factors(x)
+        residual = weights * (torch.matmul(u, v.mT) - values.unsqueeze(1))
+        return torch.cat([torch.matmul(residual, v).flatten(2), torch.matmul(residual.mT, u).flatten(2)], dim=-1)
+
+    def _factors(self, x: Tensor) -> list[Tensor]:
+        return [part.unflatten(-1, (-1, self._rank)) for part in x.split(self.layout.sizes, dim=-1)]
+
+    def _product(self, point: Tensor) -> Tensor:
+        u, v = self._factors(point)
+        return torch.matmul(u, v.mT)
+
+    def _weights(self, places: Tensor, dtype: torch.dtype) -> Tensor:
+        """How often each entry is among these places (R, k, B), over B: (R, k, m, l)."""
+        one = torch.full((), 1 / places.shape[-1], dtype=dtype, device=places.device)
+        none = one.new_zeros(*places.shape[:2], self._shape[0] * self._shape[1])
+        return none.scatter_add_(2, places, one.expand(places.shape)).unflatten(2, self._shape)
+
+    def _divide(self, g: np.random.Generator) -> np.ndarray:
+        """The entries of each node, (n, N), as places in the matrix read row by row."""
+        some = g.permutation(self._shape[0] * self._shape[1])[: self._count * self.setting.nodes]
+        return (np.sort(some) if self._divided == "rows" else some).reshape(self.setting.nodes, -1)
+
+    def _per_replica(self, values: np.ndarray) -> Tensor:
+        return self.setting.per_replica(torch.as_tensor(values, device=self.setting.device))
+
+    def _draw_block(self, stream: int, block: int) -> Tensor:
+        """Entries (BLOCK, S, k, B) of mini-batches, drawn with replacement from those of the node."""
+        shape = (BLOCK, self.setting.batch_size)
+        draws = self.setting.draw(f"batch {stream}", lambda g: g.integers(self._count, size=shape), block)
+        taken = np.take_along_axis(self._places[:, :, None], draws, axis=-1)
+        return self.setting.move(np.moveaxis(taken, 2, 0))

@@ -1,0 +1,108 @@
+"""Phase retrieval: a vector from the squares of its projections. Far out, f is steeper than any L-smooth function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bench.base.options import Count, NonNegative
+from bench.base.randomness import BLOCK, EVERYONE, Blocks
+from bench.problem import Evaluation, Problem, Setting, dataset, hosted_share, vector_layout
+from datasets.known import EXCESS
+
+
+@dataset("phase_retrieval")
+class PhaseRetrieval(Problem):
+    """f_i(x) = mean over node i's samples of ((aᵀx)² − y)²/4, y = (aᵀx*)² + noise·ε, a ~ N(0, I), ε ~ N(0, 1).
+
+    (L₀, L₁)-smooth and not convex: 0 is a stationary point, x* and −x* are the minimisers, with f* = 0 where there is
+    no noise. Where there is, f* stands for f(x*), below which only a fit to the noise can get. x* and x⁰, the same for
+    all, are of length 1. test_loss is the mean over fresh samples of every node.
+    """
+
+    autograd = False
+    columns = EXCESS
+
+    def __init__(
+        self,
+        setting: Setting,
+        dimension: Count = 20,
+        samples: Count = 200,
+        noise: NonNegative = 0.0,
+        evaluation: Count = 1000,
+    ) -> None:
+        super().__init__(setting)
+        self.layout = vector_layout(dimension)
+        self._noise, self._samples = noise, samples
+        everyone = range(EVERYONE, EVERYONE + 1)
+        self._planted = setting.draw("theta", lambda g: _unit(g, dimension), nodes=everyone)
+        self._x0 = setting.draw("init", lambda g: _unit(g, dimension), nodes=everyone)
+        self.minimiser = self._per_replica(self._planted)[:, 0]
+        self._data = self._drawn("samples", samples)
+        self._tests = self._drawn("evaluation", evaluation)
+        self._blocks = Blocks(self._draw_block)
+        self._least = self._mean(self.minimiser, self._data)
+
+    def start(self) -> Tensor:
+        start = self._per_replica(self._x0).to(self.setting.dtype)
+        return start.expand(-1, len(self.setting.hosted), -1).contiguous()
+
+    def grad(self, x: Tensor, s: int, stream: int = 0) -> Tensor:
+        (a, y), at = self._blocks.at(s, stream)
+        return _gradient(x, self.setting.per_replica(a[at]), self.setting.per_replica(y[at]))
+
+    def full(self, x: Tensor) -> Tensor:
+        return _gradient(x.double(), *map(self._per_replica, self._data)).to(x.dtype)
+
+    def evaluate(self, mean: Tensor) -> Evaluation:
+        loss = self._mean(mean.double(), self._data)
+        gradient = self._gradients(mean).sum(1) / self.setting.nodes
+        test = self._mean(mean.double(), self._tests)
+        return Evaluation(loss, test, None, gradient, {"excess": loss - self._least})
+
+    def node_gradients(self, mean: Tensor) -> Sequence[Tensor]:
+        return self._gradients(mean).unbind(1)
+
+    def _gradients(self, mean: Tensor) -> Tensor:
+        return _gradient(
+            mean.double().unsqueeze(1).expand(-1, len(self.setting.hosted), -1), *map(self._per_replica, self._data)
+        )
+
+    def _mean(self, point: Tensor, data: tuple[np.ndarray, np.ndarray]) -> Tensor:
+        """This process's share of the mean loss at (R, P), (R,)."""
+        a, y = map(self._per_replica, data)
+        seen = torch.matmul(a, point[:, None, :, None]).squeeze(-1)
+        return (seen.square() - y).square().mean((1, 2)) / 4 * hosted_share(self.setting)
+
+    def _drawn(self, purpose: str, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """a (S, k, N, d) and y (S, k, N) of the hosted nodes."""
+        d = self.layout.size
+        draws = self.setting.draw(purpose, lambda g: g.standard_normal((count, d + 1)))
+        seen = np.einsum("sknd,sd->skn", draws[..., :d], self._planted[:, 0])
+        return draws[..., :d], seen**2 + self._noise * draws[..., d]
+
+    def _per_replica(self, values: np.ndarray) -> Tensor:
+        return self.setting.per_replica(torch.as_tensor(values, device=self.setting.device))
+
+    def _draw_block(self, stream: int, block: int) -> tuple[Tensor, Tensor]:
+        """Samples (BLOCK, S, k, B, …), drawn with replacement from those of the node."""
+        shape = (BLOCK, self.setting.batch_size)
+        draws = self.setting.draw(f"batch {stream}", lambda g: g.integers(self._samples, size=shape), block)
+        seeds, nodes = np.ogrid[: draws.shape[0], : draws.shape[1]]
+        a, y = (part[seeds[..., None, None], nodes[..., None, None], draws] for part in self._data)
+        return self.setting.tensor(np.moveaxis(a, 2, 0)), self.setting.tensor(np.moveaxis(y, 2, 0))
+
+
+def _gradient(x: Tensor, a: Tensor, y: Tensor) -> Tensor:
+    """The mean of ((aᵀx)² − y) aᵀx a over samples, at x (R, k, d)."""
+    seen = torch.matmul(a, x.unsqueeze(-1)).squeeze(-1)
+    weights = (seen.square() - y) * seen / y.shape[-1]
+    return torch.matmul(weights.unsqueeze(-2), a).squeeze(-2)
+
+
+def _unit(g: np.random.Generator, dimension: int) -> np.ndarray:
+    direction = g.standard_normal(dimension)
+    return direction / np.linalg.norm(direction)
