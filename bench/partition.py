@@ -53,8 +53,8 @@ def show(console: Console, counts: np.ndarray, kind: str) -> None:
 def kind_of(arrays: Arrays) -> str:
     """What a partition divides samples by, for one of them."""
     if arrays.classes is None:
-        return "tenth of the targets, from the smallest to the largest"
-    return "class" if arrays.train_y.ndim == 1 else "tenth of the text, from its beginning to its end"
+        return "tenth of the targets, the smallest first"
+    return "class" if arrays.train_y.ndim == 1 else "tenth of the text, in its order"
 
 
 def table(counts: np.ndarray, classes: range) -> Table:

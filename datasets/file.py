@@ -52,7 +52,11 @@ def _split(content: Content, part: float) -> tuple[np.ndarray, np.ndarray, str]:
     count = len(content.target.values)
     if content.tests is not None:
         more = len(content.tests[1].values)
-        return np.arange(count), np.arange(count, count + more), f"{count} rows for training, {more} for testing, told"
+        return (
+            np.arange(count),
+            np.arange(count, count + more),
+            f"{count} rows for training, {more} for testing, as the file has it",
+        )
     aside = round(part * count)
     if not 1 <= aside < count:
         raise UserError(

@@ -76,8 +76,8 @@ def read_libsvm(name: str, raw: bytes, column: str | None) -> Content:
         x, y = load_svmlight_file(io.BytesIO(raw), dtype=np.float64)
     except (ValueError, OverflowError) as error:
         raise UserError(f"{name} is not a LIBSVM file: {_bad_line(raw) or sentence(error)}") from error
-    if x.shape[0] == 0 or x.shape[1] == 0:
-        raise UserError(f"{name} is a LIBSVM file without any features.")
+    if x.nnz == 0:
+        raise UserError(f"{name} has labels and no features.")
     if x.shape[0] * x.shape[1] * 8 > DENSE:
         raise UserError(
             f"{name} has {x.shape[0]} rows of {x.shape[1]} features: with all its zeros that is more than "

@@ -52,6 +52,15 @@ def first_row(wrong: np.ndarray) -> int:
     return int(np.argwhere(wrong)[0][0]) + 1
 
 
+def refuse_large(name: str, values: np.ndarray) -> None:
+    """A UserError where a number is infinite, or larger than a float32 can be."""
+    wrong = np.abs(values) > np.finfo(np.float32).max
+    if wrong.any():
+        raise UserError(
+            f"Column {name!r} has {values[wrong][0]:g} in row {first_row(wrong)}; numbers must be at most 3e38."
+        )
+
+
 def number_among_words(column: Column) -> None:
     """A UserError where most words of a column are numbers: then the others are mistakes, and no kinds of something."""
     known = [(row, word) for row, word in enumerate(column.values.tolist(), 1) if word is not None]

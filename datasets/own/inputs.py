@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from bench.base.errors import UserError
-from datasets.own.content import Column, first_row, number_among_words, some
+from datasets.own.content import Column, first_row, number_among_words, refuse_large, some
 from datasets.standardised import moments
 
 Missing = Literal["refuse", "mean"]
@@ -34,8 +34,7 @@ class Inputs:
 
     def _numbers(self, name: str, values: np.ndarray) -> None:
         unknown = np.isnan(values)
-        if np.isinf(values).any():
-            raise UserError(f"Column {name!r} has inf in row {first_row(np.isinf(values))}; numbers must be finite.")
+        refuse_large(name, values)
         self._may_miss(name, unknown, "the mean")
         known = values[self._train][~unknown[self._train]]
         if len(known) == 0:
@@ -50,7 +49,7 @@ class Inputs:
         else:
             self._said["as they are"] += [] if same else [name]
             made = np.where(unknown, mean, values)
-        self._blocks.append(_float32(name, made)[:, None])
+        self._blocks.append(made.astype(np.float32)[:, None])
 
     def _words(self, column: Column) -> None:
         number_among_words(column)
@@ -98,13 +97,6 @@ class Inputs:
             "unknown": "words of testing rows alone, which have no column",
         }
         return [f"{line}: {some(self._said[kind])}" for kind, line in lines.items() if self._said[kind]]
-
-
-def _float32(name: str, values: np.ndarray) -> np.ndarray:
-    wrong = np.abs(values) > np.finfo(np.float32).max
-    if wrong.any():
-        raise UserError(f"Column {name!r} has a number in row {first_row(wrong)} that is too large for float32.")
-    return values.astype(np.float32)
 
 
 def of_images(x: np.ndarray, train: np.ndarray, standardise: bool) -> tuple[float, float, str]:

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from bench.base.errors import UserError
-from datasets.own.content import Column, first_row, number_among_words, some
+from datasets.own.content import Column, first_row, number_among_words, refuse_large, some
 from datasets.standardised import moments
 
 Task = Literal["auto", "classification", "regression"]
@@ -32,14 +32,14 @@ def targets(column: Column, train: np.ndarray, task: Task, standardise: bool) ->
     """The column as the task needs it, standardised with its training rows if it is numbers."""
     values, name = column.values, column.name
     if not column.numbers:
-        _refuse(name, values == None, "nothing")  # noqa: E711, each element is asked
+        _refuse(name, values == None)  # noqa: E711, each element is asked
         if task != "classification":
             number_among_words(column)
         if task == "regression":
             raise UserError(f"dataset.task=regression needs numbers, and {name!r} has words, as {values[0]!r}.")
         return _classes(name, values.astype(str), "since they are words")
-    _refuse(name, np.isnan(values), "nothing")
-    _refuse(name, np.isinf(values), "inf")
+    _refuse(name, np.isnan(values))
+    refuse_large(name, values)
     if values.ndim == 2:
         if task == "classification":
             raise UserError(f"{name!r} has {values.shape[1]} numbers a row; dataset.task=classification needs one.")
@@ -79,9 +79,9 @@ def _numbers(name: str, values: np.ndarray, train: np.ndarray, standardise: bool
     return Targets(apart / unit, None, unit, note)
 
 
-def _refuse(name: str, wrong: np.ndarray, what: str) -> None:
+def _refuse(name: str, wrong: np.ndarray) -> None:
     if wrong.any():
-        raise UserError(f"{name!r} is to be predicted, and has {what} in row {first_row(wrong)}; every row needs one.")
+        raise UserError(f"{name!r} is to be predicted, and has no value in row {first_row(wrong)}.")
 
 
 def _word(value: object) -> str:
