@@ -1,6 +1,7 @@
 """Look at a partition before using it: python bench/partition.py dataset=digits partition=dirichlet nodes=8
 
-Samples and classes of every node, and the heterogeneity ζ² = (1/n) Σ ‖∇f_i − ∇f‖² at the start.
+Samples of every node by class (by tenths of the targets, where these are numbers; by tenths of a text), and the
+heterogeneity ζ² = (1/n) Σ ‖∇f_i − ∇f‖² at the start.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from bench.config.run_config import RunConfig
 from bench.engine.build import build_problem
 from bench.engine.material import class_counts, is_problem, load_arrays, shards
 from bench.engine.torch_setup import set_up_torch
+from bench.problem.arrays import Arrays
 from bench.problem.problem import Setting
 from bench.sweep.preflight import check_data
 from bench.terminal.command import command
@@ -36,9 +38,9 @@ from bench.training.mixers import make_mixer
 from bench.training.world import OneProcess
 
 
-def show(console: Console, counts: np.ndarray) -> None:
+def show(console: Console, counts: np.ndarray, kind: str) -> None:
     """A line per node; classes that do not fit beside each other stand in tables below each other."""
-    console.print("samples, and how many of each class")
+    console.print(f"samples, and how many of each {kind}")
     first = 0
     while first < counts.shape[1]:
         stop = first + 1
@@ -46,6 +48,13 @@ def show(console: Console, counts: np.ndarray) -> None:
             stop += 1
         print_whole(console, table(counts, range(first, stop)))
         first = stop
+
+
+def kind_of(arrays: Arrays) -> str:
+    """What a partition divides samples by, for one of them."""
+    if arrays.classes is None:
+        return "tenth of the targets, the smallest first"
+    return "class" if arrays.train_y.ndim == 1 else "tenth of the text, in its order"
 
 
 def table(counts: np.ndarray, classes: range) -> Table:
@@ -79,7 +88,8 @@ def main() -> int:
     if is_problem(datasets[config.dataset.name]):
         raise UserError(f"dataset={config.dataset.name} is drawn at every node: there is nothing to divide.")
     check_data(config)
-    show(console, class_counts(load_arrays(config), shards(config, config.seed)))
+    arrays = load_arrays(config)
+    show(console, class_counts(arrays, shards(config, config.seed)), kind_of(arrays))
     console.print(f"ζ² at the start: {zeta(config):.4g}   (model={config.model.name}, seed={config.seed})")
     return 0
 

@@ -158,7 +158,14 @@ def _without_paths(values: dict[str, Any], replace: Callable[[Path], str]) -> di
 
 
 def _content(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    now = path.stat()
+    return _digest(path, now.st_mtime_ns, now.st_size, now.st_ino)
+
+
+@lru_cache(maxsize=64)  # a run asks ten times for its name, and the user's file may be large
+def _digest(path: Path, *unchanged: int) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def parse(values: Mapping[str, Any]) -> RunConfig:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import json
 import os
 import shutil
 import tempfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -28,6 +30,7 @@ from bench.terminal.progress import showing_growth
 PREPARED = "prepared"
 """The part of the data folder that is ours; what lies beside it is the user's."""
 PARTS = ("train_x", "train_y", "test_x", "test_y")
+SEAL = "seal.json"
 FOLDER = "HEARSAY_DATA"
 """Environment variable with the data folder."""
 
@@ -93,11 +96,29 @@ def load(name: str, folder: Path) -> Parts:
     recipe = recipes[name]
     try:
         recipe.check(parts)
-        if recipe.sha256 not in (None, checksum(parts)):
+        if recipe.sha256 is not None and not _sealed(place, parts, recipe.sha256) and checksum(parts) != recipe.sha256:
             raise NotHere("its checksum is wrong")
     except NotHere as reason:
         raise UserError(f"{place} is not {name}: {reason}; python bench/fetch.py {name} replaces it.") from reason
     return parts
+
+
+def _seal(parts: Parts, sha256: str) -> dict[str, object]:
+    """What is kept beside arrays that had the right sha256: a sum that is eight times as fast and shows damage too."""
+    sums = {}
+    for name in PARTS:
+        array = np.ascontiguousarray(parts[name])
+        sums[name] = zlib.crc32(array.data.cast("B"), zlib.crc32(f"{array.dtype.str} {array.shape}".encode()))
+    return {"sha256": sha256, "crc32": sums}
+
+
+def _sealed(place: Path, parts: Parts, sha256: str) -> bool:
+    """Whether these are the bytes that were there when the sha256 was right; where it is unknown, ask that again."""
+    try:
+        told = json.loads((place / SEAL).read_bytes())
+    except (OSError, ValueError):
+        return False
+    return bool(told == _seal(parts, sha256))
 
 
 def prepare(name: str, folder: Path, console: Console) -> Parts:
@@ -143,6 +164,7 @@ def fetch(name: str, folder: Path, scratch: Path, console: Console) -> None:
         made.mkdir()
         for part in PARTS:
             np.save(made / f"{part}.npy", np.ascontiguousarray(parts[part]), allow_pickle=False)
+        (made / SEAL).write_text(json.dumps(_seal(parts, found)))
         place = folder / PREPARED / name
         place.parent.mkdir(exist_ok=True)
         if place.exists():

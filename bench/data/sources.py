@@ -17,7 +17,7 @@ import sys
 import tarfile
 import warnings
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -161,6 +161,18 @@ def tar_member(archive: Path | io.BytesIO, name: str) -> bytes:
         if stream is None:
             raise ValueError(f"{name} is not a file")
         return stream.read()
+
+
+def tar_members(archive: Path, names: Iterable[str]) -> dict[str, bytes]:
+    """Several at once: a compressed archive is read from its beginning each time it is opened."""
+    wanted, found = set(names), {}
+    with tarfile.open(archive) as opened:
+        for member in opened:
+            if member.name in wanted and (stream := opened.extractfile(member)) is not None:
+                found[member.name] = stream.read()
+    if missing := sorted(wanted - set(found)):
+        raise ValueError(f"{', '.join(missing)} is not in it")
+    return found
 
 
 def deb_member(archive: Path, name: str) -> bytes:

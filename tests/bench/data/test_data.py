@@ -85,6 +85,25 @@ def test_damaged_arrays_are_named_refused_and_repaired(damage, tmp_path, diary):
     assert kept_in(tmp_path) == {".slow.lock", "prepared", "diary"}
 
 
+def test_a_seal_spares_the_long_sum_and_is_never_believed_against_it(tmp_path, diary, monkeypatch):
+    get(tmp_path)
+    place = tmp_path / "prepared" / "slow"
+    seal = json.loads((place / "seal.json").read_text())
+    asked = []
+    monkeypatch.setattr("bench.data.recipe.checksum", lambda parts: asked.append(1) or checksum(parts))
+    load("slow", tmp_path)
+    assert not asked
+    for strange in ("", "[]", json.dumps({**seal, "sha256": "0" * 64}), json.dumps({**seal, "crc32": {"train_x": 1}})):
+        (place / "seal.json").write_text(strange)
+        load("slow", tmp_path)  # the arrays are right, whatever lies beside them
+    assert len(asked) == 4
+    (place / "seal.json").write_text(json.dumps(seal))
+    labels = np.load(place / "train_y.npy")
+    np.save(place / "train_y.npy", labels.astype(np.int16))  # the same numbers, and other bytes
+    with pytest.raises(UserError, match=r"is not slow: its checksum is wrong"):
+        load("slow", tmp_path)
+
+
 def test_where_no_source_answers_every_reason_is_given(tmp_path, monkeypatch):
     monkeypatch.delenv("HEARSAY_TEST_DIARY", raising=False)
     with pytest.raises(UserError) as error:

@@ -85,7 +85,7 @@ def test_rows_are_in_the_order_of_a_sweep():
 def test_every_count_of_a_partition_is_whole(width, terminal):
     counts = np.arange(1500, 1500 + 8 * 30).reshape(8, 30)
     out = io.StringIO()
-    show(Console(file=out, width=width, force_terminal=terminal, color_system=None), counts)
+    show(Console(file=out, width=width, force_terminal=terminal, color_system=None), counts, "class")
     assert set(map(str, counts.flat)) <= set(re.findall(r"\d+", out.getvalue()))
     assert not terminal or max(map(len, out.getvalue().splitlines())) <= max(width, 35)
 

