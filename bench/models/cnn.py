@@ -50,5 +50,5 @@ class CNN(Model):
         return dense(p, "out", torch.relu(dense(p, "hidden", apart(y, len(x)))))
 
 
-KEPT = 3
+KEPT = 4
 """Numbers kept for each one that the first convolution gives: of both convolutions, and of pooling them."""

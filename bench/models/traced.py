@@ -42,7 +42,8 @@ def _kept_strides(inputs: Tensor) -> Tensor:
     """A copy; what all models share stays shared."""
     if inputs.dim() and inputs.stride(0) == 0:
         return inputs[:1].clone().expand(inputs.shape)
-    return inputs.clone(memory_format=torch.preserve_format)
+    like = torch.empty_strided(inputs.shape, inputs.stride(), dtype=inputs.dtype, device=inputs.device)
+    return like.copy_(inputs)  # a clone would close gaps, and what is written down for it would not do with them
 
 
 SAME_SHAPE = {torch.ops.aten.view.default, torch.ops.aten._unsafe_view.default, torch.ops.aten.expand.default}

