@@ -123,6 +123,15 @@ def test_moby_dick_is_learned():
     assert last["test_bits"] == pytest.approx(last["test_loss"] / np.log(2))
 
 
+@pytest.mark.thorough
+def test_moby_dick_brings_a_transformer(tmp_path):
+    parts_of("mobydick")
+    words = ("dataset=mobydick", "dataset.context=16", "model.width=16", "model.layers=1", "algo=dsgdm", "steps=5")
+    end = ended(tmp_path, *words, "batch_size=4")
+    assert end["model"] == "transformer"
+    assert 3 < end["test_bits"] < 8
+
+
 def test_characters_are_numbered_in_their_order():
     parts = mobydick.prepared("ba—ab" * 4)
     assert np.concatenate([parts["train_x"], parts["train_y"][-1:]]).tolist() == [1, 0, 2, 0, 1] * 3 + [1, 0, 2]
