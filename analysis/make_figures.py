@@ -147,7 +147,7 @@ def _make(name: str) -> tuple[str, bool]:
         said, made = make_figure(drawings()[name], results, ask, arguments.format, out)
     else:
         said, made = make_table(table_makers()[name], results, ask, out)
-    if made and arguments.figure and (deaf := unheard(_shared["ask"], heard)):
+    if made and (deaf := unheard(_shared["ask"], heard)):
         said += f"\n{'':15} {name} does not use {', '.join(deaf)}: it is as it would be without"
     return said, made
 
@@ -173,7 +173,7 @@ def describe(results: Results, picture: Picture) -> str:
 
 def make_table(recipe: TableMaker, results: Results, ask: Ask, out: Path) -> tuple[str, bool]:
     try:
-        whole, said = recipe.make(results, ask), []
+        whole, said = recipe.table(results, ask), []
         try:
             table = words.chosen(whole, ask.columns, results)
         except NoData as error:

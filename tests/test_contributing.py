@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from sklearn.datasets import load_diabetes
 
 from bench.contracts.methods import CHECKS
 from tests.helpers.cli import ROOT, python
@@ -19,6 +20,7 @@ def test_every_recipe(tmp_path):
     copy = tmp_path / "hearsay"
     for folder in ("algorithms", "analysis", "bench", "conf", "datasets"):
         shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    load_diabetes(as_frame=True).frame.rename(columns={"target": "price"}).to_csv(copy / "mine.csv", index=False)
     ran = []
     for language, body in BLOCK.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")):
         if language in ("python", "yaml"):
@@ -32,6 +34,7 @@ def test_every_recipe(tmp_path):
     assert any("my_figure " in out and "→ my_figure.png" in out for out in ran)
     assert "distance from the origin" in (copy / "results" / "figures" / "table_final.md").read_text()
     assert any("short_trips: holds" in out for out in ran)
+    assert any("test_rmse" in out and "model.kwargs.width" in out for out in ran)
 
 
 def write(copy: Path, body: str) -> None:
@@ -58,3 +61,10 @@ def test_the_recipe_for_an_algorithm_is_as_short_as_promised():
     body = next(body for _, body in BLOCK.findall((ROOT / "CONTRIBUTING.md").read_text()) if "class Nesterov" in body)
     code = [line for line in body.splitlines() if line.strip() and not line.startswith(("#", '"""', "import", "from"))]
     assert len(code) <= 20
+
+
+def test_the_recipe_for_a_model_and_a_file_is_as_short_as_promised():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    blocks = BLOCK.findall(text[text.index("### Bring your own model and file") :])[:2]
+    lines = [line for _, body in blocks for line in body.splitlines() if line and not line.startswith("#")]
+    assert len(lines) <= 5

@@ -141,7 +141,8 @@ def _claim(also: tuple[str, ...] = (), expects: tuple[str, ...] = (), **entry: A
         raise NoData(f"'kind' of {claim.id} must be one of {', '.join(KINDS)}; got {claim.kind!r}")
     if claim.untestable:
         return claim
-    if not (isinstance(claim.holds, dict) and len(claim.holds) == 1 and set(claim.holds) <= set(BOUNDS)):
+    sound = isinstance(claim.holds, dict) and len(claim.holds) == 1 and set(claim.holds) <= set(BOUNDS)
+    if not (sound and all(isinstance(n, int | float) and not isinstance(n, bool) for n in claim.holds.values())):
         raise NoData(f"'holds' of {claim.id} must be one of {', '.join(BOUNDS)} with a number; got {claim.holds!r}")
     return claim
 

@@ -229,6 +229,6 @@ def _figure(name: str | None, drawn: dict[str, Picture], link: Path) -> Iterator
 def _table(name: str, results: Results) -> Iterator[str]:
     recipe = table_makers()[name]
     try:
-        yield words.markdown(recipe.make(results, PAPER), recipe.title)
+        yield words.markdown(recipe.table(results, PAPER), recipe.title)
     except NoData:
         return

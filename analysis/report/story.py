@@ -52,7 +52,7 @@ def tell_story(results: Results, ask: Ask | None = None) -> Story:
             story.figures.append((drawing, picture, seeds_in_words(used)))
     for recipe in table_makers().values():
         try:
-            story.tables.append((recipe, recipe.make(results, ask)))
+            story.tables.append((recipe, recipe.table(results, ask)))
         except NoData:
             continue
         except Exception as error:  # as above

@@ -21,8 +21,9 @@ def trouble(error: Exception, function: Callable[..., object]) -> str:
     """What a figure or table raised, and in which line of its own file: KeyError: 'x' (my_figure.py, line 12)."""
     home = inspect.getsourcefile(function)
     frames = traceback.extract_tb(error.__traceback__)
-    place = next((frame for frame in reversed(frames) if frame.filename == home), frames[-1])
-    return f"{type(error).__name__}: {error} ({Path(place.filename).name}, line {place.lineno})"
+    place = next((frame for frame in reversed(frames) if frame.filename == home), None)
+    line = place.lineno if place else inspect.unwrap(function).__code__.co_firstlineno  # what it returned, not raised
+    return f"{type(error).__name__}: {error} ({Path(home or '?').name}, line {line})"
 
 
 def perhaps(name: str, known: Iterable[str]) -> str:

@@ -39,6 +39,13 @@ class TableMaker:
     title: str
     make: Make
 
+    def table(self, results: Results, ask: Ask) -> Table:
+        """What it makes, if that is a table: a stranger's function may forget to return it."""
+        made = self.make(results, ask)
+        if not isinstance(made, Table):
+            raise TypeError(f"{self.make.__name__} returned {made!r}, not a Table")
+        return made
+
     @property
     def ours(self) -> bool:
         """Whether it is no plug-in's, whose columns may be about anything."""

@@ -33,7 +33,7 @@ def make(results: Results, ask: Ask) -> Table:
     written = [(key, *as_written(results, runs, ask)) for key, runs in in_order(problems(results, results.finals))]
     tuned = {o for _, runs, _ in written for _, mine in runs.groupby("algo") for o in tuned_over(results, mine)}
     over = ["eta", *(o for o in (*results.numbers, "schedule") if o != "eta" and o in tuned)]
-    decides = ask.tune_by or (ask.metrics[0] if ask.metrics else None)
+    decides = ask.metrics[0] if ask.metrics else ask.tune_by
     named = f", {metric_in_words(decides, results)}" if decides else ""
     header = f"{look[against].label}{DIFFERENCE}{named}" if against else None
     for key, runs, said in written:

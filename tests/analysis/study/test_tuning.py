@@ -83,6 +83,8 @@ def test_a_table_has_the_metrics_that_are_asked_for(two):
     gap = shown.data.set_index("algo")["reference_minus"].dropna()
     assert gap.iloc[0] == pytest.approx(losses.drop(gap.index).iloc[0] - losses[gap.index[0]])
     assert "train loss" in table_makers()["final"].make(two, Ask(columns=("algo", "train_loss"))).shown
+    apart = table_makers()["final"].make(two, Ask(metrics=("train_loss",), tune_by="grad_norm"))  # chosen by another
+    assert any(name.endswith("minus this, train loss") for name in apart.shown)
 
 
 @pytest.mark.thorough
@@ -105,19 +107,24 @@ def test_what_a_stranger_raises_stops_nothing_else(two, archive, tmp_path, capsy
     def strange_table(results, ask):
         return results.finals["colour"]
 
+    @table("empty_table", "Strange")
+    def empty_table(results, ask):
+        pass
+
     @figure("strange_figure", "Strange", "nothing")
     def strange_figure(results, ask):
         pass
 
     try:
-        names = "strange_figure,strange_table,methods,configurations"
+        names = "strange_figure,strange_table,empty_table,methods,configurations"
         assert main(["--results", str(archive), "--out", str(tmp_path), "--figure", names]) == 0
         story = tell_story(two)
     finally:
-        del TABLES["strange_table"], FIGURES["strange_figure"]
+        del TABLES["strange_table"], TABLES["empty_table"], FIGURES["strange_figure"]
     said = capsys.readouterr().out
     assert "strange_table   not made: KeyError: 'colour' (test_tuning.py, line " in said
-    assert "strange_figure  not drawn: TypeError: strange_figure returned None, not a Picture" in said
+    assert "strange_figure  not drawn: TypeError: strange_figure returned None, not a Picture (test_tuning.py" in said
+    assert "empty_table     not made: TypeError: empty_table returned None, not a Table (test_tuning.py, line " in said
     assert (tmp_path / "table_configurations.md").exists()
     assert any(sentence.startswith("strange_table not made: KeyError") for sentence in story.warnings)
     assert "final" in [recipe.name for recipe, _ in story.tables]
