@@ -27,7 +27,7 @@ from rich.console import Console
 from bench.base.errors import UserError
 from bench.base.files import lock_of, read_json
 from bench.base.integrity import examine
-from bench.base.record import COLUMNS
+from bench.base.record import COLUMNS, SCORE
 from bench.terminal.command import command
 from bench.terminal.progress import counting
 from bench.terminal.table import in_order, show_failures, show_table
@@ -49,7 +49,7 @@ def look_at_run(path: Path) -> dict[str, Any]:
     if state == "damaged":
         return {**found.labels, "state": state}  # no number of it is shown
     last = found.rows[-1] if found.rows else found.final
-    latest = {name: last[name] for name in COLUMNS if name in last}
+    latest = {name: value for name, value in last.items() if name in COLUMNS or name.startswith(SCORE)}
     return {**found.labels, "state": state, "step": found.status.get("step"), **latest}
 
 

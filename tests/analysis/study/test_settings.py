@@ -141,18 +141,19 @@ def test_loss_takes_the_best_of_the_stepsizes_that_were_run_at_most_p():
     assert any("best mean final grad norm" in note for note in by.notes)
 
 
-def test_what_settings_are_chosen_by_decides_the_differences_and_is_named():
+def test_what_is_compared_is_named_and_else_what_settings_are_chosen_by():
     each = [{**row, "algo": algo, "end": row["end"] + add} for row in rows() for algo, add in GOOD.items()]
     some = made(each)
     make = table_makers()["final"].make
-    table = make(some, Ask(metrics=("train_loss", "consensus"), tune_by="consensus"))
+    table = make(some, Ask(tune_by="consensus"))
     (gap,) = table.data["reference_minus"].dropna()
     assert abs(gap) == pytest.approx(0.5)  # train losses are all 1
     assert list(table.shown)[-1] == "D-SGT minus this, consensus"
     assert list(make(some, Ask()).shown)[-1] == "D-SGT minus this"
-    shown = make(some, Ask(metrics=("train_loss",)))
-    assert list(shown.shown)[-1] == "D-SGT minus this, train loss"
-    assert set(shown.data["reference_minus"].dropna()) == {0.0}
+    for ask in (Ask(metrics=("train_loss",)), Ask(metrics=("train_loss", "consensus"), tune_by="consensus")):
+        shown = make(some, ask)
+        assert list(shown.shown)[-1] == "D-SGT minus this, train loss"
+        assert set(shown.data["reference_minus"].dropna()) == {0.0}
 
 
 @pytest.mark.parametrize("label", ["topology.weights", "links", "compressor"])

@@ -168,6 +168,7 @@ def test_the_memory_of_a_step_is_what_is_alive_at_its_peak():
     assert net.floats < 1000
 
 
+@pytest.mark.thorough
 def test_a_module_from_the_command_line(tmp_path):
     words = ["algo=dsgd", "dataset=digits", "steps=5", "engine=stacked", "tracker=none", f"results={tmp_path}"]
     done = typed("-m", *words, "model=module", "model.target=tests.helpers.nets:Net",

@@ -171,6 +171,7 @@ def test_a_transformer_learns_a_text(monkeypatch):
     assert found[-1]["test_bits"] < 0.5 * found[0]["test_bits"]
 
 
+@pytest.mark.thorough
 def test_from_the_command_line(tmp_path):
     common = "dataset=digits algo=dsgd nodes=2 steps=1 batch_size=4 eval_samples=8 engine=stacked tracker=none"
     refused(f"{common} model=transformer", "a row of tokens each; these inputs are (8, 8).", tmp_path)
