@@ -178,7 +178,12 @@ def case_columns(verdict: Verdict) -> tuple[str, ...]:
 
 
 def case_rows(verdict: Verdict) -> Iterator[tuple[str, ...]]:
-    words = ((verdict.kept, "yes"), (verdict.broken, "no"), (verdict.open, "not settled"))
+    words = (
+        (verdict.kept, "yes"),
+        (verdict.broken, "no"),
+        (verdict.open, "not settled"),
+        (verdict.beside, "not judged"),
+    )
     for cases, word in words:
         for case in cases:
             yield case.name, number(case), str(case.runs or "—"), word
@@ -196,7 +201,8 @@ def number(case: Case) -> str:
     # three digits, and one or two more where these do not tell an end from the middle
     written = ([f"{end:.{digits}g}" for end in ends] for digits in (3, 4, 5))
     low, value, high = next((some for some in written if len(set(some)) == len(set(ends))), [f"{x:.5g}" for x in ends])
-    return f"{value} [{low}, {high}]"
+    same = ", the same at every seed" if case.each and found.low == found.high else ""
+    return f"{value} [{low}, {high}]{same}"
 
 
 ITS_OWN = ("stepsize", "topology", "curves", "consensus")

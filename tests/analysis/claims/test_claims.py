@@ -349,7 +349,7 @@ def test_claims_of_ones_own_are_called_so_and_one_that_fails_stops_no_other(fold
     assert check_claims.main([*words, "--out", str(tmp_path / "mine.md"), "--figures", str(tmp_path)]) == 1
     said, page = capsys.readouterr().out, (tmp_path / "mine.md").read_text()
     assert "near: holds\n  Nobody goes far.\n  parts; to hold: at most 0, because so\n" in said
-    assert "odd: not tested here: its evidence failed, IndexError: list index out of range (test_claims.py" in said
+    assert "odd: no verdict: its evidence failed, IndexError: list index out of range (test_claims.py" in said
     assert page.startswith("# Claims, checked\n\nThe claims of mine.yaml")
     assert "paper" not in page.partition("## What was run")[0]
     assert page.count("\n## ") - page.count("\n## Ho") - page.count("\n## Final") <= 4
