@@ -89,6 +89,11 @@ class Verdict:
             return UNSETTLED
         return HOLDS if not self.broken else ONLY if self.kept else FAILS
 
+    def said(self, case: Case) -> str:
+        """Whether a case keeps the bound: yes, no or not settled."""
+        keeps = "yes" if self.claim.keeps(case.found.value) else "no"
+        return keeps if settled(self.claim, case) else "not settled"
+
     @property
     def cases(self) -> list[Case]:
         return [*self.kept, *self.broken, *self.open]

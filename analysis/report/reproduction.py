@@ -178,15 +178,9 @@ def case_columns(verdict: Verdict) -> tuple[str, ...]:
 
 
 def case_rows(verdict: Verdict) -> Iterator[tuple[str, ...]]:
-    words = (
-        (verdict.kept, "yes"),
-        (verdict.broken, "no"),
-        (verdict.open, "not settled"),
-        (verdict.beside, "not judged"),
-    )
-    for cases, word in words:
-        for case in cases:
-            yield case.name, number(case), str(case.runs or "—"), word
+    for case in [*verdict.cases, *verdict.beside]:
+        judged = "; not judged" if any(case is one for one in verdict.beside) else ""
+        yield case.name, number(case), str(case.runs or "—"), verdict.said(case) + judged
 
 
 def number(case: Case) -> str:

@@ -34,14 +34,17 @@ def swept(results: Results, among: tuple[Among, ...] = EVERYWHERE) -> list[tuple
 
 @evidence
 def points_lost_by_the_multiplier(results: Results, factor: float) -> list[Case]:
-    """Test accuracy that D-NASA loses with this factor before its stepsize, paired by seed: nothing is chosen."""
+    """Test accuracy that D-NASA loses with this factor before its stepsize, paired by seed: nothing is chosen. Infinite
+    where it diverged or exploded."""
     out = []
     for name, mine in swept(results):
         usual, other = (
             by_seed(mine[np.isclose(mine["multiplier"], value)], "test_accuracy") for value in (1.0, factor)
         )
         if len(other):
-            out.append(case(name, (usual - other.reindex(usual.index)).dropna(), len(usual) + len(other)))
+            runs = len(usual) + len(other)
+            usual, other = usual.align(other, join="inner")
+            out.append(case(name, (usual - other).mask(usual.notna() & other.isna(), np.inf), runs))
     return out
 
 
@@ -52,7 +55,8 @@ def points_lost_by_the_default(results: Results) -> list[Case]:
     for name, mine in swept(results):
         best = report(mine, ["multiplier"], criterion(results, mine, PAPER))
         usual = by_seed(mine[mine["multiplier"] == 1.0], "test_accuracy")
-        found = (best.values("test_accuracy") - usual).dropna()
+        theirs, ours = best.values("test_accuracy").align(usual, join="inner")
+        found = theirs - ours
         if best.best and len(found):
             out.append(case(f"{name} (best factor {best.best.values['multiplier']:g})", found, len(mine)))
     return out
@@ -70,7 +74,8 @@ def loss_by_the_default(results: Results) -> list[Case]:
         runs = runs.assign(log=np.log(runs["test_loss"]))
         if runs["multiplier"].nunique() >= 3:
             best = report(runs, ["multiplier"], ("log", -1.0))
-            found = (by_seed(runs[runs["multiplier"] == 1.0], "log") - best.values("log")).dropna()
+            ours, theirs = by_seed(runs[runs["multiplier"] == 1.0], "log").align(best.values("log"), join="inner")
+            found = ours - theirs
             if best.best and len(found):
                 name = f"{in_words(runs)} (best factor {best.best.values['multiplier']:g})"
                 out.append(case(name, found, len(runs), logs=True))

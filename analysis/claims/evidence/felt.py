@@ -43,18 +43,21 @@ class Beside:
         return f"{self.setting} ({self.told} standard deviations)"
 
 
-def beside_the_complete_graph(results: Results, metric: str, algo: str = "dsgd") -> list[Beside]:
-    """Every problem that was run there too, with the stepsizes (three or more, of a method that has them) and seeds
-    that both have."""
+def beside_the_complete_graph(
+    results: Results, metric: str, algo: str = "dsgd", eta: float | None = None
+) -> list[Beside]:
+    """Every problem that was run there too, with the stepsizes (three or more, of a method that has them, or this one
+    alone) and seeds that both have."""
     finals = results.finals
     mine = of(finals[plain(finals) & (finals["topology"] != "row_stochastic")], algo)
+    mine = mine if eta is None else mine[mine["eta"] == eta]
     out = []
     for _, runs in problems(results, mine, but=("topology",)):
         graphs = {str(graph): written(results, some) for graph, some in runs.groupby("topology")}
         whole = graphs.pop("complete", None)
         for some in graphs.values() if whole is not None else ():
             here, there = _in_both(some, whole), _in_both(whole, some)
-            grid = here["eta"].nunique() >= 3 or here["eta"].isna().all()
+            grid = here["eta"].nunique() >= 3 or here["eta"].isna().all() or eta is not None
             if grid and here["seed"].nunique() >= 2 and here[metric].notna().any():
                 ends = [_reported(results, each, metric) for each in (here, there)]
                 both = pd.concat(ends, axis=1, join="inner").to_numpy(float)
@@ -65,7 +68,7 @@ def beside_the_complete_graph(results: Results, metric: str, algo: str = "dsgd")
 
 @evidence
 def ends_beside_the_complete_graph(
-    results: Results, metric: str, algo: str = "dsgd", labels: bool | None = None
+    results: Results, metric: str, algo: str = "dsgd", labels: bool | None = None, eta: float | None = None
 ) -> list[Case]:
     """Where tuned D-SGD, or untuned D-NASA, ends, beside where it ends on the complete graph, paired by seed: a
     multiple of the loss, or a difference in points. A stepsize is chosen on other seeds, on each graph by itself out of
@@ -73,11 +76,13 @@ def ends_beside_the_complete_graph(
     In brackets the same in standard deviations over seeds (of both graphs, pooled), positive where it is worse than on
     the complete graph."""
     out = []
-    for one in beside_the_complete_graph(results, metric, algo):
+    for one in beside_the_complete_graph(results, metric, algo, eta):
         if labels is not None and one.labels != labels:
             continue
         gap = one.here - one.whole if metric == POINTS else np.log(one.here / one.whole)
-        out.append(case(one.name, gap, 2 * len(gap), logs=metric != POINTS))
+        out.append(
+            case(one.name if eta is None else f"{one.name}, η = {eta:g}", gap, 2 * len(gap), logs=metric != POINTS)
+        )
     return out
 
 

@@ -18,7 +18,7 @@ from analysis.study.select import as_written
 def growth_of_disagreement(results: Results, algos: list[str]) -> list[Case]:
     """Final consensus error on the most uneven data as a multiple of that on evenly divided data, seeds paired: with
     one η for both, the best on average over all splits, so that only the data changes; and with each at the η that
-    other seeds choose for it, which changes the steps too."""
+    other seeds choose for it, which changes the steps too (where that is another)."""
     splits = uneven_splits(results)
     finals = as_written(results, pd.concat([runs.assign(split=split) for split, runs in splits.items()]), PAPER)[0]
     same, _ = one_setting(results, finals)
@@ -29,13 +29,14 @@ def growth_of_disagreement(results: Results, algos: list[str]) -> list[Case]:
     for algo in [algo for algo in algos if algo in set(finals["algo"])]:
         mine = same[same["algo"] == algo]
         etas = mine["eta"].dropna().unique() if "eta" in mine else ()
+        apart = [some[algo] for some in tuned if algo in some]
         named = f"{label(algo)}, {order[-1]} against {order[0]}"
         one = f", η = {' and '.join(f'{eta:g}' for eta in etas)} for both" if len(etas) else ""
         out.append(_growth(named + one, *(mine[mine["split"] == split] for split in (order[-1], order[0]))))
-        best = [some[algo].best for some in tuned if algo in some]
-        if len(best) == 2 and all(best) and len(etas):
-            own = " and ".join(f"{one.values['eta']:g}" for one in best if one)
-            out.append(_growth(f"{named}, each at its own η ({own})", *(some[algo].runs for some in tuned)))
+        own = [end.best.values["eta"] for end in apart if end.best and len(etas)]
+        if len(own) == 2 and not {run for end in apart for run in end.runs["run_id"]} <= set(mine["run_id"]):
+            told = " and ".join(f"{eta:g}" for eta in own)
+            out.append(_growth(f"{named}, each at its own η ({told})", *(end.runs for end in apart)))
     return out
 
 

@@ -59,7 +59,7 @@ def points_lost_in_the_published_files(results: Results, eta: float) -> list[Cas
         for algo, mine in some[some["algo"] != "dnasa"].groupby("algo", sort=False):
             if (mine["eta"] == eta).any():
                 best, there = mine.loc[mine["test_accuracy"].idxmax()], mine[mine["eta"] == eta].iloc[0]
-                told = f"best of {len(mine)}: η = {best['eta']:g}, {best['runs']} run{'s' * (best['runs'] > 1)}"
+                told = f"best of {len(mine)}: η = {best['eta']:g}, {best['runs']} run{'s' if best['runs'] > 1 else ''}"
                 name = f"{name_of(str(dataset))}, {topology}, {label(str(algo))} ({told})"
                 none = Case(name, Interval(0.0, 0.0, 0.0, best["runs"]), int(best["runs"]), error=(0.0, np.inf))
                 out.append(none if best["eta"] == eta else difference(name, _told(best), _told(there)))

@@ -32,14 +32,13 @@ def points_lost_by_a_factor(
     """Test accuracy lost where the best stepsize, or D-NASA's best factor before it, is multiplied or divided by ten,
     whichever is worse: the best, and which is worse, are chosen on other seeds. Where the grid has one of the two
     alone, a case says so."""
-    grids = [(f"{name}, {label('dnasa')}", _grid(results, mine, asked=option)) for name, mine in swept(results, among)]
-    if option == "eta":
+    some: list[tuple[str, pd.DataFrame, str, str | None]]
+    if option == "multiplier":
+        some = [(name, mine, "dnasa", option) for name, mine in swept(results, among)]
+    else:
         chosen = [(name, written(results, runs)) for name, runs in several(results, among)]
-        grids = [
-            (f"{name}, {label(algo)}", _grid(results, of(runs, algo)))
-            for name, runs in chosen
-            for algo in tuned_methods(runs)
-        ]
+        some = [(name, of(runs, algo), algo, None) for name, runs in chosen for algo in tuned_methods(runs)]
+    grids = [(f"{name}, {label(algo)}", _grid(results, mine, asked=asked)) for name, mine, algo, asked in some]
     out = []
     for name, grid in grids:
         found, ways = _worse_way(grid, factor, option) if grid.best else ([], set())

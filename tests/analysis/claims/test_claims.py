@@ -13,11 +13,11 @@ import yaml
 from rich.console import Console
 
 from analysis import check_claims, load
-from analysis.claims.evidence import EVIDENCE, Case, exact, gather, untested
+from analysis.claims.evidence import EVIDENCE, Case, case, exact, gather, untested
 from analysis.claims.evidence.consensus import part_of_the_papers_bound, rho_tilde
 from analysis.claims.verdicts import Claim, Verdict, claims, coverage, judge, settled
 from analysis.report.felt import experiments
-from analysis.report.reproduction import number
+from analysis.report.reproduction import case_rows, number
 from analysis.results.archive import read_archive, write_archive
 from analysis.results.errors import NoData
 from analysis.results.read import read
@@ -89,6 +89,14 @@ def test_what_is_not_settled_decides_nothing(monkeypatch):
     assert settled(band, wide("a", 0.1, -0.3, 0.3))
 
 
+def test_what_is_shown_beside_is_not_judged(monkeypatch):
+    cases = {"of": [wide("a", 0.5, 0.2, 0.9)], "also": [wide("b", 3.0, 2.0, 4.0), wide("c", 1.0, 0.5, 1.5)]}
+    monkeypatch.setitem(EVIDENCE, "made_up", lambda results, which: cases[which])
+    found = judge(replace(claim(at_most=1.0), parameters={"which": "of"}, beside={"which": "also"}), None)  # type: ignore[arg-type]
+    assert found.sentence == "holds; not tested here: c"
+    assert [row[3] for row in case_rows(found)] == ["yes", "no; not judged", "not settled; not judged"]
+
+
 def test_what_no_run_could_tell_is_said(monkeypatch):
     beyond = replace(claim(at_most=1.0), untestable="The axis is another.")
     assert verdict(monkeypatch, beyond, [exact("a", 0.0, 1)]).word == "not testable"
@@ -123,6 +131,7 @@ def test_an_interval_is_told_from_its_middle():
         ((1.00001, 0.99772, 1.0024), "1 [0.9977, 1.002]"),
     ):
         assert number(wide("a", *found)) == said
+    assert number(case("a", [0.0] * 5, 5)) == "0 [0, 0], the same at every seed"
 
 
 def test_every_experiment_says_whether_its_graph_is_felt():
@@ -330,7 +339,9 @@ def test_evidence_that_returns_no_cases_is_told_where_it_stands(monkeypatch, wro
 
     monkeypatch.setitem(EVIDENCE, "made_up", made_up)
     line = made_up.__code__.co_firstlineno
-    said = judge(claim(at_most=1.0), None).trouble  # type: ignore[arg-type]
+    found = judge(claim(at_most=1.0), None)  # type: ignore[arg-type]
+    assert found.word == "no verdict"
+    said = found.trouble
     assert said == f"TypeError: made_up must return a list of cases, and returned {what} (test_claims.py, line {line})"
 
 
