@@ -41,7 +41,8 @@ def felt_table(judged: list[Verdict], results: Results) -> Iterator[str]:
         "How much worse tuned D-SGD ends than on the complete graph, in standard deviations over seeds, by experiment; "
         "negative: better. It is *felt* where the interval of the paired difference says so, all problems of a column "
         "that are divided alike together at 95 %, and *not settled* where the interval reaches across: that is no "
-        "proof that it is not felt. *Not felt* is a problem whose seeds all end alike, whose interval has no width. "
+        "proof that it is not felt. It is *not felt* where the interval lies on the other side, or has no width "
+        "because every seed ends as on the complete graph. "
         f"{' '.join(_count(by, some) for by, some in found.items())}"
     )
     yield ""

@@ -81,7 +81,8 @@ some do not, **does not hold** where cases break it and none keeps it; it is **n
 than are, **not testable** where no run could tell. Intervals are Student's over seeds, at 95 % for all cases of a
 claim together (Bonferroni), and none is given from fewer than five seeds. Over all claims nothing is corrected: of a
 hundred claims whose truth lies on the bound, up to five would be settled by chance. The number of a tuned method is
-from seeds that did not choose its stepsize. What had to be chosen stands below a claim as *our choice*.
+from seeds that did not choose its stepsize. What had to be chosen stands below a claim as *our choice*. Cases that are
+*not judged* stand beside a claim's own, with intervals that hold among themselves, and have no part in its verdict.
 """
 
 

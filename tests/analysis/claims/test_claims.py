@@ -190,7 +190,7 @@ def test_what_notes_say_of_verdicts_is_so():
     assert counts["sensitive"][1] == counts["sensitive_beyond"][1] == 0
     said = f"in all {paper} of the paper's {papers} cases that are settled, and in all {beyond} of {others} others"
     assert said in readme
-    assert f"is in {ours} of the {ours + less} of {swept} that are" in readme
+    assert f"is in {ours} of the {ours + less} settled cases of {swept}." in readme
     assert re.search(r"\| MNIST, ring of 32.*\| not settled; not judged \|", part["felt_accuracy"])
     assert re.search(r"\| MNIST, ring of 32.*\| yes \|", part["felt_accuracy"])
     for graph in ("ring", "ladder"):
