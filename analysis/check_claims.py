@@ -84,7 +84,8 @@ def show(verdict: Verdict, console: Console) -> None:
     console.print("\n".join(wrapped(line, console.width, "  ") for line in lines), markup=False)
     if verdict.cases:
         table, rows = Table(), list(case_rows(verdict))
-        widths = (None, min(NUMBER, max(len(row[1]) for row in rows)), None, len("not settled"))
+        words = [word for row in rows for word in row[3].split("; ")]
+        widths = (None, min(NUMBER, max(len(row[1]) for row in rows)), None, max(map(len, words)))
         for name, width in zip(case_columns(verdict), widths, strict=True):
             table.add_column(escape(name), width=width, overflow="fold")
         for row in rows:

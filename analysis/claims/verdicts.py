@@ -15,8 +15,8 @@ from analysis.results.results import Results
 from bench.base.errors import place
 
 HOLDS, ONLY, FAILS, UNSETTLED = "holds", "holds only if", "does not hold", "not settled"
-UNTESTED, UNTESTABLE = "not tested here", "not testable"
-WORDS = (HOLDS, ONLY, FAILS, UNSETTLED, UNTESTABLE, UNTESTED)
+UNTESTED, UNTESTABLE, TROUBLE = "not tested here", "not testable", "no verdict"
+WORDS = (HOLDS, ONLY, FAILS, UNSETTLED, UNTESTABLE, UNTESTED, TROUBLE)
 
 Kind = Literal["paper", "bound", "identity", "beyond"]
 KINDS: dict[Kind, str] = {
@@ -44,6 +44,7 @@ class Claim:
     command: str | None = None
     figure: str | None = None
     parameters: dict[str, Any] | None = None
+    beside: dict[str, Any] | None = None  # parameters of the same statistic whose cases are shown and not judged
     choices: str | None = None  # what the paper does not say and we had to choose
     note: str | None = None
     expects: tuple[str, ...] = ()
@@ -73,10 +74,13 @@ class Verdict:
     broken: list[Case]
     open: list[Case]  # an interval that reaches across the bound settles nothing
     missing: list[str]
-    trouble: str = ""  # what a stranger's statistic raised
+    beside: list[Case] = field(default_factory=list)  # shown and not judged
+    trouble: str = ""  # what its statistic raised
 
     @property
     def word(self) -> str:
+        if self.trouble:
+            return TROUBLE
         if self.claim.untestable:
             return UNTESTABLE
         if not self.cases:
@@ -84,6 +88,11 @@ class Verdict:
         if len(self.open) > len(self.kept) + len(self.broken):
             return UNSETTLED
         return HOLDS if not self.broken else ONLY if self.kept else FAILS
+
+    def said(self, case: Case) -> str:
+        """Whether a case keeps the bound: yes, no or not settled."""
+        keeps = "yes" if self.claim.keeps(case.found.value) else "no"
+        return keeps if settled(self.claim, case) else "not settled"
 
     @property
     def cases(self) -> list[Case]:
@@ -150,9 +159,10 @@ def _claim(also: tuple[str, ...] = (), expects: tuple[str, ...] = (), **entry: A
 def judge(claim: Claim, results: Results) -> Verdict:
     try:
         found = [] if claim.untestable else gather(claim.evidence, results, claim.parameters or {})
+        beside = gather(claim.evidence, results, claim.beside) if claim.beside else []
     except Exception as error:  # a stranger's statistic may raise anything, and stops no other
         module = getattr(known().get(claim.evidence), "__module__", "")
-        return Verdict(claim, [], [], [], [], f"{type(error).__name__}: {error}{place(error, module)}")
+        return Verdict(claim, [], [], [], [], [], f"{type(error).__name__}: {error}{place(error, module)}")
     kept: list[Case] = []
     broken: list[Case] = []
     unsettled: list[Case] = []
@@ -161,7 +171,7 @@ def judge(claim: Claim, results: Results) -> Verdict:
         (unsettled if not settled(claim, case) else kept if keeps else broken).append(case)
     missing = [case.name for case in found if not case.runs]
     missing += [word for word in claim.expects if not any(word in case.name for case in found)]
-    return Verdict(claim, kept, broken, unsettled, missing)
+    return Verdict(claim, kept, broken, unsettled, missing, [case for case in beside if case.runs])
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,8 @@ some do not, **does not hold** where cases break it and none keeps it; it is **n
 than are, **not testable** where no run could tell. Intervals are Student's over seeds, at 95 % for all cases of a
 claim together (Bonferroni), and none is given from fewer than five seeds. Over all claims nothing is corrected: of a
 hundred claims whose truth lies on the bound, up to five would be settled by chance. The number of a tuned method is
-from seeds that did not choose its stepsize. What had to be chosen stands below a claim as *our choice*.
+from seeds that did not choose its stepsize. What had to be chosen stands below a claim as *our choice*. Cases that are
+*not judged* stand beside a claim's own, with intervals that hold among themselves, and have no part in its verdict.
 """
 
 
@@ -178,10 +179,9 @@ def case_columns(verdict: Verdict) -> tuple[str, ...]:
 
 
 def case_rows(verdict: Verdict) -> Iterator[tuple[str, ...]]:
-    words = ((verdict.kept, "yes"), (verdict.broken, "no"), (verdict.open, "not settled"))
-    for cases, word in words:
-        for case in cases:
-            yield case.name, number(case), str(case.runs or "—"), word
+    for case in [*verdict.cases, *verdict.beside]:
+        judged = "; not judged" if any(case is one for one in verdict.beside) else ""
+        yield case.name, number(case), str(case.runs or "—"), verdict.said(case) + judged
 
 
 def number(case: Case) -> str:
@@ -196,7 +196,8 @@ def number(case: Case) -> str:
     # three digits, and one or two more where these do not tell an end from the middle
     written = ([f"{end:.{digits}g}" for end in ends] for digits in (3, 4, 5))
     low, value, high = next((some for some in written if len(set(some)) == len(set(ends))), [f"{x:.5g}" for x in ends])
-    return f"{value} [{low}, {high}]"
+    same = ", the same at every seed" if case.each and found.low == found.high else ""
+    return f"{value} [{low}, {high}]{same}"
 
 
 ITS_OWN = ("stepsize", "topology", "curves", "consensus")

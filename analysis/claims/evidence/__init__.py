@@ -19,7 +19,7 @@ import numpy as np
 from analysis.results.errors import NoData
 from analysis.results.plugins import load_plugins
 from analysis.results.results import Results
-from analysis.study.statistics import Interval, mean, ratio
+from analysis.study.statistics import FEWEST, Interval, by_error, mean, ratio
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,27 @@ class Case:
     exact: bool = False  # a maximum or a count, which has no interval
     each: tuple[float, ...] = ()  # the values that it is the mean of, a seed each
     logs: bool = False  # they are logarithms, and what is shown is a ratio
+    error: tuple[float, float] | None = None  # where no values are known: the standard error, its degrees of freedom
+
+    @property
+    def spread(self) -> bool:
+        """Whether it is one of a family of intervals."""
+        return bool(self.each) or self.error is not None
 
     def among(self, family: int) -> Case:
         """The same with an interval that holds together with those of all cases of a family."""
+        if self.error is not None:
+            return replace(self, found=by_error(self.found.value, *self.error, self.found.count, family))
         return replace(self, found=_found(self.each, self.logs, family)) if self.each else self
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What is known of runs that are not here."""
+
+    mean: float
+    deviation: float
+    count: int
 
 
 Evidence = Callable[..., list[Case]]
@@ -69,6 +86,19 @@ def _found(each: tuple[float, ...], logs: bool, family: int) -> Interval:
     return ratio(found) if logs else found
 
 
+def difference(name: str, ours: Summary, theirs: Summary) -> Case:
+    """One mean minus another, of which no more is told than standard deviations and counts: Welch's interval. None
+    where one of them is of fewer than five runs."""
+    parts = [one.deviation**2 / one.count for one in (ours, theirs)]
+    known = min(ours.count, theirs.count) >= FEWEST
+    error = float(np.sqrt(sum(parts))) if known else np.nan
+    below = sum(part**2 / (one.count - 1) for part, one in zip(parts, (ours, theirs), strict=True)) if known else 0.0
+    freedom = sum(parts) ** 2 / below if below else np.inf
+    count = ours.count + theirs.count
+    value = ours.mean - theirs.mean
+    return Case(name, by_error(value, error, freedom, count), count, error=(error, freedom))
+
+
 def exact(name: str, value: float, runs: int) -> Case:
     """A number without a spread: a maximum, a count."""
     return Case(name, Interval(value, np.nan, np.nan, runs), runs, exact=True)
@@ -94,5 +124,5 @@ def gather(name: str, results: Results, parameters: dict[str, Any]) -> list[Case
     if not (isinstance(found, list) and all(isinstance(one, Case) for one in found)):
         what = type(found).__name__ if not isinstance(found, list) else "a list with something else in it"
         raise TypeError(f"{name} must return a list of cases, and returned {what}{defined(function)}")
-    family = sum(bool(one.each) for one in found)
+    family = sum(one.spread for one in found)
     return [one.among(family) for one in found]

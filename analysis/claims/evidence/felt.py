@@ -18,12 +18,13 @@ from analysis.study.select import problems
 
 @dataclass(frozen=True)
 class Beside:
-    """One problem on one graph and on the complete one: what D-SGD ends with, by the seeds that both have."""
+    """One problem on one graph and on the complete one: what a method ends with, by the seeds that both have."""
 
     setting: str
     metric: str
     here: np.ndarray
     whole: np.ndarray
+    labels: bool  # whether its data is divided by labels
 
     @property
     def deviations(self) -> float:
@@ -42,42 +43,56 @@ class Beside:
         return f"{self.setting} ({self.told} standard deviations)"
 
 
-def beside_the_complete_graph(results: Results, metric: str) -> list[Beside]:
-    """Every problem that was run there too, with the stepsizes (three or more) and seeds that both have."""
+def beside_the_complete_graph(
+    results: Results, metric: str, algo: str = "dsgd", eta: float | None = None
+) -> list[Beside]:
+    """Every problem that was run there too, with the stepsizes (three or more, of a method that has them, or this one
+    alone) and seeds that both have."""
     finals = results.finals
-    mine = of(finals[plain(finals) & (finals["topology"] != "row_stochastic")], "dsgd")
+    mine = of(finals[plain(finals) & (finals["topology"] != "row_stochastic")], algo)
+    mine = mine if eta is None else mine[mine["eta"] == eta]
     out = []
     for _, runs in problems(results, mine, but=("topology",)):
         graphs = {str(graph): written(results, some) for graph, some in runs.groupby("topology")}
         whole = graphs.pop("complete", None)
         for some in graphs.values() if whole is not None else ():
             here, there = _in_both(some, whole), _in_both(whole, some)
-            if min(here["eta"].nunique() - 1, here["seed"].nunique()) >= 2 and here[metric].notna().any():
+            grid = here["eta"].nunique() >= 3 or here["eta"].isna().all() or eta is not None
+            if grid and here["seed"].nunique() >= 2 and here[metric].notna().any():
                 ends = [_reported(results, each, metric) for each in (here, there)]
                 both = pd.concat(ends, axis=1, join="inner").to_numpy(float)
-                out.append(Beside(in_words(some), metric, both[:, 0], both[:, 1]))
+                uneven = some["partition"].iloc[0] != "even"
+                out.append(Beside(in_words(some), metric, both[:, 0], both[:, 1], uneven))
     return sorted(out, key=lambda one: one.setting)
 
 
 @evidence
-def ends_beside_the_complete_graph(results: Results, metric: str) -> list[Case]:
-    """Where tuned D-SGD ends, beside where it ends on the complete graph, paired by seed: a multiple of the loss, or a
-    difference in points. Its stepsize is chosen on other seeds, on each graph by itself out of the same grid: by this
-    metric, or by validation accuracy where samples were set aside and accuracies are compared. In brackets the same in
-    standard deviations over seeds (of both graphs, pooled), positive where it is worse than on the complete graph."""
+def ends_beside_the_complete_graph(
+    results: Results, metric: str, algo: str = "dsgd", labels: bool | None = None, eta: float | None = None
+) -> list[Case]:
+    """Where tuned D-SGD, or untuned D-NASA, ends, beside where it ends on the complete graph, paired by seed: a
+    multiple of the loss, or a difference in points. A stepsize is chosen on other seeds, on each graph by itself out of
+    the same grid: by this metric, or by validation accuracy where samples were set aside and accuracies are compared.
+    In brackets the same in standard deviations over seeds (of both graphs, pooled), positive where it is worse than on
+    the complete graph."""
     out = []
-    for one in beside_the_complete_graph(results, metric):
+    for one in beside_the_complete_graph(results, metric, algo, eta):
+        if labels is not None and one.labels != labels:
+            continue
         gap = one.here - one.whole if metric == POINTS else np.log(one.here / one.whole)
-        out.append(case(one.name, gap, 2 * len(gap), logs=metric != POINTS))
+        out.append(
+            case(one.name if eta is None else f"{one.name}, η = {eta:g}", gap, 2 * len(gap), logs=metric != POINTS)
+        )
     return out
 
 
 def _in_both(runs: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
     """The runs whose stepsize and seed the others have too."""
-    have = set(zip(others["eta"], others["seed"], strict=True))
-    return runs[[pair in have for pair in zip(runs["eta"], runs["seed"], strict=True)]]
+    have, mine = (list(zip(some["eta"].fillna(0.0), some["seed"], strict=True)) for some in (others, runs))
+    return runs[[pair in set(have) for pair in mine]]
 
 
 def _reported(results: Results, runs: pd.DataFrame, metric: str) -> pd.Series:
     ask = PAPER if metric == POINTS else replace(PAPER, tune_by=metric)
-    return reported_all(results, runs, ask)["dsgd"].values(metric)
+    (found,) = reported_all(results, runs, ask).values()
+    return found.values(metric)

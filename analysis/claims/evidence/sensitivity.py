@@ -9,67 +9,64 @@ import numpy as np
 import pandas as pd
 
 from analysis.claims.evidence import Case, case, evidence, untested
-from analysis.claims.evidence.settings import Among, by_seed, label, of, settings, tuned_methods, written
+from analysis.claims.evidence.factors import several, swept
+from analysis.claims.evidence.settings import (
+    Among,
+    label,
+    of,
+    settings,
+    tuned_methods,
+    written,
+)
 from analysis.drawing.style import metric_in_words
 from analysis.results.results import Results
 from analysis.study.ask import PAPER
-from analysis.study.select import has_no_variant
-from analysis.study.statistics import Grid, losses, report
+from analysis.study.statistics import Grid, losses
 from analysis.study.tuning import criterion, tuned_over
 
 
 @evidence
-def points_lost_by_a_factor(results: Results, factor: float = 10.0) -> list[Case]:
-    """Test accuracy lost where the best stepsize is multiplied or divided by this factor, whichever is worse: the
-    best, and which is worse, are chosen on other seeds."""
+def points_lost_by_a_factor(
+    results: Results, factor: float = 10.0, among: tuple[Among, ...] = ("paper",), option: str = "eta"
+) -> list[Case]:
+    """Test accuracy lost where the best stepsize, or D-NASA's best factor before it, is multiplied or divided by ten,
+    whichever is worse: the best, and which is worse, are chosen on other seeds. Where the grid has one of the two
+    alone, a case says so."""
+    some: list[tuple[str, pd.DataFrame, str, str | None]]
+    if option == "multiplier":
+        some = [(name, mine, "dnasa", option) for name, mine in swept(results, among)]
+    else:
+        chosen = [(name, written(results, runs)) for name, runs in several(results, among)]
+        some = [(name, of(runs, algo), algo, None) for name, runs in chosen for algo in tuned_methods(runs)]
+    grids = [(f"{name}, {label(algo)}", _grid(results, mine, asked=asked)) for name, mine, algo, asked in some]
     out = []
-    for name, runs in _settings(results):
-        for algo in tuned_methods(runs):
-            grid = _grid(results, of(written(results, runs), algo))
-            found = _worse_way(grid, factor) if grid.best else []
-            named = f"{name}, {label(algo)}"
-            out.append(case(named, found, len(grid.runs)) if found else untested(named))
+    for name, grid in grids:
+        found, ways = _worse_way(grid, factor, option) if grid.best else ([], set())
+        out.append(case(name + _one_way(ways), found, len(grid.runs)) if found else untested(name))
     return out
 
 
-def _worse_way(grid: Grid, factor: float) -> list[float]:
-    """By seed; infinite where a run diverged or exploded. None where no such stepsize was run."""
-    values, etas = grid.values("test_accuracy"), grid.settings["eta"].to_numpy(float)
-    out = []
+def _worse_way(grid: Grid, factor: float, option: str) -> tuple[list[float], set[tuple[str, ...]]]:
+    """By seed; infinite where a run diverged or exploded. None where no such stepsize was run. And which ways there
+    were."""
+    values, etas = grid.values("test_accuracy"), grid.settings[option].to_numpy(float)
+    out, ways = [], set()
     for seed, best in enumerate(grid.by_the_others):
-        near = [k for f in (factor, 1 / factor) for k in np.flatnonzero(np.isclose(etas, f * etas[best], rtol=1e-6))]
+        to = {"upwards": factor, "downwards": 1 / factor}
+        near = {way: k for way, f in to.items() for k in np.flatnonzero(np.isclose(etas, f * etas[best], rtol=1e-6))}
         if near:
             others = np.delete(values, seed, axis=1).mean(axis=1)  # NaN where one of them diverged: the worst
-            worse = min(near, key=lambda k: -np.inf if np.isnan(others[k]) else others[k])
+            worse = min(near.values(), key=lambda k: -np.inf if np.isnan(others[k]) else others[k])
             lost = values[best, seed] - values[worse, seed]
             out.append(np.inf if np.isnan(values[worse, seed]) else float(lost))
-    return out
+            ways.add(tuple(near))
+    return out, ways
 
 
-@evidence
-def points_lost_by_the_multiplier(results: Results, factor: float) -> list[Case]:
-    """Test accuracy that D-NASA loses with this factor before its stepsize, paired by seed: nothing is chosen."""
-    out = []
-    for name, mine in _swept(results):
-        usual, other = (
-            by_seed(mine[np.isclose(mine["multiplier"], value)], "test_accuracy") for value in (1.0, factor)
-        )
-        if len(other):
-            out.append(case(name, (usual - other.reindex(usual.index)).dropna(), len(usual) + len(other)))
-    return out
-
-
-@evidence
-def points_lost_by_the_default(results: Results) -> list[Case]:
-    """Test accuracy that D-NASA loses with the factor 1 against the best factor, which is chosen on other seeds."""
-    out = []
-    for name, mine in _swept(results):
-        best = report(mine, ["multiplier"], criterion(results, mine, PAPER))
-        usual = by_seed(mine[mine["multiplier"] == 1.0], "test_accuracy")
-        found = (best.values("test_accuracy") - usual).dropna()
-        if best.best and len(found):
-            out.append(case(f"{name} (best factor {best.best.values['multiplier']:g})", found, len(mine)))
-    return out
+def _one_way(ways: set[tuple[str, ...]]) -> str:
+    """(only upwards), or (at some seeds only upwards), where the other way was not run."""
+    alone = sorted(way[0] for way in ways if len(way) == 1)
+    return f" ({'at some seeds ' if len(ways) > 1 else ''}only {' or '.join(alone)})" if alone else ""
 
 
 @evidence
@@ -116,8 +113,8 @@ def _always(value: float, _: float) -> float:
     return value
 
 
-def _grid(results: Results, mine: pd.DataFrame, by: str | None = None) -> Grid:
-    return Grid(mine, tuned_over(results, mine), criterion(results, mine, replace(PAPER, tune_by=by)))
+def _grid(results: Results, mine: pd.DataFrame, by: str | None = None, asked: str | None = None) -> Grid:
+    return Grid(mine, tuned_over(results, mine, asked), criterion(results, mine, replace(PAPER, tune_by=by)))
 
 
 def _by_method(results: Results, by: str | None = None) -> dict[str, dict[str, Grid]]:
@@ -137,20 +134,3 @@ def _lost(grid: Grid, eta: float, seeds: list[int]) -> float:
     there = values[list(grid.settings["eta"]).index(eta)]
     best = grid.by_the_others[grid.seeds.index(seeds[0])] if len(seeds) == 1 else int(np.nanargmax(values))
     return float(np.inf if np.isnan(there) else values[best] - there)
-
-
-def _settings(results: Results) -> list[tuple[str, pd.DataFrame]]:
-    """The paper's random graph for all of its graphs, which are not told apart, and all with samples set aside."""
-    aside: tuple[Among, ...] = ("validated", "uneven", "felt")
-    return [*settings(results, topology="random"), *(one for among in aside for one in settings(results, among))]
-
-
-def _swept(results: Results) -> list[tuple[str, pd.DataFrame]]:
-    """D-NASA with several factors."""
-    out = []
-    for name, runs in _settings(results):
-        mine = of(runs, "dnasa")
-        mine = mine[has_no_variant(mine, "multiplier") & (mine["schedule"] == PAPER.schedule)]
-        if mine["multiplier"].nunique() >= 3:
-            out.append((name, mine))
-    return out

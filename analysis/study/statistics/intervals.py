@@ -51,8 +51,14 @@ def mean(values: np.ndarray | pd.Series, family: int = 1) -> Interval:
     return Interval(float(x.mean()), float(x.mean()) - half, float(x.mean()) + half, len(x))
 
 
+def by_error(value: float, error: float, freedom: float, count: int, family: int = 1) -> Interval:
+    """Student's interval from a standard error; none where that is not known."""
+    half = float(_student(freedom, family) * error)
+    return Interval(value, value - half, value + half, count)
+
+
 @cache
-def _student(freedom: int, family: int = 1) -> float:
+def _student(freedom: float, family: int = 1) -> float:
     """How many standard errors an interval reaches, with so many degrees of freedom, as one of a family."""
     return float(stats.t.isf((1 - LEVEL) / max(family, 1) / 2, freedom))
 

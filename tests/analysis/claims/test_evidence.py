@@ -6,18 +6,24 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
-from analysis.claims.evidence import EVIDENCE, Case, case, gather
+from analysis.claims.evidence import EVIDENCE, Case, Summary, case, difference, gather
 from analysis.claims.evidence.competition import against_each_tuned, against_the_best_tuned
 from analysis.claims.evidence.consensus import rho_tilde
+from analysis.claims.evidence.factors import (
+    loss_by_the_default,
+    points_lost_by_the_default,
+    points_lost_by_the_multiplier,
+)
 from analysis.claims.evidence.felt import beside_the_complete_graph, ends_beside_the_complete_graph
 from analysis.claims.evidence.graphs import distance_from_printed_rho
 from analysis.claims.evidence.heterogeneity import growth_of_disagreement
+from analysis.claims.evidence.promises import _tried
+from analysis.claims.evidence.published import points_lost_in_the_published_files
 from analysis.claims.evidence.sensitivity import (
     points_lost_at_the_best_common_stepsize,
     points_lost_by_a_factor,
-    points_lost_by_the_default,
-    points_lost_by_the_multiplier,
     points_lost_with_the_stepsize_of_another,
 )
 from analysis.claims.evidence.settings import settings
@@ -32,8 +38,10 @@ from analysis.claims.evidence.spike import rises_on_the_way, spike_ratio
 from analysis.claims.evidence.units import change_with_units, loss_in_other_units
 from analysis.claims.verdicts import claims, judge
 from analysis.results.results import Results
+from analysis.study import published
 from analysis.study.controls import means_over_steps
 from analysis.study.statistics import mean
+from bench.base.errors import UserError
 from tests.helpers.invented import PROBLEM, made
 
 PLAIN = {"init": "shared", "topology": "random", "schedule": "diminishing"}
@@ -125,6 +133,36 @@ def test_points_lost_by_a_factor_in_the_worse_direction_of_other_seeds():
     assert only(points_lost_by_a_factor(gone)).found.value == np.inf
 
 
+def test_where_one_way_alone_was_run_a_case_says_so():
+    """The best is at the end of its grid, or is so at seed 0, where the others choose 10."""
+    best_last = {0.1: GRID[0.1], 1.0: GRID[10.0], 10.0: GRID[1.0]}
+    results = made([*end("dnasa", DNASA), *swept("dsgd", best_last)])
+    assert only(points_lost_by_a_factor(results)).name == "a9a, random, D-SGD (only downwards)"
+    at_seed = {0.1: [0.0] * 5, 1.0: [99.0, 80.0, 80.0, 80.0, 80.0], 10.0: [70.0, 81.0, 81.0, 81.0, 81.0]}
+    found = only(points_lost_by_a_factor(made([*end("dnasa", DNASA), *swept("dsgd", at_seed)])))
+    assert found.name == "a9a, random, D-SGD (at some seeds only downwards)"
+    assert found.each[0] == pytest.approx(70.0 - 99.0)
+
+
+def test_the_rule_of_the_stepsizes_asked_of_dnasas_factor_and_of_other_settings():
+    """On every graph of the paper, in the worse of both ways, which is a tenth; what is set aside is another claim."""
+    rows = [row for graph in ("random", "ring") for row in swept("dnasa", GRID, "multiplier", topology=graph)]
+    rows += [row for graph in ("random", "ring") for row in swept("dsgd", GRID, topology=graph)]
+    aside = [dict(row, aside=0.1, dataset="mnist") for row in rows if row["topology"] == "random"]
+    results = made([*(dict(row, aside=0.0) for row in rows), *aside])
+    results = replace(results, runs=results.runs.rename(columns={"aside": "validation"}))
+    names = [one.name for one in points_lost_by_a_factor(results)]
+    assert names == ["a9a, random, D-SGD", "a9a, ring, D-SGD"]
+    found = points_lost_by_a_factor(results, option="multiplier", among=("paper", "validated"))
+    assert [one.name for one in found] == [
+        "a9a, random, D-NASA",
+        "a9a, ring, D-NASA",
+        "MNIST, random, even, samples set aside, D-NASA",
+    ]
+    for one in found:
+        assert one.each == pytest.approx([10.0] * 5)
+
+
 def test_points_lost_by_the_multiplier_and_by_the_default():
     results = made([*swept("dnasa", GRID, "multiplier"), *tuned("dsgd", DSGD)])
     assert only(points_lost_by_the_multiplier(results, 10.0)).each == pytest.approx(np.subtract(GRID[1.0], GRID[10.0]))
@@ -136,6 +174,71 @@ def test_points_lost_by_the_multiplier_and_by_the_default():
     lost = only(points_lost_by_the_default(other))
     assert lost.name.endswith("(best factor 0.1)")
     assert lost.each == pytest.approx([10.0] * 5)
+    gone = replace(results, runs=results.runs.copy())
+    gone.runs.loc[(gone.runs["multiplier"] == 10) & (gone.runs["seed"] == 2), "state"] = "diverged"
+    assert only(points_lost_by_the_multiplier(gone, 10.0)).found.value == np.inf  # and is not left out of the mean
+
+
+def test_the_default_beside_the_best_factor_in_loss():
+    """At seed 0 the factor 3 is the best, and without that seed 0.3 is: a half of the default's loss."""
+    grid = {0.3: [2.0] * 5, 1.0: [4.0] * 5, 3.0: [0.1, 8.0, 8.0, 8.0, 8.0]}
+    rows = [{**SPIKE, "algo": "dnasa", "multiplier": m, "seed": s} for m in grid for s in range(5)]
+    results = curves(rows, [0, 400], lambda run, t: grid[run["multiplier"]][run["seed"]], "test_loss")
+    found = only(loss_by_the_default(results))
+    assert found.name == "spike, standard deviation 10, ring of 10 (best factor 0.3)"
+    assert found.found.value == pytest.approx(2.0)
+    assert loss_by_the_default(replace(results, runs=results.runs[results.runs["multiplier"] != 3.0])) == []
+
+
+def test_the_difference_of_two_means_of_which_no_more_is_told():
+    """Welch: variances 1/5 and 4/5 of means, so 1 together, with 1² / (0.04/4 + 0.64/4) degrees of freedom."""
+    found = difference("a", Summary(10.0, 1.0, 5), Summary(7.0, 2.0, 5))
+    freedom = 1 / (0.2**2 / 4 + 0.8**2 / 4)
+    assert found.error == pytest.approx((1.0, freedom))
+    assert found.found.value == 3.0
+    assert found.found.high - 3.0 == pytest.approx(stats.t.ppf(0.975, freedom))
+    assert found.among(9).found.low == pytest.approx(3.0 - stats.t.ppf(1 - 0.025 / 9, freedom))
+    assert not difference("a", Summary(10.0, 0.0, 1), Summary(7.0, 2.0, 5)).found.known  # of a single run
+
+
+def test_points_lost_in_files_that_are_not_ours(monkeypatch):
+    """A single run that is the best has no interval; where η is itself the best nothing is lost."""
+    rows = [("dsgd", 10.0, 5, 90.0, 0.1), ("dsgd", 1.0, 5, 80.0, 0.1), ("dsgt", 10.0, 5, 90.0, 0.1)]
+    rows += [("dsgt", 20.0, 1, 90.1, 0.0), ("dasagt", 10.0, 5, 90.0, 0.1), ("dasagt", 20.0, 5, 90.2, 0.1)]
+    table = pd.DataFrame(rows, columns=["algo", "eta", "runs", "test_accuracy", "test_accuracy_sd"])
+    monkeypatch.setattr(published, "published", lambda: table.assign(dataset="a9a", topology="ring"))
+    found = {one.name: one for one in points_lost_in_the_published_files(None, 10.0)}  # type: ignore[arg-type]
+    assert list(found) == [
+        "a9a, ring, D-SGD (best of 2: η = 10, 5 runs)",
+        "a9a, ring, D-SGT (best of 2: η = 20, 1 run)",
+        "a9a, ring, D-ASAGT (best of 2: η = 20, 5 runs)",
+    ]
+    itself, single, several = found.values()
+    assert (itself.found.low, itself.found.value, itself.found.high) == (0.0, 0.0, 0.0)
+    assert single.found.value == pytest.approx(0.1)
+    assert not single.found.known
+    half = stats.t.ppf(0.975, 8) * 0.1 * np.sqrt(2 / 5)
+    assert (several.found.low, several.found.high) == pytest.approx((0.2 - half, 0.2 + half))
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("raise SystemError('half written')", "ended with 1 after 0 checks.*half written"),
+        ("", "ended with 0 after 0 checks.*it said nothing"),
+        ("print('  kept      x'); exit(1)", "ended with 1 after 1 checks"),
+        ("print('  BROKEN    x')", "1 are broken; one check or more, and 1, were expected"),
+    ],
+)
+def test_a_contract_that_could_not_be_checked_raises(tmp_path, code, said):
+    (tmp_path / "contract.py").write_text(code)
+    with pytest.raises(UserError, match=said):
+        _tried("dnasa", str(tmp_path / "contract.py"))
+
+
+def test_a_contract_that_is_broken_is_counted(tmp_path):
+    (tmp_path / "contract.py").write_text("print('  kept      x\\n  BROKEN    y\\n  –         z', flush=True); exit(1)")
+    assert _tried("dnasa", str(tmp_path / "contract.py")) == (3, 1)
 
 
 def test_the_stepsize_of_another_dataset_and_one_for_both():
@@ -199,12 +302,27 @@ def test_the_same_on_both_graphs_is_not_felt():
     points = only(ends_beside_the_complete_graph(results, "test_accuracy"))
     assert points.each == pytest.approx([0.0] * 5)
     assert points.name == "a9a, ring (+0 standard deviations)"
-    (claim,) = (one for one in claims() if one.id == "felt_accuracy")
+    (claim,) = (one for one in claims() if one.id == "felt_even_accuracy")
     assert [case.name for case in judge(claim, results).broken] == [points.name]
     worse = [dict(row, accuracy=row["accuracy"] - 3 * (row["topology"] == "ring")) for row in on_both_graphs()]
     found = only(beside_the_complete_graph(made(worse), "test_accuracy"))
     assert found.deviations == pytest.approx(3 / np.std(DSGD, ddof=1))  # fewer points are worse
     assert judge(claim, made(worse)).word == "holds"
+
+
+def test_the_graph_is_asked_of_each_kind_of_problem_and_of_a_method_without_a_stepsize():
+    uneven = {"partition": "dirichlet", "partition.alpha": 0.1}
+    rows = [*on_both_graphs(), *on_both_graphs(**uneven)]
+    rows += end("dnasa", DNASA, RING, topology="ring") + end("dnasa", DNASA, WHOLE, topology="complete")
+    results = made(rows)
+    even, divided = (only(ends_beside_the_complete_graph(results, "train_loss", labels=w)) for w in (False, True))
+    assert even.name.startswith("a9a, ring (")
+    assert divided.name.startswith("a9a, ring, dirichlet(0.1) (")
+    untuned = only(ends_beside_the_complete_graph(results, "train_loss", algo="dnasa"))
+    assert untuned.each == pytest.approx(np.log(RING) - np.log(WHOLE))
+    one = only(ends_beside_the_complete_graph(results, "train_loss", labels=False, eta=10.0))
+    assert one.name.endswith(", η = 10")
+    assert one.each == pytest.approx(np.log(np.add(RING, 2)) - np.log(np.add(WHOLE, 2)))
 
 
 def test_both_graphs_have_the_same_stepsizes_and_seeds():
@@ -436,6 +554,28 @@ def test_disagreement_grows_from_even_to_uneven():
     found = {one.name: one.found.value for one in growth_of_disagreement(made(rows, facts), ["dsgd", "dnasa"])}
     assert found["D-SGD, dirichlet(0.1) against even"] == pytest.approx(82.0)
     assert found["D-NASA, dirichlet(0.1) against even"] == pytest.approx(0.5)
+
+
+def test_disagreement_with_one_stepsize_and_with_each_splits_own():
+    """On even data 1 is the best by far, on uneven data 0.1 by little: 1 serves both, and each has its own."""
+    uneven = {"partition": "dirichlet", "partition.alpha": 0.1}
+    table = {(1.0, "even"): (90.0, 0.2), (1.0, "dirichlet"): (80.0, 8.0)}
+    table |= {(0.1, "even"): (50.0, 0.02), (0.1, "dirichlet"): (81.0, 0.1)}
+    rows = end("dnasa", DNASA, [0.1] * 5) + end("dnasa", DNASA, [0.1] * 5, **uneven)
+    for (eta, split), (accuracy, error) in table.items():
+        labels = uneven if split == "dirichlet" else {"partition": "even"}
+        rows += end("dsgd", [accuracy] * 5, [error] * 5, eta=eta, **labels)
+        rows += end("dsgt", [accuracy if eta == 1 else 10.0] * 5, [error] * 5, eta=eta, **labels)
+    facts = [{"heterogeneity": 0.0 if row.get("partition", "even") == "even" else 1.0} for row in rows]
+    found = growth_of_disagreement(made(rows, facts), ["dsgd", "dsgt", "dnasa"])
+    assert {one.name: one.found.value for one in found} == pytest.approx(
+        {
+            "D-SGD, dirichlet(0.1) against even, η = 1 for both": 8.0 / 0.2,
+            "D-SGD, dirichlet(0.1) against even, each at its own η (0.1 and 1)": 0.1 / 0.2,
+            "D-SGT, dirichlet(0.1) against even, η = 1 for both": 8.0 / 0.2,  # its own everywhere, and said once
+            "D-NASA, dirichlet(0.1) against even": 1.0,
+        }
+    )
 
 
 def test_rho_tilde_takes_the_larger_of_its_two_terms():
