@@ -73,13 +73,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     use_paper_style()
     for sentence in warnings(results):
         console.print(words.wrapped(sentence, console.width, "") if console.is_terminal else sentence, markup=False)
-    made = 0
+    made, broken_ones = 0, 0
     for said, done in make_all(results, ask, arguments, out):
         console.print(words.wrapped(said, console.width) if console.is_terminal else said, markup=False)
-        made += done
+        made += done is True
+        broken_ones += done is None
     if made:
         console.print(f"Figures and tables: {out}", markup=False)
-    return 0 if made else 2
+    return 2 if not made else 1 if broken_ones else 0
 
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -118,8 +119,9 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     return arguments
 
 
-def make_all(results: Results, ask: Ask, arguments: argparse.Namespace, out: Path) -> Iterator[tuple[str, bool]]:
-    """Every figure and table that is wanted, on all cores: what is said of each, and whether it was made."""
+def make_all(results: Results, ask: Ask, arguments: argparse.Namespace, out: Path) -> Iterator[tuple[str, bool | None]]:
+    """Every figure and table that is wanted, on all cores: what is said of each, and whether it was made; None where
+    it is broken."""
     out.mkdir(parents=True, exist_ok=True)
     wanted = arguments.figure or [*drawings(), *table_makers()]
     jobs = [name for name in [*drawings(), *table_makers()] if name in wanted]
@@ -140,7 +142,7 @@ def _alone() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _make(name: str) -> tuple[str, bool]:
+def _make(name: str) -> tuple[str, bool | None]:
     results, ask, arguments, out = (_shared[key] for key in ("results", "ask", "arguments", "out"))
     ask, heard = listening(ask)
     if name in drawings():
@@ -152,14 +154,14 @@ def _make(name: str) -> tuple[str, bool]:
     return said, made
 
 
-def make_figure(drawing: Drawing, results: Results, ask: Ask, formats: list[str], out: Path) -> tuple[str, bool]:
+def make_figure(drawing: Drawing, results: Results, ask: Ask, formats: list[str], out: Path) -> tuple[str, bool | None]:
     """Draw one and say what it shows, or what would make it."""
     try:
         picture = drawing.picture(results, ask)
     except NoData as error:
         return f"{drawing.name:15} not drawn: {error}. Its runs: {drawing.command}", False
     except Exception as error:  # a stranger's figure may raise anything, and the others are drawn
-        return f"{drawing.name:15} not drawn: {trouble(error, drawing.draw)}", False
+        return f"{drawing.name:15} not drawn: {trouble(error, drawing.draw)}", None
     files = save(picture.figure, out, drawing.name, formats)
     write_text(out / f"{drawing.name}.csv", picture.data.to_csv(index=False, lineterminator="\n", float_format="%.10g"))
     first = f"{drawing.name:15} {describe(results, picture)} → {', '.join(file.name for file in files)}"
@@ -171,7 +173,7 @@ def describe(results: Results, picture: Picture) -> str:
     return seeds_in_words(results.runs[results.runs["run_id"].isin(picture.runs)])
 
 
-def make_table(recipe: TableMaker, results: Results, ask: Ask, out: Path) -> tuple[str, bool]:
+def make_table(recipe: TableMaker, results: Results, ask: Ask, out: Path) -> tuple[str, bool | None]:
     try:
         whole, said = recipe.table(results, ask), []
         try:
@@ -183,7 +185,7 @@ def make_table(recipe: TableMaker, results: Results, ask: Ask, out: Path) -> tup
     except NoData as error:
         return f"{recipe.name:15} not made: {error}", False
     except Exception as error:  # a stranger's table may raise anything, and the others are made
-        return f"{recipe.name:15} not made: {trouble(error, recipe.make)}", False
+        return f"{recipe.name:15} not made: {trouble(error, recipe.make)}", None
     texts = {
         "md": words.markdown(in_digits(table), table.title or recipe.title),
         "tex": latex(table, table.title or recipe.title),

@@ -30,7 +30,7 @@ from bench.measures.around import data, digests, overheads, reporting, storing
 from bench.measures.clock import Entry
 from bench.measures.engines import REPLICAS, all_batched, engines, networks
 from bench.measures.methods import methods
-from bench.measures.models import convolutions, residual, texts
+from bench.measures.models import convolutions, modules, residual, texts
 from bench.measures.networks import gossip, scaling
 from bench.terminal.command import command
 
@@ -62,6 +62,7 @@ def main() -> int:
         "D-NASA, 8 nodes, R runs at once on a CPU: per run and step": lambda: all_batched("cpu", sizes, steps),
         "D-NASA, 8 nodes, R runs at once on a GPU: per run and step": lambda: all_batched("cuda", sizes, steps),
         "LeNet, 8 nodes: gradients": networks,
+        "perceptron of a9a's size, 8 nodes, as a module": modules,
         "ResNet-20, 8 nodes, on a CPU: gradients": lambda: residual("cpu"),
         "ResNet-20, 8 nodes, on a GPU: gradients": lambda: residual("cuda"),
         "transformer, 8 nodes, on a CPU: gradients": lambda: texts("cpu"),

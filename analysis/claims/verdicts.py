@@ -104,12 +104,13 @@ class Verdict:
         if self.trouble:
             return f"{self.word}: its evidence failed, {self.trouble}"
         against = sum(not self.claim.keeps(case.found.value) for case in self.open)
-        leaning = f", {against} of them leaning against it" if against and self.word == HOLDS else ""
+        leaning = f", {against} of them leaning against it" if against and self.word in (HOLDS, UNSETTLED) else ""
         rest = f" ({len(self.open)} of {len(self.cases)} cases not settled{leaning})" if self.open else ""
         if self.word == UNSETTLED:
             told = ((len(self.kept), "keep"), (len(self.broken), "break"))
             others = [f"{count} {verb}{'s' * (count == 1)} the bound" for count, verb in told if count]
-            rest = f" ({', '.join([f'{len(self.open)} of {len(self.cases)} cases', *others])})" if others else ""
+            told_of = ", ".join([f"{len(self.open)} of {len(self.cases)} cases{leaning}", *others])
+            rest = f" ({told_of})" if others or leaning else ""
         rest += f"; not tested here: {', '.join(self.missing)}" if self.missing and self.word != UNTESTED else ""
         if self.word != ONLY:
             return self.word + rest
@@ -122,6 +123,8 @@ def settled(claim: Claim, case: Case) -> bool:
     low, high = case.found.low, case.found.high
     if not math.isfinite(low):
         return case.exact or not math.isfinite(case.found.value)
+    if case.partial and not claim.keeps(case.found.value):
+        return False
     ((word, bound),) = claim.holds.items()
     return not any(low < edge < high for edge in ((-bound, bound) if word == "within" else (bound,)))
 
@@ -150,6 +153,8 @@ def _claim(also: tuple[str, ...] = (), expects: tuple[str, ...] = (), **entry: A
         raise NoData(f"'kind' of {claim.id} must be one of {', '.join(KINDS)}; got {claim.kind!r}")
     if claim.untestable:
         return claim
+    if lacks := [name for name in ("unit", "evidence", "holds") if name not in entry]:
+        raise NoData(f"the claim {claim.id} lacks {' and '.join(lacks)}")
     sound = isinstance(claim.holds, dict) and len(claim.holds) == 1 and set(claim.holds) <= set(BOUNDS)
     if not (sound and all(isinstance(n, int | float) and not isinstance(n, bool) for n in claim.holds.values())):
         raise NoData(f"'holds' of {claim.id} must be one of {', '.join(BOUNDS)} with a number; got {claim.holds!r}")

@@ -56,9 +56,9 @@ def document(verdicts: list[Verdict], results: Results, pictures: Path, link: Pa
 HEAD = """# The paper, reproduced
 
 *Problem-Parameter-Free Decentralized Nonconvex Stochastic Optimization* (Li, Chen, Ma, Hong), claim by claim. This
-page is written by `python analysis/check_claims.py`: no number and no verdict in it was typed. The claims, their
-statistics and bounds are data, in [claims.yaml](analysis/claims/claims.yaml). To any number here with one command, from
-this repository alone:
+page is written by `python analysis/check_claims.py`: no number and no verdict in it was typed, but for what a note
+says. The claims, their statistics and bounds are data, in [claims.yaml](analysis/claims/claims.yaml). To any number
+here with one command, from this repository alone:
 
 ```bash
 python analysis/check_claims.py --results docs/reproduction --claim spike_lower

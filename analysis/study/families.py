@@ -78,6 +78,11 @@ def split_in_words(row: dict[str, Any]) -> str:
     return f"{row['partition']}({alpha:g})" if pd.notna(alpha) else str(row["partition"])
 
 
+def _apart(runs: pd.DataFrame, label: str) -> pd.DataFrame:
+    """Each seed at each value of a label as a seed of its own: a setting is then judged by all of them."""
+    return runs.assign(seed=runs.groupby([label, "seed"]).ngroup())
+
+
 def one_setting(results: Results, finals: pd.DataFrame, ask: Ask = USUAL) -> tuple[pd.DataFrame, list[str]]:
     """Every method at one setting for all splits, so that only the data changes: the best on average over them, of
     those that were run on all."""
@@ -87,7 +92,7 @@ def one_setting(results: Results, finals: pd.DataFrame, ask: Ask = USUAL) -> tup
         if over := tuned_over(results, runs):
             tuned |= set(over)
             everywhere = runs.groupby(over)["split"].transform("nunique") == runs["split"].nunique()
-            best = best_setting(runs[everywhere], over, criterion(results, finals, ask))
+            best = best_setting(_apart(runs[everywhere], "split"), over, criterion(results, finals, ask))
             if best is None:
                 words.append(f"{name} not drawn: every {what_is_tuned(over)} {gone_in_words(runs)} somewhere")
                 continue
@@ -144,7 +149,7 @@ def at_most(
         if over := tuned_over(results, runs):
             spans = runs.groupby(over)[what].transform("nunique")
             widest = runs[spans == spans.max()]
-            best = best_setting(widest, over, criterion(results, finals, ask))
+            best = best_setting(_apart(widest, what), over, criterion(results, finals, ask))
             found = best.values if best else _calmest(widest, over)
             for option, value in found.items():
                 runs = runs[runs[option] == value]

@@ -58,6 +58,22 @@ def texts(device: str) -> list[Entry]:
     ]
 
 
+def modules() -> list[Entry]:
+    """The perceptron of a9a's size written out, and as a module of the user's."""
+    words = ["dataset=planted", "algo=dsgd", f"nodes={NODES}", "steps=600", "eval_every=300", "engine=stacked"]
+    target = f"{plain.__name__}:{plain.Perceptron.__name__}"
+    entries: list[Entry] = []
+    for batch in (BATCH, 1):
+        taken = {
+            name: iteration_ms(on_stacked, compose_one([*words, f"batch_size={batch}", *chosen]))
+            for name, chosen in {"mlp": ["model=mlp"], "module": ["model=module", f"model.target={target}"]}.items()
+        }
+        for name, ms in taken.items():
+            what = f"model={name}, batch {batch}: a step of D-SGD"
+            entries.append({"what": what, "ms": ms, "ratio": ms / taken["mlp"]})
+    return entries
+
+
 def convolutions(device: str) -> list[Entry]:
     """The convolutions of ResNet-20 alone, forth and back, by each way; in units of one model after the other."""
     entries: list[Entry] = []

@@ -29,6 +29,14 @@ def cnn(inputs: tuple[int, int, int], classes: int, channels: int = 32, hidden: 
     )
 
 
+class Perceptron(nn.Sequential):
+    """in → hidden, tanh → classes"""
+
+    def __init__(self, inputs: tuple[int, ...], classes: int, hidden: int = 64) -> None:
+        size = torch.Size(inputs).numel()
+        super().__init__(nn.Flatten(), nn.Linear(size, hidden), nn.Tanh(), nn.Linear(hidden, classes))
+
+
 class Block(nn.Module):
     def __init__(self, before: int, after: int, stride: int, groups: int) -> None:
         super().__init__()

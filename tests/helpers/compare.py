@@ -65,8 +65,20 @@ CASES = {
         f"choco {name}": {"algo": "choco", "dataset": LEAST_SQUARES, "compressor": {"name": name}}
         for name in ("none", "top_k", "random_k", "qsgd", "sign")
     },
+    "dsgt module": {
+        "algo": "dsgt",
+        "dataset": "digits",
+        "model": {"name": "module", "target": "bench.measures.plain:Perceptron", "kwargs": {"hidden": 8}},
+    },
+    "deepstorm l1": {"algo": "deepstorm", "dataset": "digits", "regulariser": {"name": "l1", "alpha": 1e-3}},
+    "dnasa logistic nonconvex": {
+        "dataset": {"name": "planted", "samples": 300, "tests": 50, "features": 9},
+        "loss": {"name": "logistic"},
+        "regulariser": {"name": "nonconvex"},
+    },
+    "dnasa heavy tail": {"dataset": {"name": "heavy_tail"}},
 }
-"""Networks that point one way, change, lose and compress."""
+"""Networks that point one way, change, lose and compress; objectives of every kind."""
 RESUMED = ("dnasa lossy", "dnasa matching", "d2 outages", "push_diging one way", "choco random_k")
 """Those that go on here from where one process stood."""
 

@@ -26,14 +26,6 @@ class Net(nn.Module):
         return self.out(nn.functional.dropout(x, 0.5, self.training))
 
 
-class Perceptron(nn.Sequential):
-    """The suite's own ``mlp``."""
-
-    def __init__(self, inputs: tuple[int, ...], classes: int, hidden: int = 64) -> None:
-        size = torch.Size(inputs).numel()
-        super().__init__(nn.Flatten(), nn.Linear(size, hidden), nn.Tanh(), nn.Linear(hidden, classes))
-
-
 class Normed(nn.Sequential):
     def __init__(self, classes: int, track: bool = True) -> None:
         norm = nn.BatchNorm1d(64, track_running_stats=track)

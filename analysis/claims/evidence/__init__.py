@@ -32,6 +32,7 @@ class Case:
     exact: bool = False  # a maximum or a count, which has no interval
     each: tuple[float, ...] = ()  # the values that it is the mean of, a seed each
     logs: bool = False  # they are logarithms, and what is shown is a ratio
+    partial: bool = False  # the worst of two, of which one was not tried: it can reach a bound, not stay below it
     error: tuple[float, float] | None = None  # where no values are known: the standard error, its degrees of freedom
 
     @property

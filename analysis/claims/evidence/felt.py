@@ -62,7 +62,8 @@ def beside_the_complete_graph(
                 ends = [_reported(results, each, metric) for each in (here, there)]
                 both = pd.concat(ends, axis=1, join="inner").to_numpy(float)
                 uneven = some["partition"].iloc[0] != "even"
-                out.append(Beside(in_words(some), metric, both[:, 0], both[:, 1], uneven))
+                horizon = "" if algo == "dsgd" else f", T = {int(some['steps'].iloc[0])}"  # others may have another
+                out.append(Beside(in_words(some) + horizon, metric, both[:, 0], both[:, 1], uneven))
     return sorted(out, key=lambda one: one.setting)
 
 

@@ -42,7 +42,8 @@ def points_lost_by_a_factor(
     out = []
     for name, grid in grids:
         found, ways = _worse_way(grid, factor, option) if grid.best else ([], set())
-        out.append(case(name + _one_way(ways), found, len(grid.runs)) if found else untested(name))
+        made = case(name + _one_way(ways), found, len(grid.runs)) if found else untested(name)
+        out.append(replace(made, partial=any(len(way) == 1 for way in ways)))
     return out
 
 

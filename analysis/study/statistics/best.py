@@ -70,6 +70,8 @@ class Grid:
         most = having * 2 > len(np.unique(setting))
         self.seeds = [int(s) for s in sorted(having.index[most]) or sorted(having.index[having == having.max()])]
         found = {pair: place for place, pair in enumerate(zip(setting, seed, strict=True))}
+        if len(found) < len(seed):
+            raise ValueError("several runs have one setting and one seed: they are not of one problem")
         whole = [k for k in range(len(np.unique(setting))) if all((k, s) in found for s in self.seeds)]
         self.places = np.array([[found[k, s] for s in self.seeds] for k in whole], dtype=int).reshape(len(whole), -1)
         """Of setting k at tuning seed j: its place among the runs."""

@@ -74,6 +74,10 @@ def test_what_is_not_settled_decides_nothing(monkeypatch):
         ([open_a, replace(a, name="c")], "holds (1 of 2 cases not settled)"),
         ([open_a], "not settled; not tested here: c"),
         ([open_a, replace(open_a, name="b"), c], "not settled (2 of 3 cases, 1 breaks the bound)"),
+        (
+            [wide("a", 1.5, 0.9, 2.1), replace(open_a, name="c")],
+            "not settled (2 of 2 cases, 1 of them leaning against it)",
+        ),
         ([open_a, replace(open_a, name="b"), replace(a, name="c")], "not settled (2 of 3 cases, 1 keeps the bound)"),
         ([wide("a", 0.5, np.nan, np.nan), exact("c", 0.5, 1)], "holds (1 of 2 cases not settled)"),  # too few seeds
     ):

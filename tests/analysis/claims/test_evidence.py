@@ -36,11 +36,11 @@ from analysis.claims.evidence.speedup import (
 )
 from analysis.claims.evidence.spike import rises_on_the_way, spike_ratio
 from analysis.claims.evidence.units import change_with_units, loss_in_other_units
-from analysis.claims.verdicts import claims, judge
+from analysis.claims.verdicts import Claim, claims, judge, settled
 from analysis.results.results import Results
 from analysis.study import published
 from analysis.study.controls import means_over_steps
-from analysis.study.statistics import mean
+from analysis.study.statistics import Grid, mean
 from bench.base.errors import UserError
 from tests.helpers.invented import PROBLEM, made
 
@@ -576,6 +576,32 @@ def test_disagreement_with_one_stepsize_and_with_each_splits_own():
             "D-NASA, dirichlet(0.1) against even": 1.0,
         }
     )
+
+
+@pytest.mark.parametrize(("uneven", "common"), [((60.0, 80.0), 0.1), ((80.0, 80.5), 1.0)])
+def test_one_stepsize_for_all_splits_is_the_best_on_average_over_them(uneven, common):
+    """By hand: on even data 1 is ahead by a point; on uneven data 0.1 is, by more than that or by less."""
+    label = {"partition": "dirichlet", "partition.alpha": 0.1}
+    rows = end("dnasa", DNASA, [0.1] * 5) + end("dnasa", DNASA, [0.1] * 5, **label)
+    for eta, accuracy, there in ((1.0, 90.0, uneven[0]), (0.1, 89.0, uneven[1])):
+        rows += end("dsgd", [there] * 5, [8 * eta] * 5, eta=eta, **label)
+        rows += end("dsgd", [accuracy] * 5, [eta] * 5, eta=eta, partition="even")  # last: it must not count alone
+    facts = [{"heterogeneity": 0.0 if row.get("partition", "even") == "even" else 1.0} for row in rows]
+    names = [one.name for one in growth_of_disagreement(made(rows, facts), ["dsgd"])]
+    assert names[0] == f"D-SGD, dirichlet(0.1) against even, η = {common:g} for both"
+
+
+def test_runs_of_several_problems_are_no_grid():
+    twice = pd.DataFrame({"eta": [0.1, 0.1], "seed": [0, 0], "state": "done", "test_loss": [1.0, 2.0]})
+    with pytest.raises(ValueError, match="several runs have one setting and one seed"):
+        Grid(twice, ["eta"])
+
+
+def test_the_worst_of_two_ways_cannot_stay_below_a_bound_where_one_was_not_run():
+    claim = Claim("x", "x", "x", holds={"at_least": 1.0})
+    for value, partial, settles in ((0.5, False, True), (0.5, True, False), (2.0, True, True)):
+        one = replace(case("a", [value - 0.1, value, value + 0.1, value, value], 5), partial=partial)
+        assert settled(claim, one) is settles
 
 
 def test_rho_tilde_takes_the_larger_of_its_two_terms():

@@ -117,7 +117,7 @@ def test_what_a_stranger_raises_stops_nothing_else(two, archive, tmp_path, capsy
 
     try:
         names = "strange_figure,strange_table,empty_table,methods,configurations"
-        assert main(["--results", str(archive), "--out", str(tmp_path), "--figure", names]) == 0
+        assert main(["--results", str(archive), "--out", str(tmp_path), "--figure", names]) == 1
         story = tell_story(two)
     finally:
         del TABLES["strange_table"], TABLES["empty_table"], FIGURES["strange_figure"]
