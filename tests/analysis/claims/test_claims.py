@@ -198,7 +198,7 @@ def test_what_notes_say_of_verdicts_is_so():
     assert re.search(r"\| MNIST, ring of 32.*\| not settled; not judged \|", part["felt_accuracy"])
     assert re.search(r"\| MNIST, ring of 32.*\| yes \|", part["felt_accuracy"])
     for graph in ("ring", "ladder"):
-        assert re.search(rf"\| a9a, {graph} \(.*yes \|", part["felt_dnasa"])
+        assert re.search(rf"\| a9a, {graph}, T = 5001 \(.*yes \|", part["felt_dnasa"])
         assert re.search(rf"\| a9a, {graph} \(.*η = 0.5 .*yes; not judged \|", part["felt_even"])
     for name, word in (("multiplier_up", "yes"), ("multiplier_down", "no")):
         assert len(re.findall(rf"\| MNIST, random.*\| {word} \|", part[name])) == 2
