@@ -156,9 +156,13 @@ def _claim(also: tuple[str, ...] = (), expects: tuple[str, ...] = (), **entry: A
     if lacks := [name for name in ("unit", "evidence", "holds") if name not in entry]:
         raise NoData(f"the claim {claim.id} lacks {' and '.join(lacks)}")
     sound = isinstance(claim.holds, dict) and len(claim.holds) == 1 and set(claim.holds) <= set(BOUNDS)
-    if not (sound and all(isinstance(n, int | float) and not isinstance(n, bool) for n in claim.holds.values())):
+    if not (sound and all(_is_number(bound) for bound in claim.holds.values())):
         raise NoData(f"'holds' of {claim.id} must be one of {', '.join(BOUNDS)} with a number; got {claim.holds!r}")
     return claim
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def judge(claim: Claim, results: Results) -> Verdict:

@@ -207,7 +207,9 @@ def test_what_notes_say_of_verdicts_is_so():
         assert re.search(rf"\| a9a, {graph} \(.*(not settled|no) \|", part["felt_even_accuracy"])
 
 
-@pytest.mark.parametrize("bound", ["{}", "{at_most: 1, at_least: 0}", "{about: 1}", "{at_most: abc}", "1"])
+@pytest.mark.parametrize(
+    "bound", ["{}", "{at_most: 1, at_least: 0}", "{about: 1}", "{at_most: abc}", "{at_most: .nan}", "1"]
+)
 def test_a_claim_has_one_bound(bound, tmp_path):
     file = tmp_path / "mine.yaml"
     entry = "{id: mine, claim: So., source: here, unit: m, evidence: spike_ratio, because: so, holds: %s}"
