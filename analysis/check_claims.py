@@ -84,7 +84,7 @@ def show(verdict: Verdict, console: Console) -> None:
     console.print("\n".join(wrapped(line, console.width, "  ") for line in lines), markup=False)
     if verdict.cases:
         table, rows = Table(), list(case_rows(verdict))
-        words = [word for row in rows for word in row[3].split("; ")]
+        words = [*(word for row in rows for word in row[3].split("; ")), *case_columns(verdict)[3].split()]
         widths = (None, min(NUMBER, max(len(row[1]) for row in rows)), None, max(map(len, words)))
         for name, width in zip(case_columns(verdict), widths, strict=True):
             table.add_column(escape(name), width=width, overflow="fold")
