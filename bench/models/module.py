@@ -37,7 +37,7 @@ class Wrapped(Model):
         self.layout = Layout({key: tuple(p.shape) for key, p in made.named_parameters() if p.requires_grad})
         if not self.layout.size:
             raise UserError(f"{name} has no parameters to train.")
-        made.requires_grad_(False)
+        made.requires_grad_(False).eval()
         self._fixed: dict[tuple[torch.dtype, torch.device], dict[str, Tensor]] = {}
 
     def forward(self, p: Mapping[str, Tensor], x: Tensor) -> Tensor:

@@ -35,7 +35,7 @@ class Traced:
 
     def __call__(self, x: Tensor, inputs: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         out, *kept = self._there(x, inputs)
-        return out, lambda delta: self._back(*kept, delta)
+        return out, lambda delta: self._back(*kept, delta.contiguous())  # as it was when written down
 
 
 def _kept_strides(inputs: Tensor) -> Tensor:

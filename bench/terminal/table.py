@@ -150,8 +150,7 @@ def run_columns(summaries: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     ended = [s for s in summaries if s.get("state") != "failed"]  # of a failed run the numbers are those of some step
     scores = dict.fromkeys(name for s in summaries for name in s if name.startswith(SCORE))
     found = {name for name in {**SHOWN, **scores} if any(s.get(name) is not None for s in ended)}
-    metrics = [name for name in ("test_loss", *scores, *SHOWN) if name in found]
-    metrics = list(dict.fromkeys(metrics))
+    metrics = [name for name in dict.fromkeys(("test_loss", *scores, *SHOWN)) if name in found]
     names = [*labels, "state", "step", *metrics]
     return {SHOWN.get(name, name): [_shown(s, name) for s in summaries] for name in names}
 

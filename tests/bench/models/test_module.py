@@ -82,6 +82,17 @@ def test_the_perceptron_as_a_module_is_the_one_written_out():
     assert torch.allclose(theirs.grad(turned(x), 2), turned(ours.grad(x, 2)), rtol=1e-10, atol=1e-14)
 
 
+def test_gradients_that_come_back_may_lie_in_memory_as_they_like():
+    net = Wrapped("net", lambda: nets.Net((8, 8), 10, 12))
+    x, inputs = torch.randn(2, net.layout.size, dtype=torch.float64), torch.randn(2, 3, 8, 8, dtype=torch.float64)
+    out, pull = net.linearise(x, inputs)
+    one = torch.randn(2, 1, 10, dtype=torch.float64)
+    assert torch.equal(pull(one.expand(2, 3, 10)), pull(one.repeat(1, 3, 1)))
+    turned = torch.randn(2, 10, 3, dtype=torch.float64).mT
+    assert torch.equal(pull(turned), pull(turned.contiguous()))
+    assert out.shape == (2, 3, 10)
+
+
 def test_a_start_is_the_modules_own_under_the_runs_key():
     setting = Setting(4, range(4), (5, 6), 4, torch.float32, torch.device("cpu"))
     before = torch.random.get_rng_state()
