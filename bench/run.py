@@ -28,7 +28,9 @@ from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
 from bench import __version__
+from bench.base import leaving
 from bench.base.errors import UserError
+from bench.base.leaving import Left
 from bench.base.registry import broken_plugins, say_broken_plugins
 from bench.config.compose import HYDRA_ERRORS, SEARCHPATH, sentence, with_plugins
 from bench.config.names import CONF
@@ -55,7 +57,14 @@ def task(config: DictConfig) -> None:
     typed = [*here.overrides.task, *(word for word in here.overrides.hydra if word.startswith(SEARCHPATH))]
     if here.mode != RunMode.MULTIRUN or here.launcher._target_.endswith(".BasicLauncher"):
         collected.extend(plan(typed, checked))
-    elif run_all(unique(plan(typed, checked)), Console(width=140, highlight=False), sweep_name(sys.argv[1:])):
+        return
+    leaving.listen()
+    try:
+        failed = run_all(unique(plan(typed, checked)), Console(width=140, highlight=False), sweep_name(sys.argv[1:]))
+    except Left:
+        leaving.hand_on()  # a queue's own program knows how to start this job again
+        raise
+    if failed:
         raise UserError(f"A run of the job {here.job.override_dirname} failed; its log says why.")
 
 
@@ -114,9 +123,15 @@ def elsewhere(words: Sequence[str], console: Console, errors: Console) -> int:
     return code
 
 
+def leave(errors: Console) -> int:
+    """Ended by a signal, in good order: the exit code is that of the signal, as shells have it."""
+    number = leaving.asked() or signal.SIGTERM
+    errors.print(f"Interrupted by {number.name}. The same command goes on where this one stopped.")
+    return 128 + number
+
+
 @command
 def main() -> int:
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     os.environ["HYDRA_FULL_ERROR"] = "1"  # let errors reach us, to be said in one sentence
     several = bool(SEVERAL & set(sys.argv))
     words = [word for word in sys.argv[1:] if word not in SEVERAL]
@@ -128,7 +143,9 @@ def main() -> int:
     try:
         say_broken_plugins()
         if several and any(word.startswith(LAUNCHER) and word != f"{LAUNCHER}basic" for word in words):
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
             return elsewhere(words, console, errors)
+        leaving.listen()
         runs = gather(words, several, errors)
         if note := same_run_twice(runs):
             errors.print(note)
@@ -143,6 +160,8 @@ def main() -> int:
         errors.print(str(error))
     except HYDRA_ERRORS as error:
         errors.print(sentence(error, words))
+    except Left:
+        return leave(errors)
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         errors.print("Interrupted. The same command goes on where this one stopped.")

@@ -56,5 +56,8 @@ class Part(Observer):
     def tick(self, t: int) -> None:
         self._whole.tick(t)
 
+    def leaves(self, t: int) -> bool:
+        return self._whole.leaves(t)
+
     def checkpoint(self, r: int, moment: Moment) -> None:
         self._whole.checkpoint(self._number[r], moment)

@@ -6,9 +6,12 @@ import threading
 import time
 from collections.abc import Sequence
 
+from bench.base import leaving
 from bench.base.causes import Failure
 from bench.base.errors import UserError
+from bench.base.leaving import Left
 from bench.config.run_config import RunConfig
+from bench.engine.departure import Departure
 from bench.engine.launch import Launched
 from bench.engine.link import Link, Links, Message
 from bench.engine.origin import Origin, confirmed, disagreement, made_of
@@ -61,6 +64,8 @@ class Team:
             here = f"{len(self._links)} of {self.ranks} ranks"
             if self._stop.is_set():
                 raise Stopped
+            if leaving.asked():
+                raise Left
             if (code := self.launched.ended(0.0)) is not None:
                 ended = f"{self.launched.name} ended with exit code {code}"
                 raise self._failed(f"{ended} before all {self.ranks} ranks had started.{self.launched.hint}")
@@ -103,10 +108,16 @@ class Team:
         self._raise_failure(self._links.send(job))
         origins: dict[int, Origin] = {}
         done: set[int] = set()
+        left: set[int] = set()
+        departure: Departure | None = None
         heard, step = time.monotonic(), 0
-        while len(done) < self.ranks:
+        while len(done | left) < self.ranks:
             if self._stop.is_set():
                 raise Stopped
+            if leaving.asked() and departure is None and len(origins) == self.ranks:
+                departure = Departure(self.ranks, configs[0].steps, self._links.send)
+                for rank in done:
+                    departure.ended(rank)
             messages = self._links.receive(0.2)
             if any("error" in message or "gone" in message for _, message in messages):
                 messages += self._links.receive(0.05)  # rows that other ranks had sent before
@@ -130,6 +141,12 @@ class Team:
                     case {"done": _, "peak_mb": float(peak)}:
                         done.add(rank)
                         self.peak_mb[rank] = peak
+                        if departure:
+                            departure.ended(rank)
+                    case {"at": int(t)} if departure:
+                        departure.at(rank, t)
+                    case {"left": True}:
+                        left.add(rank)
                     case {"gone": _} | {"error": str(), "traceback": str()} | {"stack": str()}:
                         pass
                     case _:
@@ -137,6 +154,10 @@ class Team:
             self._raise_failure(messages)
             if time.monotonic() - heard > timeout_s:
                 raise self._stuck(timeout_s, step)
+            if departure and departure.overdue:
+                raise Left  # what regular checkpoints have is enough
+        if left:
+            raise Left
 
     def _compare(self, origins: dict[int, Origin], configs: Sequence[RunConfig], observer: Observer) -> None:
         """Let the ranks go on, if all of them are what the runner believes; else none does."""

@@ -23,9 +23,11 @@ import torch
 from mpi4py import MPI
 
 from bench.base import causes
+from bench.base.leaving import Left, ignore
 from bench.base.record import Row
 from bench.base.registry import discover, engines
 from bench.config.run_config import RunConfig, parse
+from bench.engine.departure import Farewell
 from bench.engine.engines import engine_of
 from bench.engine.link import ADDRESS, TOKEN, Garbled, Link, Message
 from bench.engine.origin import made_of
@@ -48,6 +50,7 @@ class Orders:
         self._link = link
         self._jobs: queue.Queue[Message | None] = queue.Queue()
         self._permissions: queue.Queue[bool] = queue.Queue()
+        self.farewell = Farewell(link.send)
         self._main = threading.main_thread().ident
         self._stopping = False
         threading.Thread(target=self._read, daemon=True).start()
@@ -66,6 +69,8 @@ class Orders:
                 if "where" in message:
                     frame = sys._current_frames().get(self._main or 0)
                     self._link.send({"stack": "".join(traceback.format_stack(frame)) if frame else ""})
+                elif "leave" in message:
+                    self.farewell.hear(message)
                 elif "go" in message:
                     self._permissions.put(message["go"])
                 else:
@@ -84,8 +89,9 @@ class Orders:
 class Reporter(Observer):
     """Tells the runner: rank 0 what was found, every rank that it is alive. Each keeps its own nodes' checkpoints."""
 
-    def __init__(self, link: Link, rank: int, hosted: range, folders: Sequence[str]) -> None:
+    def __init__(self, link: Link, farewell: Farewell, rank: int, hosted: range, folders: Sequence[str]) -> None:
         self._link, self._first, self._beat = link, rank == 0, time.monotonic()
+        self._farewell = farewell
         self._hosted, self._folders = hosted, [Path(folder) for folder in folders]
 
     def _tell(self, message: Message) -> None:
@@ -106,6 +112,9 @@ class Reporter(Observer):
         if now - self._beat > BEAT_S:
             self._beat = now
             self._link.send({"step": t})
+
+    def leaves(self, t: int) -> bool:
+        return self._farewell.after(t)
 
     def checkpoint(self, r: int, moment: Moment) -> None:
         with causes.storing(self._folders[r]):
@@ -137,7 +146,7 @@ def run(job: Message, comm: MPI.Intracomm, link: Link, orders: Orders) -> None:
     torch.set_num_threads(job["threads"])
     configs = permitted(job, link, orders)
     hosted = nodes_of_rank(configs[0].nodes, comm.size, comm.rank)
-    observer = Reporter(link, comm.rank, hosted, job["checkpoints"])
+    observer = Reporter(link, orders.farewell, comm.rank, hosted, job["checkpoints"])
     engine_of(configs[0]).compute(configs, observer, resume_from(job), comm)
 
 
@@ -148,6 +157,7 @@ def peak_mb() -> float:
 
 
 def main() -> None:
+    ignore()
     comm = MPI.COMM_WORLD
     comm.Barrier()  # every rank has opened what they share
     remove_names(mapped(names=EARLY))
@@ -167,6 +177,8 @@ def main() -> None:
             link.send({"done": True, "peak_mb": peak_mb()})
         except NotAllowed:
             continue
+        except Left:
+            link.send({"left": True})
         except BaseException as error:  # SystemExit too: no rank may leave the others waiting
             words = {"error": causes.sentence(error), "traceback": traceback.format_exc()}
             link.send({**words, "alive": True} if survives else words)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench.base import causes
+from bench.base import causes, leaving
 from bench.base.disk import Pace
 from bench.base.record import Row
 from bench.store.run_folder import RunFolder
@@ -39,6 +39,9 @@ class Stored(Observer):
 
     def tick(self, t: int) -> None:
         self._display.tick(self._folders, t)
+
+    def leaves(self, t: int) -> bool:
+        return leaving.asked() is not None
 
     def wait(self, reason: str) -> None:
         self._display.wait(self._folders, reason)

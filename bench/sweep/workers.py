@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 
-from bench.base import causes
+from bench.base import causes, leaving
+from bench.base.leaving import Left
 from bench.base.record import Row
 from bench.config.run_config import RunConfig
 from bench.engine.engines import engine_of
@@ -69,6 +70,8 @@ class Sweep:
         self._waiting.extend(groups)
         self._work(jobs)
         while self._elsewhere:  # wait for the other process; what it leaves undone is ours
+            if leaving.asked():
+                raise Left
             free = [folder for folder in self._elsewhere if folder.claim()]
             for folder in free:
                 folder.release()
@@ -109,7 +112,7 @@ class Sweep:
             try:
                 with closing(Pool(jobs, self._stop)) as pool:
                     self._serve(pool, in_process=False)
-            except Stopped:
+            except (Stopped, Left):
                 pass
             except BaseException as error:
                 errors.append(error)
@@ -128,9 +131,13 @@ class Sweep:
             self._stop.clear()
         if errors:
             raise errors[0]
+        if leaving.asked():
+            raise Left
 
     def _serve(self, pool: Pool, in_process: bool) -> None:
         while self._waiting and not self._stop.is_set():
+            if leaving.asked():
+                raise Left
             try:
                 group = self._waiting.popleft()
             except IndexError:  # another worker was faster
@@ -175,10 +182,13 @@ class Sweep:
                 self.tracker.begin(folder.path, live=len(members) == 1)
             self._display.begin(folders, name_of([folder.config for folder in folders]), folders[0].config.steps, step)
             self._compute(step, members, observer, pool, in_process)
-        except (KeyboardInterrupt, Stopped):
+        except (KeyboardInterrupt, Stopped, Left):
             self._interrupt(begun)
             raise
         except BaseException as reason:  # whatever a method or dataset may raise, the sweep goes on
+            if leaving.asked():  # a queue ends every process that it finds: this is no failure of the run
+                self._interrupt(begun)
+                raise Left from reason
             error = causes.sentence(reason)
             details = reason.details if isinstance(reason, causes.Failure) else traceback.format_exc()
         finally:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from bench.base.errors import UserError
+from bench.base.leaving import Left
 from bench.method.algorithm import Algorithm
 from bench.method.trajectory import blank_state, trajectory
 from bench.network.compressor import Compressor
@@ -65,7 +66,8 @@ class Training:
 
         A replica whose measurements are no longer finite ends there as diverged, with that last row. Where the
         timetable says ``thin``, everything stops once half of the replicas have ended: the others have no outcome
-        yet, and can go on from the moment that is returned without the weight of the dead.
+        yet, and can go on from the moment that is returned without the weight of the dead. Where the observer leaves,
+        the moment is written down, and Left is raised.
         """
         times, begun = self._timetable, self._begin.step if self._begin else 0
         due = {t for t in times.evaluate_at if t > begun} if self._begin else {0, *times.evaluate_at}
@@ -78,8 +80,11 @@ class Training:
                 self._evaluate(t, state)
                 if self._over():
                     break
-            if times.checkpoint_every and t % times.checkpoint_every == 0 and begun < t < times.steps:
+            leaves = t < times.steps and self._observer.leaves(t)
+            if times.checkpoint_every and begun < t < times.steps and (leaves or t % times.checkpoint_every == 0):
                 self._checkpoint(t, state)
+            if leaves:
+                raise Left
         _wait_for_gpu(state.x)
         return self._outcomes, self._moment(t, state)
 

@@ -54,6 +54,10 @@ class Observer:
     def tick(self, t: int) -> None:
         """Step t is done."""
 
+    def leaves(self, t: int) -> bool:
+        """Whether the run is to stop after step t, to go on from there another time."""
+        return False
+
     def wait(self, reason: str) -> None:
         """Nothing happens for a while, and why."""
 

@@ -118,7 +118,7 @@ def test_interrupting_the_runner(trouble, mark, tmp_path, name, ranks):
     process = start((*trouble[:-1], f"ranks={ranks}"), mark, tmp_path)
     process.send_signal(signal.Signals[name])
     code, _, err = ends(process, 25)
-    assert code == 130
+    assert code == 128 + signal.Signals[name]
     assert "Interrupted. The same command goes on where this one stopped." in err
     assert "Traceback" not in err
     assert gone(mark)

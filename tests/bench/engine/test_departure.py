@@ -1,0 +1,78 @@
+"""Ranks that are asked to leave all stop after the same step, wherever they were, and none waits for ever."""
+
+import queue
+import random
+import threading
+import time
+
+import pytest
+
+from bench.engine.departure import Departure, Farewell
+
+
+class Neighbours:
+    """Ranks on a line as threads, which exchange rows with their neighbours in every step."""
+
+    def __init__(self, ranks: int, steps: int, chance: random.Random, coupled: bool) -> None:
+        self.ranks, self.steps, self.coupled = ranks, steps, coupled
+        self.said: queue.Queue[tuple[int, dict]] = queue.Queue()
+        self.farewells = [Farewell(lambda message, rank=rank: self.said.put((rank, message))) for rank in range(ranks)]
+        self.rows = {(i, j): queue.Queue() for i in range(ranks) for j in (i - 1, i + 1) if 0 <= j < ranks}
+        self.pace = [chance.uniform(0, 0.002) for _ in range(ranks)]
+
+    def work(self, rank: int) -> None:
+        for t in range(1, self.steps + 1):
+            time.sleep(self.pace[rank])
+            if self.coupled:
+                others = [j for j in (rank - 1, rank + 1) if 0 <= j < self.ranks]
+                for j in others:
+                    self.rows[rank, j].put(t)
+                for j in others:
+                    assert self.rows[j, rank].get(timeout=20) == t
+            if t < self.steps and self.farewells[rank].after(t):
+                self.said.put((rank, {"left": t}))
+                return
+        self.said.put((rank, {"done": True}))
+
+    def order(self, message: dict) -> None:
+        for farewell in self.farewells:
+            farewell.hear(message)
+
+    def leave_after(self, seconds: float) -> dict[int, int]:
+        """Where every rank has stopped."""
+        for rank in range(self.ranks):
+            threading.Thread(target=self.work, args=(rank,), daemon=True).start()
+        time.sleep(seconds)
+        departure = Departure(self.ranks, self.steps, self.order)
+        stopped: dict[int, int] = {}
+        while len(stopped) < self.ranks:
+            match self.said.get(timeout=20):
+                case rank, {"at": t}:
+                    departure.at(rank, t)
+                case rank, {"left": t}:
+                    stopped[rank] = t
+                case rank, {"done": True}:
+                    departure.ended(rank)
+                    stopped[rank] = self.steps
+        return stopped
+
+
+@pytest.mark.parametrize("coupled", [True, False])
+@pytest.mark.parametrize("ranks", [1, 2, 7])
+def test_all_stop_after_one_step(ranks, coupled):
+    chance = random.Random(ranks)
+    for _ in range(5):
+        where = Neighbours(ranks, 100_000, chance, coupled).leave_after(chance.uniform(0, 0.05))
+        assert len(set(where.values())) == 1
+        assert where[0] < 100_000
+
+
+def test_who_is_at_the_end_ends():
+    for seconds in (0, 0.003, 0.006, 0.02, 0.1):
+        where = Neighbours(3, 8, random.Random(3), True).leave_after(seconds)
+        assert len(set(where.values())) == 1
+    assert set(where.values()) == {8}
+
+
+def test_nobody_waits_who_was_not_asked():
+    assert not Farewell(lambda message: pytest.fail("said something")).after(5)

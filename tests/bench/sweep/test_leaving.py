@@ -1,0 +1,75 @@
+"""Asked to leave by a signal, a sweep writes down where every run stands, and later goes on from there."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from bench.base.files import read_json
+from tests.helpers.cli import ROOT, typed
+from tests.helpers.processes import MARK, gone
+from tests.helpers.run_folders import folders, metrics, state
+
+LONG = ("dataset=digits", "nodes=4", "batch_size=8", "steps=3000", "eval_every=500", "tracker=none")
+HOW = {
+    "mpi": ("engine=mpi", "ranks=2", "checkpoint_every=100000"),
+    "stacked": ("engine=stacked", "checkpoint_every=100000", "seed=0,1"),
+    "jobs": ("engine=stacked", "checkpoint_every=100000", "algo=dnasa,dsgt", "jobs=2"),
+}
+
+
+def started(words: tuple[str, ...], results: Path) -> subprocess.Popen[str]:
+    """The command, when its runs have made some steps."""
+    process = subprocess.Popen(
+        [sys.executable, str(ROOT / "bench/run.py"), "-m", *words, f"results={results}"],
+        cwd=results,
+        env={**os.environ, MARK: str(results)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < deadline:
+        there = folders(results) if (results / "runs").exists() else []
+        under_way = [read_json(folder / "status.json").get("step", 0) for folder in there]
+        if under_way and min(under_way) >= 500:
+            return process
+        time.sleep(0.02)
+    raise AssertionError(process.communicate(timeout=20)[0])
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(200)
+@pytest.mark.xdist_group("mpi")
+@pytest.mark.parametrize(
+    ("how", "number"), [("mpi", signal.SIGTERM), ("stacked", signal.SIGUSR1), ("jobs", signal.SIGUSR2)]
+)
+def test_a_signal_loses_no_step(how, number, tmp_path):
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir(), there.mkdir()
+    words = (*LONG, *HOW[how])
+    process = started(words, here)
+    os.kill(process.pid, number)
+    said = process.communicate(timeout=20)[0]
+    assert process.returncode == 128 + number, said
+    assert f"Interrupted by {number.name}" in said
+    assert gone(str(here))
+    stopped = {}
+    for folder in folders(here):
+        assert state(folder)["state"] == "interrupted"
+        stopped[folder.name] = max(int(path.name.partition(".")[0]) for path in (folder / "checkpoint").iterdir())
+    assert min(stopped.values()) >= 500
+    assert any(step % 500 for step in stopped.values()), stopped  # not only where it would have stopped by itself
+    for results in (here, there):
+        done = typed("-m", *words, f"results={results}", cwd=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+    for a, b in zip(folders(here), folders(there), strict=True):
+        pd.testing.assert_frame_equal(metrics(a), metrics(b), check_exact=True)
+        assert json.loads((a / "manifest.json").read_text())["resumed"]
