@@ -33,13 +33,14 @@ def as_written(
     """Of every method on one problem, its form in the paper with all values of the options that it was tuned over, and
     of others the value with most runs; one schedule alone, where that is asked for and the method was run with it."""
     kept, notes = [], []
+    differ = [option for option in results.options if option in finals and finals[option].nunique() > 1]
     for algo, runs in finals.groupby("algo", sort=False):
         chosen = runs[has_no_variant(runs, asked)]
         if ask.schedule and "schedule" in chosen and (chosen["schedule"] == ask.schedule).any():
             chosen = chosen[chosen["schedule"].isna() | (chosen["schedule"] == ask.schedule)]
         tuned = tuned_over(results, chosen, asked)
-        for option in results.options:
-            if option in (*tuned, *AS_WRITTEN) or option not in chosen or chosen[option].nunique() < 2:
+        for option in differ:
+            if option in (*tuned, *AS_WRITTEN) or chosen[option].nunique() < 2:
                 continue
             usual = chosen[option].value_counts().index[0]
             chosen = chosen[chosen[option].isna() | (chosen[option] == usual)]

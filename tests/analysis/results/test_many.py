@@ -54,6 +54,7 @@ def straight(results: Path) -> pd.DataFrame:
         return load(results)
 
 
+@pytest.mark.thorough
 def test_what_an_index_says_is_what_the_runs_say(many, reads, monkeypatch):
     monkeypatch.setattr(index, "WORTH", 20)
     cold = load(many)

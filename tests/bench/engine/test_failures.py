@@ -159,6 +159,7 @@ def test_a_world_of_singletons_is_noticed(trouble, mark, tmp_path):
     assert gone(mark)
 
 
+@pytest.mark.thorough
 def test_a_launcher_that_fails_is_reported_with_its_words(tmp_path):
     fake = tmp_path / "fake_mpiexec"
     fake.write_text("#!/bin/sh\necho no queue for you\nexit 5\n")

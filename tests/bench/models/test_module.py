@@ -105,6 +105,7 @@ def test_a_start_is_the_modules_own_under_the_runs_key():
             assert torch.equal(found[r, i], own)
 
 
+@pytest.mark.thorough
 def test_replicas_and_ranks_compute_the_same(tmp_path):
     some = [config(dataset="digits", model=NET, seed=s, steps=10) for s in (0, 1)]
     kept = Kept(2)
@@ -154,6 +155,7 @@ def test_the_source_of_a_module_is_part_of_the_fingerprint():
     assert not [name for name in sources(c) if "torch" in Path(name).parts]
 
 
+@pytest.mark.thorough
 def test_a_module_can_be_registered_by_name():
     try:
         torch_model("a net of ours")(nets.Net)

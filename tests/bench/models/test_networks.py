@@ -22,6 +22,7 @@ NETWORKS = {
     "cnn": ((2, 9, 12), {"channels": 3, "hidden": 6}, lambda: plain.cnn((2, 9, 12), 10, 3, 6)),
     "transformer": ((TEXT,), {"width": 8, "heads": 2}, lambda: plain.Transformer(TEXT, VOCABULARY, 2, 8, 2)),
 }
+DEAR = [pytest.param(name, marks=[pytest.mark.thorough] * (name == "resnet20")) for name in NETWORKS]
 
 
 def small(name: str) -> Model:
@@ -49,7 +50,7 @@ def alone(name: str, x: torch.Tensor) -> tuple[nn.Module, list[nn.Parameter], li
 
 
 @pytest.mark.parametrize("m", [1, 3])
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("name", DEAR)
 def test_many_models_at_once_are_ordinary_modules(name, m):
     x, inputs = drawn(name, m)
     out, pull = small(name).linearise(x, inputs)
@@ -87,7 +88,7 @@ def test_networks_have_the_sizes_of_their_papers():
     assert models["transformer"]((128,), 90).layout.size == (90 + 128) * 128 + 2 * layer + 2 * 128 + 128 * 90 + 90
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("name", DEAR)
 def test_the_numbers_kept_for_a_sample_are_about_those_counted(name):
     """What one more sample adds to the most that a gradient holds at once."""
     inputs = {"resnet20": (3, 16, 16), "cnn": (28, 28), "transformer": (64,)}[name]
@@ -159,6 +160,7 @@ def test_tokens_beyond_the_vocabulary_are_not_those_of_the_next_model():
         model.refuse(text[0, :2].double())
 
 
+@pytest.mark.thorough
 def test_a_transformer_learns_a_text(monkeypatch):
     """What stands at a place is what stood before it plus one: two places tell all."""
     texts = (np.arange(64)[:, None] + np.arange(TEXT + 1)) % VOCABULARY

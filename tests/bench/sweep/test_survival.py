@@ -82,6 +82,7 @@ def undisturbed(tmp_path_factory):
     return on
 
 
+@pytest.mark.thorough
 def test_a_killed_run_goes_on_to_the_same_end(undisturbed, tmp_path):
     killed_and_resumed(tmp_path, "stacked", random.Random(1), undisturbed("stacked"))
 
