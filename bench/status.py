@@ -8,7 +8,6 @@ python bench/status.py results algo=dnasa,dsgt seed=0,1,2     the runs of a swee
 from __future__ import annotations
 
 import argparse
-import fcntl
 import os
 import sys
 from collections import Counter
@@ -27,6 +26,7 @@ from rich.console import Console
 from bench.base.errors import UserError
 from bench.base.files import lock_of, read_json
 from bench.base.integrity import examine
+from bench.base.locks import Lock
 from bench.base.record import COLUMNS, SCORE
 from bench.terminal.command import command
 from bench.terminal.progress import counting
@@ -40,7 +40,7 @@ def look_at_run(path: Path) -> dict[str, Any]:
     """Labels, state and latest metrics of one run folder. «running» is said only of what really runs."""
     found = examine(path)
     state = found.status.get("state", "unreadable")
-    if state == "running" and not in_use(path):
+    if state == "running" and not Lock(lock_of(path)).held():
         state = "interrupted"
     if found.damaged and (path / "status.json").exists():
         state = "damaged"
@@ -51,18 +51,6 @@ def look_at_run(path: Path) -> dict[str, Any]:
     last = found.rows[-1] if found.rows else found.final
     latest = {name: value for name, value in last.items() if name in COLUMNS or name.startswith(SCORE)}
     return {**found.labels, "state": state, "step": found.status.get("step"), **latest}
-
-
-def in_use(path: Path) -> bool:
-    """Whether a process holds this run."""
-    try:
-        with lock_of(path).open() as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return False
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
 
 
 def wanted(overrides: list[str]) -> list[RunConfig]:

@@ -11,6 +11,8 @@ from rich.console import Console
 
 from bench.base import causes
 from bench.base.errors import UserError
+from bench.base.leases import DEAD_S
+from bench.base.locks import untrusted
 from bench.base.record import Row
 from bench.config.run_config import RunConfig
 from bench.store.run_folder import RunFolder
@@ -54,6 +56,11 @@ def sweep(configs: Sequence[RunConfig], console: Console, name: str | None = Non
             else:
                 todo.append(folder)
         check_writable(todo)
+        for where, reason in locks_not_trusted(todo).items():
+            display.say(
+                f"Locks on files in {where} cannot be trusted: {reason}. Leases take their place: a run whose process "
+                f"has died is free again after {DEAD_S:.0f} s."
+            )
         if todo or made.joined:  # a run that only joins this sweep is news to W&B, too
             groups, jobs = batches([folder.config for folder in todo]) if todo else ([], 1)
             made.tracker = trackers_of([*todo, *made.joined])
@@ -92,6 +99,14 @@ def refuse_stale(folders: Sequence[RunFolder]) -> None:
             f"{len(old)} of {len(folders)} runs are done, but with {reason}, {folder.path.name} first. "
             "Choose: stale=rerun makes them anew, stale=keep uses them as they are."
         )
+
+
+def locks_not_trusted(todo: Sequence[RunFolder]) -> dict[Path, str]:
+    """The folders of runs whose locks do not hold, and why."""
+    places = {folder.lock.path.parent for folder in todo}
+    for place in places:
+        place.mkdir(exist_ok=True)
+    return {place.parent: reason for place in places if (reason := untrusted(place))}
 
 
 def check_writable(todo: Sequence[RunFolder]) -> None:

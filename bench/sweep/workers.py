@@ -202,6 +202,8 @@ class Sweep:
             if r in observer.outcomes:
                 outcome = observer.outcomes[r]
                 self._end(folder, Fate(outcome.state), f"{outcome.state} at step {outcome.step}")
+            elif folder.lock.lost:
+                self._elsewhere.append(folder)
             elif len(folders) > 1:
                 folder.release()
                 self._waiting.append([folder])  # one of them is the culprit: each alone will tell which
