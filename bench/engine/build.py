@@ -163,7 +163,7 @@ def build_model(config: RunConfig, arrays: Arrays, loss: Loss) -> Model:
         x = torch.as_tensor(model.initial(np.random.default_rng(0)), dtype=torch.float64).unsqueeze(0)
         if x.shape[1] != model.layout.size:
             raise UserError(f"model={name}: a start has {x.shape[1]} parameters, its layout {model.layout.size}.")
-        two = torch.as_tensor(arrays.train_x[:2].astype(np.int64 if arrays.tokens else np.float64))
+        two = torch.as_tensor(arrays.examples().astype(np.int64 if arrays.tokens else np.float64))
         two = two if arrays.tokens else (two - arrays.mean) / arrays.sd
         two = two.expand(2, *shape)
         model.refuse(two)

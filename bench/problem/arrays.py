@@ -48,6 +48,15 @@ class Arrays:
         (train_x, train_y), (test_x, test_y) = (_columns(items) for items in (train, test))
         return cls(train_x, train_y, test_x, test_y, classes, **more)
 
+    def examples(self) -> np.ndarray:
+        """Two inputs to try a model with; of tokens, those with the largest and the smallest that there are."""
+        if not self.tokens:
+            return self.train_x[:2]
+        parts = [x.reshape(len(x), -1) for x in (self.train_x, self.test_x)]
+        last, first = int(np.argmax([x.max() for x in parts])), int(np.argmin([x.min() for x in parts]))
+        rows = parts[last][parts[last].max(axis=1).argmax()], parts[first][parts[first].min(axis=1).argmin()]
+        return np.stack(rows).reshape(2, *self.train_x.shape[1:])
+
     def strata(self) -> np.ndarray:
         """The kind of each training sample, a whole number, for partitions by kind: its class; a tenth of the targets
         by size, where they are numbers (the first of several); a tenth of the text by place."""

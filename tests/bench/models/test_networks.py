@@ -160,6 +160,19 @@ def test_tokens_beyond_the_vocabulary_are_not_those_of_the_next_model():
         model.refuse(text[0, :2].double())
 
 
+@pytest.mark.parametrize("where", ["train_x", "test_x"])
+def test_the_rarest_token_is_found_before_the_first_step(where):
+    """On a GPU it would end the process in the middle of a step."""
+    parts = {name: np.arange(90).reshape(-1, 3) % 10 for name in ("train_x", "train_y", "test_x", "test_y")}
+    good = Arrays(**parts, classes=10, tokens=True)
+    assert good.examples().tolist() == [[9, 0, 1], [0, 1, 2]]
+    model = models["transformer"]((3,), 10, width=4, heads=1)
+    model.refuse(torch.as_tensor(good.examples()))
+    parts[where][17, 1] = 10
+    with pytest.raises(UserError, match="one is 10"):
+        model.refuse(torch.as_tensor(Arrays(**parts, classes=10, tokens=True).examples()))
+
+
 @pytest.mark.thorough
 def test_a_transformer_learns_a_text(monkeypatch):
     """What stands at a place is what stood before it plus one: two places tell all."""
