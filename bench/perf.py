@@ -31,7 +31,7 @@ from bench.measures.clock import Entry
 from bench.measures.engines import REPLICAS, all_batched, engines, networks
 from bench.measures.methods import methods
 from bench.measures.models import convolutions, modules, residual, texts
-from bench.measures.networks import gossip, scaling
+from bench.measures.networks import gossip, many, scaling
 from bench.terminal.command import command
 
 
@@ -75,6 +75,7 @@ def main() -> int:
         "methods, 8 nodes, perceptron of a9a's size: a step": lambda: methods(50 if quick else 300),
         "figures and report": lambda: reporting(2 if quick else 17),
         "networks that change, and large ones": lambda: gossip(40 if quick else 200),
+        "many nodes": lambda: many([512] if quick else [512, 4096]),
         "size of the network": lambda: scaling([8, 32] if quick else [8, 32, 128, 512]),
     }
     console = Console(width=None if sys.stdout.isatty() else 100, highlight=False)

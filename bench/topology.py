@@ -5,6 +5,7 @@ python bench/topology.py topology=random_digraph                      what is pu
 python bench/topology.py topology=matching seed=3                     the first rounds of what is drawn
 python bench/topology.py topology=ring links=lossy links.p=0.3        what loss does to the matrix and to an average
 python bench/topology.py topology=ring --svg ring.svg                 the drawing as a file
+python bench/topology.py topology=ring nodes=4096 --edges ring.txt    the edges as a file, two node numbers a line
 python bench/topology.py --table docs/topologies                      a Markdown table of all, with drawings
 """
 
@@ -124,6 +125,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("overrides", nargs="*", help="as for run.py: topology=NAME nodes=N topology.OPTION=VALUE")
     parser.add_argument("--svg", type=Path, help="write the drawing to this file")
+    parser.add_argument("--edges", type=Path, help="write the edges to this file, for topology=edges topology.file=")
     parser.add_argument("--table", type=Path, metavar="FOLDER", help="print a table of all, drawings into FOLDER")
     arguments = parser.parse_intermixed_args()
     say_broken_plugins()
@@ -133,6 +135,8 @@ def main() -> int:
     config = compose_one(arguments.overrides)
     if arguments.svg:
         arguments.svg.write_text(picture(config), encoding="utf-8")
+    if arguments.edges:
+        arguments.edges.write_text("".join(f"{i} {j}\n" for i, j in config.mixing().edges), encoding="utf-8")
     for line in show(config):
         print(line)
     return 0

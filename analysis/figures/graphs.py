@@ -24,9 +24,12 @@ MOST = 12
 
 @figure("graphs", "The graphs and their ρ", "python bench/run.py -m topology=ring,random,ladder,complete")
 def draw(results: Results, ask: Ask) -> Picture:
+    unlisted: set[str] = set()
     found: dict[tuple[Any, ...], tuple[str, dict[str, Any], set[str]]] = {}
     for run, topology in zip(results.runs.get("run_id", []), results.runs.get("topology", []), strict=True):
         mixing = results.facts.get(run, {}).get("mixing")
+        if mixing and "edges_by" in mixing:
+            unlisted.add(f"{topology} of {mixing['nodes']} nodes")
         if mixing and "edge_list" in mixing:
             # what is drawn each round is one law for all seeds
             key = (topology, mixing["nodes"], mixing["rho"]) if mixing.get("drawn") else (mixing["hash"],)
@@ -34,10 +37,12 @@ def draw(results: Results, ask: Ask) -> Picture:
             known[2].add(run)
             if mixing.get("period") is not None and known[1].get("period") is None:  # rather without loss
                 found[key] = topology, mixing, known[2]
-    refuse_unless(bool(found), "no run says which graph it used")
+    refuse_unless(bool(found), "no run lists the edges of its graph")
     graphs = sorted(found.values(), key=_place)
     notes = [f"the first {MOST} of {len(graphs)} graphs"] if len(graphs) > MOST else []
     graphs = graphs[:MOST]
+    if large := sorted(unlisted):
+        notes.append(f"not drawn, for their edges are too many to be listed: {', '.join(large)}")
     if any(mixing.get("drawn") for _, mixing, _ in graphs):
         notes.append("of a network that is drawn each round, the first round of one run")
     columns = min(4, len(graphs))

@@ -11,6 +11,7 @@ import torch
 from bench.base.errors import UserError
 from bench.base.machine import core_share
 from bench.base.options import NonNegative, Positive
+from bench.base.record import Row
 from bench.base.registry import engines
 from bench.config.run_config import RunConfig
 from bench.engine import stacked
@@ -122,16 +123,26 @@ class Ranks(Engine):
         return Launch(launcher(self.launch), self.host, elsewhere=bool(self.launch))
 
     def compute(self, configs: Sequence[RunConfig], observer: Observer, resume: Resume | None, comm: Any) -> None:
-        from bench.engine.mpi import MPIWorld, agree  # whoever imports mpi4py is a rank; the runner is none
+        from bench.engine.mpi import MPIWorld, agree, take_gpu  # whoever imports mpi4py is a rank; the runner is none
 
         (config,) = configs
         mixing = config.mixing()
         agree(comm, "configuration", config.run_id)
         agree(comm, "mixing matrix", mixing.certificate.hash)
+        if config.device == "cuda":
+            take_gpu(comm)
         dtype, device = getattr(torch, config.dtype), torch.device(config.device)
         with MPIWorld(comm, mixing, dtype, device) as world:
             begin = None if resume is None else checkpoint.load(resume, world.hosted, dtype, device)
-            run_in(world, [config], observer, begin)
+            _, moment = run_in(world, [config], observer, begin)
+            seconds = comm.allgather(moment.seconds[0])
+        observer.learn(0, {"seconds": of_all(seconds)})
+
+
+def of_all(seconds: Sequence[Row]) -> dict[str, dict[str, float]]:
+    """What ranks have spent, for the manifest: on average, and the most of any."""
+    spent = {name: [one[name] for one in seconds] for name in seconds[0]}
+    return {name: {"mean": sum(each) / len(each), "max": max(each)} for name, each in spent.items()}
 
 
 def engine_of(config: RunConfig) -> Engine:

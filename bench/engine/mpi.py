@@ -12,8 +12,7 @@ from mpi4py import MPI
 from torch import Tensor
 
 from bench.base.errors import UserError
-from bench.engine.wire import Exchange, Rows, Wire, nodes_of_rank, rank_of_nodes
-from bench.network.certificate import Matrices
+from bench.engine.wire import Block, Exchange, Rows, Wire, nodes_of_rank, rank_of_nodes
 from bench.network.faulty import OneWayNetwork
 from bench.network.mixing import Mixing, Operator
 from bench.training.running_sums import RunningSums, on_arcs, slots
@@ -31,6 +30,23 @@ def agree(comm: MPI.Intracomm, what: str, value: str) -> None:
         )
 
 
+def gpu_of(local_rank: int, devices: int) -> int:
+    """Which of a machine's GPUs a rank computes on: its ranks take turns."""
+    return local_rank % devices
+
+
+def place_of_rounds(device: torch.device, silent: bool) -> torch.device:
+    """Where a rank mixes: messages are made of what the CPU holds, and where none are sent nothing need leave a GPU."""
+    return device if silent else torch.device("cpu")
+
+
+def take_gpu(comm: MPI.Intracomm) -> None:
+    """Make this rank's GPU the one that ``cuda`` means in this process."""
+    here = comm.Split_type(MPI.COMM_TYPE_SHARED)
+    torch.cuda.set_device(gpu_of(here.rank, torch.cuda.device_count()))
+    here.Free()
+
+
 Parts = tuple[tuple[Operator, int], ...]
 """Which matrix multiplies how much of the width."""
 
@@ -42,12 +58,14 @@ class RankMixer(Mixer):
         self._comm, self._mixing, self._dtype, self._device = comm, mixing, dtype, device
         self._mine = nodes_of_rank(mixing.nodes, comm.size, comm.rank)
         self._wire = Wire(comm, mixing)
+        self._place = place_of_rounds(device, self._wire.silent and not mixing.one_way)
         self._exchanges: dict[tuple[int, Parts], Exchange] = {}
+        self._blocks: dict[tuple[int, Operator, torch.device], Block] = {}
         self._rows: dict[int, Rows] = {}
         self._sums: RunningSums | None = None
         if mixing.one_way:
             self._slots = slots(mixing.heard)
-            self._sums = RunningSums(1, self._mine, self._slots, dtype, torch.device("cpu"))
+            self._sums = RunningSums(1, self._mine, self._slots, dtype, self._place)
 
     def __call__(self, r: int, t: int, tensors: tuple[Tensor, ...], by: Operator = "mix") -> tuple[Tensor, ...]:
         """All ranks call with the same widths in the same order."""
@@ -61,21 +79,20 @@ class RankMixer(Mixer):
         return mixed[: len(pushed)], mixed[len(pushed) :]
 
     def _round(self, r: int, t: int, tensors: tuple[Tensor, ...], parts: Parts) -> tuple[Tensor, ...]:
-        there = tensors if self._device.type == "cpu" else tuple(tensor.cpu() for tensor in tensors)
+        there = tensors if self._device == self._place else tuple(tensor.to(self._place) for tensor in tensors)
         if self._sums is not None:
             mixed = self._by_running_sums(r, t, there, self._sums)
         elif self._mixing.changing:
             mixed = self._changing(r, t, there, parts)
         else:
             mixed = self._exchange(r, parts)(there)
-        return mixed if self._device.type == "cpu" else tuple(tensor.to(self._device) for tensor in mixed)
+        return mixed if self._device == self._place else tuple(tensor.to(self._device) for tensor in mixed)
 
     def _exchange(self, r: int, parts: Parts) -> Exchange:
         key = r % (self._mixing.period or 1), parts
         if key not in self._exchanges:
-            rows = self._rows_at(r)
-            matrices = [(self._dense(self._mixing.at(r), by, rows), size) for by, size in parts]
-            self._exchanges[key] = Exchange(self._wire, rows, matrices, self._dtype)
+            blocks = [(self._block(r, by, self._place), size) for by, size in parts]
+            self._exchanges[key] = Exchange(self._wire, self._rows_at(r), blocks, self._dtype, self._place)
         return self._exchanges[key]
 
     def _rows_at(self, r: int) -> Rows:
@@ -86,11 +103,14 @@ class RankMixer(Mixer):
             self._rows[turn] = Rows(w.pattern, w.values, self._comm.size, self._comm.rank)
         return self._rows[turn]
 
-    def _dense(self, matrices: Matrices, by: Operator, rows: Rows) -> Tensor:
-        local = rows.local(getattr(matrices, by), self._mine)
-        w = np.zeros((len(self._mine), len(rows.columns)))
-        w[local.pattern.rows, local.pattern.columns] = local.values
-        return torch.as_tensor(w, dtype=self._dtype)
+    def _block(self, r: int, by: Operator, device: torch.device) -> Block:
+        """The hosted rows of a matrix."""
+        key = r % (self._mixing.period or 1), by, device
+        if key not in self._blocks or self._mixing.changing:
+            rows = self._rows_at(r)
+            local = rows.local(getattr(self._mixing.at(r), by), self._mine)
+            self._blocks[key] = Block(local, len(rows.columns), self._dtype, device)
+        return self._blocks[key]
 
     def _changing(self, r: int, t: int, tensors: tuple[Tensor, ...], parts: Parts) -> tuple[Tensor, ...]:
         """A round whose matrices are its own."""
@@ -101,8 +121,10 @@ class RankMixer(Mixer):
         mixed = []
         for (by, _), piece in zip(parts, heard.split([size for _, size in parts], dim=-1), strict=True):
             local = rows.local(getattr(matrices, by), self._mine)
-            columns, starts = torch.as_tensor(local.pattern.columns), torch.as_tensor(local.pattern.starts)
-            weights = torch.as_tensor(local.values, dtype=self._dtype)
+            columns, starts = (
+                torch.as_tensor(places, device=self._place) for places in (local.pattern.columns, local.pattern.starts)
+            )
+            weights = torch.as_tensor(local.values, dtype=self._dtype, device=self._place)
             mixed.append(F.embedding_bag(columns, piece, starts, mode="sum", per_sample_weights=weights))
         return torch.cat(mixed, dim=-1).unsqueeze(0).split([tensor.shape[-1] for tensor in tensors], dim=-1)
 
@@ -118,7 +140,7 @@ class RankMixer(Mixer):
         pieces = arrived.split([payload.shape[-1] for payload in payloads], dim=-1)
         for i, (own, piece) in enumerate(zip(said, pieces, strict=True)):
             heard = torch.cat([own, unpack(i, piece.unsqueeze(0).to(own.device), others)], dim=1)
-            mixed.append(torch.matmul(self._dense(self._mixing.at(r), "mix", rows).to(own.device), heard))
+            mixed.append(self._block(r, "mix", own.device)(heard))
         return tuple(mixed)
 
     def _by_running_sums(self, r: int, t: int, tensors: tuple[Tensor, ...], sums: RunningSums) -> tuple[Tensor, ...]:

@@ -13,6 +13,7 @@ from bench.config.run_config import RunConfig
 from bench.engine import shared_memory
 from bench.engine.engines import Launch, engine_of
 from bench.engine.team import RunFailed, Team
+from bench.network import known
 from bench.training.checkpoint import Resume
 from bench.training.observer import Observer
 
@@ -37,11 +38,14 @@ class Pool:
         engine, key = engine_of(first), (first.engine.name, self.ranks(first))
         if key not in self._worlds:
             self._worlds[key] = self._start(key[1], engine.launch_by(), observer)
+        for config in configs:
+            config.mixing()  # what takes long about it is computed here, once, and handed over
         job = {
             "runs": [config.plain() for config in configs],
             "checkpoints": [str(folder) for folder in checkpoints],
             "resume": None if resume is None else {"step": resume.step, "rows": list(resume.rows)},
             "threads": engine.threads(self._jobs),
+            "known": known.about(first.nodes),
         }
         try:
             self._worlds[key].run(configs, job, observer, engine.timeout_s * len(configs))

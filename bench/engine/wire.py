@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from mpi4py import MPI
 from torch import Tensor
 
@@ -15,6 +16,9 @@ from bench.network.mixing import Mixing
 from bench.network.sparse import Pattern, Sparse
 
 dist_graph = MPI.Intracomm.Create_dist_graph_adjacent
+SPARSE_FROM = 256
+"""Nodes of a rank from which what they hear is summed edge by edge, where few of the others are neighbours: with fewer,
+a product with all that is here is faster."""
 KINDS = {torch.float64: MPI.DOUBLE, torch.float32: MPI.FLOAT, torch.uint8: MPI.BYTE}
 
 
@@ -65,7 +69,7 @@ class Wire:
         else:
             rows = Rows(mixing.heard, np.ones(len(mixing.heard.rows)), comm.size, comm.rank)
             self._sources, self._targets = np.flatnonzero(rows.wanted), np.flatnonzero(rows.given)
-        self.several = comm.size > 1
+        self.silent = not comm.allreduce(len(self._sources) + len(self._targets))  # nobody ever hears another rank
         self.graph = dist_graph(comm, self._sources.tolist(), self._targets.tolist())
 
     def counts(self, given: np.ndarray, wanted: np.ndarray, width: int) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
@@ -75,8 +79,8 @@ class Wire:
 
     def carry(self, send: Tensor, given: np.ndarray, wanted: np.ndarray) -> Tensor:
         """Rows to the targets, so many to each rank, and so many from the sources."""
-        received = torch.empty(int(wanted.sum()), send.shape[-1], dtype=send.dtype)
-        if self.several:
+        received = torch.empty(int(wanted.sum()), send.shape[-1], dtype=send.dtype, device=send.device)
+        if not self.silent:
             out, into = self.counts(given, wanted, send.shape[-1])
             kind = KINDS[send.dtype]
             self.graph.Neighbor_alltoallv([send.contiguous().numpy(), out, kind], [received.numpy(), into, kind])
@@ -86,25 +90,54 @@ class Wire:
         self.graph.Free()
 
 
+class Block:
+    """The rows of a matrix that a rank hosts: what its nodes make of all that they have heard."""
+
+    def __init__(self, local: Sparse, columns: int, dtype: torch.dtype, device: torch.device) -> None:
+        pattern, values = local.pattern, torch.as_tensor(local.values, dtype=dtype, device=device)
+        hosted = pattern.nodes
+        self.sparse = hosted >= SPARSE_FROM and len(local.values) < hosted * columns / 8
+        if self.sparse:
+            self._columns, self._starts = (
+                torch.as_tensor(places, device=device) for places in (pattern.columns, pattern.starts)
+            )
+            self._values = values
+        else:
+            w = np.zeros((hosted, columns))
+            w[pattern.rows, pattern.columns] = local.values
+            self._dense = torch.as_tensor(w, dtype=dtype, device=device)
+
+    def __call__(self, heard: Tensor) -> Tensor:
+        """From the rows that are here, (columns, width), to those of the hosted nodes; (1, columns, width) likewise."""
+        if not self.sparse:
+            return torch.matmul(self._dense, heard)
+        rows = heard.reshape(heard.shape[-2:])
+        bags = F.embedding_bag(self._columns, rows, self._starts, mode="sum", per_sample_weights=self._values)
+        return bags.view(*heard.shape[:-2], *bags.shape)
+
+
 class Exchange:
     """One round of a fixed graph for tensors of a fixed width.
 
     A single buffer holds this rank's rows and, below them, the rows that others send; a persistent
-    neighbour collective fills the lower part, and a product with the matching columns of each matrix mixes.
+    neighbour collective fills the lower part, and the matching columns of each matrix mix. Where nobody hears another
+    rank, it may lie on a GPU.
     """
 
-    def __init__(self, wire: Wire, rows: Rows, parts: Sequence[tuple[Tensor, int]], dtype: torch.dtype) -> None:
-        """``parts``: a matrix, (hosted, columns of ``rows``), and how much of the width is multiplied by it."""
+    def __init__(
+        self, wire: Wire, rows: Rows, parts: Sequence[tuple[Block, int]], dtype: torch.dtype, device: torch.device
+    ) -> None:
+        """``parts``: the rows of a matrix, and how much of the width is multiplied by it."""
         width, hosted = sum(size for _, size in parts), len(rows.columns) - int(rows.wanted.sum())
         self._parts = parts
-        self._buffer = torch.empty(len(rows.columns), width, dtype=dtype)
+        self._buffer = torch.empty(len(rows.columns), width, dtype=dtype, device=device)
         self._own = self._buffer[:hosted]
         self._slab = self._own.unsqueeze(0)
         self._request: MPI.Prequest | None = None
         self._exchange: Callable[[], object] | None = None
         self._pack: Tensor | None = None
         self._packed = self._own
-        if wire.several:  # a collective is everybody's, also of those who have nothing to say this round
+        if not wire.silent:  # a collective is everybody's, also of those who have nothing to say this round
             kind = KINDS[dtype]
             (out, places), into = wire.counts(rows.given, rows.wanted, width)
             blocks = [block for block in np.split(rows.pack, np.cumsum(rows.given)[:-1]) if len(block)]
@@ -129,10 +162,10 @@ class Exchange:
         if self._exchange is not None:
             self._exchange()
         if len(self._parts) == 1:
-            mixed = torch.mm(self._parts[0][0], self._buffer)
+            mixed = self._parts[0][0](self._buffer)
         else:
             pieces = self._buffer.split([size for _, size in self._parts], dim=-1)
-            mixed = torch.cat([torch.mm(w, piece) for (w, _), piece in zip(self._parts, pieces, strict=True)], dim=-1)
+            mixed = torch.cat([block(piece) for (block, _), piece in zip(self._parts, pieces, strict=True)], dim=-1)
         return mixed.unsqueeze(0).split([tensor.shape[-1] for tensor in tensors], dim=-1)
 
     def _start_and_wait(self) -> None:

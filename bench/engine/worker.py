@@ -35,6 +35,7 @@ from bench.engine.processes import Process
 from bench.engine.shared_memory import EARLY, mapped, remove_names
 from bench.engine.torch_setup import set_up_torch
 from bench.engine.wire import nodes_of_rank
+from bench.network import known
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume
 from bench.training.observer import Moment, Observer, Outcome
@@ -144,6 +145,7 @@ def permitted(job: Message, link: Link, orders: Orders) -> list[RunConfig]:
 def run(job: Message, comm: MPI.Intracomm, link: Link, orders: Orders) -> None:
     """This process's part of one job."""
     torch.set_num_threads(job["threads"])
+    known.learn(job["known"])
     configs = permitted(job, link, orders)
     hosted = nodes_of_rank(configs[0].nodes, comm.size, comm.rank)
     observer = Reporter(link, orders.farewell, comm.rank, hosted, job["checkpoints"])

@@ -56,10 +56,10 @@ class Rows(Observer):
             self.rows.append(row)
 
 
-def iteration_ms(run: Callable[[RunConfig, Observer], object], config: RunConfig) -> float:
-    """Computing and communicating in the second half of a run, per step; the median of three runs."""
+def iteration_ms(run: Callable[[RunConfig, Observer], object], config: RunConfig, repeat: int = 3) -> float:
+    """Computing and communicating in the second half of a run, per step; the median of so many runs."""
     times = []
-    for _ in range(3):
+    for _ in range(repeat):
         kept = Rows()
         run(config, kept)
         spent = [row["compute_s"] + row["comm_s"] for row in kept.rows]

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import tempfile
 import time
+from contextlib import closing
 
+from bench.base.home import ROOT
 from bench.config.compose import compose_one
-from bench.measures.clock import PERCEPTRON, Entry, Rows, iteration_ms, on_stacked
+from bench.engine.pool import Pool
+from bench.measures.clock import NODES, PERCEPTRON, Entry, Rows, iteration_ms, on, on_stacked
 from bench.network.mixing import build_mixing
 
 
@@ -18,6 +25,41 @@ def scaling(sizes: list[int]) -> list[Entry]:
         first = entries[0]["us"] if entries else microseconds
         entries.append({"what": f"ring of {n}: a step, per node", "us": microseconds, "ratio": microseconds / first})
     return entries
+
+
+def many(sizes: list[int]) -> list[Entry]:
+    """Quadratics on a ring: a whole command that makes one step, and steps by engine, the best of five in turns."""
+    entries: list[Entry] = []
+    for n in (NODES, *sizes):
+        wall, cpu = map(min, zip(*(_command(n) for _ in range(3)), strict=True))
+        entries.append({"what": f"ring of {n}: set-up", "s": wall})
+        entries.append({"what": f"ring of {n}: set-up, seconds of CPU", "s": cpu})
+    with closing(Pool()) as pool:
+        for n in sizes:
+            words = ["dataset=quadratics", "topology=ring", f"nodes={n}", "steps=100", "eval_every=50"]
+            kinds = {
+                "stacked": (on_stacked, compose_one([*words, "engine=stacked"])),
+                "mpi, 2 ranks": (on(pool), compose_one([*words, "engine=mpi", "ranks=2"])),
+            }
+            times: dict[str, list[float]] = {kind: [] for kind in kinds}
+            for _ in range(5):
+                for kind, (run, config) in kinds.items():
+                    times[kind].append(iteration_ms(run, config, repeat=1))
+            floor = min(times["stacked"])
+            steps = {kind: min(each) for kind, each in times.items()}
+            entries += [{"what": f"ring of {n}: a step, {k}", "ms": t, "ratio": t / floor} for k, t in steps.items()]
+    return entries
+
+
+def _command(n: int) -> tuple[float, float]:
+    """Seconds of a command that makes one step, from Python's start to the table of results; and those of CPU."""
+    words = ["engine=stacked", "dataset=quadratics", "topology=ring", f"nodes={n}", "steps=1", "tracker=none"]
+    with tempfile.TemporaryDirectory() as place:
+        began, before = time.perf_counter(), os.times()
+        command = [sys.executable, "bench/run.py", *words, f"results={place}"]
+        subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+        wall, after = time.perf_counter() - began, os.times()
+    return wall, sum(after[2:4]) - sum(before[2:4])  # of children
 
 
 def gossip(steps: int) -> list[Entry]:

@@ -15,8 +15,10 @@ import numpy as np
 from scipy.sparse import csgraph
 
 from bench.base.errors import UserError
+from bench.network.distances import diameter
+from bench.network.known import once
 from bench.network.sparse import Sparse
-from bench.network.spectrum import diameter, digest, ends, norm_off_average, second_modulus
+from bench.network.spectrum import digest, ends, norm_off_average, second_modulus
 
 TOLERANCE = 1e-9
 DISTANCES_UP_TO = 8192
@@ -136,7 +138,9 @@ def certify(rounds: Sequence[Matrices], name: str, alone: bool = False) -> Certi
     connected = _require_connected(union, name) if not alone else n == 1
     biased = any(m.mix is not None and m.push is not m.mix for m in rounds)
     symmetric = not biased and all(m.mix is not None and is_symmetric(m.mix) for m in rounds)
-    rho, lambda_2, lambda_n, meaning = _mixes(rounds, symmetric, biased)
+    named = digest(_distinct(rounds))
+    content = f"{named} as {_roles(rounds)}"
+    rho, lambda_2, lambda_n, meaning = once("spectrum", n, content, lambda: list(_mixes(rounds, symmetric, biased)))
     if rho >= 1 - 1e-12 and not alone:
         raise UserError(
             f"The mixing matrix of '{name}' never reaches agreement: ρ = {rho:.6f}. Use topology.lazy=true."
@@ -148,12 +152,12 @@ def certify(rounds: Sequence[Matrices], name: str, alone: bool = False) -> Certi
         nodes=n,
         period=len(rounds),
         edges=arcs if directed else arcs // 2,
-        diameter=diameter(union) if connected and n <= DISTANCES_UP_TO else None,
+        diameter=once("diameter", n, content, lambda: diameter(union)) if connected and n <= DISTANCES_UP_TO else None,
         lambda_2=lambda_2,
         lambda_n=lambda_n,
         rho=rho,
         gap=1 - rho,
-        hash=digest(_distinct(rounds)),
+        hash=named,
         biased=biased,
         rho_is=meaning,
         rows=all(m.pull is not None for m in rounds),
@@ -212,3 +216,10 @@ def _distinct(rounds: Sequence[Matrices]) -> list[Sparse]:
             if w is not None and all(w is not other for other in out):
                 out.append(w)
     return out
+
+
+def _roles(rounds: Sequence[Matrices]) -> list[list[int | None]]:
+    """Which of the distinct matrices each round mixes, pushes and pulls by."""
+    distinct = _distinct(rounds)
+    place = {id(w): number for number, w in enumerate(distinct)}
+    return [[None if w is None else place[id(w)] for w in matrices] for matrices in rounds]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from functools import lru_cache
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from bench.base.randomness import EVERYONE, generator
 from bench.base.registry import topologies, weight_rules
 from bench.network.certificate import Certificate, Matrices
 from bench.network.graphs import _probability, topology
+from bench.network.known import once
 from bench.network.mixing import Mixing, build_mixing
 from bench.network.rounds import lazily, weighed
 from bench.network.sparse import Arcs, Pattern
@@ -68,7 +68,8 @@ class Drawn(Mixing):
         self._seed = seed
         self._block: tuple[int, list[Matrices]] = -1, []
         first = [self.at(r).any for r in range(min(8, DRAWS))]
-        self.certificate = replace(_certify(*self._law), hash=digest(first))
+        law = once("law", nodes, repr(self._law), lambda: asdict(_certify(*self._law)))
+        self.certificate = Certificate(**{**law, "hash": digest(first)})
 
     @property
     def turns(self) -> int:
@@ -128,7 +129,6 @@ def _draw(
     return lazily(matrices) if lazy else matrices
 
 
-@lru_cache(maxsize=256)
 def _certify(name: str, nodes: int, rule: str, lazy: bool, options: tuple[tuple[str, Any], ...]) -> Certificate:
     """Of the law that rounds are drawn by: ρ² = ‖E[WᵀW] − 11ᵀ/n‖.
 

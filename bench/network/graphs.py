@@ -125,7 +125,7 @@ def random(nodes: int, p: float = 0.8, seed: int | None = None) -> nx.Graph:
     for attempt in range(1000):
         draws = generator(seed or 0, EVERYONE, "graph", attempt).random((nodes, nodes))
         graph = nx.empty_graph(nodes)
-        graph.add_edges_from((i, j) for i in range(nodes) for j in range(i) if draws[i, j] < p)
+        graph.add_edges_from(np.argwhere(np.tril(draws < p, -1)).tolist())
         if nx.is_connected(graph):
             return graph
     raise UserError(f"No connected graph in 1000 draws with nodes={nodes} and topology.p={p}; raise topology.p.")
@@ -196,7 +196,7 @@ def random_digraph(nodes: int, p: float = 0.3, seed: int = 0) -> nx.DiGraph:
     for attempt in range(1000):
         draws = generator(seed, EVERYONE, "digraph", attempt).random((nodes, nodes))
         graph = nx.empty_graph(nodes, create_using=nx.DiGraph)
-        graph.add_edges_from((i, j) for i in range(nodes) for j in range(nodes) if i != j and draws[i, j] < p)
+        graph.add_edges_from(np.argwhere((draws < p) & ~np.eye(nodes, dtype=bool)).tolist())
         if nx.is_strongly_connected(graph):
             return graph
     raise UserError(

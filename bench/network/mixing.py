@@ -28,6 +28,8 @@ from bench.network.sparse import Arcs, Pattern, Sparse
 from bench.network.spectrum import accelerated_norm, off_average
 
 Operator = Literal["mix", "push", "pull"]
+LISTED = 10_000
+"""Edges that a manifest lists at most; of more it says how many there are, and who tells them."""
 MANY = 1000
 """Rounds of accelerated gossip that are tried before a remedy is given up."""
 
@@ -225,8 +227,9 @@ class Mixing:
             )
 
     def describe(self) -> dict[str, Any]:
-        """For the manifest: the certificate and the edges."""
-        return {**asdict(self.certificate), "drawn": self.drawn, "edge_list": self.edges}
+        """For the manifest: the certificate, and the edges where they are not too many to be listed."""
+        listed = {"edge_list": self.edges} if self.certificate.edges <= LISTED else {}
+        return {**asdict(self.certificate), "drawn": self.drawn, **listed}
 
 
 def build_mixing(

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse import csgraph
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigs, eigsh
+from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigs, eigsh
 
 from bench.base.errors import UserError
+from bench.base.randomness import EVERYONE, generator
+from bench.network.closed_form import characters, eigenvalues
 from bench.network.sparse import Sparse
 
 WHOLE = 1024
 """Nodes up to which all eigenvalues are computed: beyond, a minute for what is a moment by factoring near the ends."""
 BESIDE = 1e-6
 """How far beyond the end of a spectrum the shift lies: on a ring of thousands, plain iteration does not converge."""
-SOURCES = 256
-"""Nodes from which distances are held at a time."""
+VECTORS, RESTARTS = 40, 10
+"""That an iteration holds, and after which it is given up."""
 
 
 def ends(w: Sparse) -> tuple[float, float]:
@@ -29,9 +31,11 @@ def ends(w: Sparse) -> tuple[float, float]:
     if n <= WHOLE:
         spectrum = np.linalg.eigvalsh(w.dense())
         return float(spectrum[-2]), float(spectrum[0])
+    if (known := eigenvalues(w)) is not None:
+        return float(known[-2]), float(known[0])
     matrix = w.scipy()
     lowest = 2 * matrix.diagonal().min() - 1  # no eigenvalue is below: Gershgorin
-    return nearest(matrix, 1 + BESIDE, 2)[0], nearest(matrix, lowest - BESIDE, 1)[0]
+    return nearest(matrix, 1 + BESIDE, 2)[0], nearest(matrix, lowest - BESIDE, 1, "SA")[0]
 
 
 def largest_eigenvalue(w: Sparse) -> float:
@@ -43,12 +47,31 @@ def largest_eigenvalue(w: Sparse) -> float:
     return nearest(matrix, highest * (1 + BESIDE), 1)[0]
 
 
-def nearest(matrix: sp.csr_array, shift: float, count: int) -> list[float]:
-    """So many eigenvalues next to ``shift``, which is none, ascending: by factoring, or by iteration if dense."""
-    if matrix.nnz > matrix.shape[0] ** 2 / 8:
-        which = "LA" if shift > 0 else "SA"
-        return sorted(eigsh(matrix, k=count, which=which, return_eigenvectors=False).tolist())
-    return sorted(eigsh(matrix.tocsc(), k=count, sigma=shift, return_eigenvectors=False).tolist())
+def nearest(matrix: sp.csr_array, shift: float, count: int, end: Literal["LA", "SA"] = "LA") -> list[float]:
+    """So many eigenvalues at the upper or lower end of a spectrum, ascending; no eigenvalue is beyond ``shift``.
+
+    Iteration is quick where things mix quickly, however many edges there are. Where it is not, as on a long ring, the
+    graph is thin, and factoring it next to the end is.
+    """
+    n = matrix.shape[0]
+    how: dict[str, Any] = {"k": count, "v0": _begin(matrix.shape[0]), "return_eigenvectors": False}
+    dense = matrix.nnz > n**2 / 8
+    try:
+        found = eigsh(
+            matrix,
+            which=end,
+            ncv=min(n, VECTORS),
+            maxiter=None if dense else RESTARTS,
+            **how,
+        )
+    except ArpackNoConvergence:
+        found = eigsh(matrix.tocsc(), sigma=shift, **how)
+    return sorted(found.tolist())
+
+
+def _begin(n: int) -> np.ndarray:
+    """Where an iteration starts: the same every time, so that its rounding is."""
+    return generator(0, EVERYONE, "iteration").standard_normal(n)
 
 
 def norm_off_average(rounds: Sequence[Sparse]) -> float:
@@ -58,6 +81,8 @@ def norm_off_average(rounds: Sequence[Sparse]) -> float:
         dense = [w.dense() for w in rounds]
         product = np.linalg.multi_dot(dense[::-1]) if len(dense) > 1 else dense[0]
         return float(np.linalg.norm(product - 1.0 / n, 2))
+    if (known := characters(rounds)) is not None:
+        return float(np.abs(known[1:]).max(initial=0.0))
     matrices = [w.scipy() for w in rounds]
     if len(matrices) == 1:
         return max(0.0, nearest(sp.csr_array(matrices[0].T @ matrices[0]), 1 + BESIDE, 2)[0]) ** 0.5
@@ -71,13 +96,16 @@ def norm_off_average(rounds: Sequence[Sparse]) -> float:
         return y - y.mean()
 
     operator = LinearOperator((n, n), matvec=there_and_back, dtype=np.float64)
-    return max(0.0, float(eigsh(operator, k=1, which="LA", return_eigenvectors=False)[0])) ** 0.5
+    return max(0.0, float(eigsh(operator, k=1, which="LA", v0=_begin(n), return_eigenvectors=False)[0])) ** 0.5
 
 
 def off_average(w: Sparse) -> np.ndarray:
-    """The eigenvalues of a symmetric matrix but that of the average; of a large one, as many between the ends."""
+    """The eigenvalues of a symmetric matrix but that of the average; of a large one without a formula, as many between
+    the ends."""
     if w.pattern.nodes <= WHOLE:
         return np.linalg.eigvalsh(w.dense())[:-1]
+    if (known := eigenvalues(w)) is not None:
+        return known[:-1]
     second, last = ends(w)
     return np.linspace(last, second, WHOLE)
 
@@ -102,24 +130,19 @@ def second_modulus(rounds: Sequence[Sparse]) -> float:
         dense = [w.dense() for w in rounds]
         product = np.linalg.multi_dot(dense[::-1]) if len(dense) > 1 else dense[0]
         return float(np.sort(np.abs(np.linalg.eigvals(product)))[-2])
+    if (known := characters(rounds)) is not None:
+        return float(np.abs(known[1:]).max())
     product = rounds[0].scipy()
     for w in rounds[1:]:
         product = w.scipy() @ product
     try:
-        return float(np.sort(np.abs(eigs(product, k=2, which="LM", return_eigenvectors=False)))[0])
+        largest = eigs(product, k=2, which="LM", v0=_begin(n), return_eigenvectors=False)
+        return float(np.sort(np.abs(largest))[0])
     except ArpackError as error:
         raise UserError(
             f"How fast this network of {n} nodes mixes cannot be computed ({error}); use at most {WHOLE} nodes, or "
             "undirected edges."
         ) from error
-
-
-def diameter(matrix: sp.csr_array) -> int:
-    """The most rounds that something takes from one node to another; the graph must be strongly connected."""
-    towards = sp.csr_array(matrix.T)  # an entry in row i is what i hears: steps go from column to row
-    n = towards.shape[0]
-    chunks = (range(at, min(n, at + SOURCES)) for at in range(0, n, SOURCES))
-    return max(int(csgraph.dijkstra(towards, unweighted=True, indices=chunk).max()) for chunk in chunks)
 
 
 def digest(rounds: Sequence[Sparse]) -> str:

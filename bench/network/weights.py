@@ -15,8 +15,9 @@ import numpy as np
 
 from bench.base.errors import UserError
 from bench.base.registry import weight_rules
+from bench.network.known import once
 from bench.network.sparse import Arcs, Sparse
-from bench.network.spectrum import largest_eigenvalue
+from bench.network.spectrum import digest, largest_eigenvalue
 
 Weigh = Callable[[Arcs], np.ndarray]
 Keeps = Literal["both", "columns", "rows"]
@@ -81,7 +82,7 @@ def metropolis(arcs: Arcs) -> np.ndarray:
 def laplacian(arcs: Arcs) -> np.ndarray:
     """I − L/λ_max(L): 1/λ_max per edge"""
     minus = Sparse.of_arcs(arcs, np.full(len(arcs.source), -1.0), arcs.in_degree.astype(np.float64))
-    largest = largest_eigenvalue(minus)
+    largest = once("largest eigenvalue", arcs.nodes, digest([minus]), lambda: largest_eigenvalue(minus))
     return np.full(len(arcs.source), 1 / largest if largest > 0 else 1.0)
 
 

@@ -26,7 +26,14 @@ PATIENCE = 1000
 def facts(mixing: Mixing) -> Iterator[str]:
     """The certificate, line by line."""
     c = mixing.certificate
-    far = f"diameter {c.diameter}" if c.diameter is not None else "drawn each round" if mixing.drawn else "nobody talks"
+    unmeasured = (
+        "drawn each round"
+        if mixing.drawn
+        else "nobody talks"
+        if mixing.kind == "alone"
+        else "too many to measure the diameter"
+    )
+    far = f"diameter {c.diameter}" if c.diameter is not None else unmeasured
     word = ("arc" if c.directed else "edge") + "s" * (c.edges != 1) + " a round on average" * mixing.drawn
     yield f"{mixing.name}: {c.nodes} nodes, {c.edges} {word}, {far}"
     if mixing.kind == "all_reduce":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 from dataclasses import asdict
 from functools import cache
 from importlib.metadata import version
@@ -25,6 +26,18 @@ def versions() -> dict[str, str]:
     return {"hearsay": __version__, "python": platform.python_version(), **libraries}
 
 
+def describe_network(config: RunConfig) -> dict[str, Any]:
+    """The certificate and the edges; of a graph with too many of them, the command that writes them."""
+    facts = config.mixing().describe()
+    if "edge_list" in facts:
+        return facts
+    options = {name: value for name, value in config.topology.options.items() if value is not None}
+    words = [f"topology={config.topology.name}", *(f"topology.{name}={value}" for name, value in options.items())]
+    seed = [f"seed={config.seed}"] if facts["drawn"] else []
+    typed = shlex.join([*words, f"nodes={config.nodes}", *seed, "--edges", "FILE"])
+    return {**facts, "edges_by": f"python bench/topology.py {typed}"}
+
+
 def describe(config: RunConfig) -> dict[str, Any]:
     """Where the numbers come from: versions, source, machine, and the promises of method and graph."""
     return {
@@ -39,7 +52,7 @@ def describe(config: RunConfig) -> dict[str, Any]:
         "engine": config.engine.name,
         "device": config.device,
         "algorithm": asdict(config.declaration),
-        "mixing": config.mixing().describe(),
+        "mixing": describe_network(config),
         "data": describe_data(config),
         **({"plugins": named} if (named := os.environ.get(MODULES)) else {}),
         **({"metrics": described} if (described := describe_metrics(columns_of(config))) else {}),

@@ -55,6 +55,9 @@ def common_jobs(configs: Sequence[RunConfig]) -> int | None:
 
 def batches(configs: Sequence[RunConfig]) -> tuple[list[list[int]], int]:
     """Groups of runs, by their places in ``configs``, and how many groups to run side by side."""
+    if len(configs) == 1:  # nothing to share out, and a problem of many nodes need not be built to be measured
+        common_jobs(configs)
+        return [[0]], 1
     together: dict[str, list[int]] = {}
     for place, config in enumerate(configs):
         together.setdefault(program(config) if engine_of(config).grouped else str(place), []).append(place)

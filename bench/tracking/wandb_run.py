@@ -85,6 +85,7 @@ class Mirror:
         for old in images(self._results, run_id):
             shutil.rmtree(old, ignore_errors=True)
         (folder / MARK).unlink(missing_ok=True)
+        edge_list = manifest["mixing"].get("edge_list")  # None where there are too many
         certificate = {name: value for name, value in manifest["mixing"].items() if name != "edge_list"}
         known = ("fingerprint", "heterogeneity", "versions", "host", "data", "algorithm", "metrics", "sweep", "also")
         facts = {name: manifest.get(name) for name in known if name in manifest}
@@ -101,17 +102,17 @@ class Mirror:
                 *(labels[name] for name in ("algo", "topology", "dataset", "engine")),
                 *(shortened(f"also {sweep}", 64) for sweep in manifest.get("also", ())),
             ],
-            config={**labels, "certificate": certificate, "edges": manifest["mixing"]["edge_list"], **facts},
+            config={**labels, "certificate": certificate, "edges": edge_list, **facts},
             reinit="create_new",
             settings=wandb_settings(),
         )
         for axis in AXES:
             self._run.define_metric(axis)
         self._run.define_metric("*", step_metric="step")
-        edges = [tuple(edge) for edge in manifest["mixing"]["edge_list"]]
         directed, drawn = (bool(certificate.get(name)) for name in ("directed", "drawn"))
+        edges = [tuple(edge) for edge in edge_list or ()]
         graph = Graph(labels["topology"], certificate["nodes"], edges, directed, drawn)
-        self._drawing = svg(graph, 320, 0.5 + on_a_circle(graph) / 2)
+        self._drawing = None if edge_list is None else svg(graph, 320, 0.5 + on_a_circle(graph) / 2)
         self._sent = 0  # a run of the same id that a server may have is replaced: the folder has everything
 
     def update(self) -> None:
@@ -119,7 +120,7 @@ class Mirror:
         rows = all_rows(self._folder)
         for number, row in enumerate(rows[self._sent :], self._sent):
             entry: dict[str, Any] = {name: value for name, value in row.items() if value is not None}
-            if number == 0:
+            if number == 0 and self._drawing is not None:
                 entry["topology"] = wandb.Html(self._drawing, inject=False)
             self._run.log(entry)
         self._sent = max(self._sent, len(rows))

@@ -79,6 +79,15 @@ CASES = {
     "dnasa heavy tail": {"dataset": {"name": "heavy_tail"}},
 }
 """Networks that point one way, change, lose and compress; objectives of every kind."""
+MANY = 2 * bench.engine.wire.SPARSE_FROM
+MANY_CASES = {
+    "dnasa ring": {},
+    "dsgt torus": {"algo": "dsgt", "topology": "torus"},
+    "push_pull digraph": {"algo": "push_pull", "topology": {"name": "random_digraph", "p": 0.02}},
+    "dnasa turns": {"topology": "one_peer_exponential"},
+    "choco top_k": {"algo": "choco", "compressor": {"name": "top_k"}},
+}
+"""With so many nodes a rank that what they hear is summed edge by edge: on one rank and on two."""
 RESUMED = ("dnasa lossy", "dnasa matching", "d2 outages", "push_diging one way", "choco random_k")
 """Those that go on here from where one process stood."""
 
@@ -95,7 +104,7 @@ def computed(c, world):
     grad, mix = open_doors(problem, channel, ledger)
     states = []
     with torch.no_grad():
-        for t, state in trajectory(algorithm, problem.start(), grad, mix, STEPS):
+        for t, state in trajectory(algorithm, problem.start(), grad, mix, c.steps):
             channel.step = t
             states.append(state)
         xs = torch.stack([state.x[0] for state in states])
@@ -189,6 +198,9 @@ def main() -> None:
         half = {"checkpoint_every": STEPS // 2, "eval_every": 5}
         c = config(nodes=nodes, steps=STEPS, dtype="float64", **half, **CASES[name])
         out[f"{name}, resumed"] = resumed(comm, c)
+    few = {"dataset": "quadratics", "steps": 10, "dtype": "float64"}
+    for name, changes in MANY_CASES.items() if whose == "some" else ():
+        out[f"{name}, many"] = difference(comm, config(nodes=MANY, **few, **changes))
     with without_persistent_collectives():
         out["dnasa star, MPI 3"] = difference(comm, config(topology="star", nodes=nodes, steps=STEPS))
     agree(comm, "time of day", "noon")

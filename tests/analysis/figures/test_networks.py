@@ -78,6 +78,23 @@ def test_graphs_have_arrows_and_name_the_round():
     assert "of a network that is drawn each round, the first round of one run" in picture.notes
 
 
+def test_a_graph_whose_edges_are_not_listed_is_named_and_not_drawn():
+    large = {
+        "nodes": 4096,
+        "edges": 8386560,
+        "hash": "c",
+        "rho": 0.0,
+        "period": 1,
+        "edges_by": "python bench/topology.py …",
+    }
+    rows = [{"algo": "sgp", "topology": name, "end": 1.0} for name in ("complete", "ring")]
+    picture = draw("graphs", made(rows, [{"mixing": large}, {"mixing": RING}]))
+    assert [ax.get_title() for ax in picture.figure.axes if ax.get_title()] == ["ring, n = 3\nρ = 0.500"]
+    assert "not drawn, for their edges are too many to be listed: complete of 4096 nodes" in picture.notes
+    with pytest.raises(NoData, match="no run lists the edges of its graph"):
+        draw("graphs", made(rows[:1], [{"mixing": large}]))
+
+
 def test_a_graph_with_loss_alone_says_that_nothing_is_known():
     lost = {**RING, "rho": None, "period": None}
     picture = draw("graphs", made([{"algo": "sgp", "topology": "ring", "end": 1.0}], [{"mixing": lost}]))

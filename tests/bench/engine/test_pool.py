@@ -11,8 +11,8 @@ from tests.helpers.configs import Kept, config, rows
 TIMES = {"compute_s", "comm_s", "eval_s", "wall_s"}
 
 
-def on(pool: Pool, **changes):
-    kept = Kept()
+def on(pool: Pool, kept: Kept | None = None, **changes):
+    kept = kept or Kept()
     engine = {"name": "mpi", "pool": changes.pop("warm", True)}
     pool.run([config(engine=engine, **changes)], kept)
     return kept.ends[0], kept.rows[0]
@@ -29,8 +29,12 @@ def same(ours, theirs, tolerance: float) -> None:
 @pytest.mark.thorough
 def test_a_world_stays_warm_and_one_without_a_pool_gives_the_same():
     with closing(Pool()) as pool:
-        outcome, first = on(pool, ranks=3, nodes=8)
+        outcome, first = on(pool, told := Kept(), ranks=3, nodes=8)
         assert (outcome.state, outcome.step) == ("done", 40)
+        for name, spent in told.facts[0]["seconds"].items():  # of all ranks; rows have those of the first
+            assert 0 < spent["mean"] <= spent["max"]
+            assert spent["max"] >= first[-1][name]
+        assert set(told.facts[0]["seconds"]) == TIMES
         world = pool._worlds["mpi", 3]
         _, again = on(pool, ranks=3, nodes=8)
         _, other = on(pool, ranks=3, nodes=8, algo="dsgt", topology="one_peer_exponential")

@@ -1,11 +1,13 @@
-"""Which rows travel between ranks."""
+"""Which rows travel between ranks, and what is made of them where."""
 
 import tracemalloc
 
 import numpy as np
 import pytest
+import torch
 
-from bench.engine.wire import Rows, nodes_of_rank
+from bench.engine.mpi import gpu_of, place_of_rounds
+from bench.engine.wire import SPARSE_FROM, Block, Rows, nodes_of_rank
 from bench.network.drawn import build_network
 from bench.network.links import Lossy
 from bench.network.mixing import build_mixing
@@ -51,3 +53,27 @@ def test_a_round_of_many_nodes_is_no_matrix_of_all_of_them(lossy):
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert peak < 16 * 2 * 8 * n * 12 < 8 * n * n
+
+
+def test_a_rank_with_many_nodes_sums_over_neighbours():
+    for nodes, name, expected in ((2 * SPARSE_FROM, "torus", True), (64, "torus", False), (600, "random", False)):
+        w = build_mixing(name, nodes).at(0).any
+        rows, mine = Rows(w.pattern, w.values, 2, 1), nodes_of_rank(nodes, 2, 1)
+        block = Block(rows.local(w, mine), len(rows.columns), torch.float64, torch.device("cpu"))
+        assert block.sparse is expected
+        heard = torch.randn(len(rows.columns), 5, dtype=torch.float64)
+        mixed = w.dense()[np.ix_(mine, rows.columns)] @ heard.numpy()
+        assert block(heard).numpy() == pytest.approx(mixed, abs=1e-14)
+        assert torch.equal(block(heard.unsqueeze(0))[0], block(heard))
+
+
+def test_ranks_of_a_machine_take_turns_with_its_gpus():
+    assert [gpu_of(rank, 4) for rank in range(6)] == [0, 1, 2, 3, 0, 1]
+    assert [gpu_of(rank, 1) for rank in range(3)] == [0, 0, 0]
+
+
+def test_what_is_told_to_nobody_need_not_leave_the_gpu():
+    gpu, cpu = torch.device("cuda"), torch.device("cpu")
+    assert place_of_rounds(gpu, silent=True) == gpu
+    assert place_of_rounds(gpu, silent=False) == cpu
+    assert place_of_rounds(cpu, silent=True) == place_of_rounds(cpu, silent=False) == cpu

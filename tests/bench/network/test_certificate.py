@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bench.base.errors import UserError
 from bench.base.registry import algorithms, topologies, weight_rules
 from bench.method import algorithm
-from bench.network import spectrum
+from bench.network import known, spectrum
 from bench.network.mixing import Mixing, build_mixing
 from bench.network.sparse import Arcs
 from bench.network.weights import weigh
@@ -138,6 +138,7 @@ def test_sequences_are_certified_by_the_product_of_a_period():
 def test_a_sequence_forgets_by_the_norm_of_its_product_not_by_its_eigenvalues(whole, monkeypatch):
     """Nodes 0 and 1 average, then 1 and 2: projections onto lines at 60°. The norm is ½, the eigenvalue its square."""
     monkeypatch.setattr(spectrum, "WHOLE", whole)  # all at once, or as large matrices are
+    monkeypatch.setattr(known, "_known", {})
     first = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 2]]) / 2
     turns = Mixing(np.stack([first, first[::-1, ::-1]]), "turns")
     product = turns.matrices[1] @ turns.matrices[0]

@@ -1,0 +1,206 @@
+"""Thousands of nodes: what is known by a formula, by iteration and by search is what small matrices say."""
+
+import json
+import shlex
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bench.base.registry import weight_rules
+from bench.network import certificate, distances, known, spectrum
+from bench.network.closed_form import characters, eigenvalues
+from bench.network.distances import diameter
+from bench.network.drawn import build_network
+from bench.network.links import Lossy
+from bench.network.mixing import Mixing, build_mixing
+from bench.network.rounds import weighed
+from bench.network.sparse import Arcs, Sparse
+from bench.store.manifest import describe_network
+from tests.helpers.cli import typed
+from tests.helpers.configs import config
+
+ALIKE = ["ring", "complete", "torus", "hypercube", "exponential"]
+"""Graphs that look the same from every node."""
+RULES = [name for name in weight_rules if weight_rules[name].keeps == "both"]
+
+
+def matrix(name: str, nodes: int, **options) -> Sparse:
+    return build_mixing(name, nodes, **options).at(0).any
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("lazy", [False, True])
+def test_formulas_give_the_eigenvalues_of_the_dense_matrix(rule, lazy):
+    equal = {"uniform", "max_degree", "laplacian"}  # one weight for all edges, whatever the degrees
+    for name in (*ALIKE, "path", "star", "grid", "ladder"):
+        for nodes in (4, 8, 16, 64):
+            w = matrix(name, nodes, weights=rule, lazy=lazy)
+            found = eigenvalues(w)
+            if found is None:
+                assert name in ("grid", "ladder"), (name, nodes)
+                assert rule not in equal, (name, nodes)
+                continue
+            assert found == pytest.approx(np.linalg.eigvalsh(w.dense()), rel=0, abs=1e-12), (name, nodes)
+    for rows in (2, 3, 5):
+        w = matrix("torus", 30, rows=rows, weights=rule, lazy=lazy)
+        assert eigenvalues(w) == pytest.approx(np.linalg.eigvalsh(w.dense()), rel=0, abs=1e-12)
+
+
+def test_what_only_resembles_a_graph_with_a_formula_has_none():
+    for name, nodes in (("grid", 12), ("random", 16), ("path", 3)):
+        w = matrix(name, nodes)
+        found = eigenvalues(w)
+        assert found is None or found == pytest.approx(np.linalg.eigvalsh(w.dense()), rel=0, abs=1e-12)
+    ring = matrix("ring", 12)
+    other = ring.values.copy()
+    other[[1, 3]] -= 0.1  # the edge between 0 and 1 has another weight, in both directions
+    other[[0, 4]] += 0.1
+    assert eigenvalues(Sparse(ring.pattern, other)) is None
+    mixed_up = np.random.default_rng(0).permutation(12)
+    assert eigenvalues(Sparse.of_dense(ring.dense()[np.ix_(mixed_up, mixed_up)])) is None  # numbered otherwise
+    comb = nx.path_graph(8)
+    comb.remove_edge(6, 7)
+    comb.add_edge(3, 7)  # as many edges as a path
+    assert eigenvalues(weighed(Arcs.of_graph(comb, "comb"), "max_degree").any) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "nodes"),
+    [(name, 16) for name in (*ALIKE, "path", "star", "grid", "random", "directed_ring", "directed_exponential")]
+    + [("one_peer_exponential", 16), ("random_digraph", 24), ("ladder", 30)],
+)
+@pytest.mark.parametrize("lossy", [False, True])
+def test_a_large_network_is_certified_as_a_small_one_is(name, nodes, lossy, monkeypatch):
+    def made():
+        monkeypatch.setattr(known, "_known", {})
+        network = build_mixing(name, nodes)
+        return (Lossy(p=0.2).over(network, 0) if lossy else network).certificate
+
+    whole = made()
+    monkeypatch.setattr(spectrum, "WHOLE", 0)
+    large = made()
+    for number in ("rho", "lambda_2", "lambda_n"):
+        one, other = getattr(whole, number), getattr(large, number)
+        assert other == (None if one is None else pytest.approx(one, rel=0, abs=1e-7 if one < 1e-6 else 1e-12)), number
+    assert large.diameter == whole.diameter
+
+
+def test_the_norm_of_what_points_one_way_and_looks_the_same_from_everywhere():
+    w = np.eye(12) / 2 + np.roll(np.eye(12), 1, axis=1) / 4 + np.roll(np.eye(12), 5, axis=1) / 4
+    found = characters([Sparse.of_dense(w), Sparse.of_dense(w @ w)])
+    assert found[0] == pytest.approx(1)
+    assert np.abs(found[1:]).max() == pytest.approx(np.linalg.norm(w @ w @ w - 1 / 12, 2), abs=1e-12)
+
+
+def test_the_ends_by_iteration_and_by_factoring(monkeypatch):
+    """An expander and a thin graph without a formula, where one of the two is slow."""
+    for graph in (nx.random_regular_graph(4, 200, seed=1), nx.lollipop_graph(5, 195)):
+        w = weighed(Arcs.of_graph(graph, "mine"), "metropolis").any
+        expected = np.linalg.eigvalsh(w.dense())[[-2, 0]]
+        monkeypatch.setattr(spectrum, "WHOLE", 0)
+        assert spectrum.ends(w) == pytest.approx(tuple(expected), rel=0, abs=1e-12)
+        assert spectrum.ends(w) == spectrum.ends(w)  # to the last bit: it begins at the same place
+
+
+def test_a_ring_of_4096_takes_no_time():
+    n = 4096
+    c = build_mixing("ring", n).certificate
+    assert c.lambda_2 == pytest.approx((1 + 2 * np.cos(2 * np.pi / n)) / 3, rel=0, abs=1e-15)
+    assert (c.diameter, c.lambda_n) == (n // 2, pytest.approx(-1 / 3))
+
+
+@st.composite
+def connected(draw) -> nx.Graph:
+    """A graph in which everybody reaches everybody: a random tree, a cycle of arcs, and a few more edges."""
+    n, directed = draw(st.integers(2, 90)), draw(st.booleans())
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    graph = nx.empty_graph(n, create_using=nx.DiGraph if directed else nx.Graph)
+    order = rng.permutation(n).tolist()
+    if directed:
+        graph.add_edges_from(zip(order, [*order[1:], order[0]], strict=True))
+    else:
+        near = draw(st.integers(1, n))
+        graph.add_edges_from((order[i], order[rng.integers(max(0, i - near), i)]) for i in range(1, n))
+    more = rng.integers(0, n, (draw(st.integers(0, 3 * n)), 2)).tolist()
+    graph.add_edges_from((i, j) for i, j in more if i != j)
+    return graph
+
+
+@given(connected(), st.sampled_from([0, 8]), st.sampled_from([0, 1000]))
+@settings(max_examples=200, deadline=None)
+def test_the_diameter_is_exact_whichever_way_it_is_searched(graph, searches, wide):
+    heard = sp.csr_array(nx.to_scipy_sparse_array(graph, nodelist=range(len(graph)), weight=None).T)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(distances, "SEARCHES", searches)
+        patch.setattr(distances, "WIDE", wide)
+        assert diameter(sp.csr_array(heard + sp.eye_array(len(graph)))) == nx.diameter(graph)
+
+
+@pytest.mark.parametrize("name", ["path", "ring", "star", "torus", "grid", "hypercube", "complete", "exponential"])
+def test_the_diameter_of_graphs_by_name(name):
+    for nodes in (16, 64):
+        network = build_mixing(name, nodes)
+        assert network.certificate.diameter == nx.diameter(nx.Graph(network.edges))
+
+
+@pytest.mark.parametrize("kind", ["static", "lossy", "drawn", "turns", "laplacian"])
+def test_what_the_runner_has_computed_no_rank_computes_again(kind, monkeypatch):
+    def made():
+        if kind == "drawn":
+            return build_network("matching", 12, {}, 3)
+        if kind == "laplacian":
+            return build_mixing("ladder", 12)
+        network = build_mixing("one_peer_exponential", 16) if kind == "turns" else build_mixing("random", 12)
+        return Lossy(p=0.2).over(network, 0) if kind == "lossy" else network
+
+    monkeypatch.setattr(known, "_known", {})
+    first = made()
+    handed = json.loads(json.dumps(known.about(first.nodes)))
+    assert handed
+    assert known.about(first.nodes + 1) == {}
+    monkeypatch.setattr(known, "_known", {})
+
+    def never(*_):
+        raise AssertionError("computed again")
+
+    for name in ("ends", "diameter", "norm_off_average", "second_modulus"):
+        monkeypatch.setattr(certificate, name, never)
+    for place, name in (("faulty", "ends"), ("drawn", "_certify"), ("weights", "largest_eigenvalue")):
+        monkeypatch.setattr(f"bench.network.{place}.{name}", never)
+    with pytest.raises(AssertionError):
+        made()
+    known.learn(handed)
+    assert made().certificate == first.certificate
+
+
+def test_one_matrix_in_two_roles_is_two_contents(monkeypatch):
+    """Rounds a b a and a b b have the same distinct matrices, and not the same product."""
+    monkeypatch.setattr(known, "_known", {})
+    a, b = (m.any for m in build_mixing("one_peer_exponential", 4)._rounds)
+    a, b = ([certificate.Matrices(w, w, w)] for w in (Sparse(a.pattern, a.values), Sparse(b.pattern, b.values).lazy()))
+    rho = [Mixing(rounds, "turns").certificate.rho for rounds in (a + b + a, a + b + b)]
+    assert rho == pytest.approx([1 / 2, 1 / 4])
+
+
+@pytest.mark.parametrize("nodes", [150, 40])
+def test_a_manifest_does_not_grow_with_the_square_of_the_nodes(nodes, tmp_path, monkeypatch):
+    facts = describe_network(config(nodes=nodes, topology="complete"))
+    edges = nodes * (nodes - 1) // 2
+    assert facts["edges"] == edges
+    if nodes == 40:
+        assert len(facts["edge_list"]) == edges
+        assert "edges_by" not in facts
+        return
+    assert "edge_list" not in facts
+    assert len(json.dumps(facts)) < 2000
+    command = shlex.split(facts["edges_by"])
+    assert command[:2] == ["python", "bench/topology.py"]
+    done = typed(*command[2:-1], "edges.txt", script=command[1], cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    monkeypatch.chdir(tmp_path)
+    again = config(nodes=nodes, topology={"name": "edges", "file": "edges.txt", "weights": "uniform"}).mixing()
+    assert again.certificate.hash == facts["hash"]
