@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -19,6 +20,8 @@ from bench.engine import shared_memory
 from bench.engine.link import ADDRESS, TOKEN
 from bench.engine.processes import Process, end, marked
 
+FORWARDED = ("HEARSAY_", "MPI4PY_", "OMP_", "PYTHON")
+"""How the names begin of what a rank needs of the environment."""
 OPENMPI = {  # OpenMPI refuses root, and more ranks than cores, without these; others ignore them
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -28,16 +31,15 @@ OPENMPI = {  # OpenMPI refuses root, and more ranks than cores, without these; o
 
 
 def launcher(launch: list[str] | None) -> list[str]:
-    """The words that start ranks: those given, or the environment's own mpiexec."""
+    """The words that start ranks, or mpiexec: the environment's own where it has one, whether it is activated or not."""
     words = launch or ["mpiexec"]
-    here = Path(sys.executable).parent / words[0]
-    found = str(here) if not launch and here.exists() else shutil.which(words[0])
+    found = shutil.which(words[0], path=str(Path(sys.executable).parent)) or shutil.which(words[0])
     if found is None:
         raise UserError(
             f"There is no '{words[0]}' to start ranks with. Install an MPI (pip install mpich), name yours with "
             "engine.launch=[...], or use engine=stacked."
         )
-    return [found, *words[1:]]
+    return [str(Path(found).absolute()), *words[1:]]
 
 
 class Launched:
@@ -53,14 +55,17 @@ class Launched:
         given = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
         paths = os.pathsep.join([str(ROOT), *(str(Path(folder).absolute()) for folder in given)])
         one_thread = {"OMP_NUM_THREADS": "1"} if launch else {}
-        environment = {**OPENMPI, **one_thread, **os.environ, "PYTHONPATH": paths, FOLDER: str(data_folder())}
+        told = {"PYTHONPATH": paths, FOLDER: str(data_folder()), ADDRESS: address, TOKEN: token}
+        environment = {**OPENMPI, **one_thread, **os.environ, **told}
+        names = ";".join(sorted(name for name in environment if name.startswith(FORWARDED)))
         prefix = [*launch, "-n", str(ranks)] if launch else []
         self._output = tempfile.TemporaryFile()  # noqa: SIM115
         try:
             self.process = subprocess.Popen(
-                [*prefix, sys.executable, "-m", "mpi4py", "-m", "bench.engine.worker"],
-                env={**environment, ADDRESS: address, TOKEN: token},
-                cwd=ROOT,  # python -m looks here first: a stranger's package called datasets must not be found
+                # -P: a package called datasets in the folder of the user, where files named to the launcher lie,
+                # must not be found
+                [*prefix, sys.executable, "-P", "-m", "mpi4py", "-m", "bench.engine.worker"],
+                env={"OMPI_MCA_mca_base_env_list": names, **environment},
                 stdin=subprocess.DEVNULL,
                 stdout=self._output,
                 stderr=subprocess.STDOUT,
@@ -84,6 +89,11 @@ class Launched:
         self._output.seek(max(self._mark, end - 20_000))
         text = self._output.read().decode(errors="replace").strip()
         return f"\noutput of the ranks:\n{text}\n" if text else ""
+
+    def said(self, pattern: str) -> str | None:
+        """The first thing printed during the current run that looks so."""
+        found = re.search(pattern, self.output())
+        return found and found[0]
 
     def ended(self, patience: float) -> int | None:
         """The exit code, if there is one within ``patience`` seconds."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Sequence
@@ -25,6 +26,10 @@ NOTE_S = 15
 """every so many of them it is said what is waited for."""
 
 
+LOST = r"rank \d+ on \S+ (cannot reach|was not told where) its runner[^\n]*"
+"""What a rank prints that cannot report."""
+
+
 class WorldFailed(Failure):
     """A run that ended its world."""
 
@@ -46,6 +51,7 @@ class Team:
         self.ranks, self._stop = ranks, stop
         self._one = launch is None
         self._links = Links()
+        self._hosts: dict[int, str] = {}  # where each rank is
         self.idle_mb: dict[int, float] = {}  # memory of each rank: after its imports,
         self.peak_mb: dict[int, float] = {}  # and the most so far
         with Reception(host, ranks) as reception:
@@ -67,12 +73,15 @@ class Team:
             if leaving.asked():
                 raise Left
             if (code := self.launched.ended(0.0)) is not None:
+                if lost := self.launched.said(LOST):
+                    raise self._failed(lost)
                 ended = f"{self.launched.name} ended with exit code {code}"
                 raise self._failed(f"{ended} before all {self.ranks} ranks had started.{self.launched.hint}")
             if now - began > START_S:
                 raise self._failed(
                     f"only {here} reported within {START_S} s, and {self.launched.name} still runs. Does it wait for "
-                    f"free processors (engine.launch), and can ranks reach {reception.address} (engine.host)?"
+                    f"free processors (engine.launch), and can all machines reach each other, and this one at "
+                    f"{' or '.join(reception.names)}, port {reception.port} (engine.host)?"
                 )
             if now - said > NOTE_S:
                 said = now
@@ -89,6 +98,7 @@ class Team:
         try:
             self.launched.know(Process(str(hello["place"]), int(hello["pid"]), int(hello["started"])))
             rank, size, peak = int(hello["rank"]), int(hello["size"]), float(hello["peak_mb"])
+            host = str(hello["host"])
         except (KeyError, TypeError, ValueError) as error:
             raise self._failed(f"a rank's first words lack {error}. Do all machines have the same source?") from error
         if size != self.ranks or rank in self._links:
@@ -97,6 +107,7 @@ class Team:
                 f"not belong to the MPI library that mpi4py found ({hello.get('library')}). Set engine.launch."
             )
         self.idle_mb[rank] = self.peak_mb[rank] = peak
+        self._hosts[rank] = host
         self._links.add(rank, link)
 
     def run(self, configs: Sequence[RunConfig], job: Message, observer: Observer, timeout_s: float) -> None:
@@ -150,7 +161,7 @@ class Team:
                     case {"gone": _} | {"error": str(), "traceback": str()} | {"stack": str()}:
                         pass
                     case _:
-                        raise self._failed(f"{self._who(rank)}it said what is not understood, {str(message)[:80]}.")
+                        raise self._failed(f"{self._who(rank)}: it said what is not understood, {str(message)[:80]}.")
             self._raise_failure(messages)
             if time.monotonic() - heard > timeout_s:
                 raise self._stuck(timeout_s, step)
@@ -163,12 +174,11 @@ class Team:
         """Let the ranks go on, if all of them are what the runner believes; else none does."""
         meant = made_of(configs)
         for rank, said in sorted(origins.items()):
-            who = self.launched.name if self._one else f"rank {rank}"
-            if sentence := disagreement(said, meant, who):
+            if sentence := disagreement(said, meant, self._who(rank)):
                 self._links.send({"go": False})
                 raise RunFailed(sentence, "")
         for r, config in enumerate(configs):
-            observer.learn(r, confirmed(config, list(origins.values())))
+            observer.learn(r, confirmed(config, list(origins.values()), self._hosts))
         self._links.send({"go": True})
 
     def _raise_failure(self, messages: list[tuple[int, Message]]) -> None:
@@ -180,15 +190,16 @@ class Team:
                 if "error" in message:
                     kind = RunFailed if message.get("alive") else WorldFailed
                     details = message["traceback"] + self.launched.output()
-                    raise kind(f"{self._who(rank)}{message['error']}", details)
+                    who = "" if self._one else f"{self._who(rank)}: "
+                    raise kind(f"{who}{message['error']}", details)
             if not gone:
                 return
             if not self._links or time.monotonic() > deadline:
                 break
             messages = self._links.receive(0.1)
-        code, name = self.launched.ended(1.0), self.launched.name
-        who, what = (name, "it") if self._one else (f"rank {gone[0]}", name)
+        code, what = self.launched.ended(1.0), "it" if self._one else self.launched.name
         how = "" if code is None else f"; {what} ended with exit code {code}"
+        who = self._who(gone[0])
         raise self._failed(f"{who} went away without a word, as when killed{how}.{self.launched.hint}")
 
     def _stuck(self, timeout_s: float, step: int) -> WorldFailed:
@@ -200,14 +211,18 @@ class Team:
             messages = self._links.receive(0.1)
             stacks |= {rank: str(message["stack"]) for rank, message in messages if "stack" in message}
             self._raise_failure(messages)
-        details = "\n".join(f"rank {rank} is at\n{stack}" for rank, stack in sorted(stacks.items()))
+        details = "\n".join(f"{self._who(rank)} is at\n{stack}" for rank, stack in sorted(stacks.items()))
         return WorldFailed(f"no rank made progress for {timeout_s:g} s after step {step} (engine.timeout_s).", details)
 
     def _failed(self, sentence: str, details: str = "") -> WorldFailed:
         return WorldFailed(sentence, details + self.launched.output())
 
     def _who(self, rank: int) -> str:
-        return "" if self._one else f"rank {rank}: "
+        """A rank by its number, and by its machine where there are several."""
+        if self._one:
+            return self.launched.name
+        several = {*self._hosts.values(), socket.gethostname()} - {self._hosts.get(rank)}
+        return f"rank {rank} on {self._hosts[rank]}" if several else f"rank {rank}"
 
     def stop(self) -> None:
         """Let the ranks finish by themselves, then make sure."""

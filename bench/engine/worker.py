@@ -11,6 +11,7 @@ import gc
 import os
 import queue
 import resource
+import socket
 import sys
 import threading
 import time
@@ -41,6 +42,9 @@ from bench.training.observer import Moment, Observer, Outcome
 
 BEAT_S = 0.5
 """Seconds between signs of life."""
+UNREACHED = "Leave engine.host out, or set it to a name or an address of the runner's machine that others can reach."
+UNTOLD = f"Let the launcher pass the environment on, {ADDRESS} and {TOKEN} above all (engine.launch)."
+"""How the words end of a rank that cannot report."""
 
 
 class Orders:
@@ -156,6 +160,21 @@ def peak_mb() -> float:
     return peak / 1e6 if sys.platform == "darwin" else peak / 1e3
 
 
+def connected(rank: int) -> Link:
+    """To the runner; a sentence that it can find in what was printed, where it cannot be told."""
+    if not (address := os.environ.get(ADDRESS)):
+        sys.exit(f"rank {rank} on {socket.gethostname()} was not told where its runner is. {UNTOLD}")
+    try:
+        return Link.connect(address)
+    except OSError as error:
+        hosts, _, port = address.rpartition(":")
+        names = hosts.replace(",", " or ")
+        sys.exit(
+            f"rank {rank} on {socket.gethostname()} cannot reach its runner at {names}, port {port} "
+            f"({error.strerror or error}). {UNREACHED}"
+        )
+
+
 def main() -> None:
     ignore()
     comm = MPI.COMM_WORLD
@@ -165,10 +184,11 @@ def main() -> None:
     set_up_torch()
     discover()
     gc.freeze()  # what the imports left need never be searched for garbage again
-    link = Link.connect(os.environ[ADDRESS])
+    link = connected(comm.rank)
     link.patience(None)
     who = {"token": os.environ[TOKEN], "rank": comm.rank, "size": comm.size, **asdict(Process.own())}
-    link.send({**who, "library": MPI.Get_library_version().split("\n")[0], "peak_mb": peak_mb()})
+    library = MPI.Get_library_version().split("\n")[0]
+    link.send({**who, "host": socket.gethostname(), "library": library, "peak_mb": peak_mb()})
     orders = Orders(link)
     while (job := orders.next()) is not None:
         survives = engines[job["runs"][0]["engine"]["name"]].one_process
