@@ -22,11 +22,12 @@ from bench.engine.processes import Process, end, marked
 
 FORWARDED = ("HEARSAY_", "MPI4PY_", "OMP_", "PYTHON")
 """How the names begin of what a rank needs of the environment."""
+TO_PASS_ON = "OMPI_MCA_mca_base_env_list"
 OPENMPI = {  # OpenMPI refuses root, and more ranks than cores, without these; others ignore them
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",  # version 4
-    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",  # version 5
+    "PRTE_MCA_rmaps_default_mapping_policy": "slot:oversubscribe",  # version 5; without "slot" one machine gets all
 }
 
 
@@ -40,6 +41,19 @@ def launcher(launch: list[str] | None) -> list[str]:
             "engine.launch=[...], or use engine=stacked."
         )
     return [str(Path(found).absolute()), *words[1:]]
+
+
+def passing_on(environment: dict[str, str], launch: Sequence[str]) -> list[str]:
+    """The words of the launcher, once ranks on other machines will be given what they need of this environment.
+
+    OpenMPI passes on by ssh what it is told to, in one of two ways that exclude each other; others pass on all. Only
+    names are told, since everybody can read the words of a command.
+    """
+    names = sorted(name for name in environment if name.startswith(FORWARDED))
+    if "-x" in launch:
+        return [*launch, *(word for name in names for word in ("-x", name))]
+    environment[TO_PASS_ON] = ";".join([*filter(None, [environment.get(TO_PASS_ON)]), *names])
+    return list(launch)
 
 
 class Launched:
@@ -57,15 +71,14 @@ class Launched:
         one_thread = {"OMP_NUM_THREADS": "1"} if launch else {}
         told = {"PYTHONPATH": paths, FOLDER: str(data_folder()), ADDRESS: address, TOKEN: token}
         environment = {**OPENMPI, **one_thread, **os.environ, **told}
-        names = ";".join(sorted(name for name in environment if name.startswith(FORWARDED)))
-        prefix = [*launch, "-n", str(ranks)] if launch else []
+        prefix = [*passing_on(environment, launch), "-n", str(ranks)] if launch else []
         self._output = tempfile.TemporaryFile()  # noqa: SIM115
         try:
             self.process = subprocess.Popen(
                 # -P: a package called datasets in the folder of the user, where files named to the launcher lie,
                 # must not be found
                 [*prefix, sys.executable, "-P", "-m", "mpi4py", "-m", "bench.engine.worker"],
-                env={"OMPI_MCA_mca_base_env_list": names, **environment},
+                env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=self._output,
                 stderr=subprocess.STDOUT,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -16,9 +17,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 NAMES = ("h1", "h2", "h3")
-NEEDED = ("ip", "unshare", "nsenter", "sshd", "ssh", "ssh-keygen")
+NEEDED = ("ip", "unshare", "nsenter", "setpriv", "sshd", "ssh", "ssh-keygen")
 PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 SPACES = ("--net", "--uts", "--pid", "--ipc", "--mount")
+MORTAL = ("setpriv", "--pdeathsig", "KILL")
+"""Before the words of what must not outlive these tests, however they end."""
 SSHD = """
 HostKey {place}/key
 AuthorizedKeysFile {place}/key.pub
@@ -81,8 +84,9 @@ class Hosts:
 
     def __init__(self, place: Path) -> None:
         self._place = place
-        self._switch = subprocess.Popen(["unshare", "--net", "sleep", "infinity"], stdin=subprocess.DEVNULL)
+        self._switch = subprocess.Popen([*MORTAL, "unshare", "--net", "sleep", "infinity"], stdin=subprocess.DEVNULL)
         self._hosts: dict[str, Host] = {}
+        self._started: list[subprocess.Popen[str]] = []
         self._log = (place / "hosts.log").open("wb")
 
     def up(self) -> None:
@@ -107,7 +111,7 @@ class Hosts:
         sshd = shutil.which("sshd", path=PATH)
         script = UP.format(name=name, place=self._place, address=address(name), sshd=sshd)
         holder = subprocess.Popen(
-            ["unshare", *SPACES, "--fork", "--mount-proc", "--kill-child", "sh", "-ec", script],
+            [*MORTAL, "unshare", *SPACES, "--fork", "--mount-proc", "--kill-child", "sh", "-ec", script],
             env={**os.environ, "PATH": PATH},
             stdin=subprocess.DEVNULL,
             stdout=self._log,
@@ -121,9 +125,8 @@ class Hosts:
         self._at_the_switch(f"ip link set {name} master bridge up")
 
     def kill(self, name: str) -> None:
-        """Pull a machine's plug: its processes are gone at once, and so is its network."""
+        """End a machine with all its processes; its connections are closed by that."""
         host = self._hosts.pop(name)
-        self.link(name, "down")  # nothing that dies can still say so
         host.holder.kill()
         host.holder.wait()
 
@@ -133,7 +136,7 @@ class Hosts:
 
     def start_in(self, name: str, words: Sequence[str], cwd: Path, **environment: str) -> subprocess.Popen[str]:
         """A process on a machine, with this environment and no more."""
-        return subprocess.Popen(
+        process = subprocess.Popen(
             self._entered(name, words, cwd),
             env={"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "HOME": str(self._place), "LANG": "C.UTF-8", **environment},
             stdin=subprocess.DEVNULL,
@@ -141,6 +144,17 @@ class Hosts:
             stderr=subprocess.PIPE,
             text=True,
         )
+        self._started.append(process)
+        return process
+
+    def tidy(self) -> None:
+        """End what was started on the machines and still runs."""
+        for process in self._started:
+            if process.poll() is None:
+                for child in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
+                    os.kill(int(child), signal.SIGKILL)  # what nsenter waits for; its number is the one out here
+            process.communicate(timeout=20)
+        self._started.clear()
 
     def run_in(self, name: str, *words: str, cwd: Path = Path("/"), at_most_s: float = 20, **environment: str) -> str:
         """What a short command prints on a machine; it has to succeed."""
@@ -153,12 +167,11 @@ class Hosts:
         return (self._place / "hosts.log").read_text(errors="replace")
 
     def close(self) -> None:
-        for host in self._hosts.values():
-            host.holder.kill()
-            host.holder.wait()
-        self._switch.kill()
-        self._switch.wait()
+        for holder in (*(host.holder for host in self._hosts.values()), self._switch):
+            holder.kill()
+            holder.wait()
         self._log.close()
+        self.tidy()
 
     def _entered(self, name: str, words: Sequence[str], cwd: Path) -> list[str]:
         return ["nsenter", "-t", str(self._hosts[name].first), *SPACES, f"--wdns={cwd}", *words]
