@@ -32,7 +32,7 @@ OPENMPI = {  # OpenMPI refuses root, and more ranks than cores, without these; o
 
 
 def launcher(launch: list[str] | None) -> list[str]:
-    """The words that start ranks, or mpiexec: the environment's own where it has one, whether it is activated or not."""
+    """The words that start ranks, or mpiexec: the environment's own where it has one, activated or not."""
     words = launch or ["mpiexec"]
     found = shutil.which(words[0], path=str(Path(sys.executable).parent)) or shutil.which(words[0])
     if found is None:

@@ -30,7 +30,8 @@ from bench.base.registry import discover, engines
 from bench.config.run_config import RunConfig, parse
 from bench.engine.departure import Farewell
 from bench.engine.engines import engine_of
-from bench.engine.link import ADDRESS, TOKEN, Garbled, Link, Message
+from bench.engine.link import TOKEN, Garbled, Link, Message
+from bench.engine.lost import connected
 from bench.engine.origin import made_of
 from bench.engine.processes import Process
 from bench.engine.shared_memory import EARLY, mapped, remove_names
@@ -42,9 +43,6 @@ from bench.training.observer import Moment, Observer, Outcome
 
 BEAT_S = 0.5
 """Seconds between signs of life."""
-UNREACHED = "Leave engine.host out, or set it to a name or an address of the runner's machine that others can reach."
-UNTOLD = f"Let the launcher pass the environment on, {ADDRESS} and {TOKEN} above all (engine.launch)."
-"""How the words end of a rank that cannot report."""
 
 
 class Orders:
@@ -158,21 +156,6 @@ def peak_mb() -> float:
     """The most memory this process has had, in megabytes."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / 1e6 if sys.platform == "darwin" else peak / 1e3
-
-
-def connected(rank: int) -> Link:
-    """To the runner; a sentence that it can find in what was printed, where it cannot be told."""
-    if not (address := os.environ.get(ADDRESS)):
-        sys.exit(f"rank {rank} on {socket.gethostname()} was not told where its runner is. {UNTOLD}")
-    try:
-        return Link.connect(address)
-    except OSError as error:
-        hosts, _, port = address.rpartition(":")
-        names = hosts.replace(",", " or ")
-        sys.exit(
-            f"rank {rank} on {socket.gethostname()} cannot reach its runner at {names}, port {port} "
-            f"({error.strerror or error}). {UNREACHED}"
-        )
 
 
 def main() -> None:

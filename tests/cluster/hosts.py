@@ -80,7 +80,7 @@ class Host(NamedTuple):
 
 
 class Hosts:
-    """The machines and their switch. Their names mean what a cluster's do; a machine's own means 127.0.1.1 on itself."""
+    """The machines and their switch. A machine's own name means 127.0.1.1 on itself, as Debian has it."""
 
     def __init__(self, place: Path) -> None:
         self._place = place

@@ -1,4 +1,4 @@
-"""Ranks on three machines, over ssh: what they compute, what a user must know, and what happens when a machine is lost."""
+"""Ranks on three machines, over ssh: what they compute, what a user must know, and what becomes of a lost machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.helpers import openmpi
 from tests.helpers.cli import ROOT
 
 pytestmark = [pytest.mark.thorough, pytest.mark.timeout(200), pytest.mark.xdist_group("hosts")]
-SMALL = "engine=mpi nodes=6 steps=30 eval_every=10 dataset.evaluation=50 tracker=none checkpoint_every=null".split()
+SMALL = ("engine=mpi", "nodes=6", "steps=30", "eval_every=10", "dataset.evaluation=50", "tracker=none")
 LAUNCH = 'engine.launch="mpiexec -f hosts"'
 TIMES = {"compute_s", "comm_s", "eval_s", "wall_s"}
 PLUGIN = {"HEARSAY_PLUGINS": "tests.helpers.trouble", "PYTHONPATH": str(ROOT)}

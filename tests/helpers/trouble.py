@@ -46,8 +46,8 @@ def the_link() -> int:
 
 
 How = Literal[
-    "none", "raise", "exit", "vanish", "kill", "behead", "babble", "hang", "rest", "slow", "ctrl_c", "recursion", "no_file",
-    "no_server", "no_files_left", "no_memory", "no_locks", "shape", "segfault", "long_words",
+    "none", "raise", "exit", "vanish", "kill", "behead", "babble", "hang", "rest", "slow", "ctrl_c", "recursion",
+    "no_file", "no_server", "no_files_left", "no_memory", "no_locks", "shape", "segfault", "long_words",
 ]  # fmt: skip
 
 

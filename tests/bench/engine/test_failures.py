@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bench.base.registry import algorithms
-from bench.engine.team import WorldFailed
+from bench.engine.crew import WorldFailed
 from tests.helpers import trouble as trouble_plugin
 from tests.helpers.cli import ROOT, run, typed
 from tests.helpers.configs import Kept, config
