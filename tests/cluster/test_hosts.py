@@ -57,7 +57,7 @@ def until(true: Any, process: subprocess.Popen[str], seconds: float = 90) -> Non
     while not true():
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
-        time.sleep(0.1)
+        time.sleep(0.5)
 
 
 def results(folder: Path, name: str, place: str = "results") -> list[Path]:
