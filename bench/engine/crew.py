@@ -13,7 +13,7 @@ from bench.base.errors import UserError
 from bench.base.leaving import Left
 from bench.engine.launch import Launched
 from bench.engine.link import Link, Links, Message
-from bench.engine.lost import LOST
+from bench.engine.lost import reason
 from bench.engine.processes import Process
 from bench.engine.reception import Reception
 from bench.training.observer import Observer
@@ -67,8 +67,8 @@ class Crew:
             if leaving.asked():
                 raise Left
             if (code := self.launched.ended(0.0)) is not None:
-                if lost := self.launched.said(LOST):
-                    raise self._failed(lost)
+                if why := reason(self.launched.output()):
+                    raise self._failed(why)
                 ended = f"{self.launched.name} ended with exit code {code}"
                 raise self._failed(f"{ended} before all {self.ranks} ranks had started.{self.launched.hint}")
             if now - began > START_S:

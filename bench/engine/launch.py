@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -102,11 +101,6 @@ class Launched:
         self._output.seek(max(self._mark, end - 20_000))
         text = self._output.read().decode(errors="replace").strip()
         return f"\noutput of the ranks:\n{text}\n" if text else ""
-
-    def said(self, pattern: str) -> str | None:
-        """The first thing printed during the current run that looks so."""
-        found = re.search(pattern, self.output())
-        return found and found[0]
 
     def ended(self, patience: float) -> int | None:
         """The exit code, if there is one within ``patience`` seconds."""

@@ -1,8 +1,9 @@
-"""A rank that does not find its runner: only what it prints can tell."""
+"""Ranks that do not come, or do not find their runner: only what was printed can tell why."""
 
 from __future__ import annotations
 
 import os
+import re
 import socket
 import sys
 
@@ -10,8 +11,23 @@ from bench.engine.link import ADDRESS, TOKEN, Link
 
 UNREACHED = "Leave engine.host out, or set it to a name or an address of the runner's machine that others can reach."
 UNTOLD = f"Let the launcher pass the environment on, {ADDRESS} and {TOKEN} above all (engine.launch)."
-LOST = r"rank \d+ on \S+ (cannot reach its runner|was not told where)[^\n]*"
-"""What such a rank prints."""
+LOST = re.compile(r"rank \d+ on \S+ (?:cannot reach its runner|was not told where) .*")
+"""What such a rank prints;"""
+FOLDER = re.compile(r"@(\S+)\] .*: unable to change wdir to (.*) \(")
+"""what MPICH prints on a machine that lacks a folder;"""
+SSH = re.compile(r"^ssh: .*|^.*(?:Permission denied \(|Host key verification failed).*", re.MULTILINE)
+"""and what ssh does."""
+
+
+def reason(printed: str) -> str | None:
+    """Why ranks could not report, as far as it is known."""
+    if found := LOST.search(printed):
+        return found[0]
+    if found := FOLDER.search(printed):
+        return f"{found[1]} lacks the folder {found[2]}: start the command in one that all machines have."
+    if found := SSH.search(printed):
+        return f"a machine cannot be reached by ssh: {found[0].strip()}"
+    return None
 
 
 def connected(rank: int) -> Link:

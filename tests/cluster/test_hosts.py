@@ -174,6 +174,17 @@ def test_an_address_that_means_another_machine_there_is_said_to(machines, folder
     assert "Traceback" not in out + err
 
 
+def test_a_folder_that_only_one_machine_has(machines, folder):
+    mine = Path("/run/mine")  # which each machine has for itself
+    machines.run_in("h1", "mkdir", "-p", str(mine))
+    process = start(machines, mine, "ranks=1", 'engine.launch="mpiexec -hosts h2"', f"results={folder}/results")
+    out, err = process.communicate()
+    assert process.returncode == 1, out + err
+    assert only(folder, "status")["error"].startswith(
+        "h2 lacks the folder /run/mine: start the command in one that all"
+    )
+
+
 @pytest.mark.skipif(openmpi.lacking() is not None, reason=str(openmpi.lacking()))
 def test_openmpi_with_more_ranks_than_it_counts_slots(machines, folder):
     launch = f'engine.launch="{openmpi.LAUNCH} --hostfile slots"'

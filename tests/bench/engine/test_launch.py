@@ -12,6 +12,7 @@ from bench.engine.addresses import AUTO, connect, listening, own_names
 from bench.engine.engines import engine_of
 from bench.engine.launch import TO_PASS_ON, launcher, passing_on
 from bench.engine.link import TOKEN
+from bench.engine.lost import reason
 from tests.helpers.cli import typed
 from tests.helpers.configs import config
 
@@ -109,6 +110,29 @@ def test_ranks_follow_what_slurm_has_given(no_queue, given, expected):
     assert engine_of(several).ranks(several, jobs=2) == max(1, (expected or here) // 2)
     few = config(engine="mpi", nodes=2)
     assert engine_of(few).ranks(few) == min(2, expected or here)
+
+
+@pytest.mark.parametrize(
+    ("printed", "expected"),
+    [
+        (
+            "[proxy:2@h3] launch_procs (/mpich-5.0.2/src/pm/hydra/proxy/pmip_cb.c:884): unable to change wdir to /run/mine "
+            "(No such file or directory)\n[proxy:2@h3] handle_launch_procs: launch_procs returned error\n",
+            "h3 lacks the folder /run/mine: start the command in one that all machines have.",
+        ),
+        (
+            "ssh: connect to host h3 port 22: Connection timed out\n-----\nORTE was unable to reliably start",
+            "a machine cannot be reached by ssh: ssh: connect to host h3 port 22: Connection timed out",
+        ),
+        (
+            "me@h2: Permission denied (publickey).\n",
+            "a machine cannot be reached by ssh: me@h2: Permission denied (publickey).",
+        ),
+        ("no queue for you\n", None),
+    ],
+)
+def test_why_no_rank_came_is_read_from_what_was_printed(printed, expected):
+    assert reason(f"\noutput of the ranks:\n{printed}") == expected
 
 
 @pytest.mark.thorough
