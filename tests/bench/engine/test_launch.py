@@ -116,7 +116,7 @@ def test_ranks_follow_what_slurm_has_given(no_queue, given, expected):
     ("printed", "expected"),
     [
         (
-            "[proxy:2@h3] launch_procs (/mpich-5.0.2/src/pm/hydra/proxy/pmip_cb.c:884): unable to change wdir to /run/mine "
+            "[proxy:2@h3] launch_procs (/src/pm/hydra/proxy/pmip_cb.c:884): unable to change wdir to /run/mine "
             "(No such file or directory)\n[proxy:2@h3] handle_launch_procs: launch_procs returned error\n",
             "h3 lacks the folder /run/mine: start the command in one that all machines have.",
         ),
