@@ -6,6 +6,7 @@ import os
 import re
 import socket
 import sys
+from pathlib import Path
 
 from bench.engine.link import ADDRESS, TOKEN, Link
 
@@ -16,7 +17,9 @@ LOST = re.compile(r"rank \d+ on \S+ (?:cannot reach its runner|was not told wher
 FOLDER = re.compile(r"@(\S+)\] .*: unable to change wdir to (.*) \(")
 """what MPICH prints on a machine that lacks a folder;"""
 SSH = re.compile(r"^ssh: .*|^.*(?:Permission denied \(|Host key verification failed).*", re.MULTILINE)
-"""and what ssh does."""
+"""what ssh does;"""
+CLOSED = "assert (!closed) failed"
+"""and what may be all that MPICH prints when a machine could not begin."""
 
 
 def reason(printed: str) -> str | None:
@@ -27,6 +30,9 @@ def reason(printed: str) -> str | None:
         return f"{found[1]} lacks the folder {found[2]}: start the command in one that all machines have."
     if found := SSH.search(printed):
         return f"a machine cannot be reached by ssh: {found[0].strip()}"
+    if CLOSED in printed:
+        folder = f"the folder {Path.cwd()}, where the command was started"
+        return f"a machine was lost before its ranks had started. Do all machines have {folder}, and this environment?"
     return None
 
 

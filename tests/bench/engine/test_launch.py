@@ -128,6 +128,11 @@ def test_ranks_follow_what_slurm_has_given(no_queue, given, expected):
             "me@h2: Permission denied (publickey).\n",
             "a machine cannot be reached by ssh: me@h2: Permission denied (publickey).",
         ),
+        (
+            "[mpiexec@h1] control_cb (/src/pm/hydra/mpiexec/pmiserv_cb.c:280): assert (!closed) failed\n",
+            f"a machine was lost before its ranks had started. Do all machines have the folder {Path.cwd()}, where the "
+            "command was started, and this environment?",
+        ),
         ("no queue for you\n", None),
     ],
 )
