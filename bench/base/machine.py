@@ -8,6 +8,8 @@ import resource
 from contextlib import suppress
 from pathlib import Path
 
+from bench.base import allocation
+
 FILES = 65_536
 """Open files that are asked for at most: some programs look at every one they might have."""
 SPARE = 64
@@ -47,8 +49,9 @@ def locks_per_job(jobs: int) -> int:
 
 
 def cores() -> int:
-    """Cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Cores this process may use: those it is bound to, and in a job of a queue those that are the job's."""
+    bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(bound, allocation.cpus_here() or bound)
 
 
 def core_share(jobs: int) -> int:

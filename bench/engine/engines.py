@@ -8,13 +8,15 @@ from typing import Any, ClassVar, NamedTuple
 
 import torch
 
+from bench.base import allocation
 from bench.base.errors import UserError
-from bench.base.machine import core_share
+from bench.base.machine import core_share, cores
 from bench.base.options import NonNegative, Positive
 from bench.base.record import Row
 from bench.base.registry import engines
 from bench.config.run_config import RunConfig
 from bench.engine import stacked
+from bench.engine.addresses import AUTO, LOOPBACK
 from bench.engine.build import run_in
 from bench.engine.launch import launcher
 from bench.training import checkpoint
@@ -26,7 +28,7 @@ class Launch(NamedTuple):
     """How the processes of a world are started; without words, it is one process."""
 
     words: list[str] | None = None
-    host: str = "127.0.0.1"  # where they reach the runner
+    host: str = LOOPBACK  # where they reach the runner
     elsewhere: bool = False  # they may live on other machines
 
 
@@ -100,7 +102,7 @@ class Ranks(Engine):
     launch: list[str] | None = None
     pool: bool = True
     timeout_s: NonNegative = 300.0
-    host: str = "127.0.0.1"
+    host: str = AUTO
 
     @property
     def stays(self) -> bool:
@@ -113,14 +115,16 @@ class Ranks(Engine):
         launcher(self.launch)
 
     def ranks(self, config: RunConfig, jobs: int = 1) -> int:
-        """One per core, but no more than nodes; cores are shared between jobs."""
-        return config.ranks or min(config.nodes, core_share(jobs))
+        """One per core, or per task of a SLURM job, but no more than nodes; cores are shared between jobs."""
+        return config.ranks or min(config.nodes, max(1, (allocation.tasks() or cores()) // jobs))
 
     def threads(self, jobs: int = 1) -> int:
         return 1
 
     def launch_by(self) -> Launch:
-        return Launch(launcher(self.launch), self.host, elsewhere=bool(self.launch))
+        elsewhere = bool(self.launch) or allocation.several_machines()
+        host = LOOPBACK if self.host == AUTO and not elsewhere else self.host
+        return Launch(launcher(self.launch), host, elsewhere)
 
     def compute(self, configs: Sequence[RunConfig], observer: Observer, resume: Resume | None, comm: Any) -> None:
         from bench.engine.mpi import MPIWorld, agree, take_gpu  # whoever imports mpi4py is a rank; the runner is none

@@ -19,25 +19,40 @@ from bench.engine import shared_memory
 from bench.engine.link import ADDRESS, TOKEN
 from bench.engine.processes import Process, end, marked
 
+FORWARDED = ("HEARSAY_", "MPI4PY_", "OMP_", "PYTHON")
+"""How the names begin of what a rank needs of the environment."""
+TO_PASS_ON = "OMPI_MCA_mca_base_env_list"
 OPENMPI = {  # OpenMPI refuses root, and more ranks than cores, without these; others ignore them
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",  # version 4
-    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",  # version 5
+    "PRTE_MCA_rmaps_default_mapping_policy": "slot:oversubscribe",  # version 5; without "slot" one machine gets all
 }
 
 
 def launcher(launch: list[str] | None) -> list[str]:
-    """The words that start ranks: those given, or the environment's own mpiexec."""
+    """The words that start ranks, or mpiexec: the environment's own where it has one, activated or not."""
     words = launch or ["mpiexec"]
-    here = Path(sys.executable).parent / words[0]
-    found = str(here) if not launch and here.exists() else shutil.which(words[0])
+    found = shutil.which(words[0], path=str(Path(sys.executable).parent)) or shutil.which(words[0])
     if found is None:
         raise UserError(
             f"There is no '{words[0]}' to start ranks with. Install an MPI (pip install mpich), name yours with "
             "engine.launch=[...], or use engine=stacked."
         )
-    return [found, *words[1:]]
+    return [str(Path(found).absolute()), *words[1:]]
+
+
+def passing_on(environment: dict[str, str], launch: Sequence[str]) -> list[str]:
+    """The words of the launcher, once ranks on other machines will be given what they need of this environment.
+
+    OpenMPI passes on by ssh what it is told to, in one of two ways that exclude each other; others pass on all. Only
+    names are told, since everybody can read the words of a command.
+    """
+    names = sorted(name for name in environment if name.startswith(FORWARDED))
+    if "-x" in launch:
+        return [*launch, *(word for name in names for word in ("-x", name))]
+    environment[TO_PASS_ON] = ";".join([*filter(None, [environment.get(TO_PASS_ON)]), *names])
+    return list(launch)
 
 
 class Launched:
@@ -53,14 +68,16 @@ class Launched:
         given = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
         paths = os.pathsep.join([str(ROOT), *(str(Path(folder).absolute()) for folder in given)])
         one_thread = {"OMP_NUM_THREADS": "1"} if launch else {}
-        environment = {**OPENMPI, **one_thread, **os.environ, "PYTHONPATH": paths, FOLDER: str(data_folder())}
-        prefix = [*launch, "-n", str(ranks)] if launch else []
+        told = {"PYTHONPATH": paths, FOLDER: str(data_folder()), ADDRESS: address, TOKEN: token}
+        environment = {**OPENMPI, **one_thread, **os.environ, **told}
+        prefix = [*passing_on(environment, launch), "-n", str(ranks)] if launch else []
         self._output = tempfile.TemporaryFile()  # noqa: SIM115
         try:
             self.process = subprocess.Popen(
-                [*prefix, sys.executable, "-m", "mpi4py", "-m", "bench.engine.worker"],
-                env={**environment, ADDRESS: address, TOKEN: token},
-                cwd=ROOT,  # python -m looks here first: a stranger's package called datasets must not be found
+                # -P: a package called datasets in the folder of the user, where files named to the launcher lie,
+                # must not be found
+                [*prefix, sys.executable, "-P", "-m", "mpi4py", "-m", "bench.engine.worker"],
+                env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=self._output,
                 stderr=subprocess.STDOUT,

@@ -8,11 +8,15 @@ import socket
 import threading
 from typing import Any
 
+from bench.engine.addresses import connect
+
 Message = dict[str, Any]
 ADDRESS, TOKEN = "HEARSAY_ADDRESS", "HEARSAY_TOKEN"
 """Environment variables that tell a rank where its runner listens, and how to show that it is one."""
 LONGEST = 1 << 26
 """Bytes of a message at most."""
+CONNECT_S = 20
+"""Seconds that a rank waits for its runner to answer, under each of its names."""
 SEND_S = 60
 """Seconds in which a rank must have taken a message."""
 KEEPALIVE = {"TCP_KEEPIDLE": 15, "TCP_KEEPALIVE": 15, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 4, "TCP_USER_TIMEOUT": 35_000}
@@ -38,9 +42,8 @@ class Link:
 
     @classmethod
     def connect(cls, address: str) -> Link:
-        """To ``host:port``."""
-        host, _, port = address.rpartition(":")
-        return cls(socket.create_connection((host, int(port)), timeout=60))
+        """To ``host:port``, or the first of several hosts that answers."""
+        return cls(connect(address, CONNECT_S))
 
     def fileno(self) -> int:
         return self._connection.fileno()

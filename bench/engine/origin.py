@@ -41,7 +41,8 @@ def disagreement(said: Mapping[str, Any], meant: Origin, who: str) -> str | None
     return None
 
 
-def confirmed(config: RunConfig, said: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """For the manifest: how many processes made this run, and the fingerprint of what they said they had imported."""
+def confirmed(config: RunConfig, said: Sequence[Mapping[str, Any]], hosts: Mapping[int, str]) -> dict[str, Any]:
+    """For the manifest: which processes made this run, where, and the fingerprint of what they said they imported."""
     prints = {combined(one["files"][name] for name in sources(config)) for one in said}
-    return {"workers": {"ranks": len(said), "fingerprints": sorted(prints)}}
+    places = {host: [rank for rank in sorted(hosts) if hosts[rank] == host] for host in sorted(set(hosts.values()))}
+    return {"workers": {"ranks": len(said), "hosts": places, "fingerprints": sorted(prints)}}

@@ -11,8 +11,9 @@ from bench.base.errors import UserError
 from bench.base.machine import PER_JOB, SHORTAGES, files_left, shortage
 from bench.config.run_config import RunConfig
 from bench.engine import shared_memory
+from bench.engine.crew import RunFailed
 from bench.engine.engines import Launch, engine_of
-from bench.engine.team import RunFailed, Team
+from bench.engine.team import Team
 from bench.network import known
 from bench.training.checkpoint import Resume
 from bench.training.observer import Observer

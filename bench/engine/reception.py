@@ -1,12 +1,12 @@
-"""Where ranks report when they start: a port that anybody on the machine may knock at, and only ranks come through."""
+"""Where ranks report when they start: a port that anybody who can reach it may knock at; only ranks come through."""
 
 from __future__ import annotations
 
 import secrets
 import selectors
-import socket
 import time
 
+from bench.engine.addresses import advertised, listening
 from bench.engine.link import LONGEST, Garbled, Link, Message
 
 HELLO = 1 << 14
@@ -23,9 +23,10 @@ class Reception:
     def __init__(self, host: str, ranks: int) -> None:
         self.token = secrets.token_hex(16)
         self._most = ranks + STRANGERS
-        self._server = socket.create_server((host, 0), backlog=max(128, self._most))
+        self._server = listening(host, backlog=max(128, self._most))
         self._server.setblocking(False)
-        self.address = f"{host}:{self._server.getsockname()[1]}"
+        self.port, self.names = self._server.getsockname()[1], advertised(host)
+        self.address = f"{','.join(self.names)}:{self.port}"
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._server, selectors.EVENT_READ)
         self._silent: dict[Link, float] = {}  # and when their time is over, the oldest first

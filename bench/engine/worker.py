@@ -11,6 +11,7 @@ import gc
 import os
 import queue
 import resource
+import socket
 import sys
 import threading
 import time
@@ -29,7 +30,8 @@ from bench.base.registry import discover, engines
 from bench.config.run_config import RunConfig, parse
 from bench.engine.departure import Farewell
 from bench.engine.engines import engine_of
-from bench.engine.link import ADDRESS, TOKEN, Garbled, Link, Message
+from bench.engine.link import TOKEN, Garbled, Link, Message
+from bench.engine.lost import connected
 from bench.engine.origin import made_of
 from bench.engine.processes import Process
 from bench.engine.shared_memory import EARLY, mapped, remove_names
@@ -167,10 +169,11 @@ def main() -> None:
     set_up_torch()
     discover()
     gc.freeze()  # what the imports left need never be searched for garbage again
-    link = Link.connect(os.environ[ADDRESS])
+    link = connected(comm.rank)
     link.patience(None)
     who = {"token": os.environ[TOKEN], "rank": comm.rank, "size": comm.size, **asdict(Process.own())}
-    link.send({**who, "library": MPI.Get_library_version().split("\n")[0], "peak_mb": peak_mb()})
+    library = MPI.Get_library_version().split("\n")[0]
+    link.send({**who, "host": socket.gethostname(), "library": library, "peak_mb": peak_mb()})
     orders = Orders(link)
     while (job := orders.next()) is not None:
         survives = engines[job["runs"][0]["engine"]["name"]].one_process

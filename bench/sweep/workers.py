@@ -14,10 +14,10 @@ from bench.base import causes, leaving
 from bench.base.leaving import Left
 from bench.base.record import Row
 from bench.config.run_config import RunConfig
+from bench.engine.crew import Stopped
 from bench.engine.engines import engine_of
 from bench.engine.fingerprint import has_plugins
 from bench.engine.pool import Pool
-from bench.engine.team import Stopped
 from bench.store.manifest import describe
 from bench.store.run_folder import RunFolder, settle
 from bench.sweep.recorder import Stored

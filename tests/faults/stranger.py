@@ -38,10 +38,10 @@ KINDS = (
 
 def knock(kind: str, address: str, seed: int) -> list[socket.socket]:
     """Five connections of this kind, left open."""
-    host, _, port = address.rpartition(":")
+    hosts, _, port = address.rpartition(":")
     out = []
     for i in range(5):
-        connection = socket.create_connection((host, int(port)), timeout=5)
+        connection = socket.create_connection((hosts.partition(",")[0], int(port)), timeout=5)
         with contextlib.suppress(OSError):  # shown the door
             connection.sendall(speech(kind, seed + i))
         out.append(connection)

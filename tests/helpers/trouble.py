@@ -46,8 +46,8 @@ def the_link() -> int:
 
 
 How = Literal[
-    "none", "raise", "exit", "vanish", "kill", "behead", "babble", "hang", "slow", "ctrl_c", "recursion", "no_file",
-    "no_server", "no_files_left", "no_memory", "no_locks", "shape", "segfault", "long_words",
+    "none", "raise", "exit", "vanish", "kill", "behead", "babble", "hang", "rest", "slow", "ctrl_c", "recursion",
+    "no_file", "no_server", "no_files_left", "no_memory", "no_locks", "shape", "segfault", "long_words",
 ]  # fmt: skip
 
 
@@ -59,6 +59,8 @@ class Trouble(DSGD):
         if t == 10 and on_the_last_rank():
             note_segments(self.how)
             misbehave(self.how, s)
+        if t == 10 and self.how == "rest":
+            time.sleep(1000)  # all ranks, so that none spins
         if self.how == "slow":
             time.sleep(0.05)
         return super().step(s, t, grad, mix)

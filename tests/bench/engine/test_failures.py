@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from bench.base.registry import algorithms
-from bench.engine.launch import launcher
-from bench.engine.team import WorldFailed
+from bench.engine.crew import WorldFailed
 from tests.helpers import trouble as trouble_plugin
 from tests.helpers.cli import ROOT, run, typed
 from tests.helpers.configs import Kept, config
@@ -169,7 +168,3 @@ def test_a_launcher_that_fails_is_reported_with_its_words(tmp_path):
     assert "mpiexec ended with exit code 5 before all 2 ranks had started." in done.stdout
     (log,) = (tmp_path / "results" / "runs").glob("*/log.txt")
     assert "no queue for you" in log.read_text()
-
-
-def test_the_launcher_is_the_environments_own():
-    assert Path(launcher(None)[0]).parent == Path(sys.executable).parent

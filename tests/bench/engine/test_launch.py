@@ -1,0 +1,162 @@
+"""How ranks are started: by which program, with which words, where they look for their runner, and how many."""
+
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench.base import allocation
+from bench.base.machine import cores
+from bench.engine.addresses import AUTO, connect, listening, own_names
+from bench.engine.engines import engine_of
+from bench.engine.launch import TO_PASS_ON, launcher, passing_on
+from bench.engine.link import TOKEN
+from bench.engine.lost import reason
+from tests.helpers.cli import typed
+from tests.helpers.configs import config
+
+QUEUE = ("SLURM_NTASKS", "SLURM_JOB_NUM_NODES", "SLURM_JOB_CPUS_PER_NODE", "SLURM_CPUS_ON_NODE", "HYDRA_LAUNCHER")
+
+
+@pytest.fixture
+def no_queue(monkeypatch):
+    for name in (*QUEUE, *allocation.LISTS):
+        monkeypatch.delenv(name, raising=False)
+    return monkeypatch
+
+
+def program(path: Path, text: str = "exit 1") -> Path:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize("words", [None, ["mpiexec", "-f", "hosts"]])
+def test_the_launcher_is_the_environments_own(words, tmp_path, monkeypatch):
+    program(tmp_path / "mpiexec")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    first, *rest = launcher(words)
+    assert Path(first) == Path(sys.executable).parent / "mpiexec"
+    assert rest == (words or [""])[1:]
+
+
+def test_a_launcher_that_only_the_user_has(tmp_path, monkeypatch):
+    program(tmp_path / "mylaunch")
+    monkeypatch.chdir(tmp_path)
+    assert launcher(["./mylaunch"]) == [str(tmp_path / "mylaunch")]
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert launcher(["mylaunch"]) == [str(tmp_path / "mylaunch")]
+
+
+def test_names_are_passed_on_and_never_the_token():
+    environment = {TOKEN: "secret", "PYTHONPATH": "here", "HOME": "/root"}
+    words = passing_on(environment, ["mpirun", "-x", "HOME"])
+    assert words == ["mpirun", "-x", "HOME", "-x", TOKEN, "-x", "PYTHONPATH"]
+    assert TO_PASS_ON not in environment  # OpenMPI 4 allows one way or the other
+    assert passing_on(environment, ["mpirun"]) == ["mpirun"]
+    assert environment[TO_PASS_ON] == f"{TOKEN};PYTHONPATH"
+    environment[TO_PASS_ON] = "HOME"
+    passing_on(environment, ["mpirun"])
+    assert environment[TO_PASS_ON] == f"HOME;{TOKEN};PYTHONPATH"
+
+
+def test_every_name_of_this_machine_reaches_it():
+    with listening(AUTO, backlog=8) as server:
+        port = server.getsockname()[1]
+        assert own_names()[0] == socket.gethostname()
+        for name in ("127.0.0.1", socket.gethostname(), f"nobody.invalid,{','.join(own_names())}"):
+            connect(f"{name}:{port}", patience=5).close()
+    with pytest.raises(OSError, match="refused"):
+        connect(f"127.0.0.1:{port}", patience=5)
+    with listening("127.0.0.1", backlog=8) as server:
+        assert server.getsockname()[0] == "127.0.0.1"
+    with pytest.raises(OSError, match=r"not known|No address"):
+        listening("nobody.invalid", backlog=8)
+
+
+def test_others_are_let_in_only_where_ranks_may_be_elsewhere(no_queue):
+    def host(**options):
+        return engine_of(config(engine={"name": "mpi", **options})).launch_by().host
+
+    assert host() == "127.0.0.1"
+    assert host(launch=["mpiexec", "-f", "hosts"]) == AUTO
+    assert host(launch=["mpiexec"], host="10.0.0.1") == "10.0.0.1"
+    no_queue.setenv("SLURM_JOB_NUM_NODES", "1")
+    assert host() == "127.0.0.1"
+    no_queue.setenv("SLURM_JOB_NUM_NODES", "2")
+    assert host() == AUTO
+    no_queue.setenv("HYDRA_LAUNCHER", "fork")
+    assert host() == "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, None),
+        ({"SLURM_NTASKS": "6"}, 6),
+        ({"SLURM_NTASKS": "6", "HYDRA_LAUNCHER": "fork"}, None),
+        ({"SLURM_NTASKS": "1", "SLURM_CPUS_ON_NODE": "1"}, 1),
+        ({"SLURM_JOB_NUM_NODES": "3", "SLURM_JOB_CPUS_PER_NODE": "2(x2),3"}, 7),
+        ({"SLURM_JOB_NUM_NODES": "1", "SLURM_JOB_CPUS_PER_NODE": "64"}, None),
+    ],
+)
+def test_ranks_follow_what_slurm_has_given(no_queue, given, expected):
+    here = cores()
+    for name, value in given.items():
+        no_queue.setenv(name, value)
+    several = config(engine="mpi", nodes=100)
+    assert engine_of(several).ranks(several) == (expected or here)
+    assert engine_of(several).ranks(several, jobs=2) == max(1, (expected or here) // 2)
+    few = config(engine="mpi", nodes=2)
+    assert engine_of(few).ranks(few) == min(2, expected or here)
+
+
+@pytest.mark.parametrize(
+    ("printed", "expected"),
+    [
+        (
+            "[proxy:2@h3] launch_procs (/src/pm/hydra/proxy/pmip_cb.c:884): unable to change wdir to /run/mine "
+            "(No such file or directory)\n[proxy:2@h3] handle_launch_procs: launch_procs returned error\n",
+            "h3 lacks the folder /run/mine: start the command in one that all machines have.",
+        ),
+        (
+            "ssh: connect to host h3 port 22: Connection timed out\n-----\nORTE was unable to reliably start",
+            "a machine cannot be reached by ssh: ssh: connect to host h3 port 22: Connection timed out",
+        ),
+        (
+            "me@h2: Permission denied (publickey).\n",
+            "a machine cannot be reached by ssh: me@h2: Permission denied (publickey).",
+        ),
+        (
+            "[mpiexec@h1] control_cb (/src/pm/hydra/mpiexec/pmiserv_cb.c:280): assert (!closed) failed\n",
+            f"a machine was lost before its ranks had started. Do all machines have the folder {Path.cwd()}, where the "
+            "command was started, and this environment?",
+        ),
+        ("no queue for you\n", None),
+    ],
+)
+def test_why_no_rank_came_is_read_from_what_was_printed(printed, expected):
+    assert reason(f"\noutput of the ranks:\n{printed}") == expected
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("lost", "sentence"),
+    [
+        (
+            "HEARSAY_ADDRESS=127.0.0.1:9",
+            "cannot reach its runner at 127.0.0.1, port 9 (Connection refused). Leave engine",
+        ),
+        ("-u HEARSAY_ADDRESS", "was not told where its runner is. Let the launcher pass the environment on"),
+    ],
+)
+def test_a_rank_that_does_not_find_its_runner_says_so(lost, sentence, tmp_path):
+    (tmp_path / "datasets").mkdir()
+    (tmp_path / "datasets" / "__init__.py").write_text("raise SystemExit('a stranger')")
+    program(tmp_path / "launch", f'[ -e words ] || exit 9; shift 2; exec env {lost} "$@"')
+    (tmp_path / "words").touch()  # found only where the user is
+    done = typed("engine.launch=[./launch]", "ranks=1", "steps=10", "engine=mpi", cwd=tmp_path)
+    assert done.returncode == 1
+    assert f"failed: rank 0 on {socket.gethostname()} {sentence}" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr + next(tmp_path.glob("results/runs/*/log.txt")).read_text()
