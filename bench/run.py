@@ -34,7 +34,7 @@ from bench.base.leaving import Left
 from bench.base.registry import broken_plugins, say_broken_plugins
 from bench.config.compose import HYDRA_ERRORS, SEARCHPATH, sentence, with_plugins
 from bench.config.names import CONF
-from bench.config.plan import of_command, plan, same_run_twice, unique
+from bench.config.plan import Make, of_command, plan, same_run_twice, unique
 from bench.config.run_config import RunConfig, parse
 from bench.config.words import as_sweeps
 from bench.status import show_found, states_of
@@ -76,13 +76,13 @@ def sweep_name(words: Sequence[str]) -> str:
     return " ".join(typed) or "defaults"
 
 
-def gather(words: Sequence[str], several: bool, errors: Console) -> list[RunConfig]:
+def gather(words: Sequence[str], several: bool, errors: Console, make: Make = checked) -> list[RunConfig]:
     """Every configuration of the command: the whole sweep is known before its first run starts."""
     if any(word.startswith("-") or is_hydras(word) for word in words):  # flags and settings of Hydra are Hydra's
         through_hydra(words, several)
         return collected
     with counting(errors, "composing {} of {} configurations") as say:
-        runs = of_command(words, checked, several, say, left_out)
+        runs = of_command(words, make, several, say, left_out)
     if left_out:
         errors.print(f"{left_out.total()} of {left_out.total() + len(runs)} configurations cannot be and are left out:")
         for reason, times in left_out.items():

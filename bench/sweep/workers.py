@@ -8,7 +8,7 @@ import traceback
 from collections import deque
 from collections.abc import Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bench.base import causes, leaving
 from bench.base.leaving import Left
@@ -55,14 +55,19 @@ class Fate:
 class Sweep:
     """Groups of runs, worked off by one or several workers side by side."""
 
-    def __init__(self, display: Display, name: str | None = None, varies: Sequence[str] = ()) -> None:
+    def __init__(
+        self, display: Display, name: str | None = None, varies: Sequence[str] = (), since: float | None = None
+    ) -> None:
+        """With ``since`` it is one of several workers with the same order, which was given then: none waits for
+        another, and what one of them has made, or failed at, the others leave alone."""
+        self._since = since
         self.fates: dict[str, Fate] = {}
         self.tracker = Tracker()
         self._name, self._varies = name, varies
         self.joined: list[RunFolder] = []  # made in an earlier sweep
         self._display = display
         self._waiting: deque[Group] = deque()
-        self._elsewhere: list[RunFolder] = []  # claimed by another process
+        self._elsewhere: list[Group] = []  # claimed by another process
         self._stop = threading.Event()
         self._said = ""  # of the processes that are waited for
 
@@ -72,21 +77,31 @@ class Sweep:
         while self._elsewhere:  # wait for the other process; what it leaves undone is ours
             if leaving.asked():
                 raise Left
-            free = [folder for folder in self._elsewhere if folder.claim()]
-            for folder in free:
-                folder.release()
-                self._elsewhere.remove(folder)
-                self._waiting.append([folder])
+            free = self._taken_back()
             self._work(jobs)
             if self._elsewhere and not free:
+                if self._since is not None:
+                    return
                 self._say_for_whom()
                 time.sleep(0.3)
 
+    def _taken_back(self) -> int:
+        """What other processes have let go of waits for us again, in the groups that it had; how many runs that are."""
+        groups, self._elsewhere = self._elsewhere, []
+        before = len(self._waiting)
+        for group in groups:
+            free = [folder for folder in group if folder.claim()]
+            for folder in free:
+                folder.release()
+            self._waiting += [free] if free else []
+            self._elsewhere += [held] if (held := [folder for folder in group if folder not in free]) else []
+        return len(self._waiting) - before
+
     def _say_for_whom(self) -> None:
         """Whose runs are waited for: at once, and again where that changes."""
-        folder = self._elsewhere[0]
-        others = f" and {len(self._elsewhere) - 1} more" if len(self._elsewhere) > 1 else ""
-        words = f"Waiting for {folder.path.name}{others}: made by {folder.lock.holder()}."
+        folder, *others = [folder for group in self._elsewhere for folder in group]
+        more = f" and {len(others)} more" if others else ""
+        words = f"Waiting for {folder.path.name}{more}: made by {folder.lock.holder()}."
         if words != self._said:
             self._said = words
             self._display.say(words)
@@ -147,23 +162,38 @@ class Sweep:
     def run_group(self, group: Group, pool: Pool, in_process: bool) -> None:
         """Claim what is free, and run what can start from one step together."""
         mine: dict[int, list[Member]] = {}
+        theirs: Group = []
         try:
             for folder in group:
                 try:
-                    if not folder.claim():
-                        self._elsewhere.append(folder)
-                    elif reusable(folder):
-                        self.reuse(folder)  # made by another process in the meantime
-                    else:
+                    if (theirs and not mine and self._since is not None) or not folder.claim():
+                        theirs.append(folder)  # of a group whose first run another worker has, it makes the rest, too
+                    elif not self._settled(folder):
                         step, rows = folder.resume_point() or (0, [])
                         mine.setdefault(step, []).append((folder, rows))
                 except OSError as error:
                     self._end(folder, *_failed(causes.machine(error) or causes.unwritable(folder.path, error)))
+            self._elsewhere += [theirs] if theirs else []
             for step, members in mine.items():
                 self._run_together(step, members, pool, in_process)
         finally:
             for folder in group:
                 folder.release()
+
+    def _settled(self, folder: RunFolder) -> bool:
+        """Whether another process has made this run in the meantime. Of one order, nobody tries twice what has failed,
+        and what was to be forced has been, by whoever came first."""
+        status = folder.status()
+        ours = self._since is not None and status.get("time", 0.0) >= self._since
+        if ours:
+            folder.config = replace(folder.config, force=False)
+        if reusable(folder) or (ours and folder.final):
+            self.reuse(folder)
+        elif ours and status["state"] == "failed":
+            self._end(folder, Fate("failed"), "failed before, in the hands of another worker")
+        else:
+            return False
+        return True
 
     def _run_together(self, step: int, members: list[Member], pool: Pool, in_process: bool) -> None:
         folders = [folder for folder, _ in members]
