@@ -13,10 +13,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
@@ -24,7 +21,6 @@ if __name__ == "__main__":
 
     begin()
 
-import torch
 from rich.console import Console
 
 from bench.base import leaving
@@ -39,50 +35,27 @@ from bench.cluster.estimate import estimate, sentence
 from bench.cluster.follow import follow
 from bench.cluster.order import Order
 from bench.cluster.tickets import Ticket, new_folder
+from bench.cluster.worker import work
 from bench.config.plan import same_run_twice, unique
-from bench.config.run_config import RunConfig, parse
 from bench.run import gather, is_hydras, leave, left_out, sweep_name
 from bench.status import show_found, states_of
-from bench.store.run_folder import RunFolder
 from bench.sweep.groups import Share, batches
-from bench.sweep.preflight import check
-from bench.sweep.sweep import pull, refuse_stale
-from bench.sweep.workers import name_of, reusable
+from bench.sweep.preflight import checked_for_elsewhere
+from bench.sweep.workers import name_of
 from bench.terminal.command import command
-from bench.terminal.table import show_table, varying
+from bench.terminal.table import show_table
 
 SCRIPT = "worker.sh"
 
 
-def work(folder: Path) -> int:
-    """A worker, in its job: until nothing of the order is left to claim."""
+def work_on(folder: Path) -> int:
+    """A worker, in its job."""
     leaving.listen()
-    errors = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
     say_broken_plugins()
-    order = orders.read(folder)
-    console = Console(width=140, highlight=False)
     try:
-        fates = pull(order.groups, order.jobs, console, order.name, order.varies, order.since)
+        return work(orders.read(folder))
     except Left:
-        return leave(errors)
-    return int(any(fate.error is not None for fate in fates))
-
-
-def makeable(values: Mapping[str, Any]) -> RunConfig:
-    """A run that can be made where it is sent: its data and network are looked at here, a GPU need not be."""
-    run = parse(values)
-    check(run if torch.cuda.is_available() else replace(run, device="cpu"))
-    return run
-
-
-def ordered(configs: list[RunConfig], name: str, workers: int, site: sites.Site) -> Order:
-    """What is not done yet, in groups."""
-    folders = [RunFolder(config) for config in configs]
-    refuse_stale(folders)
-    todo = [folder.config for folder in folders if not reusable(folder)]
-    groups, jobs = batches(todo, Share(workers, site.cpus or 1, site.bytes())) if todo else ([], 1)
-    varies = varying([config.labels() for config in configs])
-    return Order([[todo[place] for place in group] for group in groups], jobs, name, varies)
+        return leave(Console(stderr=True, soft_wrap=True, highlight=False, markup=False))
 
 
 def wait_for(job: str, order: Order, runs: Path, console: Console) -> None:
@@ -102,7 +75,7 @@ def wait_for(job: str, order: Order, runs: Path, console: Console) -> None:
 @command
 def main() -> int:
     if sys.argv[1:2] == ["--work"]:
-        return work(Path(sys.argv[2]))
+        return work_on(Path(sys.argv[2]))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("words", nargs="*", metavar="setting=value", help="as for run.py; and workers=, site=")
     parser.add_argument("--dry-run", action="store_true", help="say what would be queued, and queue nothing")
@@ -116,12 +89,13 @@ def main() -> int:
     words, site = sites.of_command(words)
     if strange := [word for word in words if is_hydras(word)]:
         raise UserError(f"{strange[0]} is a setting of Hydra: those are for bench/run.py.")
-    configs = gather(words, True, errors, makeable)
+    configs = gather(words, True, errors, checked_for_elsewhere)
     if note := same_run_twice(configs):
         errors.print(note)
     configs = unique(configs)
     runs = orders.one_folder(configs) / "runs"
-    order = ordered(configs, sweep_name(words), asked, site)
+    share = Share(asked, site.cpus or 1, site.bytes())
+    order = orders.make(configs, sweep_name(words), lambda todo: batches(todo, share))
     done = len(configs) - len(order.configs)
     workers = min(asked, -(-len(order.groups) // order.jobs))
     if given.dry_run:

@@ -81,7 +81,7 @@ def follow(order: Order, runs: Path, console: Console, over: Callable[[], str | 
                 asked = time.monotonic()
                 if (stands := over()) is None:
                     break
-                if stands != before:
+                if stands not in ("", before):
                     before = stands
                     display.say(stands)
             time.sleep(LOOK_S)

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.base.errors import UserError
 from bench.base.files import read_json, write_json
 from bench.config.run_config import RunConfig, parse
+from bench.store.run_folder import RunFolder
+from bench.sweep.sweep import refuse_stale
+from bench.sweep.workers import reusable
+from bench.terminal.table import varying
 
 FILE = "order.json"
+Groups = tuple[list[list[int]], int]
+"""By places in a list, and how many to make side by side."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,20 @@ class Order:
         groups = [[config.plain() for config in group] for group in self.groups]
         how = {"jobs": self.jobs, "name": self.name, "varies": self.varies, "since": self.since}
         write_json(folder / FILE, {**how, "groups": groups})
+
+
+def make(configs: Sequence[RunConfig], name: str, grouped: Callable[[list[RunConfig]], Groups]) -> Order:
+    """What is not done yet, ``grouped``."""
+    folders = [RunFolder(config) for config in configs]
+    refuse_stale(folders)
+    todo = [folder.config for folder in folders if not reusable(folder)]
+    groups, jobs = grouped(todo) if todo else ([], 1)
+    varies = varying([config.labels() for config in configs])
+    return Order([[todo[place] for place in group] for group in groups], jobs, name, varies)
+
+
+def one_by_one(configs: Sequence[RunConfig]) -> Groups:
+    return [[place] for place in range(len(configs))], 1
 
 
 def read(folder: Path) -> Order:
