@@ -12,6 +12,7 @@ not queued. Workers are queued again when their time is up or others need the ma
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from pathlib import Path
 
@@ -34,6 +35,7 @@ from bench.cluster import slurm
 from bench.cluster.estimate import estimate, sentence
 from bench.cluster.follow import follow
 from bench.cluster.order import Order
+from bench.cluster.site import Site
 from bench.cluster.tickets import Ticket, new_folder
 from bench.cluster.worker import work
 from bench.config.plan import same_run_twice, unique
@@ -56,6 +58,20 @@ def work_on(folder: Path) -> int:
         return work(orders.read(folder))
     except Left:
         return leave(Console(stderr=True, soft_wrap=True, highlight=False, markup=False))
+
+
+def send(order: Order, workers: int, site: Site, results: Path) -> tuple[str, Path]:
+    """Queue it; the job's number, and the folder of all that belongs to it."""
+    folder = new_folder(results)
+    try:
+        order.keep(folder)
+        (folder / SCRIPT).write_text(slurm.script(folder, site.setup or [], site.restarts), encoding="utf-8")
+        job = slurm.submit(folder / SCRIPT, slurm.options(folder, workers, site.words()))
+    except BaseException:
+        shutil.rmtree(folder)
+        raise
+    Ticket(job, workers, tuple(config.run_id for config in order.configs)).keep(folder)
+    return job, folder
 
 
 def wait_for(job: str, order: Order, runs: Path, console: Console) -> None:
@@ -114,13 +130,9 @@ def main() -> int:
             console.print(f"  {name_of(group)}", markup=False)
         asked_for = slurm.options(runs.parent / "queue", workers, site.words())
         console.print(f"Nothing was queued. SLURM would be asked for {' '.join(site.words())}", markup=False)
-        console.print(f"SLURM says: {slurm.expected(asked_for)}", markup=False)
+        console.print(f"SLURM says: {slurm.expected(asked_for)}", markup=False, soft_wrap=True)
         return int(bool(left_out))
-    folder = new_folder(runs.parent)
-    order.keep(folder)
-    (folder / SCRIPT).write_text(slurm.script(folder, site.setup or [], site.restarts), encoding="utf-8")
-    job = slurm.submit(folder / SCRIPT, slurm.options(folder, workers, site.words()))
-    Ticket(job, workers, tuple(config.run_id for config in order.configs)).keep(folder)
+    job, folder = send(order, workers, site, runs.parent)
     console.print(f"Queued as job {job}; what the workers say is in {folder}.", markup=False, soft_wrap=True)
     if not given.wait:
         console.print(f"python bench/status.py {runs.parent} shows how far it is; scancel {job} ends it.", markup=False)

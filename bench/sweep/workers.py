@@ -6,8 +6,8 @@ import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 
 from bench.base import causes, leaving
@@ -52,6 +52,10 @@ class Fate:
     error: str | None = None
 
 
+LATE_S = 1.0
+"""Seconds in which whoever was the first at a group has claimed all of it."""
+
+
 class Sweep:
     """Groups of runs, worked off by one or several workers side by side."""
 
@@ -77,6 +81,8 @@ class Sweep:
         while self._elsewhere:  # wait for the other process; what it leaves undone is ours
             if leaving.asked():
                 raise Left
+            if self._since is not None:
+                time.sleep(LATE_S)
             free = self._taken_back()
             self._work(jobs)
             if self._elsewhere and not free:
@@ -162,23 +168,36 @@ class Sweep:
     def run_group(self, group: Group, pool: Pool, in_process: bool) -> None:
         """Claim what is free, and run what can start from one step together."""
         mine: dict[int, list[Member]] = {}
-        theirs: Group = []
         try:
-            for folder in group:
-                try:
-                    if (theirs and not mine and self._since is not None) or not folder.claim():
-                        theirs.append(folder)  # of a group whose first run another worker has, it makes the rest, too
-                    elif not self._settled(folder):
+            for folder in self._claimed(group):
+                with self._failing(folder):
+                    if not self._settled(folder):
                         step, rows = folder.resume_point() or (0, [])
                         mine.setdefault(step, []).append((folder, rows))
-                except OSError as error:
-                    self._end(folder, *_failed(causes.machine(error) or causes.unwritable(folder.path, error)))
-            self._elsewhere += [theirs] if theirs else []
             for step, members in mine.items():
                 self._run_together(step, members, pool, in_process)
         finally:
             for folder in group:
                 folder.release()
+
+    def _claimed(self, group: Group) -> Group:
+        """What of a group is ours. Of one order, whoever is the first at a group has all of it."""
+        ours: Group = []
+        theirs: Group = []
+        for folder in group:
+            with self._failing(folder):
+                late = self._since is not None and theirs and not ours
+                (ours if not late and folder.claim() else theirs).append(folder)
+        self._elsewhere += [theirs] if theirs else []
+        return ours
+
+    @contextmanager
+    def _failing(self, folder: RunFolder) -> Iterator[None]:
+        """A folder that cannot be used is a run that has failed."""
+        try:
+            yield
+        except OSError as error:
+            self._end(folder, *_failed(causes.machine(error) or causes.unwritable(folder.path, error)))
 
     def _settled(self, folder: RunFolder) -> bool:
         """Whether another process has made this run in the meantime. Of one order, nobody tries twice what has failed,

@@ -1,6 +1,7 @@
 """Workers with one order: everything is made once, by whoever comes first, and nobody waits for another."""
 
 import json
+import threading
 import time
 from dataclasses import replace
 
@@ -18,7 +19,7 @@ from tests.helpers.configs import config
 from tests.helpers.run_folders import folders, state
 
 
-@pytest.fixture()
+@pytest.fixture
 def runs(tmp_path):
     return [config(algo="dsgd", seed=seed, results=str(tmp_path)) for seed in range(4)]
 
@@ -47,13 +48,17 @@ def test_what_one_worker_has_made_another_leaves_alone(runs, tmp_path):
     assert ordered(runs).groups == []
 
 
-def test_of_a_group_that_another_has_begun_with_nothing_is_taken_and_nobody_waits(runs, tmp_path):
+def test_whoever_is_first_at_a_group_has_it_and_nobody_waits_for_the_end(runs, tmp_path):
     order = ordered(runs)
-    first = Lock(tmp_path / ".locks" / runs[0].run_id)
-    assert first.take()
+    locks = [Lock(tmp_path / ".locks" / run.run_id) for run in runs[:2]]
+    assert locks[0].take()
+    helper = threading.Timer(0.5, locks[1].take)  # another worker, who is still claiming its group
+    helper.start()
     assert work(order) == 0
+    helper.join()
     assert sorted(path.name for path in folders(tmp_path)) == sorted(c.run_id for c in runs[2:])
-    first.release()  # its holder has died, and left it undone
+    for lock in locks:
+        lock.release()  # it has died, and left them undone
     assert work(order) == 0
     assert [state(path)["state"] for path in folders(tmp_path)] == ["done"] * 4
     assert {read_json(path / "manifest.json")["replicas"] for path in folders(tmp_path)} == {2}

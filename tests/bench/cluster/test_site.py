@@ -76,13 +76,13 @@ def test_what_submit_cannot_do_is_said(tmp_path):
         ((), "How many workers are to share the runs? Say workers=8"),
         (("workers=none",), "or another whole number; got 'none'."),
         (("workers=2", "hydra/launcher=slurm"), "hydra/launcher=slurm is a setting of Hydra"),
-        (("workers=2", "results=a,b"), "An order is for one results folder, and its runs are for a and b."),
-        (("workers=2", "results=here", "steps=20", "engine=stacked"), "There is no 'sbatch' on this machine"),
+        (("workers=2", "steps=20", "engine=stacked"), "There is no 'sbatch' on this machine"),
     ]:
         done = typed(*words, script="bench/submit.py", cwd=tmp_path, environment=bare)
         assert done.returncode == 2
         assert sentence in done.stderr
         assert "Traceback" not in done.stderr
+        assert not list(tmp_path.glob("results/queue/*"))
 
 
 def test_a_launcher_without_a_sweep_is_refused(tmp_path):
