@@ -126,7 +126,7 @@ def main() -> int:
     )
     console.print(sentence(estimate(order.configs, runs), workers))
     if given.dry_run:
-        for group in order.groups:
+        for group in filter(lambda group: len(group) > 1, order.groups):
             console.print(f"  {name_of(group)}", markup=False)
         asked_for = slurm.options(runs.parent / "queue", workers, site.words())
         console.print(f"Nothing was queued. SLURM would be asked for {' '.join(site.words())}", markup=False)

@@ -52,7 +52,7 @@ class Fate:
     error: str | None = None
 
 
-LATE_S = 1.0
+LATE_S = 0.5
 """Seconds in which whoever was the first at a group has claimed all of it."""
 
 

@@ -119,7 +119,7 @@ def preempt(job: str, queue: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("end", "how"),
     [
-        (scancel, ("steps=2000", "engine=mpi", "ranks=2")),
+        (scancel, ("steps=1200", "engine=mpi", "ranks=2")),
         (time_is_up, ("steps=4000", "engine=stacked", "seed=0,1")),
         (preempt, ("steps=4000", "engine=stacked", "seed=0,1")),
     ],

@@ -52,7 +52,7 @@ def test_whoever_is_first_at_a_group_has_it_and_nobody_waits_for_the_end(runs, t
     order = ordered(runs)
     locks = [Lock(tmp_path / ".locks" / run.run_id) for run in runs[:2]]
     assert locks[0].take()
-    helper = threading.Timer(0.5, locks[1].take)  # another worker, who is still claiming its group
+    helper = threading.Timer(0.2, locks[1].take)  # another worker, who is still claiming its group
     helper.start()
     assert work(order) == 0
     helper.join()
