@@ -65,6 +65,7 @@ class Sweep:
         """With ``since`` it is one of several workers with the same order, which was given then: none waits for
         another, and what one of them has made, or failed at, the others leave alone."""
         self._since = since
+        self.patience = LATE_S  # of such a worker, until it believes that those who hold runs are alive
         self.fates: dict[str, Fate] = {}
         self.tracker = Tracker()
         self._name, self._varies = name, varies
@@ -78,6 +79,7 @@ class Sweep:
     def run(self, groups: Sequence[Group], jobs: int) -> None:
         self._waiting.extend(groups)
         self._work(jobs)
+        last = time.monotonic()
         while self._elsewhere:  # wait for the other process; what it leaves undone is ours
             if leaving.asked():
                 raise Left
@@ -85,8 +87,9 @@ class Sweep:
                 time.sleep(LATE_S)
             free = self._taken_back()
             self._work(jobs)
+            last = time.monotonic() if free else last
             if self._elsewhere and not free:
-                if self._since is not None:
+                if self._since is not None and time.monotonic() - last >= self.patience:
                     return
                 self._say_for_whom()
                 time.sleep(0.3)
@@ -252,7 +255,7 @@ class Sweep:
                 outcome = observer.outcomes[r]
                 self._end(folder, Fate(outcome.state), f"{outcome.state} at step {outcome.step}")
             elif folder.lock.lost:
-                self._elsewhere.append(folder)
+                self._elsewhere.append([folder])
             elif len(folders) > 1:
                 folder.release()
                 self._waiting.append([folder])  # one of them is the culprit: each alone will tell which
