@@ -21,7 +21,7 @@ pytestmark = [
 ]
 
 SHORT = ("dataset.dimension=10", "dataset.evaluation=50", "nodes=4", "steps=200", "eval_every=50", "tracker=none")
-LONG = ("dataset=digits", "nodes=4", "batch_size=8", "eval_every=250", "tracker=none")
+LONG = ("dataset=digits", "nodes=4", "batch_size=8", "eval_every=100", "tracker=none")
 NEVER = "checkpoint_every=100000"
 """By itself: what is there to go on from was written because a signal came."""
 TWELVE = ("algo=dsgd,dsgt", "algo.eta=0.01,0.03,0.1", "seed=0,1", "engine=stacked", *SHORT)
@@ -119,7 +119,7 @@ def preempt(job: str, queue: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("end", "how"),
     [
-        (scancel, ("steps=1200", "engine=mpi", "ranks=2")),
+        (scancel, ("steps=800", "engine=mpi", "ranks=2")),
         (time_is_up, ("steps=4000", "engine=stacked", "seed=0,1")),
         (preempt, ("steps=4000", "engine=stacked", "seed=0,1")),
     ],
@@ -128,7 +128,7 @@ def test_workers_that_are_ended_lose_no_step(end, how, queue, tmp_path):
     words, results = (*LONG, *how, NEVER), tmp_path / "results"
     assert submit(*words, "workers=1", queue=queue, cwd=tmp_path).returncode == 0
     job, runs = job_of(results), 2 if "seed=0,1" in how else 1
-    until(lambda: [s["step"] >= 250 for s in map(read_json, results.glob("runs/*/status.json"))] == [True] * runs)
+    until(lambda: [s["step"] >= 100 for s in map(read_json, results.glob("runs/*/status.json"))] == [True] * runs)
     assert f"Queue: job {job}, 1 worker: 1 running; {runs} runs to come." in status(queue, tmp_path)
     end(job, queue)
     (said,) = (results / "queue").glob(f"*/{job}_0.txt")
@@ -142,7 +142,7 @@ def test_workers_that_are_ended_lose_no_step(end, how, queue, tmp_path):
     until(lambda: set(states(results)) == {"done"})
     for folder in folders(results):
         (resumed,) = json.loads((folder / "manifest.json").read_text())["resumed"]
-        assert resumed >= 250
+        assert resumed >= 100
         assert starts(folder) == 1
     assert_same(results, words, tmp_path / "local")
 
