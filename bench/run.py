@@ -23,7 +23,6 @@ if __name__ == "__main__":  # ours before any installed package that is also cal
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
-from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
@@ -31,14 +30,19 @@ from bench import __version__
 from bench.base import leaving
 from bench.base.errors import UserError
 from bench.base.leaving import Left
+from bench.base.record import FINAL
 from bench.base.registry import broken_plugins, say_broken_plugins
+from bench.cluster import order as orders
+from bench.cluster.follow import follow
+from bench.cluster.sent import Sent
+from bench.cluster.tickets import new_folder
+from bench.cluster.worker import work
 from bench.config.compose import HYDRA_ERRORS, SEARCHPATH, sentence, with_plugins
 from bench.config.names import CONF
-from bench.config.plan import of_command, plan, same_run_twice, unique
-from bench.config.run_config import RunConfig, parse
-from bench.config.words import as_sweeps
+from bench.config.plan import Make, of_command, plan, same_run_twice, unique
+from bench.config.run_config import RunConfig
 from bench.status import show_found, states_of
-from bench.sweep.preflight import checked
+from bench.sweep.preflight import checked, checked_for_elsewhere
 from bench.sweep.sweep import run_all
 from bench.terminal.command import INTERRUPTED, command
 from bench.terminal.progress import counting
@@ -55,17 +59,24 @@ def task(config: DictConfig) -> None:
     """A configuration on Hydra's own way: collected here, or, with a launcher that sends it elsewhere, run there."""
     here = HydraConfig.get()
     typed = [*here.overrides.task, *(word for word in here.overrides.hydra if word.startswith(SEARCHPATH))]
-    if here.mode != RunMode.MULTIRUN or here.launcher._target_.endswith(".BasicLauncher"):
+    if "order" not in config:
         collected.extend(plan(typed, checked))
-        return
+    else:
+        job(Path(config.order), config.place)
+
+
+def job(folder: Path, place: int) -> None:
+    """One run of an order, where a launcher has sent it."""
     leaving.listen()
     try:
-        failed = run_all(unique(plan(typed, checked)), Console(width=140, highlight=False), sweep_name(sys.argv[1:]))
+        failed = work(orders.read(folder), [place])
     except Left:
         leaving.hand_on()  # a queue's own program knows how to start this job again
         raise
+    if failed and os.environ.get("SUBMITIT_EXECUTOR") == "slurm":
+        raise SystemExit(failed)  # so that SLURM, too, calls it failed
     if failed:
-        raise UserError(f"A run of the job {here.job.override_dirname} failed; its log says why.")
+        raise UserError("The run failed; its log says why.")
 
 
 def sweep_name(words: Sequence[str]) -> str:
@@ -76,13 +87,13 @@ def sweep_name(words: Sequence[str]) -> str:
     return " ".join(typed) or "defaults"
 
 
-def gather(words: Sequence[str], several: bool, errors: Console) -> list[RunConfig]:
+def gather(words: Sequence[str], several: bool, errors: Console, make: Make = checked) -> list[RunConfig]:
     """Every configuration of the command: the whole sweep is known before its first run starts."""
     if any(word.startswith("-") or is_hydras(word) for word in words):  # flags and settings of Hydra are Hydra's
         through_hydra(words, several)
         return collected
     with counting(errors, "composing {} of {} configurations") as say:
-        runs = of_command(words, checked, several, say, left_out)
+        runs = of_command(words, make, several, say, left_out)
     if left_out:
         errors.print(f"{left_out.total()} of {left_out.total() + len(runs)} configurations cannot be and are left out:")
         for reason, times in left_out.items():
@@ -102,25 +113,32 @@ def through_hydra(words: Sequence[str], several: bool) -> None:
 
 
 def elsewhere(words: Sequence[str], console: Console, errors: Console) -> int:
-    """A job per configuration, sent off by one of Hydra's launchers; at the end the table of all."""
-    ours = [word for word in words if not is_hydras(word)]
-    configs = unique(of_command(ours, parse))
-    code = 0
-    try:
-        through_hydra([*as_sweeps(ours), *(word for word in words if is_hydras(word))], several=True)
-    except HYDRA_ERRORS:
-        raise
-    except Exception as error:  # what ended a job; the others may have gone on
-        errors.print(str(error).strip().splitlines()[-1] if str(error).strip() else repr(error))
-        code = 2
-    for results in dict.fromkeys(config.results for config in configs):
-        runs = Path(results) / "runs"
-        console.print()
-        found = states_of(runs, [config for config in configs if config.results == results])
-        if show_found(console, runs, found, list(found.values())):
-            code = 1
-        console.print(f"Results: {runs}", markup=False, soft_wrap=True)
-    return code
+    """A job per configuration that is not done, sent off by one of Hydra's launchers; at the end the table of all."""
+    hydras, ours = ([word for word in words if is_hydras(word) == its] for its in (True, False))
+    configs = unique(gather(ours, True, errors, checked_for_elsewhere))
+    runs = orders.one_folder(configs) / "runs"
+    order = orders.make(configs, sweep_name(ours), orders.one_by_one)
+    sent = None
+    if order.groups:
+        folder = new_folder(runs.parent)
+        order.keep(folder)
+        places = ",".join(map(str, range(len(order.groups))))
+        task_words = [*(word for word in ours if word.startswith("results=")), f"+order='{folder}'", f"+place={places}"]
+        sent = Sent(lambda named: through_hydra([*task_words, *hydras, *named], several=True), hydras, folder.name)
+        follow(order, runs, console, sent.stands)
+        if isinstance(sent.error, HYDRA_ERRORS):
+            raise sent.error
+    console.print()
+    found = states_of(runs, configs)
+    show_found(console, runs, found, list(found.values()))
+    console.print(f"Results: {runs}", markup=False, soft_wrap=True)
+    undone = [name for name, run in found.items() if run["state"] not in FINAL]
+    lost = [name for name in undone if found[name]["state"] != "failed"]
+    if sent and sent.error is not None and lost:
+        errors.print(f"{len(lost)} of the jobs ended before their run: {sent.reason()}")
+    if lost:
+        errors.print(f"What jobs say is in {runs.parent / 'submitit'}.")
+    return int(bool(undone or left_out))
 
 
 def leave(errors: Console) -> int:
@@ -142,7 +160,12 @@ def main() -> int:
     errors = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
     try:
         say_broken_plugins()
-        if several and any(word.startswith(LAUNCHER) and word != f"{LAUNCHER}basic" for word in words):
+        launchers = [word for word in words if word.startswith(LAUNCHER) and word != f"{LAUNCHER}basic"]
+        if launchers and not several:
+            raise UserError(
+                f"{launchers[-1]} sends every configuration of a sweep off as a job, and needs -m for that."
+            )
+        if launchers:
             signal.signal(signal.SIGTERM, signal.default_int_handler)
             return elsewhere(words, console, errors)
         leaving.listen()

@@ -28,6 +28,7 @@ from bench.base.files import lock_of, read_json
 from bench.base.integrity import examine
 from bench.base.locks import Lock
 from bench.base.record import COLUMNS, SCORE
+from bench.cluster.tickets import queue_lines, tickets
 from bench.terminal.command import command
 from bench.terminal.progress import counting
 from bench.terminal.table import in_order, show_failures, show_table
@@ -101,12 +102,16 @@ def main() -> int:
     if arguments.overrides:
         found = states_of(runs, wanted(arguments.overrides))
     else:
-        if not runs.is_dir():
+        if not runs.is_dir() and not tickets(arguments.results):
             raise UserError(f"There are no runs in '{arguments.results}'.")
-        with os.scandir(runs) as entries:
-            names = sorted(entry.name for entry in entries if entry.is_dir())
+        names = []
+        if runs.is_dir():  # what was queued for it may not have begun
+            with os.scandir(runs) as entries:
+                names = sorted(entry.name for entry in entries if entry.is_dir())
         found = {name: look_at_run(runs / name) for name in names}
     show_found(console, runs, found, list(found.values()) if arguments.overrides else in_order(found.values()))
+    for line in queue_lines(arguments.results, found, only=bool(arguments.overrides)):
+        console.print(line, markup=False, soft_wrap=True)
     return 0
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, OverrideType
 
 from bench.config.compose import SEARCHPATH
@@ -37,18 +34,3 @@ def is_choice(override: Override) -> bool:
     known = key in GROUPS or key.partition(".")[0] == "experiment" or key == SEARCHPATH.rstrip("=")
     refers = key.partition(".")[0] in RunConfig.__annotations__ and _refers(override)
     return simple and not isinstance(override.value(), dict) and (known or refers)
-
-
-def as_sweeps(words: Sequence[str]) -> list[str]:
-    """The same command line with every option as a sweep, if only over one value: Hydra's launchers first compose what
-    is not swept with the default members of the groups, and these may lack the option."""
-    parser = OverridesParser.create()
-    return [_as_sweep(parser.parse_override(word)) for word in words]
-
-
-def _as_sweep(override: Override) -> str:
-    word = str(override.input_line)
-    if override.is_sweep_override() or not is_plain(override) or "." not in override.key_or_group:
-        return word
-    key, _, value = word.partition("=")
-    return f"{key}=choice({value})"

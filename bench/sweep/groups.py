@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from bench.base.errors import UserError
 from bench.base.machine import cores, locks_per_job
@@ -53,8 +54,23 @@ def common_jobs(configs: Sequence[RunConfig]) -> int | None:
     return asked[0]
 
 
-def batches(configs: Sequence[RunConfig]) -> tuple[list[list[int]], int]:
-    """Groups of runs, by their places in ``configs``, and how many groups to run side by side."""
+class Share(NamedTuple):
+    """Who makes them: so many workers, each with so many cores and so much memory; None: what this machine has."""
+
+    workers: int = 1
+    cores: int | None = None
+    bytes: float | None = None
+
+
+HERE = Share()
+
+
+def batches(configs: Sequence[RunConfig], by: Share = HERE) -> tuple[list[list[int]], int]:
+    """Groups of runs, by their places in ``configs``, and how many groups to run side by side, by each worker.
+
+    Of several workers each has something to do: groups are cut, but no further than that, as a program of many
+    replicas takes hardly longer than one of few.
+    """
     if len(configs) == 1:  # nothing to share out, and a problem of many nodes need not be built to be measured
         common_jobs(configs)
         return [[0]], 1
@@ -67,14 +83,16 @@ def batches(configs: Sequence[RunConfig]) -> tuple[list[list[int]], int]:
     if jobs is None:
         on_cpu = [(first, places) for first, places in groups if engine_of(first).grouped and first.device == "cpu"]
         seconds = sum(len(places) * sizes[places[0]].seconds for _, places in on_cpu)
-        jobs = min(cores(), len(configs)) if len(on_cpu) == len(groups) and seconds > WORTH_S else 1
+        worth = len(on_cpu) == len(groups) and seconds > WORTH_S * by.workers
+        jobs = min(by.cores or cores(), len(configs)) if worth else 1
     out: list[list[int]] = []
     for first, places in groups:
         parts = 1
         if engine_of(first).grouped:
-            within = (budget(first) / jobs - FIXED) // sizes[places[0]].bytes
+            within = (budget(first, by.bytes) / jobs - FIXED) // sizes[places[0]].bytes
             most = min(MOST, locks_per_job(jobs), within)
             parts = math.ceil(len(places) / max(1, most))
-            parts = min(len(places), math.ceil(parts / jobs) * jobs)
+            parts = max(math.ceil(parts / jobs) * jobs, math.ceil(jobs * by.workers / len(groups)))
+            parts = min(len(places), parts)
         out += [places[i * len(places) // parts : (i + 1) * len(places) // parts] for i in range(parts)]
     return out, min(jobs, len(out))

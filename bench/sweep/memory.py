@@ -21,6 +21,8 @@ SPARE = 2
 """Parameter vectors per node for what lies between the lines of a step."""
 FIXED = 300_000_000
 """Bytes for pieces of the data under evaluation, blocks of samples and the like."""
+SMALL_GPU = 6e9
+"""Bytes that a GPU has free which cannot be asked, as that of a cluster; engine.memory_gb knows better."""
 
 
 class Size(NamedTuple):
@@ -82,11 +84,11 @@ def run_seconds(config: RunConfig, problem: Problem) -> float:
     return config.steps * (STEP_S + config.nodes * problem.work * OPERATIONS / PER_SECOND)
 
 
-def budget(config: RunConfig) -> float:
-    """Bytes that all groups under way may take together."""
+def budget(config: RunConfig, machine: float | None = None) -> float:
+    """Bytes that all groups under way may take together, on this machine or on one with so much main memory."""
     given = engine_of(config).memory_gb
     if given is not None:
         return given * 1e9
     if config.device == "cuda":
-        return 0.8 * torch.cuda.mem_get_info()[0]
-    return 0.5 * free_memory()
+        return 0.8 * torch.cuda.mem_get_info()[0] if torch.cuda.is_available() else SMALL_GPU
+    return 0.5 * (free_memory() if machine is None else machine)

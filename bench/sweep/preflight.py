@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import torch
 from rich.console import Console
 
 from bench.base.errors import Refused, UserError
@@ -65,4 +67,11 @@ def checked(values: Mapping[str, Any]) -> RunConfig:
     """A run that can be made here and now."""
     run = parse(values)
     check(run)
+    return run
+
+
+def checked_for_elsewhere(values: Mapping[str, Any]) -> RunConfig:
+    """A run that can be made where it is sent: data and network are looked at here, a GPU need not be."""
+    run = parse(values)
+    check(run if torch.cuda.is_available() else replace(run, device="cpu"))
     return run

@@ -17,7 +17,7 @@ from bench.base.record import Row
 from bench.config.run_config import RunConfig
 from bench.store.run_folder import RunFolder
 from bench.sweep.groups import batches, common_jobs
-from bench.sweep.workers import Sweep, reusable
+from bench.sweep.workers import Fate, Sweep, reusable
 from bench.terminal.display import Display
 from bench.terminal.table import show_failures, show_table, varying
 from bench.tracking.tracker import Trackers
@@ -81,6 +81,26 @@ def sweep(configs: Sequence[RunConfig], console: Console, name: str | None = Non
     for place in dict.fromkeys(config.results for config in configs):
         console.print(f"Results: {Path(place) / 'runs'}", markup=False, soft_wrap=True)
     return results
+
+
+def pull(
+    groups: Sequence[Sequence[RunConfig]], jobs: int, console: Console, name: str, varies: Sequence[str], since: float
+) -> list[Fate]:
+    """One worker's part of an order that was given at ``since``: until nothing is left to claim. What became of the
+    runs that are not another's."""
+    folders = [[RunFolder(config) for config in group] for group in groups]
+    flat = [folder for group in folders for folder in group]
+    check_writable(flat)
+    with Display(console, [folder.config.steps for folder in flat]) as display:
+        made = Sweep(display, name, varies, since)
+        if locks_not_trusted(flat):
+            made.patience = 2 * DEAD_S  # a lease tells only after so long that its holder has died
+        made.tracker = trackers_of(flat)
+        try:
+            made.run(folders, jobs)
+        finally:
+            made.tracker.close(lambda text: console.print(text, markup=False, soft_wrap=True))
+    return list(made.fates.values())
 
 
 def trackers_of(folders: Sequence[RunFolder]) -> Trackers:

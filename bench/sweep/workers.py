@@ -6,9 +6,9 @@ import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Sequence
-from contextlib import closing, suppress
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, replace
 
 from bench.base import causes, leaving
 from bench.base.leaving import Left
@@ -52,41 +52,65 @@ class Fate:
     error: str | None = None
 
 
+LATE_S = 0.5
+"""Seconds in which whoever was the first at a group has claimed all of it."""
+
+
 class Sweep:
     """Groups of runs, worked off by one or several workers side by side."""
 
-    def __init__(self, display: Display, name: str | None = None, varies: Sequence[str] = ()) -> None:
+    def __init__(
+        self, display: Display, name: str | None = None, varies: Sequence[str] = (), since: float | None = None
+    ) -> None:
+        """With ``since`` it is one of several workers with the same order, which was given then: none waits for
+        another, and what one of them has made, or failed at, the others leave alone."""
+        self._since = since
+        self.patience = LATE_S  # of such a worker, until it believes that those who hold runs are alive
         self.fates: dict[str, Fate] = {}
         self.tracker = Tracker()
         self._name, self._varies = name, varies
         self.joined: list[RunFolder] = []  # made in an earlier sweep
         self._display = display
         self._waiting: deque[Group] = deque()
-        self._elsewhere: list[RunFolder] = []  # claimed by another process
+        self._elsewhere: list[Group] = []  # claimed by another process
         self._stop = threading.Event()
         self._said = ""  # of the processes that are waited for
 
     def run(self, groups: Sequence[Group], jobs: int) -> None:
         self._waiting.extend(groups)
         self._work(jobs)
+        last = time.monotonic()
         while self._elsewhere:  # wait for the other process; what it leaves undone is ours
             if leaving.asked():
                 raise Left
-            free = [folder for folder in self._elsewhere if folder.claim()]
-            for folder in free:
-                folder.release()
-                self._elsewhere.remove(folder)
-                self._waiting.append([folder])
+            if self._since is not None:
+                time.sleep(LATE_S)
+            free = self._taken_back()
             self._work(jobs)
+            last = time.monotonic() if free else last
             if self._elsewhere and not free:
+                if self._since is not None and time.monotonic() - last >= self.patience:
+                    return
                 self._say_for_whom()
                 time.sleep(0.3)
 
+    def _taken_back(self) -> int:
+        """What other processes have let go of waits for us again, in the groups that it had; how many runs that are."""
+        groups, self._elsewhere = self._elsewhere, []
+        before = len(self._waiting)
+        for group in groups:
+            free = [folder for folder in group if folder.claim()]
+            for folder in free:
+                folder.release()
+            self._waiting += [free] if free else []
+            self._elsewhere += [held] if (held := [folder for folder in group if folder not in free]) else []
+        return len(self._waiting) - before
+
     def _say_for_whom(self) -> None:
         """Whose runs are waited for: at once, and again where that changes."""
-        folder = self._elsewhere[0]
-        others = f" and {len(self._elsewhere) - 1} more" if len(self._elsewhere) > 1 else ""
-        words = f"Waiting for {folder.path.name}{others}: made by {folder.lock.holder()}."
+        folder, *others = [folder for group in self._elsewhere for folder in group]
+        more = f" and {len(others)} more" if others else ""
+        words = f"Waiting for {folder.path.name}{more}: made by {folder.lock.holder()}."
         if words != self._said:
             self._said = words
             self._display.say(words)
@@ -148,22 +172,50 @@ class Sweep:
         """Claim what is free, and run what can start from one step together."""
         mine: dict[int, list[Member]] = {}
         try:
-            for folder in group:
-                try:
-                    if not folder.claim():
-                        self._elsewhere.append(folder)
-                    elif reusable(folder):
-                        self.reuse(folder)  # made by another process in the meantime
-                    else:
+            for folder in self._claimed(group):
+                with self._failing(folder):
+                    if not self._settled(folder):
                         step, rows = folder.resume_point() or (0, [])
                         mine.setdefault(step, []).append((folder, rows))
-                except OSError as error:
-                    self._end(folder, *_failed(causes.machine(error) or causes.unwritable(folder.path, error)))
             for step, members in mine.items():
                 self._run_together(step, members, pool, in_process)
         finally:
             for folder in group:
                 folder.release()
+
+    def _claimed(self, group: Group) -> Group:
+        """What of a group is ours. Of one order, whoever is the first at a group has all of it."""
+        ours: Group = []
+        theirs: Group = []
+        for folder in group:
+            with self._failing(folder):
+                late = self._since is not None and theirs and not ours
+                (ours if not late and folder.claim() else theirs).append(folder)
+        self._elsewhere += [theirs] if theirs else []
+        return ours
+
+    @contextmanager
+    def _failing(self, folder: RunFolder) -> Iterator[None]:
+        """A folder that cannot be used is a run that has failed."""
+        try:
+            yield
+        except OSError as error:
+            self._end(folder, *_failed(causes.machine(error) or causes.unwritable(folder.path, error)))
+
+    def _settled(self, folder: RunFolder) -> bool:
+        """Whether another process has made this run in the meantime. Of one order, nobody tries twice what has failed,
+        and what was to be forced has been, by whoever came first."""
+        status = folder.status()
+        ours = self._since is not None and status.get("time", 0.0) >= self._since
+        if ours:
+            folder.config = replace(folder.config, force=False)
+        if reusable(folder) or (ours and folder.final):
+            self.reuse(folder)
+        elif ours and status["state"] == "failed":
+            self._end(folder, Fate("failed"), "failed before, in the hands of another worker")
+        else:
+            return False
+        return True
 
     def _run_together(self, step: int, members: list[Member], pool: Pool, in_process: bool) -> None:
         folders = [folder for folder, _ in members]
@@ -203,7 +255,7 @@ class Sweep:
                 outcome = observer.outcomes[r]
                 self._end(folder, Fate(outcome.state), f"{outcome.state} at step {outcome.step}")
             elif folder.lock.lost:
-                self._elsewhere.append(folder)
+                self._elsewhere.append([folder])
             elif len(folders) > 1:
                 folder.release()
                 self._waiting.append([folder])  # one of them is the culprit: each alone will tell which

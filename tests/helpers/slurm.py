@@ -21,7 +21,7 @@ SlurmctldPort={control}
 SlurmdPort={node}
 SlurmUser=root
 AuthType=auth/munge
-AuthInfo=socket={place}/munge/socket
+AuthInfo=socket={place}/munge/socket,cred_expire=5
 MpiDefault=none
 StateSaveLocation={place}/state
 SlurmdSpoolDir={place}/spool
@@ -35,8 +35,12 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 ReturnToService=2
 SlurmdParameters=config_overrides
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+SchedulerParameters=batch_sched_delay=1,sched_interval=2
 NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} RealMemory=4000 State=UNKNOWN
-PartitionName=trial Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+PartitionName=trial Nodes=ALL Default=YES MaxTime=INFINITE State=UP PriorityTier=1
+PartitionName=urgent Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=2
 """
 
 

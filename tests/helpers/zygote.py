@@ -29,7 +29,7 @@ LIBRARIES = (
     *("torch", "hydra.utils", "networkx", "scipy.sparse.linalg", "scipy.stats", "sklearn.datasets", "pandas"),
     *("pyarrow.parquet", "matplotlib.pyplot", "seaborn", "jinja2", "rich.progress", "rich.table"),
 )
-COMMANDS = ("contract", "fetch", "methods", "partition", "run", "status", "sync", "topology")
+COMMANDS = ("contract", "fetch", "methods", "partition", "run", "status", "submit", "sync", "topology")
 MAIN: dict[str, Callable[[], int]] = {}
 TIMEOUT_S = 100
 

@@ -1,0 +1,157 @@
+"""Send a sweep or an experiment to SLURM: one array of workers, who share its runs.
+
+python bench/submit.py experiment=example workers=4                queue it, say the job's number, and return
+python bench/submit.py experiment=example workers=4 --dry-run      only say what would be queued
+python bench/submit.py experiment=example workers=4 --wait         stay and watch, as if it ran here
+python bench/submit.py algo=dnasa,dsgt seed=0,1 workers=2 site=mine site.time=2:00:00
+
+What a worker asks SLURM for is said in conf/site/NAME.yaml; conf/site/example.yaml explains it. Runs that are done are
+not queued. Workers are queued again when their time is up or others need the machine, and go on where they stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+    from bench.terminal.command import begin
+
+    begin()
+
+from rich.console import Console
+
+from bench.base import leaving
+from bench.base.errors import UserError
+from bench.base.leaving import Left
+from bench.base.record import FINAL
+from bench.base.registry import say_broken_plugins
+from bench.cluster import order as orders
+from bench.cluster import site as sites
+from bench.cluster import slurm
+from bench.cluster.estimate import estimate, sentence
+from bench.cluster.follow import follow
+from bench.cluster.order import Order
+from bench.cluster.site import Site
+from bench.cluster.tickets import Ticket, new_folder
+from bench.cluster.worker import work
+from bench.config.plan import same_run_twice, unique
+from bench.run import gather, is_hydras, leave, left_out, sweep_name
+from bench.status import show_found, states_of
+from bench.sweep.groups import Share, batches
+from bench.sweep.preflight import checked_for_elsewhere
+from bench.sweep.workers import name_of
+from bench.terminal.command import command
+from bench.terminal.table import show_table
+
+SCRIPT = "worker.sh"
+
+
+def work_on(folder: Path) -> int:
+    """A worker, in its job."""
+    leaving.listen()
+    say_broken_plugins()
+    try:
+        return work(orders.read(folder))
+    except Left:
+        return leave(Console(stderr=True, soft_wrap=True, highlight=False, markup=False))
+
+
+def send(order: Order, workers: int, site: Site, results: Path) -> tuple[str, Path]:
+    """Queue it; the job's number, and the folder of all that belongs to it."""
+    folder = new_folder(results)
+    try:
+        order.keep(folder)
+        (folder / SCRIPT).write_text(slurm.script(folder, site.setup or [], site.restarts), encoding="utf-8")
+        job = slurm.submit(folder / SCRIPT, slurm.options(folder, workers, site.words()))
+    except BaseException:
+        shutil.rmtree(folder)
+        raise
+    Ticket(job, workers, tuple(config.run_id for config in order.configs)).keep(folder)
+    return job, folder
+
+
+def wait_for(job: str, order: Order, runs: Path, console: Console) -> None:
+    """Follow an array until its runs have ended or it has."""
+
+    def stands() -> str | None:
+        found = slurm.tasks([job])
+        return f"Queue: {slurm.summary(found)}." if any(not task.over for task in found) else None
+
+    try:
+        follow(order, runs, console, stands)
+    except KeyboardInterrupt:
+        console.print(f"The jobs go on. scancel {job} ends them; the same command with --wait follows what is left.")
+        raise
+
+
+@command
+def main() -> int:
+    if sys.argv[1:2] == ["--work"]:
+        return work_on(Path(sys.argv[2]))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("words", nargs="*", metavar="setting=value", help="as for run.py; and workers=, site=")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be queued, and queue nothing")
+    parser.add_argument("--wait", action="store_true", help="follow the runs; the exit code is that of run.py")
+    parser.add_argument("-m", "--multirun", action="store_true", help="understood, as lists need nothing here")
+    given = parser.parse_intermixed_args()
+    console = Console(width=None if sys.stdout.isatty() else 140, highlight=False)
+    errors = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
+    say_broken_plugins()
+    asked, words = workers_of(given.words)
+    words, site = sites.of_command(words)
+    if strange := [word for word in words if is_hydras(word)]:
+        raise UserError(f"{strange[0]} is a setting of Hydra: those are for bench/run.py.")
+    configs = gather(words, True, errors, checked_for_elsewhere)
+    if note := same_run_twice(configs):
+        errors.print(note)
+    configs = unique(configs)
+    runs = orders.one_folder(configs) / "runs"
+    share = Share(asked, site.cpus or 1, site.bytes())
+    order = orders.make(configs, sweep_name(words), lambda todo: batches(todo, share))
+    done = len(configs) - len(order.configs)
+    workers = min(asked, -(-len(order.groups) // order.jobs))
+    if given.dry_run:
+        show_table(console, list(states_of(runs, configs).values()))
+    console.print(f"{len(configs)} configuration{'s' * (len(configs) != 1)}, {done} of them done.", markup=False)
+    if not order.groups:
+        return int(bool(left_out))
+    groups, made = len(order.groups), len(order.configs)
+    console.print(
+        f"{made} to make, in {groups} group{'s' * (groups != 1)}, by {workers} worker{'s' * (workers != 1)}"
+        f"{f' with {order.jobs} groups at a time' * (order.jobs > 1)}."
+    )
+    console.print(sentence(estimate(order.configs, runs), workers))
+    if given.dry_run:
+        for group in filter(lambda group: len(group) > 1, order.groups):
+            console.print(f"  {name_of(group)}", markup=False)
+        asked_for = slurm.options(runs.parent / "queue", workers, site.words())
+        console.print(f"Nothing was queued. SLURM would be asked for {' '.join(site.words())}", markup=False)
+        console.print(f"SLURM says: {slurm.expected(asked_for)}", markup=False, soft_wrap=True)
+        return int(bool(left_out))
+    job, folder = send(order, workers, site, runs.parent)
+    console.print(f"Queued as job {job}; what the workers say is in {folder}.", markup=False, soft_wrap=True)
+    if not given.wait:
+        console.print(f"python bench/status.py {runs.parent} shows how far it is; scancel {job} ends it.", markup=False)
+        return int(bool(left_out))
+    wait_for(job, order, runs, console)
+    console.print()
+    found = states_of(runs, configs)
+    show_found(console, runs, found, list(found.values()))
+    return int(any(run["state"] not in FINAL for run in found.values()) or bool(left_out))
+
+
+def workers_of(words: list[str]) -> tuple[int, list[str]]:
+    """How many, and the other words."""
+    said = [word.partition("=")[2] for word in words if word.startswith("workers=")]
+    if not said or not said[-1].isdecimal() or int(said[-1]) < 1:
+        got = f"; got {said[-1]!r}" if said else ""
+        raise UserError(f"How many workers are to share the runs? Say workers=8, or another whole number{got}.")
+    return int(said[-1]), [word for word in words if not word.startswith("workers=")]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
