@@ -21,6 +21,7 @@ SCRIPT = """#!/bin/bash
 # A worker of the order beside this file, written by bench/submit.py.
 {setup}
 export HYDRA_LAUNCHER=fork  # mpiexec starts its ranks on this node by itself, and waits for no srun
+export OPENBLAS_NUM_THREADS=${{OPENBLAS_NUM_THREADS:-$SLURM_CPUS_ON_NODE}}  # not every SLURM binds a job to its cores
 time_is_up=
 trap 'time_is_up=yes; kill -USR1 $worker' USR1  # from SLURM, to this shell alone
 trap : TERM  # to every process of the job: the worker answers it
