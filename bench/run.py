@@ -70,9 +70,9 @@ def job(folder: Path, place: int) -> None:
     leaving.listen()
     try:
         failed = work(orders.read(folder), [place])
-    except Left:
+    except Left as left:
         leaving.hand_on()  # a queue's own program knows how to start this job again
-        raise
+        raise UserError("It was interrupted by a signal.") from left
     if failed and os.environ.get("SUBMITIT_EXECUTOR") == "slurm":
         raise SystemExit(failed)  # so that SLURM, too, calls it failed
     if failed:
@@ -135,7 +135,7 @@ def elsewhere(words: Sequence[str], console: Console, errors: Console) -> int:
     undone = [name for name, run in found.items() if run["state"] not in FINAL]
     lost = [name for name in undone if found[name]["state"] != "failed"]
     if sent and sent.error is not None and lost:
-        errors.print(f"{len(lost)} of the jobs ended before their run: {sent.reason()}")
+        errors.print(f"{len(lost)} of the jobs ended before their run was done: {sent.reason()}")
     if lost:
         errors.print(f"What jobs say is in {runs.parent / 'submitit'}.")
     return int(bool(undone or left_out))

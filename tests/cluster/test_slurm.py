@@ -175,4 +175,4 @@ def test_what_slurm_refuses_is_said(queue, tmp_path):
     launched = ("-m", "hydra/launcher=slurm", "hydra.launcher.partition=nowhere", "seed=0,1", *SHORT)
     done = typed(*launched, cwd=tmp_path, environment=queue)
     assert done.returncode == 1
-    assert "2 of the jobs ended before their run: sbatch: error: Batch job submission failed" in done.stderr
+    assert "2 of the jobs ended before their run was done: sbatch: error: Batch job submission failed" in done.stderr
