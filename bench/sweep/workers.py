@@ -278,7 +278,7 @@ class Sweep:
 
     def _interrupt(self, begun: Sequence[RunFolder]) -> None:
         for folder in begun:
-            if not folder.final:
+            if not folder.lock.lost and not folder.final:
                 folder.interrupt()
                 if len(begun) == 1:
                     self.tracker.end(folder.path)
