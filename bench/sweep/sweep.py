@@ -94,7 +94,7 @@ def pull(
     with Display(console, [folder.config.steps for folder in flat]) as display:
         made = Sweep(display, name, varies, since)
         if locks_not_trusted(flat):
-            made.patience = 2 * DEAD_S  # a lease tells only after so long that its holder has died
+            made.waiting.patience = 2 * DEAD_S  # a lease tells only after so long that its holder has died
         made.tracker = trackers_of(flat)
         try:
             made.run(folders, jobs)

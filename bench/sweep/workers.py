@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 import traceback
-from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -21,12 +20,12 @@ from bench.engine.pool import Pool
 from bench.store.manifest import describe
 from bench.store.run_folder import RunFolder, settle
 from bench.sweep.recorder import Stored
+from bench.sweep.waiting import Group, Waiting
 from bench.terminal.display import Display
 from bench.tracking.tracker import Tracker
 from bench.training.checkpoint import Resume
 from bench.training.observer import Observer
 
-Group = list[RunFolder]
 Member = tuple[RunFolder, list[Row]]
 """A run of a group and the rows it has already."""
 
@@ -52,10 +51,6 @@ class Fate:
     error: str | None = None
 
 
-LATE_S = 0.5
-"""Seconds in which whoever was the first at a group has claimed all of it."""
-
-
 class Sweep:
     """Groups of runs, worked off by one or several workers side by side."""
 
@@ -65,55 +60,18 @@ class Sweep:
         """With ``since`` it is one of several workers with the same order, which was given then: none waits for
         another, and what one of them has made, or failed at, the others leave alone."""
         self._since = since
-        self.patience = LATE_S  # of such a worker, until it believes that those who hold runs are alive
+        self.waiting = Waiting(pulls=since is not None)
         self.fates: dict[str, Fate] = {}
         self.tracker = Tracker()
         self._name, self._varies = name, varies
         self.joined: list[RunFolder] = []  # made in an earlier sweep
         self._display = display
-        self._waiting: deque[Group] = deque()
-        self._elsewhere: list[Group] = []  # claimed by another process
         self._stop = threading.Event()
-        self._said = ""  # of the processes that are waited for
 
     def run(self, groups: Sequence[Group], jobs: int) -> None:
-        self._waiting.extend(groups)
+        self.waiting.add(groups)
         self._work(jobs)
-        last = time.monotonic()
-        while self._elsewhere:  # wait for the other process; what it leaves undone is ours
-            if leaving.asked():
-                raise Left
-            if self._since is not None:
-                time.sleep(LATE_S)
-            free = self._taken_back()
-            self._work(jobs)
-            last = time.monotonic() if free else last
-            if self._elsewhere and not free:
-                if self._since is not None and time.monotonic() - last >= self.patience:
-                    return
-                self._say_for_whom()
-                time.sleep(0.3)
-
-    def _taken_back(self) -> int:
-        """What other processes have let go of waits for us again, in the groups that it had; how many runs that are."""
-        groups, self._elsewhere = self._elsewhere, []
-        before = len(self._waiting)
-        for group in groups:
-            free = [folder for folder in group if folder.claim()]
-            for folder in free:
-                folder.release()
-            self._waiting += [free] if free else []
-            self._elsewhere += [held] if (held := [folder for folder in group if folder not in free]) else []
-        return len(self._waiting) - before
-
-    def _say_for_whom(self) -> None:
-        """Whose runs are waited for: at once, and again where that changes."""
-        folder, *others = [folder for group in self._elsewhere for folder in group]
-        more = f" and {len(others)} more" if others else ""
-        words = f"Waiting for {folder.path.name}{more}: made by {folder.lock.holder()}."
-        if words != self._said:
-            self._said = words
-            self._display.say(words)
+        self.waiting.follow(lambda: self._work(jobs), self._display.say)
 
     def reuse(self, folder: RunFolder) -> None:
         folder.tidy()
@@ -124,7 +82,7 @@ class Sweep:
 
     def _work(self, jobs: int) -> None:
         """Until nothing is waiting. One worker is this thread; more are threads with worlds of their own."""
-        if not self._waiting:
+        if not self.waiting:
             return
         if jobs == 1:
             with closing(Pool()) as pool:
@@ -142,7 +100,7 @@ class Sweep:
                 errors.append(error)
                 self._stop.set()
 
-        threads = [threading.Thread(target=worker) for _ in range(min(jobs, len(self._waiting)))]
+        threads = [threading.Thread(target=worker) for _ in range(min(jobs, len(self.waiting)))]
         for thread in threads:
             thread.start()
         try:
@@ -159,20 +117,14 @@ class Sweep:
             raise Left
 
     def _serve(self, pool: Pool, in_process: bool) -> None:
-        while self._waiting and not self._stop.is_set():
-            if leaving.asked():
-                raise Left
-            try:
-                group = self._waiting.popleft()
-            except IndexError:  # another worker was faster
-                return
+        while not self._stop.is_set() and (group := self.waiting.next()):
             self.run_group(group, pool, in_process)
 
     def run_group(self, group: Group, pool: Pool, in_process: bool) -> None:
         """Claim what is free, and run what can start from one step together."""
         mine: dict[int, list[Member]] = {}
         try:
-            for folder in self._claimed(group):
+            for folder in self.waiting.claim(group, self._failing):
                 with self._failing(folder):
                     if not self._settled(folder):
                         step, rows = folder.resume_point() or (0, [])
@@ -182,17 +134,6 @@ class Sweep:
         finally:
             for folder in group:
                 folder.release()
-
-    def _claimed(self, group: Group) -> Group:
-        """What of a group is ours. Of one order, whoever is the first at a group has all of it."""
-        ours: Group = []
-        theirs: Group = []
-        for folder in group:
-            with self._failing(folder):
-                late = self._since is not None and theirs and not ours
-                (ours if not late and folder.claim() else theirs).append(folder)
-        self._elsewhere += [theirs] if theirs else []
-        return ours
 
     @contextmanager
     def _failing(self, folder: RunFolder) -> Iterator[None]:
@@ -255,10 +196,10 @@ class Sweep:
                 outcome = observer.outcomes[r]
                 self._end(folder, Fate(outcome.state), f"{outcome.state} at step {outcome.step}")
             elif folder.lock.lost:
-                self._elsewhere.append([folder])
+                self.waiting.lose([folder])
             elif len(folders) > 1:
                 folder.release()
-                self._waiting.append([folder])  # one of them is the culprit: each alone will tell which
+                self.waiting.add([[folder]])  # one of them is the culprit: each alone will tell which
             else:
                 with suppress(OSError):  # where nothing can be written, the sweep's own table still tells
                     folder.fail(error, details)
