@@ -124,6 +124,7 @@ NEAR = {
 }
 
 
+@pytest.mark.thorough
 def test_what_is_not_in_the_figures_is_said(command, folder, tmp_path):
     """A run that failed, one still running, one unreadable, and one made by another version of the source."""
     folder = sweeps.copied(folder, tmp_path / "results", "untuned")
@@ -142,6 +143,7 @@ def test_what_is_not_in_the_figures_is_said(command, folder, tmp_path):
     assert "Runs of dnasa were made by different versions of the source" in done.stdout
 
 
+@pytest.mark.thorough
 def test_tables_count_diverged_runs_and_pair_seeds(command, folder, tmp_path):
     command(
         "--figure",

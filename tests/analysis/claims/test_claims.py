@@ -289,6 +289,7 @@ def test_the_parts_of_the_bounds_against_the_suites_own_stepsizes(results):
     assert cases["synthetic, ring of 4, even"] == pytest.approx(max(parts), rel=1e-9)
 
 
+@pytest.mark.thorough
 def test_an_archive_tells_the_same_story(results, folder, tmp_path):
     write_archive(results, tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"runs.parquet", "rows.parquet", "facts.json"}

@@ -240,6 +240,7 @@ def test_two_seeds_are_drawn_as_two_seeds(drawn, results):
     assert len(with_band) > len(draw("stepsize", two).figure.axes[0].collections)
 
 
+@pytest.mark.thorough
 def test_one_seed_all_diverged_and_nothing_at_all(results):
     one = results.where([("seed", ["0"]), ("dataset", ["digits"])])
     assert len(draw("stepsize", one).data)
@@ -252,6 +253,7 @@ def test_one_seed_all_diverged_and_nothing_at_all(results):
                 draw(name, results.where([("state", ["failed"])]))
 
 
+@pytest.mark.thorough
 def test_labels_that_a_plug_in_invented(results):
     """An unknown method, dataset and metric are drawn like any other."""
     renamed = {"dsgt": "wonder_method"}

@@ -89,6 +89,7 @@ def test_titles_stay_in_their_columns(drawn):
     assert all(left.x1 <= right.x0 for left, right in itertools.pairwise(ends))
 
 
+@pytest.mark.thorough
 def test_what_exploded_stands_at_the_edge_and_does_not_set_the_axis(results):
     """In a loss of 1e48 the others would be a flat line; whether the state says so or the run is an older one."""
     mine = results.where([("dataset", ["digits"]), ("topology", ["ring"]), ("algo", ["dsgd", "dsgt"])])
@@ -181,6 +182,7 @@ def test_a_declared_label_and_family_reach_the_figures(results):
     assert "Wonder" in set(table_makers()["final"].make(made, Ask()).shown["method"])
 
 
+@pytest.mark.thorough
 def test_the_reference(results, without_dnasa):
     assert reference(results) == "dnasa"  # it has no stepsize
     assert reference(results, Ask(reference="dsgt")) == "dsgt"

@@ -46,6 +46,7 @@ def words_of(picture):
     return [text.get_text() for text in picture.figure.legends[0].texts]
 
 
+@pytest.mark.thorough
 def test_the_schedule_is_tuned_over_like_the_stepsize(two):
     final = table_makers()["final"].make(two, Ask())
     assert set(final.data["schedule"]) == set(final.shown["schedule"]) == {"constant"}
