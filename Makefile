@@ -37,8 +37,8 @@ reproduction: install  ## Write REPRODUCTION.md anew from the archive of the ful
 test: install  ## Run the tests
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
-thorough: install  ## Run the tests that take minutes, of which many wait: more at once than there are cores
-	$(BIN)/python -m pytest -n $$($(BIN)/python -c 'import os; print(2 * os.cpu_count())') --dist loadgroup -m thorough
+thorough: install  ## Run the tests that take minutes
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m thorough
 
 faults: install  ## Do all the harm of docs/reliability.md as often as it says there, which takes most of an hour
 	HEARSAY_TEST_KILLS=12 $(BIN)/python -m pytest -n 0 -m thorough tests/bench/sweep/test_survival.py -k test_killed_runs

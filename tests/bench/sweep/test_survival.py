@@ -92,7 +92,7 @@ def test_a_killed_run_goes_on_to_the_same_end(undisturbed, tmp_path):
 @pytest.mark.xdist_group("mpi")
 def test_killed_runs_go_on_to_the_same_end(undisturbed, tmp_path):
     """As many as the environment says: make faults asks for more."""
-    chance, resumed, rounds = random.Random(7), 0, int(os.environ.get("HEARSAY_TEST_KILLS", 5))
+    chance, resumed, rounds = random.Random(7), 0, int(os.environ.get("HEARSAY_TEST_KILLS", 3))
     for round in range(rounds):
         (tmp_path / str(round)).mkdir()
         engine = "mpi" if round % 3 == 2 else "stacked"
