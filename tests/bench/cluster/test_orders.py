@@ -108,6 +108,7 @@ def test_how_long_it_takes_is_judged_by_what_is_done(runs, tmp_path):
     assert sentence(found._replace(seconds=7200.0), 2) == (
         "About 60 minutes for each worker, judging by runs like these that are done, and of 1 nothing is known."
     )
+    assert sentence(found._replace(seconds=7200.0, longest=9000.0), 8).startswith("About 2.5 hours")  # of one run
     assert [said(s) for s in (0.2, 40, 200, 9000)] == ["1 s", "40 s", "3 minutes", "2.5 hours"]
 
 

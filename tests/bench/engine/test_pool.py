@@ -5,6 +5,7 @@ from contextlib import closing
 import pytest
 
 from bench.base.record import COLUMNS
+from bench.engine.engines import of_all
 from bench.engine.pool import Pool
 from tests.helpers.configs import Kept, config, rows
 
@@ -50,3 +51,8 @@ def test_a_world_stays_warm_and_one_without_a_pool_gives_the_same():
         _, cold = on(pool, ranks=3, nodes=8, warm=False)
         assert pool._worlds == {}
         same(first, cold, 0)
+
+
+def test_the_seconds_of_ranks_are_their_mean_and_their_most():
+    ranks = [{"comm_s": 1.0, "wall_s": 4.0}, {"comm_s": 3.0, "wall_s": 4.0}, {"comm_s": 2.0, "wall_s": 10.0}]
+    assert of_all(ranks) == {"comm_s": {"mean": 2.0, "max": 3.0}, "wall_s": {"mean": 6.0, "max": 10.0}}
