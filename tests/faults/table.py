@@ -39,7 +39,7 @@ class Fault:
     allowed: tuple[str, ...]
     quick: int  # trials in make test; 0: too long for it
     full: int  # trials in the table
-    often: int  # trials in make thorough
+    often: int  # trials in make thorough; 0: only in the table
     lacking: Lacking  # why it cannot be done on this machine
     run: Run
 
@@ -62,7 +62,7 @@ def fault(
     def decorate(run: Run) -> Run:
         name = run.__name__
         assert name not in faults, name
-        faults[name] = Fault(theme, title, allowed, quick, full, often or full, unless, run)
+        faults[name] = Fault(theme, title, allowed, quick, full, full if often is None else often, unless, run)
         return run
 
     return decorate

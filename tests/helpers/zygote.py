@@ -80,8 +80,6 @@ def warm(kind: str) -> None:
         for name in LIBRARIES:
             importlib.import_module(name)
         return
-    import sklearn.datasets  # noqa: F401  a second
-
     from bench.base.registry import discover
     from bench.config.plan import of_command
     from bench.engine.fingerprint import fingerprint
