@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from analysis.results.errors import NoData, perhaps
@@ -18,7 +19,7 @@ OUTCOME = ("run_id", "seed", "state", "replicas", "rho", "heterogeneity", "finge
 GROUPS = ("topology", *LATER, "dataset", "partition", "model")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Results:
     """``runs`` has a row per run, ``rows`` a row per run and evaluation, ``facts`` each run's manifest."""
 
@@ -77,7 +78,8 @@ class Results:
         last = self.rows.drop_duplicates("run_id", keep="last")
         table = self.described(ended.merge(last, on="run_id", how="inner"))
         exploded = (table["state"] == "exploded") | table["run_id"].isin(self._risen_by(EXPLODED))
-        return table.assign(exploded=exploded, above_start=table["run_id"].isin(self._risen_by(0.0)))
+        table = table.assign(exploded=exploded, above_start=table["run_id"].isin(self._risen_by(0.0)))
+        return table.copy()  # in one piece, from which many parts are taken
 
     def _risen_by(self, factor: float) -> set[str]:
         """Runs that ended so many times their start above it, whatever their state says: older ones that exploded are
@@ -107,6 +109,16 @@ class Results:
         for fact in self.facts.values():
             said.update(fact.get("metrics") or {})
         return {name: said.get(name, {}) for name in self.rows.columns if name not in (*COLUMNS, "run_id")}
+
+    @cached_property
+    def _places(self) -> dict[Any, np.ndarray]:
+        """Where in ``rows`` each run's are."""
+        return self.rows.groupby("run_id", sort=False).indices
+
+    def course(self, run: str, metric: str) -> tuple[np.ndarray, np.ndarray]:
+        """The steps of a run's evaluations, and a metric at each; none where there are none."""
+        there = self._places.get(run, [])
+        return self.rows["step"].to_numpy()[there], self.rows[metric].to_numpy()[there]
 
     def curves(self, finals: pd.DataFrame) -> pd.DataFrame:
         """All evaluations of these runs, with their labels."""

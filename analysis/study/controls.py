@@ -44,12 +44,15 @@ def controls(results: Results, algo: str = "dnasa") -> dict[str, pd.DataFrame]:
 def means_over_steps(results: Results, finals: pd.DataFrame, metric: str, last: float = 1.0) -> pd.Series:
     """By run, the mean of a metric over the last part of the steps, by the trapezoid rule over the evaluations; NaN
     where the run diverged."""
-    rows = results.rows[results.rows["run_id"].isin(finals["run_id"])]
     well = set(finals.loc[finals["state"] == "done", "run_id"]) if "state" in finals else set(finals["run_id"])
     out = {}
-    for run, some in rows.groupby("run_id"):
-        some = some[some["step"] >= (1 - last) * some["step"].max()]
-        width = some["step"].iloc[-1] - some["step"].iloc[0]
-        mean = np.trapezoid(some[metric], some["step"]) / width if width else some[metric].iloc[-1]
-        out[run] = mean if run in well else np.nan
+    for run in finals["run_id"]:
+        steps, values = results.course(run, metric)
+        if run not in well or not len(steps):
+            out[run] = np.nan
+            continue
+        late = steps >= (1 - last) * steps.max()
+        steps, values = steps[late], values[late]
+        width = steps[-1] - steps[0]
+        out[run] = np.trapezoid(values, steps) / width if width else values[-1]
     return pd.Series(out, dtype=float)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -118,6 +119,7 @@ def uneven_splits(results: Results) -> dict[str, pd.DataFrame]:
     return best
 
 
+@lru_cache(maxsize=2)  # of many claims
 def speedup_runs(results: Results, algo: str = "dnasa") -> pd.DataFrame:
     """The runs of a method on one problem with different numbers of nodes, and other methods beside them."""
     best = None

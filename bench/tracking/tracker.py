@@ -19,8 +19,8 @@ from bench.base.home import ROOT
 
 SILENCE_S = {"online": 2.0, "offline": 30.0}
 """Seconds without news after which the end of a sweep no longer waits for the tracker: a server may never answer."""
-START_S = 20.0
-"""Seconds that its first news may take: it imports a large library."""
+START_S = 60.0
+"""Seconds that its first news may take: it imports a large library, perhaps from a slow disk beside much other work."""
 
 
 class Tracker:

@@ -3,7 +3,8 @@
 import json
 import sys
 import tempfile
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -33,7 +34,7 @@ from bench.training.observer import Observer
 from bench.training.world import OneProcess
 from tests.helpers.configs import config
 
-STEPS, DTYPE, CPU = 30, torch.float64, torch.device("cpu")
+STEPS, DTYPE, CPU = 16, torch.float64, torch.device("cpu")
 GRAPHS = ["ring", "one_peer_exponential"]
 AVERAGE = ["complete", "all_reduce"]
 """Where references are at home."""
@@ -111,15 +112,24 @@ def computed(c, world):
         return xs.numpy(), measure(states[-1], problem, world, algorithm.promise)
 
 
-def difference(comm, c) -> float:
-    mixing = c.mixing()
-    with MPIWorld(comm, mixing, DTYPE, CPU) as world:
+def alone(c):
+    return computed(c, OneProcess(c.nodes, make_mixer([c.mixing()], DTYPE, CPU)))
+
+
+def shared(comm, cases, compute) -> dict:
+    """What ``compute`` makes of every case; each rank does its part of them, for who waits does so busily."""
+    mine = {name: compute(c) for name, c in list(cases.items())[comm.rank :: comm.size]}
+    return {name: made for part in comm.allgather(mine) for name, made in part.items()}
+
+
+def difference(comm, c, expected) -> float:
+    """Between what the ranks compute together and what one process does."""
+    with MPIWorld(comm, c.mixing(), DTYPE, CPU) as world:
         x, measured = computed(c, world)
-    parts = comm.allgather(x)
-    whole = np.concatenate(parts, axis=1)
-    expected, alone = computed(c, OneProcess(c.nodes, make_mixer([mixing], DTYPE, CPU)))
-    off = [np.abs(whole - expected).max() / np.abs(expected).max()]
-    for name, value in vars(alone).items():
+    whole = np.concatenate(comm.allgather(x), axis=1)
+    xs, measures = expected
+    off = [np.abs(whole - xs).max() / np.abs(xs).max()]
+    for name, value in vars(measures).items():
         if value is not None and name not in ("consensus", "consensus_z", "own"):
             off.append(float(abs(value[0] - vars(measured)[name][0]) / abs(value[0])))
     return max(off)
@@ -138,20 +148,20 @@ class Keeps(Observer):
         checkpoint.write(self.folder, moment, range(len(moment.state["x"][0])))
 
 
-def resumed(comm, c) -> float:
+def begun(folder, c) -> list:
+    """The rows of a run that one process makes, which leaves a checkpoint of its middle."""
+    kept = Keeps(folder / c.run_id)
+    stacked.run([c], kept)
+    return kept.rows
+
+
+def resumed(comm, c, folder, rows) -> float:
     """A run that one process began goes on here: the largest difference in what it measures."""
-    with tempfile.TemporaryDirectory() if comm.rank == 0 else nullcontext() as made:
-        folder = Path(comm.bcast(made)) / "checkpoint"
-        whole = Keeps(folder)
-        if comm.rank == 0:
-            stacked.run([c], whole)
-        rows = comm.bcast(whole.rows)
-        before, after = ([row for row in rows if (row["step"] <= STEPS // 2) == early] for early in (True, False))
-        rest = Keeps(folder)
-        with MPIWorld(comm, c.mixing(), DTYPE, CPU) as world:
-            begin = checkpoint.load(Resume(STEPS // 2, [folder], before[-1:]), world.hosted, DTYPE, CPU)
-            run_in(world, [c], rest, begin)
-        comm.Barrier()
+    before, after = ([row for row in rows if (row["step"] <= STEPS // 2) == early] for early in (True, False))
+    rest = Keeps(folder / c.run_id)
+    with MPIWorld(comm, c.mixing(), DTYPE, CPU) as world:
+        begin = checkpoint.load(Resume(STEPS // 2, [rest.folder], before[-1:]), world.hosted, DTYPE, CPU)
+        run_in(world, [c], rest, begin)
     names = ("train_loss", "grad_norm", "bytes")
     pairs = [(a[name], b[name]) for a, b in zip(after, rest.rows, strict=True) for name in names]
     return max(abs(a - b) / abs(a) for a, b in pairs)
@@ -173,12 +183,9 @@ def without_persistent_collectives():
     bench.engine.wire.dist_graph = new
 
 
-def main() -> None:
-    comm = MPI.COMM_WORLD
-    torch.set_num_threads(1)
-    set_up_torch()
-    nodes, whose = int(sys.argv[1]), sys.argv[2]
-    out = {}
+def asked(nodes, whose) -> dict:
+    """The configurations of this call, by name."""
+    cases = {}
     for name in algorithms if whose == "all" else SOME:
         promise = algorithms[name].declare_for({})
         graphs = AVERAGE if promise.exact_average else [*GRAPHS, *ONCE] if name == "dnasa" else GRAPHS
@@ -187,22 +194,35 @@ def main() -> None:
                 topology = {"name": graph, **({"lazy": True} if promise.lambda_min is not None else {})}
                 size = {"dimension": 12, "evaluation": 100} if dataset == "synthetic" else {}
                 c = config(algo=name, topology=topology, dataset={"name": dataset, **size}, nodes=nodes, steps=STEPS)
-                try:
+                with suppress(UserError):
                     check_network(c)
-                except UserError:
-                    continue
-                out[f"{name} {graph} {dataset}"] = difference(comm, c)
+                    cases[f"{name} {graph} {dataset}"] = c
     for name, changes in CASES.items():
-        out[name] = difference(comm, config(nodes=nodes, steps=STEPS, dtype="float64", **changes))
-    for name in RESUMED:
-        half = {"checkpoint_every": STEPS // 2, "eval_every": 5}
-        c = config(nodes=nodes, steps=STEPS, dtype="float64", **half, **CASES[name])
-        out[f"{name}, resumed"] = resumed(comm, c)
+        cases[name] = config(nodes=nodes, steps=STEPS, dtype="float64", **changes)
     few = {"dataset": "quadratics", "steps": 10, "dtype": "float64"}
     for name, changes in MANY_CASES.items() if whose == "some" else ():
-        out[f"{name}, many"] = difference(comm, config(nodes=MANY, **few, **changes))
+        cases[f"{name}, many"] = config(nodes=MANY, **few, **changes)
+    return cases
+
+
+def main() -> None:
+    comm = MPI.COMM_WORLD
+    torch.set_num_threads(1)
+    set_up_torch()
+    nodes, whose = int(sys.argv[1]), sys.argv[2]
+    cases = asked(nodes, whose)
+    expected = shared(comm, cases, alone)
+    out = {name: difference(comm, c, expected[name]) for name, c in cases.items()}
     with without_persistent_collectives():
-        out["dnasa star, MPI 3"] = difference(comm, config(topology="star", nodes=nodes, steps=STEPS))
+        c = config(topology="star", nodes=nodes, steps=STEPS)
+        out["dnasa star, MPI 3"] = difference(comm, c, alone(c))
+    half = {"checkpoint_every": STEPS // 2, "eval_every": 4}
+    halved = {name: config(nodes=nodes, steps=STEPS, dtype="float64", **half, **CASES[name]) for name in RESUMED}
+    with tempfile.TemporaryDirectory() if comm.rank == 0 else nullcontext() as made:
+        folder = Path(comm.bcast(made))
+        rows = shared(comm, halved, partial(begun, folder))
+        out |= {f"{name}, resumed": resumed(comm, c, folder, rows[name]) for name, c in halved.items()}
+        comm.Barrier()
     agree(comm, "time of day", "noon")
     try:
         agree(comm, "time of day", "night" if comm.rank == comm.size - 1 else "noon")

@@ -53,9 +53,11 @@ def beside_the_complete_graph(
     mine = mine if eta is None else mine[mine["eta"] == eta]
     out = []
     for _, runs in problems(results, mine, but=("topology",)):
+        if not (runs["topology"] == "complete").any():
+            continue
         graphs = {str(graph): written(results, some) for graph, some in runs.groupby("topology")}
-        whole = graphs.pop("complete", None)
-        for some in graphs.values() if whole is not None else ():
+        whole = graphs.pop("complete")
+        for some in graphs.values():
             here, there = _in_both(some, whole), _in_both(whole, some)
             grid = here["eta"].nunique() >= 3 or here["eta"].isna().all() or eta is not None
             if grid and here["seed"].nunique() >= 2 and here[metric].notna().any():

@@ -124,10 +124,10 @@ def _beginnings(results: Results, runs: pd.DataFrame, metric: str) -> pd.DataFra
     """The mean over the first T steps, for several T; NaN where the run diverged."""
     out = []
     for run in runs.to_dict("records"):
-        rows = results.rows[results.rows["run_id"] == run["run_id"]]
+        at, values = results.course(run["run_id"], metric)
         for steps in [horizon for horizon in HORIZONS if run["steps"] >= horizon]:
-            first = rows[rows["step"] <= steps]
-            mean = np.trapezoid(first[metric], first["step"]) / first["step"].iloc[-1]
+            first = at <= steps
+            mean = np.trapezoid(values[first], at[first]) / at[first][-1]
             out.append({"seed": run["seed"], "steps": steps, "mean": mean if run["state"] == "done" else np.nan})
     return pd.DataFrame(out, columns=["seed", "steps", "mean"])
 

@@ -16,11 +16,11 @@ from tests.helpers.cli import ROOT, typed
 from tests.helpers.processes import MARK, gone
 from tests.helpers.run_folders import folders, metrics, state
 
-LONG = ("dataset=digits", "nodes=4", "batch_size=8", "steps=3000", "eval_every=500", "tracker=none")
+LONG = ("dataset=digits", "nodes=4", "batch_size=8", "eval_every=500", "tracker=none", "checkpoint_every=100000")
 HOW = {
-    "mpi": ("engine=mpi", "ranks=2", "checkpoint_every=100000"),
-    "stacked": ("engine=stacked", "checkpoint_every=100000", "seed=0,1"),
-    "jobs": ("engine=stacked", "checkpoint_every=100000", "algo=dnasa,dsgt", "jobs=2"),
+    "mpi": ("engine=mpi", "ranks=2", "steps=1500"),
+    "stacked": ("engine=stacked", "seed=0,1", "steps=3000"),
+    "jobs": ("engine=stacked", "algo=dnasa,dsgt", "jobs=2", "steps=3000"),
 }
 
 

@@ -129,6 +129,7 @@ def test_a_run_that_a_later_sweep_uses_is_listed_there_too(tmp_path):
 
 
 @pytest.mark.thorough
+@pytest.mark.timeout(240)
 def test_a_resumed_run_appears_once_and_complete(tmp_path):
     words = (*SHORT, "engine=stacked", "steps=3000", "checkpoint_every=50")
     process = command("bench/run.py", *words, cwd=tmp_path, background=True)
@@ -137,7 +138,8 @@ def test_a_resumed_run_appears_once_and_complete(tmp_path):
         assert time.monotonic() < deadline
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
+    said = process.communicate(timeout=90)[0]
+    assert "W&B has not got" not in said
     (folder,) = folders(tmp_path / "results")
     assert images(tmp_path / "results")[folder.name].exits == [130]
     done = command("bench/run.py", *words, cwd=tmp_path)
