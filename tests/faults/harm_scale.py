@@ -42,7 +42,7 @@ def _cpu_s() -> float:
 
 
 @fault(THEME, "runs in one folder, of which one in a hundred gets a flipped bit, the half of these after an index was "
-       "made and with the old time of change", allowed=(RIGHT, NAMED), quick=0, often=1000, full=20000)  # fmt: skip
+       "made and with the old time of change", allowed=(RIGHT, NAMED), quick=0, often=300, full=20000)  # fmt: skip
 def many_runs(trials: int, folder: Path) -> Seen:
     seen, chance = Seen(), random.Random(16)
     many = multiply(sweeps.make(folder / "few", "tuned", "untuned"), folder / "many", trials)

@@ -66,11 +66,6 @@ CASES = {
         f"choco {name}": {"algo": "choco", "dataset": LEAST_SQUARES, "compressor": {"name": name}}
         for name in ("none", "top_k", "random_k", "qsgd", "sign")
     },
-    "dsgt module": {
-        "algo": "dsgt",
-        "dataset": "digits",
-        "model": {"name": "module", "target": "bench.measures.plain:Perceptron", "kwargs": {"hidden": 8}},
-    },
     "deepstorm l1": {"algo": "deepstorm", "dataset": "digits", "regulariser": {"name": "l1", "alpha": 1e-3}},
     "dnasa logistic nonconvex": {
         "dataset": {"name": "planted", "samples": 300, "tests": 50, "features": 9},
@@ -80,6 +75,9 @@ CASES = {
     "dnasa heavy tail": {"dataset": {"name": "heavy_tail"}},
 }
 """Networks that point one way, change, lose and compress; objectives of every kind."""
+PERCEPTRON = {"name": "module", "target": "bench.measures.plain:Perceptron", "kwargs": {"hidden": 8}}
+TRACED = {"dsgt module": {"algo": "dsgt", "dataset": "digits", "model": PERCEPTRON}}
+"""On two ranks alone: every rank takes seconds to trace it."""
 MANY = 2 * bench.engine.wire.SPARSE_FROM
 MANY_CASES = {
     "dnasa ring": {},
@@ -183,7 +181,7 @@ def without_persistent_collectives():
     bench.engine.wire.dist_graph = new
 
 
-def asked(nodes, whose) -> dict:
+def asked(nodes, ranks, whose) -> dict:
     """The configurations of this call, by name."""
     cases = {}
     for name in algorithms if whose == "all" else SOME:
@@ -197,10 +195,10 @@ def asked(nodes, whose) -> dict:
                 with suppress(UserError):
                     check_network(c)
                     cases[f"{name} {graph} {dataset}"] = c
-    for name, changes in CASES.items():
+    for name, changes in {**CASES, **(TRACED if ranks == 2 else {})}.items():
         cases[name] = config(nodes=nodes, steps=STEPS, dtype="float64", **changes)
     few = {"dataset": "quadratics", "steps": 10, "dtype": "float64"}
-    for name, changes in MANY_CASES.items() if whose == "some" else ():
+    for name, changes in MANY_CASES.items() if ranks <= 2 else ():
         cases[f"{name}, many"] = config(nodes=MANY, **few, **changes)
     return cases
 
@@ -210,7 +208,7 @@ def main() -> None:
     torch.set_num_threads(1)
     set_up_torch()
     nodes, whose = int(sys.argv[1]), sys.argv[2]
-    cases = asked(nodes, whose)
+    cases = asked(nodes, comm.size, whose)
     expected = shared(comm, cases, alone)
     out = {name: difference(comm, c, expected[name]) for name, c in cases.items()}
     with without_persistent_collectives():

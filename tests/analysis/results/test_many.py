@@ -172,7 +172,7 @@ def test_a_long_table_is_plain_text(few, tmp_path, monkeypatch):
     assert all(line.split()[0] == run["algo"] for line, run in zip(lines, runs, strict=True))
 
 
-FEW, MANY = 500, 2_000
+FEW, MANY = 300, 1_200
 FOR = 20_000
 """Runs for which memory must suffice: by what it grows from few to many."""
 MEASURE = """
