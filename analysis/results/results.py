@@ -117,7 +117,7 @@ class Results:
 
     def course(self, run: str, metric: str) -> tuple[np.ndarray, np.ndarray]:
         """The steps of a run's evaluations, and a metric at each; none where there are none."""
-        there = self._places.get(run, [])
+        there = self._places.get(run, np.empty(0, dtype=int))
         return self.rows["step"].to_numpy()[there], self.rows[metric].to_numpy()[there]
 
     def curves(self, finals: pd.DataFrame) -> pd.DataFrame:
