@@ -3,7 +3,7 @@
 python analysis/check_claims.py                                 from results/, into results/REPRODUCTION.md
 python analysis/check_claims.py --results docs/reproduction     from the archive in this repository
 python analysis/check_claims.py --claim spike_lower             one claim, on the terminal only
-python analysis/check_claims.py --claims mine.yaml              claims of your own
+python analysis/check_claims.py --claims mine.yaml              claims of your own, into results/mine.md
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     known = {claim.id: claim for claim in claims(first.claims)}
     parser.add_argument("--results", default="results", help="a results folder, an archive, or wandb:ENTITY/PROJECT")
     parser.add_argument("--claim", action="append", metavar="ID", help=f"of {', '.join(known)}; may be given again")
-    parser.add_argument("--out", type=Path, help="the document; default REPRODUCTION.md in the results")
+    parser.add_argument(
+        "--out", type=Path, help="the document; default REPRODUCTION.md in the results, or mine.md for mine.yaml"
+    )
     parser.add_argument("--figures", type=Path, help="where its figures are drawn; default figures in the results")
     arguments = parser.parse_args(argv)
     if wrong := [name for name in arguments.claim or [] if name not in known]:
@@ -62,7 +64,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.claim:
         return failed
     folder = Path(arguments.results) if Path(arguments.results).is_dir() else Path()
-    out = arguments.out or folder / "REPRODUCTION.md"
+    name = arguments.claims.with_suffix(".md").name if arguments.claims else "REPRODUCTION.md"
+    out = arguments.out or folder / name
     use_paper_style()
     out.parent.mkdir(parents=True, exist_ok=True)
     pictures = arguments.figures or folder / "figures"

@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -372,7 +373,9 @@ def test_claims_of_ones_own_are_called_so_and_one_that_fails_stops_no_other(fold
     monkeypatch.setitem(EVIDENCE, "failing", lambda results: [][1])
     (tmp_path / "mine.yaml").write_text(MINE)
     words = ["--results", str(folder), "--claims", str(tmp_path / "mine.yaml")]
-    assert check_claims.main([*words, "--out", str(tmp_path / "mine.md"), "--figures", str(tmp_path)]) == 1
+    assert check_claims.main([*words, "--figures", str(tmp_path)]) == 1
+    assert not (folder / "REPRODUCTION.md").exists()  # that is for the paper's
+    shutil.move(folder / "mine.md", tmp_path)
     said, page = capsys.readouterr().out, (tmp_path / "mine.md").read_text()
     assert "near: holds\n  Nobody goes far.\n  parts; to hold: at most 0, because so\n" in said
     assert "odd: no verdict: its evidence failed, IndexError: list index out of range (test_claims.py" in said
