@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help install demo paper-quick reproduction test thorough faults perf lint clean
+.PHONY: help install demo paper-quick reproduction test thorough faults perf lint style types floors clean
 
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -12,7 +12,7 @@ install: .venv/installed  ## Make the virtual environment .venv and install ever
 .venv/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hearsay needs Python 3.11 or newer; set PYTHON=...")'
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e '.[dev]'
 	@touch $@
 
 demo: install  ## Run the first sweep, two methods on two graphs, and make its page: no account, no GPU, no download
@@ -47,10 +47,16 @@ faults: install  ## Do all the harm of docs/reliability.md as often as it says t
 perf: install  ## Measure the suite on this machine
 	$(BIN)/python bench/perf.py
 
-lint: install  ## Check style, types, and that the floors of the house are kept
+lint: style types floors  ## Check style, types, and that the floors of the house are kept
+
+style: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: install
 	$(BIN)/mypy
+
+floors: install
 	$(BIN)/lint-imports
 
 clean:  ## Remove the virtual environment and caches; results stay

@@ -16,8 +16,7 @@ def digits() -> Arrays:
     """
     package = find_spec("sklearn")  # its file alone: to import it takes longer than many a run
     assert package is not None
-    (folder,) = package.submodule_search_locations or ()
-    table = np.loadtxt(Path(folder) / "datasets/data/digits.csv.gz", delimiter=",")
+    table = np.loadtxt(Path(str(package.origin)).parent / "datasets/data/digits.csv.gz", delimiter=",")
     x, y = table[:, :-1].reshape(-1, 8, 8).astype(np.uint8), table[:, -1].astype(np.int64)
     test = np.arange(len(y)) % 5 == 4
     return Arrays(x[~test], y[~test], x[test], y[test], classes=10, mean=4.893, sd=6.023)

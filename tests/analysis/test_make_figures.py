@@ -185,7 +185,7 @@ def test_the_script_needs_neither_torch_nor_mpi(tmp_path):
 @pytest.mark.thorough
 def test_interrupted_it_says_so(folder, tmp_path):
     """Ctrl-C while the processes draw: one sentence, no traceback of any of them."""
-    some = ["--figure", "stepsize,topology,speedup,spike,curves,consensus,compare", "--format", "png"]
+    some = ["--figure", "stepsize,topology,speedup,spike,compare", "--format", "png"]
     words = [sys.executable, make_figures.__file__, "--results", str(folder), "--out", str(tmp_path / "out"), *some]
     drawing = Popen(words, stdout=PIPE, stderr=PIPE, text=True, start_new_session=True)
     assert drawing.stdout.readline()

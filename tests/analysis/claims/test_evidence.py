@@ -226,19 +226,24 @@ def test_points_lost_in_files_that_are_not_ours(monkeypatch):
     [
         ("raise SystemError('half written')", "ended with 1 after 0 checks.*half written"),
         ("", "ended with 0 after 0 checks.*it said nothing"),
-        ("print('  kept      x'); exit(1)", "ended with 1 after 1 checks"),
-        ("print('  BROKEN    x')", "1 are broken; one check or more, and 1, were expected"),
+        ("print('dnasa\\n  kept      x\\ndsgt\\n  kept      x'); exit(1)", "ended with 1 after 2 checks"),
+        (
+            "print('dnasa\\n  BROKEN    x\\ndsgt\\n  kept      x')",
+            "1 are broken; one check or more of each, and 1, were",
+        ),
+        ("print('dnasa\\n  kept      x\\ndsgt')", "ended with 0 after 1 checks"),
     ],
 )
 def test_a_contract_that_could_not_be_checked_raises(tmp_path, code, said):
     (tmp_path / "contract.py").write_text(code)
     with pytest.raises(UserError, match=said):
-        _tried("dnasa", str(tmp_path / "contract.py"))
+        _tried(["dnasa", "dsgt"], str(tmp_path / "contract.py"))
 
 
 def test_a_contract_that_is_broken_is_counted(tmp_path):
-    (tmp_path / "contract.py").write_text("print('  kept      x\\n  BROKEN    y\\n  –         z', flush=True); exit(1)")
-    assert _tried("dnasa", str(tmp_path / "contract.py")) == (3, 1)
+    told = "dnasa\n  kept      x\n  BROKEN    y\n  –         z\ndsgt\n  kept      x"
+    (tmp_path / "contract.py").write_text(f"print({told!r}, flush=True); exit(1)")
+    assert _tried(["dnasa", "dsgt"], str(tmp_path / "contract.py")) == {"dnasa": (3, 1), "dsgt": (1, 0)}
 
 
 def test_the_stepsize_of_another_dataset_and_one_for_both():

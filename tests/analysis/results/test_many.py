@@ -196,7 +196,7 @@ print(sum(one.ru_utime + one.ru_stime for one in used), peak / 1e6)
 def test_thousands_of_runs(tmp_path):
     """Loaded without an index and with one, reported and listed: what it takes grows no faster than the runs, an index
     saves most of it, and a gigabyte is enough for twenty thousand."""
-    real = sweeps.make(tmp_path / "few", "tuned", "untuned", "even")
+    real = sweeps.make(tmp_path / "few", "few", "untuned")
 
     def measure(count: int) -> pd.DataFrame:
         """Seconds of all processes and gigabytes of the first."""

@@ -150,7 +150,7 @@ torch.set_num_threads(1)
 # not getrusage, whose maximum is inherited from the process that started this one
 peak = lambda: 1024 * int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
 few, many = (
-    [config(dataset={"name": "planted", "samples": 2000, "tests": 200, "features": 784, "square": True},
+    [config(dataset={"name": "planted", "samples": 600, "tests": 60, "features": 784, "square": True},
             model=sys.argv[2], algo=sys.argv[3], dtype="float32", nodes=8, batch_size=32, steps=4, eval_every=4,
             seed=seed) for seed in range(count)] for count in (1, int(sys.argv[4]))
 )
