@@ -1,6 +1,7 @@
 # hearsay: everything starts here. `make help` lists the targets.
 PYTHON ?= python3
 BIN := .venv/bin
+unexport PYTHONDONTWRITEBYTECODE  # the tests start hundreds of processes, which would compile what they import anew
 
 .PHONY: help install demo paper-quick reproduction test thorough faults perf lint style types floors clean
 
@@ -13,6 +14,7 @@ install: .venv/installed  ## Make the virtual environment .venv and install ever
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hearsay needs Python 3.11 or newer; set PYTHON=...")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e '.[dev]'
+	@$(BIN)/python -m compileall -qq -j 0 .venv || true  # as pip would, on all cores
 	@touch $@
 
 demo: install  ## Run the first sweep, two methods on two graphs, and make its page: no account, no GPU, no download
