@@ -117,37 +117,37 @@ FINAL = (NOTICED, SAME, "harmless: nothing changed")
 OTHERS = (cut, zero, swap)
 
 
-@fault(THEME, "one flipped bit in metrics.parquet", allowed=(NOTICED,), quick=40, often=200, full=3000)
+@fault(THEME, "one flipped bit in metrics.parquet", allowed=(NOTICED,), quick=40, full=3000)
 def flipped_metrics(trials: int, folder: Path) -> Counter[str]:
     return harm_final("metrics.parquet", (flip,))(trials, folder)
 
 
-@fault(THEME, "metrics.parquet cut, zeroed or mixed up", allowed=FINAL, quick=15, often=100, full=600)
+@fault(THEME, "metrics.parquet cut, zeroed or mixed up", allowed=FINAL, quick=15, full=600)
 def torn_metrics(trials: int, folder: Path) -> Counter[str]:
     return harm_final("metrics.parquet", OTHERS)(trials, folder)
 
 
-@fault(THEME, "one flipped bit in summary.json", allowed=FINAL, quick=20, often=100, full=1000)
+@fault(THEME, "one flipped bit in summary.json", allowed=FINAL, quick=20, full=1000)
 def flipped_summary(trials: int, folder: Path) -> Counter[str]:
     return harm_final("summary.json", (flip,))(trials, folder)
 
 
-@fault(THEME, "one flipped bit in status.json", allowed=FINAL, quick=10, often=100, full=1000)
+@fault(THEME, "one flipped bit in status.json", allowed=FINAL, quick=10, full=1000)
 def flipped_status(trials: int, folder: Path) -> Counter[str]:
     return harm_final("status.json", (flip,))(trials, folder)
 
 
-@fault(THEME, "one flipped bit in manifest.json", allowed=FINAL, quick=10, often=100, full=1000)
+@fault(THEME, "one flipped bit in manifest.json", allowed=FINAL, quick=10, full=1000)
 def flipped_manifest(trials: int, folder: Path) -> Counter[str]:
     return harm_final("manifest.json", (flip,))(trials, folder)
 
 
-@fault(THEME, "one flipped bit in config.yaml", allowed=FINAL, quick=10, often=100, full=500)
+@fault(THEME, "one flipped bit in config.yaml", allowed=FINAL, quick=10, full=500)
 def flipped_config(trials: int, folder: Path) -> Counter[str]:
     return harm_final("config.yaml", (flip,))(trials, folder)
 
 
-@fault(THEME, "a JSON file or config.yaml cut, zeroed or mixed up", allowed=FINAL, quick=16, often=133, full=1200)
+@fault(THEME, "a JSON file or config.yaml cut, zeroed or mixed up", allowed=FINAL, quick=16, full=1200)
 def torn_texts(trials: int, folder: Path) -> Counter[str]:
     names = ("summary.json", "status.json", "manifest.json", "config.yaml")
     shares = [trials // 4 + (i < trials % 4) for i in range(4)]
@@ -199,22 +199,22 @@ def harm_unfinished(pattern: str, ways: tuple[Way, ...], trials: int, folder: Pa
     return seen
 
 
-@fault(THEME, "one flipped bit in a checkpoint", allowed=(EARLIER, LATEST), quick=20, often=200, full=3000)
+@fault(THEME, "one flipped bit in a checkpoint", allowed=(EARLIER, LATEST), quick=20, full=3000)
 def flipped_checkpoint(trials: int, folder: Path) -> Counter[str]:
     return harm_unfinished("checkpoint/*.npz", (flip,), trials, folder)
 
 
-@fault(THEME, "a checkpoint cut, zeroed or mixed up", allowed=(EARLIER, LATEST), quick=6, often=100, full=900)
+@fault(THEME, "a checkpoint cut, zeroed or mixed up", allowed=(EARLIER, LATEST), quick=6, full=900)
 def torn_checkpoint(trials: int, folder: Path) -> Counter[str]:
     return harm_unfinished("checkpoint/*.npz", OTHERS, trials, folder)
 
 
-@fault(THEME, "one flipped bit in the stream", allowed=(EARLIER, LATEST, START), quick=40, often=166, full=2000)
+@fault(THEME, "one flipped bit in the stream", allowed=(EARLIER, LATEST, START), quick=40, full=2000)
 def flipped_stream(trials: int, folder: Path) -> Counter[str]:
     return harm_unfinished("metrics.jsonl", (flip,), trials, folder)
 
 
-@fault(THEME, "the stream cut, zeroed or mixed up", allowed=(EARLIER, LATEST, START), quick=15, often=100, full=900)
+@fault(THEME, "the stream cut, zeroed or mixed up", allowed=(EARLIER, LATEST, START), quick=15, full=900)
 def torn_stream(trials: int, folder: Path) -> Counter[str]:
     return harm_unfinished("metrics.jsonl", OTHERS, trials, folder)
 

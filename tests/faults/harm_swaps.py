@@ -30,7 +30,7 @@ def _swap(one: Path, other: Path, names: list[str]) -> None:
 
 
 @fault(THEME, "two finished runs have some or all of their files swapped", allowed=(NOTICED, SAME),
-       quick=12, often=60, full=500)  # fmt: skip
+       quick=12, full=500)  # fmt: skip
 def swapped_finals(trials: int, folder: Path) -> Counter[str]:
     seen, chance = Counter[str](), random.Random(16)
     configs = [config(results=str(folder), seed=seed) for seed in (0, 1)]
@@ -53,7 +53,7 @@ def swapped_finals(trials: int, folder: Path) -> Counter[str]:
 
 
 @fault(THEME, "two runs under way have their streams, checkpoints or everything swapped", allowed=(START, NOTICED),
-       quick=4, often=30, full=200)  # fmt: skip
+       quick=4, full=200)  # fmt: skip
 def swapped_streams(trials: int, folder: Path) -> Counter[str]:
     seen, chance = Counter[str](), random.Random(16)
     runs = []

@@ -72,7 +72,6 @@ def a_world_fails(trials: int, folder: Path) -> Counter[str]:
     "strangers at the port: random bytes, half a line, wrong tokens, odd JSON, a line of 10 MB, silence; five each",
     allowed=("the ranks came in at once, no stranger did",),
     quick=len(KINDS),
-    often=5 * len(KINDS),
     full=25 * len(KINDS),
 )
 def strangers_at_the_port(trials: int, folder: Path) -> Counter[str]:

@@ -2,8 +2,8 @@
 
 A fault is told how many times to do it and a folder to do it in; it answers with a Counter of outcomes,
 in words. Only outcomes that are ``allowed`` may be seen: a wrong number believed, or silence, is never one.
-The tests run every fault a few times, ``make thorough`` more often, and ``python -m tests.faults`` writes
-the table of docs/reliability.md.
+The tests run a fault a few times, or ``make thorough`` does where it takes longer, and ``python -m tests.faults``
+writes the table of docs/reliability.md.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Fault:
     allowed: tuple[str, ...]
     quick: int  # trials in make test; 0: too long for it
     full: int  # trials in the table
-    often: int  # trials in make thorough; 0: only in the table
+    often: int  # trials in make thorough, of those too long for make test; 0: only in the table
     lacking: Lacking  # why it cannot be done on this machine
     run: Run
 
@@ -54,7 +54,7 @@ def fault(
     allowed: tuple[str, ...],
     quick: int,
     full: int,
-    often: int | None = None,
+    often: int = 0,
     unless: Lacking = lambda: None,
 ) -> Callable[[Run], Run]:
     """Register a fault under its function's name."""
@@ -62,7 +62,7 @@ def fault(
     def decorate(run: Run) -> Run:
         name = run.__name__
         assert name not in faults, name
-        faults[name] = Fault(theme, title, allowed, quick, full, full if often is None else often, unless, run)
+        faults[name] = Fault(theme, title, allowed, quick, full, often, unless, run)
         return run
 
     return decorate

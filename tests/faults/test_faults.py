@@ -1,4 +1,4 @@
-"""Every fault, a few times in make test and often in make thorough."""
+"""Every fault: a few times in make test, what is too long for it in make thorough, all of them often in make faults."""
 
 import pytest
 
@@ -23,5 +23,5 @@ def test_a_few_times(name, tmp_path):
 @pytest.mark.thorough
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", [name for name, fault in FAULTS.items() if fault.often])
-def test_often(name, tmp_path):
+def test_what_takes_longer(name, tmp_path):
     check(name, FAULTS[name].often, tmp_path)

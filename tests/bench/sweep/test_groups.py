@@ -46,8 +46,8 @@ PAIRS = [(algo, dataset) for algo in algorithms for dataset in ("synthetic", "di
 
 @pytest.mark.parametrize(("algo", "dataset"), few(PAIRS, [("dnasa", "synthetic"), ("dsgd", "digits")]))
 def test_a_group_computes_what_each_run_computes_alone(algo, dataset):
-    """Relative to 1e-10 in float64, over 200 steps, or 60 of a larger model, every column."""
-    changes = {"steps": 200, "eval_every": 50}
+    """Relative to 1e-10 in float64, over 100 steps, or 60 of a larger model, every column."""
+    changes = {"steps": 100, "eval_every": 25}
     if dataset == "digits":
         changes = {"steps": 60, "eval_every": 20, "model": "mlp", "partition": "iid", "batch_size": 4}
         changes |= {"dataset": "digits"}
