@@ -40,7 +40,7 @@ test: install  ## Run the tests
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 thorough: install  ## Run the tests that take minutes
-	$(BIN)/python -m pytest -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist loadgroup -m thorough  # some of them wait
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m thorough
 
 faults: install  ## Do all the harm of docs/reliability.md as often as it says there, which takes most of an hour
 	HEARSAY_TEST_KILLS=12 HEARSAY_TEST_MANY=1 $(BIN)/python -m pytest -n 0 -m thorough \
