@@ -40,6 +40,7 @@ def started(words: tuple[str, ...], results: Path) -> subprocess.Popen[str]:
         there = folders(results) if (results / "runs").exists() else []
         under_way = [read_json(folder / "status.json").get("step", 0) for folder in there]
         if under_way and min(under_way) >= 500:
+            time.sleep(0.1)  # some steps beyond the evaluation
             return process
         time.sleep(0.02)
     raise AssertionError(process.communicate(timeout=20)[0])
