@@ -119,7 +119,7 @@ def uneven_splits(results: Results) -> dict[str, pd.DataFrame]:
     return best
 
 
-@lru_cache(maxsize=2)  # of many claims
+@lru_cache(maxsize=2)  # many claims ask for the same
 def speedup_runs(results: Results, algo: str = "dnasa") -> pd.DataFrame:
     """The runs of a method on one problem with different numbers of nodes, and other methods beside them."""
     best = None

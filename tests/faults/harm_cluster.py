@@ -20,7 +20,7 @@ DONE = "done, by ranks of one world"
 
 
 @fault(THEME, f"jobs of a real SLURM with {slurm.CPUS} CPUs, all of them the job's own, two ranks "
-       "each (hydra/launcher=slurm as shipped)", allowed=(DONE,), quick=0, often=0, full=6,
+       "each (hydra/launcher=slurm as shipped)", allowed=(DONE,), quick=0, full=6,
        unless=slurm.lacking)  # fmt: skip
 def slurm_jobs(trials: int, folder: Path) -> Counter[str]:
     with slurm.cluster(folder / "slurm") as environment:
@@ -31,7 +31,7 @@ def slurm_jobs(trials: int, folder: Path) -> Counter[str]:
 
 
 @fault(THEME, "more ranks than cores with the OpenMPI of the system, as root: 8 ranks",
-       allowed=(DONE,), quick=0, often=0, full=4, unless=openmpi.lacking)  # fmt: skip
+       allowed=(DONE,), quick=0, full=4, unless=openmpi.lacking)  # fmt: skip
 def openmpi_ranks(trials: int, folder: Path) -> Counter[str]:
     bare = {name: value for name, value in os.environ.items() if name not in OPENMPI}
     environment = {**bare, "MPI4PY_LIBMPI": str(openmpi.library())}

@@ -164,7 +164,7 @@ exec {mpiexec} -n $ranks sh -c 'if [ "$PMI_RANK" = 1 ]; then cd {other}; PYTHONP
 
 
 @fault("Source", "one of two hosts has another source: of the method, of the mixing",
-       allowed=(TOLD,), quick=0, often=0, full=len(OTHERS))  # fmt: skip
+       allowed=(TOLD,), quick=0, full=len(OTHERS))  # fmt: skip
 def another_source_on_one_host(trials: int, folder: Path) -> Counter[str]:
     seen: Counter[str] = Counter()
     for number in range(trials):

@@ -18,7 +18,7 @@ MPIEXEC = "hydra_"
 
 
 @fault("Other processes", "a healthy sweep of three runs with the W&B mirror", allowed=(CLEAN,),
-       quick=0, often=0, full=4)  # fmt: skip
+       quick=0, full=4)  # fmt: skip
 def mirrored_sweep(trials: int, folder: Path) -> Counter[str]:
     seen: Counter[str] = Counter()
     for number in range(trials):
