@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from analysis.drawing.style import INK
@@ -22,11 +23,13 @@ STABLE: dict[str, dict[str, Any]] = {
 
 
 def render(figure: Figure, kind: str) -> bytes:
-    if figure.get_layout_engine() is not None:
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")  # the places are found once, and are the same in every format
+    """The bytes of a file; the places of everything are found once, and are the same in every format."""
     sink = io.BytesIO()
-    figure.savefig(sink, format=kind, **STABLE[kind])
+    with rc_context({"figure.constrained_layout.use": False}):  # or they would be sought, and all drawn, for every file
+        if (engine := figure.get_layout_engine()) is not None:
+            engine.execute(figure)
+            figure.set_layout_engine(None)
+        figure.savefig(sink, format=kind, **STABLE[kind])
     return sink.getvalue()
 
 

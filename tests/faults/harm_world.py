@@ -172,11 +172,11 @@ def _identity(pid: int) -> dict:
     "a sweep of as many runs, three jobs side by side, in a process that may open 1024 files",
     allowed=("done",),
     quick=0,
-    often=300,
+    often=150,
     full=1500,
 )
 def few_open_files(trials: int, folder: Path) -> Counter[str]:
-    files = 1024 if trials > 1024 else 256  # fewer than there are runs
+    files = 1024 if trials > 1024 else 128  # fewer than there are runs
     command = [sys.executable, "-m", "tests.faults.few_files", str(trials), "3", str(files)]
     subprocess.run(command, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=800)
     statuses = (folder / "results" / "runs").glob("*/status.json")

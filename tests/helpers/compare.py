@@ -75,6 +75,10 @@ CASES = {
     "dnasa heavy tail": {"dataset": {"name": "heavy_tail"}},
 }
 """Networks that point one way, change, lose and compress; objectives of every kind."""
+SHARED = (2, 3)
+"""Numbers of ranks that have several nodes each, evenly and unevenly."""
+EVERYWHERE = ("push_pull lossy digraph", "dnasa lossy matching", "choco top_k")
+"""Those that are also tried where one rank has all nodes, or each has one."""
 PERCEPTRON = {"name": "module", "target": "bench.measures.plain:Perceptron", "kwargs": {"hidden": 8}}
 TRACED = {"dsgt module": {"algo": "dsgt", "dataset": "digits", "model": PERCEPTRON}}
 """On two ranks alone: every rank takes seconds to trace it."""
@@ -196,7 +200,8 @@ def asked(nodes, ranks, whose) -> dict:
                     check_network(c)
                     cases[f"{name} {graph} {dataset}"] = c
     for name, changes in {**CASES, **(TRACED if ranks == 2 else {})}.items():
-        cases[name] = config(nodes=nodes, steps=STEPS, dtype="float64", **changes)
+        if name in EVERYWHERE or ranks in SHARED:
+            cases[name] = config(nodes=nodes, steps=STEPS, dtype="float64", **changes)
     few = {"dataset": "quadratics", "steps": 10, "dtype": "float64"}
     for name, changes in MANY_CASES.items() if ranks <= 2 else ():
         cases[f"{name}, many"] = config(nodes=MANY, **few, **changes)
@@ -215,7 +220,8 @@ def main() -> None:
         c = config(topology="star", nodes=nodes, steps=STEPS)
         out["dnasa star, MPI 3"] = difference(comm, c, alone(c))
     half = {"checkpoint_every": STEPS // 2, "eval_every": 4}
-    halved = {name: config(nodes=nodes, steps=STEPS, dtype="float64", **half, **CASES[name]) for name in RESUMED}
+    again = RESUMED if comm.size in SHARED else ()
+    halved = {name: config(nodes=nodes, steps=STEPS, dtype="float64", **half, **CASES[name]) for name in again}
     with tempfile.TemporaryDirectory() if comm.rank == 0 else nullcontext() as made:
         folder = Path(comm.bcast(made))
         rows = shared(comm, halved, partial(begun, folder))

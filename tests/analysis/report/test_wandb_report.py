@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis import load, make_report
+from analysis import load
 from tests.helpers import sweeps
 from tests.helpers.cli import Done, python
 from tests.helpers.wandb_api import Api, api
@@ -37,16 +37,14 @@ def to(server: Api, key: str = Api.known) -> dict[str, str]:
     }
 
 
-def report(folder: Path, *words: str, **environment: str) -> Done:
-    return python("analysis/make_report.py", "--results", str(folder), *words, cwd=folder, **environment)
+def report(results: Path | str, *words: str, cwd: Path, **environment: str) -> Done:
+    return python("analysis/make_report.py", "--results", str(results), *words, cwd=cwd, **environment)
 
 
-def test_a_second_call_updates_the_report(folder, uploaded):
-    first = report(folder, "--wandb", "me/hearsay", **to(uploaded))
-    assert first.returncode == 0, first.stderr
-    assert "W&B report created: http" in first.stdout
-    second = report(folder, "--wandb", "me/hearsay", **to(uploaded))
-    assert "W&B report updated: http" in second.stdout
+def test_a_report_is_created(folder, uploaded):
+    done = report(folder, "--wandb", "me/hearsay", cwd=folder, **to(uploaded))
+    assert done.returncode == 0, done.stderr
+    assert "W&B report created: http" in done.stdout
     (view,) = uploaded.views.values()
     spec = json.loads(view["spec"])
     grids = [block for block in spec["blocks"] if block["type"] == "panel-grid"]
@@ -72,7 +70,9 @@ def test_a_second_call_updates_the_report(folder, uploaded):
     assert "How much each method cares about its stepsize" in text
 
 
-def test_what_was_sent_comes_back_as_the_same_results(folder, uploaded, tmp_path, monkeypatch):
+def test_what_was_sent_comes_back_as_the_same_results_and_the_report_is_updated(
+    folder, uploaded, tmp_path, monkeypatch
+):
     here = load(folder)
     for name, value in to(uploaded).items():
         monkeypatch.setenv(name, value)
@@ -85,8 +85,11 @@ def test_what_was_sent_comes_back_as_the_same_results(folder, uploaded, tmp_path
     assert len(merged) == len(here) == len(back.rows)
     for metric in ("test_accuracy", "train_loss", "consensus"):
         pd.testing.assert_series_equal(merged[metric], merged[f"{metric}_back"], check_names=False, check_dtype=False)
-    monkeypatch.chdir(tmp_path)
-    assert make_report.main(["--from", "wandb:me/hearsay"]) == 0
+    for word in ["created", "updated"][len(uploaded.views) :]:  # there is one, where the test above was run
+        done = report("wandb:me/hearsay", "--wandb", "me/hearsay", cwd=tmp_path, **to(uploaded))
+        assert done.returncode == 0, done.stderr
+        assert f"W&B report {word}: http" in done.stdout
+        assert len(uploaded.views) == 1
     page = (tmp_path / "report.html").read_text()
     assert 'id="figure-stepsize"' in page
     assert 'id="figure-graphs"' in page
@@ -107,7 +110,7 @@ def test_w_and_b_may_fail_and_the_page_is_still_made(fewer, uploaded, tmp_path, 
         environment |= {"WANDB_API_KEY": "", "WANDB_MODE": "offline", "HOME": str(tmp_path)}
     uploaded.behaviour = "errors" if kind == "errors" else "fine"
     try:
-        done = report(fewer, "--wandb", "me/hearsay", "--out", str(tmp_path / "page.html"), **environment)
+        done = report(fewer, "--wandb", "me/hearsay", "--out", "page.html", cwd=tmp_path, **environment)
     finally:
         uploaded.behaviour = "fine"
     assert (tmp_path / "page.html").stat().st_size > 100_000

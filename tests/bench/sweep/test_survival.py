@@ -37,7 +37,7 @@ from tests.helpers.disks import on_a_disk
 from tests.helpers.run_folders import TIMES, folders, metrics, state
 
 COUNTS = [np.zeros(9, dtype=np.int64)]
-LONG = ("dataset=digits", "steps=1500", "eval_every=25", "checkpoint_every=40", "nodes=4", "batch_size=8")
+LONG = ("dataset=digits", "steps=1000", "eval_every=25", "checkpoint_every=40", "nodes=4", "batch_size=8")
 SHORT = ("dataset=digits", "steps=60", "eval_every=20", "nodes=4", "batch_size=8", "engine=stacked")
 
 
