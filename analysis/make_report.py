@@ -34,6 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--results", "--from", default="results", help="a results folder, or wandb:ENTITY/PROJECT")
     parser.add_argument("--out", type=Path, help="the page; default <results>/report.html")
     parser.add_argument("--wandb", metavar="ENTITY/PROJECT", help="also publish as a W&B report in this project")
+    parser.add_argument("--metric", action="append", metavar="NAME", help="to show; may be given again")
     parser.add_argument("--reference", metavar="METHOD", help="that the other methods are compared with")
     parser.add_argument("--tune-by", metavar="NAME", help="the metric that best settings are chosen by")
     arguments = parser.parse_args(argv)
@@ -42,7 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     folder = Path(arguments.results) if Path(arguments.results).is_dir() else None
     out = arguments.out or (folder or Path()) / "report.html"
     use_paper_style()
-    results, ask = read(arguments.results), Ask(reference=arguments.reference, tune_by=arguments.tune_by)
+    shown = tuple(name for words in arguments.metric or [] for name in words.split(","))
+    results, ask = read(arguments.results), Ask(metrics=shown, reference=arguments.reference, tune_by=arguments.tune_by)
     if ask != Ask():
         can_be_asked(results, ask)
     story = tell_story(results, ask)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pandas as pd
 
 from analysis.drawing.panels import gone_in_words
@@ -114,8 +116,13 @@ def rule_in_words(
             )
         else:
             words.append(f"{name} {choice_in_words(best)}{', the only one run' if best.alone else ''}")
-    rule = RULE.format(what=what, score=score_in_words(results, finals, ask))
-    return [f"{where}{'; '.join(words)}", rule]
+    rule = [RULE.format(what=what, score=score_in_words(results, finals, ask))] if was_chosen(chosen.values()) else []
+    return [f"{where}{'; '.join(words)}", *rule]
+
+
+def was_chosen(found: Iterable[Best | None]) -> bool:
+    """Whether any method had more than one setting to choose from."""
+    return any(best is None or not best.alone for best in found)
 
 
 def score_in_words(results: Results, finals: pd.DataFrame, ask: Ask = USUAL) -> str:

@@ -12,6 +12,7 @@ from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.select import problems
 from analysis.study.settings import in_order
+from analysis.study.statistics import FEWEST
 from analysis.tables import Table, table
 from analysis.tables.format import spare, summarise, with_settings
 
@@ -40,8 +41,8 @@ def make(results: Results, ask: Ask) -> Table:
         with_settings(shown),
         pd.DataFrame(data),
         [
-            "means with 95 % intervals over seeds (Student); where any run diverged there is no mean",
-            "options that are the same in all runs of a method are in the CSV alone",
+            f"means over seeds, of {FEWEST} or more with 95 % intervals (Student); where any run diverged there is no mean",
+            "options that are the same in all runs of a method, but for η, are in the CSV alone",
         ],
         spare=spare(shown, ask),
     )

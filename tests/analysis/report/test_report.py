@@ -63,11 +63,12 @@ def test_the_page_says_what_came_out_when_and_how(page):
 
 @pytest.mark.thorough
 def test_a_caption_names_what_is_drawn(tmp_path):
-    """A stream has no accuracies."""
-    folder = sweeps.make(tmp_path, "stream")
-    assert make_report.main(["--results", str(folder), "--out", str(tmp_path / "new" / "page.html")]) == 0
+    """A stream has no accuracies; and here a metric is asked for."""
+    words = ["--results", str(sweeps.make(tmp_path, "stream")), "--out", str(tmp_path / "new" / "page.html")]
+    assert make_report.main([*words, "--metric", "train_los"]) == 2
+    assert make_report.main([*words, "--metric", "train_loss"]) == 0
     text = (tmp_path / "new" / "page.html").read_text()
-    assert "<strong>Final test loss against the stepsize.</strong>" in text
+    assert "<strong>Final training loss against the stepsize.</strong>" in text
     assert "Final test accuracy" not in text
 
 
