@@ -41,7 +41,7 @@ def make(results: Results, ask: Ask) -> Table:
         with_settings(shown),
         pd.DataFrame(data),
         [
-            f"means over seeds, of {FEWEST} or more with 95 % intervals (Student); where any run diverged there is no mean",
+            f"means over seeds, with Student's 95 % interval from {FEWEST} on; where any run diverged there is no mean",
             "options that are the same in all runs of a method, but for η, are in the CSV alone",
         ],
         spare=spare(shown, ask),

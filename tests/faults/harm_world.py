@@ -108,7 +108,7 @@ def _at_the_port(kind: str, seed: int) -> str:
     "the same at the port of a real run, from another process",
     allowed=("done",),
     quick=0,
-    often=3,
+    often=1,
     full=len(KINDS),
 )
 def strangers_at_a_run(trials: int, folder: Path) -> Counter[str]:
