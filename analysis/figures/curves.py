@@ -15,6 +15,7 @@ from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.select import as_written, counted, metrics, one_per_dataset, with_accuracies
+from analysis.study.statistics import Best
 from analysis.study.tuning import at_best, columns_of, rule_in_words, setting_of, was_chosen
 
 ACCURACIES = ("test_accuracy", "val_accuracy")
@@ -37,11 +38,12 @@ def draw(results: Results, ask: Ask) -> Picture:
     names = metrics(results.of(finals), ask.metrics, SHOWN)
     look = styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
     figure, axes = panels(len(settings), len(names), 1.55 * taller(look), min(PAGE, 0.6 + 2.1 * len(names)))
-    drawn, used, values, settings_found = [], set(), defaultdict(list), []
+    drawn, used, values = [], set(), defaultdict(list)
+    found: list[Best | None] = []
     for row, (key, runs) in zip(axes, settings, strict=True):
         runs, said = as_written(results, runs, ask)
         best, chosen = at_best(results, runs, ask)
-        settings_found += chosen.values()
+        found += chosen.values()
         notes += [*said, *rule_in_words(results, runs, chosen, f"{name_of(key['dataset'])}: ", ask)]
         rows = results.curves(best)
         x = wanted if wanted != "epoch" or rows["epoch"].notna().any() else "step"
@@ -62,7 +64,7 @@ def draw(results: Results, ask: Ask) -> Picture:
         used |= set(best["run_id"])
     legend(figure, [legend_entry(style, with_values(style.label, values[algo])) for algo, style in look.items()])
     what = what_is_tuned(option for chosen_of in values.values() for chosen in chosen_of for option in chosen)
-    title = f"On the way: every method{f' at its best {what}' if was_chosen(settings_found) else ''}"
+    title = f"On the way: every method{f' at its best {what}' if was_chosen(found) else ''}"
     return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes, title)
 
 

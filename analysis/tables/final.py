@@ -14,7 +14,7 @@ from analysis.study.ask import Ask
 from analysis.study.reported import chosen_of, reported_all
 from analysis.study.select import as_written, problems, reference
 from analysis.study.settings import in_order
-from analysis.study.statistics import FEWEST, HELD_OUT, RULE, Interval, paired
+from analysis.study.statistics import FEWEST, HELD_OUT, RULE, Best, Interval, paired
 from analysis.study.tuning import Chosen, judged_by, score_in_words, setting_of, tuned_over, was_chosen
 from analysis.tables import Table, table
 from analysis.tables.format import DIFFERENCE, interval, spare, summarise, with_settings
@@ -27,7 +27,8 @@ NOTE = (
 
 @table("final", "Final results, baselines at their best stepsize")
 def make(results: Results, ask: Ask) -> Table:
-    data, shown, notes, by, settings_found = [], [], [], [], []
+    data, shown, notes, by = [], [], [], []
+    settings: list[Best | None] = []
     against = reference(results, ask)
     look = styles(results.finals["algo"].unique(), results)
     written = [(key, *as_written(results, runs, ask)) for key, runs in in_order(problems(results, results.finals))]
@@ -40,7 +41,7 @@ def make(results: Results, ask: Ask) -> Table:
         notes += said
         found = reported_all(results, runs, ask)
         chosen = chosen_of(found)
-        settings_found += chosen.values()
+        settings += chosen.values()
         by += [score_in_words(results, runs, ask)] if chosen else []
         metric = decides or judged_by(results, runs, ask)[0]
         others = [algo for algo, one in found.items() if algo != against and len(one.runs)]
@@ -62,7 +63,7 @@ def make(results: Results, ask: Ask) -> Table:
             shown.append((key, {**told, **gaps}))
     what = what_is_tuned(over)
     compared = metric_in_words(decides, results) if decides else "accuracies or of test losses"
-    tried = was_chosen(settings_found)
+    tried = was_chosen(settings)
     rule = [RULE.format(what=what, score=" or ".join(dict.fromkeys(by))), HELD_OUT] if tried else []
     notes = [*rule, NOTE.format(what=compared), *dict.fromkeys(notes)]
     title = f"Final results{f', baselines at their best {what}' if tried else ''}"
