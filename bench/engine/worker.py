@@ -20,6 +20,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+if __name__ == "__main__":
+    gc.disable()  # until all is imported
+
 import torch
 from mpi4py import MPI
 
@@ -169,6 +172,7 @@ def main() -> None:
     set_up_torch()
     discover()
     gc.freeze()  # what the imports left need never be searched for garbage again
+    gc.enable()
     link = connected(comm.rank)
     link.patience(None)
     who = {"token": os.environ[TOKEN], "rank": comm.rank, "size": comm.size, **asdict(Process.own())}

@@ -23,8 +23,6 @@ from tests.helpers.cli import ROOT, python
 THEME = "Worlds of ranks"
 YAML = "name: trouble\nschedule: diminishing\neta: 0.01\nhow: none\n"
 ENDS = ("vanish", "behead", "babble", "raise", "kill", "exit")
-ONLY_HERE = ENDS.index("raise")
-"""So many of them are not what test_failures does to ranks as well."""
 PROMPT_S = 10.0
 """Seconds after which ranks would have been kept waiting by strangers."""
 
@@ -47,7 +45,6 @@ def sweep(folder: Path, *words: str, **environment: str) -> list[tuple[dict, dic
     "a world fails: a rank raises, leaves by sys.exit or os._exit, is killed, mpiexec is killed, nonsense is sent",
     allowed=("failed with a sentence, nothing left in shared memory",),
     quick=0,
-    often=ONLY_HERE,
     full=12,
 )
 def a_world_fails(trials: int, folder: Path) -> Counter[str]:

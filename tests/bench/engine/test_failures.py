@@ -63,14 +63,14 @@ def test_a_rank_that_fails_takes_its_world_down(ranks, monkeypatch):
 
 @pytest.mark.thorough
 def test_every_way_to_fail_takes_its_world_down_and_the_sweep_goes_on(trouble, mark, tmp_path):
-    words = ("-m", *trouble, "algo.how=raise,exit,none,kill,hang", "engine.timeout_s=3")
+    words = ("-m", *trouble, "algo.how=raise,exit,none,kill,babble,hang", "engine.timeout_s=3")
     noted = tmp_path / "segments"
     noted.mkdir()
     done = run(*words, cwd=tmp_path, **PLUGIN, **{MARK: mark, "HEARSAY_TEST_SEGMENTS": str(noted)})
     assert done.returncode == 1, done.stderr
     assert gone(mark)
     segments = [Path(name) for path in noted.iterdir() for name in path.read_text().split()]
-    assert len(segments) == 5
+    assert len(segments) == 6
     assert [path for path in segments if path.exists()] == []  # nothing is left in shared memory
     how = statuses(tmp_path)
     assert {name: status["state"] for name, status in how.items()} == {
@@ -78,6 +78,7 @@ def test_every_way_to_fail_takes_its_world_down_and_the_sweep_goes_on(trouble, m
         "exit": "failed",
         "none": "done",
         "kill": "failed",
+        "babble": "failed",
         "hang": "failed",
     }
     assert how["raise"]["error"] == "rank 1: ValueError: the last rank has had enough"
@@ -85,6 +86,7 @@ def test_every_way_to_fail_takes_its_world_down_and_the_sweep_goes_on(trouble, m
     assert how["raise"]["step"] == 10  # evaluations made before are kept
     assert how["exit"]["error"] == "rank 1: SystemExit: 3"
     assert "rank 1 went away without a word, as when killed" in how["kill"]["error"]
+    assert "which is no message" in how["babble"]["error"]
     assert "no rank made progress for 3 s" in how["hang"]["error"]
     assert "time.sleep(1000)" in how["hang"]["log"]  # where the rank was
     assert "failed: rank 1: ValueError" in done.stdout

@@ -1,0 +1,24 @@
+"""How every command begins."""
+
+import gc
+
+from bench.terminal.command import command
+from tests.helpers.cli import ROOT, fresh
+
+SCRIPT = """
+import gc
+from bench.terminal.command import begin, command
+begin()
+print(gc.isenabled())
+command(lambda: print(gc.isenabled(), gc.get_freeze_count() > 0))()
+"""
+
+
+def test_no_garbage_is_searched_for_until_all_is_imported(tmp_path):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    done = fresh(tmp_path / "script.py", PYTHONPATH=str(ROOT))
+    assert (done.stdout, done.stderr) == ("False\nTrue True\n", "")
+
+
+def test_a_main_that_is_called_by_another_program_leaves_its_garbage_alone():
+    assert command(gc.get_freeze_count)() == 0
