@@ -151,32 +151,29 @@ compose_one([])
 class TestBesideHuggingFace:
     pytestmark = long
 
-    @pytest.mark.parametrize("way", ["clone", "wheel in a folder", "editable"])
-    def test_our_commands_find_ours_and_scripts_find_theirs(self, way, beside, copy, wheel, tmp_path):
+    @pytest.mark.parametrize("way", ["clone", "editable"])
+    def test_our_commands_find_ours_and_scripts_find_theirs(self, way, beside, copy, tmp_path):
         python, package = beside
-        home = copy
-        if way == "wheel in a folder":
-            home = tmp_path / "suite"
-            install("--target", str(home), str(wheel), python=python)
-        elif way == "editable":  # the last, as it stays in the environment
+        if way == "editable":  # the last, as it stays in the environment
             install("--editable", str(copy), python=python)
-        done = run(python, str(home / "bench/run.py"), *WORDS, "engine=mpi", "ranks=1", cwd=tmp_path)
+        done = run(python, str(copy / "bench/run.py"), *WORDS, "engine=mpi", "ranks=1", cwd=tmp_path)
         assert "done at step 20" in told(done)  # said by a rank that had found our problem
-        if way == "clone":  # in the others the same file, which finds its packages in the same way
+        if way == "clone":  # in the other the same file, which finds its packages in the same way
             figure = ("--figure", "graphs", "--format", "png")
-            told(run(python, str(home / "analysis/make_figures.py"), *figure, cwd=tmp_path))
+            told(run(python, str(copy / "analysis/make_figures.py"), *figure, cwd=tmp_path))
         if way == "editable":  # else nothing of ours is where this looks
             told(run(python, "-c", THEIRS, cwd=tmp_path))
-        if way == "wheel in a folder":  # a path to be appended, like the clone
-            return
-        mixed = run(python, "-c", BOTH, str(home), cwd=tmp_path)
+        mixed = run(python, "-c", BOTH, str(copy), cwd=tmp_path)
         assert mixed.stdout == "both\n"
         assert f"The package 'datasets' that Python finds here ({package / '__init__.py'}) is not" in mixed.stderr
 
-    def test_one_over_the_other_is_noticed(self, beside, wheel, tmp_path):
-        """What pip leaves when both are installed into one folder, theirs last."""
+    def test_a_wheel_in_a_folder_and_one_over_the_other_is_noticed(self, beside, wheel, tmp_path):
+        """The latter is what pip leaves when both are installed into one folder, theirs last."""
         python, package = beside
         install("--target", str(tmp_path / "suite"), str(wheel), python=python)
+        assert "done at step 20" in told(
+            run(python, str(tmp_path / "suite/bench/run.py"), *WORDS, "engine=stacked", cwd=tmp_path)
+        )
         shutil.copytree(package, tmp_path / "suite/datasets", dirs_exist_ok=True)
         done = run(python, str(tmp_path / "suite/bench/run.py"), *WORDS, cwd=tmp_path)
         assert done.returncode == 2

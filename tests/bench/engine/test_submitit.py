@@ -12,7 +12,7 @@ from tests.helpers.cli import run, typed
 def test_a_sweep_as_jobs_of_which_one_fails(tmp_path):
     """With an option that the default method lacks."""
     # nobody has the memory for a trillion evaluation samples
-    sweep = ("algo=dsgd", "algo.eta=0.05", "dataset.evaluation=50,1000000000000", "nodes=4", "ranks=2", "steps=20")
+    sweep = ("algo=dsgd", "algo.eta=0.05", "dataset.evaluation=50,1000000000000", "nodes=4", "ranks=1", "steps=20")
     done = run("-m", "hydra/launcher=here", *sweep, cwd=tmp_path)
     assert done.returncode == 1
     assert "2 runs: 1 done, 1 failed" in done.stdout  # at the end, the table of all

@@ -83,15 +83,10 @@ def undisturbed(tmp_path_factory):
 
 
 @pytest.mark.thorough
-def test_a_killed_run_goes_on_to_the_same_end(undisturbed, tmp_path):
-    killed_and_resumed(tmp_path, "stacked", random.Random(1), undisturbed("stacked"))
-
-
-@pytest.mark.thorough
 @pytest.mark.timeout(600)
 @pytest.mark.xdist_group("mpi")
 def test_killed_runs_go_on_to_the_same_end(undisturbed, tmp_path):
-    """As many as the environment says: make faults asks for more. One process alone is killed above."""
+    """As many as the environment says: make faults asks for more. One process is killed in test_groups.py."""
     chance, resumed, rounds = random.Random(7), 0, int(os.environ.get("HEARSAY_TEST_KILLS", 1))
     for round in range(rounds):
         (tmp_path / str(round)).mkdir()
