@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+from analysis.drawing.files import render
 from analysis.drawing.lines import draw_against_setting
 from analysis.drawing.panels import EXPLODED, Picture, has, legend, legend_entry, log_ticks, panels
 from analysis.drawing.style import styles, use_paper_style
@@ -76,6 +77,20 @@ def test_a_legend_of_any_length_fits_a_column(count):
     panel = figure.axes[0].get_window_extent().height / figure.dpi
     assert panel > 1.2  # the legend takes no room from the panel
     assert len({(style.colour, style.marker, style.dash) for style in look.values()}) == count
+
+
+def test_a_file_has_the_places_that_matplotlib_finds_and_keeps_them():
+    use_paper_style()
+    ours, theirs = (panels(2, 2)[0] for _ in range(2))
+    for figure in (ours, theirs):
+        figure.axes[0].set(ylabel="a label\nof three\nlines", title="above")
+    before = [ax.get_position().bounds for ax in ours.axes]
+    theirs.draw_without_rendering()
+    expected = [ax.get_position().bounds for ax in theirs.axes]
+    assert before != expected
+    for kind in ("svg", "png"):
+        render(ours, kind)
+        assert [ax.get_position().bounds for ax in ours.axes] == expected
 
 
 @pytest.mark.thorough
