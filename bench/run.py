@@ -32,16 +32,16 @@ from bench.base.errors import UserError
 from bench.base.leaving import Left
 from bench.base.record import FINAL
 from bench.base.registry import broken_plugins, say_broken_plugins
-from bench.cluster import order as orders
-from bench.cluster.follow import follow
-from bench.cluster.sent import Sent
-from bench.cluster.tickets import new_folder
-from bench.cluster.worker import work
 from bench.config.compose import HYDRA_ERRORS, SEARCHPATH, sentence, with_plugins
 from bench.config.names import CONF
 from bench.config.plan import Make, of_command, plan, same_run_twice, unique
 from bench.config.run_config import RunConfig
 from bench.status import show_found, states_of
+from bench.sweep.cluster import order as orders
+from bench.sweep.cluster.follow import follow
+from bench.sweep.cluster.sent import Sent
+from bench.sweep.cluster.tickets import new_folder
+from bench.sweep.cluster.worker import work
 from bench.sweep.preflight import checked, checked_for_elsewhere
 from bench.sweep.sweep import run_all
 from bench.terminal.command import INTERRUPTED, command

@@ -28,7 +28,7 @@ from bench.base.files import lock_of, read_json
 from bench.base.integrity import examine
 from bench.base.locks import Lock
 from bench.base.record import COLUMNS, SCORE
-from bench.cluster.tickets import queue_lines, tickets
+from bench.sweep.cluster.tickets import queue_lines, tickets
 from bench.terminal.command import command
 from bench.terminal.progress import counting
 from bench.terminal.table import in_order, show_failures, show_table

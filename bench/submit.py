@@ -29,18 +29,18 @@ from bench.base.errors import UserError
 from bench.base.leaving import Left
 from bench.base.record import FINAL
 from bench.base.registry import say_broken_plugins
-from bench.cluster import order as orders
-from bench.cluster import site as sites
-from bench.cluster import slurm
-from bench.cluster.estimate import estimate, sentence
-from bench.cluster.follow import follow
-from bench.cluster.order import Order
-from bench.cluster.site import Site
-from bench.cluster.tickets import Ticket, new_folder
-from bench.cluster.worker import work
 from bench.config.plan import same_run_twice, unique
 from bench.run import gather, is_hydras, leave, left_out, sweep_name
 from bench.status import show_found, states_of
+from bench.sweep.cluster import order as orders
+from bench.sweep.cluster import site as sites
+from bench.sweep.cluster import slurm
+from bench.sweep.cluster.estimate import estimate, sentence
+from bench.sweep.cluster.follow import follow
+from bench.sweep.cluster.order import Order
+from bench.sweep.cluster.site import Site
+from bench.sweep.cluster.tickets import Ticket, new_folder
+from bench.sweep.cluster.worker import work
 from bench.sweep.groups import Share, batches
 from bench.sweep.preflight import checked_for_elsewhere
 from bench.sweep.workers import name_of

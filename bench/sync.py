@@ -20,6 +20,7 @@ if __name__ == "__main__":
 from rich.console import Console
 from rich.progress import track
 
+from bench.base.account import mode
 from bench.base.errors import UserError
 from bench.base.files import read_json
 from bench.base.integrity import Damaged
@@ -39,7 +40,7 @@ def main() -> int:
         raise UserError(f"There are no runs in '{arguments.results}'.")
     os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
     try:
-        from bench.tracking.wandb_run import Mirror, mode, up_to_date
+        from bench.sweep.tracking.wandb_run import Mirror, up_to_date
     except ImportError as error:
         raise UserError(f"W&B cannot be used here: {error}. pip install wandb") from error
     folders = sorted(path for path in runs.iterdir() if (path / "summary.json").exists())

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sklearn.datasets import load_diabetes
 
-from bench.contracts.methods import CHECKS
+from bench.trials.contracts.methods import CHECKS
 from tests.helpers.cli import ROOT, python
 
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)

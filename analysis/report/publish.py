@@ -18,8 +18,8 @@ from analysis.report.story import Story
 from analysis.results.from_wandb import PATIENCE_S, unreachable
 from analysis.tables import format as words
 from analysis.tables.digits import in_digits
+from bench.base.account import mode
 from bench.base.files import write_text
-from bench.tracking.wandb_run import mode
 
 TITLE = "hearsay"
 LINKS = 300

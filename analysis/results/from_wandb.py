@@ -11,7 +11,7 @@ import wandb
 
 from analysis.results.errors import NoData
 from analysis.results.results import Results
-from bench.tracking.wandb_run import base_url
+from bench.base.account import base_url
 
 PATIENCE_S = 10
 EVALUATIONS = 100_000

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from bench.base import causes, leaving
 from bench.base.disk import Pace
 from bench.base.record import Row
-from bench.store.run_folder import RunFolder
+from bench.sweep.store.run_folder import RunFolder
+from bench.sweep.tracking.tracker import Tracker
 from bench.terminal.display import Display
-from bench.tracking.tracker import Tracker
 from bench.training import checkpoint
 from bench.training.observer import Moment, Observer, Outcome
 

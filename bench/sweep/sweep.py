@@ -15,12 +15,12 @@ from bench.base.leases import DEAD_S
 from bench.base.locks import untrusted
 from bench.base.record import Row
 from bench.config.run_config import RunConfig
-from bench.store.run_folder import RunFolder
 from bench.sweep.groups import batches, common_jobs
+from bench.sweep.store.run_folder import RunFolder
+from bench.sweep.tracking.tracker import Trackers
 from bench.sweep.workers import Fate, Sweep, reusable
 from bench.terminal.display import Display
 from bench.terminal.table import show_failures, show_table, varying
-from bench.tracking.tracker import Trackers
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 
 from bench.base import leaving
 from bench.base.leaving import Left
-from bench.store.run_folder import RunFolder
+from bench.sweep.store.run_folder import RunFolder
 
 Group = list[RunFolder]
 LATE_S = 0.5

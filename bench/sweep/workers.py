@@ -17,12 +17,12 @@ from bench.engine.crew import Stopped
 from bench.engine.engines import engine_of
 from bench.engine.fingerprint import has_plugins
 from bench.engine.pool import Pool
-from bench.store.manifest import describe
-from bench.store.run_folder import RunFolder, settle
 from bench.sweep.recorder import Stored
+from bench.sweep.store.manifest import describe
+from bench.sweep.store.run_folder import RunFolder, settle
+from bench.sweep.tracking.tracker import Tracker
 from bench.sweep.waiting import Group, Waiting
 from bench.terminal.display import Display
-from bench.tracking.tracker import Tracker
 from bench.training.checkpoint import Resume
 from bench.training.observer import Observer
 

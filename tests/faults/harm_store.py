@@ -19,9 +19,9 @@ from analysis import load
 from bench.base.files import check_rows
 from bench.base.record import Row
 from bench.engine import stacked
-from bench.store.manifest import describe
-from bench.store.run_folder import RunFolder
 from bench.sweep.recorder import Stored
+from bench.sweep.store.manifest import describe
+from bench.sweep.store.run_folder import RunFolder
 from bench.sweep.sweep import run_all
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume

@@ -10,8 +10,8 @@ from pathlib import Path
 from rich.console import Console
 
 from bench.engine import stacked
-from bench.store.manifest import describe
-from bench.store.run_folder import RunFolder
+from bench.sweep.store.manifest import describe
+from bench.sweep.store.run_folder import RunFolder
 from bench.sweep.sweep import run_all
 from tests.faults.harm_store import NOTICED, SAME, START, THEME, Killed, Until, numbers
 from tests.faults.table import fault

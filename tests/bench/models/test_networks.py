@@ -8,11 +8,11 @@ from torch import nn
 from bench.base.errors import UserError
 from bench.base.randomness import generator
 from bench.base.registry import datasets, models
-from bench.measures import plain
 from bench.models import layers
 from bench.models.measured import Alive
 from bench.models.model import Model
 from bench.problem import Arrays
+from bench.trials.measures import plain
 from tests.helpers.cli import refused, typed
 from tests.helpers.configs import config, rows
 

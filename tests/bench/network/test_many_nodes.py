@@ -19,7 +19,7 @@ from bench.network.links import Lossy
 from bench.network.mixing import Mixing, build_mixing
 from bench.network.rounds import weighed
 from bench.network.sparse import Arcs, Sparse
-from bench.store.manifest import describe_network
+from bench.sweep.store.manifest import describe_network
 from tests.helpers.cli import typed
 from tests.helpers.configs import config
 

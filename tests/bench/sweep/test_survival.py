@@ -25,8 +25,8 @@ from analysis.results.errors import NoData
 from bench.base.disk import Pace
 from bench.base.files import read_rows, write_json
 from bench.engine import stacked
-from bench.store.manifest import describe
-from bench.store.run_folder import RunFolder
+from bench.sweep.store.manifest import describe
+from bench.sweep.store.run_folder import RunFolder
 from bench.sweep.sweep import run_all
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume

@@ -1,0 +1,89 @@
+"""Watching runs that others make, by what they write into their folders."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from bench.base.causes import shortened
+from bench.base.files import read_json, read_rows
+from bench.base.record import FINAL
+from bench.config.run_config import RunConfig
+from bench.sweep.cluster.order import Order
+from bench.sweep.workers import name_of
+from bench.terminal.display import Display
+
+LOOK_S = 0.5
+"""Seconds between looks at the run folders;"""
+ASK_S = 5.0
+"""and between questions to the queue, which many people ask."""
+
+
+class Watched:
+    """A group of an order, as its run folders tell."""
+
+    def __init__(self, configs: Sequence[RunConfig], runs: Path, since: float) -> None:
+        self._configs = {config.run_id: config for config in configs}
+        self._runs, self._since = runs, since
+        self._shown, self._step = False, -1
+        self._left = list(self._configs)
+
+    def look(self, display: Display) -> bool:
+        """Show what is new; whether anything is still to come."""
+        said = {run: self._status(run) for run in self._left}
+        running = [run for run, status in said.items() if status.get("state") == "running"]
+        ended = {run: status for run, status in said.items() if status.get("state") in (*FINAL, "failed")}
+        if self._shown and not running:
+            display.leave([self])
+            self._shown = False
+        for run, status in ended.items():
+            state, error = status["state"], status.get("error")
+            text = f"failed: {shortened(error)}" if error else f"{state} at step {status['step']}"
+            display.end(run, state, text, self._configs[run].steps)
+            self._left.remove(run)
+        if running:
+            self._show(display, running, max(said[run]["step"] for run in running))
+        return bool(self._left)
+
+    def _show(self, display: Display, running: Sequence[str], step: int) -> None:
+        if not self._shown:
+            configs = [self._configs[run] for run in running]
+            resumed = read_json(self._runs / running[0] / "manifest.json").get("resumed") or [0]
+            display.begin([self, *running[1:]], name_of(configs), configs[0].steps, resumed[-1])
+            self._shown = True
+        if step != self._step:
+            self._step = step
+            for r, run in enumerate(running):
+                if rows := read_rows(self._runs / run / "metrics.jsonl"):
+                    display.record([self], r, rows[-1])
+            display.tick([self], step)
+
+    def _status(self, run: str) -> dict[str, Any]:
+        """As far as it is of this order."""
+        status = read_json(self._runs / run / "status.json")
+        return status if status.get("time", 0.0) >= self._since else {}
+
+
+def follow(order: Order, runs: Path, console: Console, over: Callable[[], str | None]) -> None:
+    """Until every run of the order has ended, or ``over`` says that nobody is left to make them.
+
+    ``over`` is asked now and then; it says how the queue stands, None where it is over.
+    """
+    groups = [Watched(configs, runs, order.since) for configs in order.groups]
+    with Display(console, [config.steps for config in order.configs]) as display:
+        asked, before = -ASK_S, ""
+        while sum(group.look(display) for group in groups):
+            if time.monotonic() - asked > ASK_S:
+                asked = time.monotonic()
+                if (stands := over()) is None:
+                    break
+                if stands not in ("", before):
+                    before = stands
+                    display.say(stands)
+            time.sleep(LOOK_S)
+        for group in groups:
+            group.look(display)  # what was written between the last look and the last word

@@ -1,0 +1,79 @@
+"""What was sent to the queue for a results folder: results/queue/WHEN/, with a ticket that says which job it became.
+
+No torch here: whoever looks at results may ask.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.base.files import read_json, write_json
+from bench.base.record import FINAL
+from bench.sweep.cluster import slurm
+
+TICKET = "job.json"
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """One array of workers, and the runs that they are to make."""
+
+    job: str
+    workers: int
+    runs: tuple[str, ...]
+
+    def keep(self, folder: Path) -> None:
+        write_json(folder / TICKET, {"job": self.job, "workers": self.workers, "runs": list(self.runs)})
+
+
+def new_folder(results: Path) -> Path:
+    """For an order, its script and what its workers print."""
+    folder = results.absolute() / "queue" / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def tickets(results: Path) -> list[Ticket]:
+    """All that are remembered, the oldest first."""
+    found = [read_json(path) for path in sorted((results / "queue").glob(f"*/{TICKET}"))]
+    return [Ticket(said["job"], said["workers"], tuple(said["runs"])) for said in found if "job" in said]
+
+
+def queue_lines(results: Path, found: Mapping[str, Mapping[str, Any]], only: bool = False) -> list[str]:
+    """What the queue is doing about a results folder, beside what was ``found`` in it; ``only``: about these runs."""
+    lacking = {ticket: _lacking(ticket, found, only) for ticket in tickets(results)}
+    asked = [ticket for ticket in lacking if lacking[ticket]]
+    if not asked:
+        return []
+    try:
+        seen = slurm.tasks([ticket.job for ticket in asked])
+    except slurm.NoQueue as error:
+        return [f"Queue: job {', '.join(ticket.job for ticket in asked)}. {error}"]
+    lines = []
+    newer: set[str] = set()
+    for ticket in reversed(asked):
+        of_job = [task for task in seen if task.job == ticket.job]
+        left = [run for run in lacking[ticket] if run not in newer]
+        if any(not task.over for task in of_job):
+            count = f"{ticket.workers} worker{'s' * (ticket.workers != 1)}"
+            lines.append(f"Queue: job {ticket.job}, {count}: {slurm.summary(of_job)}; {len(left)} runs to come.")
+            newer.update(ticket.runs)
+        elif left:
+            ended = f" ({slurm.summary(of_job)})" if of_job else ""
+            lines.append(
+                f"Queue: job {ticket.job} is over{ended}, and {len(left)} of its {len(ticket.runs)} runs are not done. "
+                "The same command submits them again."
+            )
+            newer.update(left)
+    return lines[::-1]
+
+
+def _lacking(ticket: Ticket, found: Mapping[str, Mapping[str, Any]], only: bool) -> list[str]:
+    """Its runs that are no results yet."""
+    runs = [run for run in ticket.runs if run in found] if only else ticket.runs
+    return [run for run in runs if found.get(run, {}).get("state") not in FINAL]

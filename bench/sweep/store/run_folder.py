@@ -1,0 +1,253 @@
+"""The run store: one folder per run, every file written whole or not at all and held against its digest when read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from bench.base.disk import make_lasting
+from bench.base.files import (
+    check_rows,
+    line_of,
+    lock_of,
+    read_json,
+    sha256,
+    stream_of,
+    write_bytes,
+    write_json,
+    write_text,
+)
+from bench.base.integrity import SUMS, Findings, examine, read_table
+from bench.base.locks import Lock
+from bench.base.record import COLUMNS, FINAL, SCORE, Row, evaluation_steps, final_state
+from bench.config.run_config import RunConfig
+from bench.engine.fingerprint import fingerprint
+from bench.engine.material import columns_of, data_checksum
+from bench.sweep.store.metrics_file import parquet
+from bench.training import checkpoint
+from bench.training.metrics import describe_metrics
+from bench.training.observer import Outcome
+
+DAMAGED = "damaged"
+"""In a run folder: where files go that are not what was written."""
+
+
+class RunFolder:
+    """``<results>/runs/<run_id>/`` of one run."""
+
+    def __init__(self, config: RunConfig) -> None:
+        self.config = config
+        self.path = Path(config.results).resolve() / "runs" / config.run_id
+        self.checkpoints = self.path / "checkpoint"
+        self.stream = self.path / "metrics.jsonl"
+        self._rows: list[Row] = []
+        self._marks: dict[str, Any] = {}
+        self._manifest: dict[str, Any] = {}
+        self._digest = ""  # of the stream's last line
+        self.lock = Lock(lock_of(self.path))
+
+    def status(self) -> dict[str, Any]:
+        """What status.json says; an empty dictionary where there is none to read."""
+        return read_json(self.path / "status.json")
+
+    def summary(self) -> dict[str, Any]:
+        """Labels, state and the latest of every run's metrics, whatever became of this one."""
+        labels = self._labels()
+        summary = read_json(self.path / "summary.json") or {**labels, "state": "missing"}
+        scores = [name for name in summary if name.startswith(SCORE)]
+        return {name: summary[name] for name in dict.fromkeys((*labels, "state", *COLUMNS, *scores)) if name in summary}
+
+    def _labels(self) -> dict[str, Any]:
+        """A file that the configuration names may have changed since: the folder's name stands."""
+        return {**self.config.labels(), "run_id": self.path.name}
+
+    def manifest(self) -> dict[str, Any]:
+        return read_json(self.path / "manifest.json")
+
+    @property
+    def final(self) -> bool:
+        """Whether there is nothing left to do: the state says so, and every file is what was written."""
+        found = examine(self.path)
+        state = found.status.get("state")
+        return state in FINAL and state == found.summary.get("state") and not self._wrong(found)
+
+    def _wrong(self, found: Findings) -> dict[str, str]:
+        """What is wrong with the files of this run, by their names."""
+        wrong = dict(found.damaged)
+        if found.status.get("state") in FINAL:
+            needed = ("config.yaml", "manifest.json", "metrics.parquet")
+            wrong |= {name: "is missing" for name in needed if not (self.path / name).exists()}
+            if found.metrics and not wrong and not found.sealed and not self._all_due(found):
+                wrong["metrics.parquet"] = "has not the rows that it should have"
+        return wrong
+
+    def _all_due(self, found: Findings) -> bool:
+        """Whether metrics that carry no digest at least have the columns and rows that they should."""
+        table = read_table(found.metrics or b"")
+        steps = table["step"].to_pylist()
+        due = self._due if found.summary["state"] != "diverged" else self._due[: len(steps)]
+        return table.schema.names[: len(COLUMNS)] == COLUMNS and steps == due
+
+    @property
+    def _due(self) -> list[int]:
+        return evaluation_steps(self.config.steps, self.config.eval_every, self.config.eval_spacing)
+
+    @property
+    def stale(self) -> str | None:
+        """What has changed since what is there was made: the source, the data; None where nothing has."""
+        made = self.manifest()
+        if made.get("fingerprint") != fingerprint(self.config):  # also where it does not say
+            return "another version of the source"
+        data = (made.get("data") or {}).get("sha256")
+        return "other data of the same name" if data not in (None, data_checksum(self.config)) else None
+
+    def claim(self) -> bool:
+        """Make this run ours until ``release`` or the end of this process; False where it is another process's."""
+        return self.lock.take()
+
+    def release(self) -> None:
+        self.lock.release()
+
+    def resume_point(self) -> tuple[int, list[Row]] | None:
+        """The step to go on from and the rows up to there; None where only the start is left."""
+        if self.config.force or self.stale:
+            return None
+        rows, _ = check_rows(self.stream)  # those before any damage
+        rows = [row for row in rows if list(row) == [*COLUMNS, *describe_metrics(columns_of(self.config))]]
+        for step in checkpoint.steps(self.checkpoints, self.config.nodes):
+            kept = [row for row in rows if row["step"] <= step]
+            if [row["step"] for row in kept] == [t for t in self._due if t <= step]:
+                return step, kept
+        return None
+
+    def _set_aside(self) -> str | None:
+        """Move what is damaged to where it does no harm and can be looked at, and say so."""
+        if not self.path.exists():
+            return None
+        wrong = self._wrong(examine(self.path))
+        if not self.stale:  # those of another source are not read
+            wrong |= {f"checkpoint/{name}": what for name, what in checkpoint.damage(self.checkpoints).items()}
+        if not wrong:
+            return None
+        place = self.path / DAMAGED
+        place.mkdir(exist_ok=True)
+        for path in (self.path / name for name in {*wrong, "metrics.parquet"}):  # the metrics are made anew
+            if path.is_file():
+                path.replace(place / f"{path.name}.{len(list(place.glob(f'{path.name}.*')))}")
+        said = "; ".join(f"{name} {what}" for name, what in wrong.items())
+        return f"{self.path.name}: {said}. What was there is kept in {place}."
+
+    def begin(self, facts: Mapping[str, Any], rows: list[Row] | None = None) -> str | None:
+        """Start afresh, replacing what an earlier try left; or go on after ``rows``. ``facts`` go into the manifest.
+
+        Says what was found damaged, if anything was.
+        """
+        before, damage = self.manifest(), self._set_aside()
+        self.path.mkdir(parents=True, exist_ok=True)
+        self._manifest = {"run_id": self.path.name, **facts}
+        self._marks = {"replicas": facts.get("replicas", 1)}
+        self._rows = list(rows or [])
+        self._set_state("running")  # first: nobody must take the rest for that of a run that has ended
+        if rows:
+            self._manifest["resumed"] = [*before.get("resumed", []), rows[-1]["step"]]
+            self._manifest["heterogeneity"] = before.get("heterogeneity")
+        else:
+            for name in ("metrics.jsonl", "log.txt"):
+                (self.path / name).unlink(missing_ok=True)
+            checkpoint.discard(self.checkpoints)
+        (self.path / "metrics.parquet").unlink(missing_ok=True)
+        text, self._digest = stream_of(self._rows, self.path.name)
+        write_text(self.stream, text)
+        write_text(self.path / "config.yaml", yaml.safe_dump(self.config.plain(), sort_keys=False))
+        write_json(self.path / "manifest.json", self._manifest)
+        if damage:
+            self.log(damage)
+        verb = f"goes on after step {rows[-1]['step']}" if rows else "starts"
+        self.log(f"{self.config.run_id} {verb}: {self.config.steps} steps, engine {self.config.engine.name}")
+        return damage
+
+    def learn(self, facts: Row) -> None:
+        """What was found out about the run before its first step: into the manifest."""
+        self._manifest |= facts
+        write_json(self.path / "manifest.json", self._manifest)
+
+    def record(self, row: Row) -> None:
+        """One evaluation: kept on disk from now on."""
+        self._rows.append(row)
+        line, self._digest = line_of(row, self._digest)
+        with self.stream.open("a", encoding="utf-8") as stream:
+            stream.write(line)
+        self._set_status("running")
+
+    def finish(self, outcome: Outcome) -> Outcome:
+        """The stream becomes one parquet file, the last row the summary; the outcome, by all its rows.
+
+        ``settle`` comes after.
+        """
+        outcome = replace(outcome, state=final_state(outcome.state, self._rows))
+        content = parquet(self._rows)
+        write_bytes(self.path / "metrics.parquet", content)
+        config = (self.path / "config.yaml").read_bytes()
+        self._set_state(outcome.state, sums={"config.yaml": sha256(config), "metrics.parquet": sha256(content)})
+        self.log(f"{outcome.state} at step {outcome.step}")
+        return outcome
+
+    def tidy(self) -> None:
+        """Remove what a kill at the very end has left beside the files of a run that has ended."""
+        if self.stream.exists() or self.checkpoints.exists():
+            with suppress(OSError):  # results that can only be read are good enough
+                if self.claim():
+                    settle([self])
+                    self.release()
+
+    def join(self, sweep: str | None) -> bool:
+        """Note that a later sweep has this run, too; False where that is known or cannot be written."""
+        manifest = self.manifest()
+        also = manifest.get("also", [])
+        if not manifest or sweep in (None, manifest.get("sweep"), *also):
+            return False
+        try:
+            write_json(self.path / "manifest.json", {**manifest, "also": [*also, sweep]})
+        except OSError:
+            return False
+        return True
+
+    def fail(self, error: str, details: str) -> None:
+        """The run stopped for a reason that is not the mathematics': a sentence, and what to read about it."""
+        self.path.mkdir(parents=True, exist_ok=True)  # it may have failed before it began
+        self.log(f"{error}\n{details}")
+        self._set_state("failed", error)
+
+    def interrupt(self) -> None:
+        """Stopped from outside: what was measured so far stays."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        self.log("interrupted")
+        self._set_state("interrupted")
+
+    def log(self, text: str) -> None:
+        with (self.path / "log.txt").open("a", encoding="utf-8") as stream:
+            stream.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text.rstrip()}\n")
+
+    def _set_state(self, state: str, error: str | None = None, sums: dict[str, str] | None = None) -> None:
+        last = {**(self._rows[-1] if self._rows else {}), **({SUMS: sums} if sums else {})}
+        write_json(self.path / "summary.json", {**self._labels(), **self._marks, "state": state, **last})
+        self._set_status(state, error)
+
+    def _set_status(self, state: str, error: str | None = None) -> None:
+        step = self._rows[-1]["step"] if self._rows else 0
+        write_json(self.path / "status.json", {"state": state, "step": step, "error": error, "time": time.time()})
+
+
+def settle(folders: Sequence[RunFolder]) -> None:
+    """Once the ends of these runs are on the disk for good, forget what they would have gone on from."""
+    if folders:
+        make_lasting([folder.path for folder in folders])
+    for folder in folders:
+        folder.stream.unlink(missing_ok=True)
+        checkpoint.discard(folder.checkpoints)

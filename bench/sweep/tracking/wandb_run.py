@@ -1,0 +1,159 @@
+"""A run folder as a Weights & Biases run.
+
+The store is the source of truth; a W&B run is an image of it, one per run_id, made from the folder alone
+while the run goes on, at its end, or any time later. The k-th evaluation is the k-th entry of its history.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import wandb
+
+from bench.base.account import mode
+from bench.base.files import read_json, write_json
+from bench.base.integrity import Damaged, examine, read_table
+from bench.base.record import FINAL
+from bench.network.drawing import Graph, on_a_circle, svg
+
+MARK = "wandb.json"
+"""In a run folder: what its W&B run holds."""
+AXES = ("step", "epoch", "samples", "gradients", "rounds", "numbers", "bytes", "wall_s")
+EXIT = {**dict.fromkeys(FINAL, 0), "failed": 1, "interrupted": 130, "running": 130}
+"""Divergence is a result, too; what was stopped from outside ends as a shell would say it."""
+
+
+def wandb_settings() -> wandb.Settings:
+    """Nothing but the metrics: no console, no system statistics, no code, and patience with limits."""
+    return wandb.Settings(
+        mode=mode(),  # type: ignore[arg-type]
+        silent=True,
+        console="off",
+        x_disable_stats=True,
+        x_disable_meta=True,
+        x_disable_machine_info=True,
+        disable_git=True,
+        disable_code=True,
+        x_save_requirements=False,
+        init_timeout=10,
+    )
+
+
+def warm_up() -> None:
+    """A run for nobody: what W&B does once is then done."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = wandb.init(dir=folder, mode="offline", settings=wandb_settings())
+        run.log({"nothing": wandb.Html("", inject=False)})
+        run.finish()
+
+
+class Mirror:
+    """The W&B run of one run folder."""
+
+    def __init__(self, folder: Path, project: str, entity: str | None) -> None:
+        self._folder, self._results = folder, folder.parents[1]
+        found, manifest = examine(folder), read_json(folder / "manifest.json")
+        if found.damaged:
+            raise Damaged(f"not written, for it is damaged: {found.sentence()}")
+        labels = {name: value for name, value in found.labels.items() if name != "state"}
+        run_id = folder.name
+        for old in images(self._results, run_id):
+            shutil.rmtree(old, ignore_errors=True)
+        (folder / MARK).unlink(missing_ok=True)
+        edge_list = manifest["mixing"].get("edge_list")  # None where there are too many
+        certificate = {name: value for name, value in manifest["mixing"].items() if name != "edge_list"}
+        known = ("fingerprint", "heterogeneity", "versions", "host", "data", "algorithm", "metrics", "sweep", "also")
+        facts = {name: manifest.get(name) for name in known if name in manifest}
+        self._results.mkdir(exist_ok=True)
+        self._run = wandb.init(
+            dir=self._results,
+            project=project,
+            entity=entity,
+            id=run_id,
+            name=title(labels, manifest.get("varies", ())),
+            group=shortened(str(manifest.get("sweep") or "single runs"), 128),
+            job_type=f"{manifest['engine']} {manifest['device']}",
+            tags=[
+                *(labels[name] for name in ("algo", "topology", "dataset", "engine")),
+                *(shortened(f"also {sweep}", 64) for sweep in manifest.get("also", ())),
+            ],
+            config={**labels, "certificate": certificate, "edges": edge_list, **facts},
+            reinit="create_new",
+            settings=wandb_settings(),
+        )
+        for axis in AXES:
+            self._run.define_metric(axis)
+        self._run.define_metric("*", step_metric="step")
+        directed, drawn = (bool(certificate.get(name)) for name in ("directed", "drawn"))
+        edges = [tuple(edge) for edge in edge_list or ()]
+        graph = Graph(labels["topology"], certificate["nodes"], edges, directed, drawn)
+        self._drawing = None if edge_list is None else svg(graph, 320, 0.5 + on_a_circle(graph) / 2)
+        self._sent = 0  # a run of the same id that a server may have is replaced: the folder has everything
+
+    def update(self) -> None:
+        """Bring the history up to date."""
+        rows = all_rows(self._folder)
+        for number, row in enumerate(rows[self._sent :], self._sent):
+            entry: dict[str, Any] = {name: value for name, value in row.items() if value is not None}
+            if number == 0 and self._drawing is not None:
+                entry["topology"] = wandb.Html(self._drawing, inject=False)
+            self._run.log(entry)
+        self._sent = max(self._sent, len(rows))
+
+    def finish(self) -> None:
+        """The rest, the state, and a mark in the folder that the image is whole."""
+        mark = current(self._folder)  # before the rows are read: a run that ends meanwhile is then not up to date
+        self.update()
+        self._run.summary["state"] = mark["state"]
+        self._run.finish(exit_code=EXIT.get(mark["state"], 1))
+        write_json(self._folder / MARK, mark)
+
+
+def current(folder: Path) -> dict[str, Any]:
+    """What a whole image of this folder would be marked with."""
+    status = read_json(folder / "status.json")
+    also = read_json(folder / "manifest.json").get("also")
+    mark = {"state": status.get("state", "running"), "time": status.get("time"), "mode": mode()}
+    return {**mark, "also": also} if also else mark
+
+
+def up_to_date(folder: Path) -> bool:
+    """Whether the W&B run is there and tells the end of the story."""
+    mark = read_json(folder / MARK)
+    if mark != current(folder):
+        return False
+    return mode() == "online" or bool(images(folder.parents[1], folder.name))
+
+
+def images(results: Path, run_id: str) -> list[Path]:
+    """The offline folders of a run."""
+    return [path for path in (results / "wandb").glob(f"offline-run-*-{run_id}*") if path.is_dir()]
+
+
+def all_rows(folder: Path) -> list[dict[str, Any]]:
+    """The evaluations made so far, none of them damaged."""
+    found = examine(folder)
+    if found.damaged:
+        raise Damaged(f"not written further, for it is damaged: {found.sentence()}")
+    return found.rows if found.metrics is None else read_table(found.metrics).to_pylist()
+
+
+def title(labels: dict[str, Any], varies: Iterable[str]) -> str:
+    """dsgt ring a9a η=0.1 batch_size=8 s0: the usual, and what tells the runs of its sweep apart."""
+    eta = [f"η={labels['eta']:g}"] if isinstance(labels.get("eta"), float) else []
+    usual = ("algo", "topology", "dataset", "eta", "seed")
+    more = [f"{name}={labels[name]}" for name in varies if name in labels and name not in usual]
+    return " ".join([labels["algo"], labels["topology"], labels["dataset"], *eta, *more, f"s{labels['seed']}"])
+
+
+def shortened(text: str, most: int) -> str:
+    """At most so many characters; two texts that are cut are told apart by a hash."""
+    if len(text) <= most:
+        return text
+    digest = hashlib.sha256(text.encode()).hexdigest()[:6]
+    return f"{text[: most - 8]}… {digest}"

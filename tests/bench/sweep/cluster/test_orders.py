@@ -1,0 +1,130 @@
+"""Workers with one order: everything is made once, by whoever comes first, and nobody waits for another."""
+
+import json
+import threading
+import time
+from dataclasses import replace
+
+import pytest
+
+from bench.base.files import read_json
+from bench.base.locks import Lock
+from bench.sweep.cluster import order as orders
+from bench.sweep.cluster.estimate import estimate, said, sentence
+from bench.sweep.cluster.order import Order
+from bench.sweep.cluster.tickets import Ticket, new_folder, queue_lines
+from bench.sweep.cluster.worker import work
+from bench.sweep.groups import Share, batches
+from tests.helpers.configs import config
+from tests.helpers.run_folders import folders, state
+
+
+@pytest.fixture
+def runs(tmp_path):
+    return [config(algo="dsgd", seed=seed, results=str(tmp_path)) for seed in range(4)]
+
+
+def ordered(runs, workers=2):
+    return orders.make(runs, "trial", lambda todo: batches(todo, Share(workers, 1)))
+
+
+def starts(folder):
+    return (folder / "log.txt").read_text().count(" starts: ")
+
+
+def test_what_one_worker_has_made_another_leaves_alone(runs, tmp_path):
+    folder = new_folder(tmp_path)
+    ordered(runs).keep(folder)
+    order = orders.read(folder)
+    assert [[c.run_id for c in group] for group in order.groups] == [
+        [c.run_id for c in runs[:2]],
+        [c.run_id for c in runs[2:]],
+    ]
+    assert work(order, [1]) == 0
+    assert sorted(path.name for path in folders(tmp_path)) == sorted(c.run_id for c in runs[2:])
+    assert work(order) == work(order) == 0
+    assert [starts(path) for path in folders(tmp_path)] == [1] * 4
+    assert {read_json(path / "manifest.json")["sweep"] for path in folders(tmp_path)} == {"trial"}
+    assert ordered(runs).groups == []
+
+
+def test_whoever_is_first_at_a_group_has_it_and_nobody_waits_for_the_end(runs, tmp_path):
+    order = ordered(runs)
+    locks = [Lock(tmp_path / ".locks" / run.run_id) for run in runs[:2]]
+    assert locks[0].take()
+    helper = threading.Timer(0.2, locks[1].take)  # another worker, who is still claiming its group
+    helper.start()
+    assert work(order) == 0
+    helper.join()
+    assert sorted(path.name for path in folders(tmp_path)) == sorted(c.run_id for c in runs[2:])
+    for lock in locks:
+        lock.release()  # it has died, and left them undone
+    assert work(order) == 0
+    assert [state(path)["state"] for path in folders(tmp_path)] == ["done"] * 4
+    assert {read_json(path / "manifest.json")["replicas"] for path in folders(tmp_path)} == {2}
+
+
+def test_what_has_failed_is_tried_once_and_what_is_forced_is_made_once(runs, tmp_path):
+    huge = config(dataset={"name": "synthetic", "dimension": 10, "evaluation": 10**12}, results=str(tmp_path))
+    order = ordered([huge])
+    assert work(order) == 1
+    log = folders(tmp_path)[0] / "log.txt"
+    before = log.read_text()
+    assert work(order) == 0  # another's failure, and no second try
+    assert log.read_text() == before
+    assert work(ordered([huge])) == 1  # a new order is one
+    assert work(ordered(runs)) == 0
+    time.sleep(0.01)
+    made = [state(tmp_path / "runs" / c.run_id)["time"] for c in runs]
+    forced = ordered([replace(c, force=True) for c in runs])
+    assert work(forced) == 0
+    again = [state(tmp_path / "runs" / c.run_id)["time"] for c in runs]
+    assert all(new > old for new, old in zip(again, made, strict=True))
+    assert work(forced) == 0
+    assert [state(tmp_path / "runs" / c.run_id)["time"] for c in runs] == again
+
+
+def test_groups_are_cut_for_workers_and_no_further():
+    seeds = [config(algo="dsgd", seed=seed) for seed in range(12)]
+    assert [len(group) for group in batches(seeds)[0]] == [12]
+    assert [len(group) for group in batches(seeds, Share(4, 1))[0]] == [3, 3, 3, 3]
+    assert len(batches(seeds, Share(40, 1))[0]) == 12
+    several = [config(algo=algo, seed=seed) for algo in ("dsgd", "dsgt", "dnasa") for seed in range(4)]
+    assert [len(group) for group in batches(several, Share(3, 1))[0]] == [4, 4, 4]
+    assert [len(group) for group in batches(several, Share(5, 1))[0]] == [2] * 6
+    assert [len(group) for group in batches(seeds, Share(1, 1, 1.0))[0]] == [1] * 12  # of a node with one byte
+
+
+def test_how_long_it_takes_is_judged_by_what_is_done(runs, tmp_path):
+    place = tmp_path / "runs"
+    assert sentence(estimate(runs, place), 2).startswith("How long that takes is not known")
+    assert work(ordered(runs)) == 0
+    walls = [json.loads((path / "summary.json").read_text())["wall_s"] for path in folders(tmp_path)]
+    longer = [replace(run, steps=10 * run.steps) for run in runs]
+    found = estimate([*longer, config(dataset="digits")], place)
+    assert (found.known, found.unknown) == (4, 1)
+    assert 10 * 4 * min(walls) <= found.seconds <= 10 * 4 * max(walls)
+    assert found.longest == pytest.approx(found.seconds / 4)
+    assert sentence(found._replace(seconds=7200.0), 2) == (
+        "About 60 minutes for each worker, judging by runs like these that are done, and of 1 nothing is known."
+    )
+    assert sentence(found._replace(seconds=7200.0, longest=9000.0), 8).startswith("About 2.5 hours")  # of one run
+    assert [said(s) for s in (0.2, 40, 200, 9000)] == ["1 s", "40 s", "3 minutes", "2.5 hours"]
+
+
+def test_a_damaged_order_is_refused(runs, tmp_path):
+    folder = new_folder(tmp_path)
+    Order([runs], 1, "trial", []).keep(folder)
+    (folder / "order.json").write_text((folder / "order.json").read_text().replace('"dsgd"', '"dsgt"', 1))
+    with pytest.raises(Exception, match="There is no order in"):
+        orders.read(folder)
+
+
+def test_a_queue_that_cannot_be_asked_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert queue_lines(tmp_path, {}) == []
+    Ticket("17", 2, ("a", "b")).keep(new_folder(tmp_path))
+    (line,) = queue_lines(tmp_path, {"a": {"state": "done"}})
+    assert line.startswith("Queue: job 17. There is no 'squeue' on this machine")
+    assert queue_lines(tmp_path, {"a": {"state": "done"}, "b": {"state": "diverged"}}) == []
+    assert queue_lines(tmp_path, {"c": {"state": "missing"}}, only=True) == []

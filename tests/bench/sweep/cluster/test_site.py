@@ -1,0 +1,89 @@
+"""What a cluster is asked for: a file per cluster, and a sentence for what is wrong in it."""
+
+import pytest
+
+from bench.base.errors import UserError
+from bench.config.plan import of_command as runs_of
+from bench.sweep.cluster.site import Site, of_command
+from tests.helpers.cli import ROOT, refused, typed
+
+
+def test_a_site_is_a_file_and_what_is_typed_on_top_of_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.yaml").write_text(
+        "partition: fast\ntime: 12:00:00\ncpus: 8\ngpus: 1\nmemory: 16G\naccount: null\n"
+        "setup:\n  - module load gcc\n  - ulimit -c 0\noptions: --exclusive\n"
+    )
+    words, site = of_command(["algo=dsgt", "site=mine.yaml", "seed=0,1", "site.cpus=2", "site.qos=low"])
+    assert words == ["algo=dsgt", "seed=0,1"]
+    assert site == Site(
+        partition="fast",
+        time="12:00:00",  # for YAML 1.1 that is the number 43200
+        cpus=2,
+        gpus=1,
+        memory="16G",
+        qos="low",
+        setup=["module load gcc", "ulimit -c 0"],
+        options=["--exclusive"],
+    )
+    assert site.bytes() == 16 * 2**30
+    assert site.words() == [
+        *("--partition=fast", "--qos=low", "--time=12:00:00", "--cpus-per-task=2", "--gres=gpu:1", "--mem=16G"),
+        *("--signal=B:USR1@60", "--exclusive"),
+    ]
+
+
+def test_without_one_the_cluster_decides_and_the_example_is_one():
+    assert of_command(["seed=1"]).site == Site()
+    site = of_command(["site=example"]).site
+    assert (site.time, site.cpus, site.memory, site.partition) == ("2:00:00", 4, "8G", None)
+    text = (ROOT / "conf/site/example.yaml").read_text(encoding="utf-8")
+    assert all(f"\n{key}:" in text for key in Site.__annotations__)
+
+
+@pytest.mark.parametrize(
+    ("word", "sentence"),
+    [
+        ("site=nowhere", "There is no site called 'nowhere'. Known: example. A file of your own"),
+        ("site.partitio=a", "site=default has no option 'site.partitio'. Did you mean 'partition'?"),
+        ("site.cpus=many", "site.cpus must be a whole number; got 'many'."),
+        ("site.cpus=0", "site.cpus must be at least 1; got 0."),
+        ("site.memory=lots", "site.memory must be a number and a unit, as 16G; got 'lots'."),
+        ("site.time=soon", "site.time must be minutes, hours:minutes:seconds or days-hours; got 'soon'."),
+    ],
+)
+def test_what_is_wrong_is_said(word, sentence):
+    with pytest.raises(UserError) as error:
+        of_command([word])
+    assert sentence in str(error.value)
+
+
+def test_a_file_that_is_no_site(tmp_path):
+    for content, words in [("- a\n", "must hold settings"), ("a: [\n", "cannot be read")]:
+        (tmp_path / "my.yaml").write_text(content)
+        with pytest.raises(UserError, match=words):
+            of_command([f"site={tmp_path / 'my.yaml'}"])
+
+
+def test_it_is_no_setting_of_a_run():
+    with pytest.raises(UserError, match="site"):
+        runs_of(["site=example"])
+
+
+def test_what_submit_cannot_do_is_said(tmp_path):
+    bare = {"PATH": str(tmp_path), "WANDB_MODE": "disabled"}
+    for words, sentence in [
+        ((), "How many workers are to share the runs? Say workers=8"),
+        (("workers=none",), "or another whole number; got 'none'."),
+        (("workers=2", "hydra/launcher=slurm"), "hydra/launcher=slurm is a setting of Hydra"),
+        (("workers=2", "steps=20", "engine=stacked"), "There is no 'sbatch' on this machine"),
+    ]:
+        done = typed(*words, script="bench/submit.py", cwd=tmp_path, environment=bare)
+        assert done.returncode == 2
+        assert sentence in done.stderr
+        assert "Traceback" not in done.stderr
+        assert not list(tmp_path.glob("results/queue/*"))
+
+
+def test_a_launcher_without_a_sweep_is_refused(tmp_path):
+    refused("hydra/launcher=slurm seed=1", "hydra/launcher=slurm sends every configuration of a sweep off", tmp_path)

@@ -1,0 +1,356 @@
+"""Nothing that was changed on disk is believed, and nothing that was damaged is thrown away."""
+
+import errno
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+from rich.console import Console
+
+from analysis import load
+from analysis.results.folder import load_folder
+from bench import status, sync
+from bench.base.disk import Pace, make_lasting
+from bench.base.files import check_json, check_rows, read_json, read_rows, stream_of, write_json
+from bench.base.integrity import examine
+from bench.sweep.store.run_folder import RunFolder
+from bench.sweep.sweep import run_all
+from bench.terminal.table import run_columns
+from bench.training import checkpoint
+from bench.training.observer import Moment
+from tests.faults.harm_store import unfinished
+from tests.helpers.configs import config
+
+QUIET = Console(quiet=True)
+TIMES = ["compute_s", "comm_s", "eval_s", "wall_s"]
+COUNTS = [np.zeros(9, dtype=np.int64)]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A sweep of two runs."""
+    folder = tmp_path_factory.mktemp("made")
+    assert run_all([config(results=str(folder), seed=seed) for seed in (0, 1)], QUIET) == 0
+    return folder
+
+
+@pytest.fixture
+def results(made, tmp_path):
+    shutil.copytree(made, tmp_path / "results")
+    return tmp_path / "results"
+
+
+def the_run(results, **changes):
+    return RunFolder(config(results=str(results), **changes))
+
+
+def as_before(folder):
+    """What a version without digests would have written."""
+    for path in folder.glob("*.json"):
+        value = read_json(path)
+        value.pop("sha256", None)
+        path.write_text(json.dumps(value, indent=1) + "\n")
+    if (folder / "metrics.jsonl").exists():
+        rows = read_rows(folder / "metrics.jsonl")
+        (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def test_digests_are_nobodys_label_or_metric(results):
+    folder = the_run(results)
+    text = json.loads((folder.path / "summary.json").read_text())
+    assert set(text["sha256"]) == {"config.yaml", "metrics.parquet"}
+    assert list(text)[-1] == "digest"
+    assert list(text).index("state") < list(text).index("sha256")
+    hidden = {"sha256", "digest"}
+    for names in (load(results), load_folder(results).runs, load_folder(results).rows, folder.summary()):
+        assert not hidden & set(names)
+    assert not hidden & set(status.look_at_run(folder.path))
+    assert not hidden & set(examine(folder.path).labels)
+    assert "digest" not in folder.manifest()
+
+
+def test_the_order_of_keys_in_a_file_says_nothing(results):
+    """A metric of a plug-in among them, which the manifest names."""
+    folder = the_run(results)
+    manifest = read_json(folder.path / "manifest.json")
+    write_json(
+        folder.path / "manifest.json", {**manifest, "metrics": {"ratio": {"label": "r", "more_is_better": True}}}
+    )
+    written = {**read_json(folder.path / "summary.json"), "ratio": 0.5}
+
+    def read() -> list:
+        found = examine(folder.path)
+        loaded = load_folder(results)
+        seen = [
+            found.labels,
+            found.final,
+            found.damaged,
+            folder.final,
+            folder.summary(),
+            status.look_at_run(folder.path),
+        ]
+        tables = [frame.sort_index(axis=1).to_csv() for frame in (loaded.runs, loaded.rows)]
+        return [*seen, *tables, run_columns([folder.summary()])]
+
+    write_json(folder.path / "summary.json", written)
+    before = read()
+    assert (before[0]["state"], before[1]["ratio"], before[2]) == ("done", 0.5, {})
+    assert not {"state", "algo", "eta", "run_id"} & set(before[1])
+    assert not {"ratio", "test_loss", "step"} & set(before[0])
+    for mixed in (sorted(written), sorted(written, reverse=True), list(written)[::-1]):
+        write_json(folder.path / "summary.json", {name: written[name] for name in mixed})
+        assert read() == before
+
+
+def test_a_json_file_is_what_was_written_or_nothing(tmp_path):
+    path = tmp_path / "x.json"
+    assert check_json(path) == ({}, None)
+    for value in ({}, {"a": 0.1, "b": [1, None], "c": '\n "digest": "é'}, {"a": 1, "digest": "of an earlier time"}):
+        write_json(path, value)
+        assert read_json(path) == {name: item for name, item in value.items() if name != "digest"}
+    for text in (path.read_text().replace("1", "2", 1), path.read_text()[:-2], "[" * 100_000, "[1]", '{"digest": 1}'):
+        path.write_text(text)
+        value, wrong = check_json(path)
+        assert (value, bool(wrong)) == ({}, True)
+        assert read_json(path) == {}
+    path.write_text('{"an": "old one"}')
+    assert check_json(path) == ({"an": "old one"}, None)
+
+
+def test_results_of_before_are_used_as_far_as_they_can_be_checked(results):
+    folder = the_run(results)
+    as_before(folder.path)
+    assert "sha256" not in (folder.path / "summary.json").read_text()
+    assert folder.final
+    assert len(load(results)) == 10
+    table = pq.read_table(folder.path / "metrics.parquet")
+    last = table.slice(len(table) - 1)
+    doubled = pa.array([value * 2 for value in last["test_loss"].to_pylist()])
+    place = table.schema.get_field_index("test_loss")
+    other_end = pa.concat_tables([table.slice(0, 4), last.set_column(place, "test_loss", doubled)])
+    for wrong in (table.slice(0, 4), pa.concat_tables([table.slice(0, 2), last]), table.drop(["epoch"]), other_end):
+        pq.write_table(wrong, folder.path / "metrics.parquet")
+        assert not folder.final
+    pq.write_table(table, folder.path / "metrics.parquet")
+    assert folder.final
+    (folder.path / "metrics.parquet").write_bytes(b"PAR1 and nothing more PAR1")
+    assert load(results).attrs["unreadable"] == [folder.path.name]
+
+
+def test_a_stream_of_before_resumes(tmp_path):
+    run = unfinished(tmp_path)
+    point = run.resume_point()
+    as_before(run.path)
+    assert run.resume_point() == point
+
+
+@pytest.mark.parametrize("sealed", [True, False])
+def test_a_stream_is_read_up_to_its_damage(sealed, tmp_path):
+    run = unfinished(tmp_path)
+    if not sealed:
+        as_before(run.path)
+    lines = run.stream.read_text().splitlines(keepends=True)
+    rows, wrong = check_rows(run.stream)
+    assert (len(rows), wrong) == (len(lines), None)
+    changes = {
+        "[1, 2]\n": "no object",
+        lines[3].replace('"grad_norm"', '"grad_morm"', 1): "another key",
+        lines[2]: "a line twice",
+        '{"step": "12"}\n': "no number",
+        "\0" * len(lines[3]) + "\n": "zeros",
+    }
+    if sealed:
+        changes[lines[3].replace("1", "2", 1)] = "another value"
+        changes[lines[3].replace('"digest"', '"dijest"')] = "no digest"
+        changes[lines[4]] = "a line is missing"
+    for change, name in changes.items():
+        run.stream.write_text("".join([*lines[:3], change, *lines[4:]]))
+        rows, wrong = check_rows(run.stream)
+        assert len(rows) == 3, name
+        assert wrong == "is not what was written from line 4 on"
+        assert run.resume_point() is None or run.resume_point()[0] < 12
+        assert load(tmp_path).attrs["unreadable"] == [run.path.name]
+    run.stream.write_text("".join(lines)[:-9])  # as a kill leaves it
+    assert check_rows(run.stream) == (read_rows(run.stream), None)
+    assert load(tmp_path).attrs["unreadable"] == []
+
+
+def test_what_earlier_versions_sealed_without_the_name_of_the_run_is_read(tmp_path):
+    run = unfinished(tmp_path)
+    point = run.resume_point()
+    rows, _ = check_rows(run.stream)
+    run.stream.write_text(stream_of(rows, "")[0])
+    write_json(run.path / "manifest.json", {k: v for k, v in run.manifest().items() if k != "run_id"})
+    for path in run.checkpoints.iterdir():
+        body = path.read_bytes().rpartition(checkpoint.SEAL)[0]
+        path.write_bytes(body + checkpoint._seal(path.name, body))
+    assert run.resume_point() == point is not None
+    assert load(tmp_path).attrs["unreadable"] == []
+
+
+def test_a_folder_under_the_name_of_another_run_is_named_and_made_anew(results):
+    one, other = the_run(results, seed=0), the_run(results, seed=1)
+    changes = [*TIMES, "results", "replicas"]
+    expected = load(results).drop(columns=changes)
+    shutil.rmtree(other.path)
+    shutil.copytree(one.path, other.path)
+    assert load(results).attrs["unreadable"] == [other.path.name]
+    assert status.look_at_run(other.path)["state"] == "damaged"
+    assert f"summary.json is that of another run, {one.path.name}" in examine(other.path).sentence()
+    assert run_all([one.config, other.config], QUIET) == 0
+    assert load(results).drop(columns=changes).equals(expected)
+
+
+def test_a_damaged_checkpoint_is_set_aside_and_the_one_before_used(tmp_path):
+    whole = config(results=str(tmp_path / "whole"), eval_every=4, checkpoint_every=10)
+    assert run_all([whole], QUIET) == 0
+    run = unfinished(tmp_path / "cut")
+    newest = run.checkpoints / "30.0-5.npz"
+    harmed = newest.read_bytes()[:-200] + b"?" + newest.read_bytes()[-199:]
+    newest.write_bytes(harmed)
+    assert run_all([run.config], QUIET) == 0
+    assert run.manifest()["resumed"] == [20]
+    assert (run.path / "damaged" / "30.0-5.npz.0").read_bytes() == harmed
+    assert "checkpoint/30.0-5.npz is not what was written" in (run.path / "log.txt").read_text()
+    one, other = (load(tmp_path / name).drop(columns=[*TIMES, "results"]) for name in ("whole", "cut"))
+    assert one.equals(other)
+
+
+def test_checkpoints_that_do_not_fit_are_not_used(tmp_path):
+    seconds = [dict.fromkeys(TIMES, 0.0)]
+
+    def write(step, shape, nodes):
+        checkpoint.write(tmp_path / "c", Moment(step, {"x": torch.zeros(shape)}, seconds, [{}], COUNTS), nodes)
+
+    write(10, (1, 2, 5), range(3))  # rows of two nodes under the name of three
+    assert checkpoint.steps(tmp_path / "c", 3) == []
+    assert list(checkpoint.damage(tmp_path / "c")) == ["10.0-2.npz"]
+    write(20, (1, 2, 5), range(2))
+    write(20, (1, 1, 4), range(2, 3))  # another number of parameters
+    assert checkpoint.steps(tmp_path / "c", 3) == []
+    write(30, (1, 3, 5), range(3))
+    assert checkpoint.steps(tmp_path / "c", 3) == [30]
+    (tmp_path / "c" / "30.0-2.npz").rename(tmp_path / "c" / "40.0-2.npz")  # another step's state
+    assert checkpoint.steps(tmp_path / "c", 3) == []
+
+
+def test_a_checkpoint_of_another_method_is_answered_with_a_sentence(tmp_path):
+    run = unfinished(tmp_path)
+    shutil.rmtree(run.checkpoints)
+    checkpoint.write(
+        run.checkpoints,
+        Moment(30, {"x": torch.zeros(1, 6, 3)}, [dict.fromkeys(TIMES, 0.0)], [{}], COUNTS),
+        range(6),
+    )
+    assert run_all([run.config], QUIET) == 1
+    assert "The checkpoint at step 30 is not one of this run" in run.status()["error"]
+    assert "force=true starts again" in run.status()["error"]
+
+
+def test_what_is_damaged_twice_is_kept_twice(results):
+    folder = the_run(results)
+    for number in range(2):
+        (folder.path / "metrics.parquet").write_bytes(b"harm %d" % number)
+        assert status.look_at_run(folder.path)["state"] == "damaged"
+        assert "test_loss" not in status.look_at_run(folder.path)
+        assert run_all([folder.config], QUIET) == 0
+        assert (folder.path / "damaged" / f"metrics.parquet.{number}").read_bytes() == b"harm %d" % number
+    assert status.look_at_run(folder.path)["state"] == "done"
+    (folder.path / "manifest.json").unlink()  # then nobody knows which source made it
+    assert not folder.final
+
+
+def test_damaged_numbers_are_not_uploaded(results, monkeypatch, capsys):
+    folders = [the_run(results, seed=seed).path for seed in (0, 1)]
+    (folders[0] / "metrics.parquet").write_bytes(b"")
+    (folders[1] / "summary.json").write_bytes((folders[1] / "summary.json").read_bytes().replace(b"1", b"2", 1))
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setattr(sys, "argv", ["sync.py", str(results)])
+    assert sync.main() == 1
+    said = capsys.readouterr().out
+    assert f"{folders[0].name}: not written, for it is damaged: metrics.parquet is not what was written." in said
+    assert f"{folders[1].name}: not written, for it is damaged: summary.json is not what was written." in said
+    assert "0 written (offline), 0 up to date, 2 failed." in said
+    assert not (results / "wandb").exists()
+
+
+def test_pages_of_metrics_carry_checksums(results):
+    """For those who read the file alone, without the summary that has its digest."""
+    path = the_run(results).path / "metrics.parquet"
+    whole, expected = path.read_bytes(), pq.read_table(path)
+
+    def other_numbers(content, **how):
+        try:
+            return not pq.ParquetFile(pa.BufferReader(content), **how).read().equals(expected)
+        except (OSError, ValueError, MemoryError):
+            return False
+
+    flipped = [whole[:i] + bytes([whole[i] ^ 1]) + whole[i + 1 :] for i in range(0, len(whole) // 2, 17)]
+    silent = [content for content in flipped if other_numbers(content)]
+    assert len(silent) > 20
+    noticed = [content for content in silent if not other_numbers(content, page_checksum_verification=True)]
+    assert len(noticed) > len(silent) / 2  # not in the headers of pages: hence the digest of the whole
+
+
+def test_the_end_is_on_the_disk_before_the_way_back_is_gone(tmp_path, monkeypatch):
+    c = config(results=str(tmp_path), checkpoint_every=10)
+    folder, waited = RunFolder(c), []
+    fsync = os.fsync
+
+    def watched(descriptor):
+        waited.append(str(Path(f"/proc/self/fd/{descriptor}").readlink()))
+        assert folder.stream.exists()
+        assert folder.checkpoints.exists()
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", watched)
+    assert run_all([c], QUIET) == 0
+    names = ("metrics.parquet", "summary.json", "status.json", "manifest.json", "config.yaml")
+    assert {str(folder.path), *(str(folder.path / name) for name in names)} <= set(waited)
+    assert waited[-1] == str(folder.path)
+    assert not folder.stream.exists()
+    assert not folder.checkpoints.exists()
+
+
+def test_a_disk_that_does_not_take_it_fails_the_run(tmp_path, monkeypatch):
+    c = config(results=str(tmp_path))
+
+    def broken(descriptor):
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", broken)
+        assert run_all([c], QUIET) == 1
+    folder = RunFolder(c)
+    assert "Cannot write to the results folder" in folder.status()["error"]
+    assert folder.stream.exists()
+    assert run_all([c], QUIET) == 0
+
+
+def test_what_a_kill_at_the_very_end_leaves_is_removed_by_the_next_command(results):
+    folder = the_run(results)
+    folder.stream.write_text("")
+    folder.checkpoints.mkdir()
+    assert run_all([folder.config], QUIET) == 0
+    assert not folder.stream.exists()
+    assert not folder.checkpoints.exists()
+    assert folder.final
+
+
+def test_waiting_in_the_middle_costs_a_hundredth(tmp_path, monkeypatch):
+    monkeypatch.setattr(Pace, "FIRST_S", 0.0)
+    files = [tmp_path / name for name in "abc"]
+    for file in files:
+        file.write_text("x")
+    pace = Pace()
+    assert [pace.wait(1, file) for file in files] == [True] * 3
+    assert [pace.wait(2, file) for file in files] == [False] * 3
+    assert [Pace().wait(2, file) for file in files] == [True] * 3
+    make_lasting([tmp_path] * 9)  # the whole file system at once

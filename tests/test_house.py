@@ -1,0 +1,38 @@
+"""The house as the README draws it: few rooms, each with a line that says what lives there."""
+
+import ast
+
+from bench.base.home import ROOT
+
+PACKAGES = ("algorithms", "analysis", "bench", "datasets")
+ROOMS = 25
+
+
+def folders(of):
+    return [path for path in (ROOT / of).iterdir() if (path / "__init__.py").exists()]
+
+
+def commands():
+    return [path for path in (ROOT / "bench").glob("*.py") if path.stem != "__init__"]
+
+
+def test_one_sees_the_house_at_a_glance():
+    """A room is a command or a folder of bench, and each of the other packages."""
+    assert len(commands()) + len(folders("bench")) + len(PACKAGES) - 1 <= ROOMS
+
+
+def test_each_folder_says_in_one_line_what_lives_there():
+    for package in PACKAGES:
+        for face in (ROOT / package).rglob("__init__.py"):
+            first, *more = (ast.get_docstring(ast.parse(face.read_text())) or "").splitlines() or [""]
+            assert first.endswith("."), face
+            assert more[:1] in ([], [""]), face
+
+
+def test_the_map_in_the_readme_names_every_room():
+    drawn = (ROOT / "README.md").read_text().partition("## The house")[2].split("```")[1]
+    assert len(drawn.strip().splitlines()) <= 10
+    rooms = [*commands(), *folders("bench"), *folders("bench/sweep"), *folders("bench/trials"), *folders("analysis")]
+    words = drawn.replace("/", " ").replace(",", " ").split()
+    assert {room.stem for room in rooms} - {word.removesuffix(".py") for word in words} == set()
+    assert [package for package in PACKAGES if f"{package}/" not in drawn] == []
