@@ -34,8 +34,10 @@ def as_written(
     of others the value with most runs; one schedule alone, where that is asked for and the method was run with it."""
     kept, notes = [], []
     differ = [option for option in results.options if option in finals and finals[option].nunique() > 1]
+    no_variant = has_no_variant(finals, asked)
     for algo, runs in finals.groupby("algo", sort=False):
-        chosen = runs[has_no_variant(runs, asked)]
+        mine = no_variant[runs.index]
+        chosen = runs if mine.all() else runs[mine]
         if ask.schedule and "schedule" in chosen and (chosen["schedule"] == ask.schedule).any():
             chosen = chosen[chosen["schedule"].isna() | (chosen["schedule"] == ask.schedule)]
         tuned = tuned_over(results, chosen, asked)

@@ -91,8 +91,9 @@ def ends_beside_the_complete_graph(
 
 def _in_both(runs: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
     """The runs whose stepsize and seed the others have too."""
-    have, mine = (list(zip(some["eta"].fillna(0.0), some["seed"], strict=True)) for some in (others, runs))
-    return runs[[pair in set(have) for pair in mine]]
+    mine, theirs = (list(zip(some["eta"].fillna(0.0), some["seed"], strict=True)) for some in (runs, others))
+    known = set(theirs)
+    return runs[[pair in known for pair in mine]]
 
 
 def _reported(results: Results, runs: pd.DataFrame, metric: str) -> pd.Series:

@@ -52,6 +52,8 @@ def _in_one_unit(results: Results, algo: str, what: Units) -> list[tuple[str, pd
     if what not in finals:
         return out
     for key, runs in problems(results, finals[finals["algo"] == algo], but=(what,)):
+        if runs[what].nunique() < 2:
+            continue
         runs, _ = as_written(results, runs, PAPER)
         if runs[what].nunique() < 2 or 1.0 not in set(runs[what]):
             continue
