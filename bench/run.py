@@ -8,6 +8,7 @@ python bench/run.py experiment=example
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 import tempfile
@@ -125,7 +126,12 @@ def elsewhere(words: Sequence[str], console: Console, errors: Console) -> int:
         places = ",".join(map(str, range(len(order.groups))))
         task_words = [*(word for word in ours if word.startswith("results=")), f"+order='{folder}'", f"+place={places}"]
         sent = Sent(lambda named: through_hydra([*task_words, *hydras, *named], several=True), hydras, folder.name)
-        follow(order, runs, console, sent.stands)
+        try:
+            follow(order, runs, console, sent.stands)
+        except KeyboardInterrupt:
+            if sent.name:
+                errors.print(f"The jobs go on. scancel --name={shlex.quote(sent.name)} ends them.")
+            raise
         if isinstance(sent.error, HYDRA_ERRORS):
             raise sent.error
     console.print()

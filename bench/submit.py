@@ -12,7 +12,9 @@ not queued. Workers are queued again when their time is up or others need the ma
 from __future__ import annotations
 
 import argparse
+import shlex
 import shutil
+import signal
 import sys
 from pathlib import Path
 
@@ -39,7 +41,7 @@ from bench.sweep.cluster.estimate import estimate, sentence
 from bench.sweep.cluster.follow import follow
 from bench.sweep.cluster.order import Order
 from bench.sweep.cluster.site import Site
-from bench.sweep.cluster.tickets import Ticket, new_folder
+from bench.sweep.cluster.tickets import Ticket, new_folder, queue_lines, tickets
 from bench.sweep.cluster.worker import work
 from bench.sweep.groups import Share, batches
 from bench.sweep.preflight import checked_for_elsewhere
@@ -75,12 +77,15 @@ def send(order: Order, workers: int, site: Site, results: Path) -> tuple[str, Pa
 
 
 def wait_for(job: str, order: Order, runs: Path, console: Console) -> None:
-    """Follow an array until its runs have ended or it has."""
+    """Follow an array until its runs have ended, or it has and no other is making one of them."""
+    ours = {config.run_id for config in order.configs}
+    jobs = [ticket.job for ticket in tickets(runs.parent) if ours & set(ticket.runs)]
 
     def stands() -> str | None:
-        found = slurm.tasks([job])
+        found = [task for task in slurm.tasks(jobs) if task.job == job or task.state == "RUNNING"]
         return f"Queue: {slurm.summary(found)}." if any(not task.over for task in found) else None
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         follow(order, runs, console, stands)
     except KeyboardInterrupt:
@@ -91,6 +96,8 @@ def wait_for(job: str, order: Order, runs: Path, console: Console) -> None:
 @command
 def main() -> int:
     if sys.argv[1:2] == ["--work"]:
+        if len(sys.argv) != 3:
+            raise UserError("--work is for the jobs of a queue, and needs the folder of an order.")
         return work_on(Path(sys.argv[2]))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("words", nargs="*", metavar="setting=value", help="as for run.py; and workers=, site=")
@@ -135,12 +142,17 @@ def main() -> int:
     job, folder = send(order, workers, site, runs.parent)
     console.print(f"Queued as job {job}; what the workers say is in {folder}.", markup=False, soft_wrap=True)
     if not given.wait:
-        console.print(f"python bench/status.py {runs.parent} shows how far it is; scancel {job} ends it.", markup=False)
+        console.print(
+            f"python bench/status.py {shlex.quote(str(runs.parent))} shows how far it is; scancel {job} ends it.",
+            markup=False,
+        )
         return int(bool(left_out))
     wait_for(job, order, runs, console)
     console.print()
     found = states_of(runs, configs)
     show_found(console, runs, found, list(found.values()))
+    for line in queue_lines(runs.parent, found, only=True):
+        console.print(line, markup=False, soft_wrap=True)
     return int(any(run["state"] not in FINAL for run in found.values()) or bool(left_out))
 
 

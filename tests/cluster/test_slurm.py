@@ -1,7 +1,10 @@
 """A real SLURM on this machine: arrays of workers, ended in every way that queues know; a launcher's single jobs."""
 
 import json
+import re
+import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -10,7 +13,7 @@ import pytest
 
 from bench.base.files import read_json
 from tests.helpers import slurm
-from tests.helpers.cli import Done, typed
+from tests.helpers.cli import ROOT, Done, typed
 from tests.helpers.run_folders import folders, metrics, state
 
 pytestmark = [
@@ -81,6 +84,8 @@ def starts(folder: Path) -> int:
 
 @pytest.mark.parametrize("words", [TWELVE, ("seed=range(4)", "engine=mpi", "ranks=1", *SHORT)], ids=["stacked", "mpi"])
 def test_an_array_of_workers_makes_every_run_once(words, queue, tmp_path):
+    tmp_path = tmp_path / "50%j of it"  # which SLURM would read as the number of a job
+    tmp_path.mkdir()
     asked = submit(*words, "workers=2", "--dry-run", queue=queue, cwd=tmp_path)
     assert asked.returncode == 0, asked.stderr
     assert "by 2 workers." in asked.stdout
@@ -165,6 +170,35 @@ def test_a_job_for_every_configuration(queue, tmp_path):
     again = typed(*here, "dataset.evaluation=50", *words, cwd=tmp_path, environment=queue)
     assert again.returncode == 0, again.stderr
     assert {path.name for path in tmp_path.glob("results/submitit/*_*") if path.is_dir()} == jobs
+
+
+def test_who_waits_waits_for_runs_that_an_earlier_array_makes(queue, tmp_path):
+    words, results = (*LONG, "steps=12000", "engine=stacked"), tmp_path / "results"
+    assert submit(*words, "workers=1", queue=queue, cwd=tmp_path).returncode == 0
+    until(lambda: list(results.glob("runs/*/metrics.jsonl")))
+    done = submit(*words, "workers=1", "--wait", queue=queue, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Queued as job" in done.stdout
+    (folder,) = folders(results)
+    assert (state(folder)["state"], starts(folder)) == ("done", 1)
+
+
+def test_who_stops_watching_a_launchers_jobs_is_told_that_they_go_on(queue, tmp_path):
+    words = ("-m", "hydra/launcher=slurm", "hydra.launcher.cpus_per_task=1", "seed=0,1", "engine=stacked")
+    command = [sys.executable, str(ROOT / "bench/run.py"), *words, *LONG, "steps=100000"]
+    watching = subprocess.Popen(command, cwd=tmp_path, env=queue, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        until(lambda: list(tmp_path.glob("results/runs/*/metrics.jsonl")))
+        watching.send_signal(signal.SIGINT)
+        _, said = watching.communicate(timeout=60)
+    finally:
+        watching.kill()
+    assert watching.returncode == 130
+    (name,) = re.findall(r"The jobs go on. scancel (--name=hearsay-\S+) ends them", said.decode())
+    tasks = ("squeue", "--noheader", "--array", "--states=pending,running,completing", name)
+    assert ask(*tasks, queue=queue)
+    ask("scancel", name, queue=queue)
+    until(lambda: not ask(*tasks, queue=queue))
 
 
 def test_what_slurm_refuses_is_said(queue, tmp_path):

@@ -14,6 +14,7 @@ from bench.base.files import read_json, read_rows
 from bench.base.record import FINAL
 from bench.config.run_config import RunConfig
 from bench.sweep.cluster.order import Order
+from bench.sweep.cluster.slurm import NoQueue
 from bench.sweep.workers import name_of
 from bench.terminal.display import Display
 
@@ -71,7 +72,8 @@ class Watched:
 def follow(order: Order, runs: Path, console: Console, over: Callable[[], str | None]) -> None:
     """Until every run of the order has ended, or ``over`` says that nobody is left to make them.
 
-    ``over`` is asked now and then; it says how the queue stands, None where it is over.
+    ``over`` is asked now and then; it says how the queue stands, None where it is over. A queue that does not answer
+    is asked again.
     """
     groups = [Watched(configs, runs, order.since) for configs in order.groups]
     with Display(console, [config.steps for config in order.configs]) as display:
@@ -79,7 +81,7 @@ def follow(order: Order, runs: Path, console: Console, over: Callable[[], str | 
         while sum(group.look(display) for group in groups):
             if time.monotonic() - asked > ASK_S:
                 asked = time.monotonic()
-                if (stands := over()) is None:
+                if (stands := _asked(over)) is None:
                     break
                 if stands not in ("", before):
                     before = stands
@@ -87,3 +89,10 @@ def follow(order: Order, runs: Path, console: Console, over: Callable[[], str | 
             time.sleep(LOOK_S)
         for group in groups:
             group.look(display)  # what was written between the last look and the last word
+
+
+def _asked(over: Callable[[], str | None]) -> str | None:
+    try:
+        return over()
+    except NoQueue as error:
+        return f"Queue: {error}"

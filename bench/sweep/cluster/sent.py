@@ -24,9 +24,10 @@ class Sent:
         """``send`` is told more words for Hydra: in SLURM's queue the jobs are known by a ``name`` of their own."""
         queued = any(word.startswith("hydra/launcher=") and "slurm" in word for word in words)
         typed = [word.removeprefix(NAME) for word in words if word.startswith(NAME)]
-        self._name = (typed or [f"hearsay-{name}"])[-1] if queued else None
+        self.name = (typed or [f"hearsay-{name}"])[-1] if queued else None
+        """In SLURM's queue; None where they are sent elsewhere."""
         self.error: BaseException | None = None
-        self._words = [f"{NAME}{self._name}"] if queued and not typed else []
+        self._words = [f"{NAME}{self.name}"] if queued and not typed else []
         with suppress(ImportError):
             import submitit  # noqa: F401  which sets the level of its words when it is imported
         logging.getLogger("submitit").setLevel(logging.ERROR)  # it complains where there are no accounts
@@ -44,9 +45,9 @@ class Sent:
     def stands(self) -> str | None:
         """How the queue stands; None where nothing more is to come."""
         waits = self._thread.is_alive()
-        if self._name is None:
+        if self.name is None:
             return "" if waits else None
-        found = slurm.tasks(name=self._name)
+        found = slurm.tasks(name=self.name)
         if any(not task.over for task in found):
             return f"Queue: {slurm.summary(found)}."
         return "" if waits and not found else None

@@ -83,10 +83,17 @@ def of_command(words: Sequence[str]) -> Given:
         if is_set and key == "site":
             name = value
         elif is_set and key.startswith("site."):
-            typed[key.removeprefix("site.")] = yaml.load(value, yaml.BaseLoader)
+            typed[key.removeprefix("site.")] = _value(word, value)
         else:
             rest.append(word)
     return Given(rest, made({**_read(name), **typed}, f"site={name}"))
+
+
+def _value(word: str, value: str) -> Any:
+    try:
+        return yaml.load(value, yaml.BaseLoader)
+    except yaml.YAMLError as error:
+        raise UserError(f"{word} cannot be read: {' '.join(str(error).split())}") from error
 
 
 def made(values: Mapping[str, Any], owner: str) -> Site:

@@ -67,7 +67,7 @@ def options(folder: Path, workers: int, site: Iterable[str]) -> list[str]:
         "nodes": 1,
         "ntasks": 1,
         "open-mode": "append",  # a worker that is queued again writes on
-        "output": folder / "%A_%a.txt",
+        "output": f"{str(folder).replace('%', '%%')}/%A_%a.txt",  # in whose names % begins a word of SLURM's
         "chdir": Path.cwd(),
     }
     return ["--requeue", *(f"--{name}={value}" for name, value in fixed.items()), *site]

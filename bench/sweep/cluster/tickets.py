@@ -17,6 +17,7 @@ from bench.base.record import FINAL
 from bench.sweep.cluster import slurm
 
 TICKET = "job.json"
+KEYS = {"job", "workers", "runs"}
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def new_folder(results: Path) -> Path:
 def tickets(results: Path) -> list[Ticket]:
     """All that are remembered, the oldest first."""
     found = [read_json(path) for path in sorted((results / "queue").glob(f"*/{TICKET}"))]
-    return [Ticket(said["job"], said["workers"], tuple(said["runs"])) for said in found if "job" in said]
+    return [Ticket(said["job"], said["workers"], tuple(said["runs"])) for said in found if said.keys() >= KEYS]
 
 
 def queue_lines(results: Path, found: Mapping[str, Mapping[str, Any]], only: bool = False) -> list[str]:

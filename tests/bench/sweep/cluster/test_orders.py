@@ -6,11 +6,14 @@ import time
 from dataclasses import replace
 
 import pytest
+from rich.console import Console
 
 from bench.base.files import read_json
 from bench.base.locks import Lock
 from bench.sweep.cluster import order as orders
+from bench.sweep.cluster import slurm
 from bench.sweep.cluster.estimate import estimate, said, sentence
+from bench.sweep.cluster.follow import follow
 from bench.sweep.cluster.order import Order
 from bench.sweep.cluster.tickets import Ticket, new_folder, queue_lines
 from bench.sweep.cluster.worker import work
@@ -128,3 +131,27 @@ def test_a_queue_that_cannot_be_asked_is_named(tmp_path, monkeypatch):
     assert line.startswith("Queue: job 17. There is no 'squeue' on this machine")
     assert queue_lines(tmp_path, {"a": {"state": "done"}, "b": {"state": "diverged"}}) == []
     assert queue_lines(tmp_path, {"c": {"state": "missing"}}, only=True) == []
+    (damaged := new_folder(tmp_path / "other")).joinpath("job.json").write_text('{"job": "2"}')
+    assert damaged.is_dir()
+    assert queue_lines(tmp_path / "other", {}) == []
+
+
+def test_a_queue_that_does_not_answer_is_asked_again(runs, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("bench.sweep.cluster.follow.ASK_S", 0.0)
+    answers = iter([slurm.NoQueue("SLURM's squeue says: Socket timed out"), "Queue: 1 running.", None])
+
+    def over():
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    follow(ordered(runs), tmp_path / "runs", Console(width=140), over)
+    said = capsys.readouterr().out
+    assert "Queue: SLURM's squeue says: Socket timed out" in said
+    assert "Queue: 1 running." in said
+    assert next(answers, "asked to the end") == "asked to the end"
+
+
+def test_what_slurm_would_replace_in_a_name_is_written_so_that_it_does_not(tmp_path):
+    assert f"--output={tmp_path}/50%%j/%A_%a.txt" in slurm.options(tmp_path / "50%j", 1, [])

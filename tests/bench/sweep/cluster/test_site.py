@@ -49,6 +49,7 @@ def test_without_one_the_cluster_decides_and_the_example_is_one():
         ("site.cpus=many", "site.cpus must be a whole number; got 'many'."),
         ("site.cpus=0", "site.cpus must be at least 1; got 0."),
         ("site.memory=lots", "site.memory must be a number and a unit, as 16G; got 'lots'."),
+        ("site.options=[a", "site.options=[a cannot be read: while parsing"),
         ("site.time=soon", "site.time must be minutes, hours:minutes:seconds or days-hours; got 'soon'."),
     ],
 )
@@ -74,6 +75,7 @@ def test_what_submit_cannot_do_is_said(tmp_path):
     bare = {"PATH": str(tmp_path), "WANDB_MODE": "disabled"}
     for words, sentence in [
         ((), "How many workers are to share the runs? Say workers=8"),
+        (("--work",), "--work is for the jobs of a queue, and needs the folder of an order."),
         (("workers=none",), "or another whole number; got 'none'."),
         (("workers=2", "hydra/launcher=slurm"), "hydra/launcher=slurm is a setting of Hydra"),
         (("workers=2", "steps=20", "engine=stacked"), "There is no 'sbatch' on this machine"),
