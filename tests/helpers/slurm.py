@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 import shutil
 import socket
@@ -79,7 +80,10 @@ def cluster(place: Path) -> Iterator[dict[str, str]]:
             daemons.callback(_end, _start(command, place, environment))
             time.sleep(1.0)  # munged before those who ask it
         _until_idle(environment, place)
-        yield environment
+        try:
+            yield environment
+        finally:
+            _empty(environment)
 
 
 def _ports() -> tuple[int, int]:
@@ -102,6 +106,18 @@ def _end(daemon: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         daemon.kill()
         daemon.wait()
+
+
+def _empty(environment: dict[str, str]) -> None:
+    """End all jobs; a step that ends after the daemons would wait for one of them to tell it."""
+    end = time.monotonic() + 20
+    subprocess.run(["scancel", f"--user={getpass.getuser()}"], env=environment, timeout=30, check=False)
+    while time.monotonic() < end and _said(["squeue", "-h"], environment):
+        time.sleep(0.2)
+
+
+def _said(command: list[str], environment: dict[str, str]) -> str:
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30).stdout.strip()
 
 
 def _until_idle(environment: dict[str, str], place: Path) -> None:
