@@ -131,8 +131,7 @@ def test_a_queue_that_cannot_be_asked_is_named(tmp_path, monkeypatch):
     assert line.startswith("Queue: job 17. There is no 'squeue' on this machine")
     assert queue_lines(tmp_path, {"a": {"state": "done"}, "b": {"state": "diverged"}}) == []
     assert queue_lines(tmp_path, {"c": {"state": "missing"}}, only=True) == []
-    (damaged := new_folder(tmp_path / "other")).joinpath("job.json").write_text('{"job": "2"}')
-    assert damaged.is_dir()
+    (new_folder(tmp_path / "other") / "job.json").write_text('{"job": "2"}')
     assert queue_lines(tmp_path / "other", {}) == []
 
 
