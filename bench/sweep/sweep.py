@@ -84,15 +84,15 @@ def sweep(configs: Sequence[RunConfig], console: Console, name: str | None = Non
 
 
 def pull(
-    groups: Sequence[Sequence[RunConfig]], jobs: int, console: Console, name: str, varies: Sequence[str], since: float
+    groups: Sequence[Sequence[RunConfig]], jobs: int, console: Console, name: str, varies: Sequence[str], order: str
 ) -> list[Fate]:
-    """One worker's part of an order that was given at ``since``: until nothing is left to claim. What became of the
-    runs that are not another's."""
-    folders = [[RunFolder(config) for config in group] for group in groups]
+    """One worker's part of an ``order``, by its id: until nothing is left to claim. What became of the runs that are not
+    another's."""
+    folders = [[RunFolder(config, order) for config in group] for group in groups]
     flat = [folder for group in folders for folder in group]
     check_writable(flat)
     with Display(console, [folder.config.steps for folder in flat]) as display:
-        made = Sweep(display, name, varies, since)
+        made = Sweep(display, name, varies, order)
         if locks_not_trusted(flat):
             made.waiting.patience = 2 * DEAD_S  # a lease tells only after so long that its holder has died
         made.tracker = trackers_of(flat)

@@ -55,12 +55,12 @@ class Sweep:
     """Groups of runs, worked off by one or several workers side by side."""
 
     def __init__(
-        self, display: Display, name: str | None = None, varies: Sequence[str] = (), since: float | None = None
+        self, display: Display, name: str | None = None, varies: Sequence[str] = (), order: str | None = None
     ) -> None:
-        """With ``since`` it is one of several workers with the same order, which was given then: none waits for
-        another, and what one of them has made, or failed at, the others leave alone."""
-        self._since = since
-        self.waiting = Waiting(pulls=since is not None)
+        """With an ``order`` it is one of several workers with the same: none waits for another, and what one of them
+        has made, or failed at, the others leave alone."""
+        self._order = order
+        self.waiting = Waiting(pulls=order is not None)
         self.fates: dict[str, Fate] = {}
         self.tracker = Tracker()
         self._name, self._varies = name, varies
@@ -146,13 +146,12 @@ class Sweep:
     def _settled(self, folder: RunFolder) -> bool:
         """Whether another process has made this run in the meantime. Of one order, nobody tries twice what has failed,
         and what was to be forced has been, by whoever came first."""
-        status = folder.status()
-        ours = self._since is not None and status.get("time", 0.0) >= self._since
+        ours = self._order in folder.orders()
         if ours:
             folder.config = replace(folder.config, force=False)
         if reusable(folder) or (ours and folder.final):
             self.reuse(folder)
-        elif ours and status["state"] == "failed":
+        elif ours and folder.status().get("state") == "failed":
             self._end(folder, Fate("failed"), "failed before, in the hands of another worker")
         else:
             return False

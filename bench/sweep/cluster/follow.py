@@ -15,6 +15,7 @@ from bench.base.record import FINAL
 from bench.config.run_config import RunConfig
 from bench.sweep.cluster.order import Order
 from bench.sweep.cluster.slurm import NoQueue
+from bench.sweep.store.run_folder import orders_of
 from bench.sweep.workers import name_of
 from bench.terminal.display import Display
 
@@ -27,11 +28,12 @@ ASK_S = 5.0
 class Watched:
     """A group of an order, as its run folders tell."""
 
-    def __init__(self, configs: Sequence[RunConfig], runs: Path, since: float) -> None:
+    def __init__(self, configs: Sequence[RunConfig], runs: Path, order: str) -> None:
         self._configs = {config.run_id: config for config in configs}
-        self._runs, self._since = runs, since
+        self._runs, self._order = runs, order
         self._shown, self._step = False, -1
         self._left = list(self._configs)
+        self._before = {run: self._read(run) for run in self._left}
 
     def look(self, display: Display) -> bool:
         """Show what is new; whether anything is still to come."""
@@ -64,9 +66,12 @@ class Watched:
             display.tick([self], step)
 
     def _status(self, run: str) -> dict[str, Any]:
-        """As far as it is of this order."""
-        status = read_json(self._runs / run / "status.json")
-        return status if status.get("time", 0.0) >= self._since else {}
+        """As far as it is of this order, or has changed while it was watched."""
+        status = self._read(run)
+        return status if self._order in orders_of(status) or status != self._before[run] else {}
+
+    def _read(self, run: str) -> dict[str, Any]:
+        return read_json(self._runs / run / "status.json")
 
 
 def follow(order: Order, runs: Path, console: Console, over: Callable[[], str | None]) -> None:
@@ -75,7 +80,7 @@ def follow(order: Order, runs: Path, console: Console, over: Callable[[], str | 
     ``over`` is asked now and then; it says how the queue stands, None where it is over. A queue that does not answer
     is asked again.
     """
-    groups = [Watched(configs, runs, order.since) for configs in order.groups]
+    groups = [Watched(configs, runs, order.id) for configs in order.groups]
     with Display(console, [config.steps for config in order.configs]) as display:
         asked, before = -ASK_S, ""
         while sum(group.look(display) for group in groups):

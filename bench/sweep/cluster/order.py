@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,7 +28,7 @@ class Order:
     jobs: int  # groups that a worker makes side by side
     name: str  # of the sweep
     varies: list[str]  # the labels that tell its runs apart
-    since: float = field(default_factory=time.time)
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)  # noted in the status of the runs that it made
 
     @property
     def configs(self) -> list[RunConfig]:
@@ -37,7 +37,7 @@ class Order:
     def keep(self, folder: Path) -> None:
         """The configurations themselves: what is changed in conf/ while the jobs wait changes nothing."""
         groups = [[config.plain() for config in group] for group in self.groups]
-        how = {"jobs": self.jobs, "name": self.name, "varies": self.varies, "since": self.since}
+        how = {"jobs": self.jobs, "name": self.name, "varies": self.varies, "id": self.id}
         write_json(folder / FILE, {**how, "groups": groups})
 
 
@@ -60,7 +60,7 @@ def read(folder: Path) -> Order:
     if "groups" not in said:
         raise UserError(f"There is no order in {folder}, or it is not what was written.")
     groups = [[parse(values) for values in group] for group in said.pop("groups")]
-    return Order(groups=groups, **{name: said[name] for name in ("jobs", "name", "varies", "since")})
+    return Order(groups, said["jobs"], said["name"], said["varies"], said.get("id", folder.name))
 
 
 def one_folder(configs: Sequence[RunConfig]) -> Path:

@@ -5,8 +5,8 @@ No torch here: whoever looks at results may ask.
 
 from __future__ import annotations
 
-import os
 import time
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,15 +34,16 @@ class Ticket:
 
 def new_folder(results: Path) -> Path:
     """For an order, its script and what its workers print."""
-    folder = results.absolute() / "queue" / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+    folder = results.absolute() / "queue" / f"{time.strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:8]}"
     folder.mkdir(parents=True)
     return folder
 
 
 def tickets(results: Path) -> list[Ticket]:
-    """All that are remembered, the oldest first."""
-    found = [read_json(path) for path in sorted((results / "queue").glob(f"*/{TICKET}"))]
-    return [Ticket(said["job"], said["workers"], tuple(said["runs"])) for said in found if said.keys() >= KEYS]
+    """All that are remembered, the oldest first: by SLURM's numbers, since hosts name folders by their own clocks."""
+    found = [read_json(path) for path in (results / "queue").glob(f"*/{TICKET}")]
+    made = [Ticket(said["job"], said["workers"], tuple(said["runs"])) for said in found if said.keys() >= KEYS]
+    return sorted(made, key=lambda ticket: (len(ticket.job), ticket.job))
 
 
 def queue_lines(results: Path, found: Mapping[str, Mapping[str, Any]], only: bool = False) -> list[str]:

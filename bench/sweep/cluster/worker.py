@@ -17,5 +17,5 @@ def work(order: Order, places: Sequence[int] | None = None) -> int:
     torch.set_num_threads(min(torch.get_num_threads(), core_share(1)))  # not every SLURM binds a job to its cores
     groups = order.groups if places is None else [order.groups[place] for place in places]
     console = Console(width=140, highlight=False)
-    fates = pull(groups, order.jobs, console, order.name, order.varies, order.since)
+    fates = pull(groups, order.jobs, console, order.name, order.varies, order.id)
     return int(any(fate.error is not None for fate in fates))

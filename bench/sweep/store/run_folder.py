@@ -36,13 +36,17 @@ from bench.training.observer import Outcome
 
 DAMAGED = "damaged"
 """In a run folder: where files go that are not what was written."""
+REMEMBERED = 20
+"""Orders that a run's status names."""
 
 
 class RunFolder:
     """``<results>/runs/<run_id>/`` of one run."""
 
-    def __init__(self, config: RunConfig) -> None:
-        self.config = config
+    def __init__(self, config: RunConfig, order: str | None = None) -> None:
+        """``order`` is the id of the order, if any, that this process makes the run for."""
+        self.config, self._order = config, order
+        self._orders: list[str] = []
         self.path = Path(config.results).resolve() / "runs" / config.run_id
         self.checkpoints = self.path / "checkpoint"
         self.stream = self.path / "metrics.jsonl"
@@ -55,6 +59,10 @@ class RunFolder:
     def status(self) -> dict[str, Any]:
         """What status.json says; an empty dictionary where there is none to read."""
         return read_json(self.path / "status.json")
+
+    def orders(self) -> list[str]:
+        """The ids of the orders whose workers have begun this run, the latest last."""
+        return orders_of(self.status())
 
     def summary(self) -> dict[str, Any]:
         """Labels, state and the latest of every run's metrics, whatever became of this one."""
@@ -109,7 +117,11 @@ class RunFolder:
 
     def claim(self) -> bool:
         """Make this run ours until ``release`` or the end of this process; False where it is another process's."""
-        return self.lock.take()
+        if not self.lock.take():
+            return False
+        others = [order for order in self.orders() if order != self._order]
+        self._orders = [*others, *filter(None, [self._order])][-REMEMBERED:]
+        return True
 
     def release(self) -> None:
         self.lock.release()
@@ -241,7 +253,14 @@ class RunFolder:
 
     def _set_status(self, state: str, error: str | None = None) -> None:
         step = self._rows[-1]["step"] if self._rows else 0
-        write_json(self.path / "status.json", {"state": state, "step": step, "error": error, "time": time.time()})
+        status = {"state": state, "step": step, "error": error, "time": time.time(), "orders": self._orders}
+        write_json(self.path / "status.json", status)
+
+
+def orders_of(status: Mapping[str, Any]) -> list[str]:
+    """The orders that a run's status names; none in those of earlier versions."""
+    found = status.get("orders")
+    return found if isinstance(found, list) else []
 
 
 def settle(folders: Sequence[RunFolder]) -> None:

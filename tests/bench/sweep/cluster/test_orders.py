@@ -15,7 +15,7 @@ from bench.sweep.cluster import slurm
 from bench.sweep.cluster.estimate import estimate, said, sentence
 from bench.sweep.cluster.follow import follow
 from bench.sweep.cluster.order import Order
-from bench.sweep.cluster.tickets import Ticket, new_folder, queue_lines
+from bench.sweep.cluster.tickets import Ticket, new_folder, queue_lines, tickets
 from bench.sweep.cluster.worker import work
 from bench.sweep.groups import Share, batches
 from tests.helpers.configs import config
@@ -87,6 +87,36 @@ def test_what_has_failed_is_tried_once_and_what_is_forced_is_made_once(runs, tmp
     assert [state(tmp_path / "runs" / c.run_id)["time"] for c in runs] == again
 
 
+@pytest.mark.parametrize("ahead_s", [600, -600])
+def test_workers_on_a_host_with_another_clock(runs, tmp_path, monkeypatch, ahead_s):
+    """Each order tries once what failed and makes once what is forced, also where two orders overlap."""
+    huge = config(dataset={"name": "synthetic", "dimension": 10, "evaluation": 10**12}, results=str(tmp_path))
+    monkeypatch.setattr(time, "time", lambda now=time.time: now() + there)
+
+    def kept(configs):
+        folder = new_folder(tmp_path)
+        ordered(configs).keep(folder)
+        return orders.read(folder)
+
+    def times():
+        return [state(tmp_path / "runs" / c.run_id)["time"] for c in runs]
+
+    there = 0
+    first, second, third = kept([huge]), kept([huge]), kept(runs)
+    forced = [kept([replace(c, force=True) for c in runs]) for _ in range(2)]
+    there = ahead_s
+    assert [work(order) for order in (first, second, first, second)] == [1, 1, 0, 0]
+    assert work(third) == 0
+    made = [times()]
+    for order in (*forced, *forced):
+        assert work(order) == 0
+        made.append(times())
+    assert made[2] == made[3] == made[4]
+    assert all(len(set(moments)) == 3 for moments in zip(*made, strict=True))
+    there = 0
+    assert work(kept([huge])) == 1
+
+
 def test_groups_are_cut_for_workers_and_no_further():
     seeds = [config(algo="dsgd", seed=seed) for seed in range(12)]
     assert [len(group) for group in batches(seeds)[0]] == [12]
@@ -133,6 +163,25 @@ def test_a_queue_that_cannot_be_asked_is_named(tmp_path, monkeypatch):
     assert queue_lines(tmp_path, {"c": {"state": "missing"}}, only=True) == []
     (new_folder(tmp_path / "other") / "job.json").write_text('{"job": "2"}')
     assert queue_lines(tmp_path / "other", {}) == []
+
+
+def test_tickets_are_in_the_order_of_the_queue_whatever_the_clocks_of_the_hosts_say(tmp_path):
+    for job, when in (("9", "20270101-120000-a"), ("10", "20261231-120000-b")):
+        (tmp_path / "queue" / when).mkdir(parents=True)
+        Ticket(job, 1, ("a",)).keep(tmp_path / "queue" / when)
+    assert [ticket.job for ticket in tickets(tmp_path)] == ["9", "10"]
+
+
+def test_follows_what_changes_and_what_is_its_own(runs, tmp_path, monkeypatch, capsys):
+    """Statuses of earlier orders are not news, from whatever clock their times are."""
+    monkeypatch.setattr("bench.sweep.cluster.follow.LOOK_S", 0.0)
+    assert work(ordered(runs[:2])) == 0
+    monkeypatch.setattr(time, "time", lambda now=time.time: now() - 600)
+    order = ordered([replace(c, force=True) for c in runs[:2]])
+    assert work(order, [1]) == 0
+    follow(order, tmp_path / "runs", Console(width=140), lambda: None)
+    said = capsys.readouterr().out.splitlines()[-1]
+    assert said.startswith(f"[1/2] {runs[1].run_id}: done")
 
 
 def test_a_queue_that_does_not_answer_is_asked_again(runs, tmp_path, monkeypatch, capsys):
