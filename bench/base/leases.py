@@ -1,10 +1,13 @@
 """A lock where the file system has none: a file that only one process can create, and that it keeps changing.
 
 Whoever has seen it unchanged for long enough takes it over. No two clocks are compared: a beat is a number that grows.
+Only exclusive creation and atomic renaming are asked of the file system, no hard links; and no size of a file that
+somebody reads ever changes, since sshfs remembers sizes for seconds.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import threading
@@ -15,12 +18,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from bench.base.files import read_json, write_json
+from bench.base.files import check_json, write_bytes
 
 BEAT_S = 5.0
 """Seconds between two beats,"""
 DEAD_S = 60.0
 """and without one, after which the holder is taken for dead."""
+SIZE = 512
+"""Bytes of a lease."""
 _seen: dict[Path, tuple[Any, float]] = {}
 """Of leases that others hold: the latest beat, and when it was first seen."""
 _held: weakref.WeakSet[Lease] = weakref.WeakSet()
@@ -32,18 +37,14 @@ class Lease:
 
     def __init__(self, path: Path) -> None:
         self._path, self._name, self._beat = path, uuid.uuid4().hex, 0
-        self._since, self.lost = time.time(), False
+        self._since, self._gone = time.time(), False
 
     @classmethod
     def take(cls, path: Path) -> Lease | None:
         """Ours from now on; None where another process has it, or has not been silent for long enough."""
         lease = cls(path)
-        try:
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
-        except FileExistsError:
-            if cls.fresh(path) or not lease._inherits():
-                return None
-        lease._write()
+        if not create(path, lease._content()) and (cls.fresh(path) or not lease._inherits()):
+            return None
         _seen.pop(path, None)
         with _beating:
             _held.add(lease)
@@ -54,10 +55,9 @@ class Lease:
     @staticmethod
     def fresh(path: Path) -> bool:
         """Whether the lease is there and may be alive: its beat has not been the same for long enough."""
-        if not path.exists():
+        beat = _beat_at(path)
+        if beat is None:
             return False
-        said = read_json(path)
-        beat = said.get("name"), said.get("beat")
         before, since = _seen.setdefault(path, (beat, time.monotonic()))
         if before != beat:
             _seen[path] = beat, time.monotonic()
@@ -65,42 +65,72 @@ class Lease:
         return time.monotonic() - since < DEAD_S
 
     def _inherits(self) -> bool:
-        """Take over from the dead: of all who want to, only one moves the old lease away and finds it as it was."""
-        dead = _seen[self._path][0]
-        aside = self._path.with_name(f".{self._path.name}.{self._name}")
+        """Take over from the dead: of all who want to, only one at a time may, and only while the dead one's is there.
+
+        The permission is a lease, too, so that an heir who dies with it has an heir.
+        """
+        dead, _ = _seen.get(self._path, (None, 0.0))
+        if dead is None:  # it has been released just now
+            return False
+        permission = Lease.take(self._path.with_name(f".{dead[0] or self._path.name}"))
+        if permission is None:
+            return False
         try:
-            self._path.rename(aside)
-        except FileNotFoundError:
-            return False
-        said = read_json(aside)
-        if (said.get("name"), said.get("beat")) != dead:  # another was faster, and this is his
-            with suppress(FileExistsError):
-                os.link(aside, self._path)
-            aside.unlink()
-            return False
-        aside.unlink()
-        try:
-            os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
-        except FileExistsError:
-            return False
-        return True
+            if _beat_at(self._path) != dead:
+                return False
+            write_bytes(self._path, self._content())  # in a new file: the dead, should it wake, changes its own
+            return True
+        finally:
+            permission.release()
+
+    @property
+    def lost(self) -> bool:
+        """Whether another process has taken it, believing this one dead: asked of the file whenever it matters."""
+        if not self._gone:
+            said, wrong = check_json(self._path)
+            self._gone = wrong is None and said.get("name") != self._name
+        return self._gone
 
     def beat(self) -> None:
-        if read_json(self._path).get("name") != self._name:
-            self.lost = True
-        if not self.lost:
-            self._beat += 1
-            self._write()
+        """Change the file in which our name stands, never the one that an heir has put in its place meanwhile."""
+        with self._path.open("r+b", buffering=0) as file:
+            if json.loads(file.read(SIZE) or b"{}").get("name") == self._name:
+                self._beat += 1
+                file.seek(0)
+                file.write(self._content())
 
-    def _write(self) -> None:
+    def _content(self) -> bytes:
         who = {"pid": os.getpid(), "host": platform.node(), "since": self._since}
-        write_json(self._path, {**who, "name": self._name, "beat": self._beat})
+        return json.dumps({**who, "name": self._name, "beat": self._beat}).encode().ljust(SIZE)
 
     def release(self) -> None:
-        with _beating:
+        with _beating, suppress(OSError):  # where it cannot be removed, it ends as that of the dead
             _held.discard(self)
-            if not self.lost and read_json(self._path).get("name") == self._name:
+            if not self.lost:
                 self._path.unlink(missing_ok=True)
+
+
+def create(path: Path, content: bytes) -> bool:
+    """Make a file that is not there; False where another process has made it."""
+    try:
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
+    except OSError:  # not always FileExistsError: sshfs has no word for it
+        if path.exists():
+            return False
+        raise
+    try:
+        with os.fdopen(descriptor, "wb", buffering=0) as file:
+            file.write(content)
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise
+    return True
+
+
+def _beat_at(path: Path) -> tuple[Any, Any] | None:
+    """Whose beat a lease has, and which; None where there is no lease."""
+    said, wrong = check_json(path)
+    return None if not said and wrong is None else (said.get("name"), said.get("beat"))
 
 
 def _beat() -> None:
@@ -110,5 +140,5 @@ def _beat() -> None:
             if not _held:
                 return
             for lease in list(_held):
-                with suppress(OSError):  # a disk that is full for a moment
+                with suppress(OSError, ValueError):  # a disk that is full, or a network that is away, for a moment
                     lease.beat()

@@ -1,7 +1,8 @@
 """One process at a time: a lock on a file, which says who holds it and since when.
 
 The system's own locks end with their process, and are used where they can be trusted. Where a file system has none, or
-only pretends to, a lease takes their place: a file that whoever holds it keeps changing.
+only pretends to, a lease takes their place: a file that whoever holds it keeps changing. The first process decides for
+all hosts of a folder: two kinds of claims would not notice each other.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ import platform
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from functools import cache
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
-from bench.base.files import read_json
-from bench.base.leases import Lease
+from bench.base.errors import UserError
+from bench.base.files import content_of, read_json
+from bench.base.leases import Lease, create
 
 STATES = {"T": ", which is stopped", "Z": ", which is dead"}
 """What is worth saying of a process, by the letter that Linux has for it."""
@@ -27,11 +30,19 @@ ALONE = {
     "nfs": {"nolock", "local_lock=all", "local_lock=flock"},
     "nfs4": {"local_lock=all", "local_lock=flock"},
     "lustre": {"localflock"},
+    "cifs": {"nobrl"},
+    "smb3": {"nobrl"},
+    **{kind: {""} for kind in ("beegfs", "fuse.gcsfuse", "fuse.rclone", "fuse.s3fs", "fuse.sshfs")},
 }
-"""By the kind of file system, how it is mounted where a lock is one among the processes of one machine only."""
+"""By the kind of file system, how it is mounted where a lock is one among the processes of one machine only; "": in
+every way. BeeGFS keeps locks to itself unless its own settings say otherwise, the others do not know of any."""
 TRIAL = "import fcntl, sys; fcntl.flock(open(sys.argv[1], 'a'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
-LEASES = "leases"
-"""A file in a folder of locks: whoever finds it uses leases, as the one did who had to."""
+KIND = "kind"
+"""A file in a folder of locks, which the first process makes: how runs are claimed there, by all hosts;"""
+FLOCK, LEASES = "flock", "leases"
+"""what it says, the latter with a reason. Earlier versions made a file called leases, with the reason."""
+WRITTEN_S = 5.0
+"""Seconds after which whoever has made the file has also written it."""
 
 
 class Lock:
@@ -44,6 +55,8 @@ class Lock:
 
     def take(self) -> bool:
         """Ours from now on; False where another process has it."""
+        if self._stream is not None or (self._lease is not None and not self._lease.lost):
+            return True
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if untrusted(self.path.parent):
             self._lease = Lease.take(self._leased)
@@ -78,8 +91,10 @@ class Lock:
 
     def held(self) -> bool:
         """Whether a process has it, this one or another."""
-        if (self.path.parent / LEASES).exists():
+        if (_said(self.path.parent) or "").startswith(LEASES):
             return Lease.fresh(self._leased)
+        if _mounted(self.path.parent):
+            return True  # by another host, for all that can be known here
         try:
             with self.path.open() as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -103,24 +118,52 @@ class Lock:
 
 
 def untrusted(folder: Path) -> str | None:
-    """Why the system's locks on files in this folder cannot be trusted; None where they can: tried, not believed."""
-    mark = folder / LEASES
-    try:
-        return mark.read_text().strip()
-    except FileNotFoundError:
+    """Why leases take the place of the system's locks in this folder; None where they do not.
+
+    Decided once, for all hosts, by the first process that asks. UserError where this host cannot keep to it.
+    """
+    kind = _said(folder)
+    if kind is None:
         reason = _found_wanting(folder)
-    if reason:
-        mark.write_text(f"{reason}\n")
-    return reason
+        create(folder / KIND, f"{LEASES} {reason}\n".encode() if reason else f"{FLOCK}\n".encode())
+        kind = _said(folder)
+    word, _, reason = (kind or "").partition(" ")
+    remedy = f"End all runs on this folder, type: echo {LEASES} > '{folder / KIND}', and start again."
+    if word == LEASES:
+        return reason or f"{folder / KIND} says {LEASES}"
+    if word != FLOCK:
+        raise UserError(f"{folder / KIND} must say {FLOCK} or {LEASES}; got {word!r}. {remedy}")
+    if reason := _found_wanting(folder):
+        raise UserError(
+            f"Runs in '{folder.parent}' are claimed by locks on files, as the first host decided, and here these locks "
+            f"cannot be trusted: {reason}. {remedy}"
+        )
+    return None
+
+
+def _said(folder: Path) -> str | None:
+    """How runs are claimed in this folder; None where that is not decided."""
+    deadline = time.monotonic() + WRITTEN_S
+    with suppress(FileNotFoundError):
+        while not (text := content_of(folder / KIND).decode(errors="replace").strip()) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        return text
+    with suppress(FileNotFoundError):
+        return f"{LEASES} {(folder / LEASES).read_text().strip()}"
+    return None
 
 
 @cache
 def _found_wanting(folder: Path) -> str | None:
+    return _mounted(folder) or _trial(folder)
+
+
+@cache
+def _mounted(folder: Path) -> str | None:
     try:
-        mounts = Path("/proc/self/mountinfo").read_text()
+        return mounted_alone(folder.resolve(), Path("/proc/self/mountinfo").read_text())
     except OSError:  # not a Linux
-        mounts = ""
-    return mounted_alone(folder.resolve(), mounts) or _trial(folder)
+        return None
 
 
 def _trial(folder: Path) -> str | None:
@@ -150,8 +193,9 @@ def mounted_alone(place: Path, mountinfo: str) -> str | None:
     for parent in (place, *place.parents):
         if parent in mounts:
             kind, said = mounts[parent]
-            hindering = ALONE.get(kind, set()) & said
-            return f"{kind} is mounted with {min(hindering)}" if hindering else None
+            hindering = ALONE.get(kind, set()) & {*said, ""}
+            how = f"is mounted with {min(hindering)}" if any(hindering) else "keeps them to one machine"
+            return f"{kind} {how}" if hindering else None
     return None
 
 

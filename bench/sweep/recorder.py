@@ -14,10 +14,6 @@ from bench.training import checkpoint
 from bench.training.observer import Moment, Observer, Outcome
 
 
-class Taken(causes.Failure):
-    """Another process has believed this one dead, and makes the run itself."""
-
-
 class Stored(Observer):
     """Everything a group tells goes to its folders, and to who is watching."""
 
@@ -31,14 +27,12 @@ class Stored(Observer):
             self._folders[r].learn(facts)
 
     def record(self, r: int, row: Row) -> None:
-        self._must_be_ours(r)
         with causes.storing(self._folders[r].path):
             self._folders[r].record(row)
             self._pace.wait(row["step"], self._folders[r].stream)
         self._display.record(self._folders, r, row)
 
     def end(self, r: int, outcome: Outcome) -> None:
-        self._must_be_ours(r)
         with causes.storing(self._folders[r].path):
             self.outcomes[r] = self._folders[r].finish(outcome)
         self._tracker.end(self._folders[r].path)
@@ -53,11 +47,7 @@ class Stored(Observer):
         self._display.wait(self._folders, reason)
 
     def checkpoint(self, r: int, moment: Moment) -> None:
-        self._must_be_ours(r)
         folder = self._folders[r]
+        folder.must_be_ours()
         with causes.storing(folder.path):
             checkpoint.write(folder.checkpoints, moment, range(folder.config.nodes))
-
-    def _must_be_ours(self, r: int) -> None:
-        if self._folders[r].lock.lost:
-            raise Taken(f"{self._folders[r].path.name} was taken over by another process.", "")

@@ -86,8 +86,8 @@ def sweep(configs: Sequence[RunConfig], console: Console, name: str | None = Non
 def pull(
     groups: Sequence[Sequence[RunConfig]], jobs: int, console: Console, name: str, varies: Sequence[str], order: str
 ) -> list[Fate]:
-    """One worker's part of an ``order``, by its id: until nothing is left to claim. What became of the runs that are not
-    another's."""
+    """One worker's part of the ``order`` with this id: until nothing is left to claim. What became of the runs that are
+    not another's."""
     folders = [[RunFolder(config, order) for config in group] for group in groups]
     flat = [folder for group in folders for folder in group]
     check_writable(flat)

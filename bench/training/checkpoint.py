@@ -20,7 +20,7 @@ import torch
 
 from bench.base.disk import Pace
 from bench.base.errors import UserError
-from bench.base.files import write_bytes
+from bench.base.files import content_of, write_bytes
 from bench.base.record import Row
 from bench.training.ledger import Stopwatch
 from bench.training.observer import Moment
@@ -116,7 +116,7 @@ def _read(folder: Path, step: int, hosted: range) -> Mapping[str, np.ndarray]:
 def arrays(path: Path) -> dict[str, np.ndarray] | None:
     """What a checkpoint file holds, if it is what was written: a row for each of its nodes, and seconds."""
     try:
-        content = path.read_bytes()
+        content = content_of(path)
     except OSError:
         return None
     body = content.rpartition(SEAL)[0]

@@ -29,6 +29,7 @@ StrictModes no
 UsePAM no
 PermitRootLogin yes
 PidFile none
+Subsystem sftp internal-sftp
 """
 SSH = """
 Host *

@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from bench.base.causes import Failure
 from bench.base.disk import make_lasting
 from bench.base.files import (
     check_rows,
@@ -38,6 +39,10 @@ DAMAGED = "damaged"
 """In a run folder: where files go that are not what was written."""
 REMEMBERED = 20
 """Orders that a run's status names."""
+
+
+class Taken(Failure):
+    """Another process has believed this one dead, and makes the run itself."""
 
 
 class RunFolder:
@@ -123,6 +128,11 @@ class RunFolder:
         self._orders = [*others, *filter(None, [self._order])][-REMEMBERED:]
         return True
 
+    def must_be_ours(self) -> None:
+        """Before every change, but those of who has looked for himself."""
+        if self.lock.lost:
+            raise Taken(f"{self.path.name} was taken over by another process.")
+
     def release(self) -> None:
         self.lock.release()
 
@@ -160,6 +170,7 @@ class RunFolder:
 
         Says what was found damaged, if anything was.
         """
+        self.must_be_ours()
         before, damage = self.manifest(), self._set_aside()
         self.path.mkdir(parents=True, exist_ok=True)
         self._manifest = {"run_id": self.path.name, **facts}
@@ -186,11 +197,13 @@ class RunFolder:
 
     def learn(self, facts: Row) -> None:
         """What was found out about the run before its first step: into the manifest."""
+        self.must_be_ours()
         self._manifest |= facts
         write_json(self.path / "manifest.json", self._manifest)
 
     def record(self, row: Row) -> None:
         """One evaluation: kept on disk from now on."""
+        self.must_be_ours()
         self._rows.append(row)
         line, self._digest = line_of(row, self._digest)
         with self.stream.open("a", encoding="utf-8") as stream:
@@ -202,6 +215,7 @@ class RunFolder:
 
         ``settle`` comes after.
         """
+        self.must_be_ours()
         outcome = replace(outcome, state=final_state(outcome.state, self._rows))
         content = parquet(self._rows)
         write_bytes(self.path / "metrics.parquet", content)
@@ -267,6 +281,6 @@ def settle(folders: Sequence[RunFolder]) -> None:
     """Once the ends of these runs are on the disk for good, forget what they would have gone on from."""
     if folders:
         make_lasting([folder.path for folder in folders])
-    for folder in folders:
+    for folder in (folder for folder in folders if not folder.lock.lost):
         folder.stream.unlink(missing_ok=True)
         checkpoint.discard(folder.checkpoints)

@@ -1,18 +1,23 @@
 """One process at a time, also where the file system has no locks, or pretends to have some."""
 
 import errno
+import json
 import os
 import platform
 import subprocess
 import sys
+import threading
 import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from bench.base import leases
-from bench.base.leases import Lease
-from bench.base.locks import LEASES, Lock, mounted_alone, untrusted
+from bench.base import leases, locks
+from bench.base.errors import UserError
+from bench.base.leases import SIZE, Lease
+from bench.base.locks import FLOCK, KIND, LEASES, Lock, mounted_alone, untrusted
 from tests.helpers import flock
 from tests.helpers.cli import ROOT
 from tests.helpers.run_folders import folders, state
@@ -35,17 +40,59 @@ def test_two_locks_on_one_file(tmp_path):
     assert "on this machine" in two.holder()
     one.release()
     assert two.take()
+    assert two.take()  # again
     two.release()
-    assert not (tmp_path / LEASES).exists()
+    assert (tmp_path / KIND).read_text() == "flock\n"
 
 
-def test_leases_where_another_process_found_that_they_are_needed(tmp_path):
+def test_a_host_without_locks_is_refused_where_others_use_them(tmp_path, monkeypatch):
+    assert untrusted(tmp_path) is None
+    monkeypatch.setattr(locks, "_found_wanting", lambda folder: "fuse.sshfs keeps them to one machine")
+    for attempt in (untrusted, lambda folder: Lock(folder / "a").take()):
+        with pytest.raises(UserError, match=r"fuse.sshfs keeps them.* echo leases > '.*/kind'"):
+            attempt(tmp_path)
+    (tmp_path / KIND).write_text("leases\n")  # as it says
+    assert untrusted(tmp_path) == f"{tmp_path / KIND} says leases"
+    monkeypatch.undo()
+    assert untrusted(tmp_path) == f"{tmp_path / KIND} says leases"
+    (tmp_path / KIND).write_text("lease\n")
+    with pytest.raises(UserError, match="must say flock or leases; got 'lease'"):
+        untrusted(tmp_path)
+
+
+def test_the_first_of_many_decides_for_all(tmp_path, monkeypatch):
+    """Half of the hosts have locks, and half have none: one kind, or a refusal."""
+    host, start = threading.local(), threading.Barrier(8)
+    monkeypatch.setattr(locks, "_found_wanting", lambda folder: host.reason)
+
+    def decide(reason):
+        host.reason = reason
+        start.wait()
+        try:
+            return LEASES if untrusted(tmp_path) else FLOCK
+        except UserError:
+            return "refused"
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = Counter(pool.map(decide, ["nothing here", None] * 4))
+    assert answers in ({LEASES: 8}, {FLOCK: 4, "refused": 4})
+
+
+def test_where_locks_cannot_be_asked_what_runs_is_believed(tmp_path, monkeypatch):
+    assert untrusted(tmp_path) is None
+    assert not Lock(tmp_path / "b").held()
+    monkeypatch.setattr(locks, "_mounted", lambda folder: "fuse.sshfs keeps them to one machine")
+    assert Lock(tmp_path / "b").held()
+
+
+def test_leases_where_an_earlier_version_found_that_they_are_needed(tmp_path):
     (tmp_path / LEASES).write_text("no locks to be had")
     assert untrusted(tmp_path) == "no locks to be had"
     one, two = Lock(tmp_path / "a"), Lock(tmp_path / "a")
     assert one.take()
     assert two.held()
     assert not two.take()
+    assert one.take()  # again
     assert f"process {os.getpid()} on this machine" in two.holder()
     one.release()
     assert not two.held()
@@ -63,12 +110,53 @@ def test_a_lease_lives_as_long_as_its_heart_beats(tmp_path, fast):
     lease.release()
 
 
-def test_what_the_dead_held_is_inherited_once(tmp_path, fast):
-    leases.write_json(tmp_path / "a", {"pid": 1, "host": "far", "since": 0.0, "name": "dead", "beat": 7})
-    assert Lease.take(tmp_path / "a") is None  # it may be alive
+def test_what_the_dead_held_is_inherited_once(tmp_path, fast, monkeypatch):
+    """Also where it died before it had written its name, or while it was about to inherit itself."""
+    monkeypatch.setattr(leases, "DEAD_S", 0.1)
+    dead = {"pid": 1, "host": "far", "since": 0.0, "name": "dead", "beat": 7}
+    for content in (json.dumps(dead), "", json.dumps(dead)):
+        (tmp_path / "a").write_text(content)
+        assert Lease.take(tmp_path / "a") is None  # it may be alive
+        time.sleep(0.12)
+        with ThreadPoolExecutor(8) as pool:
+            heirs = [heir for heir in pool.map(Lease.take, [tmp_path / "a"] * 8) if heir]
+        assert len(heirs) == 1
+        assert (tmp_path / "a").stat().st_size == SIZE
+        heirs[0].release()
+        assert list(tmp_path.iterdir()) == []
+    (tmp_path / "a").write_text(json.dumps(dead))
+    (tmp_path / ".dead").write_text("")  # the permission of an heir that has died
+    taken = []
+    for _ in range(3):
+        taken.append(Lease.take(tmp_path / "a"))
+        time.sleep(0.12)
+    assert [lease is not None for lease in taken] == [False, False, True]
+    taken[2].release()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_who_wakes_does_not_write_into_what_an_heir_has(tmp_path, fast, monkeypatch):
+    """Stopped between the look at its lease and the change of it: the worst moment."""
+    lease = Lease.take(tmp_path / "a")
+    leases._held.clear()
+    assert Lease.take(tmp_path / "a") is None
     time.sleep(0.4)
-    heirs = [Lease.take(tmp_path / "a") for _ in range(3)]
-    assert [heir is not None for heir in heirs] == [True, False, False]
+    heirs, loads = [], json.loads
+
+    def stopped(content):
+        if not heirs:
+            heirs.append(None)  # no second time
+            heirs[0] = Lease.take(tmp_path / "a")
+        return loads(content)
+
+    monkeypatch.setattr("json.loads", stopped)
+    lease.beat()
+    monkeypatch.undo()
+    assert heirs[0] is not None
+    assert not heirs[0].lost
+    assert lease.lost
+    lease.release()
+    assert (tmp_path / "a").exists()
     heirs[0].release()
 
 
@@ -82,11 +170,10 @@ def test_who_was_stopped_for_too_long_notices(tmp_path, fast, monkeypatch):
     heir = Lease.take(tmp_path / "a.lease")
     assert heir is not None
     monkeypatch.undo()
-    assert not lock.lost
+    assert lock.lost  # at once: what it writes next would be in the other's folder
     lock._lease.beat()
-    assert lock.lost
     lock.release()
-    assert leases.read_json(tmp_path / "a.lease")["name"] == heir._name  # it is the other's
+    assert json.loads((tmp_path / "a.lease").read_text())["name"] == heir._name  # it is the other's
     heir.release()
 
 
@@ -94,11 +181,17 @@ def test_what_a_mount_says_of_its_locks():
     lines = """22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw
 30 22 0:40 / /home rw - nfs4 server:/home rw,vers=4.2,local_lock=none
 31 22 0:41 / /my\\040data rw - nfs server:/d rw,vers=3,nolock,local_lock=all
-32 22 0:42 / /scratch rw - lustre mds:/s rw,localflock"""
+32 22 0:42 / /scratch rw - lustre mds:/s rw,localflock
+33 22 0:43 / /far rw,nosuid - fuse.sshfs me@host:/home/me rw,user_id=0
+34 22 0:44 / /local rw - fuse.gocryptfs /home/me/secret rw,user_id=0
+35 22 0:45 / /share rw - cifs //server/share rw,vers=3.1.1,nobrl"""
     assert mounted_alone(Path("/home/me/results"), lines) is None
     assert mounted_alone(Path("/tmp/results"), lines) is None
     assert mounted_alone(Path("/my data/results"), lines) == "nfs is mounted with local_lock=all"
     assert mounted_alone(Path("/scratch/results"), lines) == "lustre is mounted with localflock"
+    assert mounted_alone(Path("/far/results"), lines) == "fuse.sshfs keeps them to one machine"
+    assert mounted_alone(Path("/local/results"), lines) is None
+    assert mounted_alone(Path("/share/results"), lines) == "cifs is mounted with nobrl"
 
 
 @pytest.mark.skipif(platform.machine() not in flock.FLOCK, reason="the number of flock is not known here")
