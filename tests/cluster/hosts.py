@@ -148,6 +148,20 @@ class Hosts:
         self._started.append(process)
         return process
 
+    @contextmanager
+    def far(self, name: str, folder: Path) -> Iterator[Path]:
+        """A folder as a machine sees it that has mounted it from h1 by sshfs, with what sshfs does by itself."""
+        place = Path("/run/far")
+        self.run_in(name, "mkdir", "-p", str(place))
+        process = self.start_in(name, ["sshfs", "-f", f"h1:{folder}", str(place)], Path("/"))
+        _until(lambda: f" {place} fuse.sshfs" in self.run_in(name, "cat", "/proc/mounts"), "sshfs")
+        try:
+            self.run_in(name, "ls", str(place))
+            yield place
+        finally:
+            self.run_in(name, "umount", "-l", str(place))
+            process.wait(timeout=20)
+
     def tidy(self) -> None:
         """End what was started on the machines and still runs."""
         for process in self._started:

@@ -1,0 +1,116 @@
+"""Several machines on one results folder: by sshfs, which has no locks between them, and with clocks that differ."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bench.base.files import write_json
+from bench.sweep.cluster import order as orders
+from bench.sweep.cluster.tickets import new_folder
+from tests.cluster.hosts import Hosts
+from tests.helpers.cli import ROOT
+from tests.helpers.configs import config
+from tests.helpers.run_folders import folders, state
+
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(200), pytest.mark.xdist_group("hosts")]
+SWEEP = ("-m", "dataset=digits", "nodes=4", "batch_size=8", "steps=400", "engine=stacked", "tracker=none",
+         "algo=dsgd,dsgt", "topology=ring,complete", "seed=0,1")  # fmt: skip
+QUIET = {"PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", "NO_FAKE_STAT": "1", "DONT_FAKE_MONOTONIC": "1"}
+READ = """
+import sys
+from bench.base.files import check_json
+for _ in sys.stdin:
+    print(check_json(sys.argv[1]), flush=True)
+"""
+needs_sshfs = pytest.mark.skipif(shutil.which("sshfs") is None or not Path("/dev/fuse").exists(), reason="no sshfs")
+needs_faketime = pytest.mark.skipif(shutil.which("faketime") is None, reason="no faketime on this machine")
+
+
+def start(machines: Hosts, name: str, *words: str, before: tuple[str, ...] = ()) -> subprocess.Popen[str]:
+    command = [*before, sys.executable, str(ROOT / "bench" / words[0]), *words[1:]]
+    return machines.start_in(name, command, Path("/"), **QUIET)
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
+    out, err = process.communicate(timeout=150)
+    return process.returncode, out + err
+
+
+@needs_sshfs
+@pytest.mark.parametrize("names", [("h2", "h1"), ("h2", "h3")], ids=["one far", "both far"])
+def test_hosts_that_share_a_folder_by_sshfs_make_every_run_once(machines, names, tmp_path):
+    with ExitStack() as mounts:
+        seen = [tmp_path if name == "h1" else mounts.enter_context(machines.far(name, tmp_path)) for name in names]
+        if "h1" in names:  # which might be the first to decide
+            (tmp_path / ".locks").mkdir()
+            (tmp_path / ".locks" / "kind").write_text("leases\n")
+        places = zip(names, seen, strict=True)
+        sweeps = [start(machines, name, "run.py", *SWEEP, f"results={place}") for name, place in places]
+        said = [ended(sweep) for sweep in sweeps]
+    assert [code for code, _ in said] == [0, 0], said
+    assert sum(text.count("done at step 400") for _, text in said) == 8, said
+    assert sum(text.count("done before") for _, text in said) == 8, said
+    assert [state(folder)["state"] for folder in folders(tmp_path)] == ["done"] * 8
+    assert not [folder for folder in folders(tmp_path) if (folder / "damaged").exists()]
+    assert [path.name for path in (tmp_path / ".locks").iterdir()] == ["kind"]
+
+
+@needs_sshfs
+def test_a_host_by_sshfs_is_refused_where_others_use_locks(machines, tmp_path):
+    small = ("dataset=digits", "nodes=4", "steps=20", "engine=stacked", "tracker=none")
+    with machines.far("h2", tmp_path) as far:
+        assert ended(start(machines, "h1", "run.py", *small, f"results={tmp_path}"))[0] == 0
+        code, said = ended(start(machines, "h2", "run.py", *small, f"results={far}", "seed=1"))
+        assert (code, len(folders(tmp_path))) == (2, 1)
+        assert "fuse.sshfs keeps them to one machine" in said
+        remedy = said.partition("type: ")[2].partition(", and start again")[0]
+        machines.run_in("h2", "sh", "-c", remedy)
+        assert ended(start(machines, "h2", "run.py", *small, f"results={far}", "seed=1"))[0] == 0
+    assert (tmp_path / ".locks" / "kind").read_text() == "leases\n"
+
+
+@needs_sshfs
+def test_a_file_that_has_grown_elsewhere_is_read_whole(machines, tmp_path):
+    """sshfs believes for 20 s that a file is as long as it was."""
+    with machines.far("h2", tmp_path) as far:
+        reader = subprocess.Popen(
+            machines._entered("h2", [sys.executable, "-c", READ, f"{far}/a.json"], Path(ROOT)),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert reader.stdin is not None
+        assert reader.stdout is not None
+        for size in (1, 100, 5000, 10, 20000):
+            write_json(tmp_path / "a.json", {"a": "x" * size})
+            machines.run_in("h2", "sleep", "1.5")  # the kernel asks again after a second, and is told what was
+            print(file=reader.stdin, flush=True)
+            assert reader.stdout.readline().strip() == str(({"a": "x" * size}, None))
+        reader.communicate(timeout=20)
+
+
+@needs_faketime
+def test_clocks_ten_minutes_ahead_and_behind(machines, tmp_path):
+    """Each order tries once what failed, and makes once what is forced, by whichever of two hosts comes first."""
+    huge = config(dataset={"name": "synthetic", "dimension": 10, "evaluation": 10**12}, results=str(tmp_path))
+    fine = [replace(config(results=str(tmp_path), seed=seed), force=True) for seed in range(2)]
+    skew = {"h2": "+10m", "h3": "-10m"}
+    for names in (("h2", "h3"), ("h3", "h2")):
+        folder = new_folder(tmp_path)
+        orders.make([huge, *fine], "trial", orders.one_by_one).keep(folder)
+        said = [
+            ended(start(machines, name, "submit.py", "--work", str(folder), before=("faketime", "-f", skew[name])))
+            for name in names
+        ]
+        assert [code for code, _ in said] == [1, 0], said
+        assert [text.count("done at step") for _, text in said] == [2, 0], said
+        assert [text.count("done before") for _, text in said] == [0, 2], said
+        assert "failed before, in the hands of another worker" in said[1][1]
+    behind = [time.time() - state(folder)["time"] for folder in folders(tmp_path)]
+    assert min(behind) > 500 or max(behind) < -500, behind
