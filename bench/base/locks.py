@@ -135,8 +135,8 @@ def untrusted(folder: Path) -> str | None:
         raise UserError(f"{folder / KIND} must say {FLOCK} or {LEASES}; got {word!r}. {remedy}")
     if reason := _found_wanting(folder):
         raise UserError(
-            f"Runs in '{folder.parent}' are claimed by locks on files, as the first host decided, and here these locks "
-            f"cannot be trusted: {reason}. {remedy}"
+            f"Runs in '{folder.parent}' are claimed by file locks, and on this host file locks cannot be trusted: "
+            f"{reason}. {remedy}"
         )
     return None
 

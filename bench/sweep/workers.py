@@ -19,7 +19,7 @@ from bench.engine.fingerprint import has_plugins
 from bench.engine.pool import Pool
 from bench.sweep.recorder import Stored
 from bench.sweep.store.manifest import describe
-from bench.sweep.store.run_folder import RunFolder, settle
+from bench.sweep.store.run_folder import RunFolder, orders_of, settle
 from bench.sweep.tracking.tracker import Tracker
 from bench.sweep.waiting import Group, Waiting
 from bench.terminal.display import Display
@@ -146,7 +146,7 @@ class Sweep:
     def _settled(self, folder: RunFolder) -> bool:
         """Whether another process has made this run in the meantime. Of one order, nobody tries twice what has failed,
         and what was to be forced has been, by whoever came first."""
-        ours = self._order in folder.orders()
+        ours = self._order in orders_of(folder.status())
         if ours:
             folder.config = replace(folder.config, force=False)
         if reusable(folder) or (ours and folder.final):

@@ -65,10 +65,6 @@ class RunFolder:
         """What status.json says; an empty dictionary where there is none to read."""
         return read_json(self.path / "status.json")
 
-    def orders(self) -> list[str]:
-        """The ids of the orders whose workers have begun this run, the latest last."""
-        return orders_of(self.status())
-
     def summary(self) -> dict[str, Any]:
         """Labels, state and the latest of every run's metrics, whatever became of this one."""
         labels = self._labels()
@@ -124,7 +120,7 @@ class RunFolder:
         """Make this run ours until ``release`` or the end of this process; False where it is another process's."""
         if not self.lock.take():
             return False
-        others = [order for order in self.orders() if order != self._order]
+        others = [order for order in orders_of(self.status()) if order != self._order]
         self._orders = [*others, *filter(None, [self._order])][-REMEMBERED:]
         return True
 
@@ -272,7 +268,7 @@ class RunFolder:
 
 
 def orders_of(status: Mapping[str, Any]) -> list[str]:
-    """The orders that a run's status names; none in those of earlier versions."""
+    """The ids of the orders whose workers have begun a run, the latest last; earlier versions noted none."""
     found = status.get("orders")
     return found if isinstance(found, list) else []
 
