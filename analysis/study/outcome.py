@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -51,11 +52,16 @@ class Compared:
         ours, theirs = (set(self.found[algo].runs["seed"]) for algo in self.two)
         return len(ours & theirs)
 
+    @cached_property
+    def significant(self) -> bool | None:
+        """Whether these differ significantly; None where the seeds are too few to test it."""
+        return self.apart(*self.two)
+
     @property
     def winner(self) -> str | None:
-        """The first, unless its seeds do not tell it apart from the second."""
+        """The first, unless it does not differ significantly from the second."""
         first, second = self.two
-        return None if self.apart(first, second) is False or self.means[first] == self.means[second] else first
+        return None if self.significant is False or self.means[first] == self.means[second] else first
 
 
 def outcome(results: Results, ask: Ask = USUAL) -> list[str]:
@@ -116,7 +122,7 @@ def _count(results: Results, compared: list[Compared], look: dict[str, str]) -> 
 
 def _few(compared: list[Compared]) -> int:
     """Problems with too few seeds to test significance."""
-    return sum(one.apart(*one.two) is None for one in compared)
+    return sum(one.significant is None for one in compared)
 
 
 def _compared(results: Results, where: str, runs: pd.DataFrame, ask: Ask) -> Compared | None:
@@ -149,7 +155,7 @@ def _one(results: Results, one: Compared, look: dict[str, str], against: str | N
             return f"{found.value:.2f}{f' ± {half:.2f}' if spread and found.known else ''} %"
         return f"{found.value:.{digits}g}{f' ± {half:.2g}' if spread and found.known else ''}"
 
-    seeds, known = one.seeds, one.apart(first, second) is not None
+    seeds, known = one.seeds, one.significant is not None
     count = f"{seeds} seed{'s' * (seeds != 1)}"
     if not known:
         count += ", too few to test significance" if seeds > 1 else ", which allows no statement about significance"
