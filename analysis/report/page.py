@@ -15,7 +15,6 @@ import jinja2
 import numpy as np
 import pandas as pd
 
-from analysis.drawing.files import page_svg
 from analysis.drawing.style import styles
 from analysis.drawing.symbols import LETTERS
 from analysis.report.commands import portable, run_command
@@ -48,14 +47,8 @@ def page(story: Story, folder: Path | None, command: str = "") -> str:
         style=(HERE / "page.css").read_text(encoding="utf-8"),
         script=(HERE / "page.js").read_text(encoding="utf-8"),
         figures=[
-            {
-                "name": d.name,
-                "title": p.title or d.title,
-                "svg": page_svg(p.figure, d.name),
-                "used": used,
-                "notes": p.notes,
-            }
-            for d, p, used in story.figures
+            {"name": d.name, "title": p.title or d.title, "svg": svg, "used": used, "notes": p.notes}
+            for d, p, svg, used in story.figures
         ],
         tables=[
             {

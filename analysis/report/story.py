@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.drawing.files import page_svg
 from analysis.drawing.panels import Picture, numbers, seeds_in_words
 from analysis.drawing.style import name_of, styles
 from analysis.figures import Drawing, drawings
@@ -38,7 +39,7 @@ class Story:
     warnings: list[str]
     outcome: list[str] = field(default_factory=list)  # beside the headline
     commands: list[tuple[str, int]] = field(default_factory=list)  # and how many runs each made
-    figures: list[tuple[Drawing, Picture, str]] = field(default_factory=list)  # and what it was made from
+    figures: list[tuple[Drawing, Picture, str, str]] = field(default_factory=list)  # as SVG; what it was made from
     tables: list[tuple[TableMaker, Table]] = field(default_factory=list)
     missing: list[tuple[str, str, str]] = field(default_factory=list)  # figures not drawn: title, why, command
     troubles: list[str] = field(default_factory=list)  # figures and tables that raised something
@@ -53,13 +54,14 @@ def tell_story(results: Results, ask: Ask | None = None) -> Story:
     for drawing in drawings().values():
         try:
             picture = drawing.picture(results, ask)
+            svg = page_svg(picture.figure, drawing.name)
         except NoData as error:
             story.missing.append((drawing.title, str(error), drawing.command))
         except Exception as error:  # a stranger's figure may raise anything, and the others are drawn
             story.troubles.append(f"{drawing.name} not drawn: {trouble(error, drawing.draw)}")
         else:
             used = results.runs[results.runs["run_id"].isin(picture.runs)]
-            story.figures.append((drawing, picture, seeds_in_words(used)))
+            story.figures.append((drawing, picture, svg, seeds_in_words(used)))
     for recipe in table_makers().values():
         try:
             story.tables.append((recipe, recipe.table(results, ask)))
@@ -178,10 +180,11 @@ def run_table(results: Results) -> tuple[pd.DataFrame, list[str]]:
 
 
 def _varies(results: Results, name: str) -> bool:
-    """Whether a setting has several values; an option that some methods or choices lack need not."""
-    values = results.runs[name]
-    lacking = name in results.options or "." in name
-    return (values.dropna() if lacking else values).astype(str).nunique() > 1
+    """Whether a setting has several values; an option has, where methods, or runs with one choice, differ in it."""
+    runs, (group, _, option) = results.runs, name.partition(".")
+    if option and group in runs:
+        return bool((runs[name].astype(str).groupby(runs[group]).nunique() > 1).any())
+    return (runs[name].dropna() if name in results.options else runs[name]).astype(str).nunique() > 1
 
 
 def _many(count: int, word: str) -> str:
