@@ -18,10 +18,10 @@ if __name__ == "__main__":
     begin()
 
 from analysis.drawing.style import use_paper_style
+from analysis.report.commands import as_typed
 from analysis.report.page import page
 from analysis.report.story import tell_story
 from analysis.results.errors import in_sentences
-from analysis.results.plugins import as_typed
 from analysis.results.read import read
 from analysis.study.ask import Ask
 from analysis.study.select import can_be_asked

@@ -53,6 +53,8 @@ left_out: Counter[str] = Counter()
 """Combinations of a sweep that were refused, by reason."""
 LAUNCHER = "hydra/launcher="
 SEVERAL = {"-m", "--multirun"}
+CONFIGS = {"--config-dir", "-cd", "--config-name", "-cn", "--config-path", "-cp"}
+"""Flags of Hydra, each with a value, that say where configs lie."""
 
 
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
@@ -81,11 +83,17 @@ def job(folder: Path, place: int) -> None:
 
 
 def sweep_name(words: Sequence[str]) -> str:
-    """The experiment, if nothing else was typed; else all that was."""
-    typed = [word for word in words if "=" in word and not word.startswith(("hydra", "results", "tracker"))]
+    """The experiment, if nothing else was typed; else all that was, as a shell takes it."""
+    typed = [
+        word
+        for before, word in zip(["", *words], words, strict=False)
+        if {before, word.partition("=")[0]} & CONFIGS
+        or ("=" in word and not word.startswith(("-", "hydra", "results", "tracker")))
+        or word.startswith(SEARCHPATH)
+    ]
     if len(typed) == 1 and typed[0].startswith("experiment="):
         return typed[0].partition("=")[2]
-    return " ".join(typed) or "defaults"
+    return shlex.join(typed) or "defaults"
 
 
 def gather(words: Sequence[str], several: bool, errors: Console, make: Make = checked) -> list[RunConfig]:

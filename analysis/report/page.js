@@ -76,10 +76,11 @@ function make(parent, tag, attributes, text) {
 }
 const short = (v) => (v !== 0 && (Math.abs(v) < 1e-3 || Math.abs(v) >= 1e5) ? v.toExponential(1) : String(Number(v.toPrecision(3))));
 function spark(parent, name, steps, values, colour) {
-  const known = steps.map((step, i) => [step, values[i]]).filter(([, v]) => v !== null);
-  const log = name !== "test_accuracy" && known.some(([, v]) => v > 0) && known.every(([, v]) => v >= 0);
-  const points = known.filter(([, v]) => !log || v > 0).map(([step, v]) => [step, log ? Math.log10(v) : v]);
-  if (known.length < 2) return;
+  // nodes that start together have no consensus error there, and a logarithm needs positive values over a decade or more
+  const known = steps.map((step, i) => [step, values[i]]).filter(([step, v]) => v !== null && (step > 0 || !name.startsWith("consensus")));
+  if (!known.length) return;
+  const all = known.map(([, v]) => v), log = !name.endsWith("accuracy") && Math.min(...all) > 0 && Math.max(...all) > 10 * Math.min(...all);
+  const points = known.map(([step, v]) => [step, log ? Math.log10(v) : v]);
   const ys = points.map(([, y]) => y), low = Math.min(...ys), high = Math.max(...ys), last = steps[steps.length - 1] || 1;
   const final = known[known.length - 1][1];
   const svg = make(parent, "svg", { viewBox: "0 0 240 124", role: "img", "aria-label": `${name}${log ? ", logarithmic" : ""}: from ${known[0][1]} to ${final}` });
@@ -98,22 +99,28 @@ function spark(parent, name, steps, values, colour) {
     make(svg, "path", { d: `M${at(x, low)[0]} ${bottom}v3`, stroke: "currentColor", "stroke-width": 0.6 });
     text(at(x, low)[0], bottom + 12, x === last ? "end" : "middle", x === last ? `step ${last}` : short(x));
   }
+  if (points.length === 1) make(svg, "circle", { cx: at(...points[0])[0], cy: at(...points[0])[1], r: 2.5, fill: colour });
   make(svg, "path", { d: points.map(([x, y], i) => `${i ? "L" : "M"}${at(x, y).join(" ")}`).join(""), fill: "none", stroke: colour, "stroke-width": 2 });
 }
 const dialog = document.getElementById("run");
 function open_run(name) {
   const run = details[name];
   if (!run) return;
-  const put = (id, text) => { document.getElementById(id).textContent = text; };
+  const put = (id, text = "") => {
+    const place = document.getElementById(id);
+    place.textContent = text;
+    if (place.tagName === "PRE") place.hidden = place.previousElementSibling.hidden = !text;
+  };
   put("run-title", name);
   document.getElementById("run-title").href = `#run=${name}`;
   put("run-state", run.error ? `${run.state}: ${run.error}` : run.state);
+  put("run-command", run.command);
   put("run-config", run.config);
-  put("run-origin", Object.entries(run.origin).map(([key, item]) => `${key}: ${item}`).join("\n"));
+  put("run-origin", Object.entries(run.origin || {}).map(([key, item]) => `${key}: ${item}`).join("\n"));
   put("run-log", run.log);
   const curves = document.getElementById("run-curves");
   curves.replaceChildren();
-  for (const [metric, values] of Object.entries(run.curves)) if (metric !== "step") spark(curves, metric, run.curves.step, values, run.colour);
+  for (const [metric, values] of Object.entries(run.curves || {})) if (metric !== "step") spark(curves, metric, run.curves.step, values, run.colour);
   if (!dialog.open) dialog.showModal();
 }
 // the address leads to the run that is open

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -14,9 +15,10 @@ import jinja2
 import numpy as np
 import pandas as pd
 
-from analysis.drawing.files import page_svg
 from analysis.drawing.style import styles
-from analysis.report.story import Story, run_table
+from analysis.drawing.symbols import LETTERS
+from analysis.report.commands import portable, run_command
+from analysis.report.story import COMMANDS, Story, run_table
 from analysis.results.results import Results
 from analysis.tables.digits import in_digits
 from analysis.tables.format import SETTING, is_empty
@@ -37,21 +39,16 @@ def page(story: Story, folder: Path | None, command: str = "") -> str:
         loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     some, note = listed(story.results)
-    runs = run_table(story.results) if len(story.results.runs) else pd.DataFrame()
+    runs, varied = run_table(story.results) if len(story.results.runs) else (pd.DataFrame(), [])
     runs = runs[runs["run_id"].isin(some.runs["run_id"])] if note else runs
     text = environment.get_template("page.html.j2").render(
         story=story,
+        COMMANDS=COMMANDS,
         style=(HERE / "page.css").read_text(encoding="utf-8"),
         script=(HERE / "page.js").read_text(encoding="utf-8"),
         figures=[
-            {
-                "name": d.name,
-                "title": p.title or d.title,
-                "svg": page_svg(p.figure, d.name),
-                "used": used,
-                "notes": p.notes,
-            }
-            for d, p, used in story.figures
+            {"name": d.name, "title": p.title or d.title, "svg": svg, "used": used, "notes": p.notes}
+            for d, p, svg, used in story.figures
         ],
         tables=[
             {
@@ -64,11 +61,20 @@ def page(story: Story, folder: Path | None, command: str = "") -> str:
             for r, t in story.tables
             for shown_part, same in [what_differs(in_digits(t).shown)]
         ],
-        runs={"columns": list(runs.columns), "rows": cells(runs), "choices": choices(runs), "note": note},
+        runs={
+            "columns": [LETTERS.get(c, c) for c in runs.columns],
+            "rows": cells(runs),
+            "choices": [
+                {"column": list(runs.columns).index(c), "name": LETTERS.get(c, c), "values": choices(runs[c])}
+                for c in varied
+            ],
+            "note": note,
+        },
         trouble=trouble(some, folder),
         details=embed(details(some, folder)),
         made={"command": command, "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), "version": __version__},
         ended=ended(story.results, folder),
+        source=portable(story.results.source),
     )
     return text
 
@@ -84,7 +90,7 @@ def listed(results: Results) -> tuple[Results, str]:
     troubled = f"the {min(LISTED, (~order['well']).sum())} that are not done, then " if not order["well"].all() else ""
     return replace(results, runs=runs.reset_index(drop=True), rows=rows), (
         f"{LISTED} of {count} runs are listed here, and only these have details: {troubled}those with the smallest "
-        f"seeds. Figures and tables are made from all. All runs: python bench/status.py {results.source}"
+        f"seeds. Figures and tables are made from all. All runs: python bench/status.py {portable(results.source)}"
     )
 
 
@@ -145,13 +151,17 @@ def sortable(value: Any) -> str:
         return str(value)
 
 
-def choices(runs: pd.DataFrame) -> list[dict[str, Any]]:
-    """The columns to filter by: those with a few different words."""
-    out = []
-    for name in ("state", "algo", "dataset", "topology"):
-        if name in runs and runs[name].nunique() > 1:
-            out.append({"column": list(runs.columns).index(name), "name": name, "values": sorted(runs[name].unique())})
-    return out
+def choices(column: pd.Series) -> list[str]:
+    """What a column can be filtered by, numbers in their order."""
+    found = {shown(value): sortable(value) for value in column}
+    return sorted(found, key=lambda text: in_order(found[text]))
+
+
+def in_order(text: str) -> list[tuple[float, str]]:
+    """For sorting: s2 before s10, and 1e-05 before 0.1."""
+    with suppress(ValueError):
+        return [(float(text), "")]
+    return [(float(part), "") if part.isdigit() else (math.inf, part) for part in re.split(r"(\d+)", text)]
 
 
 def trouble(results: Results, folder: Path | None) -> list[dict[str, str]]:
@@ -162,7 +172,7 @@ def trouble(results: Results, folder: Path | None) -> list[dict[str, str]]:
             status = _json(folder / "runs" / run / "status.json") if folder else {}
             at = f"at step {status['step']}" if "step" in status else ""
             out.append({"run": run, "state": state, "why": status.get("error") or at})
-    return sorted(out, key=lambda item: (item["state"] != "failed", item["state"], item["run"]))
+    return sorted(out, key=lambda item: (item["state"] != "failed", item["state"], in_order(item["run"])))
 
 
 def details(results: Results, folder: Path | None) -> dict[str, Any]:
@@ -176,10 +186,12 @@ def details(results: Results, folder: Path | None) -> dict[str, Any]:
     ):
         home = folder / "runs" / run if folder else None
         fact = results.facts.get(run, {})
-        out[run] = {
+        config = _text(home / "config.yaml") if home else _labels(results, run)
+        known = {
             "state": state,
             "error": (_json(home / "status.json").get("error") if home else None) or "",
-            "config": _text(home / "config.yaml") if home else _labels(results, run),
+            "config": config,
+            "command": run_command(config, fact, results.source) if home else "",
             "log": _text(home / "log.txt")[-LOG_CHARACTERS:] if home else "",
             "origin": {
                 k: fact[k] for k in ("fingerprint", "engine", "device", "ranks", "replicas", "sweep") if fact.get(k)
@@ -187,6 +199,7 @@ def details(results: Results, folder: Path | None) -> dict[str, Any]:
             "curves": curves.get(run, {}),
             "colour": _hex(look[algo].colour),
         }
+        out[run] = {name: value for name, value in known.items() if value}
     return out
 
 

@@ -14,7 +14,7 @@ from wandb_workspaces.expr import Config, FilterExpr
 
 from analysis.drawing.style import name_of, styles
 from analysis.report.preview import preview
-from analysis.report.story import Story
+from analysis.report.story import COMMANDS, Story
 from analysis.results.from_wandb import PATIENCE_S, unreachable
 from analysis.tables import format as words
 from analysis.tables.digits import in_digits
@@ -72,7 +72,8 @@ def existing(entity: str, project: str) -> str:
 def build(story: Story, entity: str, project: str) -> wr.Report:
     """The report, without asking a server anything."""
     runs = story.results.runs
-    facts = "\n".join(f"- **{name}**: {text}" for name, text in story.facts)
+    commands = [(f"Command ({count} runs)", f"`{command}`") for command, count in story.commands[:COMMANDS]]
+    facts = "\n".join(f"- **{name}**: {text}" for name, text in [*story.facts, *commands])
     blocks: list[Any] = [wr.MarkdownBlock(facts), *(wr.CalloutBlock(sentence) for sentence in story.warnings)]
     blocks.append(wr.H2("On the way"))
     for dataset in runs["dataset"].unique():
@@ -86,7 +87,8 @@ def build(story: Story, entity: str, project: str) -> wr.Report:
         if recipe.name in SHORT:
             blocks.append(wr.MarkdownBlock(words.markdown(in_digits(table), table.title or recipe.title)))
     blocks += [wr.H2("Runs"), wr.MarkdownBlock(links(story, entity, project))]
-    return wr.Report(project, entity, title=TITLE, description=story.headline[:500], blocks=blocks, width="fluid")
+    description = " ".join(dict.fromkeys([story.headline, story.scope]))[:500]
+    return wr.Report(project, entity, title=TITLE, description=description, blocks=blocks, width="fluid")
 
 
 def _has_accuracy(story: Story, dataset: str) -> bool:

@@ -13,10 +13,10 @@ from analysis.claims.verdicts import KINDS, WORDS, Verdict, coverage
 from analysis.drawing.files import save
 from analysis.drawing.panels import Picture
 from analysis.figures import drawings
+from analysis.report.commands import as_typed
 from analysis.report.felt import felt_table
 from analysis.report.story import facts
 from analysis.results.errors import NoData
-from analysis.results.plugins import as_typed
 from analysis.results.results import Results
 from analysis.results.warnings import warnings
 from analysis.study.ask import PAPER

@@ -8,16 +8,24 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.drawing.files import page_svg
 from analysis.drawing.panels import Picture, numbers, seeds_in_words
 from analysis.drawing.style import name_of, styles
 from analysis.figures import Drawing, drawings
+from analysis.report.commands import sweep_commands
 from analysis.results.errors import NoData, trouble
 from analysis.results.results import Results
 from analysis.results.warnings import warnings
 from analysis.study.ask import Ask
 from analysis.study.outcome import outcome
+from analysis.study.settings import NEUTRAL, in_title
 from analysis.tables import Table, TableMaker, table_makers
 from bench.base.record import STATES
+
+TOLD = ("partition", "batch_size", "model", "validation")
+"""Settings that are told of every sweep, whatever they are."""
+COMMANDS = 6
+"""Commands that are shown at most."""
 
 
 @dataclass
@@ -26,10 +34,12 @@ class Story:
 
     results: Results
     headline: str
+    scope: str
     facts: list[tuple[str, str]]
     warnings: list[str]
-    outcome: list[str] = field(default_factory=list)
-    figures: list[tuple[Drawing, Picture, str]] = field(default_factory=list)  # and what it was made from
+    outcome: list[str] = field(default_factory=list)  # beside the headline
+    commands: list[tuple[str, int]] = field(default_factory=list)  # and how many runs each made
+    figures: list[tuple[Drawing, Picture, str, str]] = field(default_factory=list)  # as SVG; what it was made from
     tables: list[tuple[TableMaker, Table]] = field(default_factory=list)
     missing: list[tuple[str, str, str]] = field(default_factory=list)  # figures not drawn: title, why, command
     troubles: list[str] = field(default_factory=list)  # figures and tables that raised something
@@ -38,18 +48,20 @@ class Story:
 def tell_story(results: Results, ask: Ask | None = None) -> Story:
     """Everything there is data for."""
     ask = ask or Ask()
-    facts_told = [*facts(results), *commands(results)]
-    story = Story(results, headline(results), facts_told, warnings(results), outcome(results, ask))
+    headline, *more = [*outcome(results, ask), scope(results)]
+    told = [*counts(results), *settings(results), *origin(results)]
+    story = Story(results, headline, scope(results), told, warnings(results), more[:-1], sweep_commands(results))
     for drawing in drawings().values():
         try:
             picture = drawing.picture(results, ask)
+            svg = page_svg(picture.figure, drawing.name)
         except NoData as error:
             story.missing.append((drawing.title, str(error), drawing.command))
         except Exception as error:  # a stranger's figure may raise anything, and the others are drawn
             story.troubles.append(f"{drawing.name} not drawn: {trouble(error, drawing.draw)}")
         else:
             used = results.runs[results.runs["run_id"].isin(picture.runs)]
-            story.figures.append((drawing, picture, seeds_in_words(used)))
+            story.figures.append((drawing, picture, svg, seeds_in_words(used)))
     for recipe in table_makers().values():
         try:
             story.tables.append((recipe, recipe.table(results, ask)))
@@ -61,7 +73,7 @@ def tell_story(results: Results, ask: Ask | None = None) -> Story:
     return story
 
 
-def headline(results: Results) -> str:
+def scope(results: Results) -> str:
     """4 runs: D-NASA and D-SGT on synthetic, ring and complete"""
     runs = results.runs
     if runs.empty:
@@ -74,6 +86,11 @@ def headline(results: Results) -> str:
 
 def facts(results: Results) -> list[tuple[str, str]]:
     """What was run, how much of it ended how, and on what."""
+    return [*counts(results), *origin(results)]
+
+
+def counts(results: Results) -> list[tuple[str, str]]:
+    """The number of runs, by their state, and their seeds, nodes and steps."""
     runs = results.runs
     if runs.empty:
         return []
@@ -82,6 +99,41 @@ def facts(results: Results) -> list[tuple[str, str]]:
     out.append(("Seeds", numbers("seed", sorted(runs["seed"].unique())).removeprefix("seeds ").removeprefix("seed ")))
     out.append(("Nodes", _list(str(n) for n in sorted(runs["nodes"].unique()))))
     out.append(("Steps", _list(str(n) for n in sorted(runs["steps"].unique()))))
+    return out
+
+
+def settings(results: Results) -> list[tuple[str, str]]:
+    """Partition, batch size, model and validation, and what else is not as usual."""
+    runs, out = results.runs, []
+    for name in (*TOLD, *(c for c in NEUTRAL if c not in TOLD and "." not in c)):
+        if name in runs and (name in TOLD or (runs[name] != NEUTRAL[name]).any()):
+            options = [c for c in runs if c.startswith(f"{name}.")]
+            found = runs[[name, *options]].drop_duplicates().sort_values([name, *options], key=_order)
+            values = [_setting(name, row) for row in found.to_dict("records")]
+            out.append((name.replace("_", " ").capitalize(), _list(values)))
+    return out
+
+
+def _setting(name: str, row: dict[str, Any]) -> str:
+    """dirichlet (alpha 0.5)"""
+    if name == "validation":
+        return f"{100 * row[name]:g} % of the training samples" if row[name] else "none"
+    options = [c for c in row if c != name and not pd.isna(row[c]) and row[c] != NEUTRAL.get(c)]
+    told = ", ".join(in_title(c, row[c]) for c in options)
+    return f"{in_title('', row[name]).strip()}{f' ({told})' if told else ''}"
+
+
+def _order(column: pd.Series) -> pd.Series:
+    """For sorting: numbers as numbers."""
+    numbers = pd.to_numeric(column, errors="coerce")
+    return column.astype(str) if (numbers.isna() & column.notna()).any() else numbers
+
+
+def origin(results: Results) -> list[tuple[str, str]]:
+    """The machines, versions and data."""
+    runs, out = results.runs, list[tuple[str, str]]()
+    if runs.empty:
+        return out
     made = [_environment(results.facts.get(run, {})) for run in runs["run_id"]]
     out += [("Made by", f"{words} ({_many(count, 'run')})") for words, count in Counter(made).most_common(6) if words]
     versions = Counter(_versions(results.facts.get(run, {})) for run in runs["run_id"])
@@ -90,19 +142,6 @@ def facts(results: Results) -> list[tuple[str, str]]:
         run_data(results.facts.get(run, {}), name) for run, name in zip(runs["run_id"], runs["dataset"], strict=True)
     }
     out += [("Data", words) for words in sorted(words for words in data if words)]
-    return out
-
-
-def commands(results: Results) -> list[tuple[str, str]]:
-    """What was typed, as far as the manifests know."""
-    sweeps = Counter(fact["sweep"] for fact in results.facts.values() if fact.get("sweep"))
-    out = []
-    for sweep, count in sweeps.most_common(4):
-        several = "-m " if "," in sweep else ""
-        words = sweep if "=" in sweep else "" if sweep == "defaults" else f"experiment={sweep}"
-        named = next((fact.get("plugins") for fact in results.facts.values() if fact.get("sweep") == sweep), None)
-        before = f"HEARSAY_PLUGINS={named} " if named else ""
-        out.append(("Command", f"{before}python bench/run.py {several}{words}".rstrip() + f" ({_many(count, 'run')})"))
     return out
 
 
@@ -125,18 +164,27 @@ def _versions(fact: dict[str, Any]) -> str:
     return ", ".join(f"{name} {version}" for name, version in (fact.get("versions") or {}).items())
 
 
-def run_table(results: Results) -> pd.DataFrame:
-    """A row per run: how it ended, its last evaluation, and the labels that differ."""
+def run_table(results: Results) -> tuple[pd.DataFrame, list[str]]:
+    """A row per run: the method, its stepsize, what else varies, the last evaluation; and the columns to filter by."""
     runs = results.runs
     last = results.rows.drop_duplicates("run_id", keep="last") if len(results.rows) else pd.DataFrame({"run_id": []})
     table = runs.merge(last, on="run_id", how="left")
-    always = ["algo", "dataset", "topology", "seed"]
-    labels = [c for c in (*results.options, *results.problem) if c in runs and c not in always]
-    differ = [c for c in labels if runs[c].astype(str).nunique() > 1]
+    front = list(dict.fromkeys(["algo", "eta", "dataset", "topology", *results.options, "seed"]))
+    varied = [c for c in dict.fromkeys([*front, *results.problem]) if c in runs and _varies(results, c)]
     metrics = ["test_accuracy", "test_loss", "train_loss", "grad_norm", "consensus", *results.measures, "wall_s"]
     found = [c for c in metrics if c in table and table[c].notna().any()]
-    labels = ["algo", "dataset", "topology", "seed", *differ, *(["step"] if "step" in table else [])]
-    return table[["run_id", "state", *found, *labels]]
+    labels = [c for c in front if c in varied or (c in ("algo", "eta") and c in runs)]
+    rest = [c for c in varied if c not in front] + [c for c in ("step",) if c in table]
+    table = table.sort_values([*(c for c in [*labels, *rest] if c != "seed"), "seed", "run_id"], key=_order)
+    return table[["run_id", "state", *labels, *found, *rest]], [c for c in ("state", *varied) if _varies(results, c)]
+
+
+def _varies(results: Results, name: str) -> bool:
+    """Whether a setting has several values; an option has, where methods, or runs with one choice, differ in it."""
+    runs, (group, _, option) = results.runs, name.partition(".")
+    if option and group in runs:
+        return bool((runs[name].astype(str).groupby(runs[group]).nunique() > 1).any())
+    return (runs[name].dropna() if name in results.options else runs[name]).astype(str).nunique() > 1
 
 
 def _many(count: int, word: str) -> str:

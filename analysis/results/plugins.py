@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import shlex
-from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
 from bench.base.errors import place
-from bench.base.registry import MODULES, NO_MODULE, modules_named
+from bench.base.registry import NO_MODULE, modules_named
 
 GROUP = "hearsay.analysis"
 """Apart from the plug-ins of the runner, so that what draws is not imported where runs are made, nor torch here."""
-
-ENVIRONMENT = ("PYTHONPATH", MODULES)
-
-
-def as_typed(words: Sequence[str]) -> str:
-    """A command with what it needs before it, where this one had it too: the plug-ins, and where they lie."""
-    given = {name: os.environ[name] for name in ENVIRONMENT if os.environ.get(name)}
-    return " ".join([*(f"{name}={shlex.quote(value)}" for name, value in given.items()), shlex.join(words)])
-
 
 broken: dict[str, str] = {}
 """Plug-ins that could not be imported, with the reason; everything else goes on without them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -16,11 +17,11 @@ from analysis.study.ask import USUAL, Ask
 from analysis.study.reported import best_of_all, chosen_of, means_of, reported_all
 from analysis.study.select import as_written, problems, reference
 from analysis.study.settings import apart, in_order
-from analysis.study.statistics import OWN, Interval, Reported, across, ratio, told_apart
+from analysis.study.statistics import FEWEST, OWN, Interval, Reported, across, mean, ratio, told_apart
 from analysis.study.tuning import judged_by, setting_of
 
 MOST = 3
-"""Settings that have a sentence each; more are counted."""
+"""Problems that have a sentence each; more are only counted."""
 
 
 @dataclass(frozen=True)
@@ -40,45 +41,88 @@ class Compared:
         return told_apart(ours, theirs, family=len(self.means) - 1)
 
     @property
-    def winner(self) -> str | None:
-        """The first, unless its seeds do not tell it apart from the second."""
+    def two(self) -> tuple[str, str]:
+        """The best two methods."""
         first, second = map(str, self.means.index[:2])
-        return None if self.apart(first, second) is False or self.means[first] == self.means[second] else first
+        return first, second
+
+    @property
+    def seeds(self) -> int:
+        """Seeds that both of these have."""
+        ours, theirs = (set(self.found[algo].runs["seed"]) for algo in self.two)
+        return len(ours & theirs)
+
+    @cached_property
+    def significant(self) -> bool | None:
+        """Whether these differ significantly; None where the seeds are too few to test it."""
+        return self.apart(*self.two)
+
+    @property
+    def winner(self) -> str | None:
+        """The first, unless it does not differ significantly from the second."""
+        first, second = self.two
+        return None if self.significant is False or self.means[first] == self.means[second] else first
 
 
 def outcome(results: Results, ask: Ask = USUAL) -> list[str]:
-    """Which method ends best where, and how far the reference is from it; nothing where there is nothing to compare."""
+    """Which method ends best where, the headline first, and how far the reference is from it; nothing where there is
+    nothing to compare."""
     try:
         finals = results.finals
     except NoData:
         return []
     settings = in_order(problems(results, finals))
     ends, _ = apart(settings).side_by_side([key for key, _ in settings], also=("nodes", "steps"))
-    told = [
+    named = [
         (f"{name_of(key['dataset'])}, {key['topology']}{end}", runs)
         for (key, runs), end in zip(settings, ends, strict=True)
     ]
-    compared = [one for where, runs in told if (one := _compared(results, where, runs, ask))]
+    compared = [one for where, runs in named if (one := _compared(results, where, runs, ask))]
     if not compared:
         return []
     against = reference(results, ask)
     look = {algo: style.label for algo, style in styles(finals["algo"].unique(), results).items()}
     if len(compared) <= MOST:
-        return [_one(results, one, look, against) for one in compared]
-    wins = Counter(one.winner for one in compared)
-    counted = [f"{look[algo]} on {count}" for algo, count in wins.most_common() if algo]
-    counted += [f"none that is told apart from the next on {wins[None]}"] if wins[None] else []
-    few = sum(one.apart(*map(str, one.means.index[:2])) is None for one in compared)
-    rest = f" ({few} of these from too few seeds to tell)" if few else ""
-    out = [f"Which method ends best, on {len(compared)} settings with two methods or more: {', '.join(counted)}{rest}."]
+        each = [_one(results, one, look, against) for one in compared]
+        return each if len(each) == 1 else [_count(results, compared, look), *each]
+    out, few = [_count(results, compared, look)], _few(compared)
+    if 0 < few < len(compared):
+        out.append(f"{few} of these problems have fewer than {FEWEST} seeds, too few to test significance.")
     gaps = [_gap(one, against) for one in compared if against in one.means.index]
     if against and gaps:
         losses = [gap for gap in gaps if gap > 0]
-        worst = f"; at its worst it ends {_in_words(max(losses))}" if losses else ""
-        well = f"the best of all, or not told apart from it, on {len(gaps) - len(losses)} of its {len(gaps)} settings"
-        out.append(f"{look[against]} is {well}{worst}.")
+        worst = f"; at worst it ends {_in_words(max(losses))}" if losses else ""
+        well = f"on {len(gaps) - len(losses)} of its {len(gaps)} problems"
+        out.append(f"{look[against]} is the best method, or not significantly different from it, {well}{worst}.")
         out += _on_average(results, compared, against, look, ask)
     return out
+
+
+def _count(results: Results, compared: list[Compared], look: dict[str, str]) -> str:
+    """D-NASA reaches the lowest test loss on 9 of 52 problems, D-SGT on 7; no significant difference between the two
+    best methods on 36."""
+    wins = Counter(one.winner for one in compared if one.winner)
+    ties = [one for one in compared if not one.winner]
+    of, parts = f" of {len(compared)} problems", list[str]()
+    if wins:
+        whats = {_what(results, one) for one in compared}
+        verb = f"reaches the {whats.pop()}" if len(whats) == 1 else "is best"
+        (first, count), *rest = wins.most_common()
+        others = "".join(f", {look[algo]} on {times}" for algo, times in rest)
+        parts.append(f"{look[first]} {verb} on {count}{of}{others}")
+    if ties:
+        pairs = {" and ".join(sorted(look[algo] for algo in one.two)) for one in ties}
+        names = "the two best methods" + (f", {pairs.pop()}," if len(pairs) == 1 else "")
+        parts.append(
+            f"{'no' if wins else 'No'} significant difference between {names} on {len(ties)}{'' if wins else of}"
+        )
+    untested = _few(compared) == len(compared)
+    return "; ".join(parts) + f" (fewer than {FEWEST} seeds, significance not tested)" * untested + "."
+
+
+def _few(compared: list[Compared]) -> int:
+    """Problems with too few seeds to test significance."""
+    return sum(one.significant is None for one in compared)
 
 
 def _compared(results: Results, where: str, runs: pd.DataFrame, ask: Ask) -> Compared | None:
@@ -89,24 +133,39 @@ def _compared(results: Results, where: str, runs: pd.DataFrame, ask: Ask) -> Com
     return Compared(where, metric, sign > 0, found, means, runs) if len(means) > 1 else None
 
 
+def _what(results: Results, one: Compared) -> str:
+    """lowest test loss"""
+    return f"{'highest' if one.most else 'lowest'} {metric_in_words(one.metric, results)}"
+
+
 def _one(results: Results, one: Compared, look: dict[str, str], against: str | None) -> str:
     means = one.means
-    first, second = map(str, means.index[:2])
+    first, second = one.two
     rest = str(against if against in means.index and against != first else second)
     digits = next((d for d in (4, 5, 6, 7) if f"{means[first]:.{d}g}" != f"{means[rest]:.{d}g}"), 4)
 
-    def told(algo: str) -> str:
-        how = in_symbols(setting_of(chosen_of(one.found), algo)) or "without a stepsize"
-        number = f"{means[algo]:.2f} %" if one.metric == "test_accuracy" else f"{means[algo]:.{digits}g}"
-        return f"{look[algo]} ({how}) at {number}"
+    def name(algo: str) -> str:
+        how = in_symbols(setting_of(chosen_of(one.found), algo))
+        return f"{look[algo]} ({how})" if how else look[algo]
 
-    what = f"{'highest' if one.most else 'lowest'} {metric_in_words(one.metric, results)}"
+    def number(algo: str, spread: bool = False) -> str:
+        found = mean(one.found[algo].values(one.metric))
+        half = found.high - found.value
+        if one.metric == "test_accuracy":
+            return f"{found.value:.2f}{f' ± {half:.2f}' if spread and found.known else ''} %"
+        return f"{found.value:.{digits}g}{f' ± {half:.2g}' if spread and found.known else ''}"
+
+    seeds, known = one.seeds, one.significant is not None
+    count = f"{seeds} seed{'s' * (seeds != 1)}"
+    if not known:
+        count += ", too few to test significance" if seeds > 1 else ", which allows no statement about significance"
+    more = f"; {name(rest)} ends at {number(rest)}"
     if one.winner is None:
-        more = f"; {told(rest)}" if rest != second else ""
-        return f"On {one.where}, the {what} is no one's: seeds do not tell {told(first)} from {told(second)}{more}."
-    few = one.found[first].runs["seed"].nunique() if one.apart(first, second) is None else 0
-    seeds = f", from {few} seed{'s' * (few != 1)}" if few else ""
-    return f"On {one.where}, {told(first)} ends with the {what}{seeds}; {told(rest)}."
+        more = more if rest != second else ""
+        pair = f"{name(first)} at {number(first)} and {name(second)} at {number(second)}"
+        what = f"{'significant ' * known}difference in {metric_in_words(one.metric, results)}"
+        return f"No {what} on {one.where} between {pair} ({count}){more}."
+    return f"{name(first)} reaches the {_what(results, one)} on {one.where}: {number(first, True)} ({count}){more}."
 
 
 def _on_average(results: Results, compared: list[Compared], against: str, look: dict[str, str], ask: Ask) -> list[str]:
@@ -128,24 +187,27 @@ def _on_average(results: Results, compared: list[Compared], against: str, look: 
         found = across(each)
         if not found.known:
             continue
-        told = _signed(found, "points") if metric == "test_accuracy" else _signed(ratio(found), "times")
-        what = metric_in_words(metric, results)
         out.append(
-            f"On average over {found.count} settings, {look[against]} ends {told} the {what} of the best other method, "
-            "which other seeds have chosen with its setting (95 % interval for settings like these)."
+            f"On average over {found.count} problems, the {metric_in_words(metric, results)} of {look[against]} is "
+            f"{_beside(found) if metric == 'test_accuracy' else _times(ratio(found))} of the best other method, which "
+            "was chosen with its setting on other seeds."
         )
     return out
 
 
-def _signed(found: Interval, unit: str) -> str:
-    if unit == "times":
-        return f"at {found.value:.3g} [{found.low:.3g}, {found.high:.3g}] times"
-    return f"{found.value:+.2f} [{found.low:+.2f}, {found.high:+.2f}] points from"
+def _beside(found: Interval) -> str:
+    where = "above" if found.value >= 0 else "below"
+    return f"{abs(found.value):.2f} points {where} (95 % interval {found.low:+.2f} to {found.high:+.2f}) that"
+
+
+def _times(found: Interval) -> str:
+    return f"{found.value:.3g} times (95 % interval {found.low:.3g} to {found.high:.3g}) that"
 
 
 def _in_words(percent: float) -> str:
     """A loss that is many times the best one is no percentage."""
-    return f"{percent:.2g} % behind the best" if percent < 100 else f"at {percent / 100 + 1:.3g} times the best loss"
+    times = float(f"{percent / 100 + 1:.3g}")
+    return f"{percent:.2g} % behind the best" if percent < 100 else f"with {times:,g} times the best loss"
 
 
 def _gap(one: Compared, against: str | None) -> float:

@@ -4,6 +4,7 @@ import io
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,8 +16,8 @@ from analysis.drawing.panels import panels
 from analysis.drawing.style import Style
 from analysis.figures import drawings
 from analysis.make_figures import make_table
+from analysis.report.commands import as_typed
 from analysis.results.errors import NoData
-from analysis.results.plugins import as_typed
 from analysis.study.ask import Ask
 from analysis.study.select import can_be_asked
 from analysis.study.statistics import Interval
@@ -215,8 +216,10 @@ def test_a_command_is_told_with_the_plug_ins_that_it_had(monkeypatch):
     words = ["python", "analysis/make_report.py", "--results", "my runs"]
     assert as_typed(words) == "python analysis/make_report.py --results 'my runs'"
     monkeypatch.setenv("HEARSAY_PLUGINS", "mine")
-    monkeypatch.setenv("PYTHONPATH", "/some where")
-    assert as_typed(words).startswith("PYTHONPATH='/some where' HEARSAY_PLUGINS=mine python analysis/make_report.py ")
+    monkeypatch.setenv("PYTHONPATH", f"/some where:{Path.cwd()}/here")
+    told = as_typed([*words, "--out=/elsewhere/page.html"])
+    assert told.startswith("PYTHONPATH='some where:here' HEARSAY_PLUGINS=mine python analysis/make_report.py ")
+    assert told.endswith(" --out=page.html")
 
 
 def test_a_python_without_our_packages_gets_a_sentence():

@@ -104,3 +104,6 @@ def test_a_sweep_is_called_what_was_typed():
     assert sweep_name(["experiment=example", "dataset=digits", "results=here"]) == "experiment=example dataset=digits"
     assert sweep_name(["-m", "algo=dsgd,dsgt"]) == "algo=dsgd,dsgt"
     assert sweep_name([]) == "defaults"
+    assert sweep_name(["--config-dir", "D", "experiment=mine", "--version"]) == "--config-dir D experiment=mine"
+    assert sweep_name(["-cn=mine", "results=here"]) == "-cn=mine"
+    assert sweep_name(["hydra/launcher=x", "hydra.searchpath=[a]", "n=f(1)"]) == "'hydra.searchpath=[a]' 'n=f(1)'"

@@ -8,6 +8,7 @@ import shlex
 from dataclasses import asdict
 from functools import cache
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -38,6 +39,16 @@ def describe_network(config: RunConfig) -> dict[str, Any]:
     return {**facts, "edges_by": f"python bench/topology.py {typed}"}
 
 
+def _plugins(config: RunConfig) -> dict[str, str]:
+    """What the same command needs in its environment: the plug-ins, and where they or the model's module lie."""
+    modules, path = os.environ.get(MODULES), os.environ.get("PYTHONPATH")
+    out = {"plugins": modules} if modules else {}
+    if path and (modules or config.model.name == "module"):
+        below = [os.path.relpath(part) if part.startswith(str(Path.cwd())) else part for part in path.split(os.pathsep)]
+        out["pythonpath"] = os.pathsep.join(below)
+    return out
+
+
 def describe(config: RunConfig) -> dict[str, Any]:
     """Where the numbers come from: versions, source, machine, and the promises of method and graph."""
     return {
@@ -54,6 +65,6 @@ def describe(config: RunConfig) -> dict[str, Any]:
         "algorithm": asdict(config.declaration),
         "mixing": describe_network(config),
         "data": describe_data(config),
-        **({"plugins": named} if (named := os.environ.get(MODULES)) else {}),
+        **_plugins(config),
         **({"metrics": described} if (described := describe_metrics(columns_of(config))) else {}),
     }

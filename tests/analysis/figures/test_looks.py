@@ -227,12 +227,12 @@ def test_an_outcome_names_the_best_and_its_number(results):
     ring = [("dataset", ["digits"]), ("topology", ["ring"]), ("nodes", ["8"]), ("scale", ["1"]), ("stretch", ["1"])]
     two = results.where([*ring, ("algo", ["dnasa", "dsgd"]), ("seed", ["0", "1"])])
     means = table_makers()["final"].make(two, Ask()).data.set_index("algo")["test_accuracy"]
-    first, how = {"dnasa": ("D-NASA", "without a stepsize"), "dsgd": ("D-SGD", "η = 0.1")}[means.idxmax()]
-    best_one = f"On digits, ring, {first} ({how}) at {means.max():.2f} % ends with the highest test accuracy"
-    assert outcome(two)[0].startswith(f"{best_one}, from 2 seeds; ")
+    first = {"dnasa": "D-NASA", "dsgd": "D-SGD (η = 0.1)"}[means.idxmax()]
+    best_one = f"{first} reaches the highest test accuracy on digits, ring: {means.max():.2f} %"
+    assert outcome(two)[0].startswith(f"{best_one} (2 seeds, too few to test significance); ")
     assert outcome(two.where([("algo", ["dsgd"])])) == []
     (sentence,) = outcome(results.where([*ring, ("algo", ["dsgd", "dsgt"])]))
-    assert "ends with the highest test accuracy, from 3 seeds; D-SGT (η = 0.1) at " in sentence
+    assert "(3 seeds, too few to test significance); D-SGT (η = 0.1) ends at " in sentence
 
 
 @pytest.mark.parametrize(

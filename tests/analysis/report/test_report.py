@@ -3,16 +3,22 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
+from matplotlib.figure import Figure
 
 from analysis import make_report
-from analysis.report.page import embed
+from analysis.drawing.panels import Picture
+from analysis.figures import FIGURES, figure
+from analysis.report.page import choices, embed, in_order
+from analysis.report.story import run_table, settings, tell_story
 from bench.base.files import write_json
 from tests.helpers import sweeps
 from tests.helpers.browser import Browser, find
+from tests.helpers.invented import made
 
 pytestmark = pytest.mark.xdist_group("figures")
 NASTY = "<script>window.hacked = 1</script><img src=x onerror=window.hacked=1>&\"'"
@@ -53,12 +59,55 @@ def page(folder) -> Path:
 
 def test_the_page_says_what_came_out_when_and_how(page):
     text = page.read_text()
-    assert re.search(r'<p class="outcome">On digits, \w+, D-NASA \(without a stepsize\) at [\d.]+ % ends', text)
+    headline = re.search(r"<h1>(.*)</h1>", text).group(1)
+    assert headline.startswith("D-NASA reaches the highest test accuracy on 2 of 2 problems")
+    assert re.search(r'<p class="outcome">D-NASA reaches .* on digits, \w+: [\d.]+ % \(\d seeds, too few', text)
     assert "<dt>Ended</dt><dd>20" in text
     assert re.search(r"Made on 20[\d-]+ [\d:]+ UTC by hearsay [\d.]+ from", text)
-    assert "python analysis/make_report.py --results" in text
-    columns = re.search(r'id="table-runs".*?</thead>', text, re.DOTALL).group(0)
-    assert columns.index("test_accuracy") < columns.index(">algo<")
+    columns = re.findall(r'class="sort">(.*?)<', re.search(r'id="table-runs".*?</thead>', text, re.DOTALL).group(0))
+    assert columns[:6] == ["run_id", "state", "algo", "η", "topology", "seed"]  # what varies, then what came out
+    assert columns[6] == "test_accuracy"
+    assert columns[-2:] == ["partition", "step"]
+
+
+def test_the_footer_names_no_place_of_this_machine(page):
+    footer = re.search(r"<footer>.*</footer>", page.read_text(), re.DOTALL).group(0)
+    assert f"from {page.parent.name} with" in footer
+    assert f"python analysis/make_report.py --results {page.parent.name} --out report.html" in footer
+    assert str(page.parent) not in footer
+
+
+def test_the_settings_of_a_sweep_are_among_the_facts():
+    lossy = {"links": "lossy", "links.p": 0.1}
+    some = [
+        {"algo": "dsgd", "eta": 0.1, "end": 1.0, "partition": "dirichlet", "partition.alpha": alpha, "model": "mlp"}
+        | {"model.hidden": 64, "batch_size": size, "sampling": "replacement", **lossy}
+        for alpha, size in ((0.5, 32), (0.1, 128))
+    ]
+    results = made(some)
+    told = dict(settings(replace(results, runs=results.runs.assign(validation=0.2))))
+    assert told["Partition"] == "dirichlet (α 0.1) and dirichlet (α 0.5)"
+    assert told["Batch size"] == "32 and 128"
+    assert told["Model"] == "mlp (hidden 64)"
+    assert told["Validation"] == "20 % of the training samples"
+    assert told["Links"] == "lossy (p 0.1)"
+    assert "Sampling" not in told  # as usual
+    assert dict(settings(replace(results, runs=results.runs.assign(validation=0.0))))["Validation"] == "none"
+
+
+def test_runs_and_filters_are_in_the_order_of_their_numbers():
+    some = [
+        {"algo": "dsgd", "eta": eta, "seed": seed, "end": 1.0, "schedule": "constant", "nodes": nodes}
+        for seed in (10, 0, 2, 1)
+        for eta in (0.1, 1e-5)
+        for nodes in (16, 8)
+    ]
+    table, varied = run_table(made(some))
+    assert table["seed"].tolist() == [0, 1, 2, 10] * 4
+    assert table["eta"].tolist() == [1e-5] * 8 + [0.1] * 8
+    assert varied == ["eta", "seed", "nodes"]
+    assert [choices(table[name]) for name in varied] == [["1e-05", "0.1"], ["0", "1", "2", "10"], ["8", "16"]]
+    assert sorted(["dsgd-s10-a", "dsgd-s2-b"], key=in_order) == ["dsgd-s2-b", "dsgd-s10-a"]
 
 
 @pytest.mark.thorough
@@ -70,6 +119,22 @@ def test_a_caption_names_what_is_drawn(tmp_path):
     text = (tmp_path / "new" / "page.html").read_text()
     assert "<strong>Final training loss against the stepsize.</strong>" in text
     assert "Final test accuracy" not in text
+
+
+def test_a_figure_that_cannot_be_rendered_is_named_and_the_rest_is_made():
+    @figure("unreadable", "Unreadable", "nothing")
+    def unreadable(results, ask):
+        broken = Figure()
+        broken.text(0, 0, r"$\frac{$")  # fails when it is rendered
+        return Picture(broken, results.runs, set())
+
+    try:
+        story = tell_story(made([{"algo": "dsgd", "eta": eta, "end": 1.0} for eta in (0.1, 1.0)]))
+    finally:
+        del FIGURES["unreadable"]
+    assert "unreadable not drawn" in [sentence.partition(":")[0] for sentence in story.troubles]
+    assert "unreadable" not in [drawing.name for drawing, *_ in story.figures]
+    assert story.figures
 
 
 def test_nothing_in_a_run_becomes_markup(page):
@@ -117,6 +182,13 @@ def test_the_page_in_a_browser(page, tmp_path):
         mark = browser.run(f"document.querySelectorAll('#table-runs th')[{accuracy}].getAttribute('aria-sort')")
         assert mark == "descending"
 
+        picks = browser.run(
+            "[...document.querySelectorAll('.tools select')].map(box => box.parentElement.firstChild.data)"
+        )
+        assert [name.strip() for name in picks] == ["state", "algo", "η", "topology", "seed", "partition"]
+        pick(f'select[data-column="{columns.index("η")}"]', "0.1")
+        assert set(column(columns.index("η"))) == {"0.1"}
+        pick(f'select[data-column="{columns.index("η")}"]', "")
         pick(f'select[data-column="{state}"]', "diverged")
         assert set(column(state)) == {"diverged"}
         pick(f'select[data-column="{state}"]', "")
@@ -143,8 +215,19 @@ def test_the_page_in_a_browser(page, tmp_path):
         browser.run(f"{rows}.find(row => row.textContent.includes('done')).querySelector('button').click()")
         assert browser.run("document.querySelectorAll('#run-curves svg').length") == 4
         words = browser.run("[...document.querySelectorAll('#run-curves text')].map(item => item.textContent)")
-        assert "test_loss (log scale)" in words
         assert "test_accuracy" in words
+        for name, values, log in (
+            ("test_loss", [100, 10, 1], True),
+            ("test_loss", [2.4, 2, 1.8], False),  # less than a decade
+            ("val_accuracy", [1, 50, 90], False),
+            ("excess", [100, 1, 0], False),
+            ("consensus", [0, 1e-3, 1e-5], True),  # all start together
+        ):
+            spark = f"spark(box, {name!r}, [0, 10, 20], {values}, '#000')"
+            look = "[box.textContent, box.querySelector('path:last-of-type').getAttribute('d')]"
+            drawn, line = browser.run(f"{{ const box = document.createElement('p'); {spark}; {look} }}")
+            assert (f"{name} (log scale)" in drawn) == log, name
+            assert line.count("L") == (1 if name == "consensus" else 2)
         assert words.count("step 40") == 4  # every axis says how far it goes
         open_run = browser.run("document.getElementById('run-title').textContent")
         assert browser.run("location.hash") == f"#run={open_run}"

@@ -9,7 +9,7 @@ from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.outcome import outcome
 from analysis.study.reported import best_of_all, reported_all
-from analysis.study.statistics import paired
+from analysis.study.statistics import mean, paired
 from analysis.tables import table_makers
 from tests.helpers.grids import Values
 from tests.helpers.invented import made
@@ -99,13 +99,45 @@ def test_the_best_method_is_chosen_on_other_seeds_too(three):
 
 def test_who_ends_best_by_the_seeds_that_did_not_choose(three):
     (sentence,) = outcome(three)
-    assert sentence.startswith(
-        "On a9a, ring, D-NASA (without a stepsize) at 85.10 % ends with the highest test accuracy; "
+    half = mean(np.array(DNASA)).high - 85.1
+    assert sentence == (
+        f"D-NASA reaches the highest test accuracy on a9a, ring: 85.10 ± {half:.2f} % (5 seeds); "
+        "D-SGD (η = 0.1) ends at 84.00 %."
     )
     close = made([*untuned(), *rows("dsgd", {0.1: [value + 0.2 * (-1) ** seed for seed, value in enumerate(DNASA)]})])
-    assert "the highest test accuracy is no one's: seeds do not tell D-SGD (η = 0.1)" in outcome(close)[0]
+    assert outcome(close)[0].startswith(
+        "No significant difference in test accuracy on a9a, ring between D-SGD (η = 0.1) at "
+    )
+    assert outcome(close)[0].endswith(" and D-NASA at 85.10 % (5 seeds).")
     few = made([*untuned(DNASA[:4]), *rows("dsgd", {0.1: [80.0] * 4})])
-    assert outcome(few)[0].endswith("ends with the highest test accuracy, from 4 seeds; D-SGD (η = 0.1) at 80.00 %.")
+    assert outcome(few)[0].endswith(" % (4 seeds, too few to test significance); D-SGD (η = 0.1) ends at 80.00 %.")
+    single = made([*untuned(DNASA[:1]), *rows("dsgd", {0.1: [80.0]})])
+    assert " % (1 seed, which allows no statement about significance); " in outcome(single)[0]
+
+
+def test_the_headline_of_two_problems_counts_them():
+    def on_two(theirs, seeds=5):
+        return made(
+            [
+                row
+                for nodes in (4, 8)
+                for row in (
+                    *untuned(DNASA[:seeds], nodes=nodes),
+                    *rows(
+                        "dsgd", {0.1: [value + theirs(seed) for seed, value in enumerate(DNASA[:seeds])]}, nodes=nodes
+                    ),
+                )
+            ]
+        )
+
+    headline, first, _ = outcome(on_two(lambda seed: -2))
+    assert headline == "D-NASA reaches the highest test accuracy on 2 of 2 problems."
+    assert first.startswith("D-NASA reaches the highest test accuracy on a9a, ring, nodes 4: 85.10 ±")
+    assert outcome(on_two(lambda seed: 0.2 * (-1) ** seed))[0] == (
+        "No significant difference between the two best methods, D-NASA and D-SGD, on 2 of 2 problems."
+    )
+    headline = outcome(on_two(lambda seed: -2, seeds=3))[0]
+    assert headline.endswith("on 2 of 2 problems (fewer than 5 seeds, significance not tested).")
 
 
 def test_what_is_said_of_many_settings():
@@ -116,13 +148,13 @@ def test_what_is_said_of_many_settings():
         for row in (*untuned(nodes=nodes), *rows("dsgd", {0.1: [value - points for value in DNASA]}, nodes=nodes))
     ]
     said = outcome(made(some))
-    assert said[0] == "Which method ends best, on 4 settings with two methods or more: D-NASA on 4."
-    assert said[2].startswith("On average over 4 settings, D-NASA ends +2.00 [+0.")  # ± 3.18 · 0.82 / 2, about
-    assert " points from the test accuracy of the best other method" in said[2]
+    assert said[0] == "D-NASA reaches the highest test accuracy on 4 of 4 problems."
+    assert said[2].startswith("On average over 4 problems, the test accuracy of D-NASA is 2.00 points above ")
+    assert " (95 % interval +0." in said[2]  # ± 3.18 · 0.82 / 2, about
     losses = made([{key: value for key, value in row.items() if key != "accuracy"} for row in some])
     ours = 1 - np.array(DNASA) / 100
     ratio = np.exp(np.mean([np.mean(np.log(ours) - np.log(ours + points / 100)) for points in lead.values()]))
-    assert f"D-NASA ends at {ratio:.3g} [" in outcome(losses)[2]
+    assert f"the test loss of D-NASA is {ratio:.3g} times (95 % interval " in outcome(losses)[2]
     assert ratio < 1  # ours over theirs, and ours is the lower loss
 
 

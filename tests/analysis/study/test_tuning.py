@@ -58,7 +58,7 @@ def test_the_schedule_is_tuned_over_like_the_stepsize(two):
     stepsize = drawings()["stepsize"].draw(two, Ask())
     assert "TRIAL-0, constant" in words_of(stepsize)
     assert len(stepsize.runs) == 12
-    assert "TRIAL-0 (η = 0.1, constant) at" in outcome(two)[0]
+    assert "TRIAL-0 (η = 0.1, constant) " in outcome(two)[0]
     assert "edge of its grid" in " ".join(curves.notes)  # of the stepsizes; a schedule has no edge
     paper = table_makers()["final"].make(two, PAPER)  # the document on the paper has the paper's schedule
     assert set(paper.shown["schedule"]) == {"diminishing"}

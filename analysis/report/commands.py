@@ -1,0 +1,106 @@
+"""Commands to repeat what a page shows: its sweeps, one of its runs, the page itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from analysis.results.results import HOW, Results
+from analysis.study.settings import NEUTRAL
+from bench.base.registry import MODULES
+
+MISSING = object()
+UNSET = {**NEUTRAL, "schedule_nodes": None, "eval_samples": None}
+"""What settings are where nobody sets them."""
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+ANCHOR = re.compile(r"(^|[\s\[{,])&")
+PLAIN = re.compile(r"(?!(?:null|true|false|nan|inf)$)[A-Za-z_][\w./:@+-]*", re.IGNORECASE)
+"""Text that Hydra reads as text without quotes."""
+
+
+def as_typed(words: Sequence[str]) -> str:
+    """A command of this process with the plug-ins it had; paths outside the current directory by their name alone."""
+    path = os.pathsep.join(map(portable, os.environ.get("PYTHONPATH", "").split(os.pathsep)))
+    return with_plugins([portable(word) for word in words], os.environ.get(MODULES), path)
+
+
+def portable(text: str) -> str:
+    """A word without the directories of this machine: /here/results as results, /elsewhere/x/page.html as page.html."""
+    before, path = text[: text.find("=/") + 1], Path(text[text.find("=/") + 1 :])
+    if not path.is_absolute():
+        return text
+    return before + str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path.name)
+
+
+def with_plugins(words: Sequence[str], modules: str | None, path: str | None) -> str:
+    given = {"PYTHONPATH": path, MODULES: modules}
+    return " ".join([*(f"{name}={shlex.quote(value)}" for name, value in given.items() if value), shlex.join(words)])
+
+
+def sweep_commands(results: Results) -> list[tuple[str, int]]:
+    """The commands that made these runs, as far as the manifests know, and how many runs each made."""
+    keys = ("sweep", "plugins", "pythonpath")
+    found = Counter(tuple(fact.get(key) for key in keys) for fact in results.facts.values() if fact.get("sweep"))
+    return [
+        (run_py(_sweep_words(str(sweep)), {"plugins": modules, "pythonpath": path}, results.source), count)
+        for (sweep, modules, path), count in found.most_common()
+    ]
+
+
+def run_command(config: str, fact: Mapping[str, Any], source: str) -> str:
+    """The command for one run, from its config as YAML; settings that change nothing are left out. Nothing where it
+    cannot be read, or is not as the suite writes it: what refers to itself may be endless."""
+    if ANCHOR.search(config):
+        return ""
+    try:
+        values = yaml.load(config, Loader=LOADER)
+    except yaml.YAMLError:
+        return ""
+    return run_py(list(_settings(values)), fact, source) if isinstance(values, dict) else ""
+
+
+def run_py(words: Sequence[str], fact: Mapping[str, Any], source: str) -> str:
+    """What to type for runs of a folder."""
+    several = ["-m"] if any("," in word for word in words) else []
+    elsewhere = (Path(source) / "runs").is_dir() and Path(source) != Path("results")
+    results = [f"results={portable(source)}"] if elsewhere else []
+    command = ["python", "bench/run.py", *several, *words, *results]
+    return with_plugins(command, fact.get("plugins"), fact.get("pythonpath"))
+
+
+def _sweep_words(sweep: str) -> list[str]:
+    try:
+        words = shlex.split(sweep)
+    except ValueError:  # a quote of Hydra's, in a manifest from before words were quoted
+        words = sweep.split()
+    if len(words) != 1 or "=" in sweep:
+        return words
+    return [] if sweep == "defaults" else [f"experiment={sweep}"]
+
+
+def _settings(config: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in config.items():
+        group = value if isinstance(value, dict) and "name" in value else {"name": value}
+        for option, chosen in group.items():
+            label = key if option == "name" else f"{key}.{option}"
+            if key not in HOW and chosen != UNSET.get(label, MISSING):
+                yield f"{label}={_value(chosen)}"
+
+
+def _value(value: Any) -> str:
+    """As Hydra's grammar has it."""
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{key}:{_value(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return f"[{','.join(map(_value, value))}]"
+    if isinstance(value, str) and not PLAIN.fullmatch(value):
+        return "'" + value.replace("'", "\\'") + "'"
+    return value if isinstance(value, str) else json.dumps(value)
