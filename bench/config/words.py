@@ -9,7 +9,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, OverrideType
 
 from bench.base.errors import UserError
-from bench.config.compose import SEARCHPATH, hydra_here
+from bench.config.compose import hydra_here
 from bench.config.run_config import GROUPS, RunConfig
 
 
@@ -36,7 +36,7 @@ def is_choice(override: Override) -> bool:
     """Whether a word chooses a member of a group or an experiment, sets something of the latter, or refers."""
     key = override.key_or_group
     simple = override.type == OverrideType.CHANGE and override.package is None
-    known = key in GROUPS or key.partition(".")[0] == "experiment" or key == SEARCHPATH.rstrip("=")
+    known = key in GROUPS or key.partition(".")[0] == "experiment"
     refers = key.partition(".")[0] in RunConfig.__annotations__ and _refers(override)
     return simple and not isinstance(override.value(), dict) and (known or refers)
 
