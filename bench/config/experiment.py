@@ -53,7 +53,10 @@ def _check_quick(quick: Mapping[str, Any], blocks: Sequence[Mapping[str, Any]], 
     for key in quick:
         if not any(key in block for block in blocks):
             known = {each for block in blocks for each in block if each != "quick"}
-            raise UserError(f"{name} sets '{key}' under 'quick', and nowhere else.{closest(key, known)}")
+            raise UserError(
+                f"{name} sets '{key}' under 'quick' alone, where it replaces nothing: write its usual value in a block "
+                f"too.{closest(key, known)}"
+            )
 
 
 def axes_of(block: Mapping[str, Any], settled: set[str]) -> dict[str, list[Any]]:
