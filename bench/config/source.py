@@ -56,6 +56,13 @@ def source_of(given: argparse.Namespace) -> Source:
     main = Path(_folder(given.config_path, "--config-path")) if given.config_path else CONF
     typed = (f"file://{_folder(given.config_dir, '--config-dir')}",) if given.config_dir else ()
     source = Source(main, (given.config_name or CONFIG).removesuffix(".yaml"), typed)
+    for ours in CONF.rglob("*.yaml") if given.config_dir else ():
+        theirs = Path(given.config_dir) / (name := ours.relative_to(CONF))
+        if theirs.is_file() and theirs.read_bytes() != ours.read_bytes():
+            raise UserError(
+                f"--config-dir {given.config_dir} has {name}, and so has conf, whose file would be read. Rename yours, "
+                f"or type --config-path {given.config_dir}: its files win over those of conf."
+            )
     homes = source.folders()
     if not any((home / f"{source.name}.yaml").is_file() for home in homes):
         known = {file.stem for home in homes for file in home.glob("*.yaml")}

@@ -24,7 +24,6 @@ def folder(tmp_path):
         "typo.yaml": "defaults: [config, _self_]\nstepps: 7\n",
         "tuned.yaml": "defaults: [config, _self_]\nhydra: {sweeper: {params: {seed: '0,1'}}}\n",
         "experiment/special.yaml": "steps: 6\nblocks:\n  - {algo: dsgd, seed: [0, 1]}\n",
-        "algo/dnasa.yaml": "name: dnasa\nschedule: fixed\nmultiplier: 2.0\n",
         "site/near.yaml": "partition: nearby\n",
     }
     for name, text in files.items():
@@ -74,12 +73,12 @@ def test_every_command_reads_from_there(folder, here):
     assert "--partition=nearby" in asked.stdout
 
 
-def test_files_of_a_config_path_win_and_those_of_a_config_dir_do_not(folder):
-    multipliers = [
-        compose_one([], one).algo.options["multiplier"]
-        for one in (USUAL, Source(typed=(f"file://{folder}",)), Source(main=folder))
-    ]
-    assert multipliers == [1.0, 1.0, 2.0]
+def test_files_of_a_config_path_win_and_a_config_dir_has_none_that_would_not_be_read(folder, here):
+    (folder / "algo").mkdir()
+    (folder / "algo" / "dnasa.yaml").write_text("name: dnasa\nschedule: fixed\nmultiplier: 2.0\n")
+    both = [compose_one([], one).algo.options["multiplier"] for one in (USUAL, Source(main=folder))]
+    assert both == [1.0, 2.0]
+    refused(f"--config-dir {folder} algo=dsgd", "has algo/dnasa.yaml, and so has conf, whose file would be read", here)
 
 
 @pytest.mark.parametrize(
