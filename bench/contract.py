@@ -1,5 +1,8 @@
 """Does a method, or a compressor, keep its promises?  python bench/contract.py NAME [NAME ...]
 
+python bench/contract.py dnasa algo.normalize=tensor algo.schedule=fixed       with other options than its defaults
+python bench/contract.py top_k compressor.k=3
+
 With --literal my_rule.py:my_rule also: is it the rule that its author wrote down in NumPy? CONTRIBUTING.md shows how.
 
 Each check raises ``BrokenPromise`` with a sentence. They hold for everything of this suite and
@@ -12,7 +15,7 @@ import argparse
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,49 +28,77 @@ if __name__ == "__main__":
 
 from bench.base.errors import UserError
 from bench.base.registry import algorithms, compressors, no_such, say_broken_plugins
+from bench.config.choices import REGISTRIES
+from bench.config.run_config import choice
+from bench.config.words import options_typed
 from bench.terminal.command import command
 from bench.trials.contracts import compressors as of_compressors
 from bench.trials.contracts import methods as of_methods
 from bench.trials.contracts.literal import literal, load
 from bench.trials.contracts.methods import BrokenPromise
+from bench.trials.contracts.worlds import with_options
 
 KEPT, BROKEN = "kept", "BROKEN"
+KINDS = {"algo": ("method", "dsgd"), "compressor": ("compressor", "top_k")}
+"""What has promises, by its group: its name in a sentence, and an example."""
+Checks = Sequence[Callable[[Any], str | None]]
 
 
 @command
 def main(argv: Sequence[str] | None = None) -> int:
     """Print a line per promise; the exit code tells whether all are kept."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", help="methods and compressors; none: all")
+    parser.add_argument(
+        "words", nargs="*", metavar="NAME", help="methods and compressors, and their options; none: all"
+    )
     parser.add_argument("--literal", metavar="FILE:FUNCTION", help="the rule of the one method that is named, in NumPy")
-    given = parser.parse_args(argv)
-    names = given.names
+    given = parser.parse_intermixed_args(argv)
+    names, settings = ([word for word in given.words if ("=" in word) == is_set] for is_set in (False, True))
     say_broken_plugins()
     for name in names:
         if name not in algorithms and name not in compressors:
             raise UserError(no_such("algorithm or compressor", name, {*algorithms, *compressors}))
-    methods: tuple[Callable[[Any], str | None], ...] = of_methods.CHECKS
+    methods: Checks = of_methods.CHECKS
     if given.literal:
         if len(names) != 1 or names[0] not in algorithms:
             raise UserError("--literal compares one method with one rule: name the method, and only it.")
         methods = (*methods, literal(load(given.literal), given.literal))
+    todo = [*_chosen("algo", names, settings, methods), *_chosen("compressor", names, settings, of_compressors.CHECKS)]
     broken = 0
-    for registry, checks in ((algorithms, methods), (compressors, of_compressors.CHECKS)):
-        for name in (name for name in names or registry if name in registry):
-            found = [_tried(registry[name], check) for check in checks]
-            broken += sum(word == BROKEN for word, _, _ in found)
-            if names:
-                print(name)
-            else:  # of all, a line each
-                kept = sum(word == KEPT for word, _, _ in found)
-                wrong = sum(word == BROKEN for word, _, _ in found)
-                print(f"{name:18} {kept} of {len(found)} kept, {len(found) - kept - wrong} not asked, {wrong} broken")
-            for word, sentence, reason in found:
-                if names or word == BROKEN:
-                    print(_wrapped(f"  {word:8}", sentence))
-                if reason:
-                    print(_wrapped(" " * 10, reason))
+    for name, cls, checks in todo:
+        found = [_tried(cls, check) for check in checks]
+        broken += sum(word == BROKEN for word, _, _ in found)
+        if names:
+            print(name)
+        else:  # of all, a line each
+            kept = sum(word == KEPT for word, _, _ in found)
+            wrong = sum(word == BROKEN for word, _, _ in found)
+            print(f"{name:18} {kept} of {len(found)} kept, {len(found) - kept - wrong} not asked, {wrong} broken")
+        for word, sentence, reason in found:
+            if names or word == BROKEN:
+                print(_wrapped(f"  {word:8}", sentence))
+            if reason:
+                print(_wrapped(" " * 10, reason))
     return 1 if broken else 0
+
+
+def _chosen(
+    group: str, names: Sequence[str], settings: Sequence[str], checks: Checks
+) -> Iterator[tuple[str, Any, Checks]]:
+    """Those of the names that are of this group, or all of it, with the options that were typed, and their checks."""
+    given = {key: value for key, value in options_typed(settings, KINDS).items() if key.startswith(f"{group}.")}
+    words = [word for word in settings if word.startswith(f"{group}.")]
+    here = [name for name in names or REGISTRIES[group] if name in REGISTRIES[group]]
+    if given and not (names and here):
+        kind, example = KINDS[group]
+        raise UserError(f"{words[0]} needs a {kind}: name it, as in python bench/contract.py {example} {words[0]}.")
+    for name in here:
+        cls = REGISTRIES[group][name]
+        if given:
+            options = {key.partition(".")[2]: value for key, value in given.items()}
+            known = choice(group, {"name": name, **options}).options
+            cls = with_options(cls, {option: known[option] for option in options})
+        yield " ".join([name, *words]), cls, checks
 
 
 def _tried(cls: Any, check: Callable[[Any], str | None]) -> tuple[str, str, str]:

@@ -25,13 +25,14 @@ from bench.base.errors import UserError
 from bench.base.registry import datasets, say_broken_plugins
 from bench.config.compose import compose_one
 from bench.config.run_config import RunConfig
+from bench.config.source import source_of
 from bench.engine.build import build_problem
 from bench.engine.material import class_counts, is_problem, load_arrays, shards
 from bench.engine.torch_setup import set_up_torch
 from bench.problem.arrays import Arrays
 from bench.problem.problem import Setting
 from bench.sweep.preflight import check_data
-from bench.terminal.command import command
+from bench.terminal.command import command, config_flags
 from bench.terminal.table import fits, print_whole
 from bench.training.metrics import heterogeneity
 from bench.training.mixers import make_mixer
@@ -78,13 +79,14 @@ def zeta(config: RunConfig) -> float | None:
 
 @command
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    shape = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=shape, parents=[config_flags()])
     parser.add_argument("overrides", nargs="*", help="as for run.py: dataset=NAME partition=NAME nodes=N seed=S")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     console = Console(highlight=False)
     set_up_torch()
     say_broken_plugins()
-    config = compose_one(arguments.overrides)
+    config = compose_one(arguments.overrides, source_of(arguments))
     if is_problem(datasets[config.dataset.name]):
         raise UserError(f"dataset={config.dataset.name} is drawn at every node: there is nothing to divide.")
     check_data(config)

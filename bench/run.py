@@ -33,10 +33,13 @@ from bench.base.errors import UserError
 from bench.base.leaving import Left
 from bench.base.record import FINAL
 from bench.base.registry import broken_plugins, say_broken_plugins
-from bench.config.compose import HYDRA_ERRORS, SEARCHPATH, sentence, with_plugins
+from bench.config import flags
+from bench.config.compose import HYDRA_ERRORS, prepared, sentence
+from bench.config.flags import is_hydras
 from bench.config.names import CONF
 from bench.config.plan import Make, of_command, plan, same_run_twice, unique
 from bench.config.run_config import RunConfig
+from bench.config.source import CONFIG, USUAL, Source, source_of, used
 from bench.status import show_found, states_of
 from bench.sweep.cluster import order as orders
 from bench.sweep.cluster.follow import follow
@@ -51,19 +54,14 @@ from bench.terminal.progress import counting
 collected: list[RunConfig] = []
 left_out: Counter[str] = Counter()
 """Combinations of a sweep that were refused, by reason."""
-LAUNCHER = "hydra/launcher="
-SEVERAL = {"-m", "--multirun"}
-CONFIGS = {"--config-dir", "-cd", "--config-name", "-cn", "--config-path", "-cp"}
-"""Flags of Hydra, each with a value, that say where configs lie."""
 
 
-@hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
+@hydra.main(version_base="1.3", config_path=str(CONF), config_name=CONFIG)
 def task(config: DictConfig) -> None:
     """A configuration on Hydra's own way: collected here, or, with a launcher that sends it elsewhere, run there."""
     here = HydraConfig.get()
-    typed = [*here.overrides.task, *(word for word in here.overrides.hydra if word.startswith(SEARCHPATH))]
     if "order" not in config:
-        collected.extend(plan(typed, checked))
+        collected.extend(plan(here.overrides.task, checked, str(here.job.config_name)))
     else:
         job(Path(config.order), config.place)
 
@@ -82,27 +80,23 @@ def job(folder: Path, place: int) -> None:
         raise UserError("The run failed; its log says why.")
 
 
-def sweep_name(words: Sequence[str]) -> str:
+def sweep_name(words: Sequence[str], source: Source = USUAL) -> str:
     """The experiment, if nothing else was typed; else all that was, as a shell takes it."""
-    typed = [
-        word
-        for before, word in zip(["", *words], words, strict=False)
-        if {before, word.partition("=")[0]} & CONFIGS
-        or ("=" in word and not word.startswith(("-", "hydra", "results", "tracker")))
-        or word.startswith(SEARCHPATH)
-    ]
-    if len(typed) == 1 and typed[0].startswith("experiment="):
+    typed = [word for word in words if "=" in word and not word.startswith(("-", "hydra", "results", "tracker"))]
+    if len(typed) == 1 and not source.flags and typed[0].startswith("experiment="):
         return typed[0].partition("=")[2]
-    return shlex.join(typed) or "defaults"
+    return shlex.join([*source.flags, *typed]) or "defaults"
 
 
-def gather(words: Sequence[str], several: bool, errors: Console, make: Make = checked) -> list[RunConfig]:
+def gather(
+    words: Sequence[str], several: bool, errors: Console, make: Make = checked, source: Source = USUAL
+) -> list[RunConfig]:
     """Every configuration of the command: the whole sweep is known before its first run starts."""
-    if any(word.startswith("-") or is_hydras(word) for word in words):  # flags and settings of Hydra are Hydra's
-        through_hydra(words, several)
+    if any(is_hydras(word) for word in words):
+        through_hydra(words, ["-m"] if several else [], source)
         return collected
     with counting(errors, "composing {} of {} configurations") as say:
-        runs = of_command(words, make, several, say, left_out)
+        runs = of_command(words, make, several, say, left_out, source)
     if left_out:
         errors.print(f"{left_out.total()} of {left_out.total() + len(runs)} configurations cannot be and are left out:")
         for reason, times in left_out.items():
@@ -110,30 +104,37 @@ def gather(words: Sequence[str], several: bool, errors: Console, make: Make = ch
     return runs
 
 
-def is_hydras(word: str) -> bool:
-    return "${hydra" in word or (word.startswith("hydra") and not word.startswith(SEARCHPATH))
-
-
-def through_hydra(words: Sequence[str], several: bool) -> None:
-    sys.argv[1:] = [*(["-m"] if several else []), *with_plugins(words)]  # Hydra wants it first, people put it anywhere
-    with tempfile.TemporaryDirectory() as scratch:  # Hydra insists on a folder for its own notes
+def through_hydra(words: Sequence[str], flags: Sequence[str], source: Source) -> None:
+    """Hydra's own ``main``, with its flags after all settings, on both sides of which it takes none."""
+    source, words = prepared(words, source)
+    sys.argv[1:] = [*words, *flags, f"--config-path={source.main}", f"--config-name={source.name}"]
+    with used(source), tempfile.TemporaryDirectory() as scratch:  # Hydra insists on a folder for its own notes
         OmegaConf.register_new_resolver("scratch", lambda: scratch, replace=True)
         task()
 
 
-def elsewhere(words: Sequence[str], console: Console, errors: Console) -> int:
+def show(words: Sequence[str], flags: Sequence[str], source: Source) -> int:
+    """What Hydra has to show: a configuration, its help."""
+    try:
+        through_hydra(words, flags, source)
+    except ValueError as error:  # what it says of flags that do not go together
+        raise UserError(f"{' '.join([*flags, *words])}: {error}.") from error
+    return 0
+
+
+def elsewhere(words: Sequence[str], source: Source, console: Console, errors: Console) -> int:
     """A job per configuration that is not done, sent off by one of Hydra's launchers; at the end the table of all."""
     hydras, ours = ([word for word in words if is_hydras(word) == its] for its in (True, False))
-    configs = unique(gather(ours, True, errors, checked_for_elsewhere))
+    configs = unique(gather(ours, True, errors, checked_for_elsewhere, source))
     runs = orders.one_folder(configs) / "runs"
-    order = orders.make(configs, sweep_name(ours), orders.one_by_one)
+    order = orders.make(configs, sweep_name(ours, source), orders.one_by_one)
     sent = None
     if order.groups:
         folder = new_folder(runs.parent)
         order.keep(folder)
         places = ",".join(map(str, range(len(order.groups))))
-        task_words = [*(word for word in ours if word.startswith("results=")), f"+order='{folder}'", f"+place={places}"]
-        sent = Sent(lambda named: through_hydra([*task_words, *hydras, *named], several=True), hydras, folder.name)
+        task_words = [f"results='{runs.parent}'", f"+order='{folder}'", f"+place={places}"]
+        sent = Sent(lambda named: through_hydra([*task_words, *hydras, *named], ["-m"], source), hydras, folder.name)
         try:
             follow(order, runs, console, sent.stands)
         except KeyboardInterrupt:
@@ -165,28 +166,29 @@ def leave(errors: Console) -> int:
 @command
 def main() -> int:
     os.environ["HYDRA_FULL_ERROR"] = "1"  # let errors reach us, to be said in one sentence
-    several = bool(SEVERAL & set(sys.argv))
-    words = [word for word in sys.argv[1:] if word not in SEVERAL]
-    if "--version" in words:
+    if "--version" in sys.argv[1:]:
         print(f"hearsay {__version__}")
         return 0
     console = Console(width=None if sys.stdout.isatty() else 140, highlight=False)
     errors = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
+    given = flags.read(sys.argv[1:])
+    words, source = given.words, USUAL
     try:
         say_broken_plugins()
-        launchers = [word for word in words if word.startswith(LAUNCHER) and word != f"{LAUNCHER}basic"]
-        if launchers and not several:
-            raise UserError(
-                f"{launchers[-1]} sends every configuration of a sweep off as a job, and needs -m for that."
-            )
-        if launchers:
+        source, words = source_of(given.values).divide(words)
+        if given.shows:
+            return show(words, given.shows, source)
+        launcher = flags.launcher_of(words, source)
+        if launcher and not given.several:
+            raise UserError(f"{launcher} sends every configuration of a sweep off as a job, and needs -m for that.")
+        if launcher:
             signal.signal(signal.SIGTERM, signal.default_int_handler)
-            return elsewhere(words, console, errors)
+            return elsewhere(words, source, console, errors)
         leaving.listen()
-        runs = gather(words, several, errors)
+        runs = gather(words, given.several, errors, source=source)
         if note := same_run_twice(runs):
             errors.print(note)
-        code = run_all(unique(runs), console, sweep_name(words)) if runs else 0
+        code = run_all(unique(runs), console, sweep_name(words, source)) if runs else 0
         if left_out:
             were = "configuration was" if left_out.total() == 1 else "configurations were"
             errors.print(f"{left_out.total()} {were} left out, for the reasons said at the beginning.")
@@ -196,7 +198,7 @@ def main() -> int:
     except UserError as error:
         errors.print(str(error))
     except HYDRA_ERRORS as error:
-        errors.print(sentence(error, words))
+        errors.print(sentence(error, words, source))
     except Left:
         return leave(errors)
     except KeyboardInterrupt:

@@ -29,7 +29,7 @@ from bench.base.integrity import examine
 from bench.base.locks import Lock
 from bench.base.record import COLUMNS, SCORE
 from bench.sweep.cluster.tickets import queue_lines, tickets
-from bench.terminal.command import command
+from bench.terminal.command import command, config_flags
 from bench.terminal.progress import counting
 from bench.terminal.table import in_order, show_failures, show_table
 
@@ -54,15 +54,16 @@ def look_at_run(path: Path) -> dict[str, Any]:
     return {**found.labels, "state": state, "step": found.status.get("step"), **latest}
 
 
-def wanted(overrides: list[str]) -> list[RunConfig]:
+def wanted(arguments: argparse.Namespace) -> list[RunConfig]:
     """The runs of an experiment or a sweep."""
     from bench.base.registry import say_broken_plugins
     from bench.config.plan import of_command, unique  # Hydra and torch: not for those who only look
+    from bench.config.source import source_of
 
     say_broken_plugins()
     errors = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
     with counting(errors, "composing {} of {} configurations") as say:
-        return unique(of_command(overrides, say=say))
+        return unique(of_command(arguments.words, say=say, source=source_of(arguments)))
 
 
 def states_of(runs: Path, configs: Iterable[RunConfig]) -> dict[str, dict[str, Any]]:
@@ -93,24 +94,28 @@ def show_found(
 
 @command
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("results", type=Path, nargs="?", default=Path("results"), help="the results folder")
-    parser.add_argument("overrides", nargs="*", help="an experiment or a sweep, as for run.py")
-    arguments = parser.parse_args()
+    shape = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=shape, parents=[config_flags()])
+    parser.add_argument("words", nargs="*", help="the results folder; then an experiment or a sweep, as for run.py")
+    parser.add_argument("-m", "--multirun", action="store_true", help="accepted, as lists need nothing here")
+    arguments = parser.parse_intermixed_args()
+    words = arguments.words
+    results = Path(words.pop(0)) if words and ("=" not in words[0] or Path(words[0]).is_dir()) else Path("results")
     console = Console(width=None if sys.stdout.isatty() else 140, highlight=False)
-    runs = arguments.results / "runs"
-    if arguments.overrides:
-        found = states_of(runs, wanted(arguments.overrides))
+    runs = results / "runs"
+    asked = bool(words or arguments.multirun or arguments.config_name)
+    if asked:
+        found = states_of(runs, wanted(arguments))
     else:
-        if not runs.is_dir() and not tickets(arguments.results):
-            raise UserError(f"There are no runs in '{arguments.results}'.")
+        if not runs.is_dir() and not tickets(results):
+            raise UserError(f"There are no runs in '{results}'.")
         names = []
         if runs.is_dir():  # what was queued for it may not have begun
             with os.scandir(runs) as entries:
                 names = sorted(entry.name for entry in entries if entry.is_dir())
         found = {name: look_at_run(runs / name) for name in names}
-    show_found(console, runs, found, list(found.values()) if arguments.overrides else in_order(found.values()))
-    for line in queue_lines(arguments.results, found, only=bool(arguments.overrides)):
+    show_found(console, runs, found, list(found.values()) if asked else in_order(found.values()))
+    for line in queue_lines(results, found, only=asked):
         console.print(line, markup=False, soft_wrap=True)
     return 0
 

@@ -31,8 +31,10 @@ from bench.base.errors import UserError
 from bench.base.leaving import Left
 from bench.base.record import FINAL
 from bench.base.registry import say_broken_plugins
+from bench.config.flags import is_hydras
 from bench.config.plan import same_run_twice, unique
-from bench.run import gather, is_hydras, leave, left_out, sweep_name
+from bench.config.source import source_of
+from bench.run import gather, leave, left_out, sweep_name
 from bench.status import show_found, states_of
 from bench.sweep.cluster import order as orders
 from bench.sweep.cluster import site as sites
@@ -46,10 +48,10 @@ from bench.sweep.cluster.worker import work
 from bench.sweep.groups import Share, batches
 from bench.sweep.preflight import checked_for_elsewhere
 from bench.sweep.workers import name_of
-from bench.terminal.command import command
+from bench.terminal.command import command, config_flags
 from bench.terminal.table import show_table
 
-SCRIPT = "worker.sh"
+SCRIPT, WORKERS = "worker.sh", "workers="
 
 
 def work_on(folder: Path) -> int:
@@ -99,26 +101,28 @@ def main() -> int:
         if len(sys.argv) != 3:
             raise UserError("--work is for the jobs of a queue, and needs the folder of an order.")
         return work_on(Path(sys.argv[2]))
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    shape = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=shape, parents=[config_flags()])
     parser.add_argument("words", nargs="*", metavar="setting=value", help="as for run.py; and workers=, site=")
     parser.add_argument("--dry-run", action="store_true", help="say what would be queued, and queue nothing")
     parser.add_argument("--wait", action="store_true", help="follow the runs; the exit code is that of run.py")
-    parser.add_argument("-m", "--multirun", action="store_true", help="understood, as lists need nothing here")
+    parser.add_argument("-m", "--multirun", action="store_true", help="accepted, as lists need nothing here")
     given = parser.parse_intermixed_args()
     console = Console(width=None if sys.stdout.isatty() else 140, highlight=False)
     errors = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
     say_broken_plugins()
-    asked, words = workers_of(given.words)
-    words, site = sites.of_command(words)
+    source, words = source_of(given).divide(given.words)
+    asked, words = workers_of(words, given.dry_run)
+    words, site = sites.of_command(words, source)
     if strange := [word for word in words if is_hydras(word)]:
         raise UserError(f"{strange[0]} is a setting of Hydra: those are for bench/run.py.")
-    configs = gather(words, True, errors, checked_for_elsewhere)
+    configs = gather(words, True, errors, checked_for_elsewhere, source)
     if note := same_run_twice(configs):
         errors.print(note)
     configs = unique(configs)
     runs = orders.one_folder(configs) / "runs"
     share = Share(asked, site.cpus or 1, site.bytes())
-    order = orders.make(configs, sweep_name(words), lambda todo: batches(todo, share))
+    order = orders.make(configs, sweep_name(words, source), lambda todo: batches(todo, share))
     done = len(configs) - len(order.configs)
     workers = min(asked, -(-len(order.groups) // order.jobs))
     if given.dry_run:
@@ -137,7 +141,14 @@ def main() -> int:
             console.print(f"  {name_of(group)}", markup=False)
         asked_for = slurm.options(runs.parent / "queue", workers, site.words())
         console.print(f"Nothing was queued. SLURM would be asked for {' '.join(site.words())}", markup=False)
-        console.print(f"SLURM says: {slurm.expected(asked_for)}", markup=False, soft_wrap=True)
+        if site == Site():
+            console.print("No site is named, and conf/site/default.yaml is missing: the rest is the cluster's default.")
+        if not any(word.startswith(WORKERS) for word in given.words):
+            console.print(f"No {WORKERS} is typed: {WORKERS}{asked} is the default of a dry run.")
+        try:
+            console.print(f"SLURM says: {slurm.expected(asked_for)}", markup=False, soft_wrap=True)
+        except slurm.NoSlurm as error:
+            console.print(f"SLURM was not asked. {error}", markup=False, soft_wrap=True)
         return int(bool(left_out))
     job, folder = send(order, workers, site, runs.parent)
     console.print(f"Queued as job {job}; what the workers say is in {folder}.", markup=False, soft_wrap=True)
@@ -156,13 +167,13 @@ def main() -> int:
     return int(any(run["state"] not in FINAL for run in found.values()) or bool(left_out))
 
 
-def workers_of(words: list[str]) -> tuple[int, list[str]]:
-    """How many, and the other words."""
-    said = [word.partition("=")[2] for word in words if word.startswith("workers=")]
+def workers_of(words: list[str], dry: bool = False) -> tuple[int, list[str]]:
+    """How many, and the other words; one, where none are named and nothing is queued."""
+    said = [word.partition("=")[2] for word in words if word.startswith(WORKERS)] or ["1"] * dry
     if not said or not said[-1].isdecimal() or int(said[-1]) < 1:
         got = f"; got {said[-1]!r}" if said else ""
         raise UserError(f"How many workers are to share the runs? Say workers=8, or another whole number{got}.")
-    return int(said[-1]), [word for word in words if not word.startswith("workers=")]
+    return int(said[-1]), [word for word in words if not word.startswith(WORKERS)]
 
 
 if __name__ == "__main__":

@@ -28,10 +28,11 @@ from bench.base.registry import say_broken_plugins, topologies
 from bench.config.choices import Choice, options_of
 from bench.config.compose import compose_one
 from bench.config.run_config import RunConfig
+from bench.config.source import source_of
 from bench.network.drawing import Graph, beside, caption, svg, text
 from bench.network.mixing import Mixing, Operator
 from bench.network.words import FIRST, facts, losses, matrices, sample
-from bench.terminal.command import command
+from bench.terminal.command import command, config_flags
 from bench.training.averages import ROUNDS, moved
 
 SIZES = (8, 16, 64)
@@ -122,7 +123,8 @@ def table(folder: Path) -> str:
 
 @command
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    shape = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=shape, parents=[config_flags()])
     parser.add_argument("overrides", nargs="*", help="as for run.py: topology=NAME nodes=N topology.OPTION=VALUE")
     parser.add_argument("--svg", type=Path, help="write the drawing to this file")
     parser.add_argument("--edges", type=Path, help="write the edges to this file, for topology=edges topology.file=")
@@ -132,7 +134,7 @@ def main() -> int:
     if arguments.table:
         print(table(arguments.table))
         return 0
-    config = compose_one(arguments.overrides)
+    config = compose_one(arguments.overrides, source_of(arguments))
     if arguments.svg:
         arguments.svg.write_text(picture(config), encoding="utf-8")
     if arguments.edges:

@@ -78,7 +78,8 @@ def rounded(found: Interval, more: int = 0) -> tuple[str, str, int]:
 
 def _digits(value: float, half: float, more: int) -> tuple[str, str]:
     if not (np.isfinite(half) and half > 0):
-        return f"{value:.{4 + more}g}", ""
+        text = f"{value:.{4 + more}g}"
+        return f"{value:.0f}" if "e" in text else text, ""  # 96000, which is below what has a power of ten
     first = int(np.floor(np.log10(half)))
     places = max(0, -first + (half / 10.0**first < 1.95) + more)
     return f"{value:.{places}f}", f"{half:.{places}f}"

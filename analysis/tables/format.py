@@ -125,9 +125,7 @@ def interval(found: Interval | None, digits: int | None = None, signed: bool = F
 
 def also(results: Results, columns: Sequence[str]) -> list[str]:
     """Those of the columns that are metrics of the runs."""
-    return [
-        c for c in columns if c in (*COLUMNS[COLUMNS.index("train_loss") :], *results.measures) and c in results.rows
-    ]
+    return [c for c in columns if c in (*COLUMNS, *results.measures) and c in results.rows]
 
 
 DIFFERENCE = " minus this"
@@ -152,6 +150,8 @@ def chosen(table: Table, columns: Sequence[str], results: Results) -> Table:
             shown[name] = [plain_cell(value) for value in table.data[name]]
         if name is None:
             more = [c for c in labels.values() if c not in NAMES and table.data[c].astype(str).nunique() > 1]
+            metrics = also(results, COLUMNS) if MORE[0] in table.data else []  # its rows are of runs
+            more += [metric for metric in metrics if _plain(metric) not in known]
             there = list(dict.fromkeys([*map(str, table.shown), *more]))
             raise NoData(f"it has no column '{word}'{perhaps(word, there)}; there are {', '.join(there)}")
         names.append(name)

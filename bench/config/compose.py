@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,65 +16,72 @@ from omegaconf.errors import OmegaConfBaseException
 from yaml import MarkedYAMLError, YAMLError
 
 from bench.base.errors import UserError, closest
-from bench.base.registry import no_such, plugins
+from bench.base.registry import no_such
 from bench.config.choices import members, options_of
-from bench.config.names import CONF, check_names, no_such_name
+from bench.config.names import CONF, check_names, is_sweep, no_such_name
 from bench.config.run_config import GROUPS, RunConfig, meant, no_such_setting, parse
+from bench.config.source import CONFIG, USUAL, Source, used
 
 HYDRA_ERRORS = (HydraException, OmegaConfBaseException, YAMLError)
-SEARCHPATH = "hydra.searchpath="
 
 
-def compose_one(overrides: Sequence[str]) -> RunConfig:
+def compose_one(overrides: Sequence[str], source: Source = USUAL) -> RunConfig:
     """One configuration, outside a Hydra task."""
-    words = with_plugins(overrides)
-    with hydra_here(words):
-        values = resolved(hydra.compose("config", overrides=words))
-    values.pop("experiment", None)
+    source, words = prepared(overrides, source)
+    if several := [word for word in words if is_sweep(word)]:
+        raise UserError(f"{several[0]} names several values: type one of them.")
+    with hydra_here(words, source):
+        values = resolved(hydra.compose(source.name, overrides=words))
+    if values.pop("experiment", None) is not None:
+        raise UserError("An experiment is a list of configurations: type the settings of one, without experiment=.")
     return parse(values)
 
 
 @contextmanager
-def hydra_here(words: Sequence[str]) -> Iterator[None]:
+def hydra_here(words: Sequence[str], source: Source = USUAL) -> Iterator[None]:
     """Hydra, ready to compose; what it complains of is said in the words of this suite."""
     try:
-        with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+        with used(source), hydra.initialize_config_dir(str(source.main), version_base="1.3"):
+            if (source.main, source.name) != (CONF, CONFIG):
+                _must_be_whole(source.name)
             yield
     except HYDRA_ERRORS as error:
-        raise UserError(sentence(error, words)) from error
+        raise UserError(sentence(error, words, source)) from error
+
+
+def _must_be_whole(name: str) -> None:
+    """A file to begin with needs all settings, and none of Hydra's that nobody here would read."""
+    config = hydra.compose(name, return_hydra_config=True)
+    if missing := [key for key in RunConfig.__annotations__ if key not in config]:
+        some = f"{', '.join(missing[:3])}{f' and {len(missing) - 3} other settings' * (len(missing) > 3)}"
+        raise UserError(f"{name}.yaml lacks {some}: begin it with 'defaults: [config, _self_]'.")
+    if config.hydra.sweeper.get("params") or config.hydra.mode is not None:
+        raise UserError(
+            f"{name}.yaml sets hydra.sweeper.params or hydra.mode, which are not supported in a file. Type the values "
+            "after -m, or write an experiment, as conf/experiment/example.yaml."
+        )
 
 
 def resolved(config: DictConfig) -> dict[str, Any]:
     return cast(dict[str, Any], OmegaConf.to_container(config, resolve=True))
 
 
-def with_plugins(words: Sequence[str]) -> list[str]:
-    """The command line with the ``conf`` folders of installed plug-ins on Hydra's search path.
+def prepared(words: Sequence[str], source: Source) -> tuple[Source, list[str]]:
+    """A command line as Hydra takes it, without hydra.searchpath, which is part of the source.
 
     What is registered without a yaml is made known to Hydra too, with the defaults of its signature.
     """
-    words = [f"+{word}" if _MAPPING.match(word) else word for word in words]
+    try:
+        source, words = source.divide([f"+{word}" if _MAPPING.match(word) else word for word in words])
+    except OverrideParseException as error:
+        raise UserError(sentence(error, words, source)) from error
     check_names(words)
-    folders = plugin_folders()
-    given = [word.removeprefix(SEARCHPATH).strip("[]") for word in words if word.startswith(SEARCHPATH)]
-    _store_members([CONF, *folders, *_folders_in(given)])
-    if not folders:
-        return list(words)
-    rest = [word for word in words if not word.startswith(SEARCHPATH)]
-    path = ",".join([*given, *(f"'file://{folder}'" for folder in folders)])
-    settings = [place for place, word in enumerate(rest) if "=" in word and not word.startswith("-")]
-    place = settings[0] if settings else len(rest)  # beside them: Hydra takes no settings on both sides of a flag
-    return [*rest[:place], f"{SEARCHPATH}[{path}]", *rest[place:]]
+    _store_members(source.folders())
+    return source, list(words)
 
 
 _MAPPING = re.compile(r"model\.kwargs[.=]")
 """Settings of a mapping with keys that nobody knows beforehand: Hydra calls that adding."""
-
-
-def plugin_folders() -> list[Path]:
-    """The ``conf`` folders that plug-ins brought: in a package, or beside a single file."""
-    homes = [Path(home) / "conf" for plugin in plugins() for home in _places(plugin.module.partition(".")[0])]
-    return [home for home in dict.fromkeys(homes) if home.is_dir() and home.resolve() != CONF.resolve()]
 
 
 def _store_members(folders: Sequence[Path]) -> None:
@@ -96,31 +102,7 @@ def _defaults(group: str, name: str) -> dict[str, Any]:
     return {key: o.default for key, o in options.items() if isinstance(o.default, str | int | float | list | None)}
 
 
-def _places(package: str) -> Sequence[str]:
-    """The folders of a package, or that of a single file; none where there is no such package."""
-    try:
-        spec = importlib.util.find_spec(package)
-    except (ImportError, ValueError):
-        return []
-    if spec is None:
-        return []
-    return spec.submodule_search_locations or ([str(Path(spec.origin).parent)] if spec.origin else [])
-
-
-def _folders_in(given: Sequence[str]) -> list[Path]:
-    """The folders that were typed as hydra.searchpath."""
-    out: list[Path] = []
-    for word in ",".join(given).split(","):
-        kind, _, place = word.strip(" '\"").rpartition("://")
-        if kind == "pkg":
-            package, _, inside = place.partition(".")
-            out += [Path(home) / inside.replace(".", "/") for home in _places(package)]
-        elif place:
-            out.append(Path(place))
-    return out
-
-
-def sentence(error: Exception, typed: Sequence[str]) -> str:
+def sentence(error: Exception, typed: Sequence[str], source: Source = USUAL) -> str:
     """Hydra's errors in the words of this suite; ``typed`` is the command line."""
     if isinstance(error, YAMLError):
         return _not_yaml(error)
@@ -129,10 +111,10 @@ def sentence(error: Exception, typed: Sequence[str]) -> str:
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         group, _, name = error.missing_cfg_file.rpartition("/")
         if group.partition("/")[0] == "experiment":
-            return no_such_name("experiment", error.missing_cfg_file.removeprefix("experiment/"), plugin_folders())
+            return no_such_name("experiment", error.missing_cfg_file.removeprefix("experiment/"), source.folders())
         return no_such(group, name, error.options or [])
     if unknown := re.match(r"Could not override '([^']+)'", str(error)):
-        return _no_such_setting(unknown[1], typed) or " ".join(str(error).split())
+        return _no_such_setting(unknown[1], typed, source) or " ".join(str(error).split())
     if several := re.match(r"Ambiguous value for argument '([^']+)'", str(error)):
         return several_values(several[1])
     return " ".join(str(error).split())
@@ -170,20 +152,22 @@ def _quoted(word: str) -> str:
     return f'{key}="{value}"'
 
 
-def _no_such_setting(key: str, typed: Sequence[str]) -> str:
+def _no_such_setting(key: str, typed: Sequence[str], source: Source) -> str:
     """Which choices lack the option that was typed, and what they have instead."""
     group, _, option = key.rpartition(".")
     if group == "experiment":
         return _not_in_experiment(option, typed)
     if key in GROUPS:
         return f"{key} lacks an option of those in braces: type each by itself, as {key}.NAME=VALUE, to see which."
+    if key.startswith("hydra."):
+        return f"Hydra has no setting '{key}'; python bench/run.py --cfg hydra shows those that it has."
     if group not in GROUPS:
         return no_such_setting(key)
     names = next((word.split("=", 1)[1] for word in typed if word.startswith(f"{group}=")), None)
     if names is None:
         chosen = [word for word in typed if word.split("=")[0] in GROUPS and "," not in word]
-        with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
-            names = hydra.compose("config", overrides=with_plugins(chosen))[group].name
+        with hydra_here(chosen, source):
+            names = hydra.compose(source.name, overrides=chosen)[group].name
     lacking = {name: known for name in names.split(",") if option not in (known := options_of(group, name))}
     return " ".join(
         f"{group}={name} has no option '{key}'.{closest(option, known, meant(key))}" for name, known in lacking.items()

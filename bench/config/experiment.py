@@ -2,32 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bench.base.errors import UserError
+from bench.base.errors import UserError, closest
 from bench.config.compose import no_size
+from bench.config.run_config import RunConfig, meant
+
+PARTS = ("blocks", "common", "quick", "size")
+"""What an experiment has beside settings that are common to its blocks."""
 
 
 def blocks_of(experiment: Any, name: str = "The experiment") -> list[dict[str, Any]]:
-    """The grids of an experiment: each block on top of what is ``common`` to all.
+    """The grids of an experiment: each block on top of what is common to all, beside ``blocks`` or under ``common``.
 
     In the size ``quick``, what is written under ``quick``, for all or in a block, replaces what a block has.
     """
     parts = experiment if isinstance(experiment, dict) else {}
-    blocks, common, quick = parts.get("blocks"), parts.get("common", {}), parts.get("quick", {})
+    known = (*PARTS, *RunConfig.__annotations__)
+    for key in parts:
+        if key.partition(".")[0] not in known:
+            raise UserError(f"{name} has a key '{key}', which is no setting.{closest(key, known, meant(key))}")
+    blocks, common, quick = parts.get("blocks"), parts.get("common") or {}, parts.get("quick") or {}
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in (*blocks, common, quick)):
         raise UserError("An experiment is a list of 'blocks', each a mapping from settings to values.")
+    if not blocks:
+        raise UserError(f"{name} has no blocks: its list is empty. conf/experiment/example.yaml shows some.")
     if (size := parts.get("size", "full")) not in ("full", "quick"):
         raise UserError(f"experiment.size is full or quick; got {size!r}.")
     if size == "quick" and not quick and not any("quick" in block for block in blocks):
         raise UserError(no_size(name))
+    beside = {key: value for key, value in parts.items() if key not in PARTS}
+    if twice := [key for key in beside if key in common]:
+        raise UserError(f"{name} sets '{twice[0]}' both under 'common' and beside it: keep one.")
     out = []
-    for block in blocks:
-        own = {**common, **block}
-        smaller = {**quick, **own.pop("quick", {})}
+    whole = [{**beside, **common, **block} for block in blocks]
+    _check_quick(quick, whole, name)
+    for own in whole:
+        fewer = own.pop("quick", None) or {}
+        _check_quick(fewer, [own], name)
+        smaller = {**quick, **fewer}
         out.append({key: smaller.get(key, value) if size == "quick" else value for key, value in own.items()})
+        if empty := [key for key, value in out[-1].items() if value == []]:
+            raise UserError(f"{name} has no values for '{empty[0]}': its list is empty.")
     return out
+
+
+def _check_quick(quick: Mapping[str, Any], blocks: Sequence[Mapping[str, Any]], name: str) -> None:
+    """What is smaller in the quick size replaces what is there: of a key that no block has, nothing would come."""
+    for key in quick:
+        if not any(key in block for block in blocks):
+            known = {each for block in blocks for each in block if each != "quick"}
+            raise UserError(
+                f"{name} sets '{key}' under 'quick' alone, where it replaces nothing: write its usual value in a block "
+                f"too.{closest(key, known)}"
+            )
 
 
 def axes_of(block: Mapping[str, Any], settled: set[str]) -> dict[str, list[Any]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import ChoiceSweep, Glob, QuotedString
-from hydra.errors import OverrideParseException
+from hydra.errors import HydraException
 
 from bench.base.errors import UserError
 from bench.base.home import ROOT
@@ -23,20 +23,31 @@ def check_names(words: Sequence[str]) -> None:
     parser = OverridesParser.create()
     for word in words:
         group, is_set, typed = word.lstrip("+").partition("=")
-        if not is_set or group not in (*GROUPS, "experiment"):
+        ours = group in (*GROUPS, "experiment")
+        if not is_set or not (ours or group in ("", "hydra") or "/" in group):
             continue
         try:
             value = parser.parse_override(word).value()
-        except OverrideParseException:  # complained of when Hydra sees it
+        except HydraException:  # complained of when Hydra sees it
             continue
         names = value.list if isinstance(value, ChoiceSweep) else [value]
         for name in names:
             if not isinstance(name, str | list | dict | Glob | QuotedString):
+                if not ours:
+                    raise UserError(f"'{word}' is no setting: settings are typed as NAME=VALUE, as in algo=dnasa.")
                 raise UserError(no_such_name(group, str(name) if len(names) > 1 else typed))
 
 
-def no_such_name(group: str, name: str, brought: Sequence[Path] = ()) -> str:
-    """With the names that there are, those in folders that plug-ins ``brought`` too."""
-    homes = [folder / group for folder in (CONF, *brought)]
+def is_sweep(word: str) -> bool:
+    """Whether a word of the command line names several values."""
+    try:
+        return OverridesParser.create().parse_override(word).is_sweep_override()
+    except HydraException:  # complained of when Hydra sees it
+        return False
+
+
+def no_such_name(group: str, name: str, folders: Sequence[Path] = (CONF,)) -> str:
+    """With the names that there are, in these folders."""
+    homes = [folder / group for folder in folders]
     known = sorted(file.relative_to(home).with_suffix("").as_posix() for home in homes for file in home.rglob("*.yaml"))
     return no_such(group, name, known if group == "experiment" else members(group))

@@ -22,10 +22,11 @@ from omegaconf import OmegaConf
 
 from bench.base.errors import Refused, UserError
 from bench.base.options import NoOption
-from bench.config.compose import hydra_here, resolved, several_values, with_plugins
+from bench.config.compose import hydra_here, prepared, resolved, several_values
 from bench.config.experiment import axes_of, blocks_of
 from bench.config.names import check_names
 from bench.config.run_config import GROUPS, RunConfig, parse
+from bench.config.source import CONFIG, USUAL, Source
 from bench.config.words import is_choice, is_plain
 
 Make = Callable[[Mapping[str, Any]], RunConfig]
@@ -44,15 +45,16 @@ def of_command(
     several: bool = True,
     say: Say = lambda made, of: None,
     left_out: Counter[str] | None = None,
+    source: Source = USUAL,
 ) -> list[RunConfig]:
     """The runs that a command line of run.py stands for, with duplicates.
 
     With ``parse`` nobody asks whether they can be made here; ``several`` allows sweeps. Combinations that are refused
     are counted in ``left_out``, by reason, where it is given and others can be made.
     """
-    words = with_plugins([word for word in words if word not in ("-m", "--multirun")])
-    with hydra_here(words):
-        return Planner(make, say, left_out).runs(jobs_of(words, several))
+    source, words = prepared(words, source)
+    with hydra_here(words, source):
+        return Planner(make, say, left_out, source.name).runs(jobs_of(words, several))
 
 
 def jobs_of(words: Sequence[str], several: bool) -> list[list[str]]:
@@ -73,9 +75,9 @@ def jobs_of(words: Sequence[str], several: bool) -> list[list[str]]:
     return jobs
 
 
-def plan(words: Sequence[str], make: Make = parse) -> list[RunConfig]:
+def plan(words: Sequence[str], make: Make = parse, name: str = CONFIG) -> list[RunConfig]:
     """The runs of one configuration: itself, or those of its experiment. Needs Hydra to be initialised."""
-    return Planner(make).runs([words])
+    return Planner(make, name=name).runs([words])
 
 
 def expand(block: Mapping[str, Any], typed: Sequence[str] = (), make: Make = parse) -> list[RunConfig]:
@@ -112,9 +114,13 @@ class Planner:
     """Makes the runs of a command; each combination of group members is composed once."""
 
     def __init__(
-        self, make: Make = parse, say: Say = lambda made, of: None, left_out: Counter[str] | None = None
+        self,
+        make: Make = parse,
+        say: Say = lambda made, of: None,
+        left_out: Counter[str] | None = None,
+        name: str = CONFIG,
     ) -> None:
-        self._make, self._say, self._left_out = make, say, left_out
+        self._make, self._say, self._left_out, self._name = make, say, left_out, name
         self._bases: dict[tuple[str, ...], Base] = {}
         self._parsed: dict[str, Override] = {}
         self._parser = OverridesParser.create()
@@ -178,7 +184,7 @@ class Planner:
         key = tuple(words)
         if key not in self._bases:
             check_names(words)
-            config = hydra.compose("config", overrides=list(words))
+            config = hydra.compose(self._name, overrides=list(words))
             values: Any = OmegaConf.to_container(config, resolve=False)
             refers = "${" in str(values)
             experiment = values.pop("experiment", None)

@@ -175,7 +175,7 @@ def parse(values: Mapping[str, Any]) -> RunConfig:
     for name, value in values.items():
         if name not in hints:
             raise UserError(no_such_setting(name))
-        known[name] = _choice(name, value) if hints[name] is Choice else convert(value, hints[name], name)
+        known[name] = choice(name, value) if hints[name] is Choice else convert(value, hints[name], name)
     if missing := [item.name for item in fields(RunConfig) if item.name not in known]:
         raise UserError(f"The configuration lacks {', '.join(missing)}.")
     return RunConfig(**known)
@@ -199,7 +199,8 @@ def _hints() -> dict[str, Any]:
     return typing.get_type_hints(RunConfig, include_extras=True)
 
 
-def _choice(group: str, value: Any) -> Choice:
+def choice(group: str, value: Any) -> Choice:
+    """A member of a group with its options, or a UserError that says what is wrong."""
     if not isinstance(value, Mapping) or "name" not in value:
         raise UserError(f"'{group}' needs a member, as in {group}=NAME; got {value!r}.")
     name = value["name"]

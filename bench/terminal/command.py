@@ -5,6 +5,7 @@ A script calls ``begin`` before it imports anything large, and its ``main`` is a
 
 from __future__ import annotations
 
+import argparse
 import codecs
 import gc
 import io
@@ -69,6 +70,17 @@ def _plain(error: UnicodeError) -> tuple[str, int]:
     names = [unicodedata.name(c, "") for c in error.object[error.start : error.end]]
     words = [name.split()[3].lower() if name.startswith("GREEK SMALL LETTER") else "?" for name in names]
     return "".join(words).replace("lamda", "lambda"), error.end
+
+
+def config_flags() -> argparse.ArgumentParser:
+    """The flags of all commands that read configurations, for ``parents``; they are Hydra's too."""
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument(
+        "--config-dir", "-cd", metavar="FOLDER", help="more configurations, as FOLDER/experiment/*.yaml"
+    )
+    parser.add_argument("--config-name", "-cn", metavar="NAME", help="the file to begin with, in the place of config")
+    parser.add_argument("--config-path", "-cp", metavar="FOLDER", help="a folder whose files win over those of conf")
+    return parser
 
 
 class Pipe(io.FileIO):

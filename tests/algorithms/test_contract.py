@@ -11,6 +11,7 @@ from bench.base.errors import UserError
 from bench.base.registry import algorithms
 from bench.method.algorithm import unit
 from bench.trials.contracts import methods as contract
+from bench.trials.contracts.worlds import with_options
 from tests.algorithms.literal import VARIANTS
 from tests.helpers.few import few
 
@@ -25,7 +26,7 @@ def kept(cls):
 
 
 def changed(name, variant):
-    cls = type(name, (algorithms[name],), variant)
+    cls = with_options(algorithms[name], variant)
     options = {key: option.default for key, option in cls.structure_options().items()}
     assert options | variant == options
     return cls

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from bench.base.registry import algorithms
 from bench.config.plan import of_command
+from bench.config.source import Source
 from bench.methods import columns, example, page, show_all
 from bench.run import sweep_name
 from bench.sweep.preflight import checked
@@ -104,6 +105,7 @@ def test_a_sweep_is_called_what_was_typed():
     assert sweep_name(["experiment=example", "dataset=digits", "results=here"]) == "experiment=example dataset=digits"
     assert sweep_name(["-m", "algo=dsgd,dsgt"]) == "algo=dsgd,dsgt"
     assert sweep_name([]) == "defaults"
-    assert sweep_name(["--config-dir", "D", "experiment=mine", "--version"]) == "--config-dir D experiment=mine"
-    assert sweep_name(["-cn=mine", "results=here"]) == "-cn=mine"
-    assert sweep_name(["hydra/launcher=x", "hydra.searchpath=[a]", "n=f(1)"]) == "'hydra.searchpath=[a]' 'n=f(1)'"
+    typed = Source(flags=("--config-dir", "my conf"))
+    assert sweep_name(["experiment=mine"], typed) == "--config-dir 'my conf' experiment=mine"
+    assert sweep_name(["results=here"], typed) == "--config-dir 'my conf'"
+    assert sweep_name(["hydra/launcher=x", "n=f(1)"]) == "'n=f(1)'"

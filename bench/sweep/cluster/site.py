@@ -16,8 +16,7 @@ import yaml
 from bench.base.errors import UserError
 from bench.base.options import Count, Natural, attribute_options, coerce
 from bench.base.registry import no_such
-from bench.config.compose import plugin_folders
-from bench.config.names import CONF
+from bench.config.source import USUAL, Source
 
 DEFAULT = "default"
 """The site that is used where none is named, if it is there; else the cluster's own defaults are."""
@@ -74,7 +73,7 @@ class Given(NamedTuple):
     site: Site
 
 
-def of_command(words: Sequence[str]) -> Given:
+def of_command(words: Sequence[str], source: Source = USUAL) -> Given:
     """``site=NAME`` or a file's path, and ``site.KEY=VALUE`` on top of it."""
     rest: list[str] = []
     name, typed = DEFAULT, {}
@@ -86,7 +85,7 @@ def of_command(words: Sequence[str]) -> Given:
             typed[key.removeprefix("site.")] = _value(word, value)
         else:
             rest.append(word)
-    return Given(rest, made({**_read(name), **typed}, f"site={name}"))
+    return Given(rest, made({**_read(name, source), **typed}, f"site={name}"))
 
 
 def _value(word: str, value: str) -> Any:
@@ -117,9 +116,9 @@ def _typed(name: str, value: Any) -> Any:
     return int(value) if name in ("cpus", "gpus", "notice", "restarts") and str(value).isdecimal() else value
 
 
-def _read(name: str) -> dict[str, Any]:
+def _read(name: str, source: Source) -> dict[str, Any]:
     """The file of a site: by its name in one of the conf folders, or by its path."""
-    homes = [folder / "site" for folder in (CONF, *plugin_folders())]
+    homes = [folder / "site" for folder in source.folders()]
     places = (
         [Path(name).expanduser()] if name.endswith((".yaml", ".yml")) else [home / f"{name}.yaml" for home in homes]
     )

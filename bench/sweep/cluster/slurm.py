@@ -40,6 +40,10 @@ class NoQueue(UserError):
     """There is no SLURM to ask, or it does not answer."""
 
 
+class NoSlurm(NoQueue):
+    """There is none on this machine, or it has no configuration."""
+
+
 @dataclass(frozen=True)
 class Task:
     """One task of an array, as SLURM knows it."""
@@ -107,7 +111,7 @@ def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S)
     except FileNotFoundError:
-        raise NoQueue(
+        raise NoSlurm(
             f"There is no '{command[0]}' on this machine: is SLURM here, and on the PATH? bench/run.py does without."
         ) from None
     except subprocess.TimeoutExpired:
@@ -115,5 +119,6 @@ def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
     if done.returncode:
         lines = (done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}").splitlines()
         complaint = " ".join(line.removeprefix(f"{command[0]}: ").removeprefix("error: ") for line in lines)
-        raise NoQueue(f"SLURM's {command[0]} says: {complaint}")
+        kind = NoSlurm if "configuration source" in complaint else NoQueue
+        raise kind(f"SLURM's {command[0]} says: {complaint}")
     return done

@@ -72,7 +72,7 @@ def simulate(
     n, seeds = schedule_nodes or x.shape[1], range(len(x)) if seeds is None else seeds
     spectrum = _spectrum(w if known is None else known, len(x))
     layout = layout or vector_layout(x.shape[-1])
-    algorithm = assemble(cls, layout, given, n=n, T=steps, dtype=x.dtype, seeds=seeds, spectrum=spectrum)
+    algorithm = assemble(cls, layout, given, n=n, T=max(1, steps), dtype=x.dtype, seeds=seeds, spectrum=spectrum)
     if eta is not None and hasattr(algorithm, "eta"):
         algorithm.eta = Schedule(np.tile(np.asarray(eta, dtype=np.float64), (max(1, steps), 1)), x.dtype)
     trace = Trace()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
@@ -12,6 +14,7 @@ from bench.method.schedules import Schedule, stepsize_tables
 from bench.network.mixing import build_mixing
 from bench.trials.contracts.simulate import ALL_DATA, Gradient
 
+C = TypeVar("C")
 NODES, DIMENSION, STEPS = 6, 4, 12
 
 KINDS = ("diminishing", "fixed", "constant")
@@ -69,6 +72,18 @@ def close(cls: type[Algorithm]) -> Network:
         w = sum((own.roll(hops, 1) / 5 for hops in (-2, -1, 1, 2)), own / 5)
         w = w if promise.lambda_min is None else (own + w) / 2
     return Network(w, w)
+
+
+def with_options(cls: type[C], given: Mapping[str, Any]) -> type[C]:
+    """A method, or a compressor, with these options in the place of its defaults; an error where it refuses them."""
+    if not issubclass(cls, Algorithm):
+        return type(cls.__name__, (cls,), dict(given))
+    steps = cls.stepsize_options()
+    own = {name: replace(option, default=given.get(name, option.default)) for name, option in steps.items()}
+    values = {name: value for name, value in given.items() if name not in steps}
+    made: Any = type(cls.__name__, (cls,), {**values, "stepsize_options": classmethod(lambda cls: own)})
+    made.declare_for({})
+    return made
 
 
 def has_stepsize(cls: type[Algorithm]) -> bool:

@@ -19,8 +19,9 @@ from analysis.study.outcome import outcome
 from analysis.study.statistics import mean
 from analysis.tables import TABLES, Table, table, table_makers
 from analysis.tables.digits import best
-from analysis.tables.format import Number, interval, wrapped
+from analysis.tables.format import Number, chosen, interval, wrapped
 from analysis.tables.latex import latex
+from bench.base.record import COLUMNS
 from tests.helpers.invented import results_of
 
 pytestmark = pytest.mark.xdist_group("figures")
@@ -86,6 +87,19 @@ def test_a_table_has_the_metrics_that_are_asked_for(two):
     assert "train loss" in table_makers()["final"].make(two, Ask(columns=("algo", "train_loss"))).shown
     apart = table_makers()["final"].make(two, Ask(metrics=("train_loss",), tune_by="grad_norm"))  # chosen by another
     assert any(name.endswith("minus this, train loss") for name in apart.shown)
+
+
+@pytest.mark.parametrize("name", ["final", "configurations"])
+def test_every_metric_may_be_a_column(two, name):
+    costs = {metric: 9.6e4 + place for place, metric in enumerate(COLUMNS) if metric not in two.rows}
+    two = replace(two, rows=two.rows.assign(**costs))
+    there = [metric for metric in COLUMNS if metric != "consensus_bound"]
+    table = chosen(table_makers()[name].make(two, Ask(columns=("method", *there))), ("method", *there), two)
+    assert list(table.printed) == ["method", *(metric.replace("_", " ") for metric in there)]
+    assert set(table.data["bytes"]) == {costs["bytes"]}
+    assert f" & ${costs['bytes']:.0f}$ & " in latex(table, "costs")
+    with pytest.raises(NoData, match=r"no column 'byts' \(did you mean 'bytes'\?\); there are .*, gradients, rounds, "):
+        chosen(table_makers()[name].make(two, Ask(columns=("byts",))), ("byts",), two)
 
 
 @pytest.mark.thorough

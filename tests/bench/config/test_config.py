@@ -1,5 +1,6 @@
 """What a run is, and when two runs are the same."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -115,6 +116,43 @@ def test_the_blocks_of_an_experiment():
     assert second == {"steps": 100, "seed": [0, 1], "nodes": 4, "algo": "dsgt", "algo.eta": [1, 2]}
     with pytest.raises(UserError, match="full or quick; got 'tiny'"):
         blocks_of({**experiment, "size": "tiny"})
+
+
+def test_settings_beside_the_blocks_are_common_to_them():
+    """A block wins over them, and the quick size over both."""
+    experiment = {"steps": 9, "nodes": 4, "quick": {"steps": 2}, "blocks": [{"algo": "dsgd"}, {"nodes": 6}]}
+    assert blocks_of(experiment) == [{"steps": 9, "nodes": 4, "algo": "dsgd"}, {"steps": 9, "nodes": 6}]
+    assert [block["steps"] for block in blocks_of({**experiment, "size": "quick"})] == [2, 2]
+    runs = {"blocks": [{"algo": "dsgt"}], "algo.eta": [0.1, 0.2], "topology": "complete"}
+    assert blocks_of(runs) == [{"algo.eta": [0.1, 0.2], "topology": "complete", "algo": "dsgt"}]
+
+
+BLOCKS = {"blocks": [{"algo": "dsgd", "seed": [0, 1]}]}
+
+
+@pytest.mark.parametrize(
+    ("experiment", "sentence"),
+    [
+        ({**BLOCKS, "stepps": 9}, "experiment=mine has a key 'stepps', which is no setting. Did you mean 'steps'?"),
+        ({**BLOCKS, "eta": 9}, "which is no setting. Did you mean 'algo.eta'?"),
+        ({**BLOCKS, "comon": {"steps": 9}}, "a key 'comon', which is no setting. Did you mean 'common'?"),
+        ({"block": []}, "a key 'block', which is no setting. Did you mean 'blocks'?"),
+        ({"blocks": []}, "experiment=mine has no blocks: its list is empty."),
+        ({"blocks": [{"algo": "dsgd", "seed": []}]}, "experiment=mine has no values for 'seed': its list is empty."),
+        ({**BLOCKS, "steps": 3, "common": {"steps": 4}}, "sets 'steps' both under 'common' and beside it: keep one."),
+        ({**BLOCKS, "quick": {"sead": 3}}, "sets 'sead' under 'quick' alone, where it replaces nothing"),
+        ({"blocks": [{"steps": 5, "quick": {"seed": 1}}]}, "sets 'seed' under 'quick' alone"),
+    ],
+)
+def test_nothing_in_an_experiment_is_ignored(experiment, sentence):
+    with pytest.raises(UserError, match=re.escape(sentence)):
+        blocks_of(experiment, "experiment=mine")
+
+
+@pytest.mark.usefixtures("hydra_here")
+def test_the_command_line_wins_over_settings_beside_the_blocks():
+    words = ["+experiment={steps:9,nodes:4,blocks:[{algo:dsgd},{algo:dsgt,nodes:6}]}", "steps=3"]
+    assert [(run.algo.name, run.steps, run.nodes) for run in plan(words)] == [("dsgd", 3, 4), ("dsgt", 3, 6)]
 
 
 @pytest.mark.usefixtures("hydra_here")

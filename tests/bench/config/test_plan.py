@@ -2,7 +2,6 @@
 
 import re
 import time
-from importlib.metadata import EntryPoint
 
 import hydra
 import pytest
@@ -12,8 +11,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from bench.base.errors import UserError
 from bench.base.registry import MODULES, NO_MODULE, broken_plugins, modules_named
-from bench.config import compose
-from bench.config.compose import hydra_here, resolved, with_plugins
+from bench.config.compose import hydra_here, resolved
 from bench.config.plan import jobs_of, of_command, unique
 from bench.config.run_config import parse
 from bench.sweep.preflight import checked
@@ -131,21 +129,6 @@ BAD = {
 @pytest.mark.parametrize("words", BAD)
 def test_bad_words_get_a_sentence(words, tmp_path):
     refused(words, BAD[words], tmp_path)
-
-
-def test_the_folders_of_plugins_are_where_hydra_takes_them(tmp_path, monkeypatch):
-    """It takes no settings on both sides of a flag; and what is in them is known."""
-    (tmp_path / "brought" / "conf" / "experiment").mkdir(parents=True)
-    (tmp_path / "brought" / "__init__.py").touch()
-    (tmp_path / "brought" / "conf" / "experiment" / "theirs.yaml").touch()
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(compose, "plugins", lambda: [EntryPoint("brought", "brought", "hearsay.plugins")])
-    path = f"hydra.searchpath=['file://{tmp_path}/brought/conf']"
-    assert with_plugins(["algo=dsgt", "--cfg", "job"]) == [path, "algo=dsgt", "--cfg", "job"]
-    assert with_plugins(["--cfg", "job", "algo=dsgt"]) == ["--cfg", "job", path, "algo=dsgt"]
-    assert with_plugins(["--cfg", "job"]) == ["--cfg", "job", path]
-    with pytest.raises(UserError, match=r"no experiment called 'their'. Did you mean 'theirs'\? Known: .*theirs"):
-        of_command(["experiment=their"])
 
 
 def test_yaml_that_is_none_is_named_with_its_place(tmp_path):

@@ -87,5 +87,29 @@ def test_what_submit_cannot_do_is_said(tmp_path):
         assert not list(tmp_path.glob("results/queue/*"))
 
 
+def test_a_dry_run_needs_no_slurm(tmp_path):
+    """Without its commands, and with commands that find no configuration: as on a laptop."""
+    words = ("seed=0,1", "--dry-run", "steps=20", "engine=stacked", "tracker=none")
+    (tools := tmp_path / "bin").mkdir()
+    environment = {"PATH": str(tools), "WANDB_MODE": "disabled"}
+    bare = typed(*words, script="bench/submit.py", cwd=tmp_path, environment=environment)
+    assert bare.returncode == 0, bare.stderr
+    for sentence in (
+        "2 to make, in 1 group, by 1 worker.",
+        "Nothing was queued. SLURM would be asked for --signal=B:USR1@60",
+        "conf/site/default.yaml is missing: the rest is the cluster's default.",
+        "No workers= is typed: workers=1 is the default of a dry run.",
+        "SLURM was not asked. There is no 'sbatch' on this machine",
+    ):
+        assert sentence in bare.stdout
+    (tools / "sbatch").write_text("#!/bin/sh\necho 'fatal: Could not establish a configuration source' >&2\nexit 1\n")
+    (tools / "sbatch").chmod(0o755)
+    lost = typed(*words, "workers=3", "site.cpus=2", script="bench/submit.py", cwd=tmp_path, environment=environment)
+    assert (lost.returncode, lost.stderr) == (0, "")
+    assert "SLURM was not asked. SLURM's sbatch says: fatal: Could not establish" in lost.stdout
+    assert "default" not in lost.stdout
+    assert not (tmp_path / "results").exists()
+
+
 def test_a_launcher_without_a_sweep_is_refused(tmp_path):
     refused("hydra/launcher=slurm seed=1", "hydra/launcher=slurm sends every configuration of a sweep off", tmp_path)

@@ -1,0 +1,112 @@
+"""Where configurations are read from: --config-dir, --config-name, --config-path, hydra.searchpath and plug-ins."""
+
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from bench.base.errors import UserError
+from bench.config import source
+from bench.config.compose import compose_one
+from bench.config.plan import of_command
+from bench.config.source import USUAL, Source
+from tests.helpers.cli import refused, typed
+
+QUICK = ("dataset.evaluation=10", "engine=stacked", "tracker=none")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A user's own configurations, beside the folder where commands are typed."""
+    home = tmp_path / "own"
+    files = {
+        "mine.yaml": "defaults:\n  - config\n  - override algo: dsgt\n  - _self_\nsteps: 7\nnodes: 4\n",
+        "bare.yaml": "steps: 7\n",
+        "typo.yaml": "defaults: [config, _self_]\nstepps: 7\n",
+        "tuned.yaml": "defaults: [config, _self_]\nhydra: {sweeper: {params: {seed: '0,1'}}}\n",
+        "experiment/special.yaml": "steps: 6\nblocks:\n  - {algo: dsgd, seed: [0, 1]}\n",
+        "site/near.yaml": "partition: nearby\n",
+    }
+    for name, text in files.items():
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text(text)
+    (tmp_path / "here").mkdir()
+    return home
+
+
+@pytest.fixture
+def here(folder):
+    return folder.parent / "here"
+
+
+def steps_of(done):
+    """By method and seed, as the lines of a sweep say."""
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in done.stdout.splitlines() if " done at step " in line]
+    return {line[1].partition("-")[0] + line[1].split("-")[3]: int(line[5]) for line in lines}
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("--config-dir {} --config-name mine", {"dsgts0": 7}),
+        ("seed=0,1 -cd {} -m -cn mine.yaml steps=5", {"dsgts0": 5, "dsgts1": 5}),
+        ("--config-path={} --config-name=mine hydra.verbose=false", {"dsgts0": 7}),  # on Hydra's own way
+        ("experiment=special --config-dir ../own", {"dsgds0": 6, "dsgds1": 6}),
+    ],
+)
+def test_a_run_uses_the_files_that_it_is_given(words, expected, folder, here):
+    assert steps_of(typed(*words.format(folder).split(), *QUICK, cwd=here)) == expected
+
+
+def test_every_command_reads_from_there(folder, here):
+    flags = ("--config-dir", str(folder), "--config-name", "mine")
+    shown = typed("results", "seed=0,1", *flags, cwd=here, script="bench/status.py")
+    assert "2 runs: 2 missing" in shown.stdout
+    assert "dsgt" in shown.stdout
+    assert "ring: 4 nodes" in typed("topology=ring", *flags, "seed=1", cwd=here, script="bench/topology.py").stdout
+    divided = typed("dataset=digits", *flags, "seed=1", cwd=here, script="bench/partition.py")
+    assert len([line for line in divided.stdout.splitlines() if line.startswith("│")]) == 4
+    words = ("seed=0,1", "--dry-run", "site=near", *QUICK)
+    asked = typed(*flags, *words, cwd=here, script="bench/submit.py", environment={"PATH": "/nowhere"})
+    assert asked.returncode == 0, asked.stderr
+    assert "dsgt" in asked.stdout
+    assert "--partition=nearby" in asked.stdout
+
+
+def test_files_of_a_config_path_win_and_a_config_dir_has_none_that_would_not_be_read(folder, here):
+    (folder / "algo").mkdir()
+    (folder / "algo" / "dnasa.yaml").write_text("name: dnasa\nschedule: fixed\nmultiplier: 2.0\n")
+    both = [compose_one([], one).algo.options["multiplier"] for one in (USUAL, Source(main=folder))]
+    assert both == [1.0, 2.0]
+    refused(f"--config-dir {folder} algo=dsgd", "has algo/dnasa.yaml, and so has conf, whose file would be read", here)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("--config-name nope", "There is no config called 'nope'. Known: config."),
+        ("--config-dir {} --config-name mien", "There is no config called 'mien'. Did you mean 'mine'? Known: bare, "),
+        ("--config-dir nowhere", "There is no folder 'nowhere', which --config-dir names."),
+        ("--config-path nowhere", "There is no folder 'nowhere', which --config-path names."),
+        ("hydra.searchpath=[file://nowhere]", "There is no folder 'nowhere', which hydra.searchpath=[file://nowhere]"),
+        ("hydra.searchpath=[pkg://nowhere.conf]", "There is no package 'nowhere.conf', which hydra.searchpath="),
+        ("hydra.searchpath=[", "'hydra.searchpath=[' cannot be read"),
+        ("--config-dir {} --config-name bare", "bare.yaml lacks algo, topology, links and 29 other settings: begin it"),
+        ("--config-dir {} --config-name typo", "There is no setting called 'stepps'. Did you mean 'steps'?"),
+        ("--config-dir {} --config-name tuned -m", "tuned.yaml sets hydra.sweeper.params or hydra.mode, which are not"),
+        ("--config-dir {} experiment=specal", "There is no experiment called 'specal'. Did you mean 'special'?"),
+    ],
+)
+def test_what_is_not_there_or_not_whole_is_said(words, sentence, folder, here):
+    refused(words.format(folder), sentence, here)
+
+
+def test_the_folders_of_plugins_are_known_to_hydra(tmp_path, monkeypatch):
+    (tmp_path / "brought" / "conf" / "experiment").mkdir(parents=True)
+    (tmp_path / "brought" / "__init__.py").touch()
+    (tmp_path / "brought" / "conf" / "experiment" / "theirs.yaml").write_text("blocks: [{algo: dsgd}]\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(source, "plugins", lambda: [EntryPoint("brought", "brought", "hearsay.plugins")])
+    assert [run.algo.name for run in of_command(["experiment=theirs"])] == ["dsgd"]
+    with pytest.raises(UserError, match=r"no experiment called 'their'. Did you mean 'theirs'\? Known: .*theirs"):
+        of_command(["experiment=their"])
