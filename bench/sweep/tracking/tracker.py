@@ -15,6 +15,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
+from bench.base.awake import Awake
 from bench.base.home import ROOT
 
 SILENCE_S = {"online": 2.0, "offline": 30.0}
@@ -91,11 +92,14 @@ class WandbTracker(Tracker):
 
     def _wait(self, say: Callable[[str], None]) -> None:
         patience = max(SILENCE_S["online"], START_S - (time.monotonic() - self._began))  # until it is ready
+        clock, heard = Awake(), 0.0
         while self._open:
             try:
-                news = self._news.get(timeout=patience)
+                news, heard = self._news.get(timeout=0.1), clock()
             except queue.Empty:
-                break
+                if clock() - heard > patience:
+                    break
+                continue
             if news is None:
                 break
             if "ready" in news:
