@@ -20,7 +20,7 @@ if __name__ == "__main__":
 from rich.console import Console
 from rich.progress import track
 
-from bench.base.account import mode
+from bench.base.account import ignored, mode, notices
 from bench.base.errors import UserError
 from bench.base.files import read_json
 from bench.base.integrity import Damaged
@@ -39,6 +39,10 @@ def main() -> int:
     if not runs.is_dir():
         raise UserError(f"There are no runs in '{arguments.results}'.")
     os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
+    for notice in notices(alone=False):
+        console.print(notice, markup=False)
+    for name in ignored(alone=False):
+        os.environ.pop(name, None)
     try:
         from bench.sweep.tracking.wandb_run import Mirror, up_to_date
     except ImportError as error:
@@ -49,8 +53,9 @@ def main() -> int:
     for folder in track(todo, "runs", console=console, disable=not console.is_terminal):
         try:
             own = read_json(folder / "summary.json")
-            project = arguments.project or own.get("tracker.project") or "hearsay"
-            Mirror(folder, project, arguments.entity or own.get("tracker.entity")).finish()
+            given = os.environ.get
+            project = arguments.project or own.get("tracker.project") or given("WANDB_PROJECT") or "hearsay"
+            Mirror(folder, project, arguments.entity or own.get("tracker.entity") or given("WANDB_ENTITY")).finish()
         except Damaged as error:
             failed += 1
             console.print(f"{folder.name}: {error}", markup=False)

@@ -1,9 +1,12 @@
 """What the pages show is what the commands on them give."""
 
+import datetime
 import re
 
 import pytest
+import yaml
 
+from bench import __version__
 from bench.config.plan import of_command
 from tests.helpers.cli import ROOT, typed
 
@@ -21,6 +24,18 @@ def test_the_runs_on_a_page_are_those_of_its_command(page, command):
     text = (ROOT / page).read_text(encoding="utf-8")
     assert f"python bench/run.py -m {command}" in text
     assert set(RUN.findall(text)) == {config.run_id for config in of_command(command.split())}
+
+
+def test_the_citation_names_this_version_and_the_paper():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert {"cff-version", "message", "title", "authors"} <= set(cited)
+    assert cited["version"] == __version__
+    assert datetime.date.fromisoformat(cited["date-released"])
+    (paper,) = cited["references"]
+    (number,) = (entry["value"] for entry in paper["identifiers"] if entry["value"].startswith("arXiv:"))
+    assert paper["url"] == f"https://arxiv.org/abs/{number.removeprefix('arXiv:')}"
+    assert [author["family-names"] for author in paper["authors"]] == ["Li", "Chen", "Ma", "Hong"]
+    assert all(author["given-names"] for author in paper["authors"])
 
 
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")

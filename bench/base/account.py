@@ -1,10 +1,23 @@
-"""Whose Weights & Biases: which server, and whether anybody is logged in there."""
+"""Whose Weights & Biases: which server, whether anybody is logged in there, and what its variables mean here."""
 
 from __future__ import annotations
 
 import netrc
 import os
 from urllib.parse import urlparse
+
+AGENTS = ("WANDB_SWEEP_ID", "WANDB_RUN_ID", "WANDB_SWEEP_PARAM_PATH")
+"""Variables that `wandb agent` sets for the one run of the command that it starts."""
+IGNORED = {
+    "WANDB_RUN_ID": "the id of a W&B run is the run_id",
+    "WANDB_SWEEP_ID": "only `wandb agent` starts runs of a W&B sweep",
+    "WANDB_NAME": "it names one run, and this command has several; WANDB_RUN_GROUP names them all",
+    "WANDB_RESUME": "the same command resumes a run",
+    "WANDB_RESUME_FROM": "the same command resumes a run",
+    "WANDB_FORK_FROM": "no run is a fork",
+    "WANDB_DIR": "W&B's files are in the folder wandb of the results; results=FOLDER moves both",
+}
+"""Variables that W&B would apply to every run, and why they are not."""
 
 
 def mode() -> str:
@@ -25,3 +38,21 @@ def base_url() -> str:
     import wandb
 
     return str(wandb.setup().settings.base_url)
+
+
+def has_agent() -> bool:
+    """Whether `wandb agent` has started this command, for one run of a W&B sweep."""
+    return all(os.environ.get(name) for name in AGENTS[:2])
+
+
+def ignored(alone: bool) -> set[str]:
+    """Variables that W&B must not see; ``alone``: this command has one run."""
+    of_agent = AGENTS if alone and has_agent() else ()
+    of_one = ("WANDB_NAME",) if alone else ()
+    return {*IGNORED, *AGENTS} - {*of_agent, *of_one}
+
+
+def notices(alone: bool) -> list[str]:
+    """A sentence for each of them that the user has set."""
+    told = {name: why for name, why in IGNORED.items() if name != "WANDB_DIR" or not has_agent()}
+    return [f"{name} is ignored: {why}." for name, why in told.items() if name in ignored(alone) & {*os.environ}]

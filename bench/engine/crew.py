@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from collections.abc import Sequence
 
 from bench.base import leaving
+from bench.base.awake import Awake
 from bench.base.causes import Failure
 from bench.base.errors import UserError
 from bench.base.leaving import Left
@@ -58,9 +58,9 @@ class Crew:
 
     def _welcome(self, reception: Reception, observer: Observer) -> None:
         """Wait for every rank to say who it is."""
-        began = said = time.monotonic()
+        clock, said = Awake(), 0.0
         while len(self._links) < self.ranks:
-            now = time.monotonic()
+            now = clock()
             here = f"{len(self._links)} of {self.ranks} ranks"
             if self._stop.is_set():
                 raise Stopped
@@ -71,7 +71,7 @@ class Crew:
                     raise self._failed(why)
                 ended = f"{self.launched.name} ended with exit code {code}"
                 raise self._failed(f"{ended} before all {self.ranks} ranks had started.{self.launched.hint}")
-            if now - began > START_S:
+            if now > START_S:
                 raise self._failed(
                     f"only {here} reported within {START_S} s, and {self.launched.name} still runs. Does it wait for "
                     f"free processors (engine.launch), and can all machines reach each other, and this one at "
@@ -79,7 +79,7 @@ class Crew:
                 )
             if now - said > NOTE_S:
                 said = now
-                observer.wait(f"{here} have started after {now - began:.0f} s, waiting for {self.launched.name}")
+                observer.wait(f"{here} have started after {now:.0f} s, waiting for {self.launched.name}")
             for link, hello in reception.arrivals(0.1):
                 try:
                     self._admit(link, hello)

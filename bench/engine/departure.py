@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import queue
-import time
 from collections.abc import Callable
 from typing import Any
 
+from bench.base.awake import Awake
 from bench.engine.link import Message
 
 GRACE_S = 60.0
@@ -22,12 +22,12 @@ class Departure:
         """``send`` reaches all ranks."""
         self._ranks, self._steps, self._send = ranks, steps, send
         self._at: dict[int, int] = {}
-        self._goal, self._began = -1, time.monotonic()
+        self._goal, self._clock = -1, Awake()
         self._order(final=False)
 
     @property
     def overdue(self) -> bool:
-        return time.monotonic() - self._began > GRACE_S
+        return self._clock() > GRACE_S
 
     def at(self, rank: int, t: int) -> None:
         """A rank stands after step t, and waits there if it has not been told to go on."""

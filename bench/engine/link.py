@@ -6,6 +6,7 @@ import json
 import selectors
 import socket
 import threading
+from contextlib import suppress
 from typing import Any
 
 from bench.engine.addresses import connect
@@ -21,6 +22,9 @@ SEND_S = 60
 """Seconds in which a rank must have taken a message."""
 KEEPALIVE = {"TCP_KEEPIDLE": 15, "TCP_KEEPALIVE": 15, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 4, "TCP_USER_TIMEOUT": 35_000}
 """A machine that is lost or cut off is noticed after 35 seconds; not every system has every option."""
+AHEAD = 1 << 15
+"""Bytes that a rank sends before the runner confirms that it has read them. They fit into the runner's receive buffer:
+TCP gives up after the same 35 seconds if a runner that is stopped (SIGSTOP) leaves its buffer full."""
 
 
 class Garbled(Exception):
@@ -38,12 +42,17 @@ class Link:
                 connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
         self._connection, self.longest = connection, longest
         self._received = bytearray()
-        self._writing = threading.Lock()
+        self._writing = threading.Condition()
+        self._paced = False  # whether the other end confirms what it has read
+        self._ahead = 0  # bytes sent that it has not confirmed
+        self._read = 0  # bytes read that this end has not confirmed
 
     @classmethod
     def connect(cls, address: str) -> Link:
-        """To ``host:port``, or the first of several hosts that answers."""
-        return cls(connect(address, CONNECT_S))
+        """A rank's end: to ``host:port``, or the first of several hosts that answers."""
+        link = cls(connect(address, CONNECT_S))
+        link._paced = True
+        return link
 
     def fileno(self) -> int:
         return self._connection.fileno()
@@ -55,7 +64,21 @@ class Link:
     def send(self, message: Message) -> None:
         line = json.dumps(message).encode() + b"\n"
         with self._writing:
+            self._writing.wait_for(lambda: self._ahead < AHEAD)
+            self._ahead += len(line) if self._paced else 0
             self._connection.sendall(line)
+
+    def confirm(self) -> None:
+        """Tell the other end from time to time how much has been read."""
+        if self._read >= AHEAD // 4:
+            _sent(self, {"read": self._read})
+            self._read = 0
+
+    def confirmed(self, count: int) -> None:
+        """The other end has read so many bytes more."""
+        with self._writing:
+            self._ahead -= count
+            self._writing.notify_all()
 
     def receive(self) -> list[Message] | None:
         """What has arrived whole, after waiting for something to; None at the end of the connection."""
@@ -67,6 +90,7 @@ class Link:
             return None
         if not data:
             return None
+        self._read += len(data)
         self._received += data
         *lines, rest = self._received.split(b"\n") if b"\n" in data else [self._received]
         self._received = rest
@@ -75,7 +99,8 @@ class Link:
         return [_message(line) for line in lines]
 
     def close(self) -> None:
-        self._connection.close()
+        with suppress(OSError):  # the other end may be gone
+            self._connection.close()
 
 
 class Links:
@@ -107,6 +132,7 @@ class Links:
             rank = key.data
             try:
                 messages = self._links[rank].receive()
+                self._links[rank].confirm()
             except Garbled as error:
                 messages = [{"error": f"the runner was sent {error}.", "traceback": ""}]
             out += [self._gone(rank)] if messages is None else [(rank, message) for message in messages]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import secrets
 import selectors
-import time
 
+from bench.base.awake import Awake
+from bench.base.machine import shortage
 from bench.engine.addresses import advertised, listening
 from bench.engine.link import LONGEST, Garbled, Link, Message
 
@@ -29,6 +30,7 @@ class Reception:
         self.address = f"{','.join(self.names)}:{self.port}"
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._server, selectors.EVENT_READ)
+        self._clock = Awake()
         self._silent: dict[Link, float] = {}  # and when their time is over, the oldest first
 
     def __enter__(self) -> Reception:
@@ -48,15 +50,20 @@ class Reception:
                 self._accept()
             elif key.fileobj in self._silent and (hello := self._hear(key.fileobj)):
                 out.append((key.fileobj, hello))
-        for link in [link for link, over in self._silent.items() if over < time.monotonic()]:
+        now = self._clock()
+        for link in [link for link, over in self._silent.items() if over < now]:
             self._refuse(link)
         return out
 
     def _accept(self) -> None:
         try:
             connection, _ = self._server.accept()
-        except (BlockingIOError, ConnectionError):  # gone again
+        except BlockingIOError:
             return
+        except OSError as error:
+            if shortage(error):
+                raise
+            return  # gone again
         connection.setblocking(False)
         try:
             link = Link(connection, longest=HELLO)
@@ -64,7 +71,7 @@ class Reception:
             connection.close()
             return
         self._selector.register(link, selectors.EVENT_READ)
-        self._silent[link] = time.monotonic() + HELLO_S
+        self._silent[link] = self._clock() + HELLO_S
         if len(self._silent) > self._most:
             self._refuse(next(iter(self._silent)))
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 
 from bench.base import leaving
+from bench.base.awake import Awake
 from bench.base.leaving import Left
 from bench.config.run_config import RunConfig
 from bench.engine.crew import Crew, RunFailed, Stopped, WorldFailed
@@ -29,7 +30,7 @@ class Team(Crew):
         done: set[int] = set()
         left: set[int] = set()
         departure: Departure | None = None
-        heard, step = time.monotonic(), 0
+        clock, heard, step = Awake(), 0.0, 0
         while len(done | left) < self.ranks:
             if self._stop.is_set():
                 raise Stopped
@@ -41,7 +42,7 @@ class Team(Crew):
             if any("error" in message or "gone" in message for _, message in messages):
                 messages += self._links.receive(0.05)  # rows that other ranks had sent before
             for rank, message in messages:
-                heard = time.monotonic()
+                heard = clock()
                 match message:
                     case {"row": {"step": int(t)} as row, "r": int(r)}:
                         observer.record(r, row)
@@ -71,7 +72,7 @@ class Team(Crew):
                     case _:
                         raise self._failed(f"{self._who(rank)}: it said what is not understood, {str(message)[:80]}.")
             self._raise_failure(messages)
-            if time.monotonic() - heard > timeout_s:
+            if clock() - heard > timeout_s:
                 raise self._stuck(timeout_s, step)
             if departure and departure.overdue:
                 raise Left  # what regular checkpoints have is enough

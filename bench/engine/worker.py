@@ -17,6 +17,7 @@ import threading
 import time
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -70,26 +71,26 @@ class Orders:
         return self._permissions.get()
 
     def _read(self) -> None:
-        while (messages := self._receive()) is not None:
-            for message in messages:
-                if "where" in message:
-                    frame = sys._current_frames().get(self._main or 0)
-                    self._link.send({"stack": "".join(traceback.format_stack(frame)) if frame else ""})
-                elif "leave" in message:
-                    self.farewell.hear(message)
-                elif "go" in message:
-                    self._permissions.put(message["go"])
-                else:
-                    self._stopping = "runs" not in message
-                    self._jobs.put(None if self._stopping else message)
+        with suppress(Garbled, OSError):  # whoever speaks there now is no runner, or nobody listens any more
+            while (messages := self._link.receive()) is not None:
+                for message in messages:
+                    self._take(message)
         if not self._stopping:
             os._exit(70)  # the runner is gone, and this rank must not outlive it
 
-    def _receive(self) -> list[Message] | None:
-        try:
-            return self._link.receive()
-        except Garbled:
-            return None  # whoever speaks there now is no runner
+    def _take(self, message: Message) -> None:
+        if "where" in message:
+            frame = sys._current_frames().get(self._main or 0)
+            self._link.send({"stack": "".join(traceback.format_stack(frame)) if frame else ""})
+        elif "read" in message:
+            self._link.confirmed(message["read"])
+        elif "leave" in message:
+            self.farewell.hear(message)
+        elif "go" in message:
+            self._permissions.put(message["go"])
+        else:
+            self._stopping = "runs" not in message
+            self._jobs.put(None if self._stopping else message)
 
 
 class Reporter(Observer):

@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 from bench.base import causes
+from bench.base.account import has_agent, notices
 from bench.base.errors import UserError
 from bench.base.leases import DEAD_S
 from bench.base.locks import untrusted
@@ -17,7 +18,7 @@ from bench.base.record import Row
 from bench.config.run_config import RunConfig
 from bench.sweep.groups import batches, common_jobs
 from bench.sweep.store.run_folder import RunFolder
-from bench.sweep.tracking.tracker import Trackers
+from bench.sweep.tracking.tracker import Trackers, tracks
 from bench.sweep.workers import Fate, Sweep, reusable
 from bench.terminal.display import Display
 from bench.terminal.table import show_failures, show_table, varying
@@ -45,11 +46,16 @@ def sweep(configs: Sequence[RunConfig], console: Console, name: str | None = Non
     The results folder is the memory of a search: what it asks for again is done. ``name`` is that of the sweep.
     """
     common_jobs(configs)
+    refuse_agent(configs)
+    alone = len(configs) == 1
     folders = [RunFolder(config) for config in configs]
     refuse_stale(folders)
     with Display(console, [config.steps for config in configs]) as display:
         made = Sweep(display, name, varying([config.labels() for config in configs]))
+        made.agents = has_agent()
         todo = []
+        for notice in notices(alone) if any(map(tracked, configs)) else ():
+            display.say(notice)
         for folder in folders:
             if reusable(folder):
                 made.reuse(folder)
@@ -63,7 +69,7 @@ def sweep(configs: Sequence[RunConfig], console: Console, name: str | None = Non
             )
         if todo or made.joined:  # a run that only joins this sweep is news to W&B, too
             groups, jobs = batches([folder.config for folder in todo]) if todo else ([], 1)
-            made.tracker = trackers_of([*todo, *made.joined])
+            made.tracker = trackers_of([*todo, *made.joined], alone)
             for folder in made.joined:
                 made.tracker.end(folder.path)
             try:
@@ -103,10 +109,24 @@ def pull(
     return list(made.fates.values())
 
 
-def trackers_of(folders: Sequence[RunFolder]) -> Trackers:
-    """Whom each of these runs is told to."""
+def trackers_of(folders: Sequence[RunFolder], alone: bool = False) -> Trackers:
+    """Whom each of these runs is told to; ``alone``: the command has one run."""
     configs = {folder.path: folder.config for folder in folders}
-    return Trackers({path: (c.tracker.name, c.tracker.options, Path(c.results)) for path, c in configs.items()})
+    asked = {path: (c.tracker.name, c.tracker.options, Path(c.results)) for path, c in configs.items()}
+    return Trackers(asked, alone)
+
+
+def tracked(config: RunConfig) -> bool:
+    return tracks(config.tracker.name)
+
+
+def refuse_agent(configs: Sequence[RunConfig], elsewhere: bool = False) -> None:
+    """W&B's agent gives one id to all that its command does: that must be one run, made here."""
+    if has_agent() and any(map(tracked, configs)) and (elsewhere or len(configs) > 1):
+        raise UserError(
+            f"`wandb agent` starts one run at a time, and this command has {len(configs)}{' in jobs' * elsewhere}. "
+            "Remove -m, experiment= and hydra/launcher= from the command of the W&B sweep, or add tracker=none."
+        )
 
 
 def refuse_stale(folders: Sequence[RunFolder]) -> None:

@@ -64,7 +64,8 @@ class Sweep:
         self.fates: dict[str, Fate] = {}
         self.tracker = Tracker()
         self._name, self._varies = name, varies
-        self.joined: list[RunFolder] = []  # made in an earlier sweep
+        self.joined: list[RunFolder] = []  # made in an earlier sweep, and news to W&B
+        self.agents = False  # whether W&B's agent waits for this run, new or not
         self._display = display
         self._stop = threading.Event()
 
@@ -75,8 +76,9 @@ class Sweep:
 
     def reuse(self, folder: RunFolder) -> None:
         folder.tidy()
-        if folder.join(self._name):
+        if folder.join(self._name) or self.agents:
             self.joined.append(folder)
+            self.tracker.end(folder.path)
         state = folder.status()["state"]
         self._end(folder, Fate(state), f"{state} before, by engine {folder.manifest().get('engine', '?')}")
 

@@ -64,7 +64,7 @@ class Handler(BaseHTTPRequestHandler):
         if "UpsertBucket" in query:
             name = given["name"]
             self.server.runs.setdefault(name, {}).update({k: v for k, v in given.items() if v is not None})
-            project = {"id": "p", "name": "hearsay", "entity": {"id": "e", "name": "me"}}
+            project = {"id": "p", "name": given.get("project") or "hearsay", "entity": {"id": "e", "name": "me"}}
             bucket = {"id": "b", "name": name, "displayName": given.get("displayName"), "project": project}
             return {"upsertBucket": {"bucket": bucket, "inserted": True}}
         if "RunResumeStatus" in query:

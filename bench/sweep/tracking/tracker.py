@@ -15,6 +15,8 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
+from bench.base.account import has_agent, ignored
+from bench.base.awake import Awake
 from bench.base.home import ROOT
 
 SILENCE_S = {"online": 2.0, "offline": 30.0}
@@ -38,18 +40,21 @@ class Tracker:
 class WandbTracker(Tracker):
     """tracker=wandb: a process of its own writes the W&B runs."""
 
-    def __init__(self, results: Path, options: dict[str, Any]) -> None:
+    def __init__(self, results: Path, options: dict[str, Any], alone: bool) -> None:
+        """``alone``: the command has one run."""
         self._results = results
         self._began = time.monotonic()
         self._open: set[str] = set()  # ended, and not yet heard of
         self._trouble: dict[str, str] = {}
         self._news: queue.Queue[dict[str, Any] | None] = queue.Queue()
-        words = [sys.executable, "-m", "bench.sweep.tracking.process", options["project"], options["entity"] or ""]
+        where = {"WANDB_PROJECT": options["project"] or "hearsay", "WANDB_ENTITY": options["entity"] or ""}
+        seen = {name: value for name, value in os.environ.items() if name not in ignored(alone)}
+        words = [sys.executable, "-m", "bench.sweep.tracking.process", *where.values()]
         self._scratch = tempfile.TemporaryDirectory(prefix="hearsay-", ignore_cleanup_errors=True)
         self._process = subprocess.Popen(
             words,
             cwd=ROOT,
-            env={**os.environ, "TMPDIR": self._scratch.name},  # W&B's own folders there go with it
+            env={**where, **seen, "TMPDIR": self._scratch.name},  # W&B's own folders there go with it
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -91,15 +96,18 @@ class WandbTracker(Tracker):
 
     def _wait(self, say: Callable[[str], None]) -> None:
         patience = max(SILENCE_S["online"], START_S - (time.monotonic() - self._began))  # until it is ready
+        clock, heard = Awake(), 0.0
         while self._open:
             try:
-                news = self._news.get(timeout=patience)
+                news, heard = self._news.get(timeout=0.1), clock()
             except queue.Empty:
-                break
+                if clock() - heard > patience:
+                    break
+                continue
             if news is None:
                 break
             if "ready" in news:
-                patience = SILENCE_S.get(news["ready"], SILENCE_S["online"])
+                patience = SILENCE_S["online" if news["ready"] != "offline" and not has_agent() else "offline"]
             if "trouble" in news:
                 self._trouble[news.get("run", "")] = news["trouble"]
             self._open.discard(news.get("run", ""))
@@ -123,13 +131,14 @@ class WandbTracker(Tracker):
 class Trackers(Tracker):
     """Those of a sweep: every run has the one that it asks for, and runs that ask for the same share it."""
 
-    def __init__(self, asked: Mapping[Path, tuple[str, dict[str, Any], Path]]) -> None:
-        """``asked`` has for every run folder the name and the options of its tracker, and the results folder."""
+    def __init__(self, asked: Mapping[Path, tuple[str, dict[str, Any], Path]], alone: bool = False) -> None:
+        """``asked`` has for every run folder the name and the options of its tracker, and the results folder;
+        ``alone``: the command has one run."""
         made: dict[str, Tracker] = {}
         self._of: dict[Path, Tracker] = {}
         for run, wanted in asked.items():
             if (key := repr(wanted)) not in made:
-                made[key] = make_tracker(*wanted)
+                made[key] = make_tracker(*wanted, alone)
             self._of[run] = made[key]
         self._all = list(made.values())
 
@@ -149,8 +158,11 @@ class Trackers(Tracker):
             tracker.abandon()
 
 
-def make_tracker(name: str, options: dict[str, Any], results: Path) -> Tracker:
-    """A tracker by its name. WANDB_MODE=disabled is W&B's own way to say none."""
-    if name == "none" or os.environ.get("WANDB_MODE") == "disabled":
-        return Tracker()
-    return WandbTracker(results, options)
+def make_tracker(name: str, options: dict[str, Any], results: Path, alone: bool) -> Tracker:
+    """A tracker by its name."""
+    return WandbTracker(results, options, alone) if tracks(name) else Tracker()
+
+
+def tracks(name: str) -> bool:
+    """Whether this tracker writes W&B runs. WANDB_MODE=disabled is W&B's own way to say none."""
+    return name == "wandb" and os.environ.get("WANDB_MODE") != "disabled"

@@ -7,6 +7,7 @@ while the run goes on, at its end, or any time later. The k-th evaluation is the
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import tempfile
 from collections.abc import Iterable
@@ -15,7 +16,7 @@ from typing import Any
 
 import wandb
 
-from bench.base.account import mode
+from bench.base.account import has_agent, mode
 from bench.base.files import read_json, write_json
 from bench.base.integrity import Damaged, examine, read_table
 from bench.base.record import FINAL
@@ -70,17 +71,20 @@ class Mirror:
         known = ("fingerprint", "heterogeneity", "versions", "host", "data", "algorithm", "metrics", "sweep", "also")
         facts = {name: manifest.get(name) for name in known if name in manifest}
         self._results.mkdir(exist_ok=True)
+        given = os.environ.get
+        sweep = None if has_agent() else shortened(str(manifest.get("sweep") or "single runs"), 128)
         self._run = wandb.init(
             dir=self._results,
-            project=project,
+            project=project,  # under W&B's agent it uses the agent's project, entity and id instead
             entity=entity,
             id=run_id,
-            name=title(labels, manifest.get("varies", ())),
-            group=shortened(str(manifest.get("sweep") or "single runs"), 128),
-            job_type=f"{manifest['engine']} {manifest['device']}",
+            name=given("WANDB_NAME") or title(labels, manifest.get("varies", ())),
+            group=given("WANDB_RUN_GROUP") or sweep,
+            job_type=given("WANDB_JOB_TYPE") or f"{manifest['engine']} {manifest['device']}",
             tags=[
                 *(labels[name] for name in ("algo", "topology", "dataset", "engine")),
-                *(shortened(f"also {sweep}", 64) for sweep in manifest.get("also", ())),
+                *filter(None, given("WANDB_TAGS", "").split(",")),
+                *(shortened(f"also {later}", 64) for later in manifest.get("also", ())),
             ],
             config={**labels, "certificate": certificate, "edges": edge_list, **facts},
             reinit="create_new",

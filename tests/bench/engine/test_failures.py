@@ -9,6 +9,7 @@ import time
 import uuid
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from bench.base.registry import algorithms
@@ -21,6 +22,7 @@ from tests.helpers.processes import MARK, gone, marked
 pytestmark = pytest.mark.timeout(200)
 PLUGIN = {"HEARSAY_PLUGINS": "tests.helpers.trouble", "PYTHONPATH": str(ROOT)}
 algorithms._items.pop("trouble", None)  # known in the test that asks for it
+LONG = ("algo.how=slow", "steps=100000")
 YAML = "name: trouble\nschedule: diminishing\neta: 0.01\nhow: none\n"
 
 
@@ -93,9 +95,9 @@ def test_every_way_to_fail_takes_its_world_down_and_the_sweep_goes_on(trouble, m
     assert "Traceback" not in done.stderr
 
 
-def start(trouble, mark, folder) -> subprocess.Popen[str]:
-    """A run that would take long, once its ranks are computing."""
-    command = [sys.executable, str(ROOT / "bench" / "run.py"), *trouble, "algo.how=slow", "steps=100000"]
+def start(words, mark, folder) -> subprocess.Popen[str]:
+    """A run, once its ranks are computing."""
+    command = [sys.executable, str(ROOT / "bench" / "run.py"), *words]
     environment = {**os.environ, **PLUGIN, MARK: mark}
     process = subprocess.Popen(
         command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -116,7 +118,7 @@ def ends(process: subprocess.Popen[str], seconds: float) -> tuple[int, str, str]
 @pytest.mark.thorough
 def test_interrupting_the_runner(trouble, mark, tmp_path):
     """With Ctrl-C; other signals: test_leaving.py."""
-    process = start(trouble, mark, tmp_path)
+    process = start((*trouble, *LONG), mark, tmp_path)
     process.send_signal(signal.SIGINT)
     code, _, err = ends(process, 25)
     assert code == 130
@@ -129,7 +131,7 @@ def test_interrupting_the_runner(trouble, mark, tmp_path):
 
 @pytest.mark.thorough
 def test_killing_mpiexec(trouble, mark, tmp_path):
-    process = start(trouble, mark, tmp_path)
+    process = start((*trouble, *LONG), mark, tmp_path)
     (mpiexec,) = (pid for pid in marked(mark, "mpiexec") if b"run.py" not in Path(f"/proc/{pid}/cmdline").read_bytes())
     os.kill(mpiexec, signal.SIGKILL)
     code, out, _ = ends(process, 15)
@@ -142,10 +144,34 @@ def test_killing_mpiexec(trouble, mark, tmp_path):
 
 @pytest.mark.thorough
 def test_killing_the_runner_leaves_no_rank(trouble, mark, tmp_path):
-    process = start(trouble, mark, tmp_path)
+    process = start((*trouble, *LONG), mark, tmp_path)
     assert len(marked(mark, "bench.engine.worker")) >= 2
     process.kill()
     process.communicate()
+    assert gone(mark)
+
+
+STOPS = {"the runner, for longer than TCP waits": ("run.py", 45, 300), "every process": ("", 20, 8)}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("whom", "seconds", "timeout_s"), STOPS.values(), ids=STOPS)
+def test_a_run_that_is_stopped_for_a_while_goes_on(whom, seconds, timeout_s, mark, tmp_path):
+    """As by Ctrl-Z, SIGSTOP or a frozen container, while it evaluates at every step."""
+    words = ["steps=800", "eval_every=1", "nodes=4", "ranks=2", "tracker=none", f"engine.timeout_s={timeout_s}"]
+    assert run(*words, "results=whole", cwd=tmp_path).returncode == 0
+    process = start(("engine=mpi", *words), mark, tmp_path)
+    stopped = marked(mark, whom)
+    assert len(stopped) == 1 or (not whom and len(stopped) > 3)
+    for number in (signal.SIGSTOP, signal.SIGCONT):
+        for pid in stopped:
+            os.kill(pid, number)
+        time.sleep(seconds if number == signal.SIGSTOP else 0)
+    code, out, _ = ends(process, 60)
+    assert code == 0, out
+    tables = [pq.read_table(next((tmp_path / name).glob("runs/*/metrics.parquet"))) for name in ("whole", "results")]
+    same = [name for name in tables[0].column_names if not name.endswith("_s")]
+    assert tables[0].select(same).equals(tables[1].select(same))
     assert gone(mark)
 
 

@@ -1,14 +1,18 @@
 """Messages between runner and ranks arrive whole, or not at all."""
 
+import errno
 import fcntl
 import resource
+import selectors
 import socket
 import threading
+import time
 from contextlib import closing
 
 import pytest
 
 from bench.engine.link import Garbled, Link, Links
+from bench.engine.reception import Reception
 
 
 @pytest.fixture
@@ -105,3 +109,73 @@ def test_a_lost_machine_is_noticed(pair):
         assert link.raw.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
         if hasattr(socket, "TCP_KEEPIDLE"):
             assert link.raw.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) <= 30
+
+
+class Reluctant(socket.socket):
+    """A connection whose close fails, as some systems have it once the other end is gone."""
+
+    def close(self) -> None:
+        super().close()
+        raise OSError(errno.ENOTCONN, "Transport endpoint is not connected")
+
+
+def test_closing_a_link_never_raises(pair):
+    left, right = pair
+    links = Links()
+    for rank in (0, 1):
+        links.add(rank, Link(Reluctant(fileno=right.raw.dup().detach())))
+    left.raw.close()
+    assert (0, {"gone": True}) in links.receive(5)
+    links.close()
+
+
+@pytest.mark.parametrize("number", [errno.ENOTCONN, errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.EPROTO])
+def test_a_connection_that_is_gone_before_it_is_accepted_is_nothing(number):
+    class Server(socket.socket):
+        def accept(self):
+            super().accept()[0].close()
+            raise OSError(number, "gone again")
+
+    with Reception("127.0.0.1", ranks=1) as reception:
+        plain, reception._server = reception._server, Server(fileno=reception._server.dup().detach())
+        reception._selector.unregister(plain)
+        reception._selector.register(reception._server, selectors.EVENT_READ)
+        plain.close()
+        socket.create_connection(("127.0.0.1", reception.port)).close()
+        assert reception.arrivals(5) == []
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="only Linux gives up on a connection that waits")
+def test_a_runner_that_does_not_read_for_long_loses_nothing():
+    """As one does that is stopped: TCP gives up on a connection whose bytes wait for longer than this."""
+    with Reception("127.0.0.1", ranks=1) as reception, closing(Link.connect(reception.address)) as rank:
+        rank._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 300)
+        rank.send({"token": reception.token})
+        came = []
+        while not came:
+            came = reception.arrivals(1)
+        links = Links()
+        links.add(0, came[0][0])
+        with closing(links):
+            count = 3000
+
+            def compute() -> None:
+                for t in range(count):
+                    rank.send({"row": {"step": t, "numbers": [0.1] * 100}})
+
+            def listen() -> None:
+                while messages := rank.receive():
+                    for message in messages:
+                        rank.confirmed(message["read"])
+
+            threads = [threading.Thread(target=work, daemon=True) for work in (compute, listen)]
+            for thread in threads:
+                thread.start()
+            time.sleep(1.5)
+            steps = []
+            while len(steps) < count:
+                news = links.receive(5)
+                assert news
+                assert not any("gone" in message for _, message in news)
+                steps += [message["row"]["step"] for _, message in news]
+            assert steps == list(range(count))

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
+from bench.config.compose import compose_one
 from bench.sweep.sweep import run_all
 from bench.sweep.tracking.wandb_run import shortened, title
 from tests.helpers.cli import ROOT, typed
@@ -21,6 +22,7 @@ from tests.helpers.disks import on_a_disk
 from tests.helpers.run_folders import folders
 from tests.helpers.wandb_files import images
 from tests.helpers.wandb_stub import stub
+from tests.helpers.wandb_sweep import sweep_server
 
 SHORT = ("dataset=digits", "steps=60", "eval_every=20", "nodes=4", "batch_size=8")
 KEY = "0123456789" * 4
@@ -175,6 +177,83 @@ def test_sync_makes_what_is_missing_and_nothing_twice(tmp_path):
     assert len(images(tmp_path / "results")) == 3
     done = command("bench/sync.py", "nowhere", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (2, "There are no runs in 'nowhere'.\n")
+
+
+AGENTS = {"WANDB_SWEEP_ID": "sweep1", "WANDB_RUN_ID": "trial1"}
+
+
+@pytest.mark.parametrize("words", [("-m", "seed=0,1"), ("-m", "seed=0", "hydra/launcher=here")])
+def test_rejects_several_runs_under_an_agent(words, tmp_path):
+    done = command("bench/run.py", *words, cwd=tmp_path, **AGENTS)
+    assert done.returncode == 2, done.stderr
+    assert "`wandb agent` starts one run at a time" in done.stderr
+    assert not list(tmp_path.glob("results/runs/*"))
+
+
+def test_project_and_entity_come_from_the_environment_unless_typed(monkeypatch):
+    monkeypatch.delenv("WANDB_PROJECT", raising=False)
+    monkeypatch.delenv("WANDB_ENTITY", raising=False)
+    assert compose_one([]).tracker.options == {"project": "hearsay", "entity": None}
+    run_id = compose_one([]).run_id
+    monkeypatch.setenv("WANDB_PROJECT", "theirs")
+    monkeypatch.setenv("WANDB_ENTITY", "team")
+    assert compose_one([]).tracker.options == {"project": "theirs", "entity": "team"}
+    assert compose_one(["tracker.project=typed"]).tracker.options == {"project": "typed", "entity": "team"}
+    assert compose_one([]).run_id == run_id
+
+
+@pytest.mark.thorough
+def test_variables_of_wandb_are_used_or_said_to_be_ignored(tmp_path):
+    used = {"WANDB_RUN_GROUP": "mine", "WANDB_TAGS": "a,b", "WANDB_NOTES": "why", "WANDB_PROJECT": "theirs"}
+    ignored = {"WANDB_RUN_ID": "same", "WANDB_RESUME": "must", "WANDB_DIR": str(tmp_path / "nowhere")}
+    words = (*SHORT, "engine=stacked")
+    done = command("bench/run.py", *words, "-m", "seed=0,1", cwd=tmp_path, WANDB_NAME="one", **used, **ignored)
+    assert done.returncode == 0, done.stderr
+    notices = [line.split()[0] for line in done.stdout.splitlines() if "is ignored:" in line]
+    assert sorted(notices) == ["WANDB_DIR", "WANDB_NAME", "WANDB_RESUME", "WANDB_RUN_ID"]
+    done = command("bench/run.py", *words, "seed=2", cwd=tmp_path, WANDB_NAME="one", **used)
+    assert "is ignored" not in done.stdout
+    runs = folders(tmp_path / "results")
+    (runs[0] / "wandb.json").unlink()
+    done = command("bench/sync.py", cwd=tmp_path, WANDB_RUN_GROUP="mine", WANDB_TAGS="a,b", WANDB_NOTES="why", **AGENTS)
+    assert "1 written (offline), 2 up to date" in done.stdout, done.stdout
+    found = images(tmp_path / "results")
+    assert set(found) == {folder.name for folder in runs}
+    for name, image in found.items():
+        same(image, tmp_path / "results/runs" / name)
+        assert (image.run.project, image.run.run_group, image.run.notes) == ("theirs", "mine", "why")
+        assert {"a", "b", "digits"} <= set(image.run.tags)
+        assert (image.run.display_name == "one") == ("-s2-" in name)
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(300)
+def test_a_real_agent_gets_every_run_of_its_sweep(tmp_path):
+    """Also one that the results folder has already; the yaml is the one of the documentation."""
+    fixed = {"results": str(tmp_path / "results"), "engine": "stacked", **dict(word.split("=") for word in SHORT)}
+    etas = [0.1, 0.2, 0.1]
+    with sweep_server(ROOT / "docs/wandb_sweep.yaml", [{**fixed, "algo.eta": eta} for eta in etas]) as server:
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("WANDB")}
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        ours = {"HOME": str(tmp_path), "PATH": path, "WANDB_DIR": str(tmp_path), "OMP_NUM_THREADS": "1"}
+        environment = {**clean, **ours, "WANDB_BASE_URL": server.url, "WANDB_API_KEY": server.known}
+        agent = [str(Path(sys.executable).with_name("wandb")), "agent", "me/theirs/sweep1"]
+        done = subprocess.run(agent, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=280)
+        assert done.returncode == 0, done.stderr
+        assert "is ignored" not in done.stdout
+        assert server.waiting == []
+        assert sorted(server.runs) == ["trial0", "trial1", "trial2"]
+        tables = {}
+        for folder in folders(tmp_path / "results"):
+            tables[json.loads((folder / "summary.json").read_text())["eta"]] = folder / "metrics.parquet"
+        assert sorted(tables) == [0.1, 0.2]
+        for number, eta in enumerate(etas):
+            name = f"trial{number}"
+            bucket, history = server.runs[name], server.history[name]
+            assert (bucket["sweep"], bucket["project"], server.exits[name]) == ("sweep1", "theirs", 0)
+            assert json.loads(bucket["config"])["algo.eta"]["value"] == eta
+            rows = pq.read_table(tables[eta]).to_pylist()
+            assert [history[t]["val_loss"] for t in sorted(history)] == [row["val_loss"] for row in rows]
 
 
 def online(server, tmp_path: Path, script: str, *words: str):
