@@ -85,7 +85,8 @@ def test_one_figure_from_some_runs_and_what_would_make_the_missing(command, fold
         (("--figure", "stepsise"), "no figure or table 'stepsise' (did you mean 'stepsize'?); there are stepsize, "),
         (("--figure", "accuracy"), "no figure or table 'accuracy'; there are stepsize, "),
         (("--format", "gif"), "there is no format 'gif'; there are pdf"),
-        (("--where", "algo"), "--where takes LABEL=VALUE"),
+        (("--where", "algo"), "argument --where: must be NAME=VALUE, got 'algo'"),
+        (("--without", "core"), "argument --without: must be NAME=VALUE, got 'core'"),
     ],
 )
 def test_bad_input_gets_a_sentence(command, words, sentence, tmp_path):
