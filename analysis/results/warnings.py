@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
 from analysis.results.plugins import broken, load_plugins
 from analysis.results.results import Results
 from bench.base.record import FINAL, LATER
@@ -27,11 +32,17 @@ def warnings(results: Results) -> list[str]:
             f"Runs of {', '.join(sources)} were made by different versions of the source: compare with care, or make "
             "them again with stale=rerun."
         )
-    if len(results.runs):
-        ended = results.runs[results.runs["state"].isin(FINAL)]
-        manifests = (results.facts.get(run, {}) for run in ended["run_id"])
-        out += [said] if (said := mixed(zip(ended["algo"], manifests, strict=True))) else []
-    return out
+    facts = [results.facts.get(run, {}) for run in results.runs.get("run_id", [])]
+    return [*out, *mixed_software(results.runs, facts)]
+
+
+def mixed_software(runs: pd.DataFrame, facts: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A sentence, where runs that have ended were made with different software."""
+    if runs.empty:
+        return []
+    each = zip(runs["algo"], facts, runs["state"].isin(FINAL), strict=True)
+    said = mixed((algo, fact) for algo, fact, ended in each if ended)
+    return [said] if said else []
 
 
 def mixed_sources(results: Results) -> list[str]:

@@ -8,6 +8,8 @@ from typing import Any
 
 LIBRARIES = ("torch", "numpy")
 """Packages whose versions count beside the source."""
+MADE = ("sources", "versions", "started")
+"""Entries of a manifest that runs are compared by."""
 CORE = "core"
 TOLD = 3
 """Differences described in full; further ones are counted."""

@@ -2,12 +2,17 @@
 
 import pytest
 
+from analysis import load
 from analysis.results.archive import read_archive, write_archive
 from analysis.results.errors import NoData
 from analysis.results.warnings import mixed_sources, warnings
 from analysis.study.ask import Ask
 from analysis.tables import table_makers
 from bench.base.software import mixed
+from bench.sweep.store.manifest import describe
+from bench.sweep.store.run_folder import RunFolder
+from bench.training.observer import Outcome
+from tests.helpers.configs import config, rows
 from tests.helpers.invented import made
 
 OLD, NEW = "2026-01-02 03:04:05", "2026-05-06 07:08:09"
@@ -101,6 +106,22 @@ def test_an_archive_keeps_it(tmp_path):
     write_archive(some, tmp_path)
     (said,) = warnings(read_archive(tmp_path))
     assert said == warnings(some)[0].replace(" 03:04", "").replace(" 07:08", "")
+
+
+def test_who_loads_the_table_is_warned(tmp_path):
+    write_archive(results(fact("old", started=OLD), fact()), tmp_path / "archive")
+    with pytest.warns(UserWarning, match="core old .*, new "):
+        load(tmp_path / "archive")
+    for algo in ("dsgd", "dnasa"):
+        folder = RunFolder(config(results=str(tmp_path), algo=algo, steps=40, eval_every=10))
+        assert folder.claim()
+        folder.begin({**describe(folder.config), **fact("old" if algo == "dsgd" else "new")})
+        for row in rows(folder.config)[0]:
+            folder.record(row)
+        folder.finish(Outcome("done", 40))
+        folder.release()
+    with pytest.warns(UserWarning, match="core new .*, old "):
+        assert load(tmp_path)["run_id"].nunique() == 2
 
 
 def test_odd_values_are_no_reason_to_stop():
