@@ -135,13 +135,17 @@ def test_what_is_not_in_the_figures_is_said(command, folder, tmp_path):
         write_json(run / "summary.json", {**summary, "state": state})
     (runs[2] / "summary.json").write_text("{")
     manifest = json.loads((runs[3] / "manifest.json").read_text())
-    write_json(runs[3] / "manifest.json", {**manifest, "fingerprint": "another"})
+    brief = {name: part for name, part in manifest.items() if name != "sources"}  # as earlier versions wrote it
+    write_json(runs[3] / "manifest.json", {**brief, "fingerprint": "another"})
+    manifest = json.loads((runs[4] / "manifest.json").read_text())
+    write_json(runs[4] / "manifest.json", {**manifest, "sources": {**manifest["sources"], "core": "another"}})
     done = command("--figure", "compare", cwd=tmp_path)
     assert done.returncode == 0
     assert f"1 run cannot be read and is left out: {runs[2].name}" in done.stdout
     assert "1 run is failed, and in no figure" in done.stdout
     assert "1 run is running, and in no figure" in done.stdout
     assert "Runs of dnasa were made by different versions of the source" in done.stdout
+    assert re.search(r"not made with the same software.*\banother \(1 run of ", done.stdout)
 
 
 @pytest.mark.thorough
