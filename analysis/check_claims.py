@@ -28,7 +28,7 @@ from analysis.claims.verdicts import Verdict, claims, judge
 from analysis.drawing.style import use_paper_style
 from analysis.report.reproduction import case_columns, case_rows, case_table, document
 from analysis.results.errors import in_sentences, perhaps
-from analysis.results.read import read
+from analysis.results.read import add_source, read
 from analysis.results.warnings import warnings
 from analysis.tables.format import wrapped
 from bench.base.files import write_text
@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else argv
     first, _ = parser.parse_known_args([word for word in words if word not in HELP])  # which claims there are
     known = {claim.id: claim for claim in claims(first.claims)}
-    parser.add_argument("--results", default="results", help="a results folder, an archive, or wandb:ENTITY/PROJECT")
+    add_source(parser)
     parser.add_argument("--claim", action="append", metavar="ID", help=f"of {', '.join(known)}; may be given again")
     parser.add_argument(
         "--out", type=Path, help="the document; default REPRODUCTION.md in the results, or mine.md for mine.yaml"
@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     if wrong := [name for name in arguments.claim or [] if name not in known]:
         parser.error(f"there is no claim {wrong[0]!r}{perhaps(wrong[0], known)}; there are {', '.join(known)}")
-    results, console = read(arguments.results), Console(highlight=False, soft_wrap=True)
+    results, console = read(arguments.results, arguments.without), Console(highlight=False, soft_wrap=True)
     for sentence in warnings(results):
         console.print(wrapped(sentence, console.width, "") if console.is_terminal else sentence, markup=False)
     verdicts = [judge(known[name], results) for name in arguments.claim or known]

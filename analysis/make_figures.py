@@ -35,7 +35,7 @@ from analysis.figures import Drawing, drawings
 from analysis.results.archive import is_archive
 from analysis.results.errors import NoData, in_sentences, perhaps, trouble
 from analysis.results.plugins import broken
-from analysis.results.read import read
+from analysis.results.read import add_source, condition, read
 from analysis.results.results import Results
 from analysis.results.warnings import warnings
 from analysis.study.ask import Ask, listening, unheard
@@ -58,7 +58,7 @@ X = {
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = parse(argv)
     console = Console(highlight=False, soft_wrap=True)
-    results = read(arguments.results).where(arguments.where)
+    results = read(arguments.results, arguments.without).where(arguments.where)
     out = Path(arguments.out or (Path(arguments.results) / "figures"))
     ask = Ask(
         x=X[arguments.x] if arguments.x else None,
@@ -87,10 +87,12 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     names = [*drawings(), *table_makers()]
     parser.add_argument("--figure", action="append", metavar="NAME", help=f"of {', '.join(names)}; may be given again")
-    parser.add_argument("--results", default="results", help="a results folder, an archive, or wandb:ENTITY/PROJECT")
+    add_source(parser)
     parser.add_argument("--out", help="where the pictures go; default <results>/figures, of an archive figures here")
     parser.add_argument("--format", default="pdf,png", help="of pdf, png, svg")
-    parser.add_argument("--where", nargs="+", default=[], metavar="LABEL=VALUE,VALUE", help="only these runs")
+    parser.add_argument(
+        "--where", nargs="+", default=[], type=condition, metavar="LABEL=VALUE,VALUE", help="only these runs"
+    )
     parser.add_argument("--metric", action="append", metavar="NAME", help="to show; may be given again")
     parser.add_argument("--reference", metavar="METHOD", help="that the others are compared with")
     parser.add_argument("--over", default="eta", metavar="OPTION", help="of stepsize, topology and robustness")
@@ -111,9 +113,6 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
         reasons = "".join(f"; plug-in '{plugin}' cannot be imported: {why}" for plugin, why in broken.items())
         there = f"{perhaps(wrong[0], names)}; there are {', '.join(names)}"
         parser.error(f"there is no figure or table {wrong[0]!r}{there}{reasons}")
-    if wrong := [word for word in arguments.where if "=" not in word]:
-        parser.error(f"--where takes LABEL=VALUE; got {wrong[0]!r}")
-    arguments.where = [(word.split("=", 1)[0], word.split("=", 1)[1].split(",")) for word in arguments.where]
     if arguments.out is None and (not Path(arguments.results).is_dir() or is_archive(Path(arguments.results))):
         arguments.out = "figures"
     return arguments

@@ -22,7 +22,7 @@ from analysis.report.commands import as_typed
 from analysis.report.page import page
 from analysis.report.story import tell_story
 from analysis.results.errors import in_sentences
-from analysis.results.read import read
+from analysis.results.read import add_source, read
 from analysis.study.ask import Ask
 from analysis.study.select import can_be_asked
 from bench.base.files import write_text
@@ -31,7 +31,7 @@ from bench.base.files import write_text
 @in_sentences("There is nothing to report")
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--results", "--from", default="results", help="a results folder, or wandb:ENTITY/PROJECT")
+    add_source(parser)
     parser.add_argument("--out", type=Path, help="the page; default <results>/report.html")
     parser.add_argument("--wandb", metavar="ENTITY/PROJECT", help="also publish as a W&B report in this project")
     parser.add_argument("--metric", action="append", metavar="NAME", help="to show; may be given again")
@@ -44,11 +44,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     out = arguments.out or (folder or Path()) / "report.html"
     use_paper_style()
     shown = tuple(name for words in arguments.metric or [] for name in words.split(","))
-    results, ask = read(arguments.results), Ask(metrics=shown, reference=arguments.reference, tune_by=arguments.tune_by)
+    results = read(arguments.results, arguments.without)
+    ask = Ask(metrics=shown, reference=arguments.reference, tune_by=arguments.tune_by)
     if ask != Ask():
         can_be_asked(results, ask)
     story = tell_story(results, ask)
-    for sentence in story.troubles:
+    for sentence in story.warnings:
         print(sentence)
     out.parent.mkdir(parents=True, exist_ok=True)
     words = ["python", "analysis/make_report.py", *(sys.argv[1:] if argv is None else argv)]

@@ -27,11 +27,11 @@ from bench.base.errors import UserError
 from bench.base.files import lock_of, read_json
 from bench.base.integrity import examine
 from bench.base.locks import Lock
-from bench.base.record import COLUMNS, SCORE
+from bench.base.record import COLUMNS, FINAL, SCORE
 from bench.sweep.cluster.tickets import queue_lines, tickets
 from bench.terminal.command import command, config_flags
 from bench.terminal.progress import counting
-from bench.terminal.table import in_order, show_failures, show_table
+from bench.terminal.table import in_order, show_failures, show_mixed, show_table
 
 if TYPE_CHECKING:
     from bench.config.run_config import RunConfig
@@ -82,6 +82,7 @@ def show_found(
 ) -> int:
     """The table, what went wrong, and how many there are of each state; returns how many failed."""
     show_table(console, table)
+    show_mixed(console, [(run["algo"], runs / name) for name, run in found.items() if run["state"] in FINAL])
     failed = [name for name, run in found.items() if run["state"] == "failed"]
     show_failures(console, [(runs / name, read_json(runs / name / "status.json").get("error", "?")) for name in failed])
     counts = Counter(run["state"] for run in found.values())

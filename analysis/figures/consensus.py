@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-import numpy as np
 import pandas as pd
 from matplotlib.lines import Line2D
 
@@ -34,7 +33,7 @@ def draw(results: Results, ask: Ask) -> Picture:
     width = max(3.35, PAGE * len(shown) / 3 if len(shown) < 3 else PAGE)
     figure, axes = panels(len(names), len(shown), 1.65 * taller(look), width, sharey="row", sharex="col")
     drawn, used, settings = [], set(), defaultdict(list)
-    bounded: set[str] = set()
+    with_bound: set[str] = set()
     for column, (key, runs) in enumerate(shown):
         runs, said = as_written(results, runs, ask)
         best, chosen = at_best(results, runs, ask)
@@ -56,22 +55,25 @@ def draw(results: Results, ask: Ask) -> Picture:
             axes[0, column], f"{key['topology']}{ends[column]}" + (f", ρ = {rho:.3f}" if pd.notna(rho) else "")
         )
         used |= set(best["run_id"])
-        rows = rows[rows["step"] > 0]
-        if "consensus" in names and (known := rows.dropna(subset="consensus_bound")).size:
-            bound = known.groupby("step")["consensus_bound"].max()
-            axes[names.index("consensus"), column].plot(bound.index, bound, color=INK, lw=0.8, ls=":")
-            line = {"step": bound.index, "x": bound.index, "mean": bound.to_numpy(), "metric": "consensus_bound"}
-            drawn.append(pd.DataFrame({**line, **key}))
-            over = rows["consensus"] / rows["consensus_bound"]
-            notes.append(f"{key['topology']}: consensus at most {np.nanmax(over):.3g} of the bound")
-            bounded |= set(known["algo"])
+        bounded = rows[rows["step"] > 0].dropna(subset="consensus_bound") if "consensus" in names else rows.iloc[:0]
+        for algo, mine in bounded.groupby("algo"):
+            bounds = mine.pivot(index="step", columns="run_id", values="consensus_bound")
+            different = bounds.T.drop_duplicates().T  # seeds differ only where each draws a graph of its own
+            panel = axes[names.index("consensus"), column]
+            panel.plot(bounds.index, different, color=look[algo].colour, lw=0.8, ls="--", marker="")
+            ends_of = {"mean": bounds.mean(axis=1), "low": bounds.min(axis=1), "high": bounds.max(axis=1)}
+            line = {"step": bounds.index, "x": bounds.index, **ends_of, "runs": bounds.count(axis=1)}
+            drawn.append(pd.DataFrame({**line, "metric": "consensus_bound", "algo": algo, **key}))
+            part = (mine["consensus"] / mine["consensus_bound"]).max()
+            notes.append(f"{key['topology']}: consensus of {look[algo].label} at most {part:.3g} of its bound")
+            with_bound.add(algo)
     title = "Consensus and tracking error" if names == list(SHOWN) else " and ".join(metric_name(m) for m in names)
     lines = []
-    if bounded:
+    if with_bound:
         title += ", with the sharp bound b_t², b⁺ = ρ (b + η_t)"
-        lines = [
-            Line2D([], [], color=INK, ls=":", label=f"bound for {', '.join(look[a].label for a in sorted(bounded))}")
-        ]
+        of = [style for algo, style in look.items() if algo in with_bound]
+        named = f"bound for {', '.join(style.label for style in of)}" + ", each in its colour" * (len(of) > 1)
+        lines = [Line2D([], [], color=of[0].colour if len(of) == 1 else INK, lw=0.8, ls="--", label=named)]
     entries = [legend_entry(style, with_values(style.label, settings[algo])) for algo, style in look.items()]
     legend(figure, [*entries, *lines])
     return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes, title)

@@ -78,7 +78,8 @@ def _public(fact: dict[str, Any]) -> dict[str, Any]:
     """A manifest without what is private to a machine, a sweep or one start of a run; its name is among the labels."""
     host = {key: value for key, value in (fact.get("host") or {}).items() if key != "name"}
     out = {key: value for key, value in fact.items() if key not in ("run_id", "varies", "resumed", "replicas", "sweep")}
-    return {**out, "host": host}
+    day = {"started": str(fact["started"])[:10]} if fact.get("started") else {}
+    return {**out, **day, "host": host}
 
 
 def _write(path: Path, table: pd.DataFrame) -> None:

@@ -16,7 +16,7 @@ from bench.base.files import write_bytes
 
 TOGETHER = 200
 """Runs whose metrics are put into one table while thousands are read: small ones take much more than their numbers."""
-MAGIC = b"hearsay index 2\n"
+MAGIC = b"hearsay index 3\n"
 HEADS = pa.schema(
     [("name", pa.string()), ("stamp", pa.string()), ("labels", pa.string()), ("at", pa.int64()), ("rows", pa.int64())]
 )
@@ -26,7 +26,7 @@ class Entry(NamedTuple):
     """One run of a block."""
 
     stamp: str | None  # of its files; None where what was read may change
-    labels: str  # as JSON
+    labels: str  # as JSON, and what made it
     at: int  # its first row
     rows: int
 
@@ -42,6 +42,7 @@ class Found(NamedTuple):
     """Runs in the order that was asked for, without those that cannot be read."""
 
     labels: list[dict[str, Any]]
+    made: list[dict[str, Any]]
     lengths: list[int]
     metrics: pa.Table  # the rows of all, one run after another
     unreadable: list[str]
@@ -57,7 +58,7 @@ class Collector:
     def add(self, name: str, stamp: str | None, run: Run) -> None:
         entries, done, loose = self._part(run.metrics.schema)
         at = next(reversed(entries.values())) if entries else Entry(None, "", 0, 0)
-        entries[name] = Entry(stamp, json.dumps(run.labels), at.at + at.rows, len(run.metrics))
+        entries[name] = Entry(stamp, json.dumps([run.labels, run.made]), at.at + at.rows, len(run.metrics))
         loose.append(run.metrics)
         if len(loose) == TOGETHER:
             done.append(pa.concat_tables(loose).combine_chunks())
@@ -92,8 +93,10 @@ def put_together(blocks: Sequence[Block], names: Sequence[str]) -> Found:
         if not np.array_equal(rows, np.arange(len(metrics))):
             metrics = metrics.take(rows)
         metrics = metrics.select(list(columns))
+    told = [json.loads(entry.labels) for entry in entries]
     return Found(
-        labels=[json.loads(entry.labels) for entry in entries],
+        labels=[labels for labels, _ in told],
+        made=[made for _, made in told],
         lengths=lengths.tolist(),
         metrics=metrics,
         unreadable=[name for name in names if name not in place],

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from analysis.results.errors import NoData
 from analysis.results.index import read_all
 from analysis.results.results import Results
 from analysis.results.run import read_run
+from analysis.results.warnings import mixed_software
 from bench.base.files import read_json
 
 
@@ -22,17 +25,19 @@ def load(results: str | Path) -> pd.DataFrame:
 
     The labels are those of summary.json (algo, topology, eta, seed, state, …), the metrics the columns
     of metrics.parquet, or of the stream of a run that has not ended. A run whose files cannot be read
-    is left out and named in ``table.attrs["unreadable"]``.
+    is left out and named in ``table.attrs["unreadable"]``. Warns where runs were made with different software.
     """
     if is_archive(Path(results)):
         kept = read_archive(Path(results))
         table = kept.runs.sort_values("run_id").merge(kept.rows, on="run_id")
         table.attrs["unreadable"] = []
+        _warn(kept.runs, [kept.facts[run] for run in kept.runs["run_id"]])
         return table
     if not (Path(results) / "runs").is_dir():
         raise NoData(f"{results} is no results folder: there is no folder {Path(results) / 'runs'}")
     found = read_all(Path(results), _names(Path(results)), read_run)
     labels = pd.DataFrame(found.labels)
+    _warn(labels, found.made)
     if sum(found.lengths):
         repeated = labels.loc[np.repeat(np.arange(len(labels)), found.lengths)].reset_index(drop=True)
         table = pd.concat([repeated, found.metrics.to_pandas()], axis=1)
@@ -40,6 +45,11 @@ def load(results: str | Path) -> pd.DataFrame:
         table = labels
     table.attrs["unreadable"] = found.unreadable
     return table
+
+
+def _warn(runs: pd.DataFrame, facts: Sequence[Mapping[str, Any]]) -> None:
+    for sentence in mixed_software(runs, facts):
+        warnings.warn(sentence, stacklevel=3)
 
 
 def load_folder(results: Path) -> Results:

@@ -12,22 +12,12 @@ import wandb
 from analysis.results.errors import NoData
 from analysis.results.results import Results
 from bench.base.account import base_url
+from bench.base.record import FACTS
 
 PATIENCE_S = 10
 EVALUATIONS = 100_000
 """More than any run has: W&B gives all of a history that is shorter than what is asked for."""
-FACTS = (
-    "certificate",
-    "edges",
-    "fingerprint",
-    "heterogeneity",
-    "versions",
-    "host",
-    "data",
-    "algorithm",
-    "metrics",
-    "sweep",
-)
+KEPT = ("certificate", "edges", *FACTS)
 """Entries of a W&B config that are no labels but come from the run's manifest."""
 
 
@@ -56,7 +46,7 @@ def load_wandb(target: str) -> Results:
             if "algo" not in config or "run_id" not in config:
                 continue  # somebody else's
             name = config["run_id"]
-            plain = {key: value for key, value in config.items() if key not in FACTS}
+            plain = {key: value for key, value in config.items() if key not in KEPT}
             labels.append({**plain, "state": run.summary.get("state", run.state)})
             facts[name] = _facts(config)
             rows += [{"run_id": name, **_metrics(entry)} for entry in run.history(samples=EVALUATIONS, pandas=False)]
@@ -78,7 +68,7 @@ def _facts(config: dict[str, Any]) -> dict[str, Any]:
     """What the manifest said, as far as the run's config kept it."""
     certificate = config.get("certificate") or {}
     mixing = {**certificate, "edge_list": config["edges"]} if config.get("edges") is not None else certificate
-    kept = {key: config.get(key) for key in FACTS if key not in ("certificate", "edges")}
+    kept = {key: config.get(key) for key in FACTS}
     return {**kept, "mixing": mixing, **{key: config.get(key) for key in ("engine", "device", "ranks", "replicas")}}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 from analysis.results.archive import is_archive, read_archive
@@ -9,8 +11,33 @@ from analysis.results.errors import NoData
 from analysis.results.folder import load_folder
 from analysis.results.results import Results
 
+Condition = tuple[str, list[str]]
+"""A name, and the values of it that are meant."""
 
-def read(source: str | Path) -> Results:
+
+def condition(word: str) -> Condition:
+    """NAME=VALUE,VALUE as it is typed."""
+    name, equals, values = word.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"must be NAME=VALUE, got {word!r}")
+    return name, values.split(",")
+
+
+def add_source(parser: argparse.ArgumentParser) -> None:
+    """The options of every command that reads results."""
+    told = "a results folder, an archive, or wandb:ENTITY/PROJECT"
+    parser.add_argument("--results", "--from", default="results", help=told)
+    told = "leave out the runs made with these versions, such as core=HASH or torch=2.12.0"
+    parser.add_argument("--without", nargs="+", default=[], type=condition, metavar="NAME=VERSION,VERSION", help=told)
+
+
+def read(source: str | Path, without: Sequence[Condition] = ()) -> Results:
+    """All runs of a source, but for those that ``without`` names."""
+    results = _read(source)
+    return results.without(without) if without else results
+
+
+def _read(source: str | Path) -> Results:
     if str(source).startswith("wandb:"):
         from analysis.results.from_wandb import load_wandb  # W&B takes a second to import
 

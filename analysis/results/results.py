@@ -12,6 +12,7 @@ import pandas as pd
 
 from analysis.results.errors import NoData, perhaps
 from bench.base.record import COLUMNS, EXPLODED, FINAL, LATER, SINCE
+from bench.base.software import software
 
 HOW = ("engine", "tracker", "checkpoint_every", "ranks", "jobs", "device", "results", "data_dir", "force", "stale")
 """Labels that say how a run was made; so do those that begin with one of them and a dot."""
@@ -151,6 +152,22 @@ class Results:
         if len(self.runs) and not keep.any():
             asked = " ".join(f"{label}={','.join(values)}" for label, values in conditions)
             raise NoData(f"none of the {len(self.runs)} runs has {asked}")
+        return self._kept(keep)
+
+    def without(self, versions: Iterable[tuple[str, list[str]]]) -> Results:
+        """Leave out the runs made with these versions of the core, of a file or of a library."""
+        facts = [self.facts.get(run, {}) for run in self.runs["run_id"]]
+        made = [{"fingerprint": fact.get("fingerprint"), **software(fact)} for fact in facts]
+        keep = pd.Series(True, index=self.runs.index)
+        for name, old in versions:
+            there = pd.Series([one.get(name) for one in made], index=self.runs.index, dtype=object)
+            if wrong := [version for version in old if version not in set(there)]:
+                known = ", ".join(f"{name}={version}" for version in there.dropna().unique()) or "none"
+                raise NoData(f"no run was made with {name}={wrong[0]}; of {name} there are {known}")
+            keep &= ~there.isin(old)
+        return self._kept(keep)
+
+    def _kept(self, keep: pd.Series) -> Results:
         runs = self.runs[keep].reset_index(drop=True)
         return replace(self, runs=runs, rows=self.rows[self.rows["run_id"].isin(runs["run_id"])])
 

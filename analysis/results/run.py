@@ -15,6 +15,7 @@ class Run(NamedTuple):
 
     labels: dict[str, Any]
     metrics: pa.Table
+    made: dict[str, Any]  # what the manifest says of the software
     whole: bool = True  # it has ended, and what was read will not change
 
 
@@ -25,5 +26,5 @@ def read_run(folder: Path) -> Run | None:
         return None
     labels = {**found.labels, "run_id": folder.name}
     if found.metrics is None:
-        return Run(labels, pa.Table.from_pylist(found.rows), whole=False)
-    return Run(labels, read_table(found.metrics))
+        return Run(labels, pa.Table.from_pylist(found.rows), found.made, whole=False)
+    return Run(labels, read_table(found.metrics), found.made)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
 from analysis.results.plugins import broken, load_plugins
 from analysis.results.results import Results
-from bench.base.record import LATER
+from bench.base.record import FINAL, LATER
+from bench.base.software import mixed
 
 
 def warnings(results: Results) -> list[str]:
@@ -21,19 +27,31 @@ def warnings(results: Results) -> list[str]:
         if state in states:
             who, them = ("1 run is", "it") if states[state] == 1 else (f"{states[state]} runs are", "them")
             out.append(f"{who} {state}, and in no figure; python bench/status.py shows {them}")
-    if mixed := mixed_sources(results):
+    if sources := mixed_sources(results):
         out.append(
-            f"Runs of {', '.join(mixed)} were made by different versions of the source: compare with care, or make "
+            f"Runs of {', '.join(sources)} were made by different versions of the source: compare with care, or make "
             "them again with stale=rerun."
         )
-    return out
+    facts = [results.facts.get(run, {}) for run in results.runs.get("run_id", [])]
+    return [*out, *mixed_software(results.runs, facts)]
+
+
+def mixed_software(runs: pd.DataFrame, facts: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A sentence, where runs that have ended were made with different software."""
+    if runs.empty:
+        return []
+    each = zip(runs["algo"], facts, runs["state"].isin(FINAL), strict=True)
+    said = mixed((algo, fact) for algo, fact, ended in each if ended)
+    return [said] if said else []
 
 
 def mixed_sources(results: Results) -> list[str]:
-    """Methods of which runs with the same parts have different source fingerprints."""
+    """Methods of which runs with the same parts have different source fingerprints, where not all of them say more."""
     if results.runs.empty:
         return []
     runs = results.described(results.runs).dropna(subset="fingerprint")
+    runs["brief"] = ["sources" not in results.facts.get(run, {}) for run in runs["run_id"]]
     parts = ["algo", "topology", "topology.weights", *LATER, "dataset", "partition", "model"]  # as it is covered
-    counts = runs.groupby([c for c in parts if c in runs], dropna=False)["fingerprint"].nunique()
-    return sorted({str(key[0]) for key, count in counts.items() if count > 1})
+    groups = runs.groupby([c for c in parts if c in runs], dropna=False)
+    found = groups.agg(prints=("fingerprint", "nunique"), brief=("brief", "any"))
+    return sorted({str(key[0]) for key in found.index[(found["prints"] > 1) & found["brief"]]})

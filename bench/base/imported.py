@@ -40,4 +40,12 @@ def changed() -> list[str]:
 
 def name(file: Path) -> str:
     """As a person would call it, on every machine the same."""
-    return file.relative_to(ROOT).as_posix() if file.is_relative_to(ROOT) else file.name
+    return file.relative_to(ROOT if file.is_relative_to(ROOT) else above(file)).as_posix()
+
+
+def above(file: Path) -> Path:
+    """The folder that a file, or the package it belongs to, lies in."""
+    top = file.parent
+    while (top / "__init__.py").exists():
+        top = top.parent
+    return top

@@ -11,6 +11,7 @@ from typing import Any
 
 from bench.base.files import check_json, check_rows, content_of, sha256
 from bench.base.record import FINAL, divided
+from bench.base.software import MADE
 
 SUMS = "sha256"
 """In summary.json, after the metrics: the digests of the files that carry none themselves."""
@@ -32,6 +33,7 @@ class Findings:
     sealed: bool = False  # whether the metrics were held against a digest
     damaged: dict[str, str] = field(default_factory=dict)  # what is wrong, by the file's name
     own: Collection[str] = ()  # the metrics of plug-ins
+    made: dict[str, Any] = field(default_factory=dict)  # what the manifest says of the software
 
     @property
     def ended(self) -> bool:
@@ -71,6 +73,7 @@ def examine(folder: Path) -> Findings:
     sums = summary.pop(SUMS, None)
     own = manifest.get("metrics")
     found = Findings(status, summary, damaged=damaged, own=own if isinstance(own, dict) else ())
+    found.made = {name: manifest[name] for name in MADE if name in manifest}
     if "summary.json" not in damaged and (wrong := _no_summary(found, sums)):
         damaged["summary.json"] = wrong
     if "summary.json" in damaged:

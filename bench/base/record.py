@@ -43,6 +43,11 @@ STATES = {
 }
 
 
+FACTS = (
+    *("fingerprint", "sources", "heterogeneity", "versions", "started", "host", "data"),
+    *("algorithm", "metrics", "sweep", "also"),
+)
+"""Entries of a manifest that a W&B run carries beside the labels."""
 FINAL = ("done", "exploded", "diverged")
 """The states of a result: nothing is left to do, and the metrics are there."""
 

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 from bench.base import imported
@@ -24,6 +25,7 @@ from bench.base.registry import (
     topologies,
     weight_rules,
 )
+from bench.base.software import LIBRARIES
 from bench.config.run_config import RunConfig
 
 CORE = (
@@ -57,6 +59,13 @@ def fingerprint(config: RunConfig) -> str:
     return combined(sources(config).values())
 
 
+def parts(config: RunConfig) -> dict[str, str]:
+    """What the fingerprint covers, for runs to be compared by: one hash of the core, one of every other file."""
+    files, core = sources(config), {imported.name(file) for file in _core()}
+    others = {name: digest[:16] for name, digest in sorted(files.items()) if name not in core}
+    return {"core": combined(files[name] for name in core), **others}
+
+
 def sources(config: RunConfig) -> dict[str, str]:
     """The files that count for a configuration, by name, with their hashes."""
     files = {*_core(), *(file for item in chosen(config) if (path := _source(item)) for file in with_imports(path))}
@@ -87,9 +96,7 @@ _one_parser = threading.Lock()
 
 def _imports(file: Path) -> Iterator[Path]:
     """Where the modules that a file names would lie, seen from its own folder and from that of its package."""
-    top = file.parent
-    while (top / "__init__.py").exists():
-        top = top.parent
+    top = imported.above(file)
     with _one_parser:
         tree = ast.parse(file.read_bytes())
     for node in ast.walk(tree):
@@ -147,18 +154,19 @@ def chosen(config: RunConfig) -> list[object]:
     return out
 
 
-VERSIONED = ("torch", "numpy")
-"""Packages whose versions stand beside a fingerprint."""
+def libraries() -> dict[str, str]:
+    """The versions of the packages that compute, as this process has imported them."""
+    return {name: str(import_module(name).__version__) for name in LIBRARIES}
 
 
 def has_plugins(config: RunConfig) -> bool:
     """Whether somebody else's code has a part in this run."""
-    ours = (*imported.FOLDERS, *sys.stdlib_module_names, *VERSIONED)
+    ours = (*imported.FOLDERS, *sys.stdlib_module_names, *LIBRARIES)
     return any(str(getattr(item, "__module__", "")).partition(".")[0] not in ours for item in chosen(config))
 
 
 def _source(item: object) -> Path | None:
     """The file that defines something of ours or of a plug-in; what has a version of its own beside this is none."""
-    if str(getattr(item, "__module__", "")).partition(".")[0] in {*sys.stdlib_module_names, *VERSIONED}:
+    if str(getattr(item, "__module__", "")).partition(".")[0] in {*sys.stdlib_module_names, *LIBRARIES}:
         return None
     return Path(inspect.getfile(item))  # type: ignore[arg-type]

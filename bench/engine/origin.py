@@ -7,18 +7,18 @@ from typing import Any
 
 from bench.base import imported
 from bench.config.run_config import RunConfig
-from bench.engine.fingerprint import combined, sources
+from bench.engine.fingerprint import combined, libraries, sources
 from bench.engine.material import data_checksum
 
 Origin = dict[str, Any]
 
 
 def made_of(configs: Sequence[RunConfig]) -> Origin:
-    """The files of the source that count for these runs, with their hashes, and the checksum of each run's data."""
+    """The files that count for these runs with their hashes; library versions; the checksum of each run's data."""
     files: dict[str, str] = {}
     for config in configs:
         files |= sources(config)
-    return {"files": files, "data": [data_checksum(config) for config in configs]}
+    return {"files": files, "libraries": libraries(), "data": [data_checksum(config) for config in configs]}
 
 
 def disagreement(said: Mapping[str, Any], meant: Origin, who: str) -> str | None:
@@ -33,6 +33,14 @@ def disagreement(said: Mapping[str, Any], meant: Origin, who: str) -> str | None
             f"{who} has another version of {files}, {why}: its numbers would not be those of this run. "
             "Start the same command again; what is done stays done."
         )
+    theirs = said.get("libraries") or {}
+    for name, version in meant["libraries"].items():
+        if theirs.get(name) != version:
+            return (
+                f"{who} has {name} {theirs.get(name)}, and this command has {name} {version}: its numbers would not be "
+                f"those of this run. Install {name} {version} on all machines, then start the same command again; what "
+                "is done stays done."
+            )
     if said.get("data") != meant["data"]:
         return (
             f"{who} has other data than this command was started with. Is the file the same on all machines, and was "

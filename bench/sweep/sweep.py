@@ -14,14 +14,14 @@ from bench.base.account import has_agent, notices
 from bench.base.errors import UserError
 from bench.base.leases import DEAD_S
 from bench.base.locks import untrusted
-from bench.base.record import Row
+from bench.base.record import FINAL, Row
 from bench.config.run_config import RunConfig
 from bench.sweep.groups import batches, common_jobs
 from bench.sweep.store.run_folder import RunFolder
 from bench.sweep.tracking.tracker import Trackers, tracks
 from bench.sweep.workers import Fate, Sweep, reusable
 from bench.terminal.display import Display
-from bench.terminal.table import show_failures, show_table, varying
+from bench.terminal.table import show_failures, show_mixed, show_table, varying
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,7 @@ def sweep(configs: Sequence[RunConfig], console: Console, name: str | None = Non
         for folder, fate in fates
     ]
     show_table(console, [result.summary for result in results])
+    show_mixed(console, [(run.config.algo.name, run.path) for run in results if run.state in FINAL])
     show_failures(console, [(result.path, result.error) for result in results if result.error is not None])
     for place in dict.fromkeys(config.results for config in configs):
         console.print(f"Results: {Path(place) / 'runs'}", markup=False, soft_wrap=True)

@@ -80,7 +80,8 @@ class Sweep:
             self.joined.append(folder)
             self.tracker.end(folder.path)
         state = folder.status()["state"]
-        self._end(folder, Fate(state), f"{state} before, by engine {folder.manifest().get('engine', '?')}")
+        stale = f", with {folder.stale}" if folder.config.stale == "keep" and folder.stale else ""
+        self._end(folder, Fate(state), f"{state} before, by engine {folder.manifest().get('engine', '?')}{stale}")
 
     def _work(self, jobs: int) -> None:
         """Until nothing is waiting. One worker is this thread; more are threads with worlds of their own."""

@@ -15,7 +15,9 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from bench.base.causes import shortened
+from bench.base.files import read_json
 from bench.base.record import COLUMNS, SCORE
+from bench.base.software import mixed
 
 ALWAYS = ("algo", "topology")
 CHOICES = ("algo", "topology", "dataset", "partition", "model")
@@ -117,6 +119,12 @@ def _rank(value: Any) -> tuple[int, float, str]:
     if value is None:
         return 0, 0.0, ""
     return (1, float(value), "") if isinstance(value, int | float) else (2, 0.0, str(value))
+
+
+def show_mixed(console: Console, runs: Iterable[tuple[str, Path]]) -> None:
+    """Below a table: a sentence where its runs, given by method and folder, were made with different software."""
+    if said := mixed((algo, read_json(folder / "manifest.json")) for algo, folder in runs):
+        console.print(said, markup=False, soft_wrap=True)
 
 
 def show_failures(console: Console, failures: Sequence[tuple[Path, str]]) -> None:

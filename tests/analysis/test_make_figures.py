@@ -85,7 +85,8 @@ def test_one_figure_from_some_runs_and_what_would_make_the_missing(command, fold
         (("--figure", "stepsise"), "no figure or table 'stepsise' (did you mean 'stepsize'?); there are stepsize, "),
         (("--figure", "accuracy"), "no figure or table 'accuracy'; there are stepsize, "),
         (("--format", "gif"), "there is no format 'gif'; there are pdf"),
-        (("--where", "algo"), "--where takes LABEL=VALUE"),
+        (("--where", "algo"), "argument --where: must be NAME=VALUE, got 'algo'"),
+        (("--without", "core"), "argument --without: must be NAME=VALUE, got 'core'"),
     ],
 )
 def test_bad_input_gets_a_sentence(command, words, sentence, tmp_path):
@@ -134,13 +135,17 @@ def test_what_is_not_in_the_figures_is_said(command, folder, tmp_path):
         write_json(run / "summary.json", {**summary, "state": state})
     (runs[2] / "summary.json").write_text("{")
     manifest = json.loads((runs[3] / "manifest.json").read_text())
-    write_json(runs[3] / "manifest.json", {**manifest, "fingerprint": "another"})
+    brief = {name: part for name, part in manifest.items() if name != "sources"}  # as earlier versions wrote it
+    write_json(runs[3] / "manifest.json", {**brief, "fingerprint": "another"})
+    manifest = json.loads((runs[4] / "manifest.json").read_text())
+    write_json(runs[4] / "manifest.json", {**manifest, "sources": {**manifest["sources"], "core": "another"}})
     done = command("--figure", "compare", cwd=tmp_path)
     assert done.returncode == 0
     assert f"1 run cannot be read and is left out: {runs[2].name}" in done.stdout
     assert "1 run is failed, and in no figure" in done.stdout
     assert "1 run is running, and in no figure" in done.stdout
     assert "Runs of dnasa were made by different versions of the source" in done.stdout
+    assert re.search(r"not made with the same software.*\banother \(1 run of ", done.stdout)
 
 
 @pytest.mark.thorough

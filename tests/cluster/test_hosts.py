@@ -164,6 +164,23 @@ def test_another_source_on_one_machine_is_refused(machines, folder):
     )
 
 
+@pytest.mark.parametrize("name", ["torch", "numpy"])
+def test_another_version_of_a_library_on_one_machine_is_refused(machines, folder, name):
+    (folder / "hosts").write_text("h1\nh2\n")
+    text = f"import socket, {name}\nif socket.gethostname() == 'h2':\n    {name}.__version__ = '2.2.0'\n"
+    (folder / "site").mkdir()
+    (folder / "site" / "sitecustomize.py").write_text(text)  # which Python imports before all else
+    process = start(machines, folder, "algo=dsgt", "ranks=2", LAUNCH, PYTHONPATH=str(folder / "site"))
+    out, err = process.communicate()
+    assert process.returncode == 1, out + err
+    here = only(folder, "manifest")["versions"][name]
+    assert only(folder, "status")["error"].startswith(
+        f"rank 1 on h2 has {name} 2.2.0, and this command has {name} {here}: "
+    )
+    assert only(folder, "status")["step"] == 0
+    assert not results(folder, "metrics.parquet")
+
+
 def test_an_address_that_means_another_machine_there_is_said_to(machines, folder):
     (folder / "hosts").write_text("h2\n")
     process = start(machines, folder, "ranks=1", LAUNCH, "engine.host=127.0.0.1")

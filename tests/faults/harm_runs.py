@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from bench.engine.launch import launcher
 from tests.faults.table import fault
 from tests.helpers.cli import ROOT, python
 
@@ -147,51 +146,6 @@ def _edited(how: tuple[str, ...], home: Path) -> str:
 
 def _losses(run: Path) -> list[float]:
     return pq.read_table(run / "metrics.parquet").column("train_loss").to_pylist()
-
-
-OTHERS = {
-    "algorithms/dsgd.py": ("self.eta[t] * g", "2 * self.eta[t] * g"),
-    "bench/training/mixers.py": ('mode="sum"', 'mode="mean"'),
-}
-TOLD = "failed before its first step, with the rank and the file; with the same source everywhere, done"
-RANK_1 = """#!/bin/sh
-# mpiexec, whose second rank finds the source of another machine
-ranks=$2; shift 2
-exec {mpiexec} -n $ranks sh -c 'if [ "$PMI_RANK" = 1 ]; then cd {other}; PYTHONPATH={other}; fi; exec "$@"' rank "$@"
-"""
-
-
-@fault("Source", "one of two hosts has another source: of the method, of the mixing",
-       allowed=(TOLD,), quick=0, full=len(OTHERS))  # fmt: skip
-def another_source_on_one_host(trials: int, folder: Path) -> Counter[str]:
-    seen: Counter[str] = Counter()
-    for number in range(trials):
-        name = list(OTHERS)[number % len(OTHERS)]
-        seen[_other_source(name, folder / str(number))] += 1
-    return seen
-
-
-def _other_source(name: str, home: Path) -> str:
-    other = home / "other"
-    for part in ("bench", "algorithms", "datasets", "conf"):
-        shutil.copytree(ROOT / part, other / part, ignore=shutil.ignore_patterns("__pycache__"))
-    text = (other / name).read_text()
-    assert OTHERS[name][0] in text
-    launch = home / "launch"
-    launch.write_text(RANK_1.format(mpiexec=launcher(None)[0], other=other))
-    launch.chmod(0o755)
-    command = ["bench/run.py", "algo=dsgd", "engine=mpi", "ranks=2", *SIZES]
-    command += ["steps=50", f"engine.launch=[{launch}]", f"results={home / 'results'}"]
-    for source, expected in ((text.replace(*OTHERS[name]), "failed"), (text, "done")):
-        (other / name).write_text(source)
-        done = python(*command, cwd=home)
-        (run,) = (home / "results" / "runs").iterdir()
-        status = json.loads((run / "status.json").read_text())
-        if status["state"] != expected:
-            return f"{status['state']} where it should be {expected}: {done.stderr[-200:]}"
-        if expected == "failed" and not (name in status["error"] and "rank 1" in status["error"]):
-            return f"failed for another reason: {status['error']}"
-    return TOLD
 
 
 HOLD = """

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import platform
 import shlex
+import time
 from dataclasses import asdict
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +16,14 @@ import torch
 from bench import __version__
 from bench.base.registry import MODULES
 from bench.config.run_config import RunConfig
-from bench.engine.fingerprint import fingerprint
+from bench.engine.fingerprint import fingerprint, libraries, parts
 from bench.engine.material import columns_of, describe_data
 from bench.training.metrics import describe_metrics
 
 
 @cache
 def versions() -> dict[str, str]:
-    libraries = {name: version(name) for name in ("torch", "numpy")}
-    return {"hearsay": __version__, "python": platform.python_version(), **libraries}
+    return {"hearsay": __version__, "python": platform.python_version(), **libraries()}
 
 
 def describe_network(config: RunConfig) -> dict[str, Any]:
@@ -54,6 +53,8 @@ def describe(config: RunConfig) -> dict[str, Any]:
     return {
         "versions": versions(),
         "fingerprint": fingerprint(config),
+        "sources": parts(config),
+        "started": time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime()),
         "host": {
             "name": platform.node(),
             "machine": platform.machine(),

@@ -28,7 +28,7 @@ from bench.base.integrity import SUMS, Findings, examine, read_table
 from bench.base.locks import Lock
 from bench.base.record import COLUMNS, FINAL, SCORE, Row, evaluation_steps, final_state
 from bench.config.run_config import RunConfig
-from bench.engine.fingerprint import fingerprint
+from bench.engine.fingerprint import fingerprint, libraries
 from bench.engine.material import columns_of, data_checksum
 from bench.sweep.store.metrics_file import parquet
 from bench.training import checkpoint
@@ -134,7 +134,9 @@ class RunFolder:
 
     def resume_point(self) -> tuple[int, list[Row]] | None:
         """The step to go on from and the rows up to there; None where only the start is left."""
-        if self.config.force or self.stale:
+        made = self.manifest().get("versions") or {}
+        same = all(made.get(name) == version for name, version in libraries().items())
+        if self.config.force or self.stale or not same:
             return None
         rows, _ = check_rows(self.stream)  # those before any damage
         rows = [row for row in rows if list(row) == [*COLUMNS, *describe_metrics(columns_of(self.config))]]

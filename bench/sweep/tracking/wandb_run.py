@@ -19,7 +19,7 @@ import wandb
 from bench.base.account import has_agent, mode
 from bench.base.files import read_json, write_json
 from bench.base.integrity import Damaged, examine, read_table
-from bench.base.record import FINAL
+from bench.base.record import FACTS, FINAL
 from bench.network.drawing import Graph, on_a_circle, svg
 
 MARK = "wandb.json"
@@ -68,8 +68,7 @@ class Mirror:
         (folder / MARK).unlink(missing_ok=True)
         edge_list = manifest["mixing"].get("edge_list")  # None where there are too many
         certificate = {name: value for name, value in manifest["mixing"].items() if name != "edge_list"}
-        known = ("fingerprint", "heterogeneity", "versions", "host", "data", "algorithm", "metrics", "sweep", "also")
-        facts = {name: manifest.get(name) for name in known if name in manifest}
+        facts = {name: manifest[name] for name in FACTS if name in manifest}
         self._results.mkdir(exist_ok=True)
         given = os.environ.get
         sweep = None if has_agent() else shortened(str(manifest.get("sweep") or "single runs"), 128)

@@ -19,6 +19,7 @@ from analysis.study.ask import Ask
 from analysis.study.select import as_written
 from tests.helpers import sweeps
 from tests.helpers.few import few
+from tests.helpers.invented import made
 
 pytestmark = pytest.mark.xdist_group("figures")
 OF_NETWORKS = {"loss", "compression"}  # their runs are not in these sweeps: test_networks.py
@@ -180,6 +181,27 @@ def test_consensus_draws_the_bound_of_the_runs(drawn, folder):
     assert bound[40] == pytest.approx(mine[40])
     measured = data[(data["metric"] == "consensus") & (data["algo"] == "dnasa")].set_index("step")["high"]
     assert (measured <= bound.loc[measured.index]).all()
+
+
+def test_consensus_draws_each_methods_own_bound():
+    """Of the runs that are drawn: neither the largest of all methods, nor that of a stepsize that was not chosen."""
+    bounds = {("dnasa", 1.0): 0.189, ("dasa", 0.1): 0.047, ("dasa", 10.0): 14.75, ("dsgd", 0.1): None}
+    several = [{"algo": a, "eta": eta, "seed": s, "end": eta / 100} for a, eta in bounds for s in (0, 1)]
+    some = made(several, [{"mixing": {"rho": 0.8}}] * len(several))
+    own = [bounds[row["algo"], row["eta"]] for row in several for _ in range(3)]
+    some = replace(some, rows=some.rows.assign(consensus_bound=pd.Series(own, dtype=float)))
+    picture = draw("consensus", some, metrics=("consensus",))
+    data = picture.data[picture.data["metric"] == "consensus_bound"]
+    assert data.groupby("algo")["mean"].unique().map(list).to_dict() == {"dasa": [0.047], "dnasa": [0.189]}
+    look = styles(["dnasa", "dasa", "dsgd"], some)
+    (panel,) = picture.figure.axes
+    drawn = {
+        line.get_color(): set(line.get_ydata())
+        for line in panel.lines
+        if line.get_ls() == "--" and not line.get_marker()
+    }
+    assert drawn == {look["dasa"].colour: {0.047}, look["dnasa"].colour: {0.189}}
+    assert "ring: consensus of D-NASA at most 0.0529 of its bound" in picture.notes
 
 
 def test_scale_shows_that_dnasa_does_not_notice(drawn):

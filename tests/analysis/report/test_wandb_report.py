@@ -7,6 +7,9 @@ import pandas as pd
 import pytest
 
 from analysis import load
+from bench.base.files import read_json
+from bench.base.record import FACTS
+from bench.base.software import software
 from tests.helpers import sweeps
 from tests.helpers.cli import Done, python
 from tests.helpers.wandb_api import Api, api
@@ -81,6 +84,9 @@ def test_what_was_sent_comes_back_as_the_same_results_and_the_report_is_updated(
     back = read("wandb:me/hearsay")
     assert set(back.runs["run_id"]) == set(here["run_id"])
     assert set(back.runs["state"]) == {"done", "diverged"}
+    assert not set(FACTS) & set(back.runs.columns)
+    for run in back.runs["run_id"]:
+        assert software(back.facts[run]) == software(read_json(folder / "runs" / run / "manifest.json")) != {}
     merged = here.merge(back.rows, on=["run_id", "step"], suffixes=("", "_back"))
     assert len(merged) == len(here) == len(back.rows)
     for metric in ("test_accuracy", "train_loss", "consensus"):

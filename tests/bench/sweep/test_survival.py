@@ -159,6 +159,9 @@ def test_a_checkpoint_without_its_rows_is_not_used(tmp_path):
     checkpoint.write(folder.checkpoints, Moment(25, moment.state, moment.seconds, [{}], COUNTS), range(6))
     step, kept = folder.resume_point()
     assert (step, [row["step"] for row in kept]) == (25, [0, 10, 20])
+    manifest = folder.manifest()
+    write_json(folder.path / "manifest.json", {**manifest, "versions": {**manifest["versions"], "numpy": "2.2.0"}})
+    assert folder.resume_point() is None  # as on another host: half a run would be of each version
     folder.release()
 
 

@@ -1,0 +1,91 @@
+"""Whether runs were made with the same software: the suite's core, every other file they share, torch and NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+LIBRARIES = ("torch", "numpy")
+"""Packages whose versions count beside the source."""
+MADE = ("sources", "versions", "started")
+"""Entries of a manifest that runs are compared by."""
+CORE = "core"
+TOLD = 3
+"""Differences described in full; further ones are counted."""
+
+
+def software(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Hashes and versions by name: the core, the run's other files, the libraries. Empty for a manifest that has only a
+    fingerprint, as earlier versions wrote it."""
+    sources, versions = manifest.get("sources"), manifest.get("versions")
+    if not isinstance(sources, dict):
+        return {}
+    libraries = {name: versions[name] for name in LIBRARIES if name in versions} if isinstance(versions, dict) else {}
+    return {name: str(version) for name, version in {**sources, **libraries}.items()}
+
+
+@dataclass
+class Made:
+    """Runs made with one version."""
+
+    runs: int = 0
+    newest: str = ""
+    algos: set[str] = field(default_factory=set)
+
+    def add(self, runs: int, newest: str, algos: Iterable[str]) -> None:
+        self.runs, self.newest = self.runs + runs, max(self.newest, newest)
+        self.algos |= set(algos)
+
+    def __str__(self) -> str:
+        names = sorted(self.algos)
+        methods = ", ".join(names[:3]) + f" and {len(names) - 3} more methods" * (len(names) > 3)
+        newest = f", newest {self.newest[:16]}" if self.newest else ""
+        return f"{self.runs} run{'s' * (self.runs != 1)} of {methods}{newest}"
+
+
+Kinds = dict[tuple[tuple[str, str], ...], Made]
+"""Runs by all that made them."""
+
+
+def mixed(runs: Iterable[tuple[str, Mapping[str, Any]]]) -> str | None:
+    """A sentence where runs, given by method and manifest, were made with different software; else None.
+
+    Two runs are comparable when their cores, every file that both used, and the versions of the libraries are equal.
+    """
+    kinds: Kinds = {}
+    for algo, manifest in runs:
+        made = kinds.setdefault(tuple(software(manifest).items()), Made())
+        made.add(1, str(manifest.get("started") or ""), [str(algo)])
+    if len(kinds) < 2:
+        return None
+    names = dict.fromkeys(name for kind in kinds for name, _ in kind)
+    different: dict[str, str] = {}
+    older, rest = [], kinds
+    for name in sorted(names, key=lambda name: (name != CORE, name in LIBRARIES)):
+        found, left = _versions(name, kinds), _versions(name, rest)
+        if len(found) > 1:
+            different[name] = f"{name} " + ", ".join(f"{version} ({made})" for version, made in found.items())
+        if len(left) > 1:  # without the older of these, some of the other differences are gone, too
+            *old, newest = left
+            older.append(f"{name}={','.join(old)}")
+            rest = {kind: made for kind, made in rest.items() if dict(kind).get(name, newest) == newest}
+    if not different:
+        return None
+    told = "; ".join([*different.values()][:TOLD])
+    more = f"; and {len(different) - TOLD} more differences" * (len(different) > TOLD)
+    again = "force=true" if set(different) <= set(LIBRARIES) else "stale=rerun"  # what is stale tells the source
+    return (
+        "These runs were not made with the same software, and differences between them may come from that: "
+        f"{told}{more}. To leave the older runs out of figures, tables, pages and claims, add --without "
+        f"{' '.join(older)}; to make them again, {again}."
+    )
+
+
+def _versions(name: str, kinds: Kinds) -> dict[str, Made]:
+    """The runs by their version of one thing, the newest last."""
+    found: dict[str, Made] = {}
+    for kind, made in kinds.items():
+        if (version := dict(kind).get(name)) is not None:
+            found.setdefault(version, Made()).add(made.runs, made.newest, made.algos)
+    return dict(sorted(found.items(), key=lambda item: (item[1].newest, item[1].runs, item[0])))

@@ -1,0 +1,130 @@
+"""Runs of different versions of the suite, of torch or of NumPy are not compared without a word."""
+
+import pytest
+
+from analysis import load
+from analysis.results.archive import read_archive, write_archive
+from analysis.results.errors import NoData
+from analysis.results.warnings import mixed_sources, warnings
+from analysis.study.ask import Ask
+from analysis.tables import table_makers
+from bench.base.software import mixed
+from bench.sweep.store.manifest import describe
+from bench.sweep.store.run_folder import RunFolder
+from bench.training.observer import Outcome
+from tests.helpers.configs import config, rows
+from tests.helpers.invented import made
+
+OLD, NEW = "2026-01-02 03:04:05", "2026-05-06 07:08:09"
+
+
+def fact(core="new", torch="2.13.0", started=NEW, **files):
+    return {
+        "fingerprint": f"{core}{torch}{files}",
+        "sources": {"core": core, "bench/network/graphs.py": "g", **files},
+        "versions": {"torch": torch, "numpy": "2.4.6", "python": "3.11.7"},
+        "started": started,
+    }
+
+
+def results(*facts):
+    """A run of D-SGD for all of these but the last, which is of D-NASA."""
+    algos = ["dsgd"] * (len(facts) - 1) + ["dnasa"]
+    runs = [{"algo": algo, "eta": 0.1, "seed": k, "end": 1.0} for k, algo in enumerate(algos)]
+    return made(runs, list(facts))
+
+
+def test_another_core_under_another_method_is_said_with_counts_dates_and_remedies():
+    some = results(fact("old", started=OLD), fact("old", started="2026-01-01 00:00:00"), fact())
+    (said,) = warnings(some)
+    assert "core old (2 runs of dsgd, newest 2026-01-02 03:04), new (1 run of dnasa, newest 2026-05-06 07:08)" in said
+    assert "--without core=old;" in said
+    assert said.endswith("stale=rerun.")
+    left = some.without([("core", ["old"])])
+    assert list(left.runs["algo"]) == ["dnasa"]
+    assert set(left.rows["run_id"]) == set(left.runs["run_id"])
+    assert warnings(left) == []
+    assert len(table_makers()["configurations"].make(left, Ask()).data) == 1
+
+
+@pytest.mark.parametrize(
+    ("other", "named"),
+    [
+        (fact(torch="2.12.0", started=OLD), "torch 2.12.0 (1 run of dsgd, newest 2026-01-02 03:04), 2.13.0 (1 run"),
+        (fact(**{"bench/network/graphs.py": "h"}), "bench/network/graphs.py g (1 run of dnasa"),
+        (fact(core="older", torch="2.12.0", started=OLD), "; torch 2.12.0 (1 run"),
+    ],
+)
+def test_what_differs_is_named(other, named):
+    (said,) = warnings(results(other, fact()))
+    assert named in said
+
+
+def test_without_what_is_proposed_nothing_is_left_to_say():
+    """Of several differences only those are proposed that the others do not explain."""
+    some = results(fact("old", "2.12.0", OLD), fact("new", "2.12.0", OLD), fact("new", "2.13.0"), fact())
+    (said,) = warnings(some)
+    assert "--without core=old torch=2.12.0;" in said
+    assert warnings(some.without([("core", ["old"]), ("torch", ["2.12.0"])])) == []
+    assert "--without core=old;" in warnings(results(fact("old", "2.12.0", OLD), fact(), fact()))[0]
+
+
+def test_only_a_library_is_made_again_by_force():
+    assert warnings(results(fact(torch="2.12.0", started=OLD), fact()))[0].endswith("force=true.")
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        (fact(**{"algorithms/dsgd.py": "a"}), fact(**{"algorithms/dnasa.py": "b"})),
+        (fact(), fact(started=OLD)),
+        ({"fingerprint": "a", "versions": {"torch": "2.11.0"}}, {"fingerprint": "b", "versions": {"torch": "2.13.0"}}),
+        ({"fingerprint": "a"}, fact()),
+        ({}, {"sources": None}),
+    ],
+    ids=["other methods", "other days", "earlier versions", "earlier and later", "nothing known"],
+)
+def test_no_false_alarm(facts):
+    assert warnings(results(*facts)) == []
+
+
+def test_runs_of_earlier_versions_are_compared_by_fingerprint_as_before():
+    brief = {"fingerprint": "a"}
+    assert mixed_sources(results(brief, {"fingerprint": "b"}, fact())) == ["dsgd"]
+    assert mixed_sources(results(brief, fact(), fact())) == ["dsgd"]
+    assert mixed_sources(results(fact("old"), fact(), fact())) == []  # which is said in another sentence
+    assert len(results(brief, {"fingerprint": "b"}, fact()).without([("fingerprint", ["a"])]).runs) == 2
+
+
+def test_runs_in_no_figure_are_not_compared():
+    runs = [{"algo": "dsgd", "state": "failed", "end": 1.0}, {"algo": "dnasa", "end": 1.0}]
+    assert not any("software" in said for said in warnings(made(runs, [fact("old"), fact()])))
+
+
+def test_an_archive_keeps_it(tmp_path):
+    some = results(fact("old", started=OLD), fact())
+    write_archive(some, tmp_path)
+    (said,) = warnings(read_archive(tmp_path))
+    assert said == warnings(some)[0].replace(" 03:04", "").replace(" 07:08", "")
+
+
+def test_who_loads_the_table_is_warned(tmp_path):
+    write_archive(results(fact("old", started=OLD), fact()), tmp_path / "archive")
+    with pytest.warns(UserWarning, match="core old .*, new "):
+        load(tmp_path / "archive")
+    for algo in ("dsgd", "dnasa"):
+        folder = RunFolder(config(results=str(tmp_path), algo=algo, steps=40, eval_every=10))
+        assert folder.claim()
+        folder.begin({**describe(folder.config), **fact("old" if algo == "dsgd" else "new")})
+        for row in rows(folder.config)[0]:
+            folder.record(row)
+        folder.finish(Outcome("done", 40))
+        folder.release()
+    with pytest.warns(UserWarning, match="core new .*, old "):
+        assert load(tmp_path)["run_id"].nunique() == 2
+
+
+def test_odd_values_are_no_reason_to_stop():
+    assert mixed([("dsgd", {"sources": {"core": ["?"]}, "versions": 3, "started": 5}), ("dnasa", fact())])
+    with pytest.raises(NoData, match="no run was made with core=none; of core there are core=old, core=new"):
+        results(fact("old"), fact()).without([("core", ["none"])])
