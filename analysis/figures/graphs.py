@@ -10,8 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.patches import FancyArrowPatch
 
+from analysis.drawing.palette import COLOURS
 from analysis.drawing.panels import Picture, panels
-from analysis.drawing.style import INK, PAGE, PALETTE
+from analysis.drawing.style import INK, PAGE
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
@@ -56,7 +57,7 @@ def draw(results: Results, ask: Ask) -> Picture:
         graph = Graph(name, mixing["nodes"], edges, bool(mixing.get("directed")), bool(mixing.get("drawn")))
         places = positions(graph)
         _edges(ax, graph, places)
-        ax.scatter(*places.T, s=42, color=[PALETTE[0]], zorder=2, edgecolor="white", lw=0.6)
+        ax.scatter(*places.T, s=42, color=[COLOURS[1]], zorder=2, edgecolor="white", lw=0.6)
         ax.set(aspect="equal", xlim=(-0.12, 1.12), ylim=(-0.12, 1.12))
         alike = [mine for other, beside, mine in graphs if (other, beside["nodes"]) == (name, mixing["nodes"])]
         title = f"{name}, n = {mixing['nodes']}{', round 0' if graph.drawn else ''}"
