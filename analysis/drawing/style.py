@@ -52,7 +52,7 @@ WIDTHS = {0: (1.9, 1.0), MANY: (1.3, 0.8), CROWD: (0.9, 0.7)}
 """By the number of methods beyond which they are used: the widest and the thinnest line."""
 MARKER = 2.9
 """Points that a marker is wide, of a line one point wide."""
-LEAST = 2.6
+LEAST = 3.2
 """Points below which one marker looks like another."""
 BAND, FAINT = 0.18, 0.05
 """How much of what is below it a band covers."""
@@ -140,11 +140,6 @@ def styles(algos: Iterable[str], results: Results | None = None) -> dict[str, St
         )
         for place, algo in enumerate(chosen)
     }
-
-
-def taller(look: dict[str, Style]) -> float:
-    """By how much a panel is taller where a crowd is in it."""
-    return 1.8 if len(look) > CROWD else 1.0
 
 
 def _family(algo: str, declared: dict[str, dict[str, Any]]) -> str:

@@ -12,7 +12,7 @@ from matplotlib.patches import FancyArrowPatch
 
 from analysis.drawing.palette import COLOURS
 from analysis.drawing.panels import Picture, panels
-from analysis.drawing.style import INK, PAGE
+from analysis.drawing.style import COLUMN, INK, PAGE
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
@@ -47,7 +47,7 @@ def draw(results: Results, ask: Ask) -> Picture:
     if any(mixing.get("drawn") for _, mixing, _ in graphs):
         notes.append("of a network that is drawn each round, the first round of one run")
     columns = min(4, len(graphs))
-    width = PAGE * columns / 4
+    width = PAGE if columns > 2 else COLUMN
     figure, axes = panels(-(-len(graphs) // columns), columns, width / columns, width)
     for ax in axes.flat:
         ax.set_axis_off()
