@@ -16,9 +16,9 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, fields, replace
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
@@ -28,10 +28,14 @@ if __name__ == "__main__":
 
 from rich.console import Console
 
+from analysis.drawing.bands import KINDS, bands
 from analysis.drawing.files import STABLE, save
-from analysis.drawing.panels import Picture, seeds_in_words
+from analysis.drawing.layout import Layout, arrange, limits, size
+from analysis.drawing.panels import PLACES, seeds_in_words
 from analysis.drawing.style import use_paper_style
 from analysis.figures import Drawing, drawings
+from analysis.report.bibtex import Bibliography, bibliography
+from analysis.report.caption import figure_for_latex
 from analysis.results.archive import is_archive
 from analysis.results.errors import NoData, in_sentences, perhaps, trouble
 from analysis.results.plugins import broken
@@ -58,7 +62,8 @@ X = {
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = parse(argv)
     console = Console(highlight=False, soft_wrap=True)
-    results = read(arguments.results, arguments.without).where(arguments.where)
+    everything = read(arguments.results, arguments.without)
+    results = everything.where(arguments.where)
     out = Path(arguments.out or (Path(arguments.results) / "figures"))
     ask = Ask(
         x=X[arguments.x] if arguments.x else None,
@@ -69,16 +74,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         columns=tuple(arguments.columns),
         tune_by=arguments.tune_by,
     )
+    layout = Layout(**{field.name: getattr(arguments, field.name) for field in fields(Layout)})
+    order = Order(results, ask, layout, arguments.band, arguments.format, bibliography(everything), out)
     can_be_asked(results, ask)
     use_paper_style()
     for sentence in warnings(results):
         console.print(words.wrapped(sentence, console.width, "") if console.is_terminal else sentence, markup=False)
     made, broken_ones = 0, 0
-    for said, done in make_all(results, ask, arguments, out):
+    for said, done in make_all(order, arguments.figure):
         console.print(words.wrapped(said, console.width) if console.is_terminal else said, markup=False)
         made += done is True
         broken_ones += done is None
     if made:
+        write_text(out / "references.bib", order.papers.text())
         console.print(f"Figures and tables: {out}", markup=False)
     return 2 if not made else 1 if broken_ones else 0
 
@@ -102,6 +110,15 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--cost", default="steps", choices=[name for name in X if name != "epochs"], help="of the profiles"
     )
+    look = parser.add_argument_group("layout of the figures", "an end below 0 needs an equals sign: --ylim=-1,1")
+    look.add_argument("--xlim", type=limits, metavar="LO,HI", help="of every panel; LO, or ,HI sets one end")
+    look.add_argument("--ylim", type=limits, metavar="LO,HI", help="of every panel; --metric chooses what it shows")
+    for axis in "xy":
+        switch = argparse.BooleanOptionalAction
+        look.add_argument(f"--log{axis}", action=switch, help=f"a logarithmic {axis} axis, or a linear one")
+    look.add_argument("--band", default="range", choices=KINDS, help="what bands and error bars show of the seeds")
+    look.add_argument("--size", type=size, metavar="WIDTH,HEIGHT", help="in inches; or a width: column, page, a number")
+    look.add_argument("--legend", choices=PLACES, help="where it stands")
     arguments = parser.parse_args(argv)
     arguments.format = arguments.format.split(",")
     if wrong := [kind for kind in arguments.format if kind not in STABLE]:
@@ -118,13 +135,26 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     return arguments
 
 
-def make_all(results: Results, ask: Ask, arguments: argparse.Namespace, out: Path) -> Iterator[tuple[str, bool | None]]:
+@dataclass(frozen=True)
+class Order:
+    """What is to be made, and how."""
+
+    results: Results
+    ask: Ask
+    layout: Layout
+    band: str
+    formats: list[str]
+    papers: Bibliography
+    out: Path
+
+
+def make_all(order: Order, named: list[str] | None) -> Iterator[tuple[str, bool | None]]:
     """Every figure and table that is wanted, on all cores: what is said of each, and whether it was made; None where
     it is broken."""
-    out.mkdir(parents=True, exist_ok=True)
-    wanted = arguments.figure or [*drawings(), *table_makers()]
-    jobs = [name for name in [*drawings(), *table_makers()] if name in wanted]
-    _shared.update(results=results, ask=ask, arguments=arguments, out=out)
+    global _order
+    order.out.mkdir(parents=True, exist_ok=True)
+    jobs = [name for name in [*drawings(), *table_makers()] if name in (named or [*drawings(), *table_makers()])]
+    _order = order
     if len(jobs) < 3 or sys.platform != "linux":
         yield from map(_make, jobs)
         return
@@ -133,7 +163,7 @@ def make_all(results: Results, ask: Ask, arguments: argparse.Namespace, out: Pat
         yield from pool.map(_make, jobs)
 
 
-_shared: dict[str, Any] = {}
+_order: Order | None = None
 
 
 def _alone() -> None:
@@ -142,34 +172,40 @@ def _alone() -> None:
 
 
 def _make(name: str) -> tuple[str, bool | None]:
-    results, ask, arguments, out = (_shared[key] for key in ("results", "ask", "arguments", "out"))
-    ask, heard = listening(ask)
+    assert _order is not None
+    ask, heard = listening(_order.ask)
     if name in drawings():
-        said, made = make_figure(drawings()[name], results, ask, arguments.format, out)
+        said, made, unused = make_figure(drawings()[name], replace(_order, ask=ask))
     else:
-        said, made = make_table(table_makers()[name], results, ask, out)
-    if made and (deaf := unheard(_shared["ask"], heard)):
+        said, made = make_table(table_makers()[name], _order.results, ask, _order.out)
+        unused = []
+    if made and (deaf := [*unheard(_order.ask, heard), *unused]):
         said += f"\n{'':15} {name} does not use {', '.join(deaf)}: it is as it would be without"
     return said, made
 
 
-def make_figure(drawing: Drawing, results: Results, ask: Ask, formats: list[str], out: Path) -> tuple[str, bool | None]:
-    """Draw one and say what it shows, or what would make it."""
+def make_figure(drawing: Drawing, order: Order) -> tuple[str, bool | None, list[str]]:
+    """Draw one and say what it shows, or what would make it; and which options of the layout it has no use for."""
+    results, name = order.results, drawing.name
     try:
-        picture = drawing.picture(results, ask)
+        with bands(order.band) as band:
+            picture = drawing.picture(results, order.ask)
     except NoData as error:
-        return f"{drawing.name:15} not drawn: {error}. Its runs: {drawing.command}", False
+        return f"{name:15} not drawn: {error}. Its runs: {drawing.command}", False, []
     except Exception as error:  # a stranger's figure may raise anything, and the others are drawn
-        return f"{drawing.name:15} not drawn: {trouble(error, drawing.draw)}", None
-    files = save(picture.figure, out, drawing.name, formats)
-    write_text(out / f"{drawing.name}.csv", picture.data.to_csv(index=False, lineterminator="\n", float_format="%.10g"))
-    first = f"{drawing.name:15} {describe(results, picture)} → {', '.join(file.name for file in files)}"
-    return "\n".join([first, *(f"{'':15} {note}" for note in picture.notes)]), True
-
-
-def describe(results: Results, picture: Picture) -> str:
-    """12 runs (11 done, 1 diverged), seeds 0–2"""
-    return seeds_in_words(results.runs[results.runs["run_id"].isin(picture.runs)])
+        return f"{name:15} not drawn: {trouble(error, drawing.draw)}", None, []
+    try:
+        unused = arrange(picture.figure, order.layout)
+    except NoData as error:
+        return f"{name:15} not drawn: {error}", False, []
+    unused += ["--band"] if order.band != "range" and not band.used else []
+    files = save(picture.figure, order.out, name, order.formats)
+    numbers = picture.data.to_csv(index=False, lineterminator="\n", float_format="%.10g")
+    write_text(order.out / f"{name}.csv", numbers)
+    write_text(order.out / f"{name}.tex", figure_for_latex(drawing, picture, results, band, order.papers))
+    used = seeds_in_words(results.runs[results.runs["run_id"].isin(picture.runs)])
+    first = f"{name:15} {used} → {', '.join(file.name for file in files)}"
+    return "\n".join([first, *(f"{'':15} {note}" for note in picture.notes)]), True, unused
 
 
 def make_table(recipe: TableMaker, results: Results, ask: Ask, out: Path) -> tuple[str, bool | None]:

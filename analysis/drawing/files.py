@@ -11,6 +11,7 @@ from typing import Any
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
+from analysis.drawing.panels import tidy
 from analysis.drawing.style import INK
 from bench.base.files import write_bytes
 
@@ -26,6 +27,7 @@ def render(figure: Figure, kind: str) -> bytes:
     """The bytes of a file; the places of everything are found once, and are the same in every format."""
     sink = io.BytesIO()
     with rc_context({"figure.constrained_layout.use": False}):  # or they would be sought, and all drawn, for every file
+        tidy(figure)
         if (engine := figure.get_layout_engine()) is not None:
             engine.execute(figure)
             figure.set_layout_engine(None)

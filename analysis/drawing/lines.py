@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.collections import FillBetweenPolyCollection
 from matplotlib.lines import Line2D
 
+from analysis.drawing.bands import kind, over_seeds
 from analysis.drawing.panels import ARROW, DIVERGED, EXPLODED, ZERO
 from analysis.drawing.style import Style, more_is_better
 from analysis.results.results import Results
@@ -44,16 +46,16 @@ def curve(
     off = _exploded(rows, y, results)
     gone = rows[(rows["state"] == "diverged") | off]
     well = rows[~rows["run_id"].isin(gone["run_id"])]
-    whole = rows.groupby("step").agg(
-        x=(x, "mean"), mean=(y, "mean"), low=(y, "min"), high=(y, "max"), runs=("run_id", "nunique")
-    )
+    steps = rows.groupby("step")
+    whole = over_seeds(steps, y)
+    whole.insert(0, "x", steps[x].mean())
     drawn = whole[whole["runs"] == count].reset_index()
     if off.any():
         drawn["mean"] = np.nan
     look: dict[str, Any] = {"color": style.colour, "ls": style.dash, "marker": style.marker, "ms": style.size}
     if count >= BAND_FROM and drawn["mean"].notna().any():
         shown = _broken(drawn, "mean", ["mean", "low", "high"]) if positive else drawn
-        ax.fill_between(shown["x"], shown["low"], shown["high"], color=style.colour, alpha=style.band, lw=0)
+        shaded(ax, shown["x"], shown, style)
         ax.plot(shown["x"], shown["mean"], lw=style.width, markevery=_every(shown, style), markeredgewidth=0, **look)
         if positive:
             lonely(ax, shown["x"], shown["mean"], style)
@@ -86,6 +88,17 @@ def _broken(rows: pd.DataFrame, y: str, columns: list[str]) -> pd.DataFrame:
     return out.loc[first:last] if first is not None else out.iloc[:0]
 
 
+def shaded(ax: Axes, x: pd.Series, table: pd.DataFrame, style: Style) -> None:
+    """A band of mean, low and high. What is computed, not a value of a seed, has no say in the axis below a tenth of
+    the mean: on a logarithmic axis a standard deviation may reach down to 0."""
+    low, high = table["low"], table["high"]
+    look: dict[str, Any] = {"color": style.colour, "alpha": style.band, "lw": 0}
+    ax.add_collection(FillBetweenPolyCollection("x", x, low, high, **look), autolim=False)
+    seen = low if kind() == "range" else low.where(low > table["mean"] / 10, table["mean"] / 10)
+    ends = pd.concat([pd.DataFrame({"x": x, "y": end}) for end in (seen, high)]).dropna()
+    ax.update_datalim(ends.to_numpy(float))
+
+
 def lonely(ax: Axes, x: pd.Series, y: pd.Series, style: Style) -> None:
     """A marker where a value stands between two that are not drawn: there is no line to see it by."""
     alone = y.notna() & y.shift(1).isna() & y.shift(-1).isna()
@@ -112,18 +125,8 @@ def spread(values: pd.DataFrame, key: str, metric: str, results: Results | None 
 
     Where any diverged there is no mean: it would be the mean of the survivors.
     """
-    out = (
-        values.assign(off=_exploded(values, metric, results))
-        .groupby(key)
-        .agg(
-            mean=(metric, "mean"),
-            low=(metric, "min"),
-            high=(metric, "max"),
-            runs=("run_id", "nunique"),
-            diverged=("state", lambda states: int((states == "diverged").sum())),
-            exploded=("off", "sum"),
-        )
-    )
+    groups = values.assign(off=_exploded(values, metric, results), gone=values["state"] == "diverged").groupby(key)
+    out = over_seeds(groups, metric).assign(diverged=groups["gone"].sum(), exploded=groups["off"].sum())
     out.loc[out["diverged"] > 0, "mean"] = np.nan
     return out.reset_index()
 
@@ -139,8 +142,7 @@ def draw_against_setting(
     ax.plot(table[key], table["mean"].where(~gone), **look, **marker)
     known = (table["runs"] >= BAND_FROM) & ~gone
     if known.any():
-        low, high = table["low"].where(known), table["high"].where(known)
-        ax.fill_between(table[key], low, high, color=style.colour, alpha=style.band, lw=0)
+        shaded(ax, table[key], table.where(known), style)
     few = values[values[key].isin(table.loc[(table["runs"] < BAND_FROM) | (table["diverged"] > 0), key])]
     alive = few[(few["state"] != "diverged") & ~_exploded(few, metric, results)]
     ax.plot(alive[key], alive[metric], color=style.colour, ls="", marker=style.marker, ms=2, alpha=0.6)
@@ -166,7 +168,8 @@ def draw_without_setting(
         look = {"color": style.colour, "marker": SHAPE[mark], "ls": "", "clip_on": False, "label": mark}
         ax.plot(0.98, 0.02 if more_is_better(metric, results) else 0.98, transform=ax.transAxes, **look)
     elif row["runs"] >= BAND_FROM:
-        ax.axhspan(row["low"], row["high"], color=style.colour, alpha=0.15, lw=0)
+        if np.isfinite(row["low"]):
+            ax.axhspan(row["low"], row["high"], color=style.colour, alpha=0.15, lw=0)
         ax.axhline(row["mean"], color=style.colour, ls=style.dash, lw=style.width)
     else:
         for value in values[metric]:

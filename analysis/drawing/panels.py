@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,9 +15,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
+from matplotlib.ticker import EngFormatter, FixedLocator, FuncFormatter, MaxNLocator, NullFormatter, ScalarFormatter
 
-from analysis.drawing.style import CROWD, INK, METRICS, MORE_IS_BETTER, PAGE, Style
+from analysis.drawing.style import COLUMN, CROWD, INK, METRICS, MORE_IS_BETTER, PAGE, Style
 from bench.base.record import FINAL
 
 LINE = 0.2
@@ -39,17 +39,19 @@ class Picture:
     title: str | None = None  # where what is drawn is not what the figure is usually about
 
     def __post_init__(self) -> None:
-        tidy(self.figure)
         self.notes = list(
             dict.fromkeys([*self.notes, *(note for mark, note in NOTES.items() if has(self.figure, mark))])
         )
 
 
 def panels(
-    rows: int, columns: int, height: float = 1.7, width: float = PAGE, **share: Any
+    rows: int, columns: int, height: float = 1.7, width: float | None = None, look: Collection[str] = (), **share: Any
 ) -> tuple[Figure, np.ndarray]:
-    """A grid of axes, with despined frames."""
-    figure = Figure(figsize=(width, height * rows + 0.3), layout="constrained")
+    """A grid of axes, with despined frames: as wide as a column of a paper if it has one column, else as the page.
+    Where a crowd is to be in it, ``look``, panels are taller, and the page is needed."""
+    crowd = len(look) > CROWD
+    width = width or (PAGE if columns > 1 or crowd else COLUMN)
+    figure = Figure(figsize=(width, height * (1.8 if crowd else 1.0) * rows + 0.3), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False, **share)
     for ax in axes.flat:
         sns.despine(ax=ax)
@@ -79,22 +81,58 @@ NOTES = {
 PUBLISHED = Line2D([], [], color=INK, ls="", marker="o", mfc="none", label="published (their η axis)")
 
 
+def has_mark(ax: Axes, mark: str) -> bool:
+    return any(line.get_label() == mark for line in ax.lines)
+
+
 def has(figure: Figure, mark: str) -> bool:
-    return any(line.get_label() == mark for ax in figure.axes for line in ax.lines)
+    return any(has_mark(ax, mark) for ax in figure.axes)
 
 
-def legend(figure: Figure, entries: Iterable[Line2D], more: Iterable[Line2D] = ()) -> Legend | None:
-    """One legend for all panels, above them: as many columns as the figure is wide for, and room for its lines.
+PLACES = {"above": "upper center", "below": "lower center", "right": "right upper", "inside": "", "none": ""}
+"""Where a legend may stand, and what matplotlib calls it."""
 
-    Marks that are drawn are explained in it. That of a crowd stands below, with room for its dashes.
-    """
+
+def legend(figure: Figure, entries: Iterable[Line2D], more: Iterable[Line2D] = ()) -> None:
+    """One legend for all panels, above them; that of a crowd stands below. Marks that are drawn are explained in it."""
     entries = [*entries, *(line for mark, line in MARKS.items() if has(figure, mark)), *more]
-    if not entries:
-        return None
+    if entries:
+        _place_legend(figure, entries, "below" if len(entries) > CROWD else "above")
+
+
+def move_legend(figure: Figure, place: str | None) -> bool:
+    """Put the legend elsewhere, or where it was in the room that there is now; whether the figure has one."""
+    if not figure.legends:
+        return False
+    old = figure.legends[0]
+    entries = list(old.legend_handles)
+    figure.set_figheight(figure.get_figheight() - _room(old, figure))
+    old.remove()
+    _place_legend(figure, entries, place or ("below" if len(entries) > CROWD else "above"))
+    return True
+
+
+def _place_legend(figure: Figure, entries: list[Any], place: str) -> None:
+    """With as many columns as the figure is wide for, room for its lines, and for the dashes of a crowd."""
+    if place == "none":
+        return
     FigureCanvasAgg(figure)  # to be measured
-    crowd = len(entries) > CROWD
-    look: dict[str, Any] = {"loc": f"outside {'lower' if crowd else 'upper'} center"}
-    look |= {"handlelength": 3.2, "borderaxespad": 1.0} if crowd else {}
+    look: dict[str, Any]
+    if place == "inside":
+        panel = next(ax for ax in figure.axes if ax.axison)
+        for columns in range(1, 5):
+            look = {"ncol": columns, "loc": "best", "frameon": True, "facecolor": "white", "edgecolor": "none"}
+            made = panel.legend(handles=entries, fontsize=SMALL, **look)
+            if made.get_window_extent().height < 0.9 * panel.get_window_extent().height:
+                break
+        return
+    look = {"loc": f"outside {PLACES[place]}"}
+    look |= {"handlelength": 3.2, "borderaxespad": 1.0} if len(entries) > CROWD else {}
+    if place == "right":
+        made = figure.legend(handles=entries, fontsize=SMALL if len(entries) > CROWD else None, **look)
+        tall = made.get_window_extent().height / figure.dpi + 2 * SIDE
+        figure.set_figheight(max(figure.get_figheight(), tall))
+        return
     tries: list[tuple[int, float | None]] = [(lines, None) for lines in range(1, min(len(entries), TALL) + 1)]
     tries += [(lines, SMALL) for lines in range(1, len(entries) + 1)]
     for lines, size in tries:
@@ -107,9 +145,12 @@ def legend(figure: Figure, entries: Iterable[Line2D], more: Iterable[Line2D] = (
     if (over := box.width / (figure.get_figwidth() - 2 * SIDE)) > 1:  # one label alone is too long
         for text in made.get_texts():
             text.set_fontsize(float(text.get_fontsize()) / over)
-    width, height = figure.get_size_inches()
-    figure.set_size_inches(width, height + max(0.0, box.height - LINE - 0.06))
-    return made
+    figure.set_figheight(figure.get_figheight() + _room(made, figure))
+
+
+def _room(made: Legend, figure: Figure) -> float:
+    """Inches by which a figure is higher for the lines of its legend."""
+    return max(0.0, made.get_window_extent().height / figure.dpi - LINE - 0.06)
 
 
 def legend_entry(style: Style, label: str | None = None, marker: bool = True) -> Line2D:
@@ -138,8 +179,7 @@ def tidy(figure: Figure) -> None:
         if not ax.has_data() and ax.lines:  # nothing but what is off the axes
             ax.relim()
         for axis in (ax.xaxis, ax.yaxis):
-            if axis.get_scale() == "log":
-                log_ticks(axis)
+            (log_ticks if axis.get_scale() == "log" else linear_ticks)(axis)
 
 
 def log_scale(ax: Axes, values: pd.Series, metric: str) -> bool:
@@ -171,6 +211,18 @@ def log_ticks(axis: Axis) -> None:
     axis.set_major_locator(FixedLocator(ticks))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.6g}"))
     axis.set_minor_formatter(NullFormatter())
+
+
+def linear_ticks(axis: Axis) -> None:
+    """No loose factor at the end of an axis: 2 G in the place of 2 under 1e9, and 2·10⁻⁶ where values are small."""
+    most = max(map(abs, axis.get_view_interval()))
+    if not isinstance(axis.get_major_formatter(), ScalarFormatter):
+        return
+    if most >= 1e6:
+        axis.set_major_formatter(EngFormatter(sep="\N{NO-BREAK SPACE}"))
+    elif 0 < most < 1e-4:
+        power = int(np.floor(np.log10(most)))
+        axis.set_major_formatter(lambda x, _: f"${x / 10.0**power:.6g}{{\\cdot}}10^{{{power}}}$" if x else "0")
 
 
 def seeds_in_words(finals: pd.DataFrame) -> str:

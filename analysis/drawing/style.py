@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import re
-import zlib
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,14 +12,13 @@ import matplotlib
 matplotlib.use("Agg")
 
 import seaborn as sns
-from matplotlib.colors import to_rgb
 
+from analysis.drawing.palette import DASHES, SPARE, shade, shipped, spare
 from analysis.results.results import Results
 
 COLUMN, PAGE = 3.35, 6.9
 """Inches: the width of a column and of the page of a two-column paper."""
 INK = "#1f2328"
-PALETTE = [tuple(colour) for colour in sns.color_palette("colorblind")]
 
 
 @dataclass(frozen=True)
@@ -46,26 +42,17 @@ class Style:
         return FAINT if self.many else BAND
 
 
-STYLES = {
-    "dnasa": Style("D-NASA", PALETTE[3], "o", (0, (4, 1.6))),
-    "dsgd": Style("D-SGD", PALETTE[0], "s"),
-    "dsgt": Style("D-SGT", PALETTE[2], "^"),
-    "dasagt": Style("D-ASAGT", PALETTE[4], "D"),
-    "d2": Style("D²", PALETTE[1], "v"),
-}
-"""A plug-in may add the style of its own method; others get a spare one, by their names."""
-MORE = ("#a983ea", "#8a8a00", "#e75480", "#1f6f6b", "#7a4a2b", "#9bc53d", "#3f51d1", "#a8324a")
-COLOURS = [PALETTE[9], PALETTE[5], *map(to_rgb, MORE), PALETTE[7]]
-"""Of families beyond the table: light and dark in turns, seen on white and on a dark page alike."""
-MARKERS = ("P", "X", "<", ">", "*", "h", "p", "d", "s", "^", "v", "o", "D")
-DASHES: tuple[Any, ...] = ("-", (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (2.5, 1)), (0, (7, 1.5)), (0, (4, 1, 1, 1, 1, 1)))
+LABELS = {"dnasa": "D-NASA", "dsgd": "D-SGD", "dsgt": "D-SGT", "dasagt": "D-ASAGT", "d2": "D²"}
+"""Of methods whose older runs do not declare one."""
+STYLES = {name: Style(LABELS.get(name, name), c, marker, dash) for name, (c, dash, marker) in shipped().items()}
+"""A plug-in may add the style of its own method; others get a spare one."""
 MANY, CROWD = 6, 12
 """Methods beyond which their lines and markers are smaller, and beyond which panels are taller and bands fainter."""
 WIDTHS = {0: (1.9, 1.0), MANY: (1.3, 0.8), CROWD: (0.9, 0.7)}
 """By the number of methods beyond which they are used: the widest and the thinnest line."""
 MARKER = 2.9
 """Points that a marker is wide, of a line one point wide."""
-LEAST = 2.6
+LEAST = 3.2
 """Points below which one marker looks like another."""
 BAND, FAINT = 0.18, 0.05
 """How much of what is below it a band covers."""
@@ -138,7 +125,11 @@ def styles(algos: Iterable[str], results: Results | None = None) -> dict[str, St
     for algo, style in STYLES.items():
         if algo in everyone:
             out[algo] = replace(style, label=method_name(algo, results))
-    out |= _spare_styles(everyone - set(STYLES), declared, list(out.values()))
+    others = sorted(everyone - set(STYLES), key=lambda name: (_counted(_family(name, declared)), _counted(name)))
+    known, present = ([(s.colour, s.dash, s.marker) for s in some.values()] for some in (STYLES, out))
+    free = spare({a: _family(a, declared) for a in others}, dict(zip(STYLES, known, strict=True)), present)
+    for algo, (colour, dash, marker) in free.items():
+        out[algo] = Style(method_name(algo, results), colour, marker, dash)
     chosen = [algo for algo in out if algo in wanted]
     widest, thinnest = next(widths for beyond, widths in reversed(WIDTHS.items()) if len(chosen) > beyond or not beyond)
     step = (widest - thinnest) / max(1, len(chosen) - 1)
@@ -151,36 +142,8 @@ def styles(algos: Iterable[str], results: Results | None = None) -> dict[str, St
     }
 
 
-def taller(look: dict[str, Style]) -> float:
-    """By how much a panel is taller where a crowd is in it."""
-    return 1.8 if len(look) > CROWD else 1.0
-
-
-def _spare_styles(algos: set[str], declared: dict[str, dict[str, Any]], taken: list[Style]) -> dict[str, Style]:
-    """Styles of methods that are not in the table: the colour is the family's, the dash and the marker the member's,
-    and markers go round through all families, so that they help where colours do not. No two are the same."""
-    family = {algo: declared.get(algo, {}).get("family") or algo for algo in algos}
-    colours = {algo: style.colour for algo, style in STYLES.items()}
-    members = Counter(colours.values())
-    users: Counter[Any] = Counter()
-    rotation = itertools.cycle(MARKERS)
-    looks = {(style.colour, style.dash, style.marker) for style in (*STYLES.values(), *taken)}
-    out = {}
-    for algo in sorted(algos, key=lambda name: (_counted(family[name]), _counted(name))):
-        if family[algo] not in colours:
-            first = zlib.crc32(family[algo].encode()) % len(COLOURS)  # by its name: the same in other results
-            order = [*COLOURS[first:], *COLOURS[:first]]
-            colours[family[algo]] = min(order, key=lambda colour: users[colour])
-            users[colours[family[algo]]] += 1
-        colour = colours[family[algo]]
-        dash = DASHES[members[colour] % len(DASHES)]
-        members[colour] += 1
-        marker = next(
-            (m for m in itertools.islice(rotation, len(MARKERS)) if (colour, dash, m) not in looks), MARKERS[0]
-        )
-        looks.add((colour, dash, marker))
-        out[algo] = Style(declared.get(algo, {}).get("label") or algo, colour, marker, dash)
-    return out
+def _family(algo: str, declared: dict[str, dict[str, Any]]) -> str:
+    return declared.get(algo, {}).get("family") or algo
 
 
 def _counted(name: str) -> list[tuple[int, str]]:
@@ -192,10 +155,9 @@ def variant(style: Style, number: int) -> Style:
     """The same method in another form: another shade, dash and marker."""
     if number == 0:
         return style
-    fade = (0.0, 0.45, -0.35)[number % 3]
-    colour = tuple(part + fade * (1 - part) if fade > 0 else part * (1 + fade) for part in style.colour[:3])
-    marker = MARKERS[(number - 1) % len(MARKERS)]
-    return replace(style, colour=colour, marker=marker, dash=DASHES[number % len(DASHES)], place=style.place + number)
+    dash = DASHES[((DASHES.index(style.dash) if style.dash in DASHES else 0) + number) % len(DASHES)]
+    marker = SPARE[(number - 1) % len(SPARE)]
+    return replace(style, colour=shade(style.colour, number), marker=marker, dash=dash, place=style.place + number)
 
 
 def use_paper_style() -> None:

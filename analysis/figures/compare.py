@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.drawing.lines import curve
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
-from analysis.drawing.style import METRICS, PAGE, Style, metric_name, name_of, styles, taller, variant
+from analysis.drawing.style import METRICS, Style, metric_name, name_of, styles, variant
 from analysis.drawing.symbols import with_values
 from analysis.figures import figure
 from analysis.results.results import Results
@@ -44,11 +44,10 @@ def draw(results: Results, ask: Ask) -> Picture:
     notes += [*said, *AFTER]
     look = styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
     shared = len({key["dataset"] for key, _ in settings}) == 1
-    width = PAGE if len(settings) > 2 else 2.3 * len(settings) + 1.2
     usual = [(judged_by(results, runs, ask)[0], "grad_norm", "consensus") for _, runs in settings]
     names = [metrics(results, ask.metrics, some) for some in usual]
     share: Any = {"sharey": "row" if shared else False, "sharex": "col"}
-    figure, axes = panels(len(names[0]), len(settings), 1.4 * taller(look), max(width, 3.35 * taller(look)), **share)
+    figure, axes = panels(len(names[0]), len(settings), 1.4, look=look, **share)
     entries: dict[str, tuple[Style, list[dict[str, float | str]]]] = {}
     forms: dict[str, list[str]] = defaultdict(list)
     drawn, used, rules = [], set(), list[str]()

@@ -6,7 +6,7 @@ import pandas as pd
 
 from analysis.drawing.lines import curve
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
-from analysis.drawing.style import COLUMN, PAGE, metric_name, name_of, styles, variant
+from analysis.drawing.style import metric_name, name_of, styles, variant
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
@@ -38,7 +38,7 @@ def draw(results: Results, ask: Ask) -> Picture:
     runs, notes = as_written(results, runs, ask)
     notes += what_else(results, runs, but=["compressor"])
     names = metrics(results, ask.metrics, (score(runs)[0], "consensus"))
-    figure, axes = panels(1, len(names), 2.1, PAGE if len(names) > 1 else COLUMN)
+    figure, axes = panels(1, len(names), 2.1)
     forms = sorted(runs[PACKED].unique(), key=lambda name: (name != "none", name))
     entries, drawn, used, x = [], [], set(), ask.x or "bytes"
     for algo, style in styles(runs["algo"].unique(), results).items():

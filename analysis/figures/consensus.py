@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 
 from analysis.drawing.lines import curve
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
-from analysis.drawing.style import INK, PAGE, metric_name, styles, taller
+from analysis.drawing.style import INK, metric_name, styles
 from analysis.drawing.symbols import with_values
 from analysis.figures import figure
 from analysis.results.results import Results
@@ -30,8 +30,7 @@ def draw(results: Results, ask: Ask) -> Picture:
     ends, notes = among.side_by_side([key for key, _ in shown])
     look = styles(set().union(*(set(runs["algo"]) for _, runs in shown)), results)
     names = metrics(results.of(pd.concat([runs for _, runs in shown])), ask.metrics, SHOWN)
-    width = max(3.35, PAGE * len(shown) / 3 if len(shown) < 3 else PAGE)
-    figure, axes = panels(len(names), len(shown), 1.65 * taller(look), width, sharey="row", sharex="col")
+    figure, axes = panels(len(names), len(shown), 1.65, look=look, sharey="row", sharex="col")
     drawn, used, settings = [], set(), defaultdict(list)
     with_bound: set[str] = set()
     for column, (key, runs) in enumerate(shown):

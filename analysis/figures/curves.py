@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from analysis.drawing.lines import curve
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
-from analysis.drawing.style import METRICS, PAGE, metric_name, name_of, styles, taller
+from analysis.drawing.style import METRICS, metric_name, name_of, styles
 from analysis.drawing.symbols import what_is_tuned, with_values
 from analysis.figures import figure
 from analysis.results.results import Results
@@ -37,7 +37,7 @@ def draw(results: Results, ask: Ask) -> Picture:
     notes += [*said, *uncounted]
     names = metrics(results.of(finals), ask.metrics, SHOWN)
     look = styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
-    figure, axes = panels(len(settings), len(names), 1.55 * taller(look), min(PAGE, 0.6 + 2.1 * len(names)))
+    figure, axes = panels(len(settings), len(names), 1.55, look=look)
     drawn, used, values = [], set(), defaultdict(list)
     found: list[Best | None] = []
     for row, (key, runs) in zip(axes, settings, strict=True):

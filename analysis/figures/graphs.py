@@ -10,8 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.patches import FancyArrowPatch
 
+from analysis.drawing.palette import COLOURS
 from analysis.drawing.panels import Picture, panels
-from analysis.drawing.style import INK, PAGE, PALETTE
+from analysis.drawing.style import COLUMN, INK, PAGE
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
@@ -46,7 +47,7 @@ def draw(results: Results, ask: Ask) -> Picture:
     if any(mixing.get("drawn") for _, mixing, _ in graphs):
         notes.append("of a network that is drawn each round, the first round of one run")
     columns = min(4, len(graphs))
-    width = PAGE * columns / 4
+    width = PAGE if columns > 2 else COLUMN
     figure, axes = panels(-(-len(graphs) // columns), columns, width / columns, width)
     for ax in axes.flat:
         ax.set_axis_off()
@@ -56,7 +57,7 @@ def draw(results: Results, ask: Ask) -> Picture:
         graph = Graph(name, mixing["nodes"], edges, bool(mixing.get("directed")), bool(mixing.get("drawn")))
         places = positions(graph)
         _edges(ax, graph, places)
-        ax.scatter(*places.T, s=42, color=[PALETTE[0]], zorder=2, edgecolor="white", lw=0.6)
+        ax.scatter(*places.T, s=42, color=[COLOURS[1]], zorder=2, edgecolor="white", lw=0.6)
         ax.set(aspect="equal", xlim=(-0.12, 1.12), ylim=(-0.12, 1.12))
         alike = [mine for other, beside, mine in graphs if (other, beside["nodes"]) == (name, mixing["nodes"])]
         title = f"{name}, n = {mixing['nodes']}{', round 0' if graph.drawn else ''}"

@@ -6,7 +6,7 @@ import pandas as pd
 
 from analysis.drawing.lines import BAND_FROM, edge, spread
 from analysis.drawing.panels import DIVERGED, Picture, legend, legend_entry, letter_panel, log_scale, panels
-from analysis.drawing.style import PAGE, metric_name, more_is_better, name_of, styles, taller
+from analysis.drawing.style import metric_name, more_is_better, name_of, styles
 from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
@@ -29,7 +29,7 @@ def draw(results: Results, ask: Ask) -> Picture:
     order = finals.groupby("split")["heterogeneity"].mean().sort_values()
     finals["x"] = finals["split"].map({split: place for place, split in enumerate(order.index)})
     names = metrics(results.of(finals), ask.metrics, SHOWN)
-    figure, axes = panels(1, len(names), 1.9 * taller(look), PAGE if len(names) > 2 else 2.6 * len(names) + 0.8)
+    figure, axes = panels(1, len(names), 1.9, look=look)
     drawn = []
     for ax, metric in zip(axes[0], names, strict=True):
         for number, (algo, style) in enumerate(look.items()):

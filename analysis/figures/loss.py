@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.drawing.lines import draw_against_setting
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
-from analysis.drawing.style import PAGE, metric_name, name_of, styles, taller
+from analysis.drawing.style import metric_name, name_of, styles
 from analysis.drawing.symbols import with_values
 from analysis.figures import figure
 from analysis.results.results import Results
@@ -33,8 +33,7 @@ def draw(results: Results, ask: Ask) -> Picture:
     metric = metrics(results, ask.metrics[:1], ["grad_norm"])[0]
     look = styles(runs["algo"].unique(), results)
     kinds, forms = _found(runs["links"], KINDS), _found(runs[HOW], SEMANTICS)
-    width = PAGE if len(forms) > 1 else PAGE / 2
-    figure, axes = panels(len(kinds), len(forms), 1.9 * taller(look), width, sharey=True, sharex="row")
+    figure, axes = panels(len(kinds), len(forms), 1.9, look=look, sharey=True, sharex="row")
     drawn = []
     for row, kind in enumerate(kinds):
         for ax, form in zip(axes[row], forms, strict=True):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, panels
-from analysis.drawing.style import METRICS, Style, styles, taller
+from analysis.drawing.style import METRICS, Style, styles
 from analysis.drawing.symbols import what_is_tuned
 from analysis.figures import figure
 from analysis.results.results import Results
@@ -41,7 +41,7 @@ def draw(results: Results, ask: Ask) -> Picture:
     what = what_is_tuned(options)
     grids = costs.groupby(["problem", "algo"])["setting"].nunique()
     count = int(grids[grids >= SETTINGS].min())
-    figure, axes = panels(1, 2, 2.0 * taller(look), 6.0, sharey=True)
+    figure, axes = panels(1, 2, 2.0, look=look, sharey=True)
     drawn = []
     for ax, (rule, table) in zip(axes[0], (("tuned", tries(costs, count)), ("untuned", tries(costs, 1))), strict=True):
         curves = profile(table)

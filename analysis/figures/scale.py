@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.drawing.lines import draw_against_setting
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
-from analysis.drawing.style import COLUMN, Style, metric_name, name_of, styles
+from analysis.drawing.style import Style, metric_name, name_of, styles
 from analysis.drawing.symbols import in_symbols
 from analysis.figures import figure
 from analysis.results.results import Results
@@ -60,7 +60,7 @@ def _draw(results: Results, ask: Ask, units: Units) -> Picture:
     runs, values, _ = at_most(label, results, runs, ask)
     metric = metrics(results, ask.metrics[:1], [score(runs)[0]])[0]
     look = styles(runs["algo"].unique(), results)
-    figure, axes = panels(1, 1, 2.1, COLUMN)
+    figure, axes = panels(1, 1, 2.1, look=look)
     ax, drawn = axes[0, 0], []
     for algo, style in look.items():
         mine = runs[runs["algo"] == algo]

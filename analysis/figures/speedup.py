@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from analysis.drawing.lines import curve, edge, spread
 from analysis.drawing.panels import DIVERGED, Picture, legend, legend_entry, letter_panel, panels
-from analysis.drawing.style import INK, METRICS, PAGE, Style, method_name, styles
+from analysis.drawing.style import INK, METRICS, Style, method_name, styles
 from analysis.figures import figure
 from analysis.results.errors import NoData
 from analysis.results.results import Results
@@ -32,7 +32,7 @@ def draw(results: Results, ask: Ask) -> Picture:
     shades = _shades(sorted(mine["nodes"].unique()), style)
     schedules = [name for name in ("fixed", "diminishing", "constant") if name in set(mine["schedule"])]
     rates = exponents(finals)
-    figure, axes = panels(len(schedules), 3 if len(rates) else 2, 1.8, PAGE)
+    figure, axes = panels(len(schedules), 3 if len(rates) else 2, 1.8)
     drawn, used = [], set()
     for row, schedule in zip(axes, schedules, strict=True):
         longest = mine[

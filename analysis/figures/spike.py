@@ -31,7 +31,7 @@ def draw(results: Results, ask: Ask) -> Picture:
     for sd in finals["dataset.spike_sd"].unique():
         readings[sd] = first([one for one in found if one[0]["dataset.spike_sd"] == sd], apart(found))[1]
     look = styles(finals["algo"].unique(), results)
-    figure, axes = panels(2, len(readings), 1.7, 3.35 if len(readings) == 1 else 6.0, sharex="col")
+    figure, axes = panels(2, len(readings), 1.7, look=look, sharex="col")
     drawn, used, notes, settings = [], set(), [], defaultdict(list)
     for column, sd in enumerate(sorted(readings)):
         runs, said = as_written(results, readings[sd], ask)

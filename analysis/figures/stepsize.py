@@ -23,7 +23,7 @@ from analysis.drawing.panels import (
     panels,
     under,
 )
-from analysis.drawing.style import PAGE, method_name, metric_name, name_of, styles, taller, variant
+from analysis.drawing.style import method_name, metric_name, name_of, styles, variant
 from analysis.drawing.symbols import in_symbols, symbol, what_is_tuned, with_values
 from analysis.figures import figure
 from analysis.results.results import Results
@@ -42,11 +42,10 @@ def draw(results: Results, ask: Ask) -> Picture:
     finals, said = with_accuracies(finals) if not ask.metrics else (finals, [])
     settings, notes = one_per_dataset(results, finals)
     notes += said
-    width = min(PAGE, 0.9 + 2.3 * len(settings))
     columns = min(3, len(settings))
     look = styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
     rows = -(-len(settings) // columns)
-    figure, axes = panels(rows, columns, 1.9 * taller(look), max(width, 3.35 * taller(look)), sharex="col")
+    figure, axes = panels(rows, columns, 1.9, look=look, sharex="col")
     return fill(
         results, ask, figure, axes, settings, notes, lambda key: f"{name_of(key['dataset'])}, {key['topology']} graph"
     )

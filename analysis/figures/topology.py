@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.drawing.panels import Picture, panels
-from analysis.drawing.style import PAGE, name_of, styles, taller
+from analysis.drawing.style import name_of
 from analysis.figures import figure
 from analysis.figures.stepsize import fill, grids
 from analysis.results.results import Results
@@ -41,10 +41,8 @@ def draw(results: Results, ask: Ask) -> Picture:
     ends, notes = among.side_by_side([key for key, _ in settings], also=["nodes"])
     more = dict(zip(order, ends, strict=True))
     columns = 2 if len(settings) in (2, 4) else 3
-    height = 1.9 * taller(styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results))
-    figure, axes = panels(
-        -(-len(settings) // columns), columns, height, PAGE if columns == 3 else 5.4, sharey=True, sharex="col"
-    )
+    look = set().union(*(set(runs["algo"]) for _, runs in settings))
+    figure, axes = panels(-(-len(settings) // columns), columns, 1.9, look=look, sharey=True, sharex="col")
 
     def title(key: dict[str, Any]) -> str:
         rho = graphs[key["topology"]][1]["rho"].iloc[0]

@@ -17,6 +17,10 @@ from analysis.study.settings import Apart, Key, Setting, apart
 from analysis.study.tuning import AS_WRITTEN, judged_by, numbers_tuned, tuned_over
 from bench.base.record import COLUMNS
 
+CHOOSE, DRAWN_FOR = "(choose with --where LABEL=VALUE)", "drawn for"
+VARIANTS = "runs of its variants are not drawn here"
+"""How notes begin and end that say which of the runs were taken: no matter for a caption."""
+
 
 def has_no_variant(finals: pd.DataFrame, asked: str | None = None) -> pd.Series:
     """Which runs have no variant; a run without the option is as written, and one that is ``asked`` for is none."""
@@ -48,7 +52,7 @@ def as_written(
             chosen = chosen[chosen[option].isna() | (chosen[option] == usual)]
         if len(chosen) < len(runs):
             left_out = len(runs) - len(chosen)
-            notes.append(f"{method_name(algo, results)}: {left_out} runs of its variants are not drawn here")
+            notes.append(f"{method_name(algo, results)}: {left_out} {VARIANTS}")
         kept.append(chosen)
     return (pd.concat(kept) if kept else finals), notes
 
@@ -92,7 +96,7 @@ def drawn_for(key: Key, settings: Sequence[Setting], among: Apart) -> list[str]:
     if not others:
         return [words] if (words := among.in_labels(key)) else []
     more = "another setting is" if others == 1 else f"{others} other settings are"
-    return [f"drawn for {among.in_words(key)}; {more} in these results (choose with --where LABEL=VALUE)"]
+    return [f"{DRAWN_FOR} {among.in_words(key)}; {more} in these results {CHOOSE}"]
 
 
 def what_else(results: Results, runs: pd.DataFrame, but: Sequence[str] = ()) -> list[str]:
@@ -100,7 +104,7 @@ def what_else(results: Results, runs: pd.DataFrame, but: Sequence[str] = ()) -> 
     about."""
     labels = [c for c in results.problem if c in runs]
     words = apart(problems(results, results.finals)).in_labels(runs[labels].iloc[0].to_dict(), but)
-    return [f"drawn for {words}"] if words else []
+    return [f"{DRAWN_FOR} {words}"] if words else []
 
 
 def with_accuracies(finals: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:

@@ -107,15 +107,14 @@ def rule_in_words(
     if not chosen:
         return []
     what = what_was_tuned(chosen)
-    words = []
+    names: dict[str, list[str]] = {}  # by what is said of them
     for algo, best in chosen.items():
-        name = method_name(algo, results)
         if best is None:
-            words.append(
-                f"{name} not drawn: every {what} {gone_in_words(finals[finals['algo'] == algo])} for some seed"
-            )
+            said = f"not drawn: every {what} {gone_in_words(finals[finals['algo'] == algo])} for some seed"
         else:
-            words.append(f"{name} {choice_in_words(best)}{', the only one run' if best.alone else ''}")
+            said = f"{choice_in_words(best)}{', the only one run' if best.alone else ''}"
+        names.setdefault(said, []).append(method_name(algo, results))
+    words = [f"{', '.join(some)} {said}" for said, some in names.items()]
     rule = [RULE.format(what=what, score=score_in_words(results, finals, ask))] if was_chosen(chosen.values()) else []
     return [f"{where}{'; '.join(words)}", *rule]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,7 +37,17 @@ SYMBOLS = {
     "‖": r"$\|$",
     "∇": r"$\nabla$",
     "∞": r"$\infty$",
+    "×": r"$\times$",
+    "·": r"$\cdot$",
+    "–": "--",
+    "’": "'",
+    "⁺": "$^{+}$",
+    "↑": r"$\uparrow$",
+    "→": r"$\to$",
+    "∈": r"$\in$",
+    "x\u0304": r"$\bar{x}$",
 }
+ACCENTS = {"\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0304": "=", "\u0308": '"', "\u030c": "v "}
 NUMBER = re.compile(r"(?<![\w.$])([+-]?\d+(?:\.\d+)?)(?:e([+-]?\d+))?(?![\w.])")
 WIDE, LONG, PAGE = 85, 40, 115
 """Characters of a row from which it is set small, of a text that is broken into lines, and of a row, with what lies
@@ -88,7 +99,7 @@ def latex(table: Table, title: str) -> str:
         *([r"{\footnotesize\setlength{\tabcolsep}{4pt}%"] if small else []),
         r"\begin{tabular}{" + "".join(_kind(shown, c) for c in shown) + "}",
         r"\toprule",
-        " & ".join(_tex(str(c)) for c in shown) + r" \\",
+        " & ".join(tex(str(c)) for c in shown) + r" \\",
         r"\midrule",
     ]
     for place in range(len(shown)):
@@ -119,7 +130,7 @@ def _cell(cell: object, bold: bool, more: int) -> str:
         return rf"$\mathbf{{{text}}}$" if bold else f"${text}$"
     if isinstance(cell, float) and np.isfinite(cell):
         return f"${number(Interval(cell, np.nan, np.nan, 1))}$"
-    return _tex(str(plain_cell(cell)))
+    return tex(str(plain_cell(cell)))
 
 
 def _says_the_same(shown: pd.DataFrame, column: str) -> bool:
@@ -145,7 +156,7 @@ def _is_number(cells: pd.Series) -> bool:
     return all(isinstance(cell, Number | int | float | np.number) for cell in cells)
 
 
-def _tex(text: str) -> str:
+def tex(text: str) -> str:
     """Any text; numbers in it with a real minus, and powers of ten as such."""
     pieces, last = [], 0
     for match in NUMBER.finditer(text):
@@ -157,4 +168,12 @@ def _tex(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    return "".join(SYMBOLS.get(char, SPECIAL.get(char, char)) for char in text)
+    """With its symbols as commands, and accents so that every LaTeX and BibTeX reads them."""
+    letters = re.findall("x\u0304|.", text, re.DOTALL)
+    return "".join(SYMBOLS.get(letter) or SPECIAL.get(letter) or _accented(letter) for letter in letters)
+
+
+def _accented(letter: str) -> str:
+    parts = unicodedata.normalize("NFD", letter)
+    accent = ACCENTS.get(parts[1:])
+    return f"{{\\{accent}{parts[0]}}}" if accent else letter

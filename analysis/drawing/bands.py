@@ -1,0 +1,60 @@
+"""What bands and error bars show of the seeds: their range, unless another kind is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from pandas.core.groupby import DataFrameGroupBy
+from scipy import stats
+
+KINDS = {
+    "range": "the smallest and the largest value over the seeds",
+    "std": "one standard deviation over the seeds on either side of the mean",
+    "ci": "the 95 % confidence interval of the mean (Student's t), from five seeds on",
+    "none": "",
+}
+FEWEST = 5
+"""Seeds from which a mean has a confidence interval."""
+
+
+@dataclass
+class Band:
+    kind: str = "range"
+    used: bool = False  # whether a figure has drawn it
+
+
+_band: ContextVar[Band] = ContextVar("band", default=Band())  # noqa: B039 (nothing reads the default's ``used``)
+
+
+@contextmanager
+def bands(kind: str) -> Iterator[Band]:
+    """Draw bands of this kind; tells afterwards whether any figure had some."""
+    band = Band(kind)
+    token = _band.set(band)
+    try:
+        yield band
+    finally:
+        _band.reset(token)
+
+
+def kind() -> str:
+    return _band.get().kind
+
+
+def over_seeds(groups: DataFrameGroupBy, metric: str) -> pd.DataFrame:
+    """Per group of runs: the mean of a metric, the ends of its band, and the number of runs."""
+    band = _band.get()
+    band.used = True
+    out = groups.agg(mean=(metric, "mean"), low=(metric, "min"), high=(metric, "max"), runs=("run_id", "nunique"))
+    if band.kind != "range":
+        half = groups[metric].std() if band.kind != "none" else np.nan
+        if band.kind == "ci":
+            student = stats.t.ppf(0.975, out["runs"] - 1) / np.sqrt(out["runs"])
+            half = (half * student).where(out["runs"] >= FEWEST)
+        out = out.assign(low=out["mean"] - half, high=out["mean"] + half)
+    return out

@@ -1,0 +1,139 @@
+"""What can be asked of the layout of every figure: applied last, by one function for all of them."""
+
+from __future__ import annotations
+
+from argparse import ArgumentTypeError
+from dataclasses import dataclass
+from warnings import catch_warnings, simplefilter
+
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedFormatter
+
+from analysis.drawing.panels import ZERO, has_mark, letter_panel, move_legend
+from analysis.drawing.style import COLUMN, PAGE
+from analysis.results.errors import NoData
+
+WIDTHS = {"column": COLUMN, "page": PAGE}
+LARGEST = 50.0
+"""Inches: beyond, a slip of the pen."""
+
+Limits = tuple[float | None, float | None]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What can be asked of every figure; None: as it usually is."""
+
+    xlim: Limits | None = None
+    ylim: Limits | None = None
+    logx: bool | None = None
+    logy: bool | None = None
+    size: tuple[float, float | None] | None = None  # inches: width, and height where it is given
+    legend: str | None = None
+
+
+def limits(text: str) -> Limits:
+    """LO,HI as numbers; an end that is left empty stays as it is."""
+    try:
+        low, high = (float(word) if word else None for word in text.split(","))
+    except ValueError:
+        low = high = None
+    ordered = low is None or high is None or low < high
+    if (low is None and high is None) or not ordered or any(abs(end) == float("inf") for end in (low or 0, high or 0)):
+        raise ArgumentTypeError(f"takes LO,HI, two numbers of which the first is smaller, or LO, or ,HI; got {text!r}")
+    return low, high
+
+
+def size(text: str) -> tuple[float, float | None]:
+    """WIDTH,HEIGHT in inches, or a width alone: column, page, or a number."""
+    try:
+        width, *more = (WIDTHS.get(word) or float(word) for word in text.split(","))
+        height = more[0] if more else None
+        if len(more) > 1 or not all(0.5 <= side <= LARGEST for side in (width, *more)):
+            raise ValueError
+    except ValueError:
+        sides = f"WIDTH,HEIGHT in inches, each from 0.5 to {LARGEST:g}"
+        words = f"column ({COLUMN:g}) or page ({PAGE:g}) for a width"
+        raise ArgumentTypeError(f"takes {sides}, or WIDTH alone; {words}; got {text!r}") from None
+    return width, height
+
+
+def arrange(figure: Figure, layout: Layout) -> list[str]:
+    """Lay a figure out as asked; returns the options that have no meaning for it, as they are typed."""
+    shown = [ax for ax in figure.axes if ax.axison and ax.get_visible()]
+    done: dict[str, int] = {}
+    for name, log, ends in (("x", layout.logx, layout.xlim), ("y", layout.logy, layout.ylim)):
+        if log is not None:
+            done[f"--{'' if log else 'no-'}log{name}"] = sum(_scale(ax, name, log) for ax in shown)
+        if ends:
+            done[f"--{name}lim"] = sum(_limit(ax, name, *ends) for ax in shown)
+            _check_limits(shown, name)
+    if layout.size:
+        figure.set_figwidth(layout.size[0])
+        for ax in figure.axes:
+            if title := ax.get_title(loc="left"):
+                letter_panel(ax, title.replace(",\n", ", "))
+    if layout.size or layout.legend:
+        moved = move_legend(figure, layout.legend)
+        done |= {"--legend": moved} if layout.legend else {}
+        figure.set_figheight((layout.size and layout.size[1]) or figure.get_figheight())
+        _check_room(figure)
+    return [option for option, count in done.items() if not count]
+
+
+def _axis(ax: Axes, name: str) -> Axis:
+    return ax.xaxis if name == "x" else ax.yaxis
+
+
+def _in_words(axis: Axis) -> bool:
+    """Whether an axis has names in the place of numbers."""
+    form = axis.get_major_formatter()
+    return isinstance(form, FixedFormatter) and not all(word.replace(".", "").isdigit() for word in form.seq if word)
+
+
+def _scale(ax: Axes, name: str, log: bool) -> bool:
+    """Make an axis logarithmic or linear; whether it can be."""
+    axis = _axis(ax, name)
+    if _in_words(axis) or (log and not axis.get_data_interval()[1] > 0):
+        return False
+    if log != (axis.get_scale() == "log"):
+        scale = ax.set_xscale if name == "x" else ax.set_yscale
+        scale("log", nonpositive="mask") if log else scale("linear")
+        if name == "y" and has_mark(ax, ZERO):  # zeros stand on the lower edge
+            ax.set_ylim(bottom=None if log else 0)
+    return True
+
+
+def _limit(ax: Axes, name: str, low: float | None, high: float | None) -> bool:
+    """Set the ends of an axis; whether it has such ends: a logarithmic one has none that is not positive."""
+    axis = _axis(ax, name)
+    if axis.get_scale() == "log":
+        low, high = (end if end is None or end > 0 else None for end in (low, high))
+    if _in_words(axis) or (low is None and high is None):
+        return False
+    before = sorted(axis.get_view_interval())
+    ax.set(**{f"{name}lim": (before[0] if low is None else low, before[1] if high is None else high)})
+    return True
+
+
+def _check_limits(shown: list[Axes], name: str) -> None:
+    """Refuse limits between which no panel has anything."""
+    axes = [_axis(ax, name) for ax in shown]
+    spans = [(sorted(axis.get_view_interval()), sorted(axis.get_data_interval())) for axis in axes]
+    if shown and not any(low <= most and high >= least for (low, high), (least, most) in spans):
+        (low, high), (least, most) = spans[0]
+        there = f"its {name} axis goes from {least:g} to {most:g}"
+        raise NoData(f"nothing lies between the limits {low:g} and {high:g}: {there}")
+
+
+def _check_room(figure: Figure) -> None:
+    with catch_warnings():
+        simplefilter("error", UserWarning)
+        try:
+            figure.draw_without_rendering()
+        except UserWarning:
+            width, height = figure.get_size_inches()
+            words = f"{width:g} × {height:g} inches leave no room for its panels"
+            raise NoData(f"{words}; give more with --size WIDTH,HEIGHT, or try --legend none") from None

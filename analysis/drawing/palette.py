@@ -1,0 +1,91 @@
+"""Colours, dashes and markers of the methods: any two shipped methods differ in at least two of the three."""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import product
+from typing import Any
+
+import numpy as np
+from matplotlib.colors import to_rgb
+
+Colour = tuple[float, ...]
+Look = tuple[Colour, Any, str]
+"""Colour, dash, marker."""
+
+METHODS = """
+dnasa  dnsgd dog gt_nsgdm nsgdm demuon
+dsgd   dsgdm qg_dsgdm decentlam mg_dsgd dsgd_clip
+dsgt   push_pull push_diging sgp fspda
+dasagt dasa gt_hsgd storm deepstorm
+d2     ed edm led proxskip
+gt     momentum_tracking dsgt_hb dsmt kgt detag
+dadam  adam damsgrad gt_adam prodigy adamdos
+choco  beer docom motef dadagrad_norm adagrad_norm
+"""
+"""A line for each colour; the methods of a family stand in one line. A method keeps its place: new ones go to the end
+of a line."""
+HEX = ("#bf2d06", "#0066ac", "#00a680", "#bf80b3", "#d97900", "#8c5346", "#9f6cff", "#606673")
+COLOURS: tuple[Colour, ...] = tuple(map(to_rgb, HEX))
+"""Clearly distinct with normal and with colour-blind sight, with a contrast of 3:1 on white and on the dark page."""
+DASHES: tuple[Any, ...] = ("-", (0, (4, 1.6)), (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (8, 2)), (0, (4, 1, 1, 1, 1, 1)))
+MARKERS = ("<", "s", "^", "D", "v", "P", "X", "*", "o")
+SPARE = (">", "h", "p", "d")
+"""Markers of plug-ins, and of other forms of a method."""
+DARKEST, LIGHTEST = 0.1185, 0.299
+"""Luminances between which a colour has its contrast on the dark page and on white."""
+
+
+def shipped() -> dict[str, Look]:
+    """The look of every shipped method. The first method, the paper's, is dashed: it is often drawn over others."""
+    lines = [line.split() for line in METHODS.strip().splitlines()]
+    return {
+        name: row_of_looks(row)[(place + (row == 0)) % len(DASHES)]
+        for row, line in enumerate(lines)
+        for place, name in enumerate(line)
+    }
+
+
+def row_of_looks(row: int) -> list[Look]:
+    """A look for each dash in one colour; any two, of this row or of two rows, differ in at least two things."""
+    return [(COLOURS[row], dash, MARKERS[(row - place) % len(MARKERS)]) for place, dash in enumerate(DASHES)]
+
+
+def spare(families: Mapping[str, str], known: Mapping[str, Look], present: Iterable[Look]) -> dict[str, Look]:
+    """Looks of methods that are not shipped, given with their families: in the colour of the family the next one that
+    differs in two things from all that are present; with a marker of their own where there is none left."""
+    colours = {name: look[0] for name, look in known.items()}
+    taken, out = list(present), {}
+    sizes, members = Counter(families.values()), Counter(look[0] for look in taken)
+    for family in sorted(sizes, key=lambda name: (name not in known, -sizes[name], name)):
+        if family not in colours:
+            first = zlib.crc32(family.encode()) % len(COLOURS)  # by its name: often the same in other results
+            colours[family] = min((*COLOURS[first:], *COLOURS[:first]), key=lambda colour: members[colour])
+        members[colours[family]] += sizes[family]
+    for name, family in families.items():
+        colour = colours[family]
+        looks = row_of_looks(COLOURS.index(colour)) if colour in COLOURS else []
+        looks += [(colour, dash, marker) for marker, dash in product((*SPARE, *MARKERS), DASHES)]
+        out[name] = max(looks, key=lambda look: min([2, *(differences(look, other) for other in taken)]))
+        taken.append(out[name])
+    return out
+
+
+def differences(one: Look, other: Look) -> int:
+    """In how many of colour, dash and marker two looks differ."""
+    return sum(a != b for a, b in zip(one, other, strict=True))
+
+
+def shade(colour: Colour, number: int) -> Colour:
+    """A colour as it is, as light and as dark as its contrast allows, in turns."""
+    parts = np.asarray(colour[:3])
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    light = float(linear @ (0.2126, 0.7152, 0.0722))
+    if number % 3 == 0:
+        return tuple(colour)
+    lighter = linear + (1 - linear) * (LIGHTEST - light) / (1 - light)
+    linear = lighter if number % 3 == 1 else linear * DARKEST / light
+    back = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
+    return tuple(float(part) for part in np.clip(back, 0, 1))

@@ -1,0 +1,77 @@
+"""BibTeX of the methods, from what their runs declare: nothing is added to it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass, field
+
+from analysis.results.results import Results
+from analysis.tables.latex import tex
+
+CITED = re.compile(r"(?P<authors>\S.*?) (?P<year>(?:19|20)\d\d)(?:, (?P<title>.+))?")
+WITHIN = re.compile(r"(?:, (Algorithm \d+)| \(([^()]+)\))$")
+"""Which part of a paper is meant: no part of its title."""
+NUMBERS = {"eprint": re.compile(r",? *\barXiv: ?([\w./-]*\d)"), "doi": re.compile(r",? *\bdoi: ?(10\.[^\s,;]+)")}
+SMALL = {"a", "an", "the", "on", "in", "of"}
+
+
+@dataclass(frozen=True)
+class Bibliography:
+    """Every paper once, and how to cite it for each method."""
+
+    entries: dict[str, str] = field(default_factory=dict)  # by key: its fields
+    citations: dict[str, str] = field(default_factory=dict)  # by method: its citations, for a caption
+
+    def text(self) -> str:
+        head = "% The methods of these results, as their declarations cite them."
+        return "\n\n".join([head, *(f"@misc{{{key},\n{body}\n}}" for key, body in sorted(self.entries.items()))]) + "\n"
+
+
+def bibliography(results: Results) -> Bibliography:
+    """The papers that the methods of these runs declare."""
+    found = Bibliography()
+    for algo, declared in sorted(results.declared.items()):
+        if cite := str(declared.get("cite") or ""):
+            found.citations[algo] = "".join(_cite(found, algo, part) for part in _papers(cite)).replace(r"}\cite{", ",")
+    return found
+
+
+def _papers(cite: str) -> list[str]:
+    """One paper, or several with a semicolon between them."""
+    parts = cite.split("; ")
+    return parts if all(CITED.fullmatch(part) for part in parts) else [cite]
+
+
+def _cite(found: Bibliography, algo: str, cite: str) -> str:
+    """Add a paper, unless it is there; returns the command that cites it."""
+    fields: dict[str, str] = {}
+    for name, pattern in NUMBERS.items():
+        if match := pattern.search(cite):
+            fields[name] = match[1]
+            cite = cite.replace(match[0], "")
+    known = CITED.fullmatch(cite)
+    if known is None:
+        key, where, fields["note"] = _word(algo) or "method", "", tex(cite)
+    else:
+        title = known["title"] or ""
+        part = WITHIN.search(title)
+        where = (part[1] or part[2]) if part else ""
+        title = title[: part.start()] if part else title
+        authors = known["authors"].removesuffix(" et al.").split(", ")
+        others = ["others"] if known["authors"].endswith(" et al.") else []
+        first = next((word for word in title.split() if _word(word) not in {*SMALL, ""}), "")
+        key = f"{_word(authors[0])}{known['year']}{_word(first)}"
+        names = [f"{{{tex(name)}}}" if " " in name else tex(name) for name in authors]
+        fields = {"author": " and ".join([*names, *others]), "year": known["year"]} | fields
+        fields |= {"title": f"{{{tex(title)}}}"} if title else {}
+    fields |= {"archiveprefix": "arXiv"} if "eprint" in fields else {}
+    body = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items())
+    while found.entries.setdefault(key, body) != body:  # another paper of the same year
+        key += "x"
+    return rf"\cite[{tex(where)}]{{{key}}}" if where else rf"\cite{{{key}}}"
+
+
+def _word(text: str) -> str:
+    """The letters and digits of a word, without accents."""
+    return re.sub(r"[^a-z0-9]", "", unicodedata.normalize("NFKD", text).lower().partition("-")[0])

@@ -1,0 +1,120 @@
+"""A caption for a paper, computed from the runs that a figure shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+import pandas as pd
+
+from analysis.drawing.bands import KINDS, Band
+from analysis.drawing.lines import BAND_FROM
+from analysis.drawing.panels import Picture
+from analysis.drawing.style import COLUMN, METRICS, name_of, styles
+from analysis.figures import Drawing
+from analysis.report.bibtex import Bibliography
+from analysis.results.results import Results
+from analysis.study.families import split_in_words
+from analysis.study.select import CHOOSE, DRAWN_FOR, VARIANTS
+from analysis.study.settings import NEUTRAL, in_title
+from analysis.tables.latex import tex
+
+MOST = 6
+"""Values that are listed; of more, the first and the last."""
+FORMULAS = re.compile("|".join(re.escape(name) for name in METRICS.values() if "$" in name))
+
+
+def figure_for_latex(drawing: Drawing, picture: Picture, results: Results, band: Band, papers: Bibliography) -> str:
+    """The figure with its caption, for \\input of a paper."""
+    wide = "*" if picture.figure.get_figwidth() > COLUMN else ""
+    methods = styles(results.runs.loc[results.runs["run_id"].isin(picture.runs), "algo"].unique(), results)
+    cited = [(tex(style.label), papers.citations.get(algo)) for algo, style in methods.items()]
+    lines = [_in_tex(sentence) for sentence in caption(drawing, picture, results, band)]
+    lines += [f"Methods: {_list([f'{label}~{cite}' if cite else label for label, cite in cited])}."]
+    return "\n".join(
+        [
+            r"% \usepackage{graphicx}, \graphicspath{{FOLDER/}}, \input{FOLDER/NAME}, \bibliography{FOLDER/references}",
+            rf"\begin{{figure{wide}}}",
+            r"\centering",
+            rf"\includegraphics{{{drawing.name}}}",
+            r"\caption{" + "\n".join(f"  {line}" for line in lines).strip() + "}",
+            rf"\label{{fig:{drawing.name}}}",
+            rf"\end{{figure{wide}}}",
+            "",
+        ]
+    )
+
+
+def caption(drawing: Drawing, picture: Picture, results: Results, band: Band) -> list[str]:
+    """Sentences: what is shown, on which problems, over how many seeds, what bands mean, how many runs diverged, and
+    what the figure notes, as the rule by which settings were chosen."""
+    runs = results.runs[results.runs["run_id"].isin(picture.runs)]
+    notes = [note for note in picture.notes if not any(hint in note for hint in (CHOOSE, DRAWN_FOR, VARIANTS))]
+    return [
+        f"{picture.title or drawing.title}.",
+        *([] if runs.empty else [*_setting(runs), *_seeds(results, runs, band), *_ends(runs)]),
+        *(f"{note[0].upper()}{note[1:]}." for note in notes),
+    ]
+
+
+def _setting(runs: pd.DataFrame) -> list[str]:
+    """The runs use the dataset a9a, the graph ring with n = 8 nodes, …"""
+    table = runs.assign(
+        dataset=runs["dataset"].map(name_of), partition=[split_in_words(row) for row in runs.to_dict("records")]
+    )
+    forms = {
+        "dataset": "the dataset{s} {}",
+        "model": "the model{s} {}",
+        "topology": "the graph{s} {}",
+        "nodes": "n = {} nodes",
+        "partition": "the partition{s} {}",
+        "steps": "T = {} steps",
+        "batch_size": "batch size{s} {}",
+    }
+    parts = []
+    for label, form in forms.items():
+        values = _values(table, label)
+        parts += [form.format(_list(values), s="s" * (len(values) > 1))] if values else []
+    found = {label: set(table[label].dropna()) - {usual} for label, usual in NEUTRAL.items() if label in table}
+    also = [label for label, unusual in found.items() if unusual and label not in forms]
+    also += [label for label in table if label.partition(".")[0] in also and "." in label]
+    more = [in_title(label, _list(values)) for label in also if (values := _values(table, label))]
+    return [f"The runs use {_list(parts)}.", *([f"Further settings: {'; '.join(more)}."] if more else [])]
+
+
+def _values(table: pd.DataFrame, label: str) -> list[str]:
+    """Those that there are, in order; numbers as numbers."""
+    found = table[label].dropna().unique() if label in table else []
+    ordered = sorted(found, key=lambda value: (isinstance(value, str), value))
+    return [value if isinstance(value, str) else f"{value:.10g}" for value in ordered]
+
+
+def _list(words: Sequence[str]) -> str:
+    """a, b and c"""
+    if len(words) > MOST and all(word.replace(".", "").isdigit() for word in words):
+        return f"{words[0]} to {words[-1]} ({len(words)} values)"
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def _seeds(results: Results, runs: pd.DataFrame, band: Band) -> Iterable[str]:
+    labels = [label for label in ("algo", *results.problem, *results.options) if label in runs]
+    counts = runs.groupby(labels, dropna=False)["seed"].nunique()
+    least, most = int(counts.min()), int(counts.max())
+    count = f"{most} seed{'s' * (most != 1)}"
+    yield f"Every configuration was run with {count if least == most else f'{least} to {count}'}."
+    if band.used and most >= BAND_FROM:
+        yield f"Lines show means{f', and bands or error bars {shown}' if (shown := KINDS[band.kind]) else ''}."
+    if band.used and least < BAND_FROM:
+        yield f"With fewer than {BAND_FROM} seeds, each is drawn by itself."
+
+
+def _ends(runs: pd.DataFrame) -> Iterable[str]:
+    gone = {state: int((runs["state"] == state).sum()) for state in ("diverged", "exploded")}
+    words = _list([f"{count} {state}" for state, count in gone.items() if count])
+    yield f"Of the {len(runs)} runs shown, {words}." if words else f"None of the {len(runs)} runs shown diverged."
+
+
+def _in_tex(sentence: str) -> str:
+    """Any text, with the formulas of metrics as they are."""
+    plain, formulas = FORMULAS.split(sentence), FORMULAS.findall(sentence)
+    return "".join(part for pair in zip(map(tex, plain), [*formulas, ""], strict=True) for part in pair)
