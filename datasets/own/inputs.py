@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 
 from bench.base.errors import UserError
-from datasets.own.content import Column, first_row, number_among_words, refuse_large, some
+from datasets.own.content import Column, first_row, refuse_large, some
+from datasets.own.writing import Writing, refuse_numbers
 from datasets.standardised import moments
 
 Missing = Literal["refuse", "mean"]
@@ -19,8 +20,8 @@ VALUES = 100
 class Inputs:
     """Columns of float32 from those of a file, and what was done to them."""
 
-    def __init__(self, train: np.ndarray, standardise: bool, missing: Missing) -> None:
-        self._train, self._standardise, self._missing = train, standardise, missing
+    def __init__(self, train: np.ndarray, standardise: bool, missing: Missing, writing: Writing) -> None:
+        self._train, self._standardise, self._missing, self._writing = train, standardise, missing, writing
         self._blocks: list[np.ndarray] = []
         self._said: dict[str, list[str]] = {
             name: [] for name in ("standardised", "as they are", "a column per word", "filled", "constant", "unknown")
@@ -38,7 +39,7 @@ class Inputs:
         self._may_miss(name, unknown, "the mean")
         known = values[self._train][~unknown[self._train]]
         if len(known) == 0:
-            raise UserError(f"Column {name!r} has no values in the rows for training: leave it out of the file.")
+            raise UserError(f"Column {name!r} has no values in the rows for training. {leave_out(name)}")
         mean, sd = moments(known)
         same = known.min() == known.max()
         if same:
@@ -52,21 +53,27 @@ class Inputs:
         self._blocks.append(made.astype(np.float32)[:, None])
 
     def _words(self, column: Column) -> None:
-        number_among_words(column)
+        refuse_numbers(column, self._writing)
         values = column.values
         unknown = np.array([word is None for word in values.tolist()])
+        words = set(values[~unknown].tolist())
         self._may_miss(column.name, unknown, "no word at all")
         different = sorted({word for word in values[self._train].tolist() if word is not None})
         if len(different) > VALUES:
             raise UserError(
-                f"Column {column.name!r} has {len(different)} different words (at most {VALUES} become columns): if it "
-                "only names the rows, leave it out of the file."
+                f"Column {column.name!r} has {len(different)} different words; at most {VALUES} can become columns. "
+                f"{leave_out(column.name)}"
+            )
+        if len(words) == (~unknown).sum() > 2:
+            raise UserError(
+                f"Column {column.name!r} has another word in each of its {len(words)} rows: nothing can be learned "
+                f"from it. {leave_out(column.name)}"
             )
         if len(different) < 2:
             self._said["constant"].append(column.name)
         place = {word: number for number, word in enumerate(different)}
         hot = np.array([place.get(word, -1) for word in values.tolist()])
-        if strangers := sorted({word for word in values.tolist() if word is not None} - set(different)):
+        if strangers := sorted(words - set(different)):
             self._said["unknown"].append(f"{column.name} ({some(strangers, 4)})")
         self._said["a column per word"].append(f"{column.name} ({len(different)})")
         self._blocks.append((hot[:, None] == np.arange(len(different))).astype(np.float32))
@@ -97,6 +104,10 @@ class Inputs:
             "unknown": "words of testing rows alone, which have no column",
         }
         return [f"{line}: {some(self._said[kind])}" for kind, line in lines.items() if self._said[kind]]
+
+
+def leave_out(name: str) -> str:
+    return f"Leave it out: 'dataset.drop=[{name}]'."
 
 
 def of_images(x: np.ndarray, train: np.ndarray, standardise: bool) -> tuple[float, float, str]:
