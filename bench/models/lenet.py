@@ -26,6 +26,8 @@ CHANNELS = (6, 16)
 class LeNet(Model):
     """conv 5×5 → 6, tanh, maxpool 2, conv 5×5 → 16, tanh, maxpool 2, dense → 84, tanh, dense → classes"""
 
+    tokens = False
+
     def __init__(self, inputs: tuple[int, ...], classes: int) -> None:
         image = inputs if len(inputs) == 3 else (1, *inputs)
         if len(image) != 3 or min(image[1:]) < 16:

@@ -46,7 +46,7 @@ def check_data(config: RunConfig) -> None:
     if config.dataset.name in recipes:
         _prepared(config.dataset.name, data_folder(config.data_dir))
     parts = problem_parts(config, [config.seed])
-    for line in parts[0].notes if parts else ():
+    for line in (*parts[0].notes, *parts[2].notes) if parts else ():
         _say_once(line)
 
 
