@@ -13,6 +13,7 @@ from datasets.own.content import Column
 Decimal = Literal["comma"]
 Thousands = Literal["comma", "point", "space", "apostrophe"]
 MARKS = {"point": ".", "comma": ",", "space": " \u00a0\u202f", "apostrophe": "'\u2019"}
+UNITS = "$€£¥% "
 _DAY = r"\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{4}|\d\d[-/.]\d\d[-/.]\d\d"
 _MONTH = r"\d\d?[ .-]*[A-Za-z]{3,9}[ .,-]+\d{2,4}|[A-Za-z]{3,9}[ .]+\d\d?,? +\d{4}"
 _TIME = r"\d\d?:\d\d(:\d\d([.,]\d+)?)?( ?[AaPp][Mm])?( ?Z| ?[+-]\d\d:?\d\d)?"
@@ -81,6 +82,13 @@ def refuse_numbers(column: Column, now: Writing) -> None:
         raise UserError(
             f"Column {column.name!r} has {odd!r} in row {values.index(odd) + 1}, a number with another decimal mark or "
             f"with thousands separators. Add {' or '.join(ways.values())}."
+        )
+    units = [word for word in times if any(w.number(word.strip(UNITS)) is not None for w in WRITINGS)]
+    if sum(times[word] for word in units) >= half:
+        odd = next(word for word in units if now.number(word) is None)
+        raise UserError(
+            f"Column {column.name!r} has {odd!r} in row {values.index(odd) + 1}, a number with a unit. Write the "
+            "number alone, and the unit in the column's name."
         )
     dates = [word for word in times if DATE.fullmatch(word)]
     if sum(times[word] for word in dates) >= half:

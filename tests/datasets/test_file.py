@@ -232,6 +232,9 @@ def test_a_run_on_a_file_is_known_by_what_is_in_it(tmp_path):
         for path in (one, two, three)
     }
     assert names[one] == names[two] != names[three]
+    less = config(dataset={"name": "file", "path": str(one), "column": "price", "drop": ["a", "b"]})
+    assert less.run_id not in names.values()
+    assert less.labels()["dataset.drop"] == "a, b"  # what figures and tables group runs by
     words = ("dataset=file", f"dataset.path={one}", "dataset.column=price", "steps=200", "engine=stacked")
     done = typed(*words, "algo=dsgd", "algo.eta=0.1", "partition=by_label", "nodes=4", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

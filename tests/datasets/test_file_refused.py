@@ -58,6 +58,7 @@ BAD = {
         "Column 'a' has '1 250' in row 1, a number with another decimal mark or with thousands separators. Add "
         "dataset.thousands=space (read as 1250).",
     ),
+    "units.csv": (HEAD + "1,$5,0\n2,$7.50,1\n" * 9, "Column 'b' has '$5' in row 1, a number with a unit."),
     "dates.csv": (
         HEAD + "".join(f"{i},2020-01-{1 + i % 3:02},{i % 2}\n" for i in range(20)),
         "Column 'b' has dates or times, as '2020-01-01', which hearsay does not read. Write numbers in their place "
@@ -171,6 +172,8 @@ def test_wrong_options_are_sentences(tmp_path):
     home.mkdir()
     path = tmp_path / "t.csv"
     path.write_text(GOOD)
+    text = tmp_path / "t.txt"
+    text.write_text("It was the best of times. " * 99)
     near = as_csv(tmp_path / "n.csv", {"a": range(20), "price": range(20)})
     for words, sentence in (
         ("", "dataset=file needs dataset.path=PATH."),
@@ -181,6 +184,7 @@ def test_wrong_options_are_sentences(tmp_path):
         (f"dataset.path={path} dataset.column=y dataset.drop=[c]", "t.csv has no column called 'c'"),
         (f"dataset.path={path} dataset.column=y dataset.encoding=latin-99", "dataset.encoding=latin-99 is not known"),
         (f"dataset.path={path} dataset.column=y dataset.context=9", "dataset.context is for text files; t.csv is read"),
+        (f"dataset.path={text}", "inputs of dataset=file are a text. Use another model: module, transformer."),
         (f"dataset.path={path} dataset.column=y dataset.task=guess", "dataset.task must be one of auto"),
     ):
         refused(f"dataset=file {words}", sentence, home)
