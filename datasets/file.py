@@ -1,16 +1,27 @@
-"""A file of your own: csv, npz, parquet or LIBSVM."""
+"""A file of your own: csv, parquet, npz, LIBSVM or plain text."""
 
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
 from bench.base.errors import UserError
+from bench.base.options import Count, Neutral
 from bench.base.randomness import EVERYONE, generator
 from bench.problem import Arrays, dataset
+from datasets.mobydick import pieces, predicting
+from datasets.own.arrays import read_libsvm, read_npz
 from datasets.own.content import Column, Content
 from datasets.own.inputs import Inputs, Missing, of_images
-from datasets.own.read import read
+from datasets.own.read import decoded, opened
+from datasets.own.tables import columns_of, read_csv, read_parquet
 from datasets.own.targets import Task, targets
+from datasets.own.writing import Decimal, Thousands, Writing
+
+TABLES = ("csv", "parquet")
+KINDS = {"decimal": TABLES, "thousands": TABLES, "drop": TABLES, "header": ("csv",), "encoding": ("csv", "text")}
+KINDS |= {"context": ("text",), "column": (*TABLES, "npz", "LIBSVM"), "task": (*TABLES, "npz", "LIBSVM")}
+"""The files that an option is for, where it is not for all."""
 
 
 @dataset("file")
@@ -21,16 +32,36 @@ def file(
     test: float = 0.2,
     standardise: bool = True,
     missing: Missing = "refuse",
+    decimal: Annotated[Decimal | None, Neutral(None)] = None,
+    thousands: Annotated[Thousands | None, Neutral(None)] = None,
+    header: Annotated[bool | None, Neutral(None)] = None,
+    encoding: Annotated[str | None, Neutral(None)] = None,
+    drop: Annotated[list[str] | None, Neutral(None)] = None,
+    context: Annotated[Count | None, Neutral(None)] = None,
 ) -> Arrays:
     """``column`` is predicted from all others. What was decided is said in ``notes``, a line each."""
     if path is None:
         raise UserError("dataset=file needs dataset.path=PATH.")
     if not path.is_file():
         raise UserError(f"dataset.path: there is no file {path}.")
-    content = read(path, column)
+    name, (kind, raw) = path.name, opened(path)
+    given = {"decimal": decimal, "thousands": thousands, "drop": drop, "header": header, "encoding": encoding}
+    for option, value in (given | {"context": context, "column": column, "task": task}).items():
+        if value not in (None, "auto") and kind not in KINDS[option]:
+            raise UserError(f"dataset.{option} is for {' and '.join(KINDS[option])} files; {name} is read as {kind}.")
+    if kind == "text":
+        text = decoded(name, raw, encoding)
+        return pieces(predicting(text, len(text) - _aside(test, len(text))), context or 128, f"{test:.3g}")
+    writing = Writing(decimal, thousands)
+    if kind in TABLES:
+        text = decoded(name, raw, encoding) if kind == "csv" else ""
+        frame = read_csv(name, text, column, writing, header) if text else read_parquet(name, raw)
+        content = columns_of(name, frame, column, list(drop or ()), writing)
+    else:
+        content = (read_npz if kind == "npz" else read_libsvm)(name, raw, column)
     train, tests, note = _split(content, test)
-    target = targets(_whole(content), train, task, standardise)
-    notes = [f"{path.name}: {content.kind}, {len(train) + len(tests)} rows", target.note, note]
+    target = targets(_whole(content), train, task, standardise, writing)
+    notes = [f"{name}: {kind}, {len(train) + len(tests)} rows", target.note, note]
     mean, sd, x = 0.0, 1.0, content.array
     if x is not None and content.tests is not None:
         x = np.concatenate([x, content.tests[0]])
@@ -38,7 +69,7 @@ def file(
         mean, sd, line = of_images(x, train, standardise)
         notes.append(line)
     else:
-        inputs = Inputs(train, standardise, missing)
+        inputs = Inputs(train, standardise, missing, writing)
         for each in content.columns if x is None else _columns(x):
             inputs.add(each)
         x = inputs.array()
@@ -57,14 +88,20 @@ def _split(content: Content, part: float) -> tuple[np.ndarray, np.ndarray, str]:
             np.arange(count, count + more),
             f"{count} rows for training, {more} for testing, as the file has it",
         )
+    aside = _aside(part, count)
+    order = generator(0, EVERYONE, "file split").permutation(count)
+    note = f"{count - aside} rows for training, {aside} for testing, chosen by a fixed key"
+    return np.sort(order[aside:]), np.sort(order[:aside]), note
+
+
+def _aside(part: float, count: int) -> int:
+    """How many rows or characters are for testing."""
     aside = round(part * count)
     if not 1 <= aside < count:
         raise UserError(
             f"dataset.test is the part of the rows to test on, between 0 and 1; {part:g} of {count} is {aside}."
         )
-    order = generator(0, EVERYONE, "file split").permutation(count)
-    note = f"{count - aside} rows for training, {aside} for testing, chosen by a fixed key"
-    return np.sort(order[aside:]), np.sort(order[:aside]), note
+    return aside
 
 
 def _whole(content: Content) -> Column:

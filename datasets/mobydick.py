@@ -10,15 +10,15 @@ from bench.problem import Arrays, dataset
 
 
 def prepared(text: str) -> Parts:
-    """Characters by their place among those that occur, sorted; what is to be predicted is the next one.
+    """The last tenth of the text is for testing: no piece of it is known to any node, however the rest is cut."""
+    return predicting(text, len(text) * 9 // 10)
 
-    The last tenth of the text is for testing: no piece of it is known to any node, however the rest is cut.
-    """
+
+def predicting(text: str, cut: int) -> Parts:
+    """Characters by their place among those that occur, sorted, for training up to ``cut``; what is to be predicted is
+    the next one."""
     alphabet, codes = np.unique(np.array(list(text)), return_inverse=True)
-    if len(alphabet) > 256:
-        raise ValueError(f"{len(alphabet)} different characters, and not the few of a novel")
-    codes = codes.astype(np.uint8)
-    cut = len(codes) * 9 // 10
+    codes = codes.astype(np.uint8 if len(alphabet) <= 256 else np.int32)
     train, test = codes[:cut], codes[cut:]
     return {"train_x": train[:-1], "train_y": train[1:], "test_x": test[:-1], "test_y": test[1:]}
 
@@ -40,11 +40,15 @@ RECIPE = Recipe(
 
 @dataset("mobydick", RECIPE)
 def mobydick(parts: Parts, context: Count = 128) -> Arrays:
+    return pieces(parts, context, "tenth")
+
+
+def pieces(parts: Parts, context: int, tested: str) -> Arrays:
     """Pieces of ``context`` characters, one after the other; the few at the end that fill no piece are left out."""
     shortest = min(len(part) for part in parts.values())
     if context > shortest:
         raise UserError(f"dataset.context={context} is longer than the text; it can be {shortest} at most.")
     cut = {name: part[: len(part) // context * context].reshape(-1, context) for name, part in parts.items()}
     characters = 1 + max(int(part.max()) for part in parts.values())
-    note = f"pieces of {context} characters, {characters} different ones; the last tenth of the text is for testing"
+    note = f"pieces of {context} characters, {characters} different ones; the last {tested} of the text is for testing"
     return Arrays.of(cut, classes=characters, tokens=True, notes=(note,))

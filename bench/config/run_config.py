@@ -142,7 +142,7 @@ def _flat(options: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(value, Mapping):
             out.update({f"{name}.{key}": part for key, part in _flat(value).items()})
         else:
-            out[name] = value
+            out[name] = ", ".join(map(str, value)) if isinstance(value, list) else value  # tables compare labels
     return out
 
 

@@ -16,6 +16,7 @@ from bench.engine.material import held_out, in_words, is_problem, load_arrays, l
 from bench.method.algorithm import Algorithm
 from bench.method.assemble import assemble
 from bench.models.model import Model
+from bench.models.module import Wrapped
 from bench.network.compressor import Compressor
 from bench.problem.arrays import Arrays
 from bench.problem.losses import Loss
@@ -154,10 +155,30 @@ def build_compressor(config: RunConfig, size: int) -> Compressor | None:
     return compressor
 
 
+_notes: dict[str, tuple[str, ...]] = {}
+"""By dataset, model and loss: every run of a sweep asks."""
+
+
+def model_notes(config: RunConfig) -> tuple[str, ...]:
+    """What its model says of how it is computed; only a module of the user's has something to say."""
+    if not issubclass(models[config.model.name], Wrapped):
+        return ()
+    key = repr((config.dataset, config.model, config.loss, config.data_dir))
+    if key not in _notes:
+        _notes[key] = build_model(config, load_arrays(config), loss_of(config)).notes
+    return _notes[key]
+
+
 def build_model(config: RunConfig, arrays: Arrays, loss: Loss) -> Model:
     """The model for these inputs and this loss; a sentence where what it gives has another shape."""
     name, shape = config.model.name, arrays.train_x.shape[1:]
     outputs = loss.outputs
+    if models[name].tokens not in (None, arrays.tokens):
+        able = ", ".join(other for other in models if models[other].tokens in (None, arrays.tokens))
+        raise UserError(
+            f"model={name} takes {'numbers' if arrays.tokens else 'the tokens of a text'}, and the inputs of "
+            f"dataset={config.dataset.name} are {'a text' if arrays.tokens else 'numbers'}. Use another model: {able}."
+        )
     with in_words(f"model={name} cannot be made for inputs of shape {shape} and outputs of shape {outputs}"):
         model = models[name](shape, outputs[-1], **config.model.options)
         x = torch.as_tensor(model.initial(np.random.default_rng(0)), dtype=torch.float64).unsqueeze(0)

@@ -29,7 +29,8 @@ def is_problem(entry: object) -> bool:
 def load_arrays(config: RunConfig) -> Arrays:
     """The dataset, which must have been prepared if it is one that is fetched."""
     folder = data_folder(config.data_dir)
-    return _load(config.dataset.name, tuple(sorted(config.dataset.options.items())), folder)
+    options = {name: tuple(v) if isinstance(v, list) else v for name, v in config.dataset.options.items()}
+    return _load(config.dataset.name, tuple(sorted(options.items())), folder)
 
 
 @lru_cache(maxsize=4)

@@ -24,6 +24,8 @@ class CNN(Model):
     Images are padded so that a convolution leaves their size as it is.
     """
 
+    tokens = False
+
     def __init__(self, inputs: tuple[int, ...], classes: int, channels: Count = 32, hidden: Count = 512) -> None:
         self._image = image("cnn", inputs, 4)
         colours, rows, columns = self._image

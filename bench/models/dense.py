@@ -25,6 +25,8 @@ class DenseModel(Model):
     time of a rank that hosts one small network.
     """
 
+    tokens = False
+
     def __init__(self, inputs: tuple[int, ...], classes: int, widths: Sequence[int]) -> None:
         ends = [int(np.prod(inputs)), *widths, classes]
         self._layers = [*(f"hidden{i}" for i in range(1, len(ends) - 1)), "out"]

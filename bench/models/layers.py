@@ -95,5 +95,8 @@ def image(name: str, inputs: tuple[int, ...], least: int) -> tuple[int, int, int
     """Channels, rows and columns of an input; a UserError where it is none, or too small."""
     shape = inputs if len(inputs) == 3 else (1, *inputs)
     if len(shape) != 3 or min(shape[1:]) < least:
-        raise UserError(f"model={name} needs images of at least {least}×{least} pixels; these inputs are {inputs}.")
+        raise UserError(
+            f"model={name} needs images of at least {least}×{least} pixels; these inputs are {inputs}. Use a model for "
+            "any numbers: linear or mlp."
+        )
     return shape

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from bench.base.errors import UserError
 from bench.base.layout import Layout
 from bench.models.dense import dense, dense_back, tanh_back
+from bench.models.layers import image
 from bench.models.model import Model, Pullback, model
 
 KERNEL, WINDOW = 5, 4
@@ -26,16 +26,15 @@ CHANNELS = (6, 16)
 class LeNet(Model):
     """conv 5×5 → 6, tanh, maxpool 2, conv 5×5 → 16, tanh, maxpool 2, dense → 84, tanh, dense → classes"""
 
+    tokens = False
+
     def __init__(self, inputs: tuple[int, ...], classes: int) -> None:
-        image = inputs if len(inputs) == 3 else (1, *inputs)
-        if len(image) != 3 or min(image[1:]) < 16:
-            raise UserError(f"model=lenet needs images of at least 16×16 pixels; these inputs are {inputs}.")
-        self._image = image
+        self._image = shape = image("lenet", inputs, 16)
         first, second = CHANNELS
-        rows, columns = (pooled(pooled(size)) for size in image[1:])
+        rows, columns = (pooled(pooled(size)) for size in shape[1:])
         self.layout = Layout(
             {
-                "conv1.weight": (first, image[0], KERNEL, KERNEL),
+                "conv1.weight": (first, shape[0], KERNEL, KERNEL),
                 "conv1.bias": (first,),
                 "conv2.weight": (second, first, KERNEL, KERNEL),
                 "conv2.bias": (second,),
@@ -45,8 +44,8 @@ class LeNet(Model):
                 "out.bias": (classes,),
             }
         )
-        pixels = pooled(image[1]) * pooled(image[2])
-        self.floats = WINDOW * (pixels * (image[0] * KERNEL**2 + 2 * first) + rows * columns * 2 * first * KERNEL**2)
+        pixels = pooled(shape[1]) * pooled(shape[2])
+        self.floats = WINDOW * (pixels * (shape[0] * KERNEL**2 + 2 * first) + rows * columns * 2 * first * KERNEL**2)
 
     def forward(self, p: Mapping[str, Tensor], x: Tensor) -> Tensor:
         one = Convolution(p, "conv1", self._columns_first(x))

@@ -36,6 +36,11 @@ class Model(ABC):
     floats: int = 1000
     """About how many numbers are kept per sample between logits and gradient: decides the size of pieces."""
 
+    tokens: bool | None = None
+    """Whether its inputs are tokens of a text (True) or numbers (False); None: it may take both."""
+    notes: tuple[str, ...] = ()
+    """What a user must know of how it is computed, a line each: for the terminal and the manifest."""
+
     @abstractmethod
     def __init__(self, inputs: tuple[int, ...], classes: int) -> None: ...
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,12 +14,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
+from torch.nn.modules.dropout import _DropoutNd
 
 from bench.base.errors import UserError, closest
 from bench.base.layout import Layout
 from bench.base.registry import models
 from bench.models.measured import floats_per_sample
-from bench.models.model import Model, model
+from bench.models.model import Model, Pullback, model
 
 
 class Wrapped(Model):
@@ -38,6 +40,7 @@ class Wrapped(Model):
         if not self.layout.size:
             raise UserError(f"{name} has no parameters to train.")
         made.requires_grad_(False).eval()
+        self.batched = True
         self._fixed: dict[tuple[torch.dtype, torch.device], dict[str, Tensor]] = {}
 
     def forward(self, p: Mapping[str, Tensor], x: Tensor) -> Tensor:
@@ -47,10 +50,13 @@ class Wrapped(Model):
             out: Tensor = functional_call(self.module, {**fixed, **params}, (batch,))
             return out
 
-        if len(x) == 1:  # a batch of one model is that model
-            return one({name: part[0] for name, part in p.items()}, x[0]).unsqueeze(0)
+        if len(x) == 1 or not self.batched:  # a batch of one model is that model
+            return torch.stack([one({name: part[i] for name, part in p.items()}, x[i]) for i in range(len(x))])
         out: Tensor = vmap(one)(dict(p), x)
         return out
+
+    def linearise(self, x: Tensor, inputs: Tensor) -> tuple[Tensor, Pullback]:
+        return super().linearise(x, inputs) if self.batched else self._differentiated(x, inputs)
 
     def initial(self, g: np.random.Generator) -> np.ndarray:
         with keyed(int(g.integers(1 << 63))):
@@ -66,7 +72,7 @@ class Wrapped(Model):
         with torch.no_grad(), keyed(1):
             module.train()
             try:
-                module(x)
+                trained = module(x)
             except RuntimeError as error:
                 if embeds and x.is_floating_point() and "indices" in str(error):
                     raise UserError(f"{self._name} {NO_TOKENS}") from error
@@ -85,6 +91,27 @@ class Wrapped(Model):
         if together.shape[:1] == x.shape[:1] and not torch.allclose(together[:1], twice[:1], rtol=1e-6, atol=1e-9):
             raise UserError(f"What {self._name} gives for an input depends on the others in the batch. {remedy}")
         self.floats = floats_per_sample(module, x[:1])
+        slow = self._not_batched(x)
+        drops = any(isinstance(part, _DropoutNd) and part.p > 0 for part in module.modules())
+        drops = drops or not torch.allclose(trained, together, rtol=1e-6, atol=1e-9, equal_nan=True)
+        said = [ONE_BY_ONE.format(reason=slow)] * bool(slow) + [NO_DROPOUT] * drops
+        self.notes = tuple(f"{self._name} {line}" for line in said)
+
+    def _not_batched(self, x: Tensor) -> str | None:
+        """Why two nodes cannot be computed at once, tried with two inputs, there and back; None if they can."""
+        points = torch.as_tensor(np.stack([self.initial(np.random.default_rng(key)) for key in (0, 1)]))
+
+        def both(batched: bool) -> Tensor:
+            self.batched = batched
+            out, pull = self._differentiated(points, x.expand(2, *x.shape))
+            return torch.cat([out.flatten(), pull(torch.ones_like(out)).flatten()])
+
+        apart, reason = both(False), "it gives other numbers"
+        try:
+            self.batched = torch.allclose(apart, both(True), rtol=1e-6, atol=1e-9, equal_nan=True)
+        except Exception as error:  # anything that a module does may not be known to vmap
+            self.batched, reason = False, re.split(r"\n|\. ", str(error))[0][:120]
+        return None if self.batched else reason
 
     def _constants(self, like: Tensor) -> dict[str, Tensor]:
         """What is no parameter, in the type and place of the parameters."""
@@ -99,6 +126,10 @@ class Wrapped(Model):
         return self._fixed[key]
 
 
+ONE_BY_ONE = "is computed node by node, which is slower, since torch.vmap cannot compute several at once ({reason})."
+NO_DROPOUT = (
+    "has dropout, or another layer that acts only in training: it is switched off, so that f stays one function."
+)
 NO_TOKENS = (
     "has an Embedding, which takes whole numbers, and the inputs of this dataset are none: use a dataset of tokens, as "
     "mobydick, or take .long() of them in its forward."

@@ -27,6 +27,8 @@ class ResNet20(Model):
     fills up with zero channels (the paper's option A), so that it has no parameters. Every norm has ``groups`` groups.
     """
 
+    tokens = False
+
     def __init__(self, inputs: tuple[int, ...], classes: int, width: Count = 16, groups: Count = 2) -> None:
         self._image, self._groups = image("resnet20", inputs, 2 ** (STAGES - 1)), groups
         if width % groups:

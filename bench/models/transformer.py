@@ -21,6 +21,8 @@ class Transformer(Model):
     """Tokens and places embedded, ``layers`` of causal attention and a perceptron of 4·width with GELU, each after a
     norm and added to what it was given; a norm, dense → vocabulary. As GPT-2 is, without dropout."""
 
+    tokens = True
+
     def __init__(
         self, inputs: tuple[int, ...], classes: int, layers: Count = 2, width: Count = 128, heads: Count = 4
     ) -> None:
@@ -55,8 +57,6 @@ class Transformer(Model):
             raise UserError(_beyond(int(x.max()), self._vocabulary)) from error
 
     def refuse(self, x: Tensor) -> None:
-        if x.is_floating_point():
-            raise UserError("model=transformer reads tokens, and the inputs of this dataset are none: use mobydick.")
         if x.max() >= self._vocabulary:
             raise UserError(_beyond(int(x.max()), self._vocabulary))
 

@@ -45,7 +45,9 @@ def check_data(config: RunConfig) -> None:
     """The data is here, fetched if need be, and a problem can be made of it."""
     if config.dataset.name in recipes:
         _prepared(config.dataset.name, data_folder(config.data_dir))
-    problem_parts(config, [config.seed])
+    parts = problem_parts(config, [config.seed])
+    for line in (*parts[0].notes, *parts[2].notes) if parts else ():
+        _say_once(line)
 
 
 def check_network(config: RunConfig) -> None:
@@ -55,6 +57,11 @@ def check_network(config: RunConfig) -> None:
         build_compressor(config, problem_of(config).layout.size)
     refuse_dtype(config)
     refuse_nonsmooth(config)
+
+
+@cache
+def _say_once(line: str) -> None:
+    Console(stderr=True, highlight=False, soft_wrap=True).print(line, markup=False)
 
 
 @cache

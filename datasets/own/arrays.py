@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import io
-from itertools import pairwise
 from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
 
 from bench.base.errors import UserError, closest
-from datasets.own.content import Column, Content, is_number, sentence
+from datasets.own.content import Column, Content, sentence
 
 DENSE = 8 << 30
 """Bytes that the table of a LIBSVM file may take with all its zeros."""
@@ -38,7 +37,7 @@ def read_npz(name: str, raw: bytes, column: str | None) -> Content:
     (x, y), *apart = [_pair(name, arrays, x, y) for x, y in parts if x and y]
     if apart and apart[0][0].shape[1:] != x.shape[1:]:
         raise UserError(f"{name}: a training input has shape {x.shape[1:]}, a test input {apart[0][0].shape[1:]}.")
-    return Content("npz", y, [], x, apart[0] if apart else None)
+    return Content(y, [], x, apart[0] if apart else None)
 
 
 def _found(arrays: dict[str, np.ndarray], axis: str, words: tuple[str, ...]) -> str | None:
@@ -75,7 +74,7 @@ def read_libsvm(name: str, raw: bytes, column: str | None) -> Content:
     try:
         x, y = load_svmlight_file(io.BytesIO(raw), dtype=np.float64)
     except (ValueError, OverflowError) as error:
-        raise UserError(f"{name} is not a LIBSVM file: {_bad_line(raw) or sentence(error)}") from error
+        raise UserError(f"{name} is not a LIBSVM file: {sentence(error)}") from error
     if x.nnz == 0:
         raise UserError(f"{name} has labels and no features.")
     if x.shape[0] * x.shape[1] * 8 > DENSE:
@@ -83,17 +82,4 @@ def read_libsvm(name: str, raw: bytes, column: str | None) -> Content:
             f"{name} has {x.shape[0]} rows of {x.shape[1]} features: with all its zeros that is more than "
             f"{DENSE >> 30} GiB."
         )
-    return Content("LIBSVM", Column("label", y.astype(np.float64)), [], x.toarray())
-
-
-def _bad_line(raw: bytes) -> str | None:
-    """The first line that is not a label and pairs of a place and a number."""
-    for number, line in enumerate(raw.splitlines(), 1):
-        label, *pairs = line.partition(b"#")[0].split() or [b"0"]
-        places = [pair.partition(b":")[0] for pair in pairs]
-        sound = is_number(label.decode("utf-8", "replace")) and all(place.isdigit() for place in places)
-        if not sound or not all(is_number(pair.partition(b":")[2].decode("utf-8", "replace")) for pair in pairs):
-            return f"line {number} is {line[:60].decode('utf-8', 'replace')!r}, not a label and pairs like 3:0.5."
-        if any(int(b) <= int(a) for a, b in pairwise(places)):
-            return f"the places of line {number} are not in increasing order."
-    return None
+    return Content(Column("label", y.astype(np.float64)), [], x.toarray())

@@ -26,20 +26,10 @@ class Content:
     """What a file holds. Inputs are columns, or one array of a row per sample; targets one column, or several numbers
     per row. ``tests`` are inputs and targets that the file sets apart for testing."""
 
-    kind: str
     target: Column
     columns: list[Column]
     array: np.ndarray | None = None
     tests: tuple[np.ndarray, Column] | None = None
-
-
-def is_number(word: str) -> bool:
-    """Whether a word can be read as one."""
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
 
 
 def sentence(error: Exception) -> str:
@@ -58,17 +48,6 @@ def refuse_large(name: str, values: np.ndarray) -> None:
     if wrong.any():
         raise UserError(
             f"Column {name!r} has {values[wrong][0]:g} in row {first_row(wrong)}; numbers must be at most 3e38."
-        )
-
-
-def number_among_words(column: Column) -> None:
-    """A UserError where most words of a column are numbers: then the others are mistakes, and no kinds of something."""
-    known = [(row, word) for row, word in enumerate(column.values.tolist(), 1) if word is not None]
-    words = [(row, word) for row, word in known if not is_number(word)]
-    if words and 2 * len(words) <= len(known):
-        row, word = words[0]
-        raise UserError(
-            f"Column {column.name!r} has numbers, and {word!r} in row {row}: write numbers throughout, or words."
         )
 
 

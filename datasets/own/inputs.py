@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 
 from bench.base.errors import UserError
-from datasets.own.content import Column, first_row, number_among_words, refuse_large, some
+from datasets.own.content import Column, first_row, refuse_large, some
+from datasets.own.writing import Writing, refuse_numbers
 from datasets.standardised import moments
 
 Missing = Literal["refuse", "mean"]
@@ -16,60 +17,62 @@ VALUES = 100
 """How many different words a column may have."""
 
 
+SCALED, AS_IS, HOT, FILLED, CONSTANT, UNKNOWN = NOTES = (
+    "mean 0 and deviation 1 in the training rows",
+    "numbers as they are",
+    "a column for each word of the training rows",
+    "missing values filled in",
+    "constant in the training rows",
+    "words of testing rows alone, which have no column",
+)
+
+
 class Inputs:
     """Columns of float32 from those of a file, and what was done to them."""
 
-    def __init__(self, train: np.ndarray, standardise: bool, missing: Missing) -> None:
-        self._train, self._standardise, self._missing = train, standardise, missing
+    def __init__(self, train: np.ndarray, standardise: bool, missing: Missing, writing: Writing) -> None:
+        self._train, self._standardise, self._missing, self._writing = train, standardise, missing, writing
         self._blocks: list[np.ndarray] = []
-        self._said: dict[str, list[str]] = {
-            name: [] for name in ("standardised", "as they are", "a column per word", "filled", "constant", "unknown")
-        }
+        self._said: dict[str, list[str]] = {line: [] for line in NOTES}
 
     def add(self, column: Column) -> None:
-        if column.numbers:
-            self._numbers(column.name, column.values)
-        else:
-            self._words(column)
+        made = self._numbers(column.name, column.values) if column.numbers else self._words(column)
+        self._blocks.append(made.astype(np.float32))
 
-    def _numbers(self, name: str, values: np.ndarray) -> None:
+    def _numbers(self, name: str, values: np.ndarray) -> np.ndarray:
         unknown = np.isnan(values)
         refuse_large(name, values)
         self._may_miss(name, unknown, "the mean")
         known = values[self._train][~unknown[self._train]]
         if len(known) == 0:
-            raise UserError(f"Column {name!r} has no values in the rows for training: leave it out of the file.")
+            raise UserError(f"Column {name!r} has no values in the rows for training. {leave_out(name)}")
         mean, sd = moments(known)
-        same = known.min() == known.max()
-        if same:
-            self._said["constant"].append(name)
-        if self._standardise:
-            self._said["standardised"] += [] if same else [name]
-            made = np.where(unknown, 0.0, (values - mean) / sd)
-        else:
-            self._said["as they are"] += [] if same else [name]
-            made = np.where(unknown, mean, values)
-        self._blocks.append(made.astype(np.float32)[:, None])
+        usual = SCALED if self._standardise else AS_IS
+        self._said[CONSTANT if known.min() == known.max() else usual].append(name)
+        scaled = np.where(unknown, 0.0, (values - mean) / sd) if self._standardise else np.where(unknown, mean, values)
+        return scaled[:, None]
 
-    def _words(self, column: Column) -> None:
-        number_among_words(column)
-        values = column.values
-        unknown = np.array([word is None for word in values.tolist()])
-        self._may_miss(column.name, unknown, "no word at all")
-        different = sorted({word for word in values[self._train].tolist() if word is not None})
-        if len(different) > VALUES:
+    def _words(self, column: Column) -> np.ndarray:
+        refuse_numbers(column, self._writing)
+        name, values = column.name, column.values
+        unknown = np.array([word is None for word in values])
+        self._may_miss(name, unknown, "no word at all")
+        words, trained = set(values[~unknown]), sorted(set(values[self._train]) - {None})
+        if len(trained) > VALUES:
             raise UserError(
-                f"Column {column.name!r} has {len(different)} different words (at most {VALUES} become columns): if it "
-                "only names the rows, leave it out of the file."
+                f"Column {name!r} has {len(trained)} different words; at most {VALUES} can become columns. "
+                f"{leave_out(name)}"
             )
-        if len(different) < 2:
-            self._said["constant"].append(column.name)
-        place = {word: number for number, word in enumerate(different)}
-        hot = np.array([place.get(word, -1) for word in values.tolist()])
-        if strangers := sorted({word for word in values.tolist() if word is not None} - set(different)):
-            self._said["unknown"].append(f"{column.name} ({some(strangers, 4)})")
-        self._said["a column per word"].append(f"{column.name} ({len(different)})")
-        self._blocks.append((hot[:, None] == np.arange(len(different))).astype(np.float32))
+        if len(words) == (~unknown).sum() > 2:
+            raise UserError(
+                f"Column {name!r} has another word in each of its {len(words)} rows: nothing can be learned from it. "
+                f"{leave_out(name)}"
+            )
+        self._said[CONSTANT] += [name] * (len(trained) < 2)
+        self._said[HOT].append(f"{name} ({len(trained)})")
+        if strangers := sorted(words - set(trained)):
+            self._said[UNKNOWN].append(f"{name} ({some(strangers, 4)})")
+        return values[:, None] == np.array(trained, dtype=object)
 
     def _may_miss(self, name: str, unknown: np.ndarray, instead: str) -> None:
         if not unknown.any():
@@ -79,24 +82,20 @@ class Inputs:
                 f"Column {name!r} has no value in row {first_row(unknown)} ({int(unknown.sum())} of {len(unknown)} "
                 f"rows): fill them in, or use dataset.missing=mean."
             )
-        self._said["filled"].append(f"{name} ({int(unknown.sum())} rows, {instead})")
+        self._said[FILLED].append(f"{name} ({int(unknown.sum())} rows, {instead})")
 
     def array(self) -> np.ndarray:
         """All columns beside each other."""
-        if len(self._said["constant"]) == len(self._blocks):
+        if len(self._said[CONSTANT]) == len(self._blocks):
             raise UserError("Every column is constant in the rows for training: there is nothing to predict from.")
         return np.concatenate(self._blocks, axis=1)
 
     def notes(self) -> list[str]:
-        lines = {
-            "standardised": "mean 0 and deviation 1 in the training rows",
-            "as they are": "numbers as they are",
-            "a column per word": "a column for each word of the training rows",
-            "filled": "missing values filled in",
-            "constant": "constant in the training rows",
-            "unknown": "words of testing rows alone, which have no column",
-        }
-        return [f"{line}: {some(self._said[kind])}" for kind, line in lines.items() if self._said[kind]]
+        return [f"{line}: {some(names)}" for line, names in self._said.items() if names]
+
+
+def leave_out(name: str) -> str:
+    return f"Leave it out: 'dataset.drop=[{name}]'."
 
 
 def of_images(x: np.ndarray, train: np.ndarray, standardise: bool) -> tuple[float, float, str]:

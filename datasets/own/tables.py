@@ -3,89 +3,114 @@
 from __future__ import annotations
 
 import csv
+import datetime
+import decimal
 import io
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bench.base.errors import UserError, closest
-from datasets.own.content import Column, Content, is_number, sentence
+from datasets.own.content import Column, Content, sentence
+from datasets.own.writing import Writing, no_dates
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
 """What stands for a missing value in a csv file."""
 
 
-def read_csv(name: str, raw: bytes, column: str | None) -> Content:
-    import pyarrow as pa  # here: only for those who use it
-    from pyarrow import csv as arrow
+def read_csv(name: str, text: str, column: str | None, writing: Writing, header: bool | None) -> pd.DataFrame:
+    import pandas as pd  # here: only for those who use it
 
+    head = text.lstrip("\r\n").partition("\n")[0]
+    marks = [mark for mark in ",;\t|" if mark in head and not (mark == "," and writing.decimal)]
+    mark = max(marks, key=head.count) if marks else ","
+    raw = text.encode()  # a StringIO would take four times as much
+    lines = csv.reader(io.TextIOWrapper(io.BytesIO(raw), "utf-8"), delimiter=mark, skipinitialspace=True)
     try:
-        head = raw.lstrip(b"\xef\xbb\xbf\r\n").partition(b"\n")[0].decode("utf-8")
-        mark = max(",;\t", key=head.count)
-        names = [word.strip() for word in next(csv.reader([head], delimiter=mark, skipinitialspace=True))]
-    except (UnicodeDecodeError, csv.Error, StopIteration) as error:
-        raise UserError(f"{name} is not a csv file of UTF-8 text: {error}.") from error
-    if "\0" in head:
-        raise UserError(f"{name} is not a csv file: its first line holds bytes that are no text.")
-    if all(is_number(word) for word in names):
-        raise UserError(f"The first line of {name} must have the names of its columns; it has numbers ({head[:60]!r}).")
+        names = [word.strip() for word in next(line for line in lines if line)]
+        odd = next(((len(line), lines.line_num) for line in lines if line and len(line) != len(names)), None)
+    except csv.Error as error:
+        raise UserError(f"{name} cannot be read as csv: {sentence(error)}") from error
+    if odd:
+        raise UserError(
+            f"Line {odd[1]} of {name} has {odd[0]} values, the first line {len(names)} (separated by {mark!r})."
+        )
+    numbers = [word for word in names if writing.number(word) is not None]
+    if header is None and (len(numbers) == len(names) or (numbers and column not in (None, *names))):
+        raise UserError(
+            f"The first line of {name} has numbers ({head[:60].rstrip()!r}). If it is a row of data, add "
+            "dataset.header=false: columns are called 1, 2, …. If these are names, add dataset.header=true."
+        )
+    if header is False:
+        names = [str(number) for number in range(1, len(names) + 1)]
     if "" in names:
         raise UserError(f"Column {names.index('') + 1} of {name} has no name in the first line.")
     if double := sorted({word for word in names if names.count(word) > 1}):
-        raise UserError(f"{name} has several columns called {double[0]!r}; each needs a name of its own.")
-    try:
-        table = arrow.read_csv(
-            io.BytesIO(raw),
-            arrow.ReadOptions(block_size=min(max(len(raw), 1 << 16) + 1, (1 << 31) - 1)),  # types are told by all rows
-            arrow.ParseOptions(delimiter=mark, newlines_in_values=True),
-            arrow.ConvertOptions(null_values=MISSING, strings_can_be_null=True),
+        raise UserError(
+            f"{name} has several columns called {double[0]!r}; each needs a name of its own. If the first line is a "
+            "row of data, add dataset.header=false."
         )
-    except pa.ArrowException as error:
-        raise UserError(f"{name} cannot be read as csv: {sentence(error)}") from error
-    return _table(name, "csv", table.rename_columns(names), column)
+    return pd.read_csv(
+        io.BytesIO(raw),
+        sep=mark,
+        header=None if header is False else 0,
+        names=names,
+        index_col=False,
+        na_values=list(MISSING),
+        keep_default_na=False,
+        skipinitialspace=True,
+        decimal="," if writing.decimal else ".",
+        low_memory=False,  # types are told by all rows
+    )
 
 
-def read_parquet(name: str, raw: bytes, column: str | None) -> Content:
+def read_parquet(name: str, raw: bytes) -> pd.DataFrame:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(pa.BufferReader(raw))
+        return pq.read_table(pa.BufferReader(raw)).to_pandas(ignore_metadata=True)  # an index is a column
     except (pa.ArrowException, OSError) as error:
         raise UserError(f"{name} is not a parquet file: {sentence(error)}") from error
-    return _table(name, "parquet", table, column)
 
 
-def _table(name: str, kind: str, table: Any, column: str | None) -> Content:
-    known = table.column_names
-    if table.num_rows == 0:
+def columns_of(name: str, frame: pd.DataFrame, column: str | None, drop: list[str], writing: Writing) -> Content:
+    known = list(frame)
+    if frame.empty:
         raise UserError(f"{name} has columns ({', '.join(known)}) and no rows.")
     if column is None:
         raise UserError(
             f"dataset=file needs dataset.column=NAME, what is to be predicted; {name} has {', '.join(known)}."
         )
-    if column not in known:
-        raise UserError(f"{name} has no column called {column!r}.{closest(column, known)}")
-    columns = {each: _column(name, each, table.column(each)) for each in known}
+    for each in (column, *drop):
+        if each not in known:
+            raise UserError(f"{name} has no column called {each!r}.{closest(each, known)}")
+    columns = {each: _column(each, frame[each], writing) for each in known if each not in drop or each == column}
     target = columns.pop(column)
     if not columns:
         raise UserError(f"{name} has no column but {column!r}: there is nothing to predict it from.")
-    return Content(kind, target, list(columns.values()))
+    return Content(target, list(columns.values()))
 
 
-def _column(file: str, name: str, values: Any) -> Column:
+def _column(name: str, values: pd.Series, writing: Writing) -> Column:
     """Numbers where all are, else words."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+    from pandas.api import types
 
-    kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
-    if pa.types.is_nested(kind) or pa.types.is_binary(kind):
-        raise UserError(f"Column {name!r} of {file} holds neither numbers nor words, but {values.type}.")
-    if pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind):
-        return Column(name, values.cast(pa.float64()).to_numpy().astype(np.float64))
-    if pa.types.is_decimal(kind):
-        return Column(name, np.array([np.nan if v is None else float(v) for v in values.to_pylist()]))
-    words = [None if w in MISSING else w for w in pc.utf8_trim_whitespace(values.cast(pa.string())).to_pylist()]
-    if all(word is None or is_number(word) for word in words):
-        return Column(name, np.array([np.nan if word is None else float(word) for word in words]))
-    return Column(name, np.array(words, dtype=object))
+    if values.dtype in ("object", "category"):
+        values = values.astype(object).convert_dtypes()
+    known = values.dropna()
+    if types.is_numeric_dtype(values) or known.empty:
+        return Column(name, values.to_numpy(np.float64, na_value=np.nan))
+    if types.is_datetime64_any_dtype(values) or isinstance(known.iloc[0], datetime.date | datetime.time):
+        raise UserError(no_dates(name, known.iloc[0]))
+    if not isinstance(known.iloc[0], str | int | decimal.Decimal):
+        raise UserError(f"Column {name!r} holds neither numbers nor words, but {type(known.iloc[0]).__name__}.")
+    words = [
+        None if missing or (word := str(value).strip()) in MISSING else word
+        for value, missing in zip(values, values.isna(), strict=True)
+    ]
+    numbers = [np.nan if word is None else writing.number(word) for word in words]
+    return Column(name, np.array(words, dtype=object) if None in numbers else np.array(numbers, dtype=np.float64))

@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 
 from bench.base.errors import UserError
-from datasets.own.content import Column, first_row, number_among_words, refuse_large, some
+from datasets.own.content import Column, first_row, refuse_large, some
+from datasets.own.writing import Writing, refuse_numbers
 from datasets.standardised import moments
 
 Task = Literal["auto", "classification", "regression"]
@@ -28,13 +29,13 @@ class Targets:
     note: str
 
 
-def targets(column: Column, train: np.ndarray, task: Task, standardise: bool) -> Targets:
+def targets(column: Column, train: np.ndarray, task: Task, standardise: bool, writing: Writing) -> Targets:
     """The column as the task needs it, standardised with its training rows if it is numbers."""
     values, name = column.values, column.name
     if not column.numbers:
         _refuse(name, values == None)  # noqa: E711, each element is asked
         if task != "classification":
-            number_among_words(column)
+            refuse_numbers(column, writing)
         if task == "regression":
             raise UserError(f"dataset.task=regression needs numbers, and {name!r} has words, as {values[0]!r}.")
         return _classes(name, values.astype(str), "since they are words")
@@ -63,6 +64,11 @@ def _classes(name: str, values: np.ndarray, why: str) -> Targets:
         raise UserError(f"All rows have the same {name!r}, {_word(known[0])}: there is nothing to learn.")
     if len(known) > MOST:
         raise UserError(f"{name!r} has {len(known)} different values, which is too many for classes (at most {MOST}).")
+    if 2 * len(known) > len(y):
+        raise UserError(
+            f"{name!r} has {len(known)} different values in {len(y)} rows, as {_word(known[0])}: too many for classes, "
+            "which need two rows each or more. Add dataset.task=regression if it is a number; else name another column."
+        )
     told = some([f"{number} = {_word(value)}" for number, value in enumerate(known)])
     return Targets(y.astype(np.int64), len(known), 1.0, f"predicted: {name}, classes {why}: {told}")
 

@@ -36,6 +36,8 @@ SENTENCES = [
         f"{DIVIDED} batch_size=8",
         "the smallest shard, 1 sample; set batch_size=1 or partition.alpha=",
     ),
+    ("run", "dataset=digits model=lenet", "these inputs are (8, 8). Use a model for any numbers: linear or mlp."),
+    ("run", "dataset=digits model=transformer", "model=transformer takes the tokens of a text, and the inputs of "),
     ("run", "eval_samples=10", "dataset=synthetic has no shards to measure a part of: leave out eval_samples."),
     ("run", "validation=0.1", "dataset=synthetic has no training samples to set aside: leave out validation."),
     ("topology", "topology=ring --svg nowhere/ring.svg", "Cannot use nowhere/ring.svg: No such file or directory."),

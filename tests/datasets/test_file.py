@@ -118,7 +118,7 @@ def test_words_become_columns_and_every_decision_is_said(tmp_path):
         "size": [*range(1, 50), "?"],
         "same": [7] * ROWS,
         "flag": ["true", "false"] * 25,
-        "day": ["2020-01-0" + str(1 + i % 3) for i in range(ROWS)],
+        "day": ["monday", "tuesday", "sunday"] * 16 + ["sunday"] * 2,
         "y": ["no", "yes"] * 25,
     }
     path = as_csv(tmp_path / "t.csv", values)
@@ -163,6 +163,60 @@ def test_the_task_is_told_by_the_column_unless_it_is_asked_for(tmp_path):
     assert load(path, "many", standardise=False).unit == 1.0
 
 
+def test_decimal_commas_and_thousands_separators_are_read_when_named(tmp_path):
+    """A table as a German, a French, a Swiss and an American program write it is the same table."""
+    g = np.random.default_rng(2)
+    values = {name: (1e4 * g.standard_normal(ROWS)).round(1).tolist() for name in "aby"}
+    plain = load(as_csv(tmp_path / "plain.csv", values), "y")
+    marks = {"german": (",", "."), "french": (",", "\u202f"), "swiss": (".", "'"), "american": (".", ",")}
+    words = {",": "comma", ".": "point", "\u202f": "space", "'": "apostrophe"}
+    for name, (decimal, thousands) in marks.items():
+        written = {
+            key: [f"{v:,.1f}".translate(str.maketrans(",.", thousands + decimal)) for v in column]
+            for key, column in values.items()
+        }
+        path = as_csv(tmp_path / f"{name}.csv", written, ";")
+        same(plain, load(path, "y", decimal="comma" if decimal == "," else None, thousands=words[thousands]))
+        with pytest.raises(UserError, match=f"dataset.*{words[thousands]}"):
+            load(path, "y")
+    quoted = {key: [f'"{v}"'.replace(".", ",") for v in column] for key, column in values.items()}
+    same(plain, load(as_csv(tmp_path / "quoted.csv", quoted), "y", decimal="comma"))
+
+
+def test_a_file_without_names_in_another_encoding_and_with_columns_to_leave_out(tmp_path):
+    values = {"größe": range(ROWS), "farbe": COLOURS, "y": [0, 1] * 25}
+    plain = load(as_csv(tmp_path / "plain.csv", values), "y")
+    text = (tmp_path / "plain.csv").read_text()
+    for encoding in ("latin-1", "utf-16"):
+        (tmp_path / "other.csv").write_bytes(text.encode(encoding))
+        same(plain, load(tmp_path / "other.csv", "y", encoding=encoding))
+        with pytest.raises(UserError, match=f"dataset.encoding={encoding}"):
+            load(tmp_path / "other.csv", "y")
+    (tmp_path / "bare.csv").write_text(text.partition("\n")[2])
+    same(plain, load(tmp_path / "bare.csv", "3", header=False))
+    more = {"id": [f"n{i}" for i in range(ROWS)], **values, "day": ["2020-01-02"] * ROWS}
+    same(plain, load(as_csv(tmp_path / "more.csv", more), "y", drop=["id", "day"]))
+    years = load(
+        as_csv(tmp_path / "years.csv", {"2019": range(ROWS), "2020": COLOURS, "2021": [0, 1] * 25}), "2021", header=True
+    )
+    same(plain, years)
+
+
+def test_a_text_is_read_by_characters(tmp_path):
+    text = "It is a truth universally acknowledged, æøå 中. " * 20
+    (tmp_path / "t.txt").write_text(text, encoding="utf-8")
+    a = load(tmp_path / "t.txt", context=16, test=0.25)
+    alphabet = sorted(set(text))
+    assert (a.tokens, a.classes) == (True, len(alphabet))
+    assert "".join(alphabet[code] for code in a.train_x.ravel()) == text[: a.train_x.size]
+    assert "".join(alphabet[code] for code in a.test_y.ravel()) == text[len(text) * 3 // 4 + 1 :][: a.test_y.size]
+    assert (a.train_x.ravel()[1:] == a.train_y.ravel()[:-1]).all()
+    (tmp_path / "t.txt").write_text("".join(map(chr, range(0x4E00, 0x4E00 + 999))), encoding="utf-8")
+    assert load(tmp_path / "t.txt").classes == 999
+    x, y = numbers()
+    same(load(as_libsvm(tmp_path / "rows.txt", x, y)), load(as_libsvm(tmp_path / "rows.svm", x, y)))
+
+
 def test_a_run_on_a_file_is_known_by_what_is_in_it(tmp_path):
     """Its name is the same wherever the file lies and another one when a number changes; RMSE is in its units."""
     g = np.random.default_rng(0)
@@ -178,6 +232,9 @@ def test_a_run_on_a_file_is_known_by_what_is_in_it(tmp_path):
         for path in (one, two, three)
     }
     assert names[one] == names[two] != names[three]
+    less = config(dataset={"name": "file", "path": str(one), "column": "price", "drop": ["a", "b"]})
+    assert less.run_id not in names.values()
+    assert less.labels()["dataset.drop"] == "a, b"  # what figures and tables group runs by
     words = ("dataset=file", f"dataset.path={one}", "dataset.column=price", "steps=200", "engine=stacked")
     done = typed(*words, "algo=dsgd", "algo.eta=0.1", "partition=by_label", "nodes=4", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -185,4 +242,5 @@ def test_a_run_on_a_file_is_known_by_what_is_in_it(tmp_path):
     end = json.loads((run / "summary.json").read_text())
     assert 0.5 < end["test_rmse"] < 5  # the noise has deviation 1, the prices one of 112
     prepared = json.loads((run / "manifest.json").read_text())["data"]["prepared"]
+    assert all(done.stderr.count(line) == 1 for line in prepared), done.stderr
     assert prepared[1].startswith("predicted: price, numbers since they are 400 different numbers, minus the mean and")

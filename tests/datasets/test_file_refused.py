@@ -1,5 +1,6 @@
 """What is no table, or none that can be learned from, is answered with a sentence that says where."""
 
+import datetime
 import gzip
 
 import numpy as np
@@ -21,18 +22,70 @@ BAD = {
         "twice.csv has several columns called 'a'",
     ),
     "nameless.csv": (GOOD.replace("a,b", "a,"), "Column 2 of nameless.csv has no name in the first line."),
-    "headless.csv": (GOOD.removeprefix(HEAD), "The first line of headless.csv must have the names of its columns"),
+    "headless.csv": (
+        GOOD.removeprefix(HEAD),
+        "The first line of headless.csv has numbers ('0,0,0'). If it is a row of data, add dataset.header=false",
+    ),
     "alone.csv": ("y\n" + "1\n0\n" * 9, "alone.csv has no column but 'y': there is nothing to predict it from."),
-    "wide.csv": (GOOD + "1,2,3,4\n", "wide.csv cannot be read as csv: CSV parse error: "),
-    "narrow.csv": (GOOD + "1,2\n", "Expected 3 columns, got 2"),
-    "binary.csv": (bytes(range(256)) * 9, "binary.csv is not a csv file: its first line holds bytes that are no text."),
+    "wide.csv": (GOOD + "1,2,3,4\n", "Line 22 of wide.csv has 4 values, the first line 3 (separated by ',')."),
+    "wider.csv": (GOOD.replace("\n", ",7\n").replace("y,7", "y"), "Line 2 of wider.csv has 4 values, the first line 3"),
+    "narrow.csv": (GOOD + "1,2\n", "Line 22 of narrow.csv has 2 values, the first line 3"),
+    "binary.csv": (bytes(range(256)) * 9, "binary.csv is not text: it holds bytes 0x00."),
+    "latin.csv": (
+        GOOD.replace("b,", "größe,").encode("latin-1"),
+        "line 1 has the byte 0xf6. Name its encoding, as in ",
+    ),
+    "iris.csv": ("5.1,3.5,setosa\n" * 9, "The first line of iris.csv has numbers"),
+    "comma.csv": (
+        "a;b;y\n" + "".join(f"{i},5;{i % 7};{i % 2}\n" for i in range(20)),
+        "Column 'a' has '0,5' in row 1, a number with another decimal mark or with thousands separators. Add "
+        "dataset.decimal=comma (read as 0.5).",
+    ),
+    "comma_y.csv": (
+        "a;b;y\n" + "".join(f"{i};{i % 7};{i % 2},5\n" for i in range(20)),
+        "Column 'y' has '0,5' in row 1, a number with another decimal mark",
+    ),
+    "either.csv": (
+        "a;b;y\n" + "".join(f"{1 + i % 9},250;{i};{i % 2}\n" for i in range(20)),
+        "Add dataset.decimal=comma (read as 1.25) or dataset.thousands=comma (read as 1250).",
+    ),
+    "german.csv": (
+        "a;b;y\n" + "".join(f"{1 + i % 9}.250,5;{i};{i % 2}\n" for i in range(20)),
+        "Add dataset.decimal=comma dataset.thousands=point (read as 1250.5).",
+    ),
+    "spaces.csv": (
+        HEAD + "".join(f"{1 + i % 9} 250,{i},{i % 2}\n" for i in range(20)),
+        "Column 'a' has '1 250' in row 1, a number with another decimal mark or with thousands separators. Add "
+        "dataset.thousands=space (read as 1250).",
+    ),
+    "units.csv": (HEAD + "1,$5,0\n2,$7.50,1\n" * 9, "Column 'b' has '$5' in row 1, a number with a unit."),
+    "dates.csv": (
+        HEAD + "".join(f"{i},2020-01-{1 + i % 3:02},{i % 2}\n" for i in range(20)),
+        "Column 'b' has dates or times, as '2020-01-01', which hearsay does not read. Write numbers in their place "
+        "(the year, days since a start), or leave the column out: 'dataset.drop=[b]'.",
+    ),
+    "times.csv": (HEAD + "1,12:30,0\n2,3:05 PM,1\n" * 9, "Column 'b' has dates or times, as '12:30'"),
+    "months.csv": (HEAD + "1,3 Jan 2020,0\n2,4 May 2021,1\n" * 9, "Column 'b' has dates or times, as '3 Jan 2020'"),
+    "ids.csv": (
+        HEAD + "".join(f"{i},n{i},{i % 2}\n" for i in range(20)),
+        "Column 'b' has another word in each of its 20 rows: nothing can be learned from it. Leave it out: "
+        "'dataset.drop=[b]'.",
+    ),
+    "each.csv": (
+        HEAD + "".join(f"{i},{i % 7},n{i}\n" for i in range(20)),
+        "'y' has 20 different values in 20 rows, as n0: too many for classes",
+    ),
+    "short.txt": (
+        "a text",
+        "dataset.column is for csv and parquet and npz and LIBSVM files; short.txt is read as text.",
+    ),
     "hole.csv": (GOOD.replace("3,3,1", "3,,1"), "Column 'b' has no value in row 4 (1 of 20 rows): fill them in, or "),
     "hole_y.csv": (GOOD.replace("3,3,1", "3,3,NA"), "'y' is to be predicted, and has no value in row 4."),
     "inf.csv": (GOOD.replace("3,3,1", "3,-inf,1"), "Column 'b' has -inf in row 4; numbers must be at most 3e38"),
     "inf_y.csv": (GOOD.replace("3,3,1", "3,3,inf"), "Column 'y' has inf in row 4; numbers must be at most"),
     "huge.csv": (GOOD.replace("3,3,1", "3,1e300,1"), "Column 'b' has 1e+300 in row 4; numbers must be at most"),
-    "text.csv": (GOOD.replace("3,3,1", "3,three,1"), "Column 'b' has numbers, and 'three' in row 4: write numbers "),
-    "text_y.csv": (GOOD.replace("3,3,1", "3,3,one"), "Column 'y' has numbers, and 'one' in row 4: write numbers "),
+    "text.csv": (GOOD.replace("3,3,1", "3,three,1"), "Column 'b' has numbers, and 'three' in row 4. Write numbers "),
+    "text_y.csv": (GOOD.replace("3,3,1", "3,3,one"), "Column 'y' has numbers, and 'one' in row 4. Write numbers "),
     "one.csv": (HEAD + "1,2,5\n3,4,5\n" * 9, "All rows have the same 'y', 5: there is nothing to learn."),
     "one_word.csv": (HEAD + "1,2,no\n3,4,no\n" * 9, "All rows have the same 'y', no: there is nothing to learn."),
     "constant.csv": (HEAD + "1,z,0\n1,z,1\n" * 9, "Every column is constant in the rows for training"),
@@ -45,9 +98,12 @@ BAD = {
     "damaged.csv.gz": (gzip.compress(GOOD.encode())[:-9], "damaged.csv.gz cannot be read: "),
     "csv.npz": (GOOD, "csv.npz is not an npz file, which is a zip archive of arrays."),
     "csv.parquet": (GOOD, "csv.parquet is not a parquet file: "),
-    "csv.libsvm": (GOOD, "csv.libsvm is not a LIBSVM file: line 1 is 'a,b,y', not a label and pairs like 3:0.5."),
-    "word.svm": ("1 1:2 2:3\n0 1:2 2:x\n", "word.svm is not a LIBSVM file: line 2 is '0 1:2 2:x', not a label"),
-    "order.svm": ("1 1:2 2:3\n0 2:2 1:7\n", "the places of line 2 are not in increasing order."),
+    "csv.libsvm": (GOOD, "csv.libsvm is not a LIBSVM file: could not convert string to float: b'a,b,y'."),
+    "word.svm": ("1 1:2 2:3\n0 1:2 2:x\n", "word.svm is not a LIBSVM file: could not convert string to float: b'x'."),
+    "order.svm": (
+        "1 1:2 2:3\n0 2:2 1:7\n",
+        "order.svm is not a LIBSVM file: Feature indices in SVMlight/LibSVM data file should be sorted",
+    ),
     "bare.svm": ("1\n0\n", "bare.svm has labels and no features."),
     "unknown.dat": (GOOD, "unknown.dat cannot be told by its name; it should end with one of .csv .npz"),
 }
@@ -102,8 +158,13 @@ def test_arrays_that_cannot_be_used_are_answered_with_a_sentence(name, tmp_path)
 
 def test_a_parquet_column_that_is_neither_numbers_nor_words_is_named(tmp_path):
     pq.write_table(pa.table({"x": [[1, 2], [3]], "y": [0, 1]}), tmp_path / "t.parquet")
-    with pytest.raises(UserError, match=r"Column 'x' of t\.parquet holds neither numbers nor words, but list"):
+    with pytest.raises(UserError, match=r"Column 'x' holds neither numbers nor words, but ndarray"):
         load(tmp_path / "t.parquet", "y")
+    table = {"x": [datetime.date(2020, 1, 1), None] * 9, "t": [datetime.datetime(2020, 1, 1)] * 18, "y": [0, 1] * 9}
+    pq.write_table(pa.table(table), tmp_path / "d.parquet")
+    for kept, left_out in ("xt", "tx"):
+        with pytest.raises(UserError, match=f"Column '{kept}' has dates or times, as '2020-01-01"):
+            load(tmp_path / "d.parquet", "y", drop=[left_out])
 
 
 def test_wrong_options_are_sentences(tmp_path):
@@ -111,6 +172,8 @@ def test_wrong_options_are_sentences(tmp_path):
     home.mkdir()
     path = tmp_path / "t.csv"
     path.write_text(GOOD)
+    text = tmp_path / "t.txt"
+    text.write_text("It was the best of times. " * 99)
     near = as_csv(tmp_path / "n.csv", {"a": range(20), "price": range(20)})
     for words, sentence in (
         ("", "dataset=file needs dataset.path=PATH."),
@@ -118,6 +181,10 @@ def test_wrong_options_are_sentences(tmp_path):
         (f"dataset.path={path}", "dataset=file needs dataset.column=NAME, what is to be predicted; t.csv has a, b, y."),
         (f"dataset.path={near} dataset.column=prize", "n.csv has no column called 'prize'. Did you mean 'price'?"),
         (f"dataset.path={path} dataset.column=y dataset.test=2", "dataset.test is the part of the rows"),
+        (f"dataset.path={path} dataset.column=y dataset.drop=[c]", "t.csv has no column called 'c'"),
+        (f"dataset.path={path} dataset.column=y dataset.encoding=latin-99", "dataset.encoding=latin-99 is not known"),
+        (f"dataset.path={path} dataset.column=y dataset.context=9", "dataset.context is for text files; t.csv is read"),
+        (f"dataset.path={text}", "inputs of dataset=file are a text. Use another model: module, transformer."),
         (f"dataset.path={path} dataset.column=y dataset.task=guess", "dataset.task must be one of auto"),
     ):
         refused(f"dataset=file {words}", sentence, home)

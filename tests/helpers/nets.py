@@ -54,6 +54,30 @@ class Pair(nn.Linear):
         return super().forward(x.flatten(1)), x
 
 
+class Recurrent(nn.Module):
+    """Rows of an image one after the other."""
+
+    def __init__(self, inputs: tuple[int, ...], classes: int, kind: str = "LSTM", dropout: float = 0.0) -> None:
+        super().__init__()
+        self.rows = getattr(nn, kind)(inputs[-1], 6, num_layers=2, batch_first=True, dropout=dropout)
+        self.out = nn.Linear(6, classes)
+
+    def forward(self, x: Tensor) -> Tensor:
+        last: Tensor = self.out(self.rows(x)[0][:, -1])
+        return last
+
+
+class Branching(nn.Module):
+    def __init__(self, classes: int) -> None:
+        super().__init__()
+        self.one, self.two = nn.Linear(64, classes), nn.Linear(64, classes)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x.flatten(1)
+        chosen: Tensor = self.one(x) if self.one.bias.sum() > 0 else self.two(torch.tanh(x))
+        return chosen
+
+
 def nothing() -> nn.Module:
     return nn.Identity()
 

@@ -16,6 +16,7 @@ import torch
 from bench import __version__
 from bench.base.registry import MODULES
 from bench.config.run_config import RunConfig
+from bench.engine.build import model_notes
 from bench.engine.fingerprint import fingerprint, libraries, parts
 from bench.engine.material import columns_of, describe_data
 from bench.training.metrics import describe_metrics
@@ -66,6 +67,7 @@ def describe(config: RunConfig) -> dict[str, Any]:
         "algorithm": asdict(config.declaration),
         "mixing": describe_network(config),
         "data": describe_data(config),
+        **({"model": list(notes)} if (notes := model_notes(config)) else {}),
         **_plugins(config),
         **({"metrics": described} if (described := describe_metrics(columns_of(config))) else {}),
     }

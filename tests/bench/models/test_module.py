@@ -1,8 +1,11 @@
 """A module of the user's own against plain PyTorch, and what cannot serve."""
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -91,6 +94,80 @@ def test_gradients_that_come_back_may_lie_in_memory_as_they_like():
     turned = torch.randn(2, 10, 3, dtype=torch.float64).mT
     assert torch.equal(pull(turned), pull(turned.contiguous()))
     assert out.shape == (2, 3, 10)
+
+
+ODD = [("Recurrent", {"kind": kind}) for kind in ("LSTM", "GRU", "RNN")] + [("Branching", {})]
+
+
+@pytest.mark.parametrize(("name", "kwargs"), ODD)
+def test_a_module_that_cannot_be_batched_is_computed_node_by_node(name, kwargs):
+    """7 nodes and 2 seeds in one process, each as plain PyTorch has it."""
+    c = config(
+        dataset="digits",
+        nodes=7,
+        batch_size=4,
+        model={"name": "module", "target": f"tests.helpers.nets:{name}", "kwargs": kwargs},
+    )
+    f = build_problem(c, Setting(7, range(7), (3, 4), 4, torch.float64, torch.device("cpu")))
+    x = 0.5 * torch.randn(2, 7, f.layout.size, dtype=torch.float64)
+    found = f.grad(x, 5)
+    block, at = f._blocks.at(5, 0)
+    inputs, labels = block.ready[0][at], block.ready[1][at]
+    for r, i in ((0, 0), (0, 6), (1, 3)):
+        net = f._model._make().double()
+        torch.nn.utils.vector_to_parameters(x[r, i], net.parameters())
+        torch.nn.functional.cross_entropy(net(inputs[r, i]), labels[r, i]).backward()
+        parts = [torch.zeros_like(p) if p.grad is None else p.grad for p in net.parameters()]
+        assert torch.allclose(found[r, i], torch.cat([p.flatten() for p in parts]), rtol=1e-12, atol=1e-14)
+    (line,) = f._model.notes
+    assert f"nets:{name} is computed node by node" in line
+
+
+def test_node_by_node_and_batched_are_the_same_numbers():
+    net = Wrapped("net", lambda: nets.Net((8, 8), 10, 12))
+    x, inputs = torch.randn(5, net.layout.size, dtype=torch.float64), torch.randn(5, 3, 8, 8, dtype=torch.float64)
+    delta = torch.randn(5, 3, 10, dtype=torch.float64)
+    found = []
+    for net.batched in (True, False):
+        out, pull = net.linearise(x, inputs)
+        found.append((out, pull(delta)))
+    for one, other in zip(*found, strict=True):
+        assert torch.allclose(one, other, rtol=1e-12, atol=1e-12)
+    net.refuse(inputs[0, :2])
+    assert net.batched
+
+
+def test_dropout_is_said_to_be_off():
+    def said(make: Callable[[], torch.nn.Module]) -> str:
+        net = Wrapped("net", make)
+        net.refuse(torch.randn(2, 8, 8, dtype=torch.float64))
+        return " ".join(net.notes)
+
+    assert "has dropout" in said(lambda: nets.Net((8, 8), 10, 12))  # by what forward does
+    assert "has dropout" in said(lambda: nets.Recurrent((8, 8), 10, "GRU", 0.5))
+    layers = torch.nn.Flatten, lambda: torch.nn.Dropout(1e-9), lambda: torch.nn.Linear(64, 10)
+    assert "has dropout" in said(lambda: torch.nn.Sequential(*(layer() for layer in layers)))  # by its name
+    assert said(lambda: torch.nn.Sequential(layers[0](), layers[2]())) == ""
+
+
+@pytest.mark.thorough
+def test_an_lstm_on_four_nodes_of_one_process_is_that_on_ranks_of_one_node(tmp_path):
+    words = ["algo=dsgt", "dataset=digits", "nodes=4", "steps=20", "eval_every=5", "dtype=float64", "tracker=none"]
+    words += ["model=module", "model.target=tests.helpers.nets:Recurrent", "model.kwargs.dropout=0.3", "batch_size=4"]
+    found = []
+    for number, engine in enumerate(("engine=stacked", "engine=mpi ranks=1", "engine=mpi ranks=4")):
+        results = tmp_path / str(number)
+        done = typed(*words, *engine.split(), f"results={results}", cwd=ROOT)
+        assert done.returncode == 0, done.stdout + done.stderr
+        (run,) = (results / "runs").iterdir()
+        slow, off = json.loads((run / "manifest.json").read_text())["model"]
+        assert done.stderr.count(slow) == done.stderr.count(off) == 1
+        assert "node by node" in slow
+        assert "dropout" in off
+        table = pd.read_parquet(run / "metrics.parquet")
+        found.append(table[["train_loss", "test_loss", "grad_norm", "consensus"]].to_numpy())
+    assert np.allclose(found[0], found[1], rtol=1e-12, atol=1e-14)
+    assert np.allclose(found[0], found[2], rtol=1e-12, atol=1e-14)
 
 
 def test_a_start_is_the_modules_own_under_the_runs_key():
