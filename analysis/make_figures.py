@@ -26,8 +26,6 @@ if __name__ == "__main__":
 
     begin()
 
-from rich.console import Console
-
 from analysis.drawing.files import STABLE, save
 from analysis.drawing.panels import Picture, seeds_in_words
 from analysis.drawing.style import use_paper_style
@@ -46,6 +44,8 @@ from analysis.tables.digits import in_digits
 from analysis.tables.format import DIFFERENCE
 from analysis.tables.latex import latex, left_out_in_words, page
 from bench.base.files import write_text
+from bench.base.regular import no_link
+from bench.terminal.console import Console
 
 X = {
     **{"epochs": "epoch", "steps": "step", "samples": "samples", "gradients": "gradients"},
@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parse(argv)
     console = Console(highlight=False, soft_wrap=True)
     results = read(arguments.results).where(arguments.where)
-    out = Path(arguments.out or (Path(arguments.results) / "figures"))
+    out = Path(arguments.out) if arguments.out else no_link(Path(arguments.results) / "figures")
     ask = Ask(
         x=X[arguments.x] if arguments.x else None,
         cost=X[arguments.cost],
@@ -163,7 +163,7 @@ def make_figure(drawing: Drawing, results: Results, ask: Ask, formats: list[str]
     except Exception as error:  # a stranger's figure may raise anything, and the others are drawn
         return f"{drawing.name:15} not drawn: {trouble(error, drawing.draw)}", None
     files = save(picture.figure, out, drawing.name, formats)
-    write_text(out / f"{drawing.name}.csv", picture.data.to_csv(index=False, lineterminator="\n", float_format="%.10g"))
+    write_text(out / f"{drawing.name}.csv", words.csv(picture.data))
     first = f"{drawing.name:15} {describe(results, picture)} → {', '.join(file.name for file in files)}"
     return "\n".join([first, *(f"{'':15} {note}" for note in picture.notes)]), True
 
@@ -189,7 +189,7 @@ def make_table(recipe: TableMaker, results: Results, ask: Ask, out: Path) -> tup
     texts = {
         "md": words.markdown(in_digits(table), table.title or recipe.title),
         "tex": latex(table, table.title or recipe.title),
-        "csv": words.csv(table),
+        "csv": words.csv(table.data),
     }
     for kind, text in texts.items():
         write_text(out / f"table_{recipe.name}.{kind}", text)

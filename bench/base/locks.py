@@ -18,8 +18,9 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
-from bench.base.files import read_json
+from bench.base.files import read_json, write_text
 from bench.base.leases import Lease
+from bench.base.regular import content_of, make_folder, opened
 
 STATES = {"T": ", which is stopped", "Z": ", which is dead"}
 """What is worth saying of a process, by the letter that Linux has for it."""
@@ -44,11 +45,11 @@ class Lock:
 
     def take(self) -> bool:
         """Ours from now on; False where another process has it."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(self.path.parent, parents=True)
         if untrusted(self.path.parent):
             self._lease = Lease.take(self._leased)
             return self._lease is not None
-        stream = self.path.open("a")
+        stream = open(opened(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)[0], "a")  # noqa: PTH123, SIM115
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -81,7 +82,7 @@ class Lock:
         if (self.path.parent / LEASES).exists():
             return Lease.fresh(self._leased)
         try:
-            with self.path.open() as lock:
+            with open(opened(self.path)[0]) as lock:  # noqa: PTH123
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return False
         except BlockingIOError:
@@ -106,11 +107,11 @@ def untrusted(folder: Path) -> str | None:
     """Why the system's locks on files in this folder cannot be trusted; None where they can: tried, not believed."""
     mark = folder / LEASES
     try:
-        return mark.read_text().strip()
+        return content_of(mark).decode(errors="replace").strip()
     except FileNotFoundError:
         reason = _found_wanting(folder)
     if reason:
-        mark.write_text(f"{reason}\n")
+        write_text(mark, f"{reason}\n")
     return reason
 
 
@@ -127,7 +128,7 @@ def _trial(folder: Path) -> str | None:
     """A second process must not get what the first has."""
     path = folder / f".trial.{platform.node()}.{os.getpid()}"
     try:
-        with path.open("a") as stream:
+        with open(opened(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)[0], "a") as stream:  # noqa: PTH123
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
