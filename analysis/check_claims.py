@@ -20,7 +20,6 @@ if __name__ == "__main__":
 
     begin()
 
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -32,6 +31,9 @@ from analysis.results.read import add_source, read
 from analysis.results.warnings import warnings
 from analysis.tables.format import wrapped
 from bench.base.files import write_text
+from bench.base.regular import no_link
+from bench.terminal.console import Console
+from bench.terminal.visible import visible
 
 HELP = ("-h", "--help")
 
@@ -68,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     out = arguments.out or folder / name
     use_paper_style()
     out.parent.mkdir(parents=True, exist_ok=True)
-    pictures = arguments.figures or folder / "figures"
+    pictures = arguments.figures or no_link(folder / "figures")
     write_text(
         out, document(verdicts, results, pictures, Path(os.path.relpath(pictures, out.parent)), arguments.claims)
     )
@@ -82,7 +84,7 @@ def show(verdict: Verdict, console: Console) -> None:
     bound = [f"  {claim.unit}; to hold: {claim.bound}, because {claim.because}"] if verdict.cases else []
     lines = [f"{claim.id}: {verdict.sentence}", f"  {claim.claim}", *bound]
     if not console.is_terminal:
-        print("\n".join([*lines, *(f"  {line}" for line in case_table(verdict))]))
+        print(visible("\n".join([*lines, *(f"  {line}" for line in case_table(verdict))])))
         return
     console.print("\n".join(wrapped(line, console.width, "  ") for line in lines), markup=False)
     if verdict.cases:

@@ -26,8 +26,6 @@ if __name__ == "__main__":
 
     begin()
 
-from rich.console import Console
-
 from analysis.drawing.bands import KINDS, bands
 from analysis.drawing.files import STABLE, save
 from analysis.drawing.layout import Layout, arrange, limits, size
@@ -50,6 +48,8 @@ from analysis.tables.digits import in_digits
 from analysis.tables.format import DIFFERENCE
 from analysis.tables.latex import latex, left_out_in_words, page
 from bench.base.files import write_text
+from bench.base.regular import no_link
+from bench.terminal.console import Console
 
 X = {
     **{"epochs": "epoch", "steps": "step", "samples": "samples", "gradients": "gradients"},
@@ -64,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     console = Console(highlight=False, soft_wrap=True)
     everything = read(arguments.results, arguments.without)
     results = everything.where(arguments.where)
-    out = Path(arguments.out or (Path(arguments.results) / "figures"))
+    out = Path(arguments.out) if arguments.out else no_link(Path(arguments.results) / "figures")
     ask = Ask(
         x=X[arguments.x] if arguments.x else None,
         cost=X[arguments.cost],
@@ -200,8 +200,7 @@ def make_figure(drawing: Drawing, order: Order) -> tuple[str, bool | None, list[
         return f"{name:15} not drawn: {error}", False, []
     unused += ["--band"] if order.band != "range" and not band.used else []
     files = save(picture.figure, order.out, name, order.formats)
-    numbers = picture.data.to_csv(index=False, lineterminator="\n", float_format="%.10g")
-    write_text(order.out / f"{name}.csv", numbers)
+    write_text(order.out / f"{name}.csv", words.csv(picture.data))
     write_text(order.out / f"{name}.tex", figure_for_latex(drawing, picture, results, band, order.papers))
     used = seeds_in_words(results.runs[results.runs["run_id"].isin(picture.runs)])
     first = f"{name:15} {used} → {', '.join(file.name for file in files)}"
@@ -224,7 +223,7 @@ def make_table(recipe: TableMaker, results: Results, ask: Ask, out: Path) -> tup
     texts = {
         "md": words.markdown(in_digits(table), table.title or recipe.title),
         "tex": latex(table, table.title or recipe.title),
-        "csv": words.csv(table),
+        "csv": words.csv(table.data),
     }
     for kind, text in texts.items():
         write_text(out / f"table_{recipe.name}.{kind}", text)

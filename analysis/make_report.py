@@ -26,6 +26,7 @@ from analysis.results.read import add_source, read
 from analysis.study.ask import Ask
 from analysis.study.select import can_be_asked
 from bench.base.files import write_text
+from bench.terminal.command import say
 
 
 @in_sentences("There is nothing to report")
@@ -50,11 +51,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         can_be_asked(results, ask)
     story = tell_story(results, ask)
     for sentence in story.warnings:
-        print(sentence)
+        say(sentence, sys.stdout)
     out.parent.mkdir(parents=True, exist_ok=True)
     words = ["python", "analysis/make_report.py", *(sys.argv[1:] if argv is None else argv)]
     write_text(out, page(story, folder, as_typed(words)))
-    print(f"Report: {out}")
+    say(f"Report: {out}", sys.stdout)
     if arguments.wandb:
         from analysis.report.publish import publish  # W&B takes a second to import
 

@@ -16,12 +16,11 @@ if __name__ == "__main__":
 
     begin()
 
-from rich.console import Console
-
 from bench.base.errors import UserError
 from bench.base.registry import recipes, say_broken_plugins
 from bench.data.recipe import data_folder, load, prepare
 from bench.terminal.command import command
+from bench.terminal.console import Console
 
 
 @command

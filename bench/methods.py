@@ -21,7 +21,6 @@ if __name__ == "__main__":
 
     begin()
 
-from rich.console import Console
 from rich.table import Table
 
 from bench.base.errors import UserError
@@ -29,6 +28,7 @@ from bench.base.registry import algorithms, no_such, say_broken_plugins
 from bench.config.names import CONF
 from bench.method import Algorithm, Declaration
 from bench.terminal.command import command
+from bench.terminal.console import Console
 from bench.terminal.table import fits, print_whole
 
 KINDS = ("gossip", "compressed", "directed", "reference")

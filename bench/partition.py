@@ -18,7 +18,6 @@ if __name__ == "__main__":
 
 import numpy as np
 import torch
-from rich.console import Console
 from rich.table import Table
 
 from bench.base.errors import UserError
@@ -33,6 +32,7 @@ from bench.problem.arrays import Arrays
 from bench.problem.problem import Setting
 from bench.sweep.preflight import check_data
 from bench.terminal.command import command, config_flags
+from bench.terminal.console import Console
 from bench.terminal.table import fits, print_whole
 from bench.training.metrics import heterogeneity
 from bench.training.mixers import make_mixer

@@ -21,12 +21,12 @@ if __name__ == "__main__":
     begin()
 
 import torch
-from rich.console import Console
 from rich.table import Table
 
 from bench.base.machine import cores
 from bench.engine.torch_setup import set_up_torch
 from bench.terminal.command import command
+from bench.terminal.console import Console
 from bench.trials.measures.around import data, digests, overheads, reporting, storing
 from bench.trials.measures.clock import Entry
 from bench.trials.measures.engines import REPLICAS, all_batched, engines, networks

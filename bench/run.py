@@ -25,7 +25,6 @@ if __name__ == "__main__":  # ours before any installed package that is also cal
 import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
-from rich.console import Console
 
 from bench import __version__
 from bench.base import leaving
@@ -49,6 +48,7 @@ from bench.sweep.cluster.worker import work
 from bench.sweep.preflight import checked, checked_for_elsewhere
 from bench.sweep.sweep import refuse_agent, run_all
 from bench.terminal.command import INTERRUPTED, command
+from bench.terminal.console import Console
 from bench.terminal.progress import counting
 
 collected: list[RunConfig] = []

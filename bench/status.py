@@ -21,17 +21,18 @@ if __name__ == "__main__":
 
     begin()
 
-from rich.console import Console
 
 from bench.base.errors import UserError
-from bench.base.files import lock_of, read_json
-from bench.base.integrity import examine
+from bench.base.files import lock_of
+from bench.base.integrity import examine, read_file
 from bench.base.locks import Lock
 from bench.base.record import COLUMNS, FINAL, SCORE
+from bench.base.regular import run_names
 from bench.sweep.cluster.tickets import queue_lines, tickets
 from bench.terminal.command import command, config_flags
+from bench.terminal.console import Console
 from bench.terminal.progress import counting
-from bench.terminal.table import in_order, show_failures, show_mixed, show_table
+from bench.terminal.table import WRONG, in_order, show_failures, show_mixed, show_table
 
 if TYPE_CHECKING:
     from bench.config.run_config import RunConfig
@@ -43,12 +44,13 @@ def look_at_run(path: Path) -> dict[str, Any]:
     state = found.status.get("state", "unreadable")
     if state == "running" and not Lock(lock_of(path)).held():
         state = "interrupted"
-    if found.damaged and (path / "status.json").exists():
-        state = "damaged"
+    there = path.is_symlink() or os.path.lexists(path / "status.json")
+    wrong = {WRONG: found.sentence()} if found.damaged and there else {}
+    state = "damaged" if wrong else state
     if "state" not in found.summary:
-        return {"algo": path.name, "topology": "?", "state": state}
-    if state == "damaged":
-        return {**found.labels, "state": state}  # no number of it is shown
+        return {"algo": path.name, "topology": "?", "state": state, **wrong}
+    if wrong:
+        return {**found.labels, "state": state, **wrong}  # no number of it is shown
     last = found.rows[-1] if found.rows else found.final
     latest = {name: value for name, value in last.items() if name in COLUMNS or name.startswith(SCORE)}
     return {**found.labels, "state": state, "step": found.status.get("step"), **latest}
@@ -70,7 +72,7 @@ def states_of(runs: Path, configs: Iterable[RunConfig]) -> dict[str, dict[str, A
     """What is known of each of these runs, by run id."""
     return {
         name: look_at_run(runs / name)
-        if (runs / name / "status.json").exists()
+        if os.path.lexists(runs / name / "status.json")
         else {**config.labels(), "state": "missing"}
         for config in configs
         for name in [config.run_id]
@@ -83,8 +85,11 @@ def show_found(
     """The table, what went wrong, and how many there are of each state; returns how many failed."""
     show_table(console, table)
     show_mixed(console, [(run["algo"], runs / name) for name, run in found.items() if run["state"] in FINAL])
-    failed = [name for name, run in found.items() if run["state"] == "failed"]
-    show_failures(console, [(runs / name, read_json(runs / name / "status.json").get("error", "?")) for name in failed])
+    failed = [runs / name for name, run in found.items() if run["state"] == "failed"]
+    show_failures(console, [(path, read_file(path, "status.json").get("error") or "?") for path in failed])
+    for name, run in found.items():
+        if WRONG in run:
+            console.print(f"{name} is damaged: {run[WRONG]}", markup=False, soft_wrap=True)
     counts = Counter(run["state"] for run in found.values())
     console.print(
         f"{len(found)} run{'s' * (len(found) != 1)}: "
@@ -108,12 +113,9 @@ def main() -> int:
     if asked:
         found = states_of(runs, wanted(arguments))
     else:
-        if not runs.is_dir() and not tickets(results):
+        if not runs.exists() and not tickets(results):
             raise UserError(f"There are no runs in '{results}'.")
-        names = []
-        if runs.is_dir():  # what was queued for it may not have begun
-            with os.scandir(runs) as entries:
-                names = sorted(entry.name for entry in entries if entry.is_dir())
+        names = run_names(results) if runs.exists() else []  # what was queued for it may not have begun
         found = {name: look_at_run(runs / name) for name in names}
     show_found(console, runs, found, list(found.values()) if asked else in_order(found.values()))
     for line in queue_lines(results, found, only=asked):

@@ -24,8 +24,6 @@ if __name__ == "__main__":
 
     begin()
 
-from rich.console import Console
-
 from bench.base import leaving
 from bench.base.errors import UserError
 from bench.base.leaving import Left
@@ -49,6 +47,7 @@ from bench.sweep.groups import Share, batches
 from bench.sweep.preflight import checked_for_elsewhere
 from bench.sweep.workers import name_of
 from bench.terminal.command import command, config_flags
+from bench.terminal.console import Console
 from bench.terminal.table import show_table
 
 SCRIPT, WORKERS = "worker.sh", "workers="

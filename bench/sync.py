@@ -17,14 +17,14 @@ if __name__ == "__main__":
 
     begin()
 
-from rich.console import Console
 from rich.progress import track
 
 from bench.base.account import ignored, mode, notices
 from bench.base.errors import UserError
-from bench.base.files import read_json
-from bench.base.integrity import Damaged
+from bench.base.integrity import Damaged, read_file
+from bench.base.regular import no_link, run_names
 from bench.terminal.command import command
+from bench.terminal.console import Console
 
 
 @command
@@ -36,7 +36,7 @@ def main() -> int:
     arguments = parser.parse_args()
     console = Console(highlight=False, soft_wrap=True)
     runs = arguments.results.resolve() / "runs"
-    if not runs.is_dir():
+    if not runs.exists():
         raise UserError(f"There are no runs in '{arguments.results}'.")
     os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
     for notice in notices(alone=False):
@@ -47,12 +47,14 @@ def main() -> int:
         from bench.sweep.tracking.wandb_run import Mirror, up_to_date
     except ImportError as error:
         raise UserError(f"W&B cannot be used here: {error}. pip install wandb") from error
-    folders = sorted(path for path in runs.iterdir() if (path / "summary.json").exists())
-    todo = [path for path in folders if not up_to_date(path)]
+    named = (runs / name for name in run_names(runs.parent))
+    folders = [path for path in named if path.is_symlink() or (path / "summary.json").exists()]
+    no_link(runs.parent / "wandb")
+    todo = [path for path in folders if path.is_symlink() or not up_to_date(path)]
     failed = 0
     for folder in track(todo, "runs", console=console, disable=not console.is_terminal):
         try:
-            own = read_json(folder / "summary.json")
+            own = read_file(folder, "summary.json")
             given = os.environ.get
             project = arguments.project or own.get("tracker.project") or given("WANDB_PROJECT") or "hearsay"
             Mirror(folder, project, arguments.entity or own.get("tracker.entity") or given("WANDB_ENTITY")).finish()

@@ -23,11 +23,16 @@ from analysis.results.results import Results
 from analysis.tables.digits import in_digits
 from analysis.tables.format import SETTING, is_empty
 from bench import __version__
+from bench.base.integrity import read_file
+from bench.base.regular import end_of
 
 HERE = Path(__file__).parent
 LISTED = 1000
 """Runs that are listed, with their configs, logs and curves; the figures and tables are made from all."""
-LOG_CHARACTERS = 4000
+LOG, CONFIG = 4000, 1 << 20
+"""Bytes of a log and of a configuration that are shown."""
+LATEST = 253402300800
+"""Seconds after 1970: the year 10000, which no clock knows."""
 POINTS = 40
 SPARKS = ("test_accuracy", "test_loss", "grad_norm", "consensus")
 MISSING = "–"
@@ -109,7 +114,8 @@ def ended(results: Results, folder: Path | None) -> str:
     times = []
     for run in results.runs.get("run_id", []):
         with suppress(OSError):
-            times.append((folder / "runs" / run / "status.json").stat().st_mtime)
+            times.append((folder / "runs" / run / "status.json").lstat().st_mtime)
+    times = [when for when in times if 0 < when < LATEST]
     days = [time.strftime("%Y-%m-%d %H:%M", time.gmtime(when)) for when in (min(times), max(times))] if times else []
     return " to ".join(dict.fromkeys(days)) + " UTC" if days else ""
 
@@ -169,7 +175,7 @@ def trouble(results: Results, folder: Path | None) -> list[dict[str, str]]:
     out = []
     for run, state in zip(results.runs.get("run_id", []), results.runs.get("state", []), strict=True):
         if state in ("failed", "exploded", "diverged", "interrupted"):
-            status = _json(folder / "runs" / run / "status.json") if folder else {}
+            status = read_file(folder / "runs" / run, "status.json") if folder else {}
             at = f"at step {status['step']}" if "step" in status else ""
             out.append({"run": run, "state": state, "why": status.get("error") or at})
     return sorted(out, key=lambda item: (item["state"] != "failed", item["state"], in_order(item["run"])))
@@ -186,13 +192,13 @@ def details(results: Results, folder: Path | None) -> dict[str, Any]:
     ):
         home = folder / "runs" / run if folder else None
         fact = results.facts.get(run, {})
-        config = _text(home / "config.yaml") if home else _labels(results, run)
+        config = _text(home / "config.yaml", CONFIG) if home else _labels(results, run)
         known = {
             "state": state,
-            "error": (_json(home / "status.json").get("error") if home else None) or "",
+            "error": (read_file(home, "status.json").get("error") if home else None) or "",
             "config": config,
             "command": run_command(config, fact, results.source) if home else "",
-            "log": _text(home / "log.txt")[-LOG_CHARACTERS:] if home else "",
+            "log": _text(home / "log.txt", LOG) if home else "",
             "origin": {
                 k: fact[k] for k in ("fingerprint", "engine", "device", "ranks", "replicas", "sweep") if fact.get(k)
             },
@@ -223,17 +229,9 @@ def _labels(results: Results, run: str) -> str:
     return "\n".join(f"{key}: {value}" for key, value in row.items())
 
 
-def _text(path: Path) -> str:
-    """What the file says now; a run may be writing it."""
+def _text(path: Path, most: int) -> str:
+    """The end of what the file says now; a run may be writing it."""
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(_text(path))
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
+        return end_of(path, most)
+    except OSError as error:
+        return "" if isinstance(error, FileNotFoundError) else f"{path.name} is not shown: {error.strerror}."

@@ -13,8 +13,11 @@ import pyarrow.parquet as pq
 
 from analysis.results.errors import NoData
 from analysis.results.results import HOW, Results
-from bench.base.files import write_bytes, write_text
+from bench.base.files import parsed, write_text
+from bench.base.integrity import UNREADABLE, read_table
+from bench.base.kinds import MANIFEST, NEEDED, are_labels, odd
 from bench.base.record import FINAL
+from bench.base.regular import TABLE, content_of, write_bytes
 
 RUNS, ROWS, FACTS = "runs.parquet", "rows.parquet", "facts.json"
 
@@ -60,15 +63,19 @@ def write_archive(results: Results, folder: Path) -> None:
 
 def read_archive(folder: Path) -> Results:
     try:
-        runs, rows = pd.read_parquet(folder / RUNS), pd.read_parquet(folder / ROWS)
-        different = json.loads((folder / FACTS).read_text(encoding="utf-8"))
+        runs, rows = (read_table(content_of(folder / name, TABLE)).to_pandas() for name in (RUNS, ROWS))
+        different = parsed(content_of(folder / FACTS).decode())
+        if not are_labels({name: runs[name].tolist() for name in ("run_id", *NEEDED)}):
+            raise ValueError("its labels are not those of runs")
+        if wrong := next(filter(None, (odd(fact, MANIFEST) for fact in different)), None):
+            raise ValueError(f"{FACTS} {wrong}")
         facts = {
             run: {**different[number], "heterogeneity": None if np.isnan(zeta) else zeta}
             for run, number, zeta in zip(runs["run_id"], runs.pop("fact"), runs.pop("zeta"), strict=True)
         }
         names = runs["run_id"].to_numpy()
         rows.insert(0, "run_id", names[rows.pop("run").to_numpy()])
-    except (OSError, ValueError, KeyError, IndexError, pa.ArrowException) as error:
+    except (*UNREADABLE, IndexError, AttributeError, RecursionError) as error:
         raise NoData(f"{folder} is no archive that can be read: {error}") from error
     wide = {name: "float64" for name in rows.columns if rows[name].dtype == np.float32}
     return Results(runs, rows.astype(wide), facts, [], str(folder))

@@ -12,21 +12,28 @@ import numpy as np
 import pyarrow as pa
 
 from analysis.results.run import Run
-from bench.base.files import write_bytes
+from bench.base.files import parsed
+from bench.base.kinds import MANIFEST, are_labels, odd
+from bench.base.regular import TABLE, content_of, write_bytes
 
 TOGETHER = 200
 """Runs whose metrics are put into one table while thousands are read: small ones take much more than their numbers."""
-MAGIC = b"hearsay index 3\n"
-HEADS = pa.schema(
-    [("name", pa.string()), ("stamp", pa.string()), ("labels", pa.string()), ("at", pa.int64()), ("rows", pa.int64())]
-)
+NUMBERS = (pa.int64(), pa.float64(), pa.null())
+STARTED = "started"
+MAGIC = b"hearsay index 4\n"
+BEGIN = len(MAGIC) + hashlib.sha256().digest_size
+LENGTH, LARGEST = 8, 4 * TABLE
+"""Bytes of a length, and of the largest file that is read."""
+TYPES = ("<i8", "<f8")
+"""Of the columns in a file: Arrow's own format can name any place in memory, and whoever writes a file its digest."""
 
 
 class Entry(NamedTuple):
     """One run of a block."""
 
     stamp: str | None  # of its files; None where what was read may change
-    labels: str  # as JSON, and what made it
+    labels: dict[str, Any]
+    made: dict[str, Any]  # the software that made it
     at: int  # its first row
     rows: int
 
@@ -49,30 +56,58 @@ class Found(NamedTuple):
     blocks: list[Block]
 
 
+class Part(NamedTuple):
+    """Runs with the same columns, as they come."""
+
+    columns: frozenset[str] | None  # None where they are no metrics
+    entries: dict[str, Entry]
+    done: list[pa.Table]
+    loose: list[pa.Table]
+
+
 class Collector:
-    """Takes runs one by one."""
+    """Takes runs one by one, but none whose metrics are not numbers, or are called what a label of it is."""
 
     def __init__(self) -> None:
-        self._parts: list[tuple[dict[str, Entry], list[pa.Table], list[pa.Table]]] = []
+        self._parts: list[tuple[pa.Schema, Part]] = []
 
     def add(self, name: str, stamp: str | None, run: Run) -> None:
-        entries, done, loose = self._part(run.metrics.schema)
-        at = next(reversed(entries.values())) if entries else Entry(None, "", 0, 0)
-        entries[name] = Entry(stamp, json.dumps([run.labels, run.made]), at.at + at.rows, len(run.metrics))
+        columns, entries, done, loose = self._part(run.metrics.schema)
+        if columns is None or not columns.isdisjoint(run.labels):
+            return
+        at = next(reversed(entries.values())) if entries else Entry(None, {}, {}, 0, 0)
+        entries[name] = Entry(stamp, run.labels, run.made, at.at + at.rows, len(run.metrics))
         loose.append(run.metrics)
         if len(loose) == TOGETHER:
             done.append(pa.concat_tables(loose).combine_chunks())
             loose.clear()
 
-    def _part(self, schema: pa.Schema) -> tuple[dict[str, Entry], list[pa.Table], list[pa.Table]]:
-        for part in self._parts:
-            if (part[1] or part[2])[0].schema.equals(schema):
+    def _part(self, schema: pa.Schema) -> Part:
+        for known, part in self._parts:
+            if known.equals(schema):
                 return part
-        self._parts.append(({}, [], []))
-        return self._parts[-1]
+        part = Part(frozenset(schema.names) if are_numbers(schema) else None, {}, [], [])
+        self._parts.append((schema, part))
+        return part
 
     def blocks(self) -> list[Block]:
-        return [Block(entries, pa.concat_tables([*done, *loose])) for entries, done, loose in self._parts]
+        return [_with_steps(part) for _, part in self._parts if part.entries]
+
+
+def are_numbers(schema: pa.Schema) -> bool:
+    """Whether these are columns that metrics may have; a run without an evaluation has none."""
+    kinds = dict(zip(schema.names, schema.types, strict=True))
+    good = len(kinds) == len(schema) and all(kind in NUMBERS for kind in kinds.values())
+    return good and (not kinds or kinds.get("step") == NUMBERS[0])
+
+
+def _with_steps(part: Part) -> Block:
+    """The runs of which every row has a step."""
+    block = Block(part.entries, pa.concat_tables([*part.done, *part.loose]))
+    if not part.columns or not (steps := block.metrics["step"]).null_count:
+        return block
+    good = {name: one for name, one in part.entries.items() if not steps.slice(one.at, one.rows).null_count}
+    return block._replace(entries=good)
 
 
 def put_together(blocks: Sequence[Block], names: Sequence[str]) -> Found:
@@ -93,10 +128,9 @@ def put_together(blocks: Sequence[Block], names: Sequence[str]) -> Found:
         if not np.array_equal(rows, np.arange(len(metrics))):
             metrics = metrics.take(rows)
         metrics = metrics.select(list(columns))
-    told = [json.loads(entry.labels) for entry in entries]
     return Found(
-        labels=[labels for labels, _ in told],
-        made=[made for _, made in told],
+        labels=[entry.labels for entry in entries],
+        made=[entry.made for entry in entries],
         lengths=lengths.tolist(),
         metrics=metrics,
         unreadable=[name for name in names if name not in place],
@@ -105,33 +139,89 @@ def put_together(blocks: Sequence[Block], names: Sequence[str]) -> Found:
 
 
 def read_blocks(path: Path) -> list[Block]:
-    """The blocks of a file; none where there is no file, or one that is damaged or of another version."""
+    """The blocks of a file; none where there is no file, or one that is damaged, forged or of another version."""
     try:
-        content = pa.py_buffer(path.read_bytes())
-        begin = len(MAGIC) + hashlib.sha256().digest_size
-        head, body = content.slice(0, begin).to_pybytes(), content.slice(begin)
-        if head != MAGIC + hashlib.sha256(body).digest():
+        content = content_of(path, LARGEST)
+        body, at, out = memoryview(content)[BEGIN:], 0, []
+        if content[:BEGIN] != MAGIC + hashlib.sha256(body).digest():
             return []
-        source, out = pa.BufferReader(body), []
-        while source.tell() < body.size:
-            names, *columns = pa.ipc.open_stream(source).read_all().to_pydict().values()
-            entries = dict(zip(names, map(Entry, *columns), strict=True))
-            out.append(Block(entries, pa.ipc.open_stream(source).read_all()))
+        while at < len(body):
+            begin = at + LENGTH + int.from_bytes(body[at : at + LENGTH], "little")
+            block, at = _read_block(parsed(str(body[at + LENGTH : begin], "utf-8")), body, begin)
+            out.append(block)
         return out
-    except (OSError, ValueError, pa.ArrowException):
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, OverflowError, MemoryError, RecursionError):
         return []
 
 
+def _read_block(said: dict[str, Any], body: memoryview, at: int) -> tuple[Block, int]:
+    """One block, and where the next begins. Nothing of it is believed: an error where it is none."""
+    arrays = {}
+    for name, kind in said["columns"].items():
+        arrays[name] = np.frombuffer(body, TYPES[TYPES.index(kind)], said["rows"], at)
+        at += arrays[name].nbytes
+    entries: dict[str, Entry] = {}
+    for columns, (texts, which, started), stamps, firsts, lengths in said["runs"]:
+        rows = np.array([firsts, lengths])
+        there = rows.dtype == np.int64 and rows.min() >= 0 and rows.sum(axis=0).max() <= said["rows"] >= rows[1].sum()
+        if (
+            not there
+            or {*map(type, stamps)} != {str}
+            or not are_labels(columns)
+            or not arrays.keys().isdisjoint(columns)
+        ):
+            raise ValueError("no runs")
+        each = (values * len(stamps) if len(values) == 1 else values for values in columns.values())
+        labels = (dict(zip(columns, row, strict=True)) for row in zip(*each, strict=True))
+        software = [parsed(text) for text in texts]
+        if any(odd(one, MANIFEST) for one in software) or not {*map(type, started)} <= {str, type(None)}:
+            raise ValueError("no software")
+        made = ({**software[kind], STARTED: at} for kind, at in zip(which, started, strict=True))
+        entries.update(zip(columns["run_id"], map(Entry, stamps, labels, made, firsts, lengths), strict=True))
+    if arrays["step"].dtype != TYPES[0]:
+        raise ValueError("no steps")
+    return Block(entries, pa.table(arrays)), at
+
+
 def write_blocks(path: Path, blocks: Iterable[Block]) -> None:
-    """The entries that have a stamp, with their rows."""
-    sink = pa.BufferOutputStream()
+    """The entries that have a stamp, with their rows: of each block a length, a JSON text so long, and the columns.
+
+    Of runs with the same labels, a label that is the same in all of them is there once.
+    """
+    parts: list[bytes] = []
     for block in blocks:
-        kept = {name: entry for name, entry in block.entries.items() if entry.stamp is not None}
-        if not kept:
+        alike: dict[tuple[str, ...], list[Entry]] = {}
+        for entry in block.entries.values():
+            if entry.stamp is not None:
+                alike.setdefault(tuple(entry.labels), []).append(entry)
+        if not alike:
             continue
-        columns = [list(kept), *map(list, zip(*kept.values(), strict=True))]
-        for table in (pa.table(columns, schema=HEADS), block.metrics):
-            with pa.ipc.new_stream(sink, table.schema) as stream:
-                stream.write_table(table)
-    body = sink.getvalue()
-    write_bytes(path, MAGIC + hashlib.sha256(body).digest() + body.to_pybytes())
+        arrays = {name: _numbers(block.metrics[name]) for name in block.metrics.column_names}
+        types = {name: array.dtype.str for name, array in arrays.items()}
+        runs = [_runs(some) for some in alike.values()]
+        text = json.dumps({"columns": types, "rows": len(block.metrics), "runs": runs}).encode()
+        text += b" " * (-len(text) % LENGTH)
+        parts += [len(text).to_bytes(LENGTH, "little"), text, *(array.tobytes() for array in arrays.values())]
+    body = b"".join(parts)
+    write_bytes(path, MAGIC + hashlib.sha256(body).digest() + body)
+
+
+def _runs(entries: Sequence[Entry]) -> list[Any]:
+    """The labels of runs by their names, each software once and which of them made each run, stamps, places of rows."""
+    stamps, labels, made, firsts, lengths = zip(*entries, strict=True)
+    software: dict[str, int] = {}
+    bare = (json.dumps({name: value for name, value in one.items() if name != STARTED}) for one in made)
+    which = [software.setdefault(text, len(software)) for text in bare]
+    columns = zip(labels[0], zip(*(one.values() for one in labels), strict=True), strict=True)
+    once = {name: values[:1] if _same(values) and name != "run_id" else values for name, values in columns}
+    return [once, [list(software), which, [one.get(STARTED) for one in made]], stamps, firsts, lengths]
+
+
+def _same(values: Sequence[Any]) -> bool:
+    return values.count(values[0]) == len(values) and len(set(map(type, values))) == 1
+
+
+def _numbers(column: pa.ChunkedArray) -> np.ndarray:
+    """Whole numbers where they are, and none is missing; else real ones, as tables of runs have them."""
+    whole = column.type == pa.int64() and not column.null_count
+    return column.to_numpy().astype(TYPES[0]) if whole else column.cast(pa.float64()).to_numpy().astype(TYPES[1])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,7 +16,8 @@ from analysis.results.index import read_all
 from analysis.results.results import Results
 from analysis.results.run import read_run
 from analysis.results.warnings import mixed_software
-from bench.base.files import read_json
+from bench.base.integrity import read_file
+from bench.base.regular import run_names
 
 
 def load(results: str | Path) -> pd.DataFrame:
@@ -35,7 +35,7 @@ def load(results: str | Path) -> pd.DataFrame:
         return table
     if not (Path(results) / "runs").is_dir():
         raise NoData(f"{results} is no results folder: there is no folder {Path(results) / 'runs'}")
-    found = read_all(Path(results), _names(Path(results)), read_run)
+    found = read_all(Path(results), run_names(Path(results)), read_run)
     labels = pd.DataFrame(found.labels)
     _warn(labels, found.made)
     if sum(found.lengths):
@@ -54,7 +54,7 @@ def _warn(runs: pd.DataFrame, facts: Sequence[Mapping[str, Any]]) -> None:
 
 def load_folder(results: Path) -> Results:
     """The same with everything the figures need: also runs without a row, and what the manifests say."""
-    found = read_all(results, _names(results), read_run)
+    found = read_all(results, run_names(results), read_run)
     names = [labels["run_id"] for labels in found.labels]
     rows = pd.DataFrame({"run_id": [], "step": []})
     if sum(found.lengths):
@@ -69,11 +69,6 @@ def load_folder(results: Path) -> Results:
     )
 
 
-def _names(results: Path) -> list[str]:
-    with os.scandir(results / "runs") as entries:
-        return sorted(entry.name for entry in entries if entry.is_dir())
-
-
 def _manifests(folders: list[Path]) -> list[dict[str, Any]]:
     """What the manifests say. Most parts are the same in thousands of runs, and are kept once."""
     seen: dict[str, Any] = {}
@@ -82,4 +77,4 @@ def _manifests(folders: list[Path]) -> list[dict[str, Any]]:
         parts = {name: part for name, part in manifest.items() if isinstance(part, dict | list)}
         return {**manifest, **{name: seen.setdefault(repr(part), part) for name, part in parts.items()}}
 
-    return [shared(read_json(folder / "manifest.json")) for folder in folders]
+    return [shared(read_file(folder, "manifest.json")) for folder in folders]

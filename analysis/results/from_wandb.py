@@ -12,6 +12,7 @@ import wandb
 from analysis.results.errors import NoData
 from analysis.results.results import Results
 from bench.base.account import base_url
+from bench.base.kinds import MANIFEST, NEEDED, SUMMARY, odd
 from bench.base.record import FACTS
 
 PATIENCE_S = 10
@@ -39,7 +40,7 @@ def load_wandb(target: str) -> Results:
         raise NoData(f"a W&B project is ENTITY/PROJECT; got {target!r}")
     if trouble := unreachable():
         raise NoData(trouble)
-    labels, rows, facts = [], [], {}
+    labels, rows, facts, odd_ones = [], [], {}, []
     try:
         for run in wandb.Api(timeout=PATIENCE_S).runs(target, per_page=100, lazy=False):
             config = {key: value for key, value in run.config.items() if not key.startswith("_")}
@@ -47,7 +48,10 @@ def load_wandb(target: str) -> Results:
                 continue  # somebody else's
             name = config["run_id"]
             plain = {key: value for key, value in config.items() if key not in KEPT}
-            labels.append({**plain, "state": run.summary.get("state", run.state)})
+            if odd(plain, SUMMARY) or odd(_facts(config), MANIFEST) or not {*NEEDED} <= {*plain, "state"}:
+                odd_ones.append(str(name))
+                continue
+            labels.append({**plain, "state": str(run.summary.get("state", run.state))})
             facts[name] = _facts(config)
             rows += [{"run_id": name, **_metrics(entry)} for entry in run.history(samples=EVALUATIONS, pandas=False)]
     except Exception as error:  # whatever a server may answer
@@ -57,7 +61,7 @@ def load_wandb(target: str) -> Results:
     table = pd.DataFrame(labels).sort_values("run_id", ignore_index=True)
     evaluations = pd.DataFrame(rows, columns=None if rows else ["run_id", "step"])
     order = evaluations.sort_values(["run_id", "step"], kind="stable", ignore_index=True)
-    return Results(_with_topology_in_place(table), order, facts, [], f"wandb:{target}")
+    return Results(_with_topology_in_place(table), order, facts, odd_ones, f"wandb:{target}")
 
 
 def _metrics(entry: dict[str, Any]) -> dict[str, Any]:
@@ -69,7 +73,8 @@ def _facts(config: dict[str, Any]) -> dict[str, Any]:
     certificate = config.get("certificate") or {}
     mixing = {**certificate, "edge_list": config["edges"]} if config.get("edges") is not None else certificate
     kept = {key: config.get(key) for key in FACTS}
-    return {**kept, "mixing": mixing, **{key: config.get(key) for key in ("engine", "device", "ranks", "replicas")}}
+    more = {"mixing": mixing, **{key: config.get(key) for key in ("engine", "device", "ranks", "replicas")}}
+    return {key: value for key, value in {**kept, **more}.items() if value is not None}
 
 
 def _with_topology_in_place(table: pd.DataFrame) -> pd.DataFrame:

@@ -8,6 +8,7 @@ damaged or cannot be written, everything is read from the runs themselves, by a 
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,7 @@ from pathlib import Path
 from analysis.results.block import Block, Collector, Found, put_together, read_blocks, write_blocks
 from analysis.results.run import Run, read_run
 from bench.base.home import ROOT
+from bench.base.regular import make_folder
 
 MANY = 500
 """Runs from which an index is kept;"""
@@ -33,7 +35,8 @@ def read_all(results: Path, names: Sequence[str], read: Read) -> Found:
     """What ``read`` says of each run, from the index where that is up to date."""
     if len(names) < MANY:
         return put_together(_one_by_one(results, names, read), names)
-    old = [_up_to_date(block, results) for block in read_blocks(file_of(results))]
+    linked = file_of(results).parent.is_symlink()
+    old = [] if linked else [_up_to_date(block, results) for block in read_blocks(file_of(results))]
     known = {name for block in old for name in block.entries}
     fresh = _by_processes(results, [name for name in names if name not in known])
     known |= {name for block in fresh for name in block.entries}
@@ -57,22 +60,25 @@ def stamp_of(folder: Path | str) -> str | None:
 
 def _state(path: str) -> str | None:
     try:
-        state = os.stat(path)  # noqa: PTH116  twice as fast, and asked 100000 times
+        state = os.lstat(path)  # twice as fast as a Path's, and asked 100000 times
     except OSError:
         return None
-    return f"{state.st_mtime_ns}:{state.st_ctime_ns}:{state.st_size}:{state.st_ino}"
+    regular = stat.S_ISREG(state.st_mode)  # what is none is never the same
+    return f"{state.st_mtime_ns}:{state.st_ctime_ns}:{state.st_size}:{state.st_ino}" if regular else None
 
 
 def _up_to_date(block: Block, results: Path) -> Block:
-    """Without the entries of runs that have changed."""
+    """Without the entries of runs that have changed, or are links now."""
     runs = results / "runs"
-    entries = block.entries.items()
+    with os.scandir(runs) as there:
+        links = {entry.name for entry in there if entry.is_symlink()}
+    entries = ((name, entry) for name, entry in block.entries.items() if name not in links)
     return block._replace(entries={name: entry for name, entry in entries if stamp_of(f"{runs}/{name}") == entry.stamp})
 
 
 def _keep(results: Path, found: Found) -> None:
     try:
-        file_of(results).parent.mkdir(exist_ok=True)
+        make_folder(file_of(results).parent)
         write_blocks(file_of(results), found.blocks)
     except OSError:
         pass  # a folder of somebody else's: the next reader takes as long as this one

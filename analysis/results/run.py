@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from bench.base.integrity import examine, read_table
+from bench.base.integrity import UNREADABLE, examine, read_table
 
 
 class Run(NamedTuple):
@@ -25,6 +26,10 @@ def read_run(folder: Path) -> Run | None:
     if found.damaged:
         return None
     labels = {**found.labels, "run_id": folder.name}
-    if found.metrics is None:
-        return Run(labels, pa.Table.from_pylist(found.rows), found.made, whole=False)
-    return Run(labels, read_table(found.metrics), found.made)
+    if list in set(map(type, labels.values())):  # in a table it is a text
+        labels = {name: json.dumps(value) if type(value) is list else value for name, value in labels.items()}
+    try:
+        metrics = pa.Table.from_pylist(found.rows) if found.metrics is None else read_table(found.metrics)
+    except UNREADABLE:  # a digest can be forged
+        return None
+    return Run(labels, metrics, found.made, whole=found.metrics is not None)

@@ -21,7 +21,7 @@ def warnings(results: Results) -> list[str]:
         some = ", ".join(results.unreadable[:3]) + (" …" if len(results.unreadable) > 3 else "")
         one = len(results.unreadable) == 1
         who = "1 run cannot be read and is" if one else f"{len(results.unreadable)} runs cannot be read and are"
-        out.append(f"{who} left out: {some}")
+        out.append(f"{who} left out: {some}; python bench/status.py says why")
     states = results.runs["state"].value_counts() if len(results.runs) else {}
     for state in ("running", "interrupted", "failed"):
         if state in states:

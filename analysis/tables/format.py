@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from analysis.study.settings import Apart, Key
 from analysis.study.statistics import Interval, mean
 from analysis.tables import Table
 from bench.base.record import COLUMNS
+from bench.terminal.visible import visible
 
 SUMMED = ("test_accuracy", "test_loss", "stationarity", "consensus")
 MORE = ("train_loss",)
@@ -176,17 +177,38 @@ def is_empty(cell: Any) -> bool:
 
 def markdown(table: Table, title: str) -> str:
     shown = table.printed
-    columns = [str(c) for c in shown.columns]
-    lines = [f"## {title}", "", "| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    for row in shown.itertuples(index=False):
-        lines.append(
-            "| " + " | ".join(str(plain_cell(cell)).replace("|", "\\|").replace("\n", " ") for cell in row) + " |"
-        )
-    return "\n".join([*lines, "", *(f"{note[0].upper()}{note[1:]}\n" for note in table.notes)])
+    lines = [f"## {in_markdown(title)}", ""]
+    lines += [_row(shown.columns), "|" + "---|" * len(shown.columns)]
+    lines += [_row(plain_cell(cell) for cell in row) for row in shown.itertuples(index=False)]
+    return "\n".join([*lines, "", *(f"{in_markdown(note[0].upper() + note[1:])}\n" for note in table.notes)])
 
 
-def csv(table: Table) -> str:
-    return table.data.to_csv(index=False, lineterminator="\n", float_format="%.10g")
+def _row(cells: Iterable[Any]) -> str:
+    return "| " + " | ".join(in_markdown(str(cell)).replace("|", "\\|") for cell in cells) + " |"
+
+
+def in_markdown(text: str) -> str:
+    """One line of text in which no tag and no link is one."""
+    return " ".join(visible(text).splitlines()).replace("<", "&lt;").replace("](", "]\\(")
+
+
+def csv(data: pd.DataFrame) -> str:
+    """All of a table as text, in which nothing is a formula to a spreadsheet."""
+    plain = data.rename(columns=_no_formula)
+    texts = [name for name in plain if plain[name].dtype.kind == "O"]
+    plain = plain.assign(**{str(name): plain[name].map(_no_formula) for name in texts})
+    return plain.to_csv(index=False, lineterminator="\n", float_format="%.10g")
+
+
+def _no_formula(cell: Any) -> Any:
+    """With an apostrophe before what a spreadsheet would compute, which tells it that this is text."""
+    if not isinstance(cell, str) or not cell.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
 
 
 def wrapped(text: str, width: int, indent: str = " " * 16) -> str:

@@ -14,6 +14,7 @@ from analysis.study.statistics import Interval
 from analysis.tables import Table
 from analysis.tables.digits import best, groups, more_digits, rounded, text
 from analysis.tables.format import Number, is_empty, plain_cell
+from bench.terminal.visible import visible
 
 SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -88,9 +89,9 @@ def page(table: Table) -> Page:
 def latex(table: Table, title: str) -> str:
     """A table that compiles with nothing but booktabs; what it does not print stands in the comment above it."""
     shown, fits = table.shown.reset_index(drop=True), page(table)
-    head = [f"% {title}", *(f"% in every row: {c} = {plain_cell(shown[c].iloc[0])}" for c in fits.same)]
-    head += [f"% in no row: {', '.join(fits.empty)}"] if fits.empty else []
-    head += [f"% {left_out_in_words(fits)}"] if fits.left_out else []
+    head = [title, *(f"in every row: {c} = {plain_cell(shown[c].iloc[0])}" for c in fits.same)]
+    head += [f"in no row: {', '.join(fits.empty)}"] if fits.empty else []
+    head += [left_out_in_words(fits)] if fits.left_out else []
     bold, among = best(shown), groups(shown)
     digits = more_digits(shown, bold)
     shown = shown[fits.columns]
@@ -108,7 +109,12 @@ def latex(table: Table, title: str) -> str:
         cells = [_cell(shown[c][place], (place, c) in bold, digits.get((place, c), 0)) for c in shown]
         lines.append(" & ".join(cells) + r" \\")
     end = r"\end{tabular}}" if small else r"\end{tabular}"
-    return "\n".join([*head, *lines, r"\bottomrule", end, *(f"% {note}" for note in table.notes), ""])
+    return "\n".join([*map(_comment, head), *lines, r"\bottomrule", end, *map(_comment, table.notes), ""])
+
+
+def _comment(text: str) -> str:
+    """One line, whatever is in it."""
+    return f"% {' '.join(visible(text).splitlines())}"
 
 
 def left_out_in_words(fits: Page) -> str:
@@ -169,7 +175,7 @@ def tex(text: str) -> str:
 
 def _plain(text: str) -> str:
     """With its symbols as commands, and accents so that every LaTeX and BibTeX reads them."""
-    letters = re.findall("x\u0304|.", text, re.DOTALL)
+    letters = re.findall("x\u0304|.", visible(text), re.DOTALL)
     return "".join(SYMBOLS.get(letter) or SPECIAL.get(letter) or _accented(letter) for letter in letters)
 
 

@@ -20,7 +20,7 @@ def make_lasting(folders: Sequence[Path]) -> None:
     for folder in folders:
         for path in folder.iterdir():
             with suppress(FileNotFoundError):  # drafts of others come and go
-                if path.is_file():
+                if path.is_file() and not path.is_symlink():
                     wait_for(path)
         wait_for(folder)
 

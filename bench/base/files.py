@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import re
-import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
+
+from bench.base.kinds import ROW, odd
+from bench.base.regular import TABLE, content_of, write_bytes
 
 DIGEST = "digest"
 SEAL, SEALED = b'\n "digest": "', b'"\n}\n'
@@ -25,17 +26,8 @@ LINE_SEAL, LINE_SEALED = ', "digest": "', '"}'
 """and that of a line."""
 SHORT = 16
 """Hexadecimal digits of a line's digest."""
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Replace ``path`` in one move: a reader sees the old content or the new, never a part."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
-    try:
-        draft.write_bytes(content)
-        draft.replace(path)
-    except OSError:
-        draft.unlink(missing_ok=True)
-        raise
+HALF = re.compile(r"\\u[dD][89a-fA-F]")
+"""What a surrogate begins with."""
 
 
 def write_text(path: Path, text: str) -> None:
@@ -55,18 +47,6 @@ def read_json(path: Path) -> dict[str, Any]:
     return check_json(path)[0]
 
 
-def content_of(path: Path | str) -> bytes:
-    """All of a file: twice as fast as a buffer would be, which counts where 100000 are read.
-
-    sshfs may take a file for as short as an earlier one of its name: once it has been read, it says how long it is.
-    """
-    with open(path, "rb", buffering=0) as file:  # noqa: PTH123
-        content = file.readall()
-        while len(content) < os.fstat(file.fileno()).st_size and (more := file.readall()):
-            content += more
-        return content
-
-
 def check_json(path: Path | str) -> tuple[dict[str, Any], str | None]:
     """What the file says, without its digest, and what is wrong with it; a file that is not there is not wrong."""
     try:
@@ -79,13 +59,21 @@ def check_json(path: Path | str) -> tuple[dict[str, Any], str | None]:
     if seal and rest != sha256(body).encode() + SEALED:
         return {}, "is not what was written"
     try:
-        value = json.loads(content.decode())  # as bytes they would be searched for an encoding
+        value = parsed(content.decode())  # as bytes they would be searched for an encoding
     except (ValueError, RecursionError):
         return {}, "is not JSON"
     if not isinstance(value, dict) or (not seal and (DIGEST in value or LIKE_A_SEAL.search(content))):
         return {}, "is not what was written"
     value.pop(DIGEST, None)
     return value, None
+
+
+def parsed(text: str) -> Any:
+    """The value of a JSON text; ValueError where there is none, or half a character in it, which no file takes."""
+    value = json.loads(text)
+    if HALF.search(text):
+        json.dumps(value, ensure_ascii=False).encode()
+    return value
 
 
 def line_of(row: dict[str, Any], before: str) -> tuple[str, str]:
@@ -115,7 +103,7 @@ def check_rows(path: Path) -> tuple[list[dict[str, Any]], str | None]:
     A last line without an end was never finished, which is what a kill leaves: that is not wrong.
     """
     try:
-        lines = content_of(path).split(b"\n")[:-1]
+        lines = content_of(path, TABLE).split(b"\n")[:-1]
     except FileNotFoundError:
         return [], None
     except OSError as error:
@@ -143,11 +131,11 @@ def _row(line: str, before: str, rows: Sequence[dict[str, Any]]) -> tuple[dict[s
     digest = sha256((before + body).encode())[:SHORT] if seal else ""
     if rest != digest + LINE_SEALED if seal else before:
         raise ValueError("not the line that was written here")
-    row = json.loads(body + "}" if seal else line)
-    if not isinstance(row, dict) or (rows and (row.keys() != rows[0].keys() or not rows[-1]["step"] < row["step"])):
-        raise ValueError("not a row that can follow")
-    if type(row.get("step")) is not int or any(isinstance(value, str | list | dict) for value in row.values()):
+    row = parsed(body + "}" if seal else line)
+    if not isinstance(row, dict) or type(row.get("step")) is not int or odd(row, ROW):
         raise ValueError("not a row")
+    if rows and (row.keys() != rows[0].keys() or not rows[-1]["step"] < row["step"]):
+        raise ValueError("not a row that can follow")
     return row, digest
 
 

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from bench.base.files import check_json, check_rows, content_of, sha256
+from bench.base.files import check_json, check_rows, sha256
+from bench.base.kinds import MANIFEST, NEEDED, ROW, STATUS, SUMMARY, Kind, odd
 from bench.base.record import FINAL, divided
+from bench.base.regular import LINK, TABLE, content_of
 from bench.base.software import MADE
 
 SUMS = "sha256"
 """In summary.json, after the metrics: the digests of the files that carry none themselves."""
 FOREIGN = "is not what was written"
+KINDS: dict[str, dict[Any, Kind]] = {"summary.json": SUMMARY, "status.json": STATUS, "manifest.json": MANIFEST}
+VALUES = 100_000_000
+"""Numbers that a table may have: a file of a few kilobytes can say that it has more than any memory."""
+UNREADABLE = (OSError, ValueError, TypeError, KeyError, OverflowError, MemoryError, NotImplementedError)
+"""All that Arrow raises."""
 
 
 class Damaged(Exception):
@@ -65,16 +73,20 @@ def examine(folder: Path) -> Findings:
     """
     damaged: dict[str, str] = {}
     place = str(folder)
+    if os.path.islink(place):  # noqa: PTH114  a Path takes four times as long
+        return Findings({}, {}, damaged={"the folder of the run": f"cannot be used: {LINK}"})
     status, summary = (_json(place, name, damaged) for name in ("status.json", "summary.json"))
     manifest = _json(place, "manifest.json", damaged)
     for name, content in (("summary.json", summary), ("manifest.json", manifest)):
         if content.get("run_id", folder.name) != folder.name:  # earlier manifests have none
             damaged[name] = f"is that of another run, {content['run_id']}"
     sums = summary.pop(SUMS, None)
-    own = manifest.get("metrics")
-    found = Findings(status, summary, damaged=damaged, own=own if isinstance(own, dict) else ())
+    own = manifest.get("metrics", {})
+    if labels := own.keys() & SUMMARY.keys():
+        damaged["manifest.json"] = f"names a metric '{min(labels)}', which is a label"
+    found = Findings(status, summary, damaged=damaged, own=() if labels else own)
     found.made = {name: manifest[name] for name in MADE if name in manifest}
-    if "summary.json" not in damaged and (wrong := _no_summary(found, sums)):
+    if "summary.json" not in damaged and (wrong := _no_summary(found)):
         damaged["summary.json"] = wrong
     if "summary.json" in damaged:
         return found
@@ -87,16 +99,29 @@ def examine(folder: Path) -> Findings:
     return found
 
 
-def _no_summary(found: Findings, sums: object) -> str | None:
+def _no_summary(found: Findings) -> str | None:
     """Why an object cannot be a summary."""
     if "state" not in found.summary:
         return FOREIGN if found.summary else "is missing"
-    numbers = all(value is None or isinstance(value, int | float) for value in found.final.values())
-    return None if numbers and (sums is None or isinstance(sums, dict)) else FOREIGN
+    if lacking := [name for name in NEEDED if name not in found.summary]:
+        return f"has no '{lacking[0]}'"
+    return odd(found.final, ROW)
+
+
+def checked(path: str, name: str) -> tuple[dict[str, Any], str | None]:
+    """What one of the three JSON files of a run says, and what is wrong with it."""
+    value, wrong = check_json(f"{path}/{name}")
+    wrong = wrong or odd(value, KINDS[name])
+    return ({}, wrong) if wrong else (value, None)
+
+
+def read_file(folder: Path, name: str) -> dict[str, Any]:
+    """The same; an empty dictionary where there is nothing to read or to believe."""
+    return {} if folder.is_symlink() else checked(str(folder), name)[0]
 
 
 def _json(folder: str, name: str, damaged: dict[str, str]) -> dict[str, Any]:
-    value, wrong = check_json(f"{folder}/{name}")
+    value, wrong = checked(folder, name)
     if wrong:
         damaged[name] = wrong
     return value
@@ -105,7 +130,7 @@ def _json(folder: str, name: str, damaged: dict[str, str]) -> dict[str, Any]:
 def _examine_end(folder: str, found: Findings, sums: object) -> None:
     """The files whose digests the summary has; of earlier versions, what can be compared."""
     try:
-        found.metrics = content_of(f"{folder}/metrics.parquet")
+        found.metrics = content_of(f"{folder}/metrics.parquet", TABLE)
     except OSError as error:
         found.damaged["metrics.parquet"] = f"cannot be read: {error.strerror or error}"
         return
@@ -116,8 +141,10 @@ def _examine_end(folder: str, found: Findings, sums: object) -> None:
         try:
             if sha256(content_of(f"{folder}/config.yaml")) != sums.get("config.yaml"):
                 found.damaged["config.yaml"] = FOREIGN
-        except OSError:
+        except FileNotFoundError:
             pass
+        except OSError as error:
+            found.damaged["config.yaml"] = f"cannot be read: {error.strerror or error}"
     elif wrong := _implausible(found.metrics, found):
         found.damaged |= dict.fromkeys(("metrics.parquet", "summary.json"), wrong)
 
@@ -129,6 +156,8 @@ def read_table(content: bytes) -> Any:
 
     # not pq.read_table, which looks for a whole dataset of files and takes four times as long
     with pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True) as file:
+        if not 0 <= (said := file.metadata).num_rows * said.num_columns <= VALUES:
+            raise ValueError(f"{said.num_rows} rows of {said.num_columns} numbers are more than a table may have")
         return file.read(use_threads=False)  # tables are small: threads would cost more than they read
 
 
@@ -136,7 +165,7 @@ def _implausible(content: bytes, found: Findings) -> str | None:
     """What is wrong with metrics that have no digest: they must open, and end as the summary does."""
     try:
         columns = read_table(content).to_pydict()
-    except (OSError, ValueError, MemoryError, NotImplementedError, KeyError) as error:  # all that Arrow raises
+    except UNREADABLE as error:
         return f"cannot be read: {type(error).__name__}"
     steps = columns.get("step", [])
     if not steps or any(not isinstance(t, int) for t in steps) or steps != sorted(set(steps)):

@@ -18,7 +18,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from bench.base.files import check_json, write_bytes
+from bench.base.files import check_json
+from bench.base.regular import opened, write_bytes
 
 BEAT_S = 5.0
 """Seconds between two beats,"""
@@ -93,7 +94,7 @@ class Lease:
 
     def beat(self) -> None:
         """Change the file in which our name stands, never the one that an heir has put in its place meanwhile."""
-        with self._path.open("r+b", buffering=0) as file:
+        with open(opened(self._path, os.O_RDWR)[0], "r+b", buffering=0) as file:  # noqa: PTH123
             if json.loads(file.read(SIZE) or b"{}").get("name") == self._name:
                 self._beat += 1
                 file.seek(0)

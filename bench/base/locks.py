@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.base.errors import UserError
-from bench.base.files import content_of, read_json
+from bench.base.files import read_json
 from bench.base.leases import Lease, create
+from bench.base.regular import content_of, make_folder, opened
 
 STATES = {"T": ", which is stopped", "Z": ", which is dead"}
 """What is worth saying of a process, by the letter that Linux has for it."""
@@ -57,11 +58,11 @@ class Lock:
         """Ours from now on; False where another process has it."""
         if self._stream is not None or (self._lease is not None and not self._lease.lost):
             return True
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(self.path.parent, parents=True)
         if untrusted(self.path.parent):
             self._lease = Lease.take(self._leased)
             return self._lease is not None
-        stream = self.path.open("a")
+        stream = open(opened(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)[0], "a")  # noqa: PTH123, SIM115
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -96,7 +97,7 @@ class Lock:
         if _mounted(self.path.parent):
             return True  # by another host, for all that can be known here
         try:
-            with self.path.open() as lock:
+            with open(opened(self.path)[0]) as lock:  # noqa: PTH123
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return False
         except BlockingIOError:
@@ -149,7 +150,7 @@ def _said(folder: Path) -> str | None:
             time.sleep(0.1)
         return text
     with suppress(FileNotFoundError):
-        return f"{LEASES} {(folder / LEASES).read_text().strip()}"
+        return f"{LEASES} {content_of(folder / LEASES).decode(errors='replace').strip()}"
     return None
 
 
@@ -170,7 +171,7 @@ def _trial(folder: Path) -> str | None:
     """A second process must not get what the first has."""
     path = folder / f".trial.{platform.node()}.{os.getpid()}"
     try:
-        with path.open("a") as stream:
+        with open(opened(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)[0], "a") as stream:  # noqa: PTH123
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:

@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-from rich.console import Console
 
 from bench.base.errors import UserError
 from bench.base.registry import recipes
+from bench.terminal.console import Console
 from bench.terminal.progress import showing_growth
 
 PREPARED = "prepared"

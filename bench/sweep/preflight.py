@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from rich.console import Console
 
 from bench.base.errors import Refused, UserError
 from bench.base.record import LATER
@@ -19,6 +18,7 @@ from bench.data.recipe import data_folder, prepare
 from bench.engine.build import build_compressor, problem_parts, refuse_dtype, refuse_nonsmooth
 from bench.engine.engines import engine_of
 from bench.sweep.memory import problem_of
+from bench.terminal.console import Console
 
 DATA = (
     *("dataset", "partition", "model", "loss", "nodes", "batch_size", "seed", "scale", "stretch"),

@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-
 from bench.base import causes
 from bench.base.account import has_agent, notices
 from bench.base.errors import UserError
 from bench.base.leases import DEAD_S
 from bench.base.locks import untrusted
 from bench.base.record import FINAL, Row
+from bench.base.regular import make_folder
 from bench.config.run_config import RunConfig
 from bench.sweep.groups import batches, common_jobs
 from bench.sweep.store.run_folder import RunFolder
 from bench.sweep.tracking.tracker import Trackers, tracks
 from bench.sweep.workers import Fate, Sweep, reusable
+from bench.terminal.console import Console
 from bench.terminal.display import Display
 from bench.terminal.table import show_failures, show_mixed, show_table, varying
 
@@ -146,7 +146,7 @@ def locks_not_trusted(todo: Sequence[RunFolder]) -> dict[Path, str]:
     """The folders of runs whose locks do not hold, and why."""
     places = {folder.lock.path.parent for folder in todo}
     for place in places:
-        place.mkdir(exist_ok=True)
+        make_folder(place)
     return {place.parent: reason for place in places if (reason := untrusted(place))}
 
 
@@ -154,7 +154,7 @@ def check_writable(todo: Sequence[RunFolder]) -> None:
     """If nothing can be written, that is said once and not of every run."""
     try:
         for parent in {folder.path.parent for folder in todo}:
-            parent.mkdir(parents=True, exist_ok=True)
+            make_folder(parent, parents=True)
             with tempfile.TemporaryFile(dir=parent):
                 pass
     except OSError as error:

@@ -18,9 +18,10 @@ import unicodedata
 from collections.abc import Callable
 from functools import wraps
 from types import TracebackType
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, TextIO
 
 from bench.base.errors import UserError
+from bench.terminal.visible import visible
 
 P = ParamSpec("P")
 PLAIN = "hearsay.plain"
@@ -56,12 +57,13 @@ def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackT
         sys.__excepthook__(kind, error, trace)
 
 
-def say(sentence: object) -> None:
-    """On stderr; in a terminal with lines that end between words."""
-    width = shutil.get_terminal_size().columns if sys.stderr and sys.stderr.isatty() else None
-    lines = str(sentence).splitlines()
+def say(sentence: object, stream: TextIO | None = None) -> None:
+    """On stderr, or another stream; in a terminal with lines that end between words."""
+    stream = stream or sys.stderr
+    width = shutil.get_terminal_size().columns if stream and stream.isatty() else None
+    lines = visible(str(sentence)).splitlines()
     whole: Any = {"break_long_words": False, "break_on_hyphens": False}
-    print("\n".join(textwrap.fill(line, width, **whole) if width else line for line in lines), file=sys.stderr)
+    print("\n".join(textwrap.fill(line, width, **whole) if width else line for line in lines), file=stream)
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:

@@ -8,7 +8,6 @@ import time
 from collections.abc import Sequence
 from types import TracebackType
 
-from rich.console import Console
 from rich.console import Group as Stack
 from rich.live import Live
 from rich.progress import (
@@ -23,6 +22,7 @@ from rich.progress import (
 from rich.table import Column
 
 from bench.base.record import Row
+from bench.terminal.console import Console
 
 PATIENCE_S = 0.1
 """Seconds between looks at a bar;"""

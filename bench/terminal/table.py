@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.markup import escape
 from rich.measure import Measurement
 from rich.table import Table
@@ -17,12 +16,17 @@ from rich.table import Table
 from bench.base.causes import shortened
 from bench.base.files import read_json
 from bench.base.record import COLUMNS, SCORE
+from bench.base.regular import end_of
 from bench.base.software import mixed
+from bench.terminal.console import Console
+from bench.terminal.visible import visible
 
 ALWAYS = ("algo", "topology")
 CHOICES = ("algo", "topology", "dataset", "partition", "model")
 NEVER = {"run_id", "results", "data_dir", "force", "stale", "tracker", "state", "engine", "device", "ranks", "jobs"}
-NEVER |= {"checkpoint_every", "replicas"}
+WRONG = "wrong"
+"""What is wrong with a damaged run: no column."""
+NEVER |= {"checkpoint_every", "replicas", WRONG}
 SHOWN = {name: name for name in ("test_loss", "test_accuracy", "grad_norm", "consensus")} | {"wall_s": "seconds"}
 """The metrics of a table, and their headings."""
 SPARED = ("seconds", "grad_norm", "step", "test_loss", "consensus")
@@ -35,8 +39,8 @@ LONG = 1000
 ODD = "yellow"
 STYLES = {"done": "green", "exploded": ODD, "diverged": ODD, "failed": "red", "missing": "dim", "running": "cyan"}
 STYLES |= {"damaged": "red"}
-TAIL = 4
-"""Lines of a log that are shown."""
+TAIL, LOG = 4, 1 << 20
+"""Lines of a log that are shown, and bytes at its end that are looked at."""
 
 
 def show_table(console: Console, summaries: Sequence[Mapping[str, Any]]) -> None:
@@ -133,7 +137,7 @@ def show_failures(console: Console, failures: Sequence[tuple[Path, str]]) -> Non
         log = path / "log.txt"
         lines = [f"{path.name} failed: {error}"]
         try:
-            written = log.read_text(encoding="utf-8").rstrip().splitlines()
+            written = end_of(log, LOG).rstrip().splitlines()
             said = [line.partition("errors.UserError: ")[2] for line in written]
             if not any(words and words in error for words in said):
                 lines += [f"    {shortened(line)}" for line in written[-TAIL:]]
@@ -160,14 +164,14 @@ def run_columns(summaries: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     found = {name for name in {**SHOWN, **scores} if any(s.get(name) is not None for s in ended)}
     metrics = [name for name in dict.fromkeys(("test_loss", *scores, *SHOWN)) if name in found]
     names = [*labels, "state", "step", *metrics]
-    return {SHOWN.get(name, name): [_shown(s, name) for s in summaries] for name in names}
+    return {visible(SHOWN.get(name, name)): [_shown(s, name) for s in summaries] for name in names}
 
 
 def _table(columns: Mapping[str, Sequence[str]], tall: bool, framed: bool = True) -> Table:
     """With tall headings, words that are joined stand below each other; without a frame there is room for more."""
     table = Table() if framed else Table(box=None, padding=(0, 1, 0, 0), collapse_padding=True)
     for name in columns:
-        heading = re.sub(r"([._])", r"\1\n", name) if tall else name
+        heading = escape(re.sub(r"([._])", r"\1\n", name) if tall else name)
         table.add_column(heading, justify="right" if _is_number(name) else "left", no_wrap=True)
     for row in zip(*columns.values(), strict=True):
         styled = [f"[{STYLES[cell]}]{cell}[/]" if cell in STYLES else escape(cell) for cell in row]
@@ -210,4 +214,4 @@ def _is_number(heading: str) -> bool:
 def _cell(value: Any) -> str:
     if value is None:
         return "–"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:.4g}" if isinstance(value, float) else " ".join(visible(str(value)).splitlines())

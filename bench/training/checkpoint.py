@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-import shutil
+import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +20,8 @@ import torch
 
 from bench.base.disk import Pace
 from bench.base.errors import UserError
-from bench.base.files import content_of, write_bytes
 from bench.base.record import Row
+from bench.base.regular import content_of, make_folder, write_bytes
 from bench.training.ledger import Stopwatch
 from bench.training.observer import Moment
 from bench.training.running_sums import CHANNEL
@@ -30,6 +30,8 @@ KEEP = 2
 SECONDS, COUNTS = "seconds", "counts"
 NAME = re.compile(r"(\d+)\.(\d+)-(\d+)\.npz")
 SEAL = b"\nsha256 "
+LARGEST = 1 << 36
+"""Bytes of a file that is read."""
 pace = Pace()
 _lasting: dict[Path, int] = {}  # the last step that is on the disk for good, by folder
 
@@ -50,13 +52,13 @@ def write(folder: Path, moment: Moment, hosted: range) -> None:
     arrays[COUNTS] = moment.counts[0]
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)  # type: ignore[arg-type]
-    folder.mkdir(exist_ok=True)
+    make_folder(folder)
     span = f"{hosted.start}-{hosted.stop - 1}.npz"
     path = folder / f"{moment.step}.{span}"
     write_bytes(path, buffer.getvalue() + _seal(_names(path), buffer.getvalue()))
     if pace.wait(moment.step, path):
         _lasting[folder] = moment.step
-    mine = sorted((path for path in folder.glob(f"*.{span}") if NAME.fullmatch(path.name)), key=_step)
+    mine = sorted(_files(folder, f"*.{span}"), key=_step)
     for old in mine[:-KEEP]:
         if _step(old) != _lasting.get(folder):
             old.unlink()
@@ -66,9 +68,9 @@ def steps(folder: Path, nodes: int) -> list[int]:
     """The steps at which every node can be read, the latest first."""
     held: dict[int, set[int]] = {}
     shapes: dict[int, set[str]] = {}
-    for path in folder.glob("*.npz"):
-        if (match := NAME.fullmatch(path.name)) and (file := arrays(path)) is not None and COUNTS in file:
-            step, first, last = map(int, match.groups())
+    for path in _files(folder):
+        step, first, last = _numbers(path)
+        if last < nodes and (file := arrays(path)) is not None and COUNTS in file:
             held.setdefault(step, set()).update(range(first, last + 1))
             shapes.setdefault(step, set()).add(str({name: (a.shape[1:], a.dtype) for name, a in file.items()}))
     whole = [step for step, there in held.items() if there == set(range(nodes)) and len(shapes[step]) == 1]
@@ -89,26 +91,19 @@ def load(resume: Resume, hosted: range, dtype: torch.dtype, device: torch.device
 
 def damage(folder: Path) -> dict[str, str]:
     """The files that are not what was written, and why."""
-    files = [path for path in folder.glob("*.npz") if NAME.fullmatch(path.name)]
-    return {path.name: "is not what was written" for path in files if arrays(path) is None}
-
-
-def discard(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
+    return {path.name: "is not what was written" for path in _files(folder) if arrays(path) is None}
 
 
 def _read(folder: Path, step: int, hosted: range) -> Mapping[str, np.ndarray]:
     """The rows of the hosted nodes, from whichever files hold them."""
     found: dict[str, dict[int, np.ndarray]] = {}
     seconds, counts = np.zeros(len(Stopwatch.NAMES)), np.zeros(0, dtype=np.int64)
-    for path in folder.glob(f"{step}.*.npz"):
-        if not (match := NAME.fullmatch(path.name)):
-            continue
+    for path in _files(folder, f"{step}.*.npz"):
         if (file := arrays(path)) is None:
             raise UserError(f"The checkpoint '{path}' was damaged meanwhile. Run again: an earlier one is used.")
         seconds, counts = np.maximum(seconds, file.pop(SECONDS)), file.pop(COUNTS)
         for name, rows in file.items():
-            found.setdefault(name, {}).update({int(match[2]) + i: row for i, row in enumerate(rows)})
+            found.setdefault(name, {}).update({_numbers(path)[1] + i: row for i, row in enumerate(rows)})
     states = {name: np.stack([rows[i] for i in hosted]) for name, rows in found.items()}
     return {**states, SECONDS: seconds, COUNTS: counts}
 
@@ -116,17 +111,24 @@ def _read(folder: Path, step: int, hosted: range) -> Mapping[str, np.ndarray]:
 def arrays(path: Path) -> dict[str, np.ndarray] | None:
     """What a checkpoint file holds, if it is what was written: a row for each of its nodes, and seconds."""
     try:
-        content = content_of(path)
-    except OSError:
+        content = content_of(path, LARGEST)
+    except (OSError, MemoryError):
         return None
     body = content.rpartition(SEAL)[0]
     if not body or content[len(body) :] not in (_seal(_names(path), body), _seal(path.name, body)):  # earlier versions
         return None
-    with np.load(io.BytesIO(body), allow_pickle=False) as file:
-        found = {name: file[name] for name in file.files}
-    _, first, last = map(int, path.name.removesuffix(".npz").replace("-", ".").split("."))
+    try:
+        with zipfile.ZipFile(io.BytesIO(body)) as file:
+            if any(part.compress_type != zipfile.ZIP_STORED for part in file.infolist()):
+                return None  # hearsay compresses none: what grows when it is read was forged
+        with np.load(io.BytesIO(body), allow_pickle=False) as file:
+            found = {name: file[name] for name in file.files}
+    except Exception:  # a digest can be forged, and then NumPy raises anything
+        return None
+    _, first, last = _numbers(path)
     fits = all(array.shape[:1] == (last + 1 - first,) for name, array in found.items() if name not in (SECONDS, COUNTS))
-    return found if fits and SECONDS in found and found[SECONDS].shape == (len(Stopwatch.NAMES),) else None
+    plain = all(array.dtype.kind in "biuf" for array in found.values())
+    return found if plain and fits and SECONDS in found and found[SECONDS].shape == (len(Stopwatch.NAMES),) else None
 
 
 def _names(path: Path) -> str:
@@ -138,5 +140,16 @@ def _seal(name: str, body: bytes) -> bytes:
     return SEAL + hashlib.sha256(name.encode() + body).hexdigest().encode() + b"\n"
 
 
+def _files(folder: Path, pattern: str = "*.npz") -> list[Path]:
+    """Those that may be checkpoints; none of a folder that is a link."""
+    return [] if folder.is_symlink() else [path for path in folder.glob(pattern) if NAME.fullmatch(path.name)]
+
+
+def _numbers(path: Path) -> tuple[int, int, int]:
+    """The step, the first and the last node, as the file's name says them."""
+    step, first, last = map(int, path.name.removesuffix(".npz").replace("-", ".").split("."))
+    return step, first, last
+
+
 def _step(path: Path) -> int:
-    return int(path.name.split(".")[0])
+    return _numbers(path)[0]

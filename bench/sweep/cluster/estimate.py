@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.base.files import read_json
+from bench.base.integrity import read_file
 from bench.base.record import FINAL
+from bench.base.regular import run_names
 from bench.config.run_config import RunConfig
 
 ALIKE = (
@@ -51,11 +51,14 @@ def estimate(configs: Sequence[RunConfig], runs: Path) -> Estimate:
 def _known(runs: Path) -> list[Mapping[str, Any]]:
     """The summaries of runs that have ended and say how long they took."""
     try:
-        with os.scandir(runs) as entries:
-            found = [read_json(Path(entry.path) / "summary.json") for entry in entries]
+        found = [read_file(runs / name, "summary.json") for name in run_names(runs.parent)]
     except OSError:
         return []
-    return [said for said in found if said.get("state") in FINAL and said.get("wall_s") and said.get("step")]
+    return [said for said in found if said.get("state") in FINAL and _timed(said.get("wall_s"), said.get("step"))]
+
+
+def _timed(*numbers: object) -> bool:
+    return all(isinstance(number, int | float) and number > 0 for number in numbers)
 
 
 def sentence(found: Estimate, workers: int) -> str:

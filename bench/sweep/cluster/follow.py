@@ -7,16 +7,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from bench.base.causes import shortened
-from bench.base.files import read_json, read_rows
+from bench.base.files import read_rows
+from bench.base.integrity import read_file
 from bench.base.record import FINAL
 from bench.config.run_config import RunConfig
 from bench.sweep.cluster.order import Order
 from bench.sweep.cluster.slurm import NoQueue
 from bench.sweep.store.run_folder import orders_of
 from bench.sweep.workers import name_of
+from bench.terminal.console import Console
 from bench.terminal.display import Display
 
 LOOK_S = 0.5
@@ -55,7 +55,7 @@ class Watched:
     def _show(self, display: Display, running: Sequence[str], step: int) -> None:
         if not self._shown:
             configs = [self._configs[run] for run in running]
-            resumed = read_json(self._runs / running[0] / "manifest.json").get("resumed") or [0]
+            resumed = read_file(self._runs / running[0], "manifest.json").get("resumed") or [0]
             display.begin([self, *running[1:]], name_of(configs), configs[0].steps, resumed[-1])
             self._shown = True
         if step != self._step:
@@ -71,7 +71,7 @@ class Watched:
         return status if self._order in orders_of(status) or status != self._before[run] else {}
 
     def _read(self, run: str) -> dict[str, Any]:
-        return read_json(self._runs / run / "status.json")
+        return read_file(self._runs / run, "status.json")
 
 
 def follow(order: Order, runs: Path, console: Console, over: Callable[[], str | None]) -> None:

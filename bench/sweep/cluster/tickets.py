@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from bench.base.files import read_json, write_json
+from bench.base.kinds import COUNT, TEXT, many, odd
 from bench.base.record import FINAL
+from bench.base.regular import make_folder, no_link
 from bench.sweep.cluster import slurm
 
 TICKET = "job.json"
-KEYS = {"job", "workers", "runs"}
+KINDS = {"job": TEXT, "workers": COUNT, "runs": many(TEXT)}
 
 
 @dataclass(frozen=True)
@@ -34,15 +36,18 @@ class Ticket:
 
 def new_folder(results: Path) -> Path:
     """For an order, its script and what its workers print."""
-    folder = results.absolute() / "queue" / f"{time.strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:8]}"
-    folder.mkdir(parents=True)
+    queue = make_folder(results.absolute() / "queue", parents=True)
+    folder = queue / f"{time.strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:8]}"
+    folder.mkdir()
     return folder
 
 
 def tickets(results: Path) -> list[Ticket]:
     """All that are remembered, the oldest first: by SLURM's numbers, since hosts name folders by their own clocks."""
-    found = [read_json(path) for path in (results / "queue").glob(f"*/{TICKET}")]
-    made = [Ticket(said["job"], said["workers"], tuple(said["runs"])) for said in found if said.keys() >= KEYS]
+    paths = no_link(results / "queue").glob(f"*/{TICKET}")
+    found = [read_json(path) for path in paths if not path.parent.is_symlink()]
+    good = (said for said in found if said.keys() >= KINDS.keys() and not odd(said, KINDS) and said["job"].isdecimal())
+    made = [Ticket(said["job"], said["workers"], tuple(said["runs"])) for said in good]
     return sorted(made, key=lambda ticket: (len(ticket.job), ticket.job))
 
 

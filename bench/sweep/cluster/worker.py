@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
-from rich.console import Console
 
 from bench.base.machine import core_share
 from bench.sweep.cluster.order import Order
 from bench.sweep.sweep import pull
+from bench.terminal.console import Console
 
 
 def work(order: Order, places: Sequence[int] | None = None) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -17,16 +18,15 @@ from bench.base.files import (
     check_rows,
     line_of,
     lock_of,
-    read_json,
     sha256,
     stream_of,
-    write_bytes,
     write_json,
     write_text,
 )
-from bench.base.integrity import SUMS, Findings, examine, read_table
+from bench.base.integrity import SUMS, Findings, examine, read_file, read_table
 from bench.base.locks import Lock
 from bench.base.record import COLUMNS, FINAL, SCORE, Row, evaluation_steps, final_state
+from bench.base.regular import append, content_of, make_folder, no_link, remove, write_bytes
 from bench.config.run_config import RunConfig
 from bench.engine.fingerprint import fingerprint, libraries
 from bench.engine.material import columns_of, data_checksum
@@ -63,12 +63,12 @@ class RunFolder:
 
     def status(self) -> dict[str, Any]:
         """What status.json says; an empty dictionary where there is none to read."""
-        return read_json(self.path / "status.json")
+        return read_file(self.path, "status.json")
 
     def summary(self) -> dict[str, Any]:
         """Labels, state and the latest of every run's metrics, whatever became of this one."""
         labels = self._labels()
-        summary = read_json(self.path / "summary.json") or {**labels, "state": "missing"}
+        summary = read_file(self.path, "summary.json") or {**labels, "state": "missing"}
         scores = [name for name in summary if name.startswith(SCORE)]
         return {name: summary[name] for name in dict.fromkeys((*labels, "state", *COLUMNS, *scores)) if name in summary}
 
@@ -77,7 +77,7 @@ class RunFolder:
         return {**self.config.labels(), "run_id": self.path.name}
 
     def manifest(self) -> dict[str, Any]:
-        return read_json(self.path / "manifest.json")
+        return read_file(self.path, "manifest.json")
 
     @property
     def final(self) -> bool:
@@ -118,6 +118,7 @@ class RunFolder:
 
     def claim(self) -> bool:
         """Make this run ours until ``release`` or the end of this process; False where it is another process's."""
+        no_link(no_link(self.path.parent) / self.path.name)
         if not self.lock.take():
             return False
         others = [order for order in orders_of(self.status()) if order != self._order]
@@ -155,10 +156,9 @@ class RunFolder:
             wrong |= {f"checkpoint/{name}": what for name, what in checkpoint.damage(self.checkpoints).items()}
         if not wrong:
             return None
-        place = self.path / DAMAGED
-        place.mkdir(exist_ok=True)
+        place = make_folder(self.path / DAMAGED)
         for path in (self.path / name for name in {*wrong, "metrics.parquet"}):  # the metrics are made anew
-            if path.is_file():
+            if os.path.lexists(path):  # a link, a FIFO and a folder, too, are moved and not opened
                 path.replace(place / f"{path.name}.{len(list(place.glob(f'{path.name}.*')))}")
         said = "; ".join(f"{name} {what}" for name, what in wrong.items())
         return f"{self.path.name}: {said}. What was there is kept in {place}."
@@ -170,7 +170,7 @@ class RunFolder:
         """
         self.must_be_ours()
         before, damage = self.manifest(), self._set_aside()
-        self.path.mkdir(parents=True, exist_ok=True)
+        make_folder(self.path, parents=True)
         self._manifest = {"run_id": self.path.name, **facts}
         self._marks = {"replicas": facts.get("replicas", 1)}
         self._rows = list(rows or [])
@@ -180,8 +180,8 @@ class RunFolder:
             self._manifest["heterogeneity"] = before.get("heterogeneity")
         else:
             for name in ("metrics.jsonl", "log.txt"):
-                (self.path / name).unlink(missing_ok=True)
-            checkpoint.discard(self.checkpoints)
+                remove(self.path / name)
+            remove(self.checkpoints)
         (self.path / "metrics.parquet").unlink(missing_ok=True)
         text, self._digest = stream_of(self._rows, self.path.name)
         write_text(self.stream, text)
@@ -204,8 +204,7 @@ class RunFolder:
         self.must_be_ours()
         self._rows.append(row)
         line, self._digest = line_of(row, self._digest)
-        with self.stream.open("a", encoding="utf-8") as stream:
-            stream.write(line)
+        append(self.stream, line)
         self._set_status("running")
 
     def finish(self, outcome: Outcome) -> Outcome:
@@ -217,7 +216,7 @@ class RunFolder:
         outcome = replace(outcome, state=final_state(outcome.state, self._rows))
         content = parquet(self._rows)
         write_bytes(self.path / "metrics.parquet", content)
-        config = (self.path / "config.yaml").read_bytes()
+        config = content_of(self.path / "config.yaml")
         self._set_state(outcome.state, sums={"config.yaml": sha256(config), "metrics.parquet": sha256(content)})
         self.log(f"{outcome.state} at step {outcome.step}")
         return outcome
@@ -244,19 +243,18 @@ class RunFolder:
 
     def fail(self, error: str, details: str) -> None:
         """The run stopped for a reason that is not the mathematics': a sentence, and what to read about it."""
-        self.path.mkdir(parents=True, exist_ok=True)  # it may have failed before it began
+        make_folder(self.path, parents=True)  # it may have failed before it began
         self.log(f"{error}\n{details}")
         self._set_state("failed", error)
 
     def interrupt(self) -> None:
         """Stopped from outside: what was measured so far stays."""
-        self.path.mkdir(parents=True, exist_ok=True)
+        make_folder(self.path, parents=True)
         self.log("interrupted")
         self._set_state("interrupted")
 
     def log(self, text: str) -> None:
-        with (self.path / "log.txt").open("a", encoding="utf-8") as stream:
-            stream.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text.rstrip()}\n")
+        append(self.path / "log.txt", f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text.rstrip()}\n")
 
     def _set_state(self, state: str, error: str | None = None, sums: dict[str, str] | None = None) -> None:
         last = {**(self._rows[-1] if self._rows else {}), **({SUMS: sums} if sums else {})}
@@ -281,4 +279,4 @@ def settle(folders: Sequence[RunFolder]) -> None:
         make_lasting([folder.path for folder in folders])
     for folder in (folder for folder in folders if not folder.lock.lost):
         folder.stream.unlink(missing_ok=True)
-        checkpoint.discard(folder.checkpoints)
+        remove(folder.checkpoints)

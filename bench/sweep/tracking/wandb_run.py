@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import tempfile
 from collections.abc import Iterable
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,9 @@ import wandb
 
 from bench.base.account import has_agent, mode
 from bench.base.files import read_json, write_json
-from bench.base.integrity import Damaged, examine, read_table
+from bench.base.integrity import Damaged, examine, read_file, read_table
 from bench.base.record import FACTS, FINAL
+from bench.base.regular import no_link, remove
 from bench.network.drawing import Graph, on_a_circle, svg
 
 MARK = "wandb.json"
@@ -58,13 +59,13 @@ class Mirror:
 
     def __init__(self, folder: Path, project: str, entity: str | None) -> None:
         self._folder, self._results = folder, folder.parents[1]
-        found, manifest = examine(folder), read_json(folder / "manifest.json")
+        found, manifest = examine(folder), read_file(folder, "manifest.json")
         if found.damaged:
             raise Damaged(f"not written, for it is damaged: {found.sentence()}")
         labels = {name: value for name, value in found.labels.items() if name != "state"}
         run_id = folder.name
         for old in images(self._results, run_id):
-            shutil.rmtree(old, ignore_errors=True)
+            remove(old)
         (folder / MARK).unlink(missing_ok=True)
         edge_list = manifest["mixing"].get("edge_list")  # None where there are too many
         certificate = {name: value for name, value in manifest["mixing"].items() if name != "edge_list"}
@@ -119,8 +120,8 @@ class Mirror:
 
 def current(folder: Path) -> dict[str, Any]:
     """What a whole image of this folder would be marked with."""
-    status = read_json(folder / "status.json")
-    also = read_json(folder / "manifest.json").get("also")
+    status = read_file(folder, "status.json")
+    also = read_file(folder, "manifest.json").get("also")
     mark = {"state": status.get("state", "running"), "time": status.get("time"), "mode": mode()}
     return {**mark, "also": also} if also else mark
 
@@ -135,7 +136,8 @@ def up_to_date(folder: Path) -> bool:
 
 def images(results: Path, run_id: str) -> list[Path]:
     """The offline folders of a run."""
-    return [path for path in (results / "wandb").glob(f"offline-run-*-{run_id}*") if path.is_dir()]
+    found = no_link(results / "wandb").glob(f"offline-run-*-{escape(run_id)}*")
+    return [path for path in found if path.is_dir() and not path.is_symlink()]
 
 
 def all_rows(folder: Path) -> list[dict[str, Any]]:

@@ -15,8 +15,6 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from bench.base import files, integrity
 from bench.base.errors import UserError
 from bench.base.files import write_json
@@ -34,6 +32,7 @@ from bench.sweep.store.manifest import describe
 from bench.sweep.store.run_folder import RunFolder
 from bench.sweep.sweep import run_all
 from bench.sweep.workers import Sweep
+from bench.terminal.console import Console
 from bench.terminal.display import Display
 from bench.training.observer import Moment, Outcome
 from bench.trials.measures.clock import NODES, PERCEPTRON, Entry, best

@@ -1,0 +1,114 @@
+"""What may stand in the JSON files of a run: a value of another kind is damage to this run, and to no other."""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from bench.base.record import STATES
+
+ABSENT = type(None)
+LARGEST = 2**63
+"""Whole numbers are smaller: tables have 64 bits for each."""
+Kind = tuple[frozenset[type], Callable[[Any], bool]]
+"""Types of which every value is good, and a question about values of all others."""
+
+
+def one_of(*types: type, infinite: bool = False) -> Kind:
+    """Values of these types; whole numbers have a place in 64 bits, and real ones are finite unless they need not."""
+    asked = {int} & {*types} if infinite else {int, float} & {*types}
+
+    def tame(value: Any) -> bool:
+        return type(value) in asked and (-LARGEST < value < LARGEST if type(value) is int else math.isfinite(value))
+
+    return frozenset(types) - asked, tame
+
+
+def whole(least: int) -> Kind:
+    return frozenset(), lambda value: type(value) is int and least <= value < LARGEST
+
+
+def word(known: Collection[str]) -> Kind:
+    return frozenset(), lambda value: type(value) is str and value in known
+
+
+def many(kind: Kind) -> Kind:
+    return frozenset(), lambda value: type(value) is list and all(fits(part, kind) for part in value)
+
+
+def mapping(kinds: Mapping[Any, Kind]) -> Kind:
+    return frozenset(), lambda value: type(value) is dict and odd(value, kinds) is None
+
+
+def fits(value: Any, kind: Kind) -> bool:
+    return type(value) in kind[0] or kind[1](value)
+
+
+def odd(value: Mapping[str, Any], kinds: Mapping[Any, Kind]) -> str | None:
+    """What is of another kind than it should be; under ``...`` is the kind of all names that have none, else any."""
+    rest = kinds.get(..., TEXT)
+    for name in value if ... in kinds else kinds.keys() & value.keys():
+        types, good = kinds.get(name, rest)
+        if type(value[name]) not in types and not good(value[name]):
+            return f"has {reprlib.repr(value[name])} for '{name}'"
+    return None
+
+
+TEXT, NUMBER, SWITCH = one_of(str), one_of(int, float), one_of(bool)
+PERHAPS_TEXT, PERHAPS_WHOLE, PERHAPS_NUMBER = one_of(str, ABSENT), one_of(int, ABSENT), one_of(int, float, ABSENT)
+COUNT, NATURAL, STATE = whole(1), whole(0), word(STATES)
+LABEL = one_of(str, int, float, bool, ABSENT, list)
+ROW = {"step": NATURAL, ...: one_of(int, float, ABSENT, infinite=True)}
+STATUS = {"state": STATE, "step": NATURAL, "error": PERHAPS_TEXT, "time": NUMBER, "orders": many(TEXT)}
+SUMMARY: dict[Any, Kind] = {
+    **dict.fromkeys(("run_id", "algo", "topology", "dataset", "partition", "model", "links", "compressor"), TEXT),
+    **dict.fromkeys(("loss", "regulariser", "engine", "tracker", "device", "init", "sampling", "eval_spacing"), TEXT),
+    **dict.fromkeys(("nodes", "steps", "batch_size", "eval_every", "replicas"), COUNT),
+    **dict.fromkeys(("schedule_nodes", "eval_samples", "checkpoint_every", "ranks", "jobs"), PERHAPS_WHOLE),
+    **dict.fromkeys(("scale", "stretch", "validation"), NUMBER),
+    **dict.fromkeys(("results", "data_dir", "stale"), PERHAPS_TEXT),
+    **{"seed": NATURAL, "eta": PERHAPS_NUMBER, "dtype": word(("float32", "float64")), "force": SWITCH, "state": STATE},
+    **{"sha256": mapping({...: TEXT}), ...: LABEL},
+}
+NEEDED = ("algo", "topology", "dataset", "seed", "nodes", "steps", "state")
+"""Labels without which no run is compared with others."""
+MANIFEST: dict[Any, Kind] = {
+    **dict.fromkeys(("run_id", "engine", "device", "plugins", "pythonpath", "started"), TEXT),
+    **dict.fromkeys(("fingerprint", "sweep"), PERHAPS_TEXT),
+    **dict.fromkeys(("also", "varies", "model"), many(TEXT)),
+    **{"resumed": many(NATURAL), "ranks": COUNT, "replicas": COUNT, "heterogeneity": PERHAPS_NUMBER},
+    **{
+        "versions": mapping({...: TEXT}),
+        "sources": mapping({...: TEXT}),
+        "host": mapping({...: one_of(str, int, ABSENT)}),
+    },
+    "data": mapping({"sha256": PERHAPS_TEXT}),
+    "algorithm": mapping(
+        dict.fromkeys(("name", "label", "family", "cite"), TEXT)
+        | {"assumes": many(TEXT), "needs": many(TEXT), "sends": NUMBER}
+    ),
+    "mixing": mapping(
+        {"nodes": COUNT, "hash": TEXT, "rho": PERHAPS_NUMBER, "period": PERHAPS_WHOLE, "edges_by": TEXT}
+        | {"directed": SWITCH, "drawn": SWITCH}
+    ),
+    "metrics": mapping({...: mapping({"label": PERHAPS_TEXT, "more_is_better": one_of(bool, ABSENT)})}),
+}
+
+
+def are_labels(columns: Mapping[str, Sequence[Any]]) -> bool:
+    """Whether these may be labels of many runs, by their names."""
+    return set(NEEDED) <= columns.keys() and all(
+        _fit(values, SUMMARY.get(name, LABEL)) for name, values in columns.items()
+    )
+
+
+def _fit(values: Sequence[Any], kind: Kind) -> bool:
+    """Of thousands of values as few are looked at as will do: a sum of numbers is infinite where one of them is."""
+    types = set(map(type, values))
+    if types == {int}:
+        values = min(values), max(values)
+    elif types == {float}:
+        values = (sum(values),)
+    return types <= kind[0] or all(fits(value, kind) for _, value in set(zip(map(type, values), values, strict=True)))
