@@ -241,9 +241,7 @@ def found(target: str) -> Callable[..., Any]:
     item = home
     for part in name.split("."):
         if not hasattr(item, part):
-            known = [
-                key for key, value in vars(home).items() if inspect.isclass(value) and issubclass(value, nn.Module)
-            ]
+            known = [key for key, made in vars(home).items() if inspect.isclass(made) and issubclass(made, nn.Module)]
             raise UserError(f"There is no '{name}' in {place}.{closest(name, known)}")
         item = getattr(item, part)
     if not callable(item):
