@@ -50,8 +50,11 @@ class Wrapped(Model):
             out: Tensor = functional_call(self.module, {**fixed, **params}, (batch,))
             return out
 
-        if len(x) == 1 or not self.batched:  # a batch of one model is that model
-            return torch.stack([one({name: part[i] for name, part in p.items()}, x[i]) for i in range(len(x))])
+        if not self.batched:
+            with torch.backends.cudnn.flags(enabled=False):  # its LSTM has no gradient in evaluation mode
+                return torch.stack([one({name: part[i] for name, part in p.items()}, x[i]) for i in range(len(x))])
+        if len(x) == 1:  # a batch of one model is that model
+            return one({name: part[0] for name, part in p.items()}, x[0]).unsqueeze(0)
         out: Tensor = vmap(one)(dict(p), x)
         return out
 
@@ -238,9 +241,7 @@ def found(target: str) -> Callable[..., Any]:
     item = home
     for part in name.split("."):
         if not hasattr(item, part):
-            known = [
-                key for key, value in vars(home).items() if inspect.isclass(value) and issubclass(value, nn.Module)
-            ]
+            known = [key for key, made in vars(home).items() if inspect.isclass(made) and issubclass(made, nn.Module)]
             raise UserError(f"There is no '{name}' in {place}.{closest(name, known)}")
         item = getattr(item, part)
     if not callable(item):
