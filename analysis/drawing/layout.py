@@ -6,9 +6,11 @@ from argparse import ArgumentTypeError
 from dataclasses import dataclass
 from warnings import catch_warnings, simplefilter
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.text import Annotation
 from matplotlib.ticker import FixedFormatter
 
 from analysis.drawing.panels import ZERO, has_mark, letter_panel, move_legend
@@ -70,6 +72,7 @@ def arrange(figure: Figure, layout: Layout) -> list[str]:
         if ends:
             done[f"--{name}lim"] = sum(_limit(ax, name, *ends) for ax in shown)
             _check_limits(shown, name)
+            _drop_outside(shown)
     if layout.size:
         figure.set_figwidth(layout.size[0])
         for ax in figure.axes:
@@ -126,6 +129,18 @@ def _check_limits(shown: list[Axes], name: str) -> None:
         (low, high), (least, most) = spans[0]
         there = f"its {name} axis goes from {least:g} to {most:g}"
         raise NoData(f"nothing lies between the limits {low:g} and {high:g}: {there}")
+
+
+def _drop_outside(shown: list[Axes]) -> None:
+    """Remove the marks that stand on the edge of a panel, and are not clipped there, where they lie beyond it."""
+    for ax in shown:
+        low, high = ax.bbox.get_points() + np.array([[-1], [1]])
+        for line in [line for line in ax.lines if not line.get_clip_on()]:
+            points = np.asarray(line.get_xydata())
+            places = line.get_transform().transform(points)
+            line.set_data(*points[((places >= low) & (places <= high)).all(axis=1)].T)
+        for text in (text for text in ax.texts if isinstance(text, Annotation)):
+            text.set_annotation_clip(True)
 
 
 def _check_room(figure: Figure) -> None:

@@ -93,7 +93,7 @@ def metric_name(metric: str, results: Results | None = None) -> str:
 def metric_in_words(metric: str, results: Results | None = None) -> str:
     """The same in a sentence or a column of text: without formulas and units."""
     own = results is not None and metric in results.measures
-    return metric_name(metric, results) if own else metric.replace("_", " ")
+    return metric_name(metric, results) if own else metric.replace("train_", "training_").replace("_", " ")
 
 
 def more_is_better(metric: str, results: Results | None = None) -> bool:

@@ -49,7 +49,7 @@ def draw(results: Results, ask: Ask) -> Picture:
     share: Any = {"sharey": "row" if shared else False, "sharex": "col"}
     figure, axes = panels(len(names[0]), len(settings), 1.4, look=look, **share)
     entries: dict[str, tuple[Style, list[dict[str, float | str]]]] = {}
-    forms: dict[str, list[str]] = defaultdict(list)
+    forms: dict[str, list[str]] = defaultdict(list)  # of a method; the first has its usual look
     drawn, used, rules = [], set(), list[str]()
     told_of: dict[str, list[str]] = defaultdict(list)  # by panel: the settings that were chosen
     if sum(len(_variants(results, mine)) for _, runs in settings for _, mine in runs.groupby("algo")) > MOST_LINES:
@@ -115,7 +115,7 @@ def _variants(results: Results, runs: pd.DataFrame) -> list[tuple[str, pd.DataFr
         return [("", runs)]
     groups = runs.groupby(differ, dropna=False, sort=False)
     return [
-        (", " + ", ".join(f"{c}={_short(v)}" for c, v in zip(differ, values, strict=True)), some)
+        ("".join(f", {c}={_short(v)}" for c, v in zip(differ, values, strict=True) if pd.notna(v)), some)
         for values, some in groups
     ]
 

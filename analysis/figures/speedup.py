@@ -128,14 +128,14 @@ def _fits(
             fits = fits.iloc[[-1]]
         table = spread(mine, key, "grad_norm_mean")
         at = "" if key == "nodes" else f", {fits['at'].iloc[0]}"
-        label = f"{style.label}{at}: {fits['exponent'].iloc[0]:+.3f}"
+        label = f"{style.label}{at}: {fits['exponent'].iloc[0]:+.3f}".replace(": -", ": −")
         ax.errorbar(
             table[key], table["mean"], [table["mean"] - table["low"], table["high"] - table["mean"]],
             color=style.colour, ls=style.dash, marker=style.marker, lw=1, capsize=1.5, label=label,
         )  # fmt: skip
         if (algo, key) in THEORY and algo == "dnasa":
             line = table["mean"].iloc[0] * (table[key] / table[key].iloc[0]) ** THEORY[algo, key]
-            ax.plot(table[key], line, color=INK, lw=0.8, ls=":", label=f"theory: {THEORY[algo, key]:+.2f}")
+            ax.plot(table[key], line, color=INK, lw=0.8, ls=":", label=f"theory: −{-THEORY[algo, key]:.2f}")
         for place in table.loc[table["diverged"] > 0, key]:
             edge(ax, place, style, DIVERGED)
         drawn.append(table.rename(columns={key: "x"}).assign(setting=key, algo=algo, metric="grad_norm_mean"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+import numpy as np
 import pandas as pd
 
 from analysis.drawing.bands import KINDS, Band
@@ -29,7 +30,7 @@ def figure_for_latex(drawing: Drawing, picture: Picture, results: Results, band:
     wide = "*" if picture.figure.get_figwidth() > COLUMN else ""
     methods = styles(results.runs.loc[results.runs["run_id"].isin(picture.runs), "algo"].unique(), results)
     cited = [(tex(style.label), papers.citations.get(algo)) for algo, style in methods.items()]
-    lines = [_in_tex(sentence) for sentence in caption(drawing, picture, results, band)]
+    lines = [f"{_in_tex(sentence)}." for sentence in caption(drawing, picture, results, band)]
     lines += [f"Methods: {_list([f'{label}~{cite}' if cite else label for label, cite in cited])}."]
     return "\n".join(
         [
@@ -46,14 +47,15 @@ def figure_for_latex(drawing: Drawing, picture: Picture, results: Results, band:
 
 
 def caption(drawing: Drawing, picture: Picture, results: Results, band: Band) -> list[str]:
-    """Sentences: what is shown, on which problems, over how many seeds, what bands mean, how many runs diverged, and
-    what the figure notes, as the rule by which settings were chosen."""
+    """Sentences without their full stops: what is shown, on which problems, over how many seeds, what bands mean, how
+    many runs diverged, and what the figure notes, as the rule by which settings were chosen."""
     runs = results.runs[results.runs["run_id"].isin(picture.runs)]
     notes = [note for note in picture.notes if not any(hint in note for hint in (CHOOSE, DRAWN_FOR, VARIANTS))]
+    plotted = any(ax.axison for ax in picture.figure.axes) and not runs.empty  # and no picture of graphs
     return [
-        f"{picture.title or drawing.title}.",
-        *([] if runs.empty else [*_setting(runs), *_seeds(results, runs, band), *_ends(runs)]),
-        *(f"{note[0].upper()}{note[1:]}." for note in notes),
+        picture.title or drawing.title,
+        *([*_setting(runs), *_seeds(results, runs, band), *_ends(runs)] if plotted else []),
+        *(note if note.startswith(tuple(runs["dataset"].unique())) else note[0].upper() + note[1:] for note in notes),
     ]
 
 
@@ -79,14 +81,14 @@ def _setting(runs: pd.DataFrame) -> list[str]:
     also = [label for label, unusual in found.items() if unusual and label not in forms]
     also += [label for label in table if label.partition(".")[0] in also and "." in label]
     more = [in_title(label, _list(values)) for label in also if (values := _values(table, label))]
-    return [f"The runs use {_list(parts)}.", *([f"Further settings: {'; '.join(more)}."] if more else [])]
+    return [f"The runs use {_list(parts)}", *([f"Further settings: {'; '.join(more)}"] if more else [])]
 
 
 def _values(table: pd.DataFrame, label: str) -> list[str]:
     """Those that there are, in order; numbers as numbers."""
     found = table[label].dropna().unique() if label in table else []
     ordered = sorted(found, key=lambda value: (isinstance(value, str), value))
-    return [value if isinstance(value, str) else f"{value:.10g}" for value in ordered]
+    return [str(value) if isinstance(value, str | bool | np.bool_) else f"{value:.10g}" for value in ordered]
 
 
 def _list(words: Sequence[str]) -> str:
@@ -101,17 +103,17 @@ def _seeds(results: Results, runs: pd.DataFrame, band: Band) -> Iterable[str]:
     counts = runs.groupby(labels, dropna=False)["seed"].nunique()
     least, most = int(counts.min()), int(counts.max())
     count = f"{most} seed{'s' * (most != 1)}"
-    yield f"Every configuration was run with {count if least == most else f'{least} to {count}'}."
+    yield f"Every configuration was run with {count if least == most else f'{least} to {count}'}"
     if band.used and most >= BAND_FROM:
-        yield f"Lines show means{f', and bands or error bars {shown}' if (shown := KINDS[band.kind]) else ''}."
+        yield f"Lines show means{f', and bands or error bars {shown}' if (shown := KINDS[band.kind]) else ''}"
     if band.used and least < BAND_FROM:
-        yield f"With fewer than {BAND_FROM} seeds, each is drawn by itself."
+        yield f"With fewer than {BAND_FROM} seeds, each is drawn by itself"
 
 
 def _ends(runs: pd.DataFrame) -> Iterable[str]:
     gone = {state: int((runs["state"] == state).sum()) for state in ("diverged", "exploded")}
     words = _list([f"{count} {state}" for state, count in gone.items() if count])
-    yield f"Of the {len(runs)} runs shown, {words}." if words else f"None of the {len(runs)} runs shown diverged."
+    yield f"Of the {len(runs)} runs used, {words}" if words else f"None of the {len(runs)} runs used diverged"
 
 
 def _in_tex(sentence: str) -> str:

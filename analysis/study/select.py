@@ -17,7 +17,7 @@ from analysis.study.settings import Apart, Key, Setting, apart
 from analysis.study.tuning import AS_WRITTEN, judged_by, numbers_tuned, tuned_over
 from bench.base.record import COLUMNS
 
-CHOOSE, DRAWN_FOR = "(choose with --where LABEL=VALUE)", "drawn for"
+CHOOSE, DRAWN_FOR = "(choose with --where", "drawn for"
 VARIANTS = "runs of its variants are not drawn here"
 """How notes begin and end that say which of the runs were taken: no matter for a caption."""
 
@@ -96,7 +96,7 @@ def drawn_for(key: Key, settings: Sequence[Setting], among: Apart) -> list[str]:
     if not others:
         return [words] if (words := among.in_labels(key)) else []
     more = "another setting is" if others == 1 else f"{others} other settings are"
-    return [f"{DRAWN_FOR} {among.in_words(key)}; {more} in these results {CHOOSE}"]
+    return [f"{DRAWN_FOR} {among.in_words(key)}; {more} in these results {CHOOSE} LABEL=VALUE)"]
 
 
 def what_else(results: Results, runs: pd.DataFrame, but: Sequence[str] = ()) -> list[str]:
@@ -113,7 +113,7 @@ def with_accuracies(finals: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     if not known.any() or known.all():
         return finals, []
     names = ", ".join(sorted(finals.loc[~known, "dataset"].unique()))
-    return finals[known], [f"without accuracies, and not drawn here: {names} (choose with --where dataset=NAME)"]
+    return finals[known], [f"without accuracies, and not drawn here: {names} {CHOOSE} dataset=NAME)"]
 
 
 def metrics(results: Results, asked: Iterable[str], usual: Iterable[str]) -> list[str]:

@@ -160,7 +160,7 @@ def chosen(table: Table, columns: Sequence[str], results: Results) -> Table:
 
 
 def _plain(name: object) -> str:
-    return str(name).lower().replace("_", " ")
+    return str(name).lower().replace("_", " ").replace("train loss", "training loss")
 
 
 def plain_cell(value: Any) -> Any:

@@ -33,7 +33,7 @@ SINCE = {**LATER, "stretch": 1.0, "validation": 0.0, "partition.equal": False, "
 """All labels that came later and have a value when they change nothing."""
 STATES = {
     "done": "made all its steps",
-    "exploded": f"made all its steps, but its train_loss rose by more than {EXPLODED:g} times its first value",
+    "exploded": f"made all its steps, but its training loss rose by more than {EXPLODED:g} times its first value",
     "diverged": "ended early: a metric was no longer finite",
     "failed": "stopped by an error, which is in its log",
     "interrupted": "stopped from outside; the same command goes on with it",

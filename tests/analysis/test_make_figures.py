@@ -54,7 +54,7 @@ def test_everything_there_is_data_for(command, folder, tmp_path):
         "profile",
         "compare",
     ):
-        assert {f"{name}.svg", f"{name}.csv"} <= made
+        assert {f"{name}.svg", f"{name}.csv", f"{name}.tex"} <= made
     for name in ("methods", "final", "robustness", "variants", "configurations"):
         assert {f"table_{name}.{kind}" for kind in ("md", "tex", "csv")} <= made
 
@@ -73,7 +73,8 @@ def test_one_figure_from_some_runs_and_what_would_make_the_missing(command, fold
     )
     done = command(*words, "--results", str(folder), "--out", "here", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert sorted(path.name for path in (tmp_path / "here").iterdir()) == ["stepsize.csv", "stepsize.png"]
+    made = sorted(path.name for path in (tmp_path / "here").iterdir())
+    assert made == ["references.bib", "stepsize.csv", "stepsize.png", "stepsize.tex"]
     assert "Its runs: python bench/run.py experiment=paper/speedup" in done.stdout
 
 

@@ -384,7 +384,7 @@ def test_the_best_method_by_what_is_said():
     found = against_the_best_tuned(made(rows), tune_by=("test_accuracy", "train_loss"))
     assert [one.name for one in found] == [
         "a9a, random (best: D-SGD, chosen by test accuracy)",
-        "a9a, random (best: D-SGD, chosen by train loss)",
+        "a9a, random (best: D-SGD, chosen by training loss)",
     ]
     assert found[0].each == pytest.approx(np.subtract(DNASA, DSGD))
     assert found[1].each == pytest.approx(np.subtract(DNASA, DSGD) + 20)

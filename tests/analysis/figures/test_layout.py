@@ -11,14 +11,14 @@ from analysis.drawing.bands import bands
 from analysis.drawing.files import render, save
 from analysis.drawing.layout import Layout, arrange
 from analysis.drawing.lines import spread
-from analysis.drawing.panels import panels, tidy
-from analysis.drawing.style import COLUMN, PAGE
+from analysis.drawing.panels import legend, legend_entry, panels, tidy
+from analysis.drawing.style import COLUMN, PAGE, styles, use_paper_style
 from analysis.figures import drawings
 from analysis.make_figures import main
 from analysis.report.bibtex import bibliography
 from analysis.study.ask import Ask
 from tests.helpers.few import few
-from tests.helpers.invented import made, results_of
+from tests.helpers.invented import made
 
 pytestmark = pytest.mark.xdist_group("figures")
 
@@ -52,7 +52,9 @@ def test_every_figure_is_exactly_a_column_or_the_page_wide(drawn, name, tmp_path
 
 
 def test_a_figure_of_one_panel_is_a_column_wide(results):
-    ring = results.where([("dataset", ["digits"]), ("topology", ["ring"]), ("nodes", ["8"]), ("scale", ["1"])])
+    ring = results.where(
+        [("dataset", ["digits"]), ("topology", ["ring"]), ("nodes", ["8"]), ("scale", ["1"]), ("stretch", ["1"])]
+    )
     for name in ("stepsize", "compare", "consensus"):
         assert draw(name, ring).figure.get_figwidth() == COLUMN
 
@@ -99,15 +101,33 @@ def test_a_figure_without_numbers_on_its_axes_uses_no_limits(drawn):
     ]  # fmt: skip
 
 
+def test_marks_beyond_the_limits_are_not_drawn_beside_the_panel():
+    figure, ax = lined()
+    ax.plot([5, 1e39], [1, 1], transform=ax.get_xaxis_transform(), clip_on=False, marker="x")
+    ax.set_xscale("log")
+    assert arrange(figure, Layout(xlim=(1, 100))) == []
+    assert list(ax.lines[-1].get_xdata()) == [5]
+
+
 def test_a_logarithmic_axis_cannot_begin_at_0():
     figure, ax = lined()
     ax.set_yscale("log")
     assert arrange(figure, Layout(ylim=(0, None))) == ["--ylim"]
 
 
+def with_legend(columns=2):
+    use_paper_style()
+    figure, axes = panels(1, columns)
+    for ax in axes.flat:
+        ax.plot([0, 1], [0, 1])
+    look = styles(["dnasa", "dsgd", "dsgt"])
+    legend(figure, [legend_entry(style) for style in look.values()])
+    return figure
+
+
 @pytest.mark.parametrize("place", ["above", "below", "right", "inside", "none"])
 def test_a_legend_stands_where_it_is_asked_to(place):
-    figure = draw("curves", results_of({"dsgd": 3})).figure
+    figure = with_legend()
     assert arrange(figure, Layout(legend=place)) == []
     figure.draw_without_rendering()
     inner = [ax.get_legend() for ax in figure.axes if ax.get_legend()]
@@ -115,7 +135,7 @@ def test_a_legend_stands_where_it_is_asked_to(place):
     boxes = [ax.get_window_extent() for ax in figure.axes]
     for key in figure.legends:
         box = key.get_window_extent()
-        assert [text.get_text() for text in key.get_texts()][0] == "DSGD-0, η = 0.1"
+        assert [text.get_text() for text in key.get_texts()] == ["D-NASA", "D-SGD", "D-SGT"]
         assert {
             "above": box.y0 >= max(one.y1 for one in boxes),
             "below": box.y1 <= min(one.y0 for one in boxes),
@@ -123,13 +143,13 @@ def test_a_legend_stands_where_it_is_asked_to(place):
         }[place]
 
 
-def test_a_size_is_kept_to_the_inch(tmp_path):
-    for size, expected in (((COLUMN, None), COLUMN), ((5.0, 3.0), 5.0)):
-        figure = draw("curves", results_of({"dsgd": 3}), metrics=("train_loss",)).figure
-        arrange(figure, Layout(size=size, legend="right"))
-        (png,) = save(figure, tmp_path, "curves", ["png"])
-        assert sides(png)[0] == expected
-        assert size[1] in (None, sides(png)[1])
+@pytest.mark.parametrize(("asked", "width"), [((COLUMN, None), COLUMN), ((5.0, 3.0), 5.0)])
+def test_a_size_is_kept_to_the_inch(asked, width, tmp_path):
+    figure = with_legend(1)
+    arrange(figure, Layout(size=asked, legend="right"))
+    (png,) = save(figure, tmp_path, "own", ["png"])
+    assert sides(png)[0] == width
+    assert asked[1] in (None, sides(png)[1])
 
 
 def test_bands_show_what_is_asked_for():
@@ -203,10 +223,10 @@ def test_a_caption_says_what_a_reader_must_know(paper):
     text = (out / "stepsize.tex").read_text()
     for sentence in (
         "Final test accuracy against the stepsize.",
-        "The runs use the dataset digits, the model softmax, the graph ring, n = 8 nodes, the partition even, T = 40 steps",
+        "The runs use the dataset digits, the model mlp, the graph ring, n = 8 nodes, the partition even, T = 40 steps",
         "Every configuration was run with 3 seeds.",
         "Lines show means, and bands or error bars the smallest and the largest value over the seeds.",
-        "Of the 21 runs shown, 6 diverged.",
+        "Of the 21 runs used, 6 diverged.",
         r"D-NASA~\cite[Algorithm 2]{li2024problem}",
         r"\includegraphics{stepsize}",
     ):
@@ -217,6 +237,7 @@ def test_a_caption_says_what_a_reader_must_know(paper):
     assert cited <= set(re.findall(r"@misc\{([^,]+),", (out / "references.bib").read_text()))
 
 
+@pytest.mark.thorough
 def test_a_caption_tells_by_what_settings_were_chosen(folder, tmp_path):
     out = tmp_path / "out"
     words = ["--figure", "curves", "--where", "dataset=digits", "algo=dsgd,dsgt", "--format", "svg", "--band", "ci"]

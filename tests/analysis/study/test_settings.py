@@ -147,12 +147,12 @@ def test_what_is_compared_is_named_and_else_what_settings_are_chosen_by():
     make = table_makers()["final"].make
     table = make(some, Ask(tune_by="consensus"))
     (gap,) = table.data["reference_minus"].dropna()
-    assert abs(gap) == pytest.approx(0.5)  # train losses are all 1
+    assert abs(gap) == pytest.approx(0.5)  # training losses are all 1
     assert list(table.shown)[-1] == "D-SGT minus this, consensus"
     assert list(make(some, Ask()).shown)[-1] == "D-SGT minus this"
     for ask in (Ask(metrics=("train_loss",)), Ask(metrics=("train_loss", "consensus"), tune_by="consensus")):
         shown = make(some, ask)
-        assert list(shown.shown)[-1] == "D-SGT minus this, train loss"
+        assert list(shown.shown)[-1] == "D-SGT minus this, training loss"
         assert set(shown.data["reference_minus"].dropna()) == {0.0}
 
 

@@ -79,14 +79,14 @@ def test_settings_are_chosen_by_the_metric_that_is_asked_for(two):
 
 def test_a_table_has_the_metrics_that_are_asked_for(two):
     shown = table_makers()["final"].make(two, Ask(metrics=("train_loss", "grad_norm")))
-    assert {"train loss", "grad norm"} < set(shown.shown)
+    assert {"training loss", "grad norm"} < set(shown.shown)
     assert not {"test accuracy", "consensus"} & set(shown.shown)
     losses = shown.data.set_index("algo")["train_loss"]
     gap = shown.data.set_index("algo")["reference_minus"].dropna()
     assert gap.iloc[0] == pytest.approx(losses.drop(gap.index).iloc[0] - losses[gap.index[0]])
-    assert "train loss" in table_makers()["final"].make(two, Ask(columns=("algo", "train_loss"))).shown
+    assert "training loss" in table_makers()["final"].make(two, Ask(columns=("algo", "train_loss"))).shown
     apart = table_makers()["final"].make(two, Ask(metrics=("train_loss",), tune_by="grad_norm"))  # chosen by another
-    assert any(name.endswith("minus this, train loss") for name in apart.shown)
+    assert any(name.endswith("minus this, training loss") for name in apart.shown)
 
 
 @pytest.mark.parametrize("name", ["final", "configurations"])
@@ -113,7 +113,7 @@ def test_an_archive_is_drawn_elsewhere_and_what_is_not_obeyed_is_said(archive, t
     assert {path.name for path in (tmp_path / "figures").iterdir()} > {"compare.png", "table_final.tex"}
     assert not (archive / "figures").exists()
     assert set(pd.read_csv(tmp_path / "figures" / "compare.csv")["x_axis"]) == {"epoch"}
-    assert "method & train loss" in (tmp_path / "figures" / "table_final.tex").read_text()
+    assert "method & training loss" in (tmp_path / "figures" / "table_final.tex").read_text()
 
 
 @pytest.mark.thorough
