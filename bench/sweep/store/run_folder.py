@@ -135,8 +135,8 @@ class RunFolder:
 
     def resume_point(self) -> tuple[int, list[Row]] | None:
         """The step to go on from and the rows up to there; None where only the start is left."""
-        made = self.manifest().get("versions") or {}
-        same = all(made.get(name) == version for name, version in libraries().items())
+        made = self.manifest().get("versions")
+        same = isinstance(made, dict) and libraries().items() <= made.items()
         if self.config.force or self.stale or not same:
             return None
         rows, _ = check_rows(self.stream)  # those before any damage
