@@ -95,7 +95,10 @@ def test_every_metric_may_be_a_column(two, name):
     two = replace(two, rows=two.rows.assign(**costs))
     there = [metric for metric in COLUMNS if metric != "consensus_bound"]
     table = chosen(table_makers()[name].make(two, Ask(columns=("method", *there))), ("method", *there), two)
-    assert list(table.printed) == ["method", *(metric.replace("_", " ") for metric in there)]
+    assert list(table.printed) == [
+        "method",
+        *(metric.replace("_", " ").replace("train ", "training ") for metric in there),
+    ]
     assert set(table.data["bytes"]) == {costs["bytes"]}
     assert f" & ${costs['bytes']:.0f}$ & " in latex(table, "costs")
     with pytest.raises(NoData, match=r"no column 'byts' \(did you mean 'bytes'\?\); there are .*, gradients, rounds, "):
