@@ -231,27 +231,6 @@ class DriftsInFloat32(algorithms["d2"]):
     declaration = replace(algorithms["d2"].declaration, double=False)
 
 
-class Extra(DSGD):
-    """X⁺⁺ = (I + W) X⁺ − (I + W)/2 X − η (G⁺ − G): sound in float64; 10/3 is a fixed point of it in float32."""
-
-    declaration = replace(DSGD.declaration, pooled=False)
-
-    class State(NamedTuple):
-        x: Tensor
-        wx: Tensor
-        x_old: Tensor
-        wx_old: Tensor
-        step_old: Tensor
-
-    def start(self, x, grad, mix):
-        return self.State(x, x, x, x, torch.zeros_like(x))
-
-    def step(self, s, t, grad, mix):
-        step = self.eta[t] * grad(s.x, t)
-        (wx,) = mix(s.x)
-        return self.State(s.x + wx - (s.x_old + s.wx_old) / 2 - step + s.step_old, wx, s.x, wx, step)
-
-
 class TracksByPulling(algorithms["push_pull"]):
     """Row-stochastic where mass must be kept: on a symmetric W nobody would notice."""
 
@@ -289,7 +268,6 @@ class Misnamed(DSGD):
         (PushesInSecret, contract.network_use),
         (SaysItCompresses, contract.network_use),
         (DriftsInFloat32, contract.rounding),
-        (Extra, contract.rounding),
         (TracksByPulling, contract.states),
         (LosesTracker, contract.states),
         (SumsToSomething, contract.states),
