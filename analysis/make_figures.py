@@ -28,7 +28,7 @@ if __name__ == "__main__":
 
 from analysis.drawing.bands import KINDS, bands
 from analysis.drawing.files import STABLE, save
-from analysis.drawing.layout import Layout, arrange, limits, size
+from analysis.drawing.layout import Layout, arrange, joined, limits, size
 from analysis.drawing.panels import PLACES, seeds_in_words
 from analysis.drawing.style import use_paper_style
 from analysis.figures import Drawing, drawings
@@ -110,8 +110,8 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--cost", default="steps", choices=[name for name in X if name != "epochs"], help="of the profiles"
     )
-    look = parser.add_argument_group("layout of the figures", "an end below 0 needs an equals sign: --ylim=-1,1")
-    look.add_argument("--xlim", type=limits, metavar="LO,HI", help="of every panel; LO, or ,HI sets one end")
+    look = parser.add_argument_group("layout of the figures")
+    look.add_argument("--xlim", type=limits, metavar="LO,HI", help="of every panel; 'LO,' or ',HI' sets one end")
     look.add_argument("--ylim", type=limits, metavar="LO,HI", help="of every panel; --metric chooses what it shows")
     for axis in "xy":
         switch = argparse.BooleanOptionalAction
@@ -119,7 +119,7 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     look.add_argument("--band", default="range", choices=KINDS, help="what bands and error bars show of the seeds")
     look.add_argument("--size", type=size, metavar="WIDTH,HEIGHT", help="in inches; or a width: column, page, a number")
     look.add_argument("--legend", choices=PLACES, help="where it stands")
-    arguments = parser.parse_args(argv)
+    arguments = parser.parse_args(joined(sys.argv[1:] if argv is None else argv))
     arguments.format = arguments.format.split(",")
     if wrong := [kind for kind in arguments.format if kind not in STABLE]:
         parser.error(f"there is no format {wrong[0]!r}{perhaps(wrong[0], STABLE)}; there are {', '.join(STABLE)}")
@@ -178,7 +178,7 @@ def _make(name: str) -> tuple[str, bool | None]:
         said, made, unused = make_figure(drawings()[name], replace(_order, ask=ask))
     else:
         said, made = make_table(table_makers()[name], _order.results, ask, _order.out)
-        unused = []
+        unused = [*_order.layout.given(), *(["--band"] if _order.band != "range" else [])]
     if made and (deaf := [*unheard(_order.ask, heard), *unused]):
         said += f"\n{'':15} {name} does not use {', '.join(deaf)}: it is as it would be without"
     return said, made

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from argparse import ArgumentTypeError
+from collections.abc import Sequence
 from dataclasses import dataclass
 from warnings import catch_warnings, simplefilter
 
@@ -35,6 +37,16 @@ class Layout:
     size: tuple[float, float | None] | None = None  # inches: width, and height where it is given
     legend: str | None = None
 
+    def given(self) -> list[str]:
+        """What is asked for, as it is typed."""
+        return [f"--{'no-' * (value is False)}{name}" for name, value in vars(self).items() if value is not None]
+
+
+def joined(words: Sequence[str]) -> list[str]:
+    """A command line on which limits may begin with a minus: --ylim -1,1 as --ylim=-1,1."""
+    text = "\0".join(words)
+    return re.sub(r"(?<![^\0])(--[xy]lim)\0(?=-[\d.])", r"\1=", text).split("\0") if words else []
+
 
 def limits(text: str) -> Limits:
     """LO,HI as numbers; an end that is left empty stays as it is."""
@@ -44,7 +56,7 @@ def limits(text: str) -> Limits:
         low = high = None
     ordered = low is None or high is None or low < high
     if (low is None and high is None) or not ordered or any(abs(end) == float("inf") for end in (low or 0, high or 0)):
-        raise ArgumentTypeError(f"takes LO,HI, two numbers of which the first is smaller, or LO, or ,HI; got {text!r}")
+        raise ArgumentTypeError(f"takes LO,HI with LO below HI, or 'LO,' or ',HI' for one end; got {text!r}")
     return low, high
 
 

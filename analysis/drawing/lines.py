@@ -93,10 +93,11 @@ def shaded(ax: Axes, x: pd.Series, table: pd.DataFrame, style: Style) -> None:
     the mean: on a logarithmic axis a standard deviation may reach down to 0."""
     low, high = table["low"], table["high"]
     look: dict[str, Any] = {"color": style.colour, "alpha": style.band, "lw": 0}
-    ax.add_collection(FillBetweenPolyCollection("x", x, low, high, **look), autolim=False)
+    ends = [np.ma.masked_invalid(end.astype(float)) for end in (low, high)]
+    ax.add_collection(FillBetweenPolyCollection("x", x, *ends, **look), autolim=False)
     seen = low if kind() == "range" else low.where(low > table["mean"] / 10, table["mean"] / 10)
-    ends = pd.concat([pd.DataFrame({"x": x, "y": end}) for end in (seen, high)]).dropna()
-    ax.update_datalim(ends.to_numpy(float))
+    corners = pd.concat([pd.DataFrame({"x": x, "y": end}) for end in (seen, high)]).dropna()
+    ax.update_datalim(corners.to_numpy(float))
 
 
 def lonely(ax: Axes, x: pd.Series, y: pd.Series, style: Style) -> None:
@@ -185,7 +186,8 @@ def edge(ax: Axes, x: float, style: Style, mark: str, bottom: bool = False) -> f
     look = {"color": style.colour, "marker": SHAPE[mark], "ls": "", "clip_on": False, "label": mark}
     look["ms"] = 4 if mark == DIVERGED else 6
     apart = 0.05 if mark == DIVERGED else 0.09  # those of several methods at one place are told apart
-    inwards = 0.02 + apart * style.place % 0.9
+    before = sum(line.get_label() == mark and x in np.asarray(line.get_xdata()) for line in ax.lines)
+    inwards = 0.02 + apart * before % 0.9
     height = inwards if bottom else 1 - inwards
     ax.plot(x, height, transform=ax.get_xaxis_transform(), **look)
     return height

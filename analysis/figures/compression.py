@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 
 from analysis.drawing.lines import curve
+from analysis.drawing.palette import COLOURS
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
 from analysis.drawing.style import metric_name, name_of, styles, variant
 from analysis.figures import figure
@@ -53,6 +56,8 @@ def draw(results: Results, ask: Ask) -> Picture:
                 notes.append(f"{style.label}, {form}: every run diverged or exploded")
                 continue
             look = variant(style, number)
+            if runs["algo"].nunique() == 1:  # colours are free to tell its forms apart
+                look = replace(look, colour=COLOURS[number % len(COLOURS)])
             entries.append(legend_entry(look, f"{style.label}, {form}"))
             used |= set(best["run_id"])
             for ax, metric in zip(axes[0], names, strict=True):

@@ -80,8 +80,10 @@ def split_in_words(row: dict[str, Any]) -> str:
 
 
 def _apart(runs: pd.DataFrame, label: str) -> pd.DataFrame:
-    """Each seed at each value of a label as a seed of its own: a setting is then judged by all of them."""
-    return runs.assign(seed=runs.groupby([label, "seed"]).ngroup())
+    """Each seed at each value of a label, and of others of its group, as a seed of its own: a setting is then judged by
+    all of them."""
+    group = [c for c in runs.columns if c.partition(".")[0] == label.partition(".")[0]]
+    return runs.assign(seed=runs.groupby([*group, "seed"], dropna=False).ngroup())
 
 
 def one_setting(results: Results, finals: pd.DataFrame, ask: Ask = USUAL) -> tuple[pd.DataFrame, list[str]]:

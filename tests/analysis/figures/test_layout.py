@@ -10,11 +10,11 @@ from matplotlib.image import imread
 from analysis.drawing.bands import bands
 from analysis.drawing.files import render, save
 from analysis.drawing.layout import Layout, arrange
-from analysis.drawing.lines import spread
+from analysis.drawing.lines import draw_against_setting, spread
 from analysis.drawing.panels import legend, legend_entry, panels, tidy
 from analysis.drawing.style import COLUMN, PAGE, styles, use_paper_style
 from analysis.figures import drawings
-from analysis.make_figures import main
+from analysis.make_figures import main, parse
 from analysis.report.bibtex import bibliography
 from analysis.study.ask import Ask
 from tests.helpers.few import few
@@ -171,6 +171,21 @@ def test_bands_show_what_is_asked_for():
         assert spread(values.head(4), "x", "y")["low"].isna().all()  # from five seeds on
 
 
+def test_a_band_ends_where_there_is_no_mean():
+    """Not with a corner at the point that diverged."""
+    rows = [
+        {"run_id": f"{e}{s}", "eta": e, "seed": s, "y": e + s, "state": "done"} for e in (1.0, 2, 3) for s in range(3)
+    ]
+    values = pd.DataFrame(rows).assign(exploded=False)
+    values.loc[values["eta"] == 3, "state"] = "diverged"
+    _, axes = panels(1, 1)
+    draw_against_setting(axes[0, 0], values, "eta", "y", styles(["dsgd"])["dsgd"])
+    (band,) = axes[0, 0].collections
+    (path,) = band.get_paths()
+    assert np.isfinite(path.vertices).all()
+    assert path.vertices[:, 0].max() == 2
+
+
 @pytest.mark.parametrize(
     "words",
     ["--xlim 5,1", "--ylim a,b", "--xlim 1", "--ylim ,", "--xlim 0,inf", "--size 0,3", "--size tall", "--size 1,2,3",
@@ -183,6 +198,11 @@ def test_a_bad_value_is_refused_and_named(words, capsys):
     option, value = words.split()
     assert option in (said := capsys.readouterr().err)
     assert f"'{value}'" in said
+
+
+def test_limits_may_begin_with_a_minus():
+    arguments = parse(["--ylim", "-1,2.5", "--xlim", ",3", "--figure", "final"])
+    assert (arguments.ylim, arguments.xlim, arguments.figure) == ((-1, 2.5), (None, 3), ["final"])
 
 
 @pytest.fixture

@@ -36,6 +36,11 @@ def test_loss_has_a_panel_per_semantics_and_a_line_per_method():
     assert len(picture.runs) == 24
 
 
+def test_loss_judges_a_stepsize_by_all_semantics():
+    picture = draw("loss", made([{**row, "eta": 0.1} for row in losses()]))
+    assert len(picture.runs) == 24
+
+
 @pytest.mark.thorough
 def test_loss_has_a_row_per_kind_of_links():
     both = losses() + [{**row, "links": "outages"} for row in losses()]
