@@ -115,11 +115,11 @@ def settings(results: Results) -> list[tuple[str, str]]:
 
 
 def _setting(name: str, row: dict[str, Any]) -> str:
-    """dirichlet (alpha 0.5)"""
+    """dirichlet (α 0.5, equal)"""
     if name == "validation":
         return f"{100 * row[name]:g} % of the training samples" if row[name] else "none"
     options = [c for c in row if c != name and not pd.isna(row[c]) and row[c] != NEUTRAL.get(c)]
-    told = ", ".join(in_title(c, row[c]) for c in options)
+    told = ", ".join(in_title(c, row[c]).removesuffix(" True") for c in options)
     return f"{in_title('', row[name]).strip()}{f' ({told})' if told else ''}"
 
 
