@@ -34,9 +34,9 @@ class Story:
 
     results: Results
     headline: str
-    scope: str
     facts: list[tuple[str, str]]
     warnings: list[str]
+    scope: str = ""
     outcome: list[str] = field(default_factory=list)  # beside the headline
     commands: list[tuple[str, int]] = field(default_factory=list)  # and how many runs each made
     figures: list[tuple[Drawing, Picture, str, str]] = field(default_factory=list)  # as SVG; what it was made from
@@ -50,7 +50,7 @@ def tell_story(results: Results, ask: Ask | None = None) -> Story:
     ask = ask or Ask()
     headline, *more = [*outcome(results, ask), scope(results)]
     told = [*counts(results), *settings(results), *origin(results)]
-    story = Story(results, headline, scope(results), told, warnings(results), more[:-1], sweep_commands(results))
+    story = Story(results, headline, told, warnings(results), scope(results), more[:-1], sweep_commands(results))
     for drawing in drawings().values():
         try:
             picture = drawing.picture(results, ask)

@@ -153,7 +153,7 @@ def test_a_page_of_many_runs_lists_some_and_says_so(few, tmp_path, monkeypatch):
     folder = multiply(few, tmp_path / "many", COUNT, failed_every=10)
     text = page.page(Story(load_folder(folder), "Many", [], []), folder)
     assert "12 of 40 runs are listed here, and only these have details" in text
-    assert f"python bench/status.py {folder}" in text
+    assert f"python bench/status.py {folder.name}" in text
     details = json.loads(text.split('id="details">')[1].split("</script>")[0])
     assert len(details) == 12
     assert sum(run["state"] == "failed" for run in details.values()) == 4
