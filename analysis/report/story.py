@@ -34,9 +34,9 @@ class Story:
 
     results: Results
     headline: str
-    scope: str
     facts: list[tuple[str, str]]
     warnings: list[str]
+    scope: str = ""
     outcome: list[str] = field(default_factory=list)  # beside the headline
     commands: list[tuple[str, int]] = field(default_factory=list)  # and how many runs each made
     figures: list[tuple[Drawing, Picture, str, str]] = field(default_factory=list)  # as SVG; what it was made from
@@ -50,7 +50,7 @@ def tell_story(results: Results, ask: Ask | None = None) -> Story:
     ask = ask or Ask()
     headline, *more = [*outcome(results, ask), scope(results)]
     told = [*counts(results), *settings(results), *origin(results)]
-    story = Story(results, headline, scope(results), told, warnings(results), more[:-1], sweep_commands(results))
+    story = Story(results, headline, told, warnings(results), scope(results), more[:-1], sweep_commands(results))
     for drawing in drawings().values():
         try:
             picture = drawing.picture(results, ask)
@@ -115,11 +115,11 @@ def settings(results: Results) -> list[tuple[str, str]]:
 
 
 def _setting(name: str, row: dict[str, Any]) -> str:
-    """dirichlet (alpha 0.5)"""
+    """dirichlet (α 0.5, equal)"""
     if name == "validation":
         return f"{100 * row[name]:g} % of the training samples" if row[name] else "none"
     options = [c for c in row if c != name and not pd.isna(row[c]) and row[c] != NEUTRAL.get(c)]
-    told = ", ".join(in_title(c, row[c]) for c in options)
+    told = ", ".join(in_title(c, row[c]).removesuffix(" True") for c in options)
     return f"{in_title('', row[name]).strip()}{f' ({told})' if told else ''}"
 
 

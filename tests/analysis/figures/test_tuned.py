@@ -50,7 +50,7 @@ def test_a_method_is_tuned_over_all_its_swept_numbers(two, means):
     assert f"D-ASAGT, η = {eta:g}, α = {alpha:g}" in words_of(picture)
     assert any(f"D-ASAGT η={eta:g}, α={alpha:g} (" in note for note in picture.notes)
     assert any(note.startswith("best setting: of those") for note in picture.notes)
-    assert f"D-ASAGT (η = {eta:g}, α = {alpha:g}) ends at {means.max():.2f} %" in outcome(two)[0]
+    assert f"; D-ASAGT (η = {eta:g}, α = {alpha:g}) ends at {means.max():.2f} %" in outcome(two)[0]
     table = table_makers()["final"].make(two, Ask())
     (row,) = table.data[table.data["algo"] == "dasagt"].to_dict("records")
     assert (row["eta"], row["alpha"], row["test_accuracy"]) == (eta, alpha, pytest.approx(means.max()))

@@ -81,12 +81,12 @@ def test_the_settings_of_a_sweep_are_among_the_facts():
     lossy = {"links": "lossy", "links.p": 0.1}
     some = [
         {"algo": "dsgd", "eta": 0.1, "end": 1.0, "partition": "dirichlet", "partition.alpha": alpha, "model": "mlp"}
-        | {"model.hidden": 64, "batch_size": size, "sampling": "replacement", **lossy}
+        | {"partition.equal": True, "model.hidden": 64, "batch_size": size, "sampling": "replacement", **lossy}
         for alpha, size in ((0.5, 32), (0.1, 128))
     ]
     results = made(some)
     told = dict(settings(replace(results, runs=results.runs.assign(validation=0.2))))
-    assert told["Partition"] == "dirichlet (α 0.1) and dirichlet (α 0.5)"
+    assert told["Partition"] == "dirichlet (α 0.1, equal) and dirichlet (α 0.5, equal)"
     assert told["Batch size"] == "32 and 128"
     assert told["Model"] == "mlp (hidden 64)"
     assert told["Validation"] == "20 % of the training samples"

@@ -151,9 +151,9 @@ def reseal(run: Path) -> None:
 def test_a_page_of_many_runs_lists_some_and_says_so(few, tmp_path, monkeypatch):
     monkeypatch.setattr(page, "LISTED", 12)
     folder = multiply(few, tmp_path / "many", COUNT, failed_every=10)
-    text = page.page(Story(load_folder(folder), "Many", "", [], []), folder)
+    text = page.page(Story(load_folder(folder), "Many", [], []), folder)
     assert "12 of 40 runs are listed here, and only these have details" in text
-    assert "python bench/status.py many" in text
+    assert f"python bench/status.py {folder.name}" in text
     details = json.loads(text.split('id="details">')[1].split("</script>")[0])
     assert len(details) == 12
     assert sum(run["state"] == "failed" for run in details.values()) == 4
