@@ -25,11 +25,11 @@ if __name__ == "__main__":
 
 from bench.base.errors import UserError
 from bench.base.registry import algorithms, compressors, no_such, say_broken_plugins
+from bench.contracts import compressors as of_compressors
+from bench.contracts import methods as of_methods
+from bench.contracts.literal import literal, load
+from bench.contracts.methods import BrokenPromise
 from bench.terminal.command import command
-from bench.trials.contracts import compressors as of_compressors
-from bench.trials.contracts import methods as of_methods
-from bench.trials.contracts.literal import literal, load
-from bench.trials.contracts.methods import BrokenPromise
 
 KEPT, BROKEN = "kept", "BROKEN"
 

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from bench.base.errors import UserError
 from bench.base.registry import algorithms
+from bench.contracts import methods as contract
 from bench.method.algorithm import unit
-from bench.trials.contracts import methods as contract
 from tests.algorithms.literal import VARIANTS
 from tests.helpers.few import few
 
