@@ -31,12 +31,12 @@ from bench.base.registry import algorithms, compressors, no_such, say_broken_plu
 from bench.config.choices import REGISTRIES
 from bench.config.run_config import choice
 from bench.config.words import options_typed
+from bench.contracts import compressors as of_compressors
+from bench.contracts import methods as of_methods
+from bench.contracts.literal import literal, load
+from bench.contracts.methods import BrokenPromise
+from bench.contracts.worlds import with_options
 from bench.terminal.command import command
-from bench.trials.contracts import compressors as of_compressors
-from bench.trials.contracts import methods as of_methods
-from bench.trials.contracts.literal import literal, load
-from bench.trials.contracts.methods import BrokenPromise
-from bench.trials.contracts.worlds import with_options
 
 KEPT, BROKEN = "kept", "BROKEN"
 KINDS = {"algo": ("method", "dsgd"), "compressor": ("compressor", "top_k")}

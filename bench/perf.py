@@ -27,12 +27,12 @@ from bench.base.machine import cores
 from bench.engine.torch_setup import set_up_torch
 from bench.terminal.command import command
 from bench.terminal.console import Console
-from bench.trials.measures.around import data, digests, overheads, reporting, storing
-from bench.trials.measures.clock import Entry
-from bench.trials.measures.engines import REPLICAS, all_batched, engines, networks
-from bench.trials.measures.methods import methods
-from bench.trials.measures.models import convolutions, modules, residual, texts
-from bench.trials.measures.networks import gossip, many, scaling
+from benchmarks.around import data, digests, overheads, reporting, storing
+from benchmarks.clock import Entry
+from benchmarks.engines import REPLICAS, all_batched, engines, networks
+from benchmarks.methods import methods
+from benchmarks.models import convolutions, modules, residual, texts
+from benchmarks.networks import gossip, many, scaling
 
 
 def table(title: str, entries: list[Entry]) -> Table:

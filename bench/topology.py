@@ -1,6 +1,6 @@
 """Look at a network before using it.
 
-python bench/topology.py topology=ladder nodes=8                      the certificate, the matrix and a drawing
+python bench/topology.py topology=ladder nodes=8                      the certificate and the matrix
 python bench/topology.py topology=random_digraph                      what is pushed and what is pulled by
 python bench/topology.py topology=matching seed=3                     the first rounds of what is drawn
 python bench/topology.py topology=ring links=lossy links.p=0.3        what loss does to the matrix and to an average
@@ -29,9 +29,9 @@ from bench.config.choices import Choice, options_of
 from bench.config.compose import compose_one
 from bench.config.run_config import RunConfig
 from bench.config.source import source_of
-from bench.network.drawing import Graph, beside, caption, svg, text
+from bench.network.drawing import caption, svg
 from bench.network.mixing import Mixing, Operator
-from bench.network.words import FIRST, facts, losses, matrices, sample
+from bench.network.words import facts, losses, matrices, sample
 from bench.terminal.command import command, config_flags
 from bench.training.averages import ROUNDS, moved
 
@@ -53,8 +53,6 @@ def show(config: RunConfig) -> Iterator[str]:
     if lossy:
         yield from losses(network, reliable)
         yield from averages(config)
-        yield ""
-    yield drawing(reliable)
 
 
 def without_loss(config: RunConfig) -> Mixing:
@@ -77,24 +75,6 @@ def averages(config: RunConfig) -> Iterator[str]:
     for name, choice in forms.items():
         networks = [replace(config, links=choice, seed=config.seed + k).mixing() for k in range(SEEDS)]
         yield f"  {name:12} {moved(networks, by):.1e}"
-
-
-def drawing(network: Mixing) -> str:
-    if network.nodes > 100:
-        return "(drawn up to 100 nodes)"
-    if not network.drawn:
-        return text(network)
-    pictures = [(f"round {r}", text(graph, width=24, height=10)) for r, graph in enumerate(rounds(network))]
-    return beside(pictures, width=27)
-
-
-def rounds(network: Mixing) -> Iterator[Graph]:
-    """The first graphs of a network that is drawn."""
-    for r in range(FIRST):
-        w = network.at(r, r).any
-        i, j = w.pattern.columns[w.pattern.off].tolist(), w.pattern.rows[w.pattern.off].tolist()
-        edges = [edge for edge in zip(i, j, strict=True) if edge[0] < edge[1]]
-        yield Graph(network.name, network.nodes, edges, network.directed, drawn=True)
 
 
 def picture(config: RunConfig) -> str:

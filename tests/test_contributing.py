@@ -3,12 +3,14 @@
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from sklearn.datasets import load_diabetes
 
-from bench.trials.contracts.methods import CHECKS
+from bench.contracts.methods import CHECKS
 from tests.helpers.cli import ROOT, python
 
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
@@ -18,7 +20,7 @@ BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 @pytest.mark.timeout(240)
 def test_every_recipe(tmp_path):
     copy = tmp_path / "hearsay"
-    for folder in ("algorithms", "analysis", "bench", "conf", "datasets"):
+    for folder in ("algorithms", "analysis", "bench", "benchmarks", "conf", "datasets"):
         shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
     load_diabetes(as_frame=True).frame.rename(columns={"target": "price"}).to_csv(copy / "mine.csv", index=False)
     ran = []
@@ -29,6 +31,7 @@ def test_every_recipe(tmp_path):
             ran += [follow(copy, line) for line in body.splitlines()]
     assert any("BROKEN" not in out and out.count("\n  kept") + out.count("\n  –") == len(CHECKS) for out in ran)
     assert any("kept    50 steps are those of nesterov_rule.py:nesterov" in out for out in ran)
+    assert any(re.search(r"\b\d+ passed", out) for out in ran)
     assert any("wheel: 9 nodes, 16 edges" in out for out in ran)
     assert len(list((copy / "results" / "runs").glob("nesterov-wheel-blobs-*"))) == 1
     assert any("my_figure " in out and "→ my_figure.png" in out for out in ran)
@@ -52,7 +55,10 @@ def follow(copy: Path, line: str) -> str:
     while "=" in words[0]:
         name, _, environment[name] = words.pop(0).partition("=")
     assert words[0] == "python"
-    done = python(str(copy / words[1]), *words[2:], cwd=copy, **environment)
+    if words[1] == "-m":
+        done = subprocess.run([sys.executable, *words[1:]], cwd=copy, capture_output=True, text=True, timeout=120)
+    else:
+        done = python(str(copy / words[1]), *words[2:], cwd=copy, **environment)
     assert done.returncode == 0, line + done.stdout + done.stderr
     return done.stdout
 

@@ -15,7 +15,7 @@ from bench.config.compose import compose_one
 from bench.engine.fingerprint import fingerprint
 from tests.helpers.cli import ROOT
 
-PACKAGES = ("algorithms", "analysis", "bench", "conf", "datasets")
+PACKAGES = ("algorithms", "analysis", "bench", "benchmarks", "conf", "datasets")
 WORDS = ("algo=dnasa", "steps=20", "tracker=none")
 
 long = [pytest.mark.thorough, pytest.mark.timeout(600), pytest.mark.xdist_group("wheel")]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bench.base.home import ROOT
 
-FOLDERS = ("bench", "algorithms", "datasets")
+FOLDERS = ("bench", "benchmarks", "algorithms", "datasets")
 
 
 def _hash(file: Path) -> str:

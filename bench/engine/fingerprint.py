@@ -36,7 +36,6 @@ CORE = (
     "bench/engine/wire.py",
     "bench/method",
     "bench/network/certificate.py",
-    "bench/network/closed_form.py",
     "bench/network/drawn.py",
     "bench/network/faulty.py",
     "bench/network/losses.py",

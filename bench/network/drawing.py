@@ -1,4 +1,4 @@
-"""Graphs as pictures: in the terminal and as SVG."""
+"""Graphs as SVG pictures."""
 
 from __future__ import annotations
 
@@ -6,18 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import networkx as nx
 import numpy as np
-import scipy.sparse as sp
-from scipy.sparse import csgraph
 
-DOTS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
-"""Braille: a character is a grid of 4 × 2 dots, one bit each."""
-HEADS = "→↗↑↖←↙↓↘"
-"""Arrow heads, an eighth of a turn apart."""
-AWAY = 7
-"""Dots between a node and the head of an arrow that points to it."""
-SMOOTHING, ROUNDS = 50, 1000
-"""Rounds of averaging over neighbours before the springs are let go, and of the springs."""
+DRAWN = 64
+"""Nodes up to which a layout is searched for; more stand on a circle."""
 
 
 class Drawable(Protocol):
@@ -56,120 +49,32 @@ def caption(graph: Drawable) -> str:
 
 
 def positions(mixing: Drawable) -> np.ndarray:
-    """(n, 2) in the unit square, y upwards: on a circle, unless the graph is a tree or that has many crossings."""
-    xy = circle = on_a_circle(mixing)
-    edges = sorted({(min(edge), max(edge)) for edge in mixing.edges})
-    if 3 <= mixing.nodes <= 64 and edges:
-        hops = _hops(mixing.nodes, edges)
-        if np.isfinite(hops).all():
-            springs = relaxed(first_places(hops == 1), hops)
-            tree = len(edges) < mixing.nodes
-            if tree or _crossings(springs, edges) < _crossings(circle, edges) / 3:
-                xy = _level(springs)
+    """(n, 2) in the unit square, y upwards: Kamada and Kawai's layout of a planar graph, else a circle."""
+    graph = nx.empty_graph(mixing.nodes)
+    graph.add_edges_from(mixing.edges)
+    xy = on_a_circle(mixing)
+    if 3 <= mixing.nodes <= DRAWN and nx.is_connected(graph) and nx.check_planarity(graph)[0]:
+        places = nx.kamada_kawai_layout(graph, pos=nx.planar_layout(graph))
+        xy = _level(np.array([places[node] for node in range(mixing.nodes)]))
     centred = xy - (xy.min(axis=0) + xy.max(axis=0)) / 2
     return 0.5 + centred / max(2 * np.abs(centred).max(), 1e-9)
 
 
 def on_a_circle(mixing: Drawable) -> np.ndarray:
-    """(n, 2): every node at its hour."""
+    """(n, 2): the nodes in order, counter-clockwise."""
     angle = 2 * np.pi * np.arange(mixing.nodes) / mixing.nodes
     return np.column_stack([np.cos(angle), np.sin(angle)])
 
 
-def first_places(neighbours: np.ndarray) -> np.ndarray:
-    """(n, 2), neighbours near each other: by averaging over them, from fixed places without any symmetry.
-
-    Eigenvectors would do the same, but where several have one eigenvalue every machine finds others.
-    """
-    number = np.arange(1.0, len(neighbours) + 1)
-    fixed = np.column_stack([np.sin(number), np.sin(np.sqrt(2) * number**1.5)])
-    step = np.eye(len(neighbours)) + neighbours / neighbours.sum(axis=1, keepdims=True)
-    xy = fixed
-    for _ in range(SMOOTHING):
-        xy = step @ xy
-        xy = xy - xy.mean(axis=0)
-        x = xy[:, 0] / np.linalg.norm(xy[:, 0])
-        y = xy[:, 1] - (x @ xy[:, 1]) * x
-        xy = np.column_stack([x, y / np.linalg.norm(y)])
-    return xy + fixed / 100  # apart, where the averages put nodes on one point
-
-
-def relaxed(xy: np.ndarray, hops: np.ndarray) -> np.ndarray:
-    """The places where springs as long as the hops between two nodes come to rest (Kamada and Kawai), by majorisation:
-    rounds that are all alike, without a search, so that every machine ends at the same."""
-    n = len(hops)
-    weights = 1 / np.where(hops == 0, np.inf, hops) ** 2
-    inverse = np.linalg.inv(np.diag(weights.sum(axis=1)) - weights + 1 / n)
-    for _ in range(ROUNDS):
-        apart = np.linalg.norm(xy[:, None] - xy[None], axis=2)
-        pull = weights * hops / np.maximum(apart, 1e-9)
-        xy = inverse @ (pull.sum(axis=1)[:, None] * xy - pull @ xy)
-    return xy
-
-
 def _level(xy: np.ndarray) -> np.ndarray:
-    """Turned until it is widest from left to right, where it is wider in one direction."""
+    """Turned to be widest from left to right; where it is as wide in all directions, the last node as on a circle."""
     xy = xy - xy.mean(axis=0)
     spread = xy.T @ xy
     if np.ptp(np.linalg.eigvalsh(spread)) < 0.01 * np.trace(spread):
-        return xy
-    turn = 0.5 * np.arctan2(2 * spread[0, 1], spread[0, 0] - spread[1, 1])
+        turn = np.arctan2(xy[-1, 1], xy[-1, 0]) + 2 * np.pi / len(xy)
+    else:
+        turn = 0.5 * np.arctan2(2 * spread[0, 1], spread[0, 0] - spread[1, 1])
     return xy @ np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
-
-
-def _hops(nodes: int, edges: list[tuple[int, int]]) -> np.ndarray:
-    """(n, n), infinite where there is no way."""
-    ends = np.array(edges).T
-    return csgraph.dijkstra(sp.csr_array((np.ones(len(edges)), ends), (nodes, nodes)), directed=False, unweighted=True)
-
-
-def _crossings(xy: np.ndarray, edges: list[tuple[int, int]]) -> int:
-    """Pairs of edges that cross in the plane."""
-    a, b = (xy[[edge[end] for edge in edges]] for end in (0, 1))
-
-    def side(p: np.ndarray) -> np.ndarray:
-        """On which side of each edge (rows) each point (columns) lies."""
-        d, e = (b - a)[:, None], p[None] - a[:, None]
-        return np.sign((d[..., 0] * e[..., 1] - d[..., 1] * e[..., 0]).round(9))
-
-    split = side(a) * side(b) < 0
-    return int((split & split.T).sum()) // 2
-
-
-def text(mixing: Drawable, width: int = 44, height: int = 16) -> str:
-    """Edges in braille dots, nodes by number, an arrow before the node that an arc points to."""
-    xy = positions(mixing)
-    scale = np.array([width * 2 - 5, height * 4 - 4])
-    dots = np.column_stack([xy[:, 0], 1 - xy[:, 1]]) * scale + [2, 2]
-    bits = np.zeros((height, width), dtype=int)
-    for i, j in mixing.edges:
-        count = int(np.abs(dots[j] - dots[i]).max()) + 1
-        for x, y in np.linspace(dots[i], dots[j], 2 * count).round().astype(int):
-            bits[y // 4, x // 2] |= DOTS[y % 4, x % 2]
-    canvas = [[chr(0x2800 + cell) if cell else " " for cell in row] for row in bits]
-    for i, j in mixing.edges if mixing.directed else []:
-        (x, y), head = _head(dots[i], dots[j])
-        canvas[y // 4][x // 2] = head
-    for i, (x, y) in enumerate(dots.round().astype(int)):
-        label = str(i)
-        column = min(x // 2, width - len(label))
-        canvas[y // 4][column : column + len(label)] = label
-    return "\n".join("".join(row).rstrip() for row in canvas).strip("\n")
-
-
-def _head(source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, str]:
-    """Where the head of an arrow stands, in dots from the upper left, and which it is."""
-    way = target - source
-    length = max(float(np.linalg.norm(way)), 1e-9)
-    turn = np.arctan2(-way[1], way[0]) / (2 * np.pi)
-    return (target - way / length * min(AWAY, length / 2)).round().astype(int), HEADS[round(8 * turn) % 8]
-
-
-def beside(drawings: Sequence[tuple[str, str]], width: int) -> str:
-    """Drawings with their titles next to each other, each so many columns wide."""
-    blocks = [[title, *drawing.split("\n")] for title, drawing in drawings]
-    lines = [[block[k] if k < len(block) else "" for block in blocks] for k in range(max(map(len, blocks)))]
-    return "\n".join("".join(f"{part:{width}}" for part in line).rstrip() for line in lines)
 
 
 def svg(

@@ -9,9 +9,9 @@ from torch import Tensor
 
 from bench.base.errors import UserError
 from bench.base.registry import algorithms
+from bench.contracts import methods as contract
+from bench.contracts.worlds import with_options
 from bench.method.algorithm import unit
-from bench.trials.contracts import methods as contract
-from bench.trials.contracts.worlds import with_options
 from tests.algorithms.literal import VARIANTS
 from tests.helpers.few import few
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from bench.base.registry import algorithms
-from bench.trials.contracts import methods as contract
+from bench.contracts import methods as contract
 from tests.algorithms.fixed_points import Bias
 from tests.algorithms.mutants import MeanNorm
 from tests.helpers import exact

@@ -6,11 +6,11 @@ import torch
 
 from bench.base.layout import Layout
 from bench.base.registry import algorithms
+from bench.contracts.simulate import simulate
 from bench.engine import stacked
 from bench.engine.build import build_problem
 from bench.method import Steps
 from bench.problem.problem import Setting
-from bench.trials.contracts.simulate import simulate
 from tests.algorithms.literal import RULES as OURS
 from tests.helpers import noisy
 from tests.helpers.configs import Kept, config

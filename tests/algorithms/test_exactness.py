@@ -14,8 +14,8 @@ import torch
 
 import algorithms as package
 from bench.base.registry import algorithms
+from bench.contracts.simulate import simulate
 from bench.network.mixing import build_mixing
-from bench.trials.contracts.simulate import simulate
 from tests.algorithms.fixed_points import Bias
 from tests.algorithms.literal.common import fast_gossip
 from tests.helpers import exact

@@ -9,9 +9,9 @@ import torch
 
 import algorithms as package
 from bench.base.registry import algorithms
+from bench.contracts.simulate import Trace, simulate
 from bench.method.schedules import Schedule
 from bench.network.mixing import build_mixing
-from bench.trials.contracts.simulate import Trace, simulate
 from tests.algorithms.literal import DIRECTED, LAYOUT, OPTIONS, POOLED, REPORTED, RULES, VARIANTS
 from tests.helpers import noisy
 

@@ -9,8 +9,8 @@ import torch
 
 import algorithms as package
 from bench.base.registry import algorithms
-from bench.trials.contracts import methods as contract
-from bench.trials.contracts.simulate import simulate
+from bench.contracts import methods as contract
+from bench.contracts.simulate import simulate
 from tests.algorithms.literal import LAYOUT, OPTIONS, PARTS, RULES, VARIANTS
 from tests.algorithms.literal.averaged import msgn, stepsizes_of_dnasa
 from tests.algorithms.literal.common import root, unit

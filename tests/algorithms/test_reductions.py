@@ -11,8 +11,8 @@ import torch
 
 from bench.base.layout import Layout
 from bench.base.registry import algorithms
+from bench.contracts.simulate import Trace, simulate
 from bench.network.mixing import build_mixing
-from bench.trials.contracts.simulate import Trace, simulate
 from tests.algorithms.literal.averaged import msgn
 from tests.algorithms.literal.common import eigenvalues, lazy, omega
 from tests.helpers import noisy

@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from bench.base.registry import algorithms
+from bench.contracts import methods as contract
+from bench.contracts.simulate import simulate
 from bench.network.mixing import build_mixing
-from bench.trials.contracts import methods as contract
-from bench.trials.contracts.simulate import simulate
 from tests.algorithms import mutants
 from tests.helpers import exact
 

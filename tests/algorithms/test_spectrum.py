@@ -6,8 +6,8 @@ import torch
 
 from bench.base.errors import UserError
 from bench.base.registry import algorithms
+from bench.contracts.simulate import simulate
 from bench.network.mixing import Mixing
-from bench.trials.contracts.simulate import simulate
 
 APART = torch.tensor([[[1.0], [-1.0]]], dtype=torch.float64)
 

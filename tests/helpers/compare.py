@@ -79,7 +79,7 @@ SHARED = (2, 3)
 """Numbers of ranks that have several nodes each, evenly and unevenly."""
 EVERYWHERE = ("push_pull lossy digraph", "dnasa lossy matching", "choco top_k")
 """Those that are also tried where one rank has all nodes, or each has one."""
-PERCEPTRON = {"name": "module", "target": "bench.trials.measures.plain:Perceptron", "kwargs": {"hidden": 8}}
+PERCEPTRON = {"name": "module", "target": "benchmarks.plain:Perceptron", "kwargs": {"hidden": 8}}
 TRACED = {"dsgt module": {"algo": "dsgt", "dataset": "digits", "model": PERCEPTRON}}
 """On two ranks alone: every rank takes seconds to trace it."""
 MANY = 2 * bench.engine.wire.SPARSE_FROM

@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from bench.contracts.simulate import simulate
 from bench.network.mixing import Mixing, build_mixing
 from bench.problem.problem import Setting
-from bench.trials.contracts.simulate import simulate
 from datasets.quadratics import Quadratics
 
 N, SEEDS = 8, tuple(range(8))

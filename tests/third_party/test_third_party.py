@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.trials.contracts.methods import CHECKS
+from bench.contracts.methods import CHECKS
 from tests.helpers.cli import ROOT, python
 
 pytestmark = [pytest.mark.thorough, pytest.mark.xdist_group("third party")]

@@ -174,7 +174,7 @@ def test_the_fingerprint_covers_the_numbers_and_nothing_else():
     everywhere |= {"bench/training/loop.py", "bench/training/mixers.py", "bench/network/weights.py"}
     chosen = {"algorithms/dnasa.py", "datasets/digits.py", "datasets/partitions.py", "bench/network/graphs.py"}
     assert everywhere | chosen <= covered
-    plumbing = ("bench/sweep", "bench/terminal", "bench/trials", "bench/config", "bench/run.py")
+    plumbing = ("bench/sweep", "bench/terminal", "bench/contracts", "bench/config", "bench/run.py")
     assert [
         name for name in covered if name.startswith((*plumbing, "algorithms/dsgd", "analysis", "datasets/a9a"))
     ] == []

@@ -70,7 +70,7 @@ def test_many_nodes_and_replicas_are_each_by_itself():
 
 
 def test_the_perceptron_as_a_module_is_the_one_written_out():
-    target = {"name": "module", "target": "bench.trials.measures.plain:Perceptron"}
+    target = {"name": "module", "target": "benchmarks.plain:Perceptron"}
     setting = Setting(3, range(3), (0,), 4, torch.float64, torch.device("cpu"))
     ours, theirs = (build_problem(config(dataset="digits", nodes=3, model=m), setting) for m in ("mlp", target))
     x = 0.3 * torch.randn(1, 3, ours.layout.size, dtype=torch.float64)

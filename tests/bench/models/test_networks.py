@@ -12,7 +12,7 @@ from bench.models import layers
 from bench.models.measured import Alive
 from bench.models.model import Model
 from bench.problem import Arrays
-from bench.trials.measures import plain
+from benchmarks import plain
 from tests.helpers.cli import refused, typed
 from tests.helpers.configs import config, rows
 

@@ -15,8 +15,8 @@ from bench.base.errors import UserError
 from bench.base.options import attribute_options
 from bench.base.randomness import generator
 from bench.base.registry import compressors
+from bench.contracts import compressors as contract
 from bench.network.bits import fixed_sum, pack_bits, unpack_bits
-from bench.trials.contracts import compressors as contract
 from tests.bench.network import literal_compressors as literal
 from tests.helpers.few import few
 

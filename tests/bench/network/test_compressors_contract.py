@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from bench.base.registry import compressors
+from bench.contracts import compressors as contract
+from bench.contracts.methods import BrokenPromise
 from bench.network.bits import from_bytes, to_bytes
-from bench.trials.contracts import compressors as contract
-from bench.trials.contracts.methods import BrokenPromise
 from tests.helpers.cli import typed
 
 Dense, TopK, RandomK, QSGD, Sign = (compressors[name] for name in ("none", "top_k", "random_k", "qsgd", "sign"))

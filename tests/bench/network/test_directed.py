@@ -126,7 +126,7 @@ def test_directed_edges_from_a_file(tmp_path):
 
 @pytest.mark.parametrize("name", ["ring", "torus", "directed_ring"])
 def test_thousands_of_nodes_are_certified_as_by_formula(name):
-    n = 4096 if name != "torus" else 1600
+    n = 2048 if name != "torus" else 1600
     c = build_mixing(name, n).certificate
     turn = 2 * np.pi / n
     formula = {

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bench.base.registry import topologies
-from bench.network.drawing import positions, svg, text
+from bench.network.drawing import positions, svg
 from bench.network.mixing import build_mixing
 from tests.helpers.cli import typed
 from tests.helpers.few import few
@@ -116,13 +116,12 @@ def test_bad_graphs_get_a_sentence_and_leave_nothing(case, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == set(files)
 
 
-def test_the_command_shows_certificate_matrix_and_drawing(tmp_path):
+def test_the_command_shows_certificate_and_matrix_and_writes_the_drawing(tmp_path):
     done = look("topology=ladder", "nodes=8", "--svg", "ladder.svg", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "ladder: 8 nodes, 10 edges, diameter 4" in done.stdout
     assert "ρ = 0.891806" in done.stdout
     assert "0.6306 0.1847" in done.stdout
-    assert any(0x2800 < ord(character) < 0x2900 for character in done.stdout)
     assert (tmp_path / "ladder.svg").read_text().count("<line") == 10
     wrong = look("topology=ladder", "nodes=7", cwd=tmp_path)
     assert wrong.returncode == 2
@@ -142,7 +141,7 @@ SHOWN = {
     ),
     "drawn": (
         ("topology=matching", "nodes=6"),
-        ("3 edges a round on average", "not: static", "11ᵀ/n‖₂, exactly", "W(2) =", "round 0  ", "round 2"),
+        ("3 edges a round on average", "not: static", "11ᵀ/n‖₂, exactly", "W(2) ="),
     ),
     "lossy": (
         ("topology=ring", "nodes=6", "links=lossy", "links.p=0.3"),
@@ -187,7 +186,6 @@ def test_every_size_can_be_drawn(name, nodes):
     assert xy.max() <= 1 + 1e-12
     assert len({tuple(row) for row in xy.round(6)}) == nodes
     assert svg(mixing).count("<circle") == nodes
-    assert "0" in text(mixing)
 
 
 def test_a_ladder_is_drawn_as_one():

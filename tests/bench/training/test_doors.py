@@ -5,6 +5,7 @@ import torch
 
 from algorithms.dsgd import State
 from bench.base.registry import algorithms
+from bench.contracts.simulate import simulate
 from bench.engine.build import build_problem
 from bench.method.assemble import assemble
 from bench.network.mixing import build_mixing
@@ -14,7 +15,6 @@ from bench.training.doors import open_doors
 from bench.training.ledger import Ledger, Stopwatch
 from bench.training.mixers import make_mixer
 from bench.training.world import OneProcess
-from bench.trials.contracts.simulate import simulate
 from tests.helpers.configs import config
 
 CPU, R, N = torch.device("cpu"), 3, 4

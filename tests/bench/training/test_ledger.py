@@ -7,12 +7,12 @@ import torch
 
 from bench.base.randomness import EVERYONE, generator
 from bench.base.registry import algorithms
+from bench.contracts import methods as contract
 from bench.engine.build import build_problem
 from bench.engine.stacked import run as run_stacked
 from bench.problem.problem import Setting
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume
-from bench.trials.contracts import methods as contract
 from tests.helpers import generous
 from tests.helpers.configs import Kept, config, rows
 

@@ -11,6 +11,7 @@ import torch
 from algorithms.dsgd import State
 from bench.base.record import COLUMNS, evaluation_steps
 from bench.base.registry import algorithms, datasets
+from bench.contracts.simulate import simulate
 from bench.engine import stacked
 from bench.engine.build import build_algorithm, build_problem
 from bench.method.assemble import assemble
@@ -21,7 +22,6 @@ from bench.training.loop import Timetable, Training
 from bench.training.metrics import Measurement, measure
 from bench.training.mixers import DenseMixer
 from bench.training.world import Mixer, OneProcess
-from bench.trials.contracts.simulate import simulate
 from tests.helpers.configs import Kept, config, rows
 from tests.helpers.few import few
 

@@ -1,0 +1,193 @@
+"""What every compressor must keep, in each of its forms and for vectors of several sizes."""
+
+from __future__ import annotations
+
+import itertools
+import typing
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bench.base.errors import UserError
+from bench.base.options import attribute_options
+from bench.base.randomness import generator
+from bench.contracts.methods import BrokenPromise
+from bench.network.compressor import Compressor, Draws
+
+SIZES = (1, 2, 9, 40, 500)
+TRIALS = 200
+"""Draws that a mean is taken over."""
+SIGMAS = 5
+"""A mean may exceed its bound by so many of its standard deviations: of a true bound once in three million."""
+
+
+def keyed(seed: int, first: int = 0) -> Draws:
+    return lambda row: generator(seed, first + row, "contract of compressors")
+
+
+def vectors(size: int, dtype: torch.dtype = torch.float64) -> Tensor:
+    """Rows of different kinds: even, of many scales, a single number, all equal but for the sign, mostly zero."""
+    g = torch.Generator().manual_seed(size)
+    normal = torch.randn(4, size, generator=g, dtype=torch.float64)
+    spike, sparse = torch.zeros(2, size, dtype=torch.float64)
+    spike[-1], sparse[::3] = -3.0, normal[3, ::3]
+    return torch.stack([normal[0], normal[1] ** 5, spike, normal[2].sign(), sparse]).to(dtype)
+
+
+def forms(cls: type[Compressor]) -> Iterator[tuple[str, Compressor]]:
+    """The compressor under each combination of its switches and words."""
+    choices: dict[str, tuple[Any, ...]] = {
+        name: typing.get_args(option.type) if typing.get_origin(option.type) is Literal else (False, True)
+        for name, option in attribute_options(cls).items()
+        if option.type is bool or typing.get_origin(option.type) is Literal
+    }
+    for values in itertools.product(*choices.values()):
+        chosen = dict(zip(choices, values, strict=True))
+        yield "".join(f"{name}={value}, " for name, value in chosen.items()), cls(**chosen)
+
+
+def cases(cls: type[Compressor]) -> Iterator[tuple[str, Compressor, int]]:
+    """Each form with each size that it takes, and words for the two."""
+    for words, made in forms(cls):
+        takes = [size for size in SIZES if _takes(made, size)]
+        if not takes:
+            raise BrokenPromise(f"{words}it takes vectors of none of the sizes {', '.join(map(str, SIZES))}")
+        yield from ((f"{words}P = {size}", made, size) for size in takes)
+
+
+def _takes(made: Compressor, size: int) -> bool:
+    try:
+        made.check(size)
+    except UserError:
+        return False
+    return True
+
+
+def compressed(made: Compressor, v: Tensor, draws: Draws) -> Tensor:
+    with torch.inference_mode():
+        return made.unpack(made.pack(v, draws), v.shape[1], v.dtype, draws)
+
+
+def payloads(cls: type[Compressor]) -> None:
+    """payloads are bytes (rows, B), B depends on P and the dtype alone, and C(v) has the shape and dtype of v"""
+    for (words, made, size), dtype in itertools.product(cases(cls), (torch.float64, torch.float32)):
+        widths = set()
+        for seed, v in enumerate((vectors(size, dtype), vectors(size, dtype)[:1], torch.zeros(3, size, dtype=dtype))):
+            with torch.inference_mode():
+                payload = made.pack(v, keyed(seed))
+                if payload.dtype != torch.uint8 or payload.ndim != 2 or len(payload) != len(v):
+                    raise BrokenPromise(
+                        f"{words}: the payload of v {tuple(v.shape)} is {payload.dtype} {tuple(payload.shape)}"
+                    )
+                widths.add(payload.shape[1])
+                c = made.unpack(payload, size, dtype, keyed(seed))
+            if c.shape != v.shape or c.dtype != dtype:
+                raise BrokenPromise(f"{words}: C(v) is {c.dtype} {tuple(c.shape)}; v is {dtype} {tuple(v.shape)}")
+        if len(widths) > 1:
+            raise BrokenPromise(f"{words}: the payloads of vectors of one size and dtype have {sorted(widths)} bytes")
+
+
+def no_memory(cls: type[Compressor]) -> None:
+    """the same v and the same draws give the same bytes, the same bytes the same C(v), wherever they lie; v stays"""
+    for words, made, size in cases(cls):
+        v = vectors(size)
+        before, receiver = v.clone(), cls(**{name: getattr(made, name) for name in attribute_options(cls)})
+        with torch.inference_mode():
+            payload, again = (made.pack(v, keyed(1)) for _ in range(2))
+            if not torch.equal(v, before):
+                raise BrokenPromise(f"{words}: pack modifies v in place")
+            if not torch.equal(payload, again):
+                raise BrokenPromise(
+                    f"{words}: pack gives other bytes the second time: it draws elsewhere, or remembers"
+                )
+            message = torch.cat([payload.new_zeros(len(payload), 3), payload], dim=1)[:, 3:]
+            here = made.unpack(payload, size, v.dtype, keyed(1))
+            there = receiver.unpack(message, size, v.dtype, keyed(1))
+            if not torch.equal(here, there):
+                raise BrokenPromise(f"{words}: a receiver that is given the same bytes unpacks another C(v)")
+
+
+def draws(cls: type[Compressor]) -> None:
+    """unpack draws only where shared_draws is declared"""
+
+    def refuse(row: int) -> np.random.Generator:
+        raise BrokenPromise("unpack draws, but the receiver knows no draws: declare shared_draws = True")
+
+    for _, made, size in cases(cls):
+        if not made.shared_draws:
+            with torch.inference_mode():
+                made.unpack(made.pack(vectors(size), keyed(1)), size, torch.float64, refuse)
+
+
+def rows(cls: type[Compressor]) -> None:
+    """a row among others is what it is alone"""
+    for words, made, size in cases(cls):
+        v = vectors(size)
+        together = compressed(made, v, keyed(1))
+        for r in range(len(v)):
+            if not torch.equal(compressed(made, v[r : r + 1], keyed(1, r)), together[r : r + 1]):
+                raise BrokenPromise(f"{words}: row {r} of {len(v)} is compressed otherwise than the same row alone")
+
+
+def zero(cls: type[Compressor]) -> None:
+    """C(0) = 0"""
+    for (words, made, size), dtype in itertools.product(cases(cls), (torch.float64, torch.float32)):
+        if not (compressed(made, torch.zeros(2, size, dtype=dtype), keyed(1)) == 0).all():
+            raise BrokenPromise(f"{words}: C(0) is not 0")
+
+
+def nothing_hidden(cls: type[Compressor]) -> None:
+    """where v is not finite, C(v) is not"""
+    for (words, made, size), bad in itertools.product(cases(cls), (float("nan"), float("inf"), -float("inf"))):
+        for place in {0, size // 2, size - 1}:
+            v = vectors(size)[:1].clone()
+            v[0, place] = bad
+            if compressed(made, v, keyed(1)).isfinite().all():
+                raise BrokenPromise(
+                    f"{words}: v with {bad} at place {place} becomes finite, and hides that a run diverged"
+                )
+
+
+def bounds(cls: type[Compressor]) -> None:
+    """E‖C(v) − v‖² ≤ (1 − δ)‖v‖² with δ as declared; or E C(v) = v and E‖C(v) − v‖² ≤ ω‖v‖² with ω as declared"""
+    for words, made, size in cases(cls):
+        delta, omega = made.delta(size), made.omega(size)
+        if (delta is None) == (omega is None):
+            raise BrokenPromise(f"{words}: declare one of δ and ω; delta gives {delta}, omega {omega}")
+        if delta is not None and not 0 < delta <= 1:
+            raise BrokenPromise(f"{words}: δ must lie in (0, 1]; delta gives {delta}")
+        if omega is not None and not omega >= 0:
+            raise BrokenPromise(f"{words}: ω must be at least 0; omega gives {omega}")
+        v = vectors(size)
+        v = v[v.abs().amax(1) > 0]
+        v = v / v.norm(dim=1, keepdim=True)
+        c = compressed(made, v.repeat(TRIALS, 1), keyed(1)).view(TRIALS, *v.shape)
+        error = (c - v).square().sum(2)
+        mean, deviation = error.mean(0), error.std(0) / TRIALS**0.5
+        bound, letter = (omega, "ω") if omega is not None else (1 - (delta or 0), "(1 − δ)")
+        if not (mean <= bound + SIGMAS * deviation + 1e-12).all():
+            worst = int((mean - SIGMAS * deviation).argmax())
+            raise BrokenPromise(
+                f"{words}: E‖C(v) − v‖² is {mean[worst]:.4g} ± {deviation[worst]:.2g} ‖v‖², "
+                f"more than {letter}‖v‖² = {bound:.4g} ‖v‖²"
+            )
+        if omega is not None:
+            off, allowed = (c.mean(0) - v).norm(dim=1).max().item(), SIGMAS * (omega / TRIALS) ** 0.5 + 1e-12
+            if not off <= allowed:
+                raise BrokenPromise(
+                    f"{words}: not unbiased: ‖E C(v) − v‖ is {off:.3g} ‖v‖, by chance {allowed:.3g} at most"
+                )
+
+
+CHECKS: tuple[Callable[[type[Compressor]], None], ...] = (
+    payloads,
+    no_memory,
+    draws,
+    rows,
+    zero,
+    nothing_hidden,
+    bounds,
+)

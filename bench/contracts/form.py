@@ -1,0 +1,182 @@
+"""Promises of form: what a step may touch, what it costs, and what its states are said to be."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from bench.contracts.simulate import simulate
+from bench.contracts.worlds import (
+    DIMENSION,
+    NODES,
+    NOT_ASKED,
+    STEPS,
+    BrokenPromise,
+    network,
+    quadratics,
+    ring,
+    start,
+)
+from bench.method.algorithm import Algorithm, Declaration, Grad, Mix
+
+
+def shapes(cls: type[Algorithm]) -> None:
+    """states are named tuples of (R, k, …) tensors of the start's dtype, with x as given"""
+    for dtype, steps in itertools.product(
+        (torch.float64, torch.float32), (0, 1, 3)
+    ):  # the first fault, not what follows
+        x = start(2, dtype=dtype)
+        for t, state in enumerate(simulate(cls, ring().to(dtype), quadratics(), x, steps).states):
+            if not hasattr(state, "_fields") or "x" not in state._fields:
+                raise BrokenPromise(f"the state after step {t} is no NamedTuple with a field x but {type(state)}")
+            for name, value in state._asdict().items():
+                if value.shape[:2] != x.shape[:2] or (name == "x" and value.shape != x.shape):
+                    raise BrokenPromise(
+                        f"state {name} has the wrong shape {tuple(value.shape)} after step {t}; x is {tuple(x.shape)}"
+                    )
+                if value.dtype != dtype:
+                    raise BrokenPromise(f"state {name} is {value.dtype} after step {t} of a {dtype} run")
+            if t == 0 and not torch.equal(state.x, x):
+                raise BrokenPromise("start changes x: the state after 0 steps must hold the x it was given")
+
+
+def nothing_in_place(cls: type[Algorithm]) -> None:
+    """states, gradients and mixed tensors are never modified in place"""
+    seen: list[tuple[str, Tensor, Tensor]] = []
+
+    def watch(what: str, *values: Tensor) -> None:
+        seen.extend((what, value, value.clone()) for value in values)
+
+    class Watched(cls):  # type: ignore[valid-type, misc]
+        def begin(self, x: Tensor, grad: Grad, mix: Mix) -> Any:
+            watch("the start x", x)
+            return super().begin(x, grad, mix)
+
+        def step(self, s: Any, t: int, grad: Grad, mix: Mix) -> Any:
+            for name, value in s._asdict().items():
+                watch(f"state {name} after step {t}", value)
+            return super().step(s, t, grad, mix)
+
+    plain = quadratics()
+
+    def gradient(x: Tensor, s: int, stream: int) -> Tensor:
+        g = plain(x, s, stream)
+        watch(f"the gradient on sample {s}", g)
+        return g
+
+    def heard(given: tuple[Tensor, ...], mixed: tuple[Tensor, ...]) -> None:
+        watch("a tensor given to mix", *given)
+        watch("a tensor returned by mix", *mixed)
+
+    simulate(Watched, ring(), gradient, start(), STEPS, heard=heard)
+    for what, value, before in seen:
+        if not torch.equal(value, before):
+            raise BrokenPromise(f"{what} was modified in place")
+
+
+def no_memory(cls: type[Algorithm]) -> None:
+    """a step depends on its state and t alone, so an interrupted run can go on"""
+    w, gradient = ring(), quadratics()
+    whole = simulate(cls, w, gradient, start(), STEPS)
+
+    class Resumed(cls):  # type: ignore[valid-type, misc]
+        def begin(self, x: Tensor, grad: Grad, mix: Mix) -> Any:
+            return whole.states[5]
+
+        def step(self, s: Any, t: int, grad: Grad, mix: Mix) -> Any:
+            return super().step(s, t, grad, mix) if t >= 5 else s
+
+    resumed = simulate(Resumed, w, gradient, start(), STEPS)
+    if not torch.equal(resumed.states[-1].x, whole.states[-1].x):
+        raise BrokenPromise("continuing from the state after step 5 gives another result: something is kept outside it")
+
+
+def counts(cls: type[Algorithm]) -> None:
+    """what is sent, rounds, samples and gradients are as declared"""
+    promise = cls.declare_for({})
+    chance = any(float(cost) != int(cost) for cost in (promise.sends, promise.scalars, promise.rounds))
+    steps = 100 * STEPS if chance else STEPS
+    trace = simulate(cls, ring(), quadratics(), start(), steps)
+    sent = [[sum(tensor.shape[-1] for tensor in call) for call in calls] for calls in trace.sent]
+    began = (len(sent[0]), len(trace.samples[0]))
+    if began != (promise.start_rounds, promise.start_samples):
+        raise BrokenPromise(
+            f"start calls mix {began[0]} times and uses {began[1]} samples; declared start_rounds="
+            f"{promise.start_rounds}, start_samples={promise.start_samples}"
+        )
+    drawn = len(set().union(*trace.samples))
+    if drawn != promise.start_samples + promise.samples * steps:
+        raise BrokenPromise(f"{steps} steps use {drawn} samples; declared samples={promise.samples} a step")
+    for what, counted, declared in (
+        ("gradients", trace.gradients[1:], promise.gradients),
+        ("numbers", [sum(calls) for calls in sent[1:]], promise.sends * DIMENSION + promise.scalars),
+        ("rounds", [len(calls) for calls in sent[1:]], promise.rounds),
+    ):
+        if chance and what != "gradients":
+            mean = sum(counted) / steps
+            if abs(mean - declared) > 0.1 * declared:
+                raise BrokenPromise(f"a step has {mean:.3g} {what} on average; declared are {declared:g}")
+            continue
+        for t, count in enumerate(counted):
+            if count != declared:
+                raise BrokenPromise(_counted(what, t, count, promise))
+
+
+def _counted(what: str, t: int, count: int, promise: Declaration) -> str:
+    if what == "numbers":
+        beside = f" and scalars={promise.scalars:g}" if promise.scalars else ""
+        return f"step {t} sends {count / DIMENSION:g} vectors; declared sends={promise.sends:g}{beside}"
+    if what == "rounds":
+        return f"step {t} calls mix {count} times; declared rounds={promise.rounds:g}"
+    return f"step {t} evaluates {count} gradients; declared gradients={promise.gradients}"
+
+
+def states(cls: type[Algorithm]) -> None:
+    """states that are said to estimate, track, average, report or sum to zero exist, and do"""
+    w, pull = network(cls)
+    trace, promise = simulate(cls, w, quadratics(), start(), STEPS, pull=pull), cls.declare_for({})
+    there = trace.states[0]._fields
+    named = {"estimates": promise.estimates, "averages": promise.averages, "report": promise.report}
+    for word, name in [
+        *named.items(),
+        *(("zero_sum", name) for name in promise.zero_sum),
+        *(("tracks", name) for pair in promise.tracks.items() for name in pair),
+    ]:
+        if name is not None and name not in there:
+            raise BrokenPromise(f"{word}='{name}', but the state has only {', '.join(there)}")
+    for t, state in enumerate(trace.states):
+        for tracker, tracked in promise.tracks.items():
+            off = (getattr(state, tracker).mean(1) - getattr(state, tracked).mean(1)).abs().max().item()
+            if off > 1e-12:
+                raise BrokenPromise(
+                    f"the tracker loses what it tracks: |mean {tracker} − mean {tracked}| = {off:.2g} after step {t}"
+                )
+        for name in promise.zero_sum:
+            value = getattr(state, name)
+            off = (value.sum(1).abs().max() / value.abs().max().clamp_min(1e-300)).item()
+            if off > 1e-12:
+                raise BrokenPromise(f"{name} does not sum to zero: {off:.2g} of its largest entry after step {t}")
+
+
+def rounding(cls: type[Algorithm]) -> str | None:
+    """unless declared double: where nothing is to be learnt, float32 does not carry the nodes away"""
+    if cls.declare_for({}).double:
+        return NOT_ASKED
+    x = (FAR + start()[:, :1]).expand(-1, NODES, -1).float()
+    trace = simulate(cls, ring().float(), lambda x, s, stream: torch.zeros_like(x), x, LONG, keep=False)
+    drift = ((trace.states[-1].x - x).abs().max() / x.abs().max()).item()
+    if not drift <= LONG * torch.finfo(torch.float32).eps * 4:
+        raise BrokenPromise(
+            f"rounding errors add up twice over: {LONG} float32 steps without a gradient move x by {drift:.1e} of "
+            "itself. Write the rule so that they do not, or declare double=True"
+        )
+    return None
+
+
+FAR = 100.0
+"""Where the nodes stand meanwhile, all together: far from 0, so that what they share is rounded much."""
+LONG = 2000
+"""Steps after which errors that add up twice stand out."""

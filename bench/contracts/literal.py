@@ -1,0 +1,162 @@
+"""A method against its rule as its author writes it down, in NumPy.
+
+``rule(X, W, G, T, …)`` gives X after 0, 1, …, T steps. X is (n, d), W (n, n), and ``G(X, s)`` stacks the gradients of
+the nodes on sample number s. What else it takes, it takes by name: a stepsize, an array over t; an option of the
+method; ``options``, all of them, with which it can make its own stepsizes; ``push`` and ``pull``, the two matrices of
+a network that points one way; ``coin(t, p)``, the coin that all nodes throw.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import sys
+import traceback
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from bench.base.errors import UserError, closest
+from bench.base.options import AtLeast, Option
+from bench.contracts.simulate import simulate
+from bench.contracts.worlds import DIMENSION, KINDS, NODES, BrokenPromise, Network, quadratics, start, stepsizes
+from bench.method.algorithm import Algorithm
+from bench.method.assemble import assemble
+from bench.network.mixing import build_mixing
+from bench.problem.problem import vector_layout
+
+Rule = Callable[..., Any]
+T, TOLERANCE = 50, 1e-10
+_gradient = quadratics()
+
+
+def load(where: str) -> Rule:
+    """The function that FILE:FUNCTION names."""
+    file, colon, name = where.rpartition(":")
+    if not colon or not name.isidentifier():
+        raise UserError(f"--literal must be FILE:FUNCTION, as in my_rule.py:my_rule; got '{where}'.")
+    if not Path(file).is_file():
+        raise UserError(f"There is no file '{file}', in which --literal {where} is to be found.")
+    spec = importlib.util.spec_from_file_location(Path(file).stem, file)
+    if spec is None or spec.loader is None:
+        raise UserError(f"'{file}' is no Python file: --literal needs one that ends in .py.")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.append(str(Path(file).resolve().parent))  # where its own imports are
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # what a user wrote may raise anything
+        raise UserError(f"'{file}' cannot be imported: {_words(error, file)}.") from error
+    if not callable(found := getattr(module, name, None)):
+        functions = [key for key, value in vars(module).items() if inspect.isfunction(value)]
+        raise UserError(f"'{file}' has no function '{name}'.{closest(name, functions)}")
+    return typing.cast(Rule, found)
+
+
+def literal(rule: Rule, name: str) -> Callable[[type[Algorithm]], None]:
+    """The check that a method is this rule."""
+
+    def check(cls: type[Algorithm]) -> None:
+        options = _options(cls)
+        for kind, (network, (w, pull)) in ((kind, each) for kind in KINDS for each in _networks(cls)):
+            case = f"on the {network} network with schedule {kind}"
+            x = start()[:, :1].expand(-1, NODES, -1) if cls.declare_for({}).exact_average else start()
+            given = {**options, "schedule": kind}
+            ours = simulate(cls, w, _gradient, x, T, given, pull=pull).x()[:, 0].numpy()
+            known = {**_known(cls, given), "push": w.numpy(), "pull": pull.numpy()}
+            by = pull if cls.declare_for({}).mixes == "pull" else w
+            theirs = _ran(rule, name, x[0].numpy(), by.numpy(), known, case)
+            off = np.abs(ours - theirs).max((1, 2)) / np.abs(theirs).max((1, 2)).clip(1e-300)
+            if not (off <= TOLERANCE).all():
+                t = int(np.argmax(~(off <= TOLERANCE)))
+                if t == 0:
+                    raise BrokenPromise(
+                        f"the first of what {name} gives is not the X it was given: is it changed in place?"
+                    )
+                raise BrokenPromise(
+                    f"{case} it first differs after step {t}, by {off[t]:.2g} of the largest entry of X"
+                )
+
+    check.__doc__ = f"{T} steps are those of {name}, on several networks and with every schedule, to {TOLERANCE:g}"
+    return check
+
+
+def _networks(cls: type[Algorithm]) -> Iterator[tuple[str, Network]]:
+    promise = cls.declare_for({})
+    if promise.exact_average:
+        names = ["complete"]
+    else:
+        names = ["ring", "star", "complete"] if promise.mixes == "doubly" else ["directed_ring", "random_digraph"]
+    for name in names:
+        mixing = build_mixing(name, NODES, lazy=promise.lambda_min is not None)
+        if promise.mixes == "doubly":
+            yield name, Network(*[torch.as_tensor(mixing.matrices[0])] * 2)
+        else:
+            _, push, pull = mixing.at(0)
+            assert push is not None
+            assert pull is not None
+            yield name, Network(torch.as_tensor(push.dense()), torch.as_tensor(pull.dense()))
+
+
+def _options(cls: type[Algorithm]) -> dict[str, Any]:
+    """The defaults with other numbers: a factor of 1 that the rule forgets would not be missed. Where the method
+    refuses them, the defaults."""
+    known = {**cls.stepsize_options(), **cls.structure_options()}
+    defaults = {name: option.default for name, option in known.items()}
+    other = {name: _other(option) for name, option in known.items()}
+    try:
+        cls.declare_for(other)
+    except UserError:
+        return defaults
+    return other
+
+
+def _other(option: Option) -> Any:
+    if not option.is_number:
+        return option.default
+    limits = [mark for mark in getattr(option.type, "__metadata__", ()) if isinstance(mark, AtLeast)]
+    changed = 0.7 * option.default
+    return changed if all(changed > limit.bound for limit in limits) else option.default
+
+
+def _known(cls: type[Algorithm], options: Mapping[str, Any]) -> dict[str, Any]:
+    """What a rule may ask for by name; a stepsize goes before the option that it is made of."""
+    made = assemble(cls, vector_layout(DIMENSION), [options], n=NODES, T=T, dtype=torch.float64)
+    own = {name: options[name] for name in cls.stepsize_options()}
+    tables = {name: table.values[:, 0] for name, table in stepsizes(cls, T, **own).items()}
+    return {**options, **tables, "options": dict(options), "coin": lambda t, p: bool(made.coin(t, p))}
+
+
+def _ran(rule: Rule, name: str, x: np.ndarray, w: np.ndarray, known: dict[str, Any], case: str) -> np.ndarray:
+    asked = list(inspect.signature(rule).parameters.values())[4:]
+    if not any(p.kind is p.VAR_KEYWORD for p in asked):
+        missing = [p.name for p in asked if p.name not in known and p.default is p.empty]
+        if missing:
+            raise BrokenPromise(
+                f"{name} asks for '{missing[0]}', which is no stepsize or option of the method."
+                f"{closest(missing[0], known)}"
+            )
+        known = {p.name: known[p.name] for p in asked if p.name in known}
+    try:
+        out = rule(x.copy(), w.copy(), _G, T, **known)
+        found = np.stack([np.asarray(each, dtype=np.float64) for each in out])
+    except Exception as error:  # what a user wrote may raise anything
+        raise BrokenPromise(f"{case} {name} raises {_words(error, name.rpartition(':')[0])}") from error
+    if found.shape != (T + 1, *x.shape):
+        raise BrokenPromise(
+            f"{name} gives {len(found)} arrays {found.shape[1:]}; X after 0, 1, …, {T} steps are {T + 1} of {x.shape}"
+        )
+    return found
+
+
+def _G(X: np.ndarray, s: int, stream: int = 0) -> np.ndarray:
+    return _gradient(torch.as_tensor(np.asarray(X, dtype=np.float64))[None], int(s), stream)[0].numpy()
+
+
+def _words(error: Exception, file: str) -> str:
+    """What was raised, and in which line of the user's file."""
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).name == Path(file).name]
+    return f"{type(error).__name__}: {error}" + (f" (line {lines[-1]})" if lines else "")

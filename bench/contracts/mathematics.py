@@ -1,0 +1,207 @@
+"""Promises of mathematics: that it descends, where it ends, and what it is when everyone knows everyone."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from bench.contracts.simulate import Gradient, simulate
+from bench.contracts.worlds import (
+    ALONE,
+    DIMENSION,
+    KINDS,
+    NODES,
+    NOT_ASKED,
+    STEPS,
+    BrokenPromise,
+    close,
+    equal,
+    has_stepsize,
+    network,
+    quadratics,
+    start,
+    stepsizes,
+)
+from bench.method.algorithm import Algorithm
+
+CONSTANT = {"schedule": "constant"}
+
+
+def descent(cls: type[Algorithm]) -> str | None:
+    """with small steps along exact gradients of one f that all nodes share, f falls, and never rises"""
+    if cls.declare_for({}).gradients == 0:
+        return NOT_ASKED
+    (w, pull), f = close(cls), quadratics(1, noise=0)
+    x = start()[:, :1].expand(len(SMALL), NODES, -1)
+    trace = simulate(cls, w, f, x, LONG, CONSTANT, pull=pull, seeds=[0] * len(SMALL), eta=SMALL)
+    values = torch.stack([_value(f, state.x.mean(1, keepdim=True)) for state in trace.states])  # (steps + 1, stepsizes)
+    ends, rises = values[-1] - values[0], values.diff(dim=0).amax(0)
+    kept = (ends < 0) & (rises <= 1e-12 * values[0])
+    if not kept.any():
+        best = int(ends.argmin())
+        by = f" with η = {SMALL[best]:g}, the best of {len(SMALL)}" if has_stepsize(cls) else ""
+        went = f"{values[0, best]:.4g} to {values[-1, best]:.4g}"
+        raise BrokenPromise(f"{LONG} steps take f from {went}, and it rises by up to {rises[best]:.2g} in one{by}")
+    return None
+
+
+SMALL, LONG = (1e-2, 1e-3, 1e-4, 1e-5), 40
+"""Stepsizes, of which one must do, and steps. Momentum and local steps lengthen them, and small scales more."""
+
+
+def _value(f: Gradient, x: Tensor) -> Tensor:
+    """f(x) less its least value: for a quadratic, half the step to the minimiser along the gradient."""
+    zero = torch.zeros_like(x)
+    slope = f(zero + 1, 0, 0) - f(zero, 0, 0)  # each coordinate by itself
+    return (f(x, 0, 0).square() / slope).sum((1, 2)) / 2
+
+
+def end(cls: type[Algorithm]) -> str | None:
+    """exact gradients of different f_i and a constant stepsize lead to the fixed_point that is declared"""
+    promise = cls.declare_for({})
+    if promise.fixed_point == "elsewhere" or promise.gradients == 0:
+        return NOT_ASKED
+    ladder = LADDER if has_stepsize(cls) else LADDER[:1]
+    if promise.fixed_point == "near" and len(ladder) == 1:
+        return NOT_ASKED
+    (w, pull), f = close(cls), quadratics(noise=0)
+    minimiser = _minimiser(f)
+    exact = promise.fixed_point == "exact"
+
+    def far(state: object) -> Tensor:
+        """The farthest node, as a part of where it began; by stepsize, from the start that is worst."""
+        off = (state.x - minimiser).norm(dim=-1).amax(1) / (x[:, 0] - minimiser).norm(dim=-1)  # type: ignore[attr-defined]
+        return off.nan_to_num(torch.inf).view(STARTS, -1).amax(0)
+
+    x = start(STARTS)[:, :1].repeat_interleave(len(ladder), 0).expand(-1, NODES, -1)
+    trace = simulate(
+        cls,
+        w,
+        f,
+        x,
+        LONG_ENOUGH,
+        CONSTANT,
+        pull=pull,
+        seeds=[0] * len(x),
+        eta=ladder * STARTS,
+        keep=False,
+        until=(lambda state: bool((far(state) <= EXACT).any())) if exact else None,
+    )
+    off = far(trace.states[-1])
+    best = int(off.argmin())
+    where = f"{LONG_ENOUGH} steps end {off[best]:.2g} of the way from the minimiser"
+    by = f" with η = {ladder[best]:g}, the best of {len(ladder)}" if has_stepsize(cls) else ""
+    if exact and not off[best] <= EXACT:
+        raise BrokenPromise(
+            f"{where}{by}. If that is how it is, declare what it assumes={{'bounded heterogeneity'}}, or "
+            "fixed_point='near', for a method that comes nearer as η shrinks, or 'elsewhere'"
+        )
+    if not exact and not ((off[2:] <= NEAR) & (off[2:] <= 0.6 * off[:-2])).any():
+        raise BrokenPromise(
+            f"{where}{by}. A method that does not come nearer as η shrinks must declare fixed_point='elsewhere'"
+        )
+    return None
+
+
+LADDER = tuple(4 / 2**rung for rung in range(13))
+EXACT, NEAR, LONG_ENOUGH, STARTS = 1e-7, 0.1, 700, 3
+"""Parts of the way, steps, and starts: a method whose steps do not shrink may be at the minimiser by chance."""
+
+
+def _minimiser(f: Gradient) -> Tensor:
+    """Of the mean of the nodes' quadratics, whose coordinates do not know of each other."""
+    zero = torch.zeros(1, NODES, DIMENSION, dtype=torch.float64)
+    at_zero = f(zero, 0, 0)
+    return -at_zero.mean(1) / (f(zero + 1, 0, 0) - at_zero).mean(1)
+
+
+def average(cls: type[Algorithm]) -> str | None:
+    """where gradients are zero, all nodes end at the mean of their starts; who pulls, at one point"""
+    promise = cls.declare_for({})
+    if promise.exact_average:
+        return NOT_ASKED  # its nodes hold one x from the start
+    (w, pull), x = close(cls), start()
+    trace = simulate(
+        cls,
+        w,
+        lambda x, s, stream: torch.zeros_like(x),
+        x,
+        LONG_ENOUGH,
+        CONSTANT,
+        pull=pull,
+        keep=False,
+        until=lambda state: bool((state.x - state.x.mean(1, keepdim=True)).abs().max() <= SETTLED / 10),
+    )
+    end = trace.states[-1].x
+    apart = (end - end.mean(1, keepdim=True)).abs().max().item()
+    if not apart <= SETTLED:
+        raise BrokenPromise(f"without gradients the nodes are still {apart:.2g} apart after {LONG_ENOUGH} steps")
+    off = (end.mean(1) - x.mean(1)).abs().max().item()
+    if "pull" not in promise.mixes and not off <= SETTLED:
+        raise BrokenPromise(
+            f"without gradients the nodes agree on a point that is {off:.2g} from the mean of their starts"
+        )
+    return None
+
+
+SETTLED = 1e-6
+
+
+def stepsize(cls: type[Algorithm]) -> str | None:
+    """where its eta is 0 no gradient moves x, and twice eta moves it elsewhere"""
+    if not has_stepsize(cls):
+        return NOT_ASKED
+    (w, pull), x = close(cls), start()
+    none, other = (
+        simulate(cls, w, g, x, STEPS, CONSTANT, pull=pull, eta=[0.0]) for g in (quadratics(), quadratics(noise=9))
+    )
+    equal(none.x(), other.x(), "with η = 0, other gradients give other iterates")
+    once, twice = (simulate(cls, w, quadratics(), x, STEPS, CONSTANT, pull=pull, eta=[eta]) for eta in (0.01, 0.02))
+    if cls.declare_for({}).gradients and torch.equal(once.x(), twice.x()):
+        raise BrokenPromise(
+            "twice η gives the same iterates: eta is never used. If it has no stepsize, let stepsizes say so"
+        )
+    return None
+
+
+def pooled(cls: type[Algorithm]) -> str | None:
+    """where declared pooled: on the complete graph, the mean does what one node that knows f would, or what SGD does"""
+    declared = cls.declare_for({}).pooled
+    if not declared:
+        return NOT_ASKED
+    everyone, g = torch.full((NODES, NODES), 1 / NODES, dtype=torch.float64), quadratics()
+    x = start()[:, :1]
+
+    def central(x: Tensor, s: int, stream: int) -> Tensor:
+        return g(x.expand(-1, NODES, -1), s, stream).mean(1, keepdim=True)
+
+    for kind in KINDS:
+        one = simulate(cls, ALONE, central, x, STEPS, {"schedule": kind}, schedule_nodes=NODES).x()
+        many = simulate(cls, everyone, g, x.expand(-1, NODES, -1), STEPS, {"schedule": kind}).x()
+        equal(many.mean(2), one[:, :, 0], f"on the complete graph the mean does something else (schedule {kind})")
+        if declared == "sgd":
+            sgd, eta = [x], stepsizes(cls, STEPS, schedule=kind)["eta"]
+            for t in range(STEPS):
+                sgd.append(sgd[-1] - eta[t] * central(sgd[-1], t, 0))
+            equal(torch.stack(sgd), one, f"on the complete graph it is not X − η_t G(X) (schedule {kind})")
+    return None
+
+
+def scale(cls: type[Algorithm]) -> str | None:
+    """where declared scale_free: c·f for f changes no bit, for every power of two"""
+    if not cls.declare_for({}).scale_free:
+        return NOT_ASKED
+    (w, pull), g, x = network(cls), quadratics(), start()
+    for kind in KINDS:
+        ours = simulate(cls, w, g, x, STEPS, {"schedule": kind}, pull=pull).x()
+        for power in (-40, -1, 3, 40):
+            c = 2.0**power
+            scaled = simulate(cls, w, _times(g, c), x, STEPS, {"schedule": kind}, pull=pull).x()
+            if not torch.equal(ours, scaled):
+                off = ((ours - scaled).abs().max() / ours.abs().max()).item()
+                raise BrokenPromise(f"2^{power}·f gives another trajectory than f, by {off:.2g} (schedule {kind})")
+    return None
+
+
+def _times(gradient: Gradient, c: float) -> Gradient:
+    return lambda x, s, stream: c * gradient(x, s, stream)

@@ -1,0 +1,77 @@
+"""What every method must keep, whatever it computes: all checks in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import TYPE_CHECKING
+
+from bench.contracts.form import counts, no_memory, nothing_in_place, rounding, shapes, states
+from bench.contracts.mathematics import average, descent, end, pooled, scale, stepsize
+from bench.contracts.network import bound, locality, network_use, one_node, one_voice, permutation, replicas
+from bench.contracts.reading import asked_read, states_read
+from bench.contracts.worlds import NOT_ASKED, BrokenPromise
+from bench.method.algorithm import Algorithm
+
+if TYPE_CHECKING:
+    import pytest
+
+__all__ = ["CHECKS", "NOT_ASKED", "BrokenPromise", "parametrize_with_checks"]
+
+CHECKS: tuple[Callable[[type[Algorithm]], str | None], ...] = (
+    shapes,
+    nothing_in_place,
+    no_memory,
+    counts,
+    network_use,
+    rounding,
+    states,
+    permutation,
+    locality,
+    replicas,
+    one_node,
+    one_voice,
+    states_read,
+    asked_read,
+    average,
+    descent,
+    stepsize,
+    end,
+    bound,
+    pooled,
+    scale,
+)
+"""Each raises ``BrokenPromise``, or returns ``NOT_ASKED`` where the declaration does not ask for it."""
+
+
+def parametrize_with_checks(methods: Iterable[type[Algorithm]]) -> pytest.MarkDecorator:
+    """Decorate a pytest function so that it becomes one test for each method and each check.
+
+    Args:
+        methods: Classes decorated with ``@algorithm``.
+
+    Returns:
+        A decorator for a test function with the arguments ``method`` and ``check``, whose body is ``check(method)``.
+        A check fails with ``BrokenPromise``; one that the method's declaration does not ask for is skipped.
+
+    Example:
+        >>> @parametrize_with_checks([MyMethod])
+        ... def test_contract(method, check):
+        ...     check(method)
+    """
+    import pytest  # a development dependency: nothing else here needs it
+
+    def skipping(check: Callable[[type[Algorithm]], str | None]) -> Callable[[type[Algorithm]], None]:
+        @wraps(check)
+        def checked(method: type[Algorithm]) -> None:
+            if check(method) == NOT_ASKED:
+                pytest.skip(f"{method.__name__} does not declare this")
+
+        return checked
+
+    cases = [
+        pytest.param(method, skipping(check), id=f"{method.__name__}-{check.__name__}")
+        for method in methods
+        for check in CHECKS
+    ]
+    return pytest.mark.parametrize(("method", "check"), cases)

@@ -1,0 +1,153 @@
+"""Promises about the network: who may know what of whom, and what is asked of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bench.contracts.simulate import Gradient, simulate
+from bench.contracts.worlds import (
+    ALONE,
+    DIMENSION,
+    KINDS,
+    NODES,
+    NOT_ASKED,
+    STEPS,
+    BrokenPromise,
+    equal,
+    network,
+    quadratics,
+    ring,
+    start,
+    stepsizes,
+)
+from bench.method.algorithm import Algorithm
+from bench.network.mixing import build_mixing
+
+
+def network_use(cls: type[Algorithm]) -> None:
+    """of the network it uses what it declares: mixes, pushes or pulls, and compresses"""
+    promise, trace = cls.declare_for({}), simulate(cls, ring(), quadratics(), start(), STEPS)
+    allowed = set(USES[promise.mixes]) | ({"compressed"} if promise.compresses != "no" else set())
+    for t, calls in enumerate(trace.calls):
+        for call in calls:
+            if call not in allowed:
+                said = f"mixes='{promise.mixes}', compresses='{promise.compresses}'"
+                raise BrokenPromise(f"{'start' if t == 0 else f'step {t - 1}'} calls {call}; declared is {said}")
+    used = {call for calls in trace.calls for call in calls}
+    if promise.compresses != "no" and "compressed" not in used:
+        raise BrokenPromise(f"compresses='{promise.compresses}' is declared, and mix.compressed is never called")
+
+
+USES = {
+    "doubly": ("mix",),
+    "push": ("push",),
+    "pull": ("pull",),
+    "push and pull": ("push", "pull", "push_pull"),
+}
+"""The calls that go with what a method declares to mix by."""
+
+
+def permutation(cls: type[Algorithm]) -> None:
+    """renaming the nodes renames the trajectory"""
+    (w, pull), gradient, x = network(cls), quadratics(), start()
+    order = torch.tensor([3, 0, 4, 1, 5, 2])
+    back = order.argsort()
+    ours = simulate(cls, w, gradient, x, STEPS, pull=pull).x()
+
+    def renamed(x: Tensor, s: int, stream: int) -> Tensor:
+        return gradient(x[:, back], s, stream)[:, order]
+
+    w, pull = network(cls).renamed(order)
+    theirs = simulate(cls, w, renamed, x[:, order], STEPS, pull=pull).x()
+    equal(ours[:, :, order], theirs, "permuting the nodes changes more than their order")
+
+
+def locality(cls: type[Algorithm]) -> None:
+    """nodes learn of each other through mix alone, one hop a round, whatever another node's gradients become"""
+    nodes = 2 * NODES
+    gradient, x = quadratics(nodes), start(nodes=nodes)
+
+    def other(x: Tensor, s: int, stream: int) -> Tensor:
+        """Node 0 is pulled elsewhere, not only more: who normalises would not notice that."""
+        g = gradient(x, s, stream)
+        return torch.cat([1 - 2 * g[:, :1].roll(1, -1), g[:, 1:]], dim=1)
+
+    for where, w in (("with W = I", torch.eye(nodes, dtype=torch.float64)), ("on a ring", ring(nodes))):
+        one, two = (simulate(cls, w, each, x, NODES) for each in (gradient, other))
+        knows = torch.arange(nodes) == 0
+        for t, (a, b) in enumerate(zip(one.states, two.states, strict=True)):
+            for _ in one.calls[t]:
+                knows = (w.ne(0) & knows).any(1)
+            if not knows.all():
+                sentence = (
+                    f"{where} a node feels another node's gradient after {t} steps, which nobody can have told it"
+                )
+                equal(a.x[:, ~knows], b.x[:, ~knows], sentence)
+
+
+def replicas(cls: type[Algorithm]) -> None:
+    """R replicas with stepsizes and graphs of their own are R separate runs"""
+    gradient, x = quadratics(), start(3)
+    known = {**cls.stepsize_options(), **cls.structure_options()}
+    numbers = {k: o.default for k, o in known.items() if o.is_number}
+    options: list[dict[str, Any]] = [
+        {"schedule": "fixed"},
+        {"schedule": "diminishing"},
+        {k: v / 2 for k, v in numbers.items()},
+    ]
+    w = torch.stack([ring(), torch.full((NODES, NODES), 1 / NODES, dtype=torch.float64), ring() @ ring()])
+    together = simulate(cls, w, gradient, x, STEPS, options).x()
+    for r in range(3):
+        alone = simulate(cls, w[r], gradient, x[r : r + 1], STEPS, options[r], seeds=[r]).x()
+        equal(together[:, r : r + 1], alone, f"replica {r} of 3 differs from the same run alone")
+
+
+def one_node(cls: type[Algorithm]) -> None:
+    """a network of one node works, and stays finite"""
+    x = simulate(cls, torch.ones(1, 1, dtype=torch.float64), quadratics(1), start(nodes=1), STEPS).x()
+    if not torch.isfinite(x).all():
+        raise BrokenPromise("with a single node the iterates are not finite")
+
+
+def one_voice(cls: type[Algorithm]) -> None:
+    """nodes with one start and one gradient stay together, and do what one of them alone would"""
+    x, g = start()[:, :1], quadratics(1)
+    for kind in KINDS:
+        one = simulate(cls, ALONE, g, x, STEPS, {"schedule": kind}, schedule_nodes=NODES, known=ring()).x()
+        many = simulate(cls, ring(), _echo(g), x.expand(-1, NODES, -1), STEPS, {"schedule": kind}).x()
+        equal(many, one.expand_as(many), f"nodes that agree do not do what one alone does (schedule {kind})")
+
+
+def _echo(gradient: Gradient) -> Gradient:
+    """Every node the same function."""
+    return lambda x, s, stream: torch.cat([gradient(part, s, stream) for part in x.split(1, dim=1)], dim=1)
+
+
+def bound(cls: type[Algorithm]) -> str | None:
+    """where declared bounded: consensus never exceeds b², b⁺ = ρ (b + η_t)"""
+    if not cls.declare_for({}).bounded:
+        return NOT_ASKED
+    mixing = build_mixing("ring", NODES, lazy=True)
+    rho = mixing.certificate.rho or 0.0
+    slowest = torch.as_tensor(np.linalg.eigh(mixing.matrices[0])[1][:, -2:-1].copy())
+
+    def tug(x: Tensor, s: int, stream: int) -> Tensor:
+        """Pulls the nodes apart in the direction that mixing evens out last: here the bound is tight."""
+        return slowest.expand_as(x)
+
+    for gradient in (tug, quadratics()):
+        x = torch.zeros(1, NODES, DIMENSION, dtype=torch.float64)
+        trace = simulate(cls, torch.as_tensor(mixing.matrices[0]), gradient, x, STEPS)
+        b = 0.0
+        for t, (state, eta) in enumerate(
+            zip(trace.states, [*stepsizes(cls, STEPS)["eta"].values[:, 0].tolist(), 0.0], strict=True)
+        ):
+            consensus = (state.x - state.x.mean(1, keepdim=True)).square().sum().item() / NODES
+            if consensus > b**2 * (1 + 1e-12) + 1e-28:
+                raise BrokenPromise(f"consensus {consensus:.3g} after step {t} exceeds the bound {b**2:.3g}")
+            b = rho * (b + eta)
+    return None

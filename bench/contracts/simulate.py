@@ -1,0 +1,181 @@
+"""Run an algorithm on plain tensors, watching everything it does: for tests and contracts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bench.base.layout import Layout
+from bench.method.algorithm import Algorithm
+from bench.method.assemble import assemble
+from bench.method.schedules import Schedule
+from bench.method.trajectory import trajectory
+from bench.problem.problem import vector_layout
+
+Gradient = Callable[[Tensor, int, int], Tensor]
+"""From x, s and the stream; s = ALL_DATA is all that the nodes hold."""
+ALL_DATA = -1
+Heard = Callable[[tuple[Tensor, ...], tuple[Tensor, ...]], tuple[Tensor, ...] | None]
+"""Told what is given to the network and what it gives back, which it may replace."""
+
+
+@dataclass
+class Trace:
+    """What an algorithm did: its states after 0, 1, … steps, and each step's traffic."""
+
+    states: list[Any] = field(default_factory=list)
+    sent: list[list[tuple[Tensor, ...]]] = field(default_factory=list)  # per step, per call of mix; the start first
+    samples: list[set[tuple[int, int]]] = field(default_factory=list)  # per step, (stream, s); the start first
+    gradients: list[int] = field(default_factory=list)  # per step, calls of grad; the start first
+    calls: list[list[str]] = field(default_factory=list)  # per step, how it sent: mix, push, pull …; the start first
+
+    def x(self) -> Tensor:
+        """All iterates, (steps + 1, R, n, P)."""
+        return torch.stack([state.x for state in self.states])
+
+
+def simulate(
+    cls: type[Algorithm],
+    w: Tensor,
+    gradient: Gradient,
+    x: Tensor,
+    steps: int,
+    options: Mapping[str, Any] | Sequence[Mapping[str, Any]] = (),
+    *,
+    pull: Tensor | None = None,
+    heard: Heard | None = None,
+    keep: bool = True,
+    schedule_nodes: int | None = None,
+    layout: Layout | None = None,
+    seeds: Sequence[int] | None = None,
+    known: Tensor | None = None,
+    eta: Sequence[float] | None = None,
+    until: Callable[[Any], bool] | None = None,
+) -> Trace:
+    """Run a method for ``steps`` steps on plain tensors, without a configuration.
+
+    Args:
+        cls: The method, a class decorated with ``@algorithm``.
+        w: The mixing matrix, (n, n), or one for each of R independent runs, (R, n, n).
+        gradient: ``gradient(x, s, stream)`` returns the nodes' gradients, (R, n, P), at x on sample number s;
+            s = ``ALL_DATA`` asks for the full gradient.
+        x: The start, (R, n, P).
+        steps: How many steps to make, T.
+        options: The method's options, one mapping for all runs or one for each; defaults for what is not given.
+        pull: The row-stochastic matrix of methods that pull, if it is not ``w``.
+        heard: Called with what is sent and what is received; may return a replacement for the latter.
+        keep: Whether to keep all states, or only the last.
+        schedule_nodes: The n of the stepsize formulas, if it is not that of ``x``.
+        layout: Which tensors the P parameters form, if more than one.
+        seeds: The seeds of the runs; 0, 1, … by default.
+        known: The matrix whose spectrum the method may use, if it is not ``w``.
+        eta: Stepsizes for t = 0, …, T−1 that replace those of the method.
+        until: Called with every tenth state; ends the run when it returns True.
+
+    Returns:
+        A ``Trace`` with the states after 0, 1, …, T steps, and what was sent and sampled in each.
+
+    Example:
+        >>> w = torch.full((4, 4), 0.25, dtype=torch.float64)
+        >>> x = torch.ones(1, 4, 2, dtype=torch.float64)
+        >>> simulate(MyMethod, w, lambda x, s, stream: x, x, 10, {"eta": 0.1}).x().shape
+        torch.Size([11, 1, 4, 2])
+    """
+    defaults = {k: o.default for k, o in {**cls.stepsize_options(), **cls.structure_options()}.items()}
+    replicas = [options] * len(x) if isinstance(options, Mapping) else list(options) or [{}] * len(x)
+    given = [{**defaults, **replica} for replica in replicas]
+    n, seeds = schedule_nodes or x.shape[1], range(len(x)) if seeds is None else seeds
+    spectrum = _spectrum(w if known is None else known, len(x))
+    layout = layout or vector_layout(x.shape[-1])
+    algorithm = assemble(cls, layout, given, n=n, T=max(1, steps), dtype=x.dtype, seeds=seeds, spectrum=spectrum)
+    if eta is not None and hasattr(algorithm, "eta"):
+        algorithm.eta = Schedule(np.tile(np.asarray(eta, dtype=np.float64), (max(1, steps), 1)), x.dtype)
+    trace = Trace()
+    grad, mix = _Grad(gradient, trace), _Mix(w, trace, pull, heard)
+    trace.sent.append([])
+    trace.calls.append([])
+    trace.samples.append(set())
+    trace.gradients.append(0)
+    with torch.inference_mode():
+        for t, state in trajectory(algorithm, x, grad, mix, steps):
+            if keep:
+                trace.states.append(state)
+            else:
+                trace.states, trace.sent, trace.samples, trace.gradients, trace.calls = [state], [], [], [], []
+            if until and t % 10 == 0 and until(state):
+                break
+            if t < steps:
+                trace.samples.append(set())
+                trace.gradients.append(0)
+                trace.sent.append([])
+                trace.calls.append([])
+    return trace
+
+
+class _Grad:
+    def __init__(self, gradient: Gradient, trace: Trace) -> None:
+        self._gradient, self._trace = gradient, trace
+
+    def __call__(self, x: Tensor, s: int, stream: int = 0) -> Tensor:
+        self._trace.samples[-1].add((stream, s))
+        self._trace.gradients[-1] += 1
+        return self._gradient(x, s, stream)
+
+    def full(self, x: Tensor) -> Tensor:
+        return self._gradient(x, ALL_DATA, 0)
+
+
+class _Mix:
+    """Every way to send, by one matrix; ``pull`` may have its own."""
+
+    def __init__(self, w: Tensor, trace: Trace, pull: Tensor | None, heard: Heard | None) -> None:
+        self._w, self._trace, self._heard = w, trace, heard
+        self._pull = w if pull is None else pull
+
+    def __call__(self, *tensors: Tensor, when: Tensor | None = None) -> tuple[Tensor, ...]:
+        if when is None:
+            return self._round("mix", tensors, self._w)
+        if not when.any():
+            return tensors
+        mixed = self._round("mix", tensors, self._w)
+        return tuple(torch.where(when, after, before) for after, before in zip(mixed, tensors, strict=True))
+
+    def push(self, *tensors: Tensor) -> tuple[Tensor, ...]:
+        return self._round("push", tensors, self._w)
+
+    def pull(self, *tensors: Tensor) -> tuple[Tensor, ...]:
+        return self._round("pull", tensors, self._pull)
+
+    def push_pull(
+        self, push: tuple[Tensor, ...], pull: tuple[Tensor, ...]
+    ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+        mixed = self._round("push_pull", (*push, *pull), *[self._w] * len(push), *[self._pull] * len(pull))
+        return mixed[: len(push)], mixed[len(push) :]
+
+    def compressed(self, *tensors: Tensor) -> tuple[tuple[Tensor, Tensor], ...]:
+        return tuple(zip(tensors, self._round("compressed", tensors, self._w), strict=True))
+
+    def _round(self, call: str, tensors: tuple[Tensor, ...], *by: Tensor) -> tuple[Tensor, ...]:
+        self._trace.calls[-1].append(call)
+        self._trace.sent[-1].append(tensors)
+        matrices = by * len(tensors) if len(by) == 1 else by
+        mixed = tuple(torch.matmul(w, tensor) for w, tensor in zip(matrices, tensors, strict=True))
+        replaced = self._heard(tensors, mixed) if self._heard else None
+        return mixed if replaced is None else replaced
+
+
+def _spectrum(w: Tensor, replicas: int) -> dict[str, list[float | None]]:
+    """ρ, λ₂ and λ_n of every replica's W; of a W that is not symmetric, nothing."""
+    if not torch.allclose(w, w.mT):
+        return {}
+    values = torch.linalg.eigvalsh(w.double()).expand(replicas, -1)
+    if values.shape[1] == 1:
+        return {"rho": [0.0] * replicas, "lambda_2": [0.0] * replicas, "lambda_n": values[:, 0].tolist()}
+    second, last = values[:, -2], values[:, 0]
+    rho = torch.maximum(second.abs(), last.abs())
+    return {"rho": rho.tolist(), "lambda_2": second.tolist(), "lambda_n": last.tolist()}

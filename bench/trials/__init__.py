@@ -1,1 +1,0 @@
-"""What the parts are put to: whether they keep their promises, and how fast they are."""

@@ -1,1 +1,0 @@
-"""Promises, checked for every plug-in that is found."""

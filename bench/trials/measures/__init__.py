@@ -1,1 +1,0 @@
-"""How fast it is: what bench/perf.py measures, a file for each part of the house."""

@@ -1,0 +1,145 @@
+"""--literal FILE:FUNCTION: a method against its author's own rule, as typed."""
+
+import sys
+
+import pytest
+
+from bench.base.registry import algorithms
+from bench.contracts.literal import literal, load
+from bench.contracts.methods import CHECKS, BrokenPromise
+from tests.algorithms.literal import RULES
+from tests.helpers.cli import typed
+from tests.helpers.few import few
+
+RULE = """
+import numpy as np
+
+
+def heavy_ball(X, W, G, T, eta, beta, sign=1):
+    out, M = [X], np.zeros_like(X)
+    for t in range(T):
+        M = beta * M + G(X, t)
+        X = W @ (X - sign * eta[t] * M)
+        out.append(X)
+    return out
+
+
+def forgets_beta(X, W, G, T, eta):
+    return heavy_ball(X, W, G, T, eta, beta=0.5)
+
+
+def too_short(X, W, G, T):
+    return [X] * T
+
+
+def one_number_each(X, W, G, T):
+    return [X[:, :1]] * (T + 1)
+
+
+def stumbles(X, W, G, T):
+    return [X @ W] * (T + 1)
+
+
+def asks_for_too_much(X, W, G, T, betta):
+    return [X] * (T + 1)
+
+
+def in_place(X, W, G, T, eta):
+    out = [X]
+    for t in range(T):
+        X -= eta[t] * G(X, t)
+        out.append(X)
+    return out
+
+
+anything = 3
+"""
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])  # where a rule lies is put there
+    (tmp_path / "rules.py").write_text(RULE)
+    return tmp_path / "rules.py"
+
+
+def test_the_command_says_that_it_is_the_rule(file):
+    done = typed("dsgdm", "--literal", "rules.py:heavy_ball", script="bench/contract.py", cwd=file.parent)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "kept    50 steps are those of rules.py:heavy_ball, on several networks" in done.stdout.splitlines()[-1]
+    assert done.stdout.count("\n  kept") + done.stdout.count("\n  –") == len(CHECKS) + 1
+
+
+def test_the_command_says_where_it_is_not(file):
+    done = typed("dsgdm", "--literal", "rules.py:forgets_beta", script="bench/contract.py", cwd=file.parent)
+    assert done.returncode == 1
+    assert done.stdout.count("BROKEN") == 1
+    assert "on the ring network with schedule diminishing it first differs after step 2, by " in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("dsgdm", "--literal", "rule.py:heavy_ball"), "There is no file 'rule.py'"),
+        (
+            ("dsgdm", "--literal", "rules.py:heavy_bal"),
+            "'rules.py' has no function 'heavy_bal'. Did you mean 'heavy_ball'",
+        ),
+        (("dsgdm", "--literal", "rules.py:anything"), "'rules.py' has no function 'anything'"),
+        (
+            ("dsgdm", "--literal", "rules.py"),
+            "--literal must be FILE:FUNCTION, as in my_rule.py:my_rule; got 'rules.py'.",
+        ),
+        (
+            ("dsgdm", "--literal", "broken.py:f"),
+            "'broken.py' cannot be imported: ZeroDivisionError: division by zero (line 2)",
+        ),
+        (("dsgdm", "--literal", "rules.txt:f"), "'rules.txt' is no Python file"),
+        (("dsgdm", "dsgd", "--literal", "rules.py:heavy_ball"), "--literal compares one method with one rule"),
+        (("--literal", "rules.py:heavy_ball"), "--literal compares one method with one rule"),
+        (("sign", "--literal", "rules.py:heavy_ball"), "--literal compares one method with one rule"),
+    ],
+)
+def test_what_cannot_be_compared_is_said(file, words, sentence):
+    (file.parent / "broken.py").write_text("x = 0\n1 / x\n")
+    (file.parent / "rules.txt").write_text("")
+    done = typed(*words, script="bench/contract.py", cwd=file.parent)
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("too_short", r"gives 50 arrays \(6, 4\); X after 0, 1, …, 50 steps are 51 of \(6, 4\)"),
+        ("one_number_each", r"gives 51 arrays \(6, 1\); X after"),
+        ("stumbles", r"raises ValueError: .*\(line 27\)"),
+        ("asks_for_too_much", "asks for 'betta', which is no stepsize or option of the method. Did you mean 'beta'"),
+        ("in_place", "is not the X it was given: is it changed in place"),
+    ],
+)
+def test_a_rule_that_does_not_work_is_said(file, name, sentence):
+    where = f"{file}:{name}"
+    with pytest.raises(BrokenPromise, match=sentence):
+        literal(load(where), where)(algorithms["dsgdm"])
+
+
+def test_a_rule_may_import_what_lies_beside_it(file):
+    (file.parent / "mine.py").write_text("import rules\nrule = rules.heavy_ball\n")
+    literal(load(f"{file.parent / 'mine.py'}:rule"), "mine.py:rule")(algorithms["dsgdm"])
+
+
+ONE_TENSOR = [name for name in RULES if name != "demuon"]
+"""Its literal rule is of a model of two tensors."""
+
+
+@pytest.mark.parametrize("name", few(ONE_TENSOR, ["proxskip", "push_pull", "adam"]))
+def test_the_rules_of_the_suite_are_kept(name):
+    """With coins, on networks that point one way, with an exact average …"""
+
+    def rule(X, W, G, T, options, coin, push, pull):
+        by = (push, pull) if name in ("sgp", "push_diging", "push_pull") else W
+        return RULES[name](X, by, G, options["schedule"], T, {**options, "coin": coin})
+
+    literal(rule, name)(algorithms[name])

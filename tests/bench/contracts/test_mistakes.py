@@ -1,0 +1,88 @@
+"""Mistakes that an author of a new method can make are noticed, and what is right is not."""
+
+from dataclasses import replace
+
+import pytest
+
+from bench.contracts import methods as contract
+from tests.bench.contracts import misdeclared, mistakes
+
+CAUGHT = {
+    mistakes.OverAllNodes: "locality",
+    mistakes.OverAllReplicas: "replicas",
+    mistakes.ForgetsTheStepsize: "stepsize",
+    mistakes.StepsizeOnXToo: "average",
+    mistakes.MomentumGrows: "descent",
+    mistakes.WrongSign: "descent",
+    mistakes.ForgetsToMix: "counts",
+    mistakes.ForgetsToMixAndSaysSo: "average",
+    mistakes.KeepsWhatItSent: "asked_read",
+    mistakes.OwnGradient: "states_read",
+    mistakes.TrackerOfTheWrongSign: "states",
+    mistakes.GlobalMemory: "shapes",
+    mistakes.InPlace: "nothing_in_place",
+    mistakes.Single: "shapes",
+    mistakes.RandomOfItsOwn: "no_memory",
+    mistakes.CountsItsNeighbours: "one_voice",
+    mistakes.FirstNodeIsSpecial: "permutation",
+    mistakes.DecaysToZero: "average",
+    mistakes.ExtraMessage: "asked_read",
+    mistakes.ExtraGradient: "asked_read",
+    misdeclared.DeclaresOneVector: "counts",
+    misdeclared.DeclaresOneRound: "counts",
+    misdeclared.DeclaresNoStart: "counts",
+    misdeclared.EstimatesWhatIsNotThere: "states",
+    misdeclared.TracksWhatItDoesNot: "states",
+    misdeclared.SumsToZeroItSays: "states",
+    misdeclared.PushesItSays: "network_use",
+    misdeclared.BoundedItSays: "bound",
+    misdeclared.ScaleFreeItSays: "scale",
+    misdeclared.IsSGDItSays: "pooled",
+    misdeclared.ExactItSays: "end",
+}
+"""The first check that notices it."""
+
+
+def notices(check, cls) -> bool:
+    """As the command does: what an author wrote may raise anything."""
+    try:
+        check(cls)
+    except Exception:
+        return True
+    return False
+
+
+def first(cls) -> str | None:
+    """The first check that notices something; without ``rounding``, which is slow, and has its own tests."""
+    checks = (check for check in contract.CHECKS if check is not contract.rounding)
+    return next((check.__name__ for check in checks if notices(check, cls)), None)
+
+
+def test_nothing_is_wrong_with_the_right_one():
+    assert first(mistakes.Right) is None
+
+
+@pytest.mark.parametrize("cls", CAUGHT)
+def test_a_mistake_is_noticed(cls):
+    assert notices(getattr(contract, CAUGHT[cls]), cls)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("cls", CAUGHT)
+def test_it_is_not_noticed_before(cls):
+    assert first(cls) == CAUGHT[cls]
+
+
+@pytest.mark.thorough
+def test_who_divides_by_a_norm_of_its_own_is_not_pooled():
+    class Honest(mistakes.Scaled):
+        declaration = replace(mistakes.Right.declaration, pooled=False)
+
+    assert first(mistakes.Scaled) == "pooled"
+    assert first(Honest) is None
+
+
+@pytest.mark.thorough
+def test_a_momentum_that_is_never_kept_is_another_sound_method():
+    """The same without momentum, with a stepsize of (1−β) η: only its rule can tell."""
+    assert first(mistakes.MomentumNotKept) is None

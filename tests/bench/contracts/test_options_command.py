@@ -1,0 +1,66 @@
+"""contract.py NAME algo.OPTION=VALUE: the promises of a method with other options than its defaults, as typed."""
+
+import pytest
+
+from bench import contract
+from bench.base.registry import algorithms
+from bench.contracts.worlds import stepsizes, with_options
+from tests.helpers.cli import typed
+
+
+@pytest.fixture
+def first_check_only(monkeypatch):
+    """The promises themselves are tested elsewhere."""
+    monkeypatch.setattr(contract.of_methods, "CHECKS", contract.of_methods.CHECKS[:1])
+    monkeypatch.setattr(contract.of_compressors, "CHECKS", contract.of_compressors.CHECKS[:1])
+
+
+def test_options_take_the_place_of_defaults_of_every_kind():
+    cls = with_options(algorithms["dnasa"], {"normalize": "tensor", "schedule": "constant", "multiplier": 0.5})
+    assert cls.declare_for({}).bounded is False
+    assert algorithms["dnasa"].declare_for({}).bounded is True
+    assert stepsizes(cls, 3)["eta"].values[:, 0].tolist() == [0.5] * 3
+
+
+def test_a_promise_that_only_an_option_breaks(capsys, monkeypatch):
+    """The command tries the method with the options that were typed."""
+    monkeypatch.setattr(contract.of_methods, "CHECKS", (counts := contract.of_methods.CHECKS[3],))
+    assert "sent" in counts.__doc__
+    assert contract.main(["dsgd", "algo.gossip=twice"]) == 0
+    monkeypatch.setattr(algorithms["dsgd"], "declare", classmethod(lambda cls, **options: cls.declaration))
+    assert contract.main(["dsgd", "algo.gossip=once"]) == 0
+    assert contract.main(["dsgd", "algo.gossip=twice"]) == 1
+    assert "dsgd algo.gossip=twice\n" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("first_check_only")
+def test_several_options_of_several_methods_on_both_sides_of_the_names(capsys):
+    words = ["algo.schedule=fixed", "dsgd", "compressor.unbiased=true", "algo.eta=0.5", "random_k", "dsgt"]
+    assert contract.main(words) == 0
+    heads = [line for line in capsys.readouterr().out.splitlines() if not line.startswith(" ")]
+    method = "algo.schedule=fixed algo.eta=0.5"
+    assert heads == [f"dsgd {method}", f"dsgt {method}", "random_k compressor.unbiased=true"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("dnasa algo.normalise=tensor", "algo=dnasa has no option 'algo.normalise'. Did you mean 'normalize'? Known: "),
+        ("dsgd dnasa algo.eta=1", "algo=dnasa has no option 'algo.eta'. Known: alpha, average, multiplier, normalize"),
+        ("dnasa algo.normalize=rows", "algo.normalize must be one of vector, tensor; got 'rows'."),
+        ("dsgd algo.eta=-1", "algo.eta must be more than 0; got -1."),
+        ("dsgd algo.eta=0.1,0.2", "algo.eta=0.1,0.2 names several values; try one at a time."),
+        ("dsgd algo.eta=[", "'algo.eta=[' cannot be read"),
+        ("dsgd algo.gossip=twice algo.order=combine_then_adapt", "dsgd gossips twice only when it adapts first"),
+        ("dsgd steps=5", "'steps=5' is no option of a method or a compressor: those are typed as algo.NAME=VALUE"),
+        ("algo.eta=1", "algo.eta=1 needs a method: name it, as in python bench/contract.py dsgd algo.eta=1."),
+        (
+            "dsgd compressor.k=3",
+            "compressor.k=3 needs a compressor: name it, as in python bench/contract.py top_k comp",
+        ),
+    ],
+)
+def test_a_wrong_option_is_said_before_anything_is_tried(words, sentence, tmp_path):
+    done = typed(*words.split(), script="bench/contract.py", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert sentence in done.stderr

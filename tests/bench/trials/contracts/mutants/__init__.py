@@ -1,6 +1,0 @@
-"""The five methods of the paper, each wrong in one way."""
-
-from tests.bench.trials.contracts.mutants import averages, differences, normalised, steps, tracking
-from tests.bench.trials.contracts.mutants.table import MUTANTS
-
-__all__ = ["MUTANTS", "averages", "differences", "normalised", "steps", "tracking"]
