@@ -18,6 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
 
 from analysis.drawing.style import CROWD, INK, METRICS, MORE_IS_BETTER, PAGE, Style
+from analysis.drawing.texts import tame
 from bench.base.record import FINAL
 
 LINE = 0.2
@@ -100,6 +101,7 @@ def legend(figure: Figure, entries: Iterable[Line2D], more: Iterable[Line2D] = (
     for lines, size in tries:
         columns = -(-len(entries) // lines)
         made = figure.legend(handles=entries, ncol=columns, fontsize=size, **look)
+        tame(made)
         box = made.get_window_extent().transformed(figure.dpi_scale_trans.inverted())
         if box.width <= figure.get_figwidth() - 2 * SIDE or columns == 1:
             break
@@ -127,7 +129,8 @@ def letter_panel(ax: Axes, text: str) -> None:
     lines: list[str] = []
     for part in text.split(", "):
         longer = f"{lines[-1]}, {part}" if lines else part
-        wide = ax.set_title(longer, loc="left").get_window_extent().width / figure.dpi > room
+        tame(title := ax.set_title(longer, loc="left"))
+        wide = title.get_window_extent().width / figure.dpi > room
         lines = [*lines[:-1], longer] if not (wide and lines) else [*lines[:-1], f"{lines[-1]},", part]
     ax.set_title("\n".join(lines), loc="left")
 

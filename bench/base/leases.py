@@ -54,7 +54,7 @@ class Lease:
     @staticmethod
     def fresh(path: Path) -> bool:
         """Whether the lease is there and may be alive: its beat has not been the same for long enough."""
-        if not path.exists():
+        if not os.path.lexists(path):  # a link to nothing is there, too
             return False
         said = read_json(path)
         beat = said.get("name"), said.get("beat")
