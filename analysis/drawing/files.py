@@ -5,17 +5,15 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from matplotlib import rc_context
 from matplotlib.figure import Figure
-from matplotlib.mathtext import MathTextParser
-from matplotlib.text import Text
 
 from analysis.drawing.panels import tidy
 from analysis.drawing.style import INK
+from analysis.drawing.texts import tame
 from bench.base.regular import write_bytes
 
 STABLE: dict[str, dict[str, Any]] = {
@@ -29,8 +27,7 @@ STABLE: dict[str, dict[str, Any]] = {
 def render(figure: Figure, kind: str) -> bytes:
     """The bytes of a file; the places of everything are found once, and are the same in every format."""
     sink = io.BytesIO()
-    for text in figure.findobj(Text):
-        text.set_parse_math(_is_math(text.get_text()))
+    tame(figure)
     with rc_context({"figure.constrained_layout.use": False}):  # or they would be sought, and all drawn, for every file
         tidy(figure)
         if (engine := figure.get_layout_engine()) is not None:
@@ -38,18 +35,6 @@ def render(figure: Figure, kind: str) -> bytes:
             figure.set_layout_engine(None)
         figure.savefig(sink, format=kind, **STABLE[kind])
     return sink.getvalue()
-
-
-@cache
-def _is_math(text: str) -> bool:
-    """Whether what stands between dollars in it is a formula that can be drawn: a label may have them for itself."""
-    if "$" not in text:
-        return True
-    try:
-        MathTextParser("path").parse(text)
-    except (ValueError, RuntimeError):
-        return False
-    return True
 
 
 def save(figure: Figure, folder: Path, name: str, formats: Iterable[str]) -> list[Path]:

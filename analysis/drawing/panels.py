@@ -18,6 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, FixedLocator, FuncFormatter, MaxNLocator, NullFormatter, ScalarFormatter
 
 from analysis.drawing.style import COLUMN, CROWD, INK, METRICS, MORE_IS_BETTER, PAGE, Style
+from analysis.drawing.texts import tame
 from bench.base.record import FINAL
 
 LINE = 0.2
@@ -138,6 +139,7 @@ def _place_legend(figure: Figure, entries: list[Any], place: str) -> None:
     for lines, size in tries:
         columns = -(-len(entries) // lines)
         made = figure.legend(handles=entries, ncol=columns, fontsize=size, **look)
+        tame(made)
         box = made.get_window_extent().transformed(figure.dpi_scale_trans.inverted())
         if box.width <= figure.get_figwidth() - 2 * SIDE or columns == 1:
             break
@@ -168,7 +170,8 @@ def letter_panel(ax: Axes, text: str) -> None:
     lines: list[str] = []
     for part in text.split(", "):
         longer = f"{lines[-1]}, {part}" if lines else part
-        wide = ax.set_title(longer, loc="left").get_window_extent().width / figure.dpi > room
+        tame(title := ax.set_title(longer, loc="left"))
+        wide = title.get_window_extent().width / figure.dpi > room
         lines = [*lines[:-1], longer] if not (wide and lines) else [*lines[:-1], f"{lines[-1]},", part]
     ax.set_title("\n".join(lines), loc="left")
 

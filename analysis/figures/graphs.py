@@ -17,7 +17,7 @@ from analysis.figures import figure
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.select import refuse_unless
-from bench.network.drawing import Graph, positions
+from bench.network.drawing import Graph, edges_of, positions
 
 PAPER = ("ring", "random", "ladder", "complete")
 MOST = 12
@@ -26,12 +26,20 @@ MOST = 12
 @figure("graphs", "The graphs and their ρ", "python bench/run.py -m topology=ring,random,ladder,complete")
 def draw(results: Results, ask: Ask) -> Picture:
     unlisted: set[str] = set()
+    looked: dict[int, bool] = {}
+
+    def listed(mixing: dict[str, Any]) -> bool:
+        """Whether it has all that a picture needs: thousands of runs share what is said of their network."""
+        if id(mixing) not in looked:
+            looked[id(mixing)] = {"rho", "hash"} <= mixing.keys() and edges_of(mixing) is not None
+        return looked[id(mixing)]
+
     found: dict[tuple[Any, ...], tuple[str, dict[str, Any], set[str]]] = {}
     for run, topology in zip(results.runs.get("run_id", []), results.runs.get("topology", []), strict=True):
         mixing = results.facts.get(run, {}).get("mixing")
         if mixing and "edges_by" in mixing:
-            unlisted.add(f"{topology} of {mixing['nodes']} nodes")
-        if mixing and "edge_list" in mixing:
+            unlisted.add(f"{topology} of {mixing.get('nodes')} nodes")
+        if mixing and listed(mixing):
             # what is drawn each round is one law for all seeds
             key = (topology, mixing["nodes"], mixing["rho"]) if mixing.get("drawn") else (mixing["hash"],)
             known = found.setdefault(key, (topology, mixing, set()))
@@ -53,7 +61,7 @@ def draw(results: Results, ask: Ask) -> Picture:
         ax.set_axis_off()
     data = []
     for ax, (name, mixing, runs) in zip(axes.flat, graphs, strict=False):
-        edges = [(i, j) for i, j in mixing["edge_list"]]
+        edges = edges_of(mixing) or []
         graph = Graph(name, mixing["nodes"], edges, bool(mixing.get("directed")), bool(mixing.get("drawn")))
         places = positions(graph)
         _edges(ax, graph, places)

@@ -32,4 +32,5 @@ def read_run(folder: Path) -> Run | None:
         metrics = pa.Table.from_pylist(found.rows) if found.metrics is None else read_table(found.metrics)
     except UNREADABLE:  # a digest can be forged
         return None
-    return Run(labels, metrics, found.made, whole=found.metrics is not None)
+    whole = found.metrics is not None
+    return Run(labels, metrics, found.made, whole) if len(metrics) or not whole else None

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import networkx as nx
 import numpy as np
 
 DRAWN = 64
 """Nodes up to which a layout is searched for; more stand on a circle."""
+LARGEST = 100_000
+"""Nodes, and edges, of a graph that is drawn: more than any manifest lists."""
 
 
 class Drawable(Protocol):
@@ -41,6 +43,15 @@ class Graph:
     edges: list[tuple[int, int]]
     directed: bool = False
     drawn: bool = False  # anew each round: these are the edges of one
+
+
+def edges_of(mixing: Mapping[str, Any]) -> list[tuple[int, int]] | None:
+    """The edges that a manifest lists; None where it lists none, or what cannot be those of a graph."""
+    edges, nodes = mixing.get("edge_list"), mixing.get("nodes", 0)
+    if not isinstance(edges, list) or max(len(edges), nodes) > LARGEST:
+        return None
+    good = all(type(edge) in (list, tuple) and len(edge) == 2 and {*map(type, edge)} == {int} for edge in edges)
+    return [(i, j) for i, j in edges] if good and all(0 <= i < nodes for edge in edges for i in edge) else None
 
 
 def caption(graph: Drawable) -> str:

@@ -73,7 +73,8 @@ class Grid:
         if len(found) < len(seed):
             raise ValueError("several runs have one setting and one seed: they are not of one problem")
         whole = [k for k in range(len(np.unique(setting))) if all((k, s) in found for s in self.seeds)]
-        self.places = np.array([[found[k, s] for s in self.seeds] for k in whole], dtype=int).reshape(len(whole), -1)
+        self.places = np.array([[found[k, s] for s in self.seeds] for k in whole], dtype=int)
+        self.places = self.places.reshape(len(whole), len(self.seeds))
         """Of setting k at tuning seed j: its place among the runs."""
         self.settings = self.runs.iloc[self.places[:, 0]][self.options] if whole else self.runs.iloc[:0][self.options]
         well = (self.runs["state"] == "done").to_numpy()

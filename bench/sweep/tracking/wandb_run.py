@@ -21,7 +21,7 @@ from bench.base.files import read_json, write_json
 from bench.base.integrity import Damaged, examine, read_file, read_table
 from bench.base.record import FACTS, FINAL
 from bench.base.regular import no_link, remove
-from bench.network.drawing import Graph, on_a_circle, svg
+from bench.network.drawing import Graph, edges_of, on_a_circle, svg
 
 MARK = "wandb.json"
 """In a run folder: what its W&B run holds."""
@@ -67,7 +67,7 @@ class Mirror:
         for old in images(self._results, run_id):
             remove(old)
         (folder / MARK).unlink(missing_ok=True)
-        edge_list = manifest["mixing"].get("edge_list")  # None where there are too many
+        edge_list = edges_of(manifest["mixing"])  # None where there are too many
         certificate = {name: value for name, value in manifest["mixing"].items() if name != "edge_list"}
         facts = {name: manifest[name] for name in FACTS if name in manifest}
         self._results.mkdir(exist_ok=True)
@@ -94,8 +94,7 @@ class Mirror:
             self._run.define_metric(axis)
         self._run.define_metric("*", step_metric="step")
         directed, drawn = (bool(certificate.get(name)) for name in ("directed", "drawn"))
-        edges = [tuple(edge) for edge in edge_list or ()]
-        graph = Graph(labels["topology"], certificate["nodes"], edges, directed, drawn)
+        graph = Graph(labels["topology"], certificate["nodes"], edge_list or [], directed, drawn)
         self._drawing = None if edge_list is None else svg(graph, 320, 0.5 + on_a_circle(graph) / 2)
         self._sent = 0  # a run of the same id that a server may have is replaced: the folder has everything
 
