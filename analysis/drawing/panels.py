@@ -114,7 +114,7 @@ def move_legend(figure: Figure, place: str | None) -> bool:
 
 
 def _place_legend(figure: Figure, entries: list[Any], place: str) -> None:
-    """With as many columns as the figure is wide for, room for its lines, and for the dashes of a crowd."""
+    """With as many columns as the figure is wide for, and room for its lines."""
     if place == "none":
         return
     FigureCanvasAgg(figure)  # to be measured
@@ -128,7 +128,7 @@ def _place_legend(figure: Figure, entries: list[Any], place: str) -> None:
                 break
         return
     look = {"loc": f"outside {PLACES[place]}"}
-    look |= {"handlelength": 3.2, "borderaxespad": 1.0} if len(entries) > CROWD else {}
+    look |= {"borderaxespad": 1.0} if len(entries) > CROWD else {}
     if place == "right":
         made = figure.legend(handles=entries, fontsize=SMALL if len(entries) > CROWD else None, **look)
         tall = made.get_window_extent().height / figure.dpi + 2 * SIDE

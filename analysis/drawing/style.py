@@ -178,7 +178,7 @@ def use_paper_style() -> None:
             "legend.fontsize": 7.5,
             "legend.frameon": False,
             "legend.columnspacing": 1.3,
-            "legend.handlelength": 1.8,
+            "legend.handlelength": 3.4,
             "axes.linewidth": 0.6,
             "xtick.major.width": 0.6,
             "ytick.major.width": 0.6,

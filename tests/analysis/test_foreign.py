@@ -62,7 +62,7 @@ def test_labels_are_text_wherever_they_are_written(results, tmp_path, capsys, ev
     for name, text in files.items():
         if name.endswith(".tex"):
             assert "\x1b" not in text
-            assert r"\input" not in text
+            assert r"\input{/" not in text
         if name.endswith(".md"):
             assert "<script" not in text
         if name.endswith(".csv"):

@@ -11,13 +11,15 @@ from pathlib import Path
 import pandas as pd
 
 from analysis import load
+from analysis.report.commands import sweep_commands
 from analysis.report.page import page
-from analysis.report.story import Story, commands, facts, headline, run_table
+from analysis.report.story import Story, facts, run_table, scope, settings
 from analysis.results.errors import NoData
 from analysis.results.read import read
 from analysis.results.results import Results
 from analysis.results.warnings import warnings
 from analysis.study.ask import Ask
+from analysis.study.outcome import outcome
 from analysis.tables import format as words
 from analysis.tables import table_makers
 from analysis.tables.latex import latex
@@ -69,8 +71,11 @@ def tables_of(results: Results) -> str:
 def page_of(results: Path) -> str:
     """The page, without its figures, which take seconds."""
     found = read(results)
-    story = Story(found, headline(found), [*facts(found), *commands(found)], warnings(found))
-    assert len(run_table(found)) == len(found.runs)
+    told = [*facts(found), *settings(found)]
+    story = Story(
+        found, scope(found), told, warnings(found), scope(found), outcome(found, Ask()), sweep_commands(found)
+    )
+    assert len(run_table(found)[0]) == len(found.runs)
     return page(story, results)
 
 
