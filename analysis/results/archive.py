@@ -56,6 +56,9 @@ def write_archive(results: Results, folder: Path) -> None:
                 "float64" if name == "test_accuracy" else "float32"
             )
     table = table.sort_values(["run", "step"], ignore_index=True)
+    for name in labels:  # one run of somebody else may have a text where others have a number
+        if labels[name].dtype.kind == "O" and labels[name].dropna().map(type).nunique() > 1:
+            labels[name] = labels[name].map(lambda value: value if pd.isna(value) else str(value))
     _write(folder / RUNS, labels)
     _write(folder / ROWS, table)
     write_text(folder / FACTS, "[\n" + ",\n".join(different) + "\n]\n")
@@ -63,10 +66,12 @@ def write_archive(results: Results, folder: Path) -> None:
 
 def read_archive(folder: Path) -> Results:
     try:
-        runs, rows = (read_table(content_of(folder / name, TABLE)).to_pandas() for name in (RUNS, ROWS))
+        runs = read_table(content_of(folder / RUNS, TABLE), texts=True).to_pandas()
+        rows = read_table(content_of(folder / ROWS, TABLE)).to_pandas()
         different = parsed(content_of(folder / FACTS).decode())
         if not are_labels({name: runs[name].tolist() for name in ("run_id", *NEEDED)}):
             raise ValueError("its labels are not those of runs")
+        _check(runs, rows)
         if wrong := next(filter(None, (odd(fact, MANIFEST) for fact in different)), None):
             raise ValueError(f"{FACTS} {wrong}")
         facts = {
@@ -79,6 +84,23 @@ def read_archive(folder: Path) -> Results:
         raise NoData(f"{folder} is no archive that can be read: {error}") from error
     wide = {name: "float64" for name in rows.columns if rows[name].dtype == np.float32}
     return Results(runs, rows.astype(wide), facts, [], str(folder))
+
+
+def _check(runs: pd.DataFrame, rows: pd.DataFrame) -> None:
+    """A ValueError where tables cannot be those of an archive, which may be somebody else's."""
+    kinds = {type(value) for name in runs for value in runs[name].dropna().unique().tolist()}
+    if not runs["run_id"].is_unique or not kinds <= {str, int, float, bool}:
+        raise ValueError("its labels are not those of runs")
+    if (
+        not {"run", "step"} <= {*rows}
+        or {*rows} & {*runs}
+        or {rows[name].dtype.kind for name in ("run", "step")} != {"i"}
+    ):
+        raise ValueError("its evaluations are not those of runs")
+    places = rows[["run", "step"]].to_numpy(dtype=np.int64)
+    later = (np.diff(places, axis=0) * [[1 << 32, 1]]).sum(axis=1) > 0
+    if len(places) and (places.min() < 0 or places.max() >= 1 << 31 or not later.all()):
+        raise ValueError("its evaluations are not in order")
 
 
 def _public(fact: dict[str, Any]) -> dict[str, Any]:

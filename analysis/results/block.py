@@ -163,7 +163,8 @@ def _read_block(said: dict[str, Any], body: memoryview, at: int) -> tuple[Block,
     entries: dict[str, Entry] = {}
     for columns, (texts, which, started), stamps, firsts, lengths in said["runs"]:
         rows = np.array([firsts, lengths])
-        there = rows.dtype == np.int64 and rows.min() >= 0 and rows.sum(axis=0).max() <= said["rows"] >= rows[1].sum()
+        there = rows.dtype == np.int64 and rows.min() >= 0 and rows.max() <= said["rows"] <= LARGEST  # no sum overflows
+        there = there and rows.sum(axis=0).max() <= said["rows"] >= rows[1].sum()
         if (
             not there
             or {*map(type, stamps)} != {str}

@@ -202,7 +202,10 @@ def csv(data: pd.DataFrame) -> str:
 
 def _no_formula(cell: Any) -> Any:
     """With an apostrophe before what a spreadsheet would compute, which tells it that this is text."""
-    if not isinstance(cell, str) or not cell.startswith(("=", "+", "-", "@", "\t", "\r")):
+    if not isinstance(cell, str):
+        return cell
+    cell = visible(cell)
+    if not cell.startswith(("=", "+", "-", "@", "\t", "\r")):
         return cell
     try:
         float(cell)

@@ -175,7 +175,7 @@ def tex(text: str) -> str:
 
 def _plain(text: str) -> str:
     """With its symbols as commands, and accents so that every LaTeX and BibTeX reads them."""
-    letters = re.findall("x\u0304|.", visible(text), re.DOTALL)
+    letters = re.findall("x\u0304|.", " ".join(visible(text).split("\n")), re.DOTALL)
     return "".join(SYMBOLS.get(letter) or SPECIAL.get(letter) or _accented(letter) for letter in letters)
 
 

@@ -131,7 +131,9 @@ def create(path: Path, content: bytes) -> bool:
 def _beat_at(path: Path) -> tuple[Any, Any] | None:
     """Whose beat a lease has, and which; None where there is no lease."""
     said, wrong = check_json(path)
-    return None if not said and wrong is None else (said.get("name"), said.get("beat"))
+    name, beat = said.get("name"), said.get("beat")
+    good = isinstance(name, str) and name.isalnum() and isinstance(beat, int)  # else anything may stand there
+    return None if not said and wrong is None else (name, beat) if good else (None, None)
 
 
 def _beat() -> None:

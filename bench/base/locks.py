@@ -22,6 +22,7 @@ from typing import Any
 
 from bench.base.errors import UserError
 from bench.base.files import read_json
+from bench.base.kinds import COUNT, NUMBER, TEXT, odd
 from bench.base.leases import Lease, create
 from bench.base.regular import content_of, make_folder, opened
 
@@ -37,6 +38,8 @@ ALONE = {
 }
 """By the kind of file system, how it is mounted where a lock is one among the processes of one machine only; "": in
 every way. BeeGFS keeps locks to itself unless its own settings say otherwise, the others do not know of any."""
+HOLDER = {"pid": COUNT, "host": TEXT, "since": NUMBER}
+"""What a lock says of who has it."""
 TRIAL = "import fcntl, sys; fcntl.flock(open(sys.argv[1], 'a'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
 KIND = "kind"
 """A file in a folder of locks, which the first process makes: how runs are claimed there, by all hosts;"""
@@ -108,12 +111,16 @@ class Lock:
     def holder(self) -> str:
         """process 123 on this machine, since 14:05:11"""
         said: dict[str, Any] = read_json(self._leased) or read_json(self.path)
-        if "pid" not in said:
+        if not HOLDER.keys() <= said.keys() or odd(said, HOLDER):
             return "another process"
-        here = said["host"] == platform.node()
-        since = time.strftime(
-            "%H:%M:%S" if time.time() - said["since"] < 86400 else "%Y-%m-%d %H:%M", time.localtime(said["since"])
+        here, day = (
+            said["host"] == platform.node(),
+            "%H:%M:%S" if time.time() - said["since"] < 86400 else "%Y-%m-%d %H:%M",
         )
+        try:
+            since = time.strftime(day, time.localtime(said["since"]))
+        except (OverflowError, ValueError, OSError):  # no such year
+            return "another process"
         how = STATES.get(_letter(said["pid"]), "") if here else ""
         return f"process {said['pid']} on {'this machine' if here else said['host']}{how}, since {since}"
 

@@ -59,6 +59,17 @@ def mixed(runs: Iterable[tuple[str, Mapping[str, Any]]]) -> str | None:
         made.add(1, str(manifest.get("started") or ""), [str(algo)])
     if len(kinds) < 2:
         return None
+    if unknown := kinds.pop((), None):
+        said = mixed_kinds(kinds)
+        return (
+            f"{unknown} come from an earlier version of hearsay, which did not record its source files: whether they "
+            "can be compared with the others is not known." + (f" {said}" if said else "")
+        )
+    return mixed_kinds(kinds)
+
+
+def mixed_kinds(kinds: Kinds) -> str | None:
+    """A sentence where these differ in anything that two of them share."""
     names = dict.fromkeys(name for kind in kinds for name, _ in kind)
     different: dict[str, str] = {}
     older, rest = [], kinds

@@ -23,7 +23,8 @@ def blocks_of(experiment: Any, name: str = "The experiment") -> list[dict[str, A
     for key in parts:
         if key.partition(".")[0] not in known:
             raise UserError(f"{name} has a key '{key}', which is no setting.{closest(key, known, meant(key))}")
-    blocks, common, quick = parts.get("blocks"), parts.get("common") or {}, parts.get("quick") or {}
+    blocks, common, quick = (parts.get(part) for part in ("blocks", "common", "quick"))
+    common, quick = ({} if part is None else part for part in (common, quick))
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in (*blocks, common, quick)):
         raise UserError("An experiment is a list of 'blocks', each a mapping from settings to values.")
     if not blocks:
@@ -35,6 +36,10 @@ def blocks_of(experiment: Any, name: str = "The experiment") -> list[dict[str, A
     beside = {key: value for key, value in parts.items() if key not in PARTS}
     if twice := [key for key in beside if key in common]:
         raise UserError(f"{name} sets '{twice[0]}' both under 'common' and beside it: keep one.")
+    for key, value in {**beside, **common}.items():
+        if isinstance(value, dict) and "." not in key and key != "quick":
+            one = next(iter(value), "name")
+            raise UserError(f"{name} has a mapping for '{key}': write each option by itself, as {key}.{one}: VALUE.")
     out = []
     whole = [{**beside, **common, **block} for block in blocks]
     _check_quick(quick, whole, name)

@@ -29,12 +29,20 @@ from bench.base.software import LIBRARIES
 from bench.config.run_config import RunConfig
 
 CORE = (
+    "bench/base/layout.py",
+    "bench/base/prox.py",
     "bench/base/randomness.py",
     "bench/engine/build.py",
+    "bench/engine/material.py",
     "bench/engine/mpi.py",
+    "bench/engine/stacked.py",
     "bench/engine/torch_setup.py",
     "bench/engine/wire.py",
     "bench/method",
+    "bench/models/layers.py",
+    "bench/models/measured.py",
+    "bench/models/traced.py",
+    "bench/network/bits.py",
     "bench/network/certificate.py",
     "bench/network/drawn.py",
     "bench/network/faulty.py",

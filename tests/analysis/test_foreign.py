@@ -6,17 +6,23 @@ import os
 import shutil
 import subprocess
 
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
 from analysis import load, make_figures, make_report
 from analysis.figures import drawings
+from analysis.results import index
+from analysis.results.archive import ROWS, RUNS, write_archive
+from analysis.results.block import MAGIC, read_blocks, write_blocks
 from analysis.results.errors import NoData
 from analysis.results.read import read
 from analysis.study.ask import Ask
 from analysis.tables.format import csv as as_csv
 from bench.base.files import write_json
-from bench.base.integrity import SUMS
+from bench.base.integrity import SUMS, read_table
 from bench.sweep.sweep import run_all
 from tests.faults.harm_forged import sealed
 from tests.helpers.cli import typed
@@ -66,6 +72,7 @@ def test_labels_are_text_wherever_they_are_written(results, tmp_path, capsys, ev
         if name.endswith(".md"):
             assert "<script" not in text
         if name.endswith(".csv"):
+            assert "\x1b" not in text
             for row in csv.reader(text.splitlines()):
                 assert not [cell for cell in row if cell.startswith(("=", "@"))]
 
@@ -205,3 +212,39 @@ def test_the_digest_of_a_metric_that_is_a_label(results):
     write_json(run / "manifest.json", {**manifest, "metrics": {"algo": {"label": "x", "more_is_better": True}}})
     assert load(results).attrs["unreadable"] == [run.name]
     assert SUMS not in load(results)
+
+
+def test_metrics_that_are_no_numbers_are_not_read(results):
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({"step": [0, 1], "train_loss": ["x" * 100] * 2}), sink)
+    with pytest.raises(ValueError, match="not made of numbers"):
+        read_table(sink.getvalue().to_pybytes())
+
+
+def test_lengths_that_overflow_are_no_index(results, tmp_path, monkeypatch):
+    monkeypatch.setattr(index, "MANY", 1)
+    table = load(results)
+    (path,) = (path for path in results.rglob("*") if path.is_file() and path.read_bytes()[: len(MAGIC)] == MAGIC)
+    (block,) = read_blocks(path)
+    forged = {name: entry._replace(at=1, rows=2**63 - 1) for name, entry in block.entries.items()}
+    write_blocks(path, [block._replace(entries=forged)])
+    assert read_blocks(path) == []
+    assert load(results).equals(table)
+
+
+@pytest.mark.parametrize("how", ["negative", "reversed", "twice", "text"])
+def test_an_archive_whose_rows_are_another_runs_is_a_sentence(made, tmp_path, how):
+    write_archive(read(made), tmp_path)
+    runs, rows = (pd.read_parquet(tmp_path / name) for name in (RUNS, ROWS))
+    if how == "negative":
+        rows["run"] = -1 - rows["run"]
+    elif how == "reversed":
+        rows = rows[::-1]
+    elif how == "twice":
+        runs["run_id"] = runs["run_id"].iloc[0]
+    else:
+        rows["train_loss"] = "low"
+    runs.to_parquet(tmp_path / RUNS, index=False)
+    rows.to_parquet(tmp_path / ROWS, index=False)
+    with pytest.raises(NoData, match="is no archive that can be read"):
+        read(tmp_path)

@@ -237,7 +237,7 @@ class RunFolder:
             return False
         try:
             write_json(self.path / "manifest.json", {**manifest, "also": [*also, sweep]})
-        except OSError:
+        except (OSError, RecursionError):  # somebody else's manifest may be nested without end
             return False
         return True
 

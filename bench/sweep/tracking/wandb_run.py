@@ -43,6 +43,7 @@ def wandb_settings() -> wandb.Settings:
         disable_code=True,
         x_save_requirements=False,
         init_timeout=10,
+        use_dot_wandb=False,  # else a folder of that name, or a link, would take the place of wandb/
     )
 
 

@@ -217,3 +217,19 @@ def test_two_sweeps_without_locks_run_everything_once(answer, why, tmp_path):
         assert state(folder)["state"] == "done"
         assert (folder / "log.txt").read_text().count("starts") == 1
     assert not list((tmp_path / "results" / ".locks").glob("*.lease"))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [{"pid": 1}, {"pid": 1, "host": "h", "since": "abc"}, {"pid": 1, "host": "h", "since": 1e300}, {"name": "a/../b"}],
+)
+def test_a_lease_that_says_anything_is_another_process(tmp_path, monkeypatch, said):
+    lock = Lock(tmp_path / ".locks" / "run")
+    lock.path.parent.mkdir()
+    (lock.path.parent / KIND).write_text(f"{LEASES} on purpose")
+    lock.path.with_name("run.lease").write_text(json.dumps(said))
+    assert not lock.take()
+    assert lock.holder() == "another process"
+    monkeypatch.setattr(leases, "DEAD_S", 0.0)
+    assert lock.take()
+    lock.release()
