@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.base.files import check_json
-from bench.base.regular import no_link, opened, write_bytes
+from bench.base.regular import opened, write_bytes
 
 BEAT_S = 5.0
 """Seconds between two beats,"""
@@ -116,7 +116,7 @@ def create(path: Path, content: bytes) -> bool:
     try:
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
     except OSError:  # not always FileExistsError: sshfs has no word for it
-        if no_link(path).exists():
+        if os.path.lexists(path):  # a link, too, is there, whatever it points to
             return False
         raise
     try:

@@ -149,7 +149,7 @@ BLOCKS = {"blocks": [{"algo": "dsgd", "seed": [0, 1]}]}
         ({"blocks": [{"steps": 5, "quick": {"seed": 1}}]}, "sets 'seed' under 'quick' alone"),
         (
             {**BLOCKS, "algo": {"eta": 0.7}},
-            "has a mapping for 'algo': write each option by itself, as algo.eta: VALUE.",
+            "a mapping for 'algo': write each option by itself, as algo.eta: VALUE.",
         ),
         ({**BLOCKS, "quick": 3, "size": "quick"}, "An experiment is a list of 'blocks'"),
         ({**BLOCKS, "common": []}, "An experiment is a list of 'blocks'"),
