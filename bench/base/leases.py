@@ -115,8 +115,8 @@ def create(path: Path, content: bytes) -> bool:
     """Make a file that is not there; False where another process has made it."""
     try:
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
-    except OSError:  # not always FileExistsError: sshfs has no word for it
-        if os.path.lexists(path):  # a link, too, is there, whatever it points to
+    except OSError as error:  # not always FileExistsError: sshfs has no word for it
+        if isinstance(error, FileExistsError) or os.path.lexists(path):  # a link is there, too, wherever it points
             return False
         raise
     try:
