@@ -146,7 +146,7 @@ def test_a_command_says_what_is_a_link(results, tmp_path, place):
     before = sorted(os.walk(outside))
     done = typed(*words, cwd=tmp_path, script=script)
     assert done.returncode == 2
-    assert "it is a link, and links inside a results folder are not followed." in done.stderr
+    assert "it is a link, and inside a results folder links are not followed" in done.stderr
     assert place in done.stderr
     assert "Traceback" not in done.stderr
     assert sorted(os.walk(outside)) == before

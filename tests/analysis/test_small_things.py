@@ -224,7 +224,7 @@ def test_a_python_without_our_packages_gets_a_sentence():
         [sys.executable, "-S", str(ROOT / "bench/status.py")], capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 1
-    assert "has no package 'rich', which is needed. Use that of the environment which make install made" in done.stderr
+    assert "has no package 'numpy', which is needed. Use that of the environment which make install made" in done.stderr
     assert "Traceback" not in done.stderr
 
 
