@@ -12,7 +12,7 @@ from typing import Any
 
 from bench.base.files import check_json, check_rows, sha256
 from bench.base.kinds import MANIFEST, NEEDED, ROW, STATUS, SUMMARY, Kind, odd
-from bench.base.record import FINAL, divided
+from bench.base.record import COLUMNS, FINAL, divided
 from bench.base.regular import LINK, TABLE, content_of
 from bench.base.software import MADE
 
@@ -82,8 +82,8 @@ def examine(folder: Path) -> Findings:
             damaged[name] = f"is that of another run, {content['run_id']}"
     sums = summary.pop(SUMS, None)
     own = manifest.get("metrics", {})
-    if labels := own.keys() & SUMMARY.keys():
-        damaged["manifest.json"] = f"names a metric '{min(labels)}', which is a label"
+    if labels := [name for name in own if name in SUMMARY and name not in COLUMNS]:
+        damaged["manifest.json"] = f"names a metric '{labels[0]}', which is a label"
     found = Findings(status, summary, damaged=damaged, own=() if labels else own)
     found.made = {name: manifest[name] for name in MADE if name in manifest}
     if "summary.json" not in damaged and (wrong := _no_summary(found)):
@@ -105,7 +105,7 @@ def _no_summary(found: Findings) -> str | None:
         return FOREIGN if found.summary else "is missing"
     if lacking := [name for name in NEEDED if name not in found.summary]:
         return f"has no '{lacking[0]}'"
-    return odd(found.final, ROW)
+    return odd({name: found.final[name] for name in found.own if name in found.final}, ROW)
 
 
 def checked(path: str, name: str) -> tuple[dict[str, Any], str | None]:

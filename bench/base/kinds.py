@@ -7,7 +7,7 @@ import reprlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from bench.base.record import STATES
+from bench.base.record import COLUMNS, STATES
 
 ABSENT = type(None)
 LARGEST = 2**63
@@ -49,10 +49,10 @@ def fits(value: Any, kind: Kind) -> bool:
 def odd(value: Mapping[str, Any], kinds: Mapping[Any, Kind]) -> str | None:
     """What is of another kind than it should be; under ``...`` is the kind of all names that have none, else any."""
     rest = kinds.get(..., TEXT)
-    for name in value if ... in kinds else kinds.keys() & value.keys():
+    for name, part in value.items() if ... in kinds else [(name, value[name]) for name in kinds if name in value]:
         types, good = kinds.get(name, rest)
-        if type(value[name]) not in types and not good(value[name]):
-            return f"has {reprlib.repr(value[name])} for '{name}'"
+        if type(part) not in types and not good(part):
+            return f"has {reprlib.repr(part)} for '{name}'"
     return None
 
 
@@ -60,9 +60,11 @@ TEXT, NUMBER, SWITCH = one_of(str), one_of(int, float), one_of(bool)
 PERHAPS_TEXT, PERHAPS_WHOLE, PERHAPS_NUMBER = one_of(str, ABSENT), one_of(int, ABSENT), one_of(int, float, ABSENT)
 COUNT, NATURAL, STATE = whole(1), whole(0), word(STATES)
 LABEL = one_of(str, int, float, bool, ABSENT, list)
-ROW = {"step": NATURAL, ...: one_of(int, float, ABSENT, infinite=True)}
+MEASURED = one_of(int, float, ABSENT, infinite=True)
+ROW = {"step": NATURAL, ...: MEASURED}
 STATUS = {"state": STATE, "step": NATURAL, "error": PERHAPS_TEXT, "time": NUMBER, "orders": many(TEXT)}
 SUMMARY: dict[Any, Kind] = {
+    **dict.fromkeys(COLUMNS, MEASURED),
     **dict.fromkeys(("run_id", "algo", "topology", "dataset", "partition", "model", "links", "compressor"), TEXT),
     **dict.fromkeys(("loss", "regulariser", "engine", "tracker", "device", "init", "sampling", "eval_spacing"), TEXT),
     **dict.fromkeys(("nodes", "steps", "batch_size", "eval_every", "replicas"), COUNT),

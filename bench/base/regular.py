@@ -13,7 +13,7 @@ import stat
 import threading
 from pathlib import Path
 
-LINK = "it is a link, and links inside a results folder are not followed"
+LINK = "it is a link, and inside a results folder links are not followed: only that folder itself may be one"
 NOT_REGULAR = "it is not a regular file"
 SAFE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 CHUNK, TEXT, TABLE = 1 << 24, 1 << 28, 1 << 30

@@ -123,12 +123,13 @@ def arrays(path: Path) -> dict[str, np.ndarray] | None:
                 return None  # hearsay compresses none: what grows when it is read was forged
         with np.load(io.BytesIO(body), allow_pickle=False) as file:
             found = {name: file[name] for name in file.files}
+        if any(array.dtype.kind not in "biuf" for array in found.values()):
+            return None
     except Exception:  # a digest can be forged, and then NumPy raises anything
         return None
     _, first, last = _numbers(path)
     fits = all(array.shape[:1] == (last + 1 - first,) for name, array in found.items() if name not in (SECONDS, COUNTS))
-    plain = all(array.dtype.kind in "biuf" for array in found.values())
-    return found if plain and fits and SECONDS in found and found[SECONDS].shape == (len(Stopwatch.NAMES),) else None
+    return found if fits and SECONDS in found and found[SECONDS].shape == (len(Stopwatch.NAMES),) else None
 
 
 def _names(path: Path) -> str:

@@ -22,9 +22,11 @@ from analysis.results.read import read
 from analysis.study.ask import Ask
 from analysis.tables.format import csv as as_csv
 from bench.base.files import write_json
-from bench.base.integrity import SUMS, read_table
+from bench.base.integrity import SUMS, examine, read_table
+from bench.status import look_at_run
 from bench.sweep.sweep import run_all
-from tests.faults.harm_forged import sealed
+from bench.terminal.table import run_columns
+from tests.faults.harm_forged import JSON, ODD, put, sealed, values_of
 from tests.helpers.cli import typed
 from tests.helpers.configs import config
 from tests.helpers.readers import page_of, status_of
@@ -153,7 +155,7 @@ def test_a_command_says_what_is_a_link(results, tmp_path, place):
     before = sorted(os.walk(outside))
     done = typed(*words, cwd=tmp_path, script=script)
     assert done.returncode == 2
-    assert "it is a link, and links inside a results folder are not followed." in done.stderr
+    assert "it is a link, and inside a results folder links are not followed" in done.stderr
     assert place in done.stderr
     assert "Traceback" not in done.stderr
     assert sorted(os.walk(outside)) == before
@@ -206,7 +208,22 @@ def test_one_graph_that_is_none_costs_no_figure(results):
         assert len(picture.figure.axes) == 1
 
 
-def test_the_digest_of_a_metric_that_is_a_label(results):
+def test_every_value_of_another_kind_is_damage_or_shown(results):
+    run, count = next(iter((results / "runs").iterdir())), 0
+    for name in JSON:
+        whole = (run / name).read_bytes()
+        for place in values_of(json.loads(whole)):
+            for new in ODD[len(place[0]) % 4 :: 4]:
+                sealed(run / name, put(json.loads(whole), place, new))
+                found, count = examine(run), count + 1
+                kinds = {*map(type, found.labels.values())}
+                assert found.damaged or kinds <= {str, int, float, bool, list, type(None)}
+        (run / name).write_bytes(whole)
+    assert count > 600
+    assert run_columns([look_at_run(run)])
+
+
+def test_a_metric_that_is_called_as_a_label_is(results):
     run = next(iter((results / "runs").iterdir()))
     manifest = json.loads((run / "manifest.json").read_bytes())
     write_json(run / "manifest.json", {**manifest, "metrics": {"algo": {"label": "x", "more_is_better": True}}})

@@ -75,7 +75,7 @@ def read_and_made_again(runs: tuple[RunFolder, RunFolder]) -> str:
 
 
 @fault(THEME, "a link out of the folder in the place of each of its files and folders; then all that reads it, and the "
-       "same sweep again", allowed=(KEPT,), quick=8, full=240)  # fmt: skip
+       "same sweep again", allowed=(KEPT,), quick=6, often=52, full=240)  # fmt: skip
 def links_out(trials: int, folder: Path) -> Counter[str]:
     seen, chance = Counter[str](), random.Random(33)
     runs = two_runs(folder / "results")
@@ -130,7 +130,7 @@ WAYS = (fifo, sock, device, endless, Path.mkdir)
 
 
 @fault(THEME, "a FIFO, a socket, a device, a file of 8 TB or a folder in the place of a file; then all that reads "
-       "it, and the same sweep again", allowed=(AT_ONCE,), quick=10, full=300)  # fmt: skip
+       "it, and the same sweep again", allowed=(AT_ONCE,), quick=5, often=60, full=300)  # fmt: skip
 def strange_files(trials: int, folder: Path) -> Counter[str]:
     seen, chance = Counter[str](), random.Random(33)
     runs = two_runs(folder / "results")

@@ -60,7 +60,7 @@ def other_words(content: bytes, chance: random.Random) -> bytes:
 
 
 @fault(THEME, "an index that is forged: bits, zeros, pieces swapped or gone, other words, and its digest made right",
-       allowed=(IGNORED, BELIEVED), quick=150, full=20000)  # fmt: skip
+       allowed=(IGNORED, BELIEVED), quick=50, often=1000, full=20000)  # fmt: skip
 def forged_index(trials: int, folder: Path) -> Counter[str]:
     seen, chance = Counter[str](), random.Random(33)
     many, index.MANY = index.MANY, 2
@@ -123,7 +123,7 @@ def _parquet(table: pa.Table, **how: Any) -> bytes:
 
 
 @fault(THEME, "metrics.parquet that is forged: other columns, types and sizes, and 9 of 10 times bits, zeros, pieces "
-       "swapped or gone; its digest made right", allowed=(NAMED, ALONE), quick=40, full=3000)  # fmt: skip
+       "swapped or gone; its digest made right", allowed=(NAMED, ALONE), quick=20, often=300, full=3000)  # fmt: skip
 def forged_metrics(trials: int, folder: Path) -> Counter[str]:
     seen, chance = Counter[str](), random.Random(33)
     run, *_ = made(folder)
@@ -166,7 +166,7 @@ def archives(content: bytes, chance: random.Random) -> Iterator[bytes]:
 
 @fault(THEME, "a checkpoint that is forged: pickles, shapes larger than any memory, compressed zeros, and 9 of 10 "
        "times bits, zeros, pieces swapped or gone; its digest made right", allowed=(REFUSED, TAKEN),
-       quick=60, full=4000)  # fmt: skip
+       quick=60, often=500, full=4000)  # fmt: skip
 def forged_checkpoint(trials: int, folder: Path) -> Counter[str]:
     seen, chance = Counter[str](), random.Random(33)
     path = sorted(unfinished(folder).checkpoints.glob("*.npz"))[-1]
@@ -202,7 +202,7 @@ def put(value: dict[str, Any], place: tuple[str, ...], new: Any) -> dict[str, An
 
 
 @fault(THEME, "a value of another kind in summary.json, status.json or manifest.json of one of four runs, its "
-       "digest made right; then all that reads it", allowed=(NAMED, ALONE), quick=30, full=2400)  # fmt: skip
+       "digest made right; then all that reads it", allowed=(NAMED, ALONE), quick=5, often=200, full=2400)  # fmt: skip
 def odd_values(trials: int, folder: Path) -> Counter[str]:
     seen, chance = Counter[str](), random.Random(33)
     run, *_ = made(folder)

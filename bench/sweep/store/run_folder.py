@@ -14,15 +14,7 @@ import yaml
 
 from bench.base.causes import Failure
 from bench.base.disk import make_lasting
-from bench.base.files import (
-    check_rows,
-    line_of,
-    lock_of,
-    sha256,
-    stream_of,
-    write_json,
-    write_text,
-)
+from bench.base.files import check_rows, line_of, lock_of, sha256, stream_of, write_json, write_text
 from bench.base.integrity import SUMS, Findings, examine, read_file, read_table
 from bench.base.locks import Lock
 from bench.base.record import COLUMNS, FINAL, SCORE, Row, evaluation_steps, final_state

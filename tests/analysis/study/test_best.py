@@ -37,6 +37,12 @@ def test_stepsizes_are_compared_on_the_seeds_that_most_have():
     assert best_setting(hole, ["eta"]).values == {"eta": 0.1}  # never the mean of what is left
 
 
+def test_no_setting_is_the_best_where_none_was_run_at_all_tuning_seeds():
+    apart = runs([(0.1, 0, "done", 80.0), (1.0, 1, "done", 90.0)])
+    assert best_setting(apart, ["eta"]) is None
+    assert report(apart, ["eta"]).runs.empty
+
+
 def test_without_accuracies_the_least_loss_is_best():
     losses = grid({0.1: [3.0, 3.0], 1.0: [2.0, 2.5], 10.0: [5.0, 1.0]}, "test_loss")
     best = best_setting(losses, ["eta"])
