@@ -186,7 +186,10 @@ class Planner:
             check_names(words)
             config = hydra.compose(self._name, overrides=list(words))
             values: Any = OmegaConf.to_container(config, resolve=False)
-            refers = "${" in str(values)
+            text = str(values)
+            refers = text.count("${") > text.count("${oc.env:")  # to other settings: the environment is one for all
+            if not refers and "${" in text:
+                values = resolved(config)
             experiment = values.pop("experiment", None)
             if experiment is not None and refers:
                 experiment = resolved(config)["experiment"]
