@@ -79,13 +79,18 @@ def test_only_a_library_is_made_again_by_force():
         (fact(**{"algorithms/dsgd.py": "a"}), fact(**{"algorithms/dnasa.py": "b"})),
         (fact(), fact(started=OLD)),
         ({"fingerprint": "a", "versions": {"torch": "2.11.0"}}, {"fingerprint": "b", "versions": {"torch": "2.13.0"}}),
-        ({"fingerprint": "a"}, fact()),
         ({}, {"sources": None}),
     ],
-    ids=["other methods", "other days", "earlier versions", "earlier and later", "nothing known"],
+    ids=["other methods", "other days", "earlier versions", "nothing known"],
 )
 def test_no_false_alarm(facts):
     assert warnings(results(*facts)) == []
+
+
+def test_runs_of_an_earlier_version_beside_later_ones_are_said_to_be_unknown():
+    (said,) = warnings(results({"fingerprint": "a"}, fact()))
+    assert said.startswith("1 run of ")
+    assert "did not record its source files" in said
 
 
 def test_runs_of_earlier_versions_are_compared_by_fingerprint_as_before():
