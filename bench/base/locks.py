@@ -178,7 +178,7 @@ def _trial(folder: Path) -> str | None:
     """A second process must not get what the first has."""
     path = folder / f".trial.{platform.node()}.{os.getpid()}"
     try:
-        with open(opened(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)[0], "a") as stream:  # noqa: PTH123
+        with open(opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)[0], "a") as stream:  # noqa: PTH123
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
