@@ -55,7 +55,7 @@ def make(results: Results, ask: Ask) -> Table:
             values = {option: setting_of(chosen, algo).get(option) for option in over}
             seeds = found[algo].in_words if len(found[algo].runs) else "—"
             data.append({**key, "algo": algo, **values, **numbers, "seeds": seeds, **_gap(against, gap)})
-            schedule = " ".join(sorted(set(some["schedule"].dropna()))) if "schedule" in some else "—"
+            schedule = " ".join(sorted(set(some["schedule"].dropna().map(str)))) if "schedule" in some else "—"
             said_of = {symbol(option): _in_words(option, algo, chosen, some) for option in over if option != "schedule"}
             told = {"method": look[algo].label, **said_of, "schedule": schedule, "seeds": seeds, **words}
             pairs = f" ({gap.count} pairs)" if gap else ""

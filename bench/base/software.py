@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +12,9 @@ LIBRARIES = ("torch", "numpy")
 MADE = ("sources", "versions", "started")
 """Entries of a manifest that runs are compared by."""
 CORE = "core"
+PLAIN = re.compile(r"[\w.+/-]{1,200}", re.ASCII)
+"""What names of files and versions look like. Others, of a forged manifest, are not repeated."""
+STAMP = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d", re.ASCII)
 TOLD = 3
 """Differences described in full; further ones are counted."""
 
@@ -22,7 +26,11 @@ def software(manifest: Mapping[str, Any]) -> dict[str, str]:
     if not isinstance(sources, dict):
         return {}
     libraries = {name: versions[name] for name in LIBRARIES if name in versions} if isinstance(versions, dict) else {}
-    return {name: str(version) for name, version in {**sources, **libraries}.items()}
+    return {
+        name: str(version) if PLAIN.fullmatch(str(version)) else "unreadable"
+        for name, version in {**sources, **libraries}.items()
+        if PLAIN.fullmatch(name)
+    }
 
 
 @dataclass
@@ -56,7 +64,8 @@ def mixed(runs: Iterable[tuple[str, Mapping[str, Any]]]) -> str | None:
     kinds: Kinds = {}
     for algo, manifest in runs:
         made = kinds.setdefault(tuple(software(manifest).items()), Made())
-        made.add(1, str(manifest.get("started") or ""), [str(algo)])
+        started = str(manifest.get("started") or "")
+        made.add(1, started if STAMP.match(started) else "", [str(algo)])
     if len(kinds) < 2:
         return None
     if unknown := kinds.pop((), None):

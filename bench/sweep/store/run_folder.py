@@ -218,8 +218,10 @@ class RunFolder:
         if self.stream.exists() or self.checkpoints.exists():
             with suppress(OSError):  # results that can only be read are good enough
                 if self.claim():
-                    settle([self])
-                    self.release()
+                    try:
+                        settle([self])
+                    finally:
+                        self.release()
 
     def join(self, sweep: str | None) -> bool:
         """Note that a later sweep has this run, too; False where that is known or cannot be written."""
@@ -270,5 +272,5 @@ def settle(folders: Sequence[RunFolder]) -> None:
     if folders:
         make_lasting([folder.path for folder in folders])
     for folder in (folder for folder in folders if not folder.lock.lost):
-        folder.stream.unlink(missing_ok=True)
+        remove(folder.stream)
         remove(folder.checkpoints)
