@@ -30,8 +30,8 @@ from analysis.results.errors import in_sentences, perhaps
 from analysis.results.read import add_source, read
 from analysis.results.warnings import warnings
 from analysis.tables.format import wrapped
-from bench.base.files import write_text
-from bench.base.regular import no_link
+from bench.store.files import write_text
+from bench.store.regular import no_link
 from bench.terminal.console import Console
 from bench.terminal.visible import visible
 

@@ -47,8 +47,8 @@ from analysis.tables import format as words
 from analysis.tables.digits import in_digits
 from analysis.tables.format import DIFFERENCE
 from analysis.tables.latex import latex, left_out_in_words, page
-from bench.base.files import write_text
-from bench.base.regular import no_link
+from bench.store.files import write_text
+from bench.store.regular import no_link
 from bench.terminal.console import Console
 
 X = {

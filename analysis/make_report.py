@@ -25,7 +25,7 @@ from analysis.results.errors import in_sentences
 from analysis.results.read import add_source, read
 from analysis.study.ask import Ask
 from analysis.study.select import can_be_asked
-from bench.base.files import write_text
+from bench.store.files import write_text
 from bench.terminal.command import say
 from bench.terminal.visible import visible
 

@@ -22,11 +22,12 @@ from rich.table import Table
 
 from bench.base.errors import UserError
 from bench.base.registry import datasets, say_broken_plugins
+from bench.build.build import build_problem
+from bench.build.material import class_counts, is_problem, load_arrays, shards
+from bench.build.network import mixing_of
 from bench.config.compose import compose_one
 from bench.config.run_config import RunConfig
 from bench.config.source import source_of
-from bench.engine.build import build_problem
-from bench.engine.material import class_counts, is_problem, load_arrays, shards
 from bench.engine.torch_setup import set_up_torch
 from bench.problem.arrays import Arrays
 from bench.problem.problem import Setting
@@ -73,7 +74,7 @@ def zeta(config: RunConfig) -> float | None:
     dtype, device = getattr(torch, config.dtype), torch.device(config.device)
     setting = Setting(config.nodes, range(config.nodes), (config.seed,), config.batch_size, dtype, device)
     problem = build_problem(config, setting)
-    world = OneProcess(config.nodes, make_mixer([config.mixing()], dtype, device))
+    world = OneProcess(config.nodes, make_mixer([mixing_of(config)], dtype, device))
     return heterogeneity(problem.start(), problem, world)[0]
 
 

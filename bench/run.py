@@ -30,7 +30,6 @@ from bench import __version__
 from bench.base import leaving
 from bench.base.errors import UserError
 from bench.base.leaving import Left
-from bench.base.record import FINAL
 from bench.base.registry import broken_plugins, say_broken_plugins
 from bench.config import flags
 from bench.config.compose import HYDRA_ERRORS, prepared, sentence
@@ -40,6 +39,7 @@ from bench.config.plan import Make, of_command, plan, same_run_twice, unique
 from bench.config.run_config import RunConfig
 from bench.config.source import CONFIG, USUAL, Source, source_of, used
 from bench.status import show_found, states_of
+from bench.store.record import FINAL
 from bench.sweep.cluster import order as orders
 from bench.sweep.cluster.follow import follow
 from bench.sweep.cluster.sent import Sent

@@ -23,11 +23,11 @@ if __name__ == "__main__":
 
 
 from bench.base.errors import UserError
-from bench.base.files import lock_of
-from bench.base.integrity import examine, read_file
-from bench.base.locks import Lock
-from bench.base.record import COLUMNS, FINAL, SCORE
-from bench.base.regular import run_names
+from bench.store.files import lock_of
+from bench.store.integrity import examine, read_file
+from bench.store.locks import Lock
+from bench.store.record import COLUMNS, FINAL, SCORE
+from bench.store.regular import run_names
 from bench.sweep.cluster.tickets import queue_lines, tickets
 from bench.terminal.command import command, config_flags
 from bench.terminal.console import Console

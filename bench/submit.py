@@ -27,13 +27,13 @@ if __name__ == "__main__":
 from bench.base import leaving
 from bench.base.errors import UserError
 from bench.base.leaving import Left
-from bench.base.record import FINAL
 from bench.base.registry import say_broken_plugins
 from bench.config.flags import is_hydras
 from bench.config.plan import same_run_twice, unique
 from bench.config.source import source_of
 from bench.run import gather, leave, left_out, sweep_name
 from bench.status import show_found, states_of
+from bench.store.record import FINAL
 from bench.sweep.cluster import order as orders
 from bench.sweep.cluster import site as sites
 from bench.sweep.cluster import slurm

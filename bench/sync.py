@@ -21,8 +21,8 @@ from rich.progress import track
 
 from bench.base.account import ignored, mode, notices
 from bench.base.errors import UserError
-from bench.base.integrity import Damaged, read_file
-from bench.base.regular import no_link, run_names
+from bench.store.integrity import Damaged, read_file
+from bench.store.regular import no_link, run_names
 from bench.terminal.command import command
 from bench.terminal.console import Console
 

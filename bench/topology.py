@@ -23,8 +23,8 @@ if __name__ == "__main__":
 
     begin()
 
-from bench.base.record import LATER
 from bench.base.registry import say_broken_plugins, topologies
+from bench.build.network import mixing_of
 from bench.config.choices import Choice, options_of
 from bench.config.compose import compose_one
 from bench.config.run_config import RunConfig
@@ -32,6 +32,7 @@ from bench.config.source import source_of
 from bench.network.drawing import caption, svg
 from bench.network.mixing import Mixing, Operator
 from bench.network.words import facts, losses, matrices, sample
+from bench.store.record import LATER
 from bench.terminal.command import command, config_flags
 from bench.training.averages import ROUNDS, moved
 
@@ -44,7 +45,7 @@ WHAT: dict[Operator, str] = {"mix": "the average", "push": "push-sum"}
 
 def show(config: RunConfig) -> Iterator[str]:
     """Everything about one network, for the terminal."""
-    network, reliable = config.mixing(), without_loss(config)
+    network, reliable = mixing_of(config), without_loss(config)
     yield from facts(network)
     if lossy := network is not reliable:
         yield f"without loss, ρ = {reliable.certificate.rho:.6f}"
@@ -56,12 +57,12 @@ def show(config: RunConfig) -> Iterator[str]:
 
 
 def without_loss(config: RunConfig) -> Mixing:
-    return replace(config, links=Choice(LATER["links"], {})).mixing()
+    return mixing_of(replace(config, links=Choice(LATER["links"], {})))
 
 
 def averages(config: RunConfig) -> Iterator[str]:
     """How far these links move an average, and how far they would with other semantics."""
-    network, links = config.mixing(), config.links
+    network, links = mixing_of(config), config.links
     by: Operator = "push" if network.one_way or network.at(0).mix is None else "mix"
     negative = ("zero_fill",) if by == "push" else ("renormalise", "zero_fill")
     if network.one_way:
@@ -73,13 +74,13 @@ def averages(config: RunConfig) -> Iterator[str]:
         yield f"{ROUNDS} rounds from numbers with mean 1 and standard deviation 1 move {WHAT[by]}"
         yield f"by (root mean square over seeds {config.seed} … {config.seed + SEEDS - 1})"
     for name, choice in forms.items():
-        networks = [replace(config, links=choice, seed=config.seed + k).mixing() for k in range(SEEDS)]
+        networks = [mixing_of(replace(config, links=choice, seed=config.seed + k)) for k in range(SEEDS)]
         yield f"  {name:12} {moved(networks, by):.1e}"
 
 
 def picture(config: RunConfig) -> str:
     """The drawing as SVG; with loss, of a step in which there is some."""
-    network, reliable = config.mixing(), without_loss(config)
+    network, reliable = mixing_of(config), without_loss(config)
     return svg(reliable, lost=sample(network, reliable)[1] if network is not reliable and not network.drawn else ())
 
 
@@ -91,7 +92,7 @@ def table(folder: Path) -> str:
     for name in topologies:
         if topologies[name].weights is None or "file" in options_of("topology", name):
             continue
-        mixings = [compose_one([f"topology={name}", f"nodes={n}"]).mixing() for n in SIZES]
+        mixings = [mixing_of(compose_one([f"topology={name}", f"nodes={n}"])) for n in SIZES]
         (folder / f"{name}.svg").write_text(svg(mixings[0]), encoding="utf-8")
         rho = " | ".join(f"{max(0.0, mixing.certificate.rho or 0.0):.3f}" for mixing in mixings)
         first = mixings[0].certificate
@@ -118,7 +119,7 @@ def main() -> int:
     if arguments.svg:
         arguments.svg.write_text(picture(config), encoding="utf-8")
     if arguments.edges:
-        arguments.edges.write_text("".join(f"{i} {j}\n" for i, j in config.mixing().edges), encoding="utf-8")
+        arguments.edges.write_text("".join(f"{i} {j}\n" for i, j in mixing_of(config).edges), encoding="utf-8")
     for line in show(config):
         print(line)
     return 0

@@ -15,21 +15,21 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-from bench.base import files, integrity
 from bench.base.errors import UserError
-from bench.base.files import write_json
 from bench.base.home import ROOT
-from bench.base.record import Row
 from bench.base.registry import recipes
+from bench.build.manifest import describe
 from bench.config.compose import compose_one
 from bench.config.plan import of_command
 from bench.config.run_config import RunConfig
 from bench.data.recipe import data_folder, load
 from bench.engine import stacked
 from bench.engine.pool import Pool
+from bench.store import files, integrity
+from bench.store.files import write_json
+from bench.store.record import Row
+from bench.store.run_folder import RunFolder
 from bench.sweep.recorder import Stored
-from bench.sweep.store.manifest import describe
-from bench.sweep.store.run_folder import RunFolder
 from bench.sweep.sweep import run_all
 from bench.sweep.workers import Sweep
 from bench.terminal.console import Console

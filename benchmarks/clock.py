@@ -9,10 +9,10 @@ from typing import Any
 
 import torch
 
-from bench.base.record import Row
 from bench.config.run_config import RunConfig
 from bench.engine import stacked
 from bench.engine.pool import Pool
+from bench.store.record import Row
 from bench.training.observer import Observer
 
 NODES = 8

@@ -10,11 +10,11 @@ from contextlib import closing
 import torch
 
 from bench.base.machine import cores
-from bench.base.record import Row
 from bench.base.registry import models
 from bench.config.compose import compose_one
 from bench.config.run_config import RunConfig
 from bench.engine.pool import Pool
+from bench.store.record import Row
 from benchmarks.clock import (
     LEAST_SQUARES,
     LENET,

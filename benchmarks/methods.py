@@ -7,9 +7,10 @@ import time
 import torch
 
 from bench.base.registry import algorithms
+from bench.build.build import build_problem
+from bench.build.network import declaration_of
 from bench.config.compose import compose_one
 from bench.config.run_config import RunConfig
-from bench.engine.build import build_problem
 from bench.problem.problem import Setting
 from benchmarks.clock import NODES, PERCEPTRON, Entry, Rows, on_stacked
 
@@ -30,7 +31,7 @@ def methods(steps: int) -> list[Entry]:
         {"what": f"a gradient, {dtype}", "ms": ms, "ratio": 1.0, "beyond_ms": 0.0} for dtype, ms in gradients.items()
     ]
     for name, ms in sorted(best.items(), key=lambda pair: pair[0]):
-        own = runs[name].declaration.gradients * gradients[runs[name].dtype]
+        own = declaration_of(runs[name]).gradients * gradients[runs[name].dtype]
         entries.append({"what": name, "ms": ms, "ratio": ms / own, "beyond_ms": ms - own})
     return entries
 

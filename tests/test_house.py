@@ -17,8 +17,8 @@ def commands():
 
 
 def test_one_sees_the_house_at_a_glance():
-    """A room is a command or a folder of bench, and each of the other packages; benchmarks only measures them."""
-    assert len(commands()) + len(folders("bench")) + len({*PACKAGES} - {"bench", "benchmarks"}) <= ROOMS
+    """A room is a command or a folder of bench."""
+    assert len(commands()) + len(folders("bench")) <= ROOMS
 
 
 def test_each_folder_says_in_one_line_what_lives_there():

@@ -11,8 +11,8 @@ from pathlib import Path, PurePath
 import pytest
 from setuptools.config.pyprojecttoml import read_configuration
 
+from bench.build.fingerprint import fingerprint
 from bench.config.compose import compose_one
-from bench.engine.fingerprint import fingerprint
 from tests.helpers.cli import ROOT
 
 PACKAGES = ("algorithms", "analysis", "bench", "benchmarks", "conf", "datasets")

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from analysis.drawing.panels import tidy
 from analysis.drawing.style import INK
 from analysis.drawing.texts import tame
-from bench.base.regular import write_bytes
+from bench.store.regular import write_bytes
 
 STABLE: dict[str, dict[str, Any]] = {
     "pdf": {"metadata": {"CreationDate": None, "Producer": None, "Creator": "hearsay"}},

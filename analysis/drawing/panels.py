@@ -19,7 +19,7 @@ from matplotlib.ticker import EngFormatter, FixedLocator, FuncFormatter, MaxNLoc
 
 from analysis.drawing.style import COLUMN, CROWD, INK, METRICS, MORE_IS_BETTER, PAGE, Style
 from analysis.drawing.texts import tame
-from bench.base.record import FINAL
+from bench.store.record import FINAL
 
 LINE = 0.2
 """Inches: a line of a legend, for which every figure has room."""

@@ -23,8 +23,8 @@ from analysis.results.results import Results
 from analysis.tables.digits import in_digits
 from analysis.tables.format import SETTING, is_empty
 from bench import __version__
-from bench.base.integrity import read_file
-from bench.base.regular import end_of
+from bench.store.integrity import read_file
+from bench.store.regular import end_of
 
 HERE = Path(__file__).parent
 LISTED = 1000

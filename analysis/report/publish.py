@@ -19,7 +19,7 @@ from analysis.results.from_wandb import PATIENCE_S, unreachable
 from analysis.tables import format as words
 from analysis.tables.digits import in_digits
 from bench.base.account import mode
-from bench.base.files import write_text
+from bench.store.files import write_text
 
 TITLE = "hearsay"
 LINKS = 300

@@ -20,7 +20,7 @@ from analysis.study.ask import Ask
 from analysis.study.outcome import outcome
 from analysis.study.settings import NEUTRAL, in_title
 from analysis.tables import Table, TableMaker, table_makers
-from bench.base.record import STATES
+from bench.store.record import STATES
 
 TOLD = ("partition", "batch_size", "model", "validation")
 """Settings that are told of every sweep, whatever they are."""

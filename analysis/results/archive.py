@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 
 from analysis.results.errors import NoData
 from analysis.results.results import HOW, Results
-from bench.base.files import parsed, write_text
-from bench.base.integrity import UNREADABLE, read_table
-from bench.base.kinds import MANIFEST, NEEDED, are_labels, odd
-from bench.base.record import FINAL
-from bench.base.regular import TABLE, content_of, write_bytes
+from bench.store.files import parsed, write_text
+from bench.store.integrity import UNREADABLE, read_table
+from bench.store.kinds import MANIFEST, NEEDED, are_labels, odd
+from bench.store.record import FINAL
+from bench.store.regular import TABLE, content_of, write_bytes
 
 RUNS, ROWS, FACTS = "runs.parquet", "rows.parquet", "facts.json"
 

@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from analysis.results.run import Run
-from bench.base.files import parsed
-from bench.base.kinds import MANIFEST, are_labels, odd
-from bench.base.regular import TABLE, content_of, write_bytes
+from bench.store.files import parsed
+from bench.store.kinds import MANIFEST, are_labels, odd
+from bench.store.regular import TABLE, content_of, write_bytes
 
 TOGETHER = 200
 """Runs whose metrics are put into one table while thousands are read: small ones take much more than their numbers."""

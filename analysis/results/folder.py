@@ -16,8 +16,8 @@ from analysis.results.index import read_all
 from analysis.results.results import Results
 from analysis.results.run import read_run
 from analysis.results.warnings import mixed_software
-from bench.base.integrity import read_file
-from bench.base.regular import run_names
+from bench.store.integrity import read_file
+from bench.store.regular import run_names
 
 
 def load(results: str | Path) -> pd.DataFrame:

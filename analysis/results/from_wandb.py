@@ -12,8 +12,8 @@ import wandb
 from analysis.results.errors import NoData
 from analysis.results.results import Results
 from bench.base.account import base_url
-from bench.base.kinds import MANIFEST, NEEDED, SUMMARY, odd
-from bench.base.record import FACTS
+from bench.store.kinds import MANIFEST, NEEDED, SUMMARY, odd
+from bench.store.record import FACTS
 
 PATIENCE_S = 10
 EVALUATIONS = 100_000

@@ -19,7 +19,7 @@ from pathlib import Path
 from analysis.results.block import Block, Collector, Found, put_together, read_blocks, write_blocks
 from analysis.results.run import Run, read_run
 from bench.base.home import ROOT
-from bench.base.regular import make_folder
+from bench.store.regular import make_folder
 
 MANY = 500
 """Runs from which an index is kept;"""

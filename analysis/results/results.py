@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.results.errors import NoData, perhaps
-from bench.base.record import COLUMNS, EXPLODED, FINAL, LATER, SINCE
-from bench.base.software import software
+from bench.store.record import COLUMNS, EXPLODED, FINAL, LATER, SINCE
+from bench.store.software import software
 
 HOW = ("engine", "tracker", "checkpoint_every", "ranks", "jobs", "device", "results", "data_dir", "force", "stale")
 """Labels that say how a run was made; so do those that begin with one of them and a dot."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from bench.base.integrity import UNREADABLE, examine, read_table
+from bench.store.integrity import UNREADABLE, examine, read_table
 
 
 class Run(NamedTuple):

@@ -9,8 +9,8 @@ import pandas as pd
 
 from analysis.results.plugins import broken, load_plugins
 from analysis.results.results import Results
-from bench.base.record import FINAL, LATER
-from bench.base.software import mixed
+from bench.store.record import FINAL, LATER
+from bench.store.software import mixed
 
 
 def warnings(results: Results) -> list[str]:

@@ -15,7 +15,7 @@ from analysis.study.ask import USUAL, Ask
 from analysis.study.reported import means_of, reported_all
 from analysis.study.settings import Apart, Key, Setting, apart
 from analysis.study.tuning import AS_WRITTEN, judged_by, numbers_tuned, tuned_over
-from bench.base.record import COLUMNS
+from bench.store.record import COLUMNS
 
 CHOOSE, DRAWN_FOR = "(choose with --where", "drawn for"
 VARIANTS = "runs of its variants are not drawn here"

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.drawing.symbols import symbol
-from bench.base.record import LATER, SINCE
+from bench.store.record import LATER, SINCE
 
 Key = dict[str, Any]
 """The labels of a problem, as ``problems`` gives them."""

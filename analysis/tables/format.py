@@ -18,7 +18,7 @@ from analysis.study.ask import USUAL, Ask
 from analysis.study.settings import Apart, Key
 from analysis.study.statistics import Interval, mean
 from analysis.tables import Table
-from bench.base.record import COLUMNS
+from bench.store.record import COLUMNS
 from bench.terminal.visible import visible
 
 SUMMED = ("test_accuracy", "test_loss", "stationarity", "consensus")

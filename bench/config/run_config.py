@@ -13,14 +13,9 @@ from typing import Any, Literal
 
 from bench.base.errors import UserError, closest
 from bench.base.options import Count, Natural, coerce, convert, without_neutral
-from bench.base.record import LATER, Spacing
-from bench.base.registry import algorithms, links, topologies
 from bench.config.choices import Choice, options_of, with_option
-from bench.method.algorithm import Algorithm, Declaration
-from bench.network.drawn import build_network
-from bench.network.links import Links
-from bench.network.mixing import Mixing
 from bench.problem.supervised import Init, Sampling
+from bench.store.record import LATER, Spacing
 
 HOW = {"how": True}
 """Marks what says how or where a run is made, not what it computes: not part of its identity."""
@@ -100,39 +95,9 @@ class RunConfig:
             out.update({prefix + name: option for name, option in _flat(value).items() if name != "name"})
         return out
 
-    @property
-    def algorithm(self) -> type[Algorithm]:
-        return algorithms[self.algo.name]
-
-    @property
-    def declaration(self) -> Declaration:
-        """What the method promises with the options of this run."""
-        return self.algorithm.declare_for(self.algo.options)
-
-    def mixing(self) -> Mixing:
-        """The network, certified."""
-        chance = topologies[self.topology.name].drawn or self.links.name != LATER["links"]
-        drawn_by = self.seed if chance else None  # a graph that is drawn once has a seed of its own
-        return _mixing(self.nodes, drawn_by, *(_key(choice) for choice in (self.topology, self.links)))
-
 
 GROUPS = tuple(name for name, kind in RunConfig.__annotations__.items() if kind == Choice.__name__)
 """The settings that choose by name."""
-
-
-Key = tuple[str, tuple[tuple[str, Any], ...]]
-
-
-def _key(choice: Choice) -> Key:
-    return choice.name, tuple(sorted(choice.options.items()))
-
-
-@lru_cache(maxsize=512)
-def _mixing(nodes: int, seed: int | None, topology: Key, over: Key) -> Mixing:
-    (name, options), (kind, of_links) = topology, over
-    network = build_network(name, nodes, dict(options), seed or 0)
-    lossy: Links = links[kind](**dict(of_links))
-    return lossy.over(network, seed or 0)
 
 
 def _flat(options: Mapping[str, Any]) -> dict[str, Any]:

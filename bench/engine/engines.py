@@ -12,13 +12,14 @@ from bench.base import allocation
 from bench.base.errors import UserError
 from bench.base.machine import core_share, cores
 from bench.base.options import NonNegative, Positive
-from bench.base.record import Row
 from bench.base.registry import engines
+from bench.build.build import run_in
+from bench.build.network import mixing_of
 from bench.config.run_config import RunConfig
 from bench.engine import stacked
 from bench.engine.addresses import AUTO, LOOPBACK
-from bench.engine.build import run_in
 from bench.engine.launch import launcher
+from bench.store.record import Row
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume
 from bench.training.observer import Observer
@@ -130,7 +131,7 @@ class Ranks(Engine):
         from bench.engine.mpi import MPIWorld, agree, take_gpu  # whoever imports mpi4py is a rank; the runner is none
 
         (config,) = configs
-        mixing = config.mixing()
+        mixing = mixing_of(config)
         agree(comm, "configuration", config.run_id)
         agree(comm, "mixing matrix", mixing.certificate.hash)
         if config.device == "cuda":

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bench.base.errors import UserError
 from bench.base.machine import PER_JOB, SHORTAGES, files_left, shortage
+from bench.build.network import mixing_of
 from bench.config.run_config import RunConfig
 from bench.engine import shared_memory
 from bench.engine.crew import RunFailed
@@ -40,7 +41,7 @@ class Pool:
         if key not in self._worlds:
             self._worlds[key] = self._start(key[1], engine.launch_by(), observer)
         for config in configs:
-            config.mixing()  # what takes long about it is computed here, once, and handed over
+            mixing_of(config)  # what takes long about it is computed here, once, and handed over
         job = {
             "runs": [config.plain() for config in configs],
             "checkpoints": [str(folder) for folder in checkpoints],

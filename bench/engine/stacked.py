@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import torch
 
-from bench.base.record import Row
+from bench.build.build import run_in
+from bench.build.network import mixing_of
 from bench.config.run_config import RunConfig
-from bench.engine.build import run_in
 from bench.engine.torch_setup import set_up_torch
+from bench.store.record import Row
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume
 from bench.training.mixers import make_mixer
@@ -30,7 +31,7 @@ def run(configs: Sequence[RunConfig], observer: Observer, resume: Resume | None 
     ended: dict[int, Outcome] = {}
     while running:
         chosen = [configs[r] for r in running]
-        world = OneProcess(first.nodes, make_mixer([c.mixing() for c in chosen], dtype, device))
+        world = OneProcess(first.nodes, make_mixer([mixing_of(c) for c in chosen], dtype, device))
         outcomes, moment = run_in(world, chosen, Part(observer, running), moment, thin=len(running) > 1)
         ended |= {r: outcome for r, outcome in zip(running, outcomes, strict=True) if outcome}
         moment = moment.only([i for i, outcome in enumerate(outcomes) if outcome is None])

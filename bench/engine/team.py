@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from bench.base import leaving
 from bench.base.awake import Awake
 from bench.base.leaving import Left
+from bench.build.origin import Origin, confirmed, disagreement, made_of
 from bench.config.run_config import RunConfig
 from bench.engine.crew import Crew, RunFailed, Stopped, WorldFailed
 from bench.engine.departure import Departure
 from bench.engine.link import Message
-from bench.engine.origin import Origin, confirmed, disagreement, made_of
 from bench.training.observer import Observer, Outcome
 
 

@@ -29,19 +29,19 @@ from mpi4py import MPI
 
 from bench.base import causes
 from bench.base.leaving import Left, ignore
-from bench.base.record import Row
 from bench.base.registry import discover, engines
+from bench.build.origin import made_of
 from bench.config.run_config import RunConfig, parse
 from bench.engine.departure import Farewell
 from bench.engine.engines import engine_of
 from bench.engine.link import TOKEN, Garbled, Link, Message
 from bench.engine.lost import connected
-from bench.engine.origin import made_of
 from bench.engine.processes import Process
 from bench.engine.shared_memory import EARLY, mapped, remove_names
 from bench.engine.torch_setup import set_up_torch
 from bench.engine.wire import nodes_of_rank
 from bench.network import known
+from bench.store.record import Row
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume
 from bench.training.observer import Moment, Observer, Outcome

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from bench.base.errors import UserError
 from bench.base.machine import cores, locks_per_job
+from bench.build.network import method_of, mixing_of
 from bench.config.run_config import RunConfig
 from bench.engine.engines import engine_of
 from bench.sweep.memory import FIXED, budget, sized
@@ -29,9 +30,9 @@ def program(config: RunConfig) -> str:
     """The same for runs that can be replicas of one program."""
     identity = config.plain(identity_only=True)
     del identity["seed"]
-    for option in config.algorithm.number_options():
+    for option in method_of(config).number_options():
         identity["algo"].pop(option, None)
-    network = config.mixing()
+    network = mixing_of(config)
     if network.changing and not network.one_way:
         identity["topology"] = "changing"
         identity.pop("links", None)

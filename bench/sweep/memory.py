@@ -8,8 +8,8 @@ from typing import NamedTuple
 import torch
 
 from bench.base.memory import free_memory
+from bench.build.build import build_algorithm, build_problem
 from bench.config.run_config import RunConfig
-from bench.engine.build import build_algorithm, build_problem
 from bench.engine.engines import engine_of
 from bench.method.trajectory import blank_state
 from bench.problem.problem import Problem, Setting

@@ -11,12 +11,13 @@ from typing import Any
 import torch
 
 from bench.base.errors import Refused, UserError
-from bench.base.record import LATER
 from bench.base.registry import recipes
+from bench.build.build import build_compressor, problem_parts, refuse_dtype, refuse_nonsmooth
+from bench.build.network import declaration_of, mixing_of
 from bench.config.run_config import RunConfig, parse
 from bench.data.recipe import data_folder, prepare
-from bench.engine.build import build_compressor, problem_parts, refuse_dtype, refuse_nonsmooth
 from bench.engine.engines import engine_of
+from bench.store.record import LATER
 from bench.sweep.memory import problem_of
 from bench.terminal.console import Console
 
@@ -52,7 +53,7 @@ def check_data(config: RunConfig) -> None:
 
 def check_network(config: RunConfig) -> None:
     """There is a certified network, the method converges on it, and what it sends can be packed as asked."""
-    config.mixing().must_serve(config.declaration)
+    mixing_of(config).must_serve(declaration_of(config))
     if config.compressor.name != LATER["compressor"]:
         build_compressor(config, problem_of(config).layout.size)
     refuse_dtype(config)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from bench.base import causes, leaving
-from bench.base.disk import Pace
-from bench.base.record import Row
-from bench.sweep.store.run_folder import RunFolder
+from bench.store.disk import Pace
+from bench.store.record import Row
+from bench.sweep.resume import Run
 from bench.sweep.tracking.tracker import Tracker
 from bench.terminal.display import Display
 from bench.training import checkpoint
@@ -17,7 +18,7 @@ from bench.training.observer import Moment, Observer, Outcome
 class Stored(Observer):
     """Everything a group tells goes to its folders, and to who is watching."""
 
-    def __init__(self, folders: Sequence[RunFolder], display: Display, tracker: Tracker | None = None) -> None:
+    def __init__(self, folders: Sequence[Run], display: Display, tracker: Tracker | None = None) -> None:
         self._folders, self._display, self._tracker = folders, display, tracker or Tracker()
         self.outcomes: dict[int, Outcome] = {}
         self._pace = Pace()
@@ -34,7 +35,7 @@ class Stored(Observer):
 
     def end(self, r: int, outcome: Outcome) -> None:
         with causes.storing(self._folders[r].path):
-            self.outcomes[r] = self._folders[r].finish(outcome)
+            self.outcomes[r] = replace(outcome, state=self._folders[r].finish(outcome.state, outcome.step))
         self._tracker.end(self._folders[r].path)
 
     def tick(self, t: int) -> None:

@@ -10,15 +10,15 @@ from pathlib import Path
 from bench.base import causes
 from bench.base.account import has_agent, notices
 from bench.base.errors import UserError
-from bench.base.leases import DEAD_S
-from bench.base.locks import untrusted
-from bench.base.record import FINAL, Row
-from bench.base.regular import make_folder
 from bench.config.run_config import RunConfig
+from bench.store.leases import DEAD_S
+from bench.store.locks import untrusted
+from bench.store.record import FINAL, Row
+from bench.store.regular import make_folder
 from bench.sweep.groups import batches, common_jobs
-from bench.sweep.store.run_folder import RunFolder
+from bench.sweep.resume import Run, reusable, stale
 from bench.sweep.tracking.tracker import Trackers, tracks
-from bench.sweep.workers import Fate, Sweep, reusable
+from bench.sweep.workers import Fate, Sweep
 from bench.terminal.console import Console
 from bench.terminal.display import Display
 from bench.terminal.table import show_failures, show_mixed, show_table, varying
@@ -48,7 +48,7 @@ def sweep(configs: Sequence[RunConfig], console: Console, name: str | None = Non
     common_jobs(configs)
     refuse_agent(configs)
     alone = len(configs) == 1
-    folders = [RunFolder(config) for config in configs]
+    folders = [Run(config) for config in configs]
     refuse_stale(folders)
     with Display(console, [config.steps for config in configs]) as display:
         made = Sweep(display, name, varying([config.labels() for config in configs]))
@@ -95,7 +95,7 @@ def pull(
 ) -> list[Fate]:
     """One worker's part of the ``order`` with this id: until nothing is left to claim. What became of the runs that are
     not another's."""
-    folders = [[RunFolder(config, order) for config in group] for group in groups]
+    folders = [[Run(config, order) for config in group] for group in groups]
     flat = [folder for group in folders for folder in group]
     check_writable(flat)
     with Display(console, [folder.config.steps for folder in flat]) as display:
@@ -110,7 +110,7 @@ def pull(
     return list(made.fates.values())
 
 
-def trackers_of(folders: Sequence[RunFolder], alone: bool = False) -> Trackers:
+def trackers_of(folders: Sequence[Run], alone: bool = False) -> Trackers:
     """Whom each of these runs is told to; ``alone``: the command has one run."""
     configs = {folder.path: folder.config for folder in folders}
     asked = {path: (c.tracker.name, c.tracker.options, Path(c.results)) for path, c in configs.items()}
@@ -130,10 +130,10 @@ def refuse_agent(configs: Sequence[RunConfig], elsewhere: bool = False) -> None:
         )
 
 
-def refuse_stale(folders: Sequence[RunFolder]) -> None:
+def refuse_stale(folders: Sequence[Run]) -> None:
     """What another version of the source has made is neither used nor replaced unless the user says so."""
     asked = [folder for folder in folders if not folder.config.force and folder.config.stale is None]
-    old = [(folder, reason) for folder in asked if folder.final and (reason := folder.stale)]
+    old = [(folder, reason) for folder in asked if folder.final and (reason := stale(folder))]
     if old:
         folder, reason = old[0]
         raise UserError(
@@ -142,7 +142,7 @@ def refuse_stale(folders: Sequence[RunFolder]) -> None:
         )
 
 
-def locks_not_trusted(todo: Sequence[RunFolder]) -> dict[Path, str]:
+def locks_not_trusted(todo: Sequence[Run]) -> dict[Path, str]:
     """The folders of runs whose locks do not hold, and why."""
     places = {folder.lock.path.parent for folder in todo}
     for place in places:
@@ -150,7 +150,7 @@ def locks_not_trusted(todo: Sequence[RunFolder]) -> dict[Path, str]:
     return {place.parent: reason for place in places if (reason := untrusted(place))}
 
 
-def check_writable(todo: Sequence[RunFolder]) -> None:
+def check_writable(todo: Sequence[Run]) -> None:
     """If nothing can be written, that is said once and not of every run."""
     try:
         for parent in {folder.path.parent for folder in todo}:

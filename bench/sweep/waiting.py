@@ -9,9 +9,9 @@ from contextlib import AbstractContextManager
 
 from bench.base import leaving
 from bench.base.leaving import Left
-from bench.sweep.store.run_folder import RunFolder
+from bench.sweep.resume import Run
 
-Group = list[RunFolder]
+Group = list[Run]
 LATE_S = 0.5
 """Seconds in which whoever was the first at a group has claimed all of it."""
 LOOK_S = 0.3
@@ -48,7 +48,7 @@ class Waiting:
         except IndexError:  # none, or another worker was faster
             return None
 
-    def claim(self, group: Group, failing: Callable[[RunFolder], AbstractContextManager[None]]) -> Group:
+    def claim(self, group: Group, failing: Callable[[Run], AbstractContextManager[None]]) -> Group:
         """What of a group is ours from now on; the rest is elsewhere. ``failing`` deals with folders that fail."""
         ours: Group = []
         theirs: Group = []

@@ -11,22 +11,23 @@ from dataclasses import dataclass, replace
 
 from bench.base import causes, leaving
 from bench.base.leaving import Left
-from bench.base.record import Row
+from bench.build.fingerprint import has_plugins
+from bench.build.manifest import describe
 from bench.config.run_config import RunConfig
 from bench.engine.crew import Stopped
 from bench.engine.engines import engine_of
-from bench.engine.fingerprint import has_plugins
 from bench.engine.pool import Pool
+from bench.store.record import Row
+from bench.store.run_folder import orders_of, settle
 from bench.sweep.recorder import Stored
-from bench.sweep.store.manifest import describe
-from bench.sweep.store.run_folder import RunFolder, orders_of, settle
+from bench.sweep.resume import Run, damaged_checkpoints, resume_point, reusable, stale
 from bench.sweep.tracking.tracker import Tracker
 from bench.sweep.waiting import Group, Waiting
 from bench.terminal.display import Display
 from bench.training.checkpoint import Resume
 from bench.training.observer import Observer
 
-Member = tuple[RunFolder, list[Row]]
+Member = tuple[Run, list[Row]]
 """A run of a group and the rows it has already."""
 
 
@@ -34,13 +35,6 @@ def name_of(configs: Sequence[RunConfig]) -> str:
     """Of a group of runs, for who is watching."""
     first = configs[0]
     return first.run_id if len(configs) == 1 else f"{len(configs)} × {first.algo.name}-{first.dataset.name}"
-
-
-def reusable(folder: RunFolder) -> bool:
-    """Ended before, by the same source or one that is good enough, and not asked for again."""
-    if folder.config.force or not folder.final:
-        return False
-    return not folder.stale or folder.config.stale == "keep"
 
 
 @dataclass(frozen=True)
@@ -64,7 +58,7 @@ class Sweep:
         self.fates: dict[str, Fate] = {}
         self.tracker = Tracker()
         self._name, self._varies = name, varies
-        self.joined: list[RunFolder] = []  # made in an earlier sweep, and news to W&B
+        self.joined: list[Run] = []  # made in an earlier sweep, and news to W&B
         self.agents = False  # whether W&B's agent waits for this run, new or not
         self._display = display
         self._stop = threading.Event()
@@ -74,14 +68,14 @@ class Sweep:
         self._work(jobs)
         self.waiting.follow(lambda: self._work(jobs), self._display.say)
 
-    def reuse(self, folder: RunFolder) -> None:
+    def reuse(self, folder: Run) -> None:
         folder.tidy()
         if folder.join(self._name) or self.agents:
             self.joined.append(folder)
             self.tracker.end(folder.path)
         state = folder.status()["state"]
-        stale = f", with {folder.stale}" if folder.config.stale == "keep" and folder.stale else ""
-        self._end(folder, Fate(state), f"{state} before, by engine {folder.manifest().get('engine', '?')}{stale}")
+        old = f", with {reason}" if folder.config.stale == "keep" and (reason := stale(folder)) else ""
+        self._end(folder, Fate(state), f"{state} before, by engine {folder.manifest().get('engine', '?')}{old}")
 
     def _work(self, jobs: int) -> None:
         """Until nothing is waiting. One worker is this thread; more are threads with worlds of their own."""
@@ -130,7 +124,7 @@ class Sweep:
             for folder in self.waiting.claim(group, self._failing):
                 with self._failing(folder):
                     if not self._settled(folder):
-                        step, rows = folder.resume_point() or (0, [])
+                        step, rows = resume_point(folder) or (0, [])
                         mine.setdefault(step, []).append((folder, rows))
             for step, members in mine.items():
                 self._run_together(step, members, pool, in_process)
@@ -139,14 +133,14 @@ class Sweep:
                 folder.release()
 
     @contextmanager
-    def _failing(self, folder: RunFolder) -> Iterator[None]:
+    def _failing(self, folder: Run) -> Iterator[None]:
         """A folder that cannot be used is a run that has failed."""
         try:
             yield
         except OSError as error:
             self._end(folder, *_failed(causes.machine(error) or causes.unwritable(folder.path, error)))
 
-    def _settled(self, folder: RunFolder) -> bool:
+    def _settled(self, folder: Run) -> bool:
         """Whether another process has made this run in the meantime. Of one order, nobody tries twice what has failed,
         and what was to be forced has been, by whoever came first."""
         ours = self._order in orders_of(folder.status())
@@ -164,14 +158,15 @@ class Sweep:
         folders = [folder for folder, _ in members]
         observer = Stored(folders, self._display, self.tracker)
         error, details = "", ""
-        begun: list[RunFolder] = []
+        begun: list[Run] = []
         how = {"replicas": len(members), "sweep": self._name, "varies": list(self._varies)}
         try:
             for folder, rows in members:
-                facts = describe(folder.config)
+                facts = describe(folder.config, folder.manifest() if rows else None)
                 begun.append(folder)
                 with causes.storing(folder.path):
-                    damage = folder.begin({**facts, **how, "ranks": pool.ranks(folder.config)}, rows)
+                    facts |= {**how, "ranks": pool.ranks(folder.config)}
+                    damage = folder.begin(facts, rows, damaged_checkpoints(folder))
                 if damage:
                     self._display.say(damage)
                 self.tracker.begin(folder.path, live=len(members) == 1)
@@ -219,14 +214,14 @@ class Sweep:
         else:
             pool.run(configs, observer, resume, checkpoints)
 
-    def _interrupt(self, begun: Sequence[RunFolder]) -> None:
+    def _interrupt(self, begun: Sequence[Run]) -> None:
         for folder in begun:
             if not folder.lock.lost and not folder.final:
                 folder.interrupt()
                 if len(begun) == 1:
                     self.tracker.end(folder.path)
 
-    def _end(self, folder: RunFolder, fate: Fate, text: str) -> None:
+    def _end(self, folder: Run, fate: Fate, text: str) -> None:
         self.fates[folder.path.name] = fate
         self._display.end(folder.path.name, fate.state, text, folder.config.steps)
 

@@ -21,7 +21,7 @@ from rich.progress import (
 )
 from rich.table import Column
 
-from bench.base.record import Row
+from bench.store.record import Row
 from bench.terminal.console import Console
 
 PATIENCE_S = 0.1

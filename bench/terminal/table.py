@@ -14,10 +14,10 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from bench.base.causes import shortened
-from bench.base.files import read_json
-from bench.base.record import COLUMNS, SCORE
-from bench.base.regular import end_of
-from bench.base.software import mixed
+from bench.store.files import read_json
+from bench.store.record import COLUMNS, SCORE
+from bench.store.regular import end_of
+from bench.store.software import mixed
 from bench.terminal.console import Console
 from bench.terminal.visible import visible
 

@@ -18,10 +18,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from bench.base.disk import Pace
 from bench.base.errors import UserError
-from bench.base.record import Row
-from bench.base.regular import content_of, make_folder, write_bytes
+from bench.store.disk import Pace
+from bench.store.record import Row
+from bench.store.regular import content_of, make_folder, write_bytes
 from bench.training.ledger import Stopwatch
 from bench.training.observer import Moment
 from bench.training.running_sums import CHANNEL

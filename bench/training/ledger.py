@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from bench.base.record import COLUMNS, Row
 from bench.method.algorithm import Algorithm
 from bench.network.mixing import Mixing
 from bench.problem.problem import Problem
+from bench.store.record import COLUMNS, Row
 
 UNREAD = 1000
 """Rounds whose events are kept; beyond, those that are over are read without waiting for the others."""

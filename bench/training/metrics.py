@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from bench.base.errors import UserError
-from bench.base.record import COLUMNS, Row
 from bench.base.registry import metrics
 from bench.method.algorithm import Declaration
 from bench.problem.problem import Column, Problem
+from bench.store.record import COLUMNS, Row
 from bench.training.world import World
 
 
@@ -89,8 +89,20 @@ def metric(
 def describe_metrics(columns: Mapping[str, Column]) -> dict[str, Any]:
     """What the columns of a run beside those that all have are called, and which way is up: those of its problem, and
     then those of plug-ins."""
-    known: dict[str, Column | Metric] = {**columns, **{name: metrics[name] for name in metrics}}
-    return {name: {"label": one.label, "more_is_better": one.more_is_better} for name, one in known.items()}
+    own = {name: metrics[name] for name in metrics}
+    known: dict[str, Column | Metric] = {**columns, **own}
+    return {
+        name: {"label": one.label, "more_is_better": one.more_is_better, **({PLUGIN: True} if name in own else {})}
+        for name, one in known.items()
+    }
+
+
+PLUGIN = "plugin"
+
+
+def plugin_metrics(described: Mapping[str, Any]) -> list[str]:
+    """The metrics of plug-ins among those that a manifest describes."""
+    return [name for name, one in described.items() if one.get(PLUGIN)]
 
 
 def _own(view: View) -> dict[str, np.ndarray]:

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from torch import Tensor
 
-from bench.base.record import Row
+from bench.store.record import Row
 
 
 @dataclass(frozen=True)
 class Outcome:
     """How one replica ended."""
 
-    state: str  # of bench.base.record.FINAL; in this loop done or diverged
+    state: str  # of bench.store.record.FINAL; in this loop done or diverged
     step: int  # the last evaluation: T, or the first one that is not finite
 
 

@@ -6,9 +6,9 @@ import torch
 
 from bench.base.layout import Layout
 from bench.base.registry import algorithms
+from bench.build.build import build_problem
 from bench.contracts.simulate import simulate
 from bench.engine import stacked
-from bench.engine.build import build_problem
 from bench.method import Steps
 from bench.problem.problem import Setting
 from tests.algorithms.literal import RULES as OURS

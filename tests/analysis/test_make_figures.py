@@ -12,7 +12,7 @@ import pytest
 
 from analysis import make_figures
 from analysis.results.plugins import broken
-from bench.base.files import write_json
+from bench.store.files import write_json
 from tests.helpers import sweeps
 from tests.helpers.cli import fresh
 

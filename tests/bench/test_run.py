@@ -7,7 +7,7 @@ import pytest
 import torch
 import yaml
 
-from bench.base.record import COLUMNS
+from bench.store.record import COLUMNS
 from tests.helpers.cli import fresh, refused, typed
 from tests.helpers.few import few
 

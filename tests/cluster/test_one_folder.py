@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.base.files import write_json
+from bench.store.files import write_json
 from bench.sweep.cluster import order as orders
 from bench.sweep.cluster.tickets import new_folder
 from tests.cluster.hosts import Hosts
@@ -26,7 +26,7 @@ SWEEP = ("-m", "dataset=digits", "nodes=4", "batch_size=8", "steps=400", "engine
 QUIET = {"PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
 READ = """
 import sys
-from bench.base.files import check_json
+from bench.store.files import check_json
 for _ in sys.stdin:
     print(check_json(sys.argv[1]), flush=True)
 """

@@ -11,7 +11,7 @@ import analysis
 from bench.base.errors import UserError
 from bench.base.randomness import generator
 from bench.base.registry import datasets
-from bench.engine.build import build_problem
+from bench.build.build import build_problem
 from bench.problem.problem import Problem, Setting
 from datasets.heavy_tail import stable
 from tests.helpers.cli import refused, typed

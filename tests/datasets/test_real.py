@@ -71,7 +71,7 @@ def test_two_hosts_of_halves_hold_no_copy_of_mapped_data(tmp_path):
         """
 import sys; sys.path.insert(0, sys.argv[1])
 import torch
-from bench.engine.build import build_problem
+from bench.build.build import build_problem
 from bench.problem.problem import Setting
 from tests.helpers.configs import config
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench.base.files import lock_of
-from bench.sweep.store.run_folder import RunFolder
+from bench.store.files import lock_of
+from bench.store.run_folder import RunFolder
 from bench.sweep.sweep import run_all
 from tests.faults.harm_store import unfinished
 from tests.faults.table import fault

@@ -21,8 +21,8 @@ from rich.console import Console
 
 from analysis import load
 from analysis.results import block, index
-from bench.base.files import SEAL, SEALED, read_json, sha256, write_json
-from bench.base.integrity import SUMS
+from bench.store.files import SEAL, SEALED, read_json, sha256, write_json
+from bench.store.integrity import SUMS
 from bench.sweep.sweep import run_all
 from bench.training import checkpoint
 from tests.faults.harm_foreign import THEME

@@ -15,8 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
-from bench.base import locks
 from bench.base.errors import UserError
+from bench.store import locks
 from bench.sweep.cluster import order as orders
 from bench.sweep.cluster.worker import work
 from tests.cluster import hosts

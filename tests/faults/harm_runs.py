@@ -151,7 +151,7 @@ def _losses(run: Path) -> list[float]:
 HOLD = """
 import sys, time
 from pathlib import Path
-from bench.base.locks import Lock
+from bench.store.locks import Lock
 lock = Lock(Path(sys.argv[1]))
 assert lock.take()
 print("held", flush=True)

@@ -17,8 +17,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from analysis import load
-from bench.base.record import COLUMNS
 from bench.config.plan import of_command
+from bench.store.record import COLUMNS
 from tests.faults.table import Seen, fault
 from tests.helpers import sweeps
 from tests.helpers.many import multiply

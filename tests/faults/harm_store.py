@@ -16,12 +16,13 @@ import torch
 from rich.console import Console
 
 from analysis import load
-from bench.base.files import check_rows
-from bench.base.record import Row
+from bench.build.manifest import describe
 from bench.engine import stacked
+from bench.store.files import check_rows
+from bench.store.record import Row
+from bench.store.run_folder import RunFolder
 from bench.sweep.recorder import Stored
-from bench.sweep.store.manifest import describe
-from bench.sweep.store.run_folder import RunFolder
+from bench.sweep.resume import resume_point
 from bench.sweep.sweep import run_all
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume
@@ -73,7 +74,7 @@ def unfinished(folder: Path) -> RunFolder:
     run.begin(describe(c))
     with suppress(Killed):
         stacked.run([c], Until([run], None))  # type: ignore[arg-type]
-    assert run.resume_point() is not None
+    assert resume_point(run) is not None
     return run
 
 
@@ -176,7 +177,7 @@ class Unfinished:
         believed = numbers(Path(self.run.config.results)) if harmed == self.run.stream else None
         if believed is not None and not believed.equals(self.believed.iloc[: len(believed)]):
             return "A WRONG NUMBER BELIEVED"
-        point = self.run.resume_point()
+        point = resume_point(self.run)
         if point is None:
             return START
         step, rows = point

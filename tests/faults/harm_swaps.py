@@ -9,9 +9,10 @@ from pathlib import Path
 
 from rich.console import Console
 
+from bench.build.manifest import describe
 from bench.engine import stacked
-from bench.sweep.store.manifest import describe
-from bench.sweep.store.run_folder import RunFolder
+from bench.store.run_folder import RunFolder
+from bench.sweep.resume import resume_point
 from bench.sweep.sweep import run_all
 from tests.faults.harm_store import NOTICED, SAME, START, THEME, Killed, Until, numbers
 from tests.faults.table import fault
@@ -64,17 +65,17 @@ def swapped_streams(trials: int, folder: Path) -> Counter[str]:
         with suppress(Killed):
             stacked.run([c], Until([runs[-1]], None))  # type: ignore[arg-type]
     one, other = runs
-    points = [run.resume_point() for run in runs]
+    points = [resume_point(run) for run in runs]
     assert None not in points
     for trial in range(trials):
         names = list(UNDER_WAY) if trial % 4 == 0 else chance.sample(UNDER_WAY, chance.randint(1, 3))
         _swap(one.path, other.path, names)
-        gone_on = [run.resume_point() for run in runs]
+        gone_on = [resume_point(run) for run in runs]
         believed = numbers(folder)
         if {"metrics.jsonl", "checkpoint"} & set(names):
             seen[START if gone_on == [None, None] else "A WRONG STATE BELIEVED"] += 1
         else:
             seen[NOTICED if believed is None else "A WRONG FILE BELIEVED"] += 1
         _swap(one.path, other.path, names)
-        assert [run.resume_point() for run in runs] == points
+        assert [resume_point(run) for run in runs] == points
     return seen

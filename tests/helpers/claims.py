@@ -8,9 +8,9 @@ from unittest.mock import patch
 
 from rich.console import Console
 
-from bench.base import leases
 from bench.base.leaving import Left
-from bench.base.locks import KIND
+from bench.store import leases
+from bench.store.locks import KIND
 from bench.sweep import waiting
 from bench.sweep.sweep import sweep
 from bench.sweep.workers import Sweep

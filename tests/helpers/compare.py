@@ -16,8 +16,9 @@ from mpi4py import MPI
 import bench.engine.wire
 from bench.base.errors import UserError
 from bench.base.registry import algorithms
+from bench.build.build import build_algorithm, build_compressor, build_problem, run_in
+from bench.build.network import mixing_of
 from bench.engine import stacked
-from bench.engine.build import build_algorithm, build_compressor, build_problem, run_in
 from bench.engine.mpi import MPIWorld, agree
 from bench.engine.torch_setup import set_up_torch
 from bench.method.trajectory import trajectory
@@ -100,7 +101,7 @@ def computed(c, world):
     setting = Setting(c.nodes, world.hosted, (c.seed,), c.batch_size, DTYPE, CPU)
     problem = build_problem(c, setting)
     algorithm = build_algorithm([c], problem)
-    mixing, clock = c.mixing(), Stopwatch(1)
+    mixing, clock = mixing_of(c), Stopwatch(1)
     ledger = Ledger(problem, [mixing])
     compressor = build_compressor(c, problem.layout.size)
     channel = Channel(world, algorithm.promise, ledger, clock, (c.seed,), compressor, mixing.one_way)
@@ -115,7 +116,7 @@ def computed(c, world):
 
 
 def alone(c):
-    return computed(c, OneProcess(c.nodes, make_mixer([c.mixing()], DTYPE, CPU)))
+    return computed(c, OneProcess(c.nodes, make_mixer([mixing_of(c)], DTYPE, CPU)))
 
 
 def shared(comm, cases, compute) -> dict:
@@ -126,7 +127,7 @@ def shared(comm, cases, compute) -> dict:
 
 def difference(comm, c, expected) -> float:
     """Between what the ranks compute together and what one process does."""
-    with MPIWorld(comm, c.mixing(), DTYPE, CPU) as world:
+    with MPIWorld(comm, mixing_of(c), DTYPE, CPU) as world:
         x, measured = computed(c, world)
     whole = np.concatenate(comm.allgather(x), axis=1)
     xs, measures = expected
@@ -161,7 +162,7 @@ def resumed(comm, c, folder, rows) -> float:
     """A run that one process began goes on here: the largest difference in what it measures."""
     before, after = ([row for row in rows if (row["step"] <= STEPS // 2) == early] for early in (True, False))
     rest = Keeps(folder / c.run_id)
-    with MPIWorld(comm, c.mixing(), DTYPE, CPU) as world:
+    with MPIWorld(comm, mixing_of(c), DTYPE, CPU) as world:
         begin = checkpoint.load(Resume(STEPS // 2, [rest.folder], before[-1:]), world.hosted, DTYPE, CPU)
         run_in(world, [c], rest, begin)
     names = ("train_loss", "grad_norm", "bytes")

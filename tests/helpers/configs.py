@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from bench.base.record import Row
 from bench.config.run_config import RunConfig, parse
 from bench.engine import stacked
+from bench.store.record import Row
 from bench.training.observer import Observer, Outcome
 
 BASE: dict[str, Any] = {

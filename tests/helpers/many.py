@@ -10,9 +10,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import yaml
 
-from bench.base.files import read_json, sha256, write_json
-from bench.base.integrity import SUMS
 from bench.config.run_config import parse
+from bench.store.files import read_json, sha256, write_json
+from bench.store.integrity import SUMS
 
 
 def multiply(source: Path, target: Path, count: int, failed_every: int = 0) -> Path:

@@ -81,8 +81,8 @@ def warm(kind: str) -> None:
             importlib.import_module(name)
         return
     from bench.base.registry import discover
+    from bench.build.fingerprint import fingerprint
     from bench.config.plan import of_command
-    from bench.engine.fingerprint import fingerprint
 
     MAIN.update({f"bench/{name}.py": importlib.import_module(f"bench.{name}").main for name in COMMANDS})
     discover()

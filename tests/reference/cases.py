@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from bench.base.randomness import EVERYONE, generator
-from bench.base.record import Row
 from bench.config.run_config import RunConfig
 from bench.engine import stacked
+from bench.store.record import Row
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume
 from bench.training.observer import Moment

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.base.integrity import read_file
-from bench.base.record import FINAL
-from bench.base.regular import run_names
 from bench.config.run_config import RunConfig
+from bench.store.integrity import read_file
+from bench.store.record import FINAL
+from bench.store.regular import run_names
 
 ALIKE = (
     ("dataset", "model", "nodes", "batch_size", "engine", "device", "algo", "topology"),

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from bench.base.causes import shortened
-from bench.base.files import read_rows
-from bench.base.integrity import read_file
-from bench.base.record import FINAL
 from bench.config.run_config import RunConfig
+from bench.store.files import read_rows
+from bench.store.integrity import read_file
+from bench.store.record import FINAL
+from bench.store.run_folder import orders_of
 from bench.sweep.cluster.order import Order
 from bench.sweep.cluster.slurm import NoQueue
-from bench.sweep.store.run_folder import orders_of
 from bench.sweep.workers import name_of
 from bench.terminal.console import Console
 from bench.terminal.display import Display

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.base.errors import UserError
-from bench.base.files import read_json, write_json
 from bench.config.run_config import RunConfig, parse
-from bench.sweep.store.run_folder import RunFolder
+from bench.store.files import read_json, write_json
+from bench.sweep.resume import Run, reusable
 from bench.sweep.sweep import refuse_stale
-from bench.sweep.workers import reusable
 from bench.terminal.table import varying
 
 FILE = "order.json"
@@ -43,7 +42,7 @@ class Order:
 
 def make(configs: Sequence[RunConfig], name: str, grouped: Callable[[list[RunConfig]], Groups]) -> Order:
     """What is not done yet, ``grouped``."""
-    folders = [RunFolder(config) for config in configs]
+    folders = [Run(config) for config in configs]
     refuse_stale(folders)
     todo = [folder.config for folder in folders if not reusable(folder)]
     groups, jobs = grouped(todo) if todo else ([], 1)

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.base.files import read_json, write_json
-from bench.base.kinds import COUNT, TEXT, many, odd
-from bench.base.record import FINAL
-from bench.base.regular import make_folder, no_link
+from bench.store.files import read_json, write_json
+from bench.store.kinds import COUNT, TEXT, many, odd
+from bench.store.record import FINAL
+from bench.store.regular import make_folder, no_link
 from bench.sweep.cluster import slurm
 
 TICKET = "job.json"

@@ -17,11 +17,11 @@ from typing import Any
 import wandb
 
 from bench.base.account import has_agent, mode
-from bench.base.files import read_json, write_json
-from bench.base.integrity import Damaged, examine, read_file, read_table
-from bench.base.record import FACTS, FINAL
-from bench.base.regular import no_link, remove
 from bench.network.drawing import Graph, edges_of, on_a_circle, svg
+from bench.store.files import read_json, write_json
+from bench.store.integrity import Damaged, examine, read_file, read_table
+from bench.store.record import FACTS, FINAL
+from bench.store.regular import no_link, remove
 
 MARK = "wandb.json"
 """In a run folder: what its W&B run holds."""

@@ -15,7 +15,7 @@ from analysis.drawing.panels import Picture
 from analysis.figures import FIGURES, figure
 from analysis.report.page import choices, embed, in_order
 from analysis.report.story import run_table, settings, tell_story
-from bench.base.files import write_json
+from bench.store.files import write_json
 from tests.helpers import sweeps
 from tests.helpers.browser import Browser, find
 from tests.helpers.invented import made

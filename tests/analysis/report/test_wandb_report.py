@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from analysis import load
-from bench.base.files import read_json
-from bench.base.record import FACTS
-from bench.base.software import software
+from bench.store.files import read_json
+from bench.store.record import FACTS
+from bench.store.software import software
 from tests.helpers import sweeps
 from tests.helpers.cli import Done, python
 from tests.helpers.wandb_api import Api, api

@@ -18,7 +18,7 @@ from analysis.report import page
 from analysis.report.story import Story
 from analysis.results import block, index
 from analysis.results.folder import load_folder, read_run
-from bench.base.files import read_json, sha256, write_json
+from bench.store.files import read_json, sha256, write_json
 from bench.terminal import table
 from tests.helpers import sweeps
 from tests.helpers.cli import ROOT, python

@@ -8,10 +8,9 @@ from analysis.results.errors import NoData
 from analysis.results.warnings import mixed_sources, warnings
 from analysis.study.ask import Ask
 from analysis.tables import table_makers
-from bench.base.software import mixed
-from bench.sweep.store.manifest import describe
-from bench.sweep.store.run_folder import RunFolder
-from bench.training.observer import Outcome
+from bench.build.manifest import describe
+from bench.store.run_folder import RunFolder
+from bench.store.software import mixed
 from tests.helpers.configs import config, rows
 from tests.helpers.invented import made
 
@@ -123,7 +122,7 @@ def test_who_loads_the_table_is_warned(tmp_path):
         folder.begin({**describe(folder.config), **fact("old" if algo == "dsgd" else "new")})
         for row in rows(folder.config)[0]:
             folder.record(row)
-        folder.finish(Outcome("done", 40))
+        folder.finish("done", 40)
         folder.release()
     with pytest.warns(UserWarning, match="core new .*, old "):
         assert load(tmp_path)["run_id"].nunique() == 2

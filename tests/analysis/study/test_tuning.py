@@ -21,7 +21,7 @@ from analysis.tables import TABLES, Table, table, table_makers
 from analysis.tables.digits import best
 from analysis.tables.format import Number, chosen, interval, wrapped
 from analysis.tables.latex import latex
-from bench.base.record import COLUMNS
+from bench.store.record import COLUMNS
 from tests.helpers.invented import results_of
 
 pytestmark = pytest.mark.xdist_group("figures")

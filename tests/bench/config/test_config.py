@@ -13,11 +13,11 @@ from omegaconf import OmegaConf
 import bench
 from bench.base.errors import UserError
 from bench.base.home import ROOT
+from bench.build import fingerprint
 from bench.config.choices import options_of
 from bench.config.experiment import blocks_of
 from bench.config.plan import Planner, expand, plan, unique
 from bench.config.run_config import GROUPS, parse
-from bench.engine import fingerprint
 from tests.helpers.cli import python
 from tests.helpers.configs import config
 
@@ -191,10 +191,10 @@ def test_the_fingerprint_covers_the_numbers_and_nothing_else():
 
 
 PLUMBING = (
-    *("base/errors", "base/files", "base/integrity", "base/kinds", "base/memory", "base/options", "base/record"),
-    *("base/registry", "base/regular", "base/software", "base/causes", "base/disk", "base/home", "base/imported"),
-    *("base/machine", "base/leaving", "config/", "data/", "network/known", "network/drawing", "network/words"),
-    *("engine/fingerprint", "engine/origin", "engine/addresses", "engine/link", "engine/engines", "terminal/"),
+    *("base/errors", "base/memory", "base/options", "base/registry", "base/causes", "base/home", "base/imported"),
+    *("base/machine", "base/leaving", "store/", "config/", "data/", "network/known", "network/drawing"),
+    *("network/words", "build/fingerprint", "build/origin", "engine/addresses", "engine/link", "engine/engines"),
+    *("terminal/",),
 )
 """What is imported by what computes and has no part in a number: names, files, messages, checks."""
 
@@ -265,7 +265,7 @@ def test_the_fingerprint_does_not_depend_on_where_the_files_lie(tmp_path):
         if name == "other":
             with (home / "bench" / "training" / "loop.py").open("a") as loop:
                 loop.write("# another loop")
-        code = "from bench.engine.fingerprint import fingerprint; from tests.helpers.configs import config"
+        code = "from bench.build.fingerprint import fingerprint; from tests.helpers.configs import config"
         code += "; print(fingerprint(config()))"
         (home / "look.py").write_text(code)
         prints.append(python(str(home / "look.py"), cwd=home).stdout)

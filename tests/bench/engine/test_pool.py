@@ -4,9 +4,9 @@ from contextlib import closing
 
 import pytest
 
-from bench.base.record import COLUMNS
 from bench.engine.engines import of_all
 from bench.engine.pool import Pool
+from bench.store.record import COLUMNS
 from tests.helpers.configs import Kept, config, rows
 
 TIMES = {"compute_s", "comm_s", "eval_s", "wall_s"}

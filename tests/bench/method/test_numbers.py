@@ -11,6 +11,7 @@ from torch import Tensor
 
 from bench.base.errors import UserError
 from bench.base.registry import algorithms
+from bench.build.network import mixing_of
 from bench.config.choices import options_of
 from bench.engine import stacked
 from bench.method import Algorithm, Steps, algorithm
@@ -138,7 +139,7 @@ def test_a_method_that_declares_nothing_finds_nothing(known):
     stacked.run([c], Kept())
     things = reachable(Looks.given)
     assert not [thing for thing in things if isinstance(thing, Mixing | Certificate | Problem)]
-    w, rho = c.mixing().matrices[0], c.mixing().certificate.rho
+    w, rho = mixing_of(c).matrices[0], mixing_of(c).certificate.rho
     for thing in things:
         if isinstance(thing, np.ndarray | Tensor):
             values = np.asarray(thing).ravel()
@@ -165,7 +166,7 @@ def test_only_who_declares_the_topology_knows_it(known):
     rows(config(algo="knows"), config(algo="knows", topology="star"))
     rho, lambda_n = Knows.last
     for r, name in enumerate(("ring", "star")):
-        certificate = config(topology=name).mixing().certificate
+        certificate = mixing_of(config(topology=name)).certificate
         assert rho[r].item() == pytest.approx(certificate.rho)
         assert lambda_n[r].item() == pytest.approx(certificate.lambda_n)
     with pytest.raises(UserError, match="asks for lambda_n of W, which this network does not have"):

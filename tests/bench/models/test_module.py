@@ -12,10 +12,10 @@ import torch
 from bench.base.errors import UserError
 from bench.base.randomness import EVERYONE, generator
 from bench.base.registry import models
+from bench.build.build import build_problem
+from bench.build.fingerprint import chosen, sources
+from bench.build.material import load_arrays
 from bench.engine import stacked
-from bench.engine.build import build_problem
-from bench.engine.fingerprint import chosen, sources
-from bench.engine.material import load_arrays
 from bench.models import torch_model
 from bench.models.measured import floats_per_sample
 from bench.models.module import Wrapped, keyed

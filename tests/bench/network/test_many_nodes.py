@@ -10,6 +10,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench.build.manifest import describe_network
+from bench.build.network import mixing_of
 from bench.network import certificate, known, spectrum
 from bench.network.certificate import diameter
 from bench.network.drawn import build_network
@@ -17,7 +19,6 @@ from bench.network.links import Lossy
 from bench.network.mixing import Mixing, build_mixing
 from bench.network.rounds import weighed
 from bench.network.sparse import Arcs, Sparse
-from bench.sweep.store.manifest import describe_network
 from tests.helpers.cli import typed
 from tests.helpers.configs import config
 
@@ -153,5 +154,5 @@ def test_a_manifest_does_not_grow_with_the_square_of_the_nodes(nodes, tmp_path, 
     done = typed(*command[2:-1], "edges.txt", script=command[1], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     monkeypatch.chdir(tmp_path)
-    again = config(nodes=nodes, topology={"name": "edges", "file": "edges.txt", "weights": "uniform"}).mixing()
+    again = mixing_of(config(nodes=nodes, topology={"name": "edges", "file": "edges.txt", "weights": "uniform"}))
     assert again.certificate.hash == facts["hash"]

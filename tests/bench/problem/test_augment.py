@@ -8,7 +8,7 @@ import torch
 
 from bench.base.randomness import generator
 from bench.base.registry import losses, models
-from bench.engine.material import load_arrays
+from bench.build.material import load_arrays
 from bench.problem.augment import augmented, drawn
 from bench.problem.problem import Setting
 from bench.problem.supervised import Supervised

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from bench.base.registry import partitions
-from bench.engine.build import build_algorithm, build_problem
-from bench.engine.material import describe_data, held_out, load_arrays, shards
+from bench.build.build import build_algorithm, build_problem
+from bench.build.material import describe_data, held_out, load_arrays, shards
 from bench.method.schedules import Steps
 from bench.problem.problem import Setting
 from tests.helpers.configs import config, rows

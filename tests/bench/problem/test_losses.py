@@ -6,6 +6,7 @@ import torch
 
 from bench.base.errors import UserError
 from bench.base.registry import losses, regularisers
+from bench.build.network import mixing_of
 from bench.problem import Arrays
 from bench.problem.losses import Loss
 from bench.problem.regularised import Regularised
@@ -134,7 +135,7 @@ def test_the_value_of_a_regulariser_is_its_formula(name):
 
 
 def made(regulariser: str, hosted: range = range(6), scale: float = 1.0, stretch: float = 1.0):
-    from bench.engine.build import build_problem
+    from bench.build.build import build_problem
     from bench.problem.problem import Setting
 
     some = config(dataset="quadratics", scale=scale, stretch=stretch)
@@ -185,7 +186,7 @@ def test_stationarity_of_a_nonsmooth_objective_is_a_unit_proximal_step():
 
     problem = made("l1")
     x = torch.randn(1, 6, problem.layout.size, dtype=torch.float64)
-    world = OneProcess(6, make_mixer([config().mixing()], torch.float64, torch.device("cpu")))
+    world = OneProcess(6, make_mixer([mixing_of(config())], torch.float64, torch.device("cpu")))
     found = measure(State(x), problem, world, algorithms["dsgd"].declaration).row(0)
     mean = x[0].mean(0).numpy()
     v = mean - problem.evaluate(x.mean(1)).gradient[0].numpy()
@@ -197,8 +198,8 @@ def test_deepstorm_with_an_l1_term_is_its_rule_in_numpy():
     some = config(
         algo="deepstorm", dataset="quadratics", regulariser={"name": "l1", "alpha": 0.4}, steps=15, eval_every=5
     )
-    w = some.mixing().matrices[0]
-    from bench.engine.build import build_problem
+    w = mixing_of(some).matrices[0]
+    from bench.build.build import build_problem
     from bench.problem.problem import Setting
 
     f = build_problem(config(dataset="quadratics"), Setting(6, range(6), (0,), 2, torch.float64, torch.device("cpu")))

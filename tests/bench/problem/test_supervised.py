@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from bench.base.errors import UserError
 from bench.base.randomness import EVERYONE, generator
 from bench.base.registry import models, partitions
+from bench.build.build import build_problem
+from bench.build.material import load_arrays, shards
 from bench.engine import stacked
-from bench.engine.build import build_problem
-from bench.engine.material import load_arrays, shards
 from bench.models.model import Model
 from bench.problem.problem import Setting
 from bench.problem.sampling import without_replacement

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from bench.base.files import read_json
+from bench.store.files import read_json
 from tests.helpers.cli import ROOT, typed
 from tests.helpers.processes import MARK, gone
 from tests.helpers.run_folders import folders, metrics, state

@@ -10,10 +10,10 @@ import torch
 from bench.base.errors import UserError
 from bench.base.randomness import generator
 from bench.base.registry import datasets, models, partitions, topologies
+from bench.build.build import build_problem
+from bench.build.material import describe_data
 from bench.config.choices import options_of
 from bench.config.run_config import parse
-from bench.engine.build import build_problem
-from bench.engine.material import describe_data
 from bench.models.dense import Perceptron
 from bench.network.graphs import Topology
 from bench.network.mixing import build_mixing

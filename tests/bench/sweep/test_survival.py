@@ -22,11 +22,13 @@ from rich.console import Console
 
 from analysis import load
 from analysis.results.errors import NoData
-from bench.base.disk import Pace
-from bench.base.files import read_rows, write_json
+from bench.build import material
+from bench.build.manifest import describe
 from bench.engine import stacked
-from bench.sweep.store.manifest import describe
-from bench.sweep.store.run_folder import RunFolder
+from bench.store.disk import Pace
+from bench.store.files import read_rows, write_json
+from bench.store.run_folder import RunFolder
+from bench.sweep.resume import resume_point
 from bench.sweep.sweep import run_all
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume
@@ -155,13 +157,35 @@ def test_a_checkpoint_without_its_rows_is_not_used(tmp_path):
         folder.record(row)
     moment = Moment(30, {"x": torch.zeros(1, 6, 2)}, [dict.fromkeys(TIMES, 0.0)], [{}], COUNTS)
     checkpoint.write(folder.checkpoints, moment, range(6))
-    assert folder.resume_point() is None
+    assert resume_point(folder) is None
     checkpoint.write(folder.checkpoints, Moment(25, moment.state, moment.seconds, [{}], COUNTS), range(6))
-    step, kept = folder.resume_point()
+    step, kept = resume_point(folder)
     assert (step, [row["step"] for row in kept]) == (25, [0, 10, 20])
     manifest = folder.manifest()
+    without = {**manifest, "columns": manifest["columns"][:-1]}
+    write_json(folder.path / "manifest.json", without)
+    assert resume_point(folder) is None  # rows with other columns are not gone on with
     write_json(folder.path / "manifest.json", {**manifest, "versions": {**manifest["versions"], "numpy": "2.2.0"}})
-    assert folder.resume_point() is None  # as on another host: half a run would be of each version
+    assert resume_point(folder) is None  # as on another host: half a run would be of each version
+    folder.release()
+
+
+def test_going_on_takes_the_columns_from_the_manifest(tmp_path, monkeypatch):
+    """To know their names, no problem is made; the data are read for their checksum alone."""
+    c = config(results=str(tmp_path), dataset="digits", steps=40, eval_every=10)
+    folder = RunFolder(c)
+    assert folder.claim()
+    folder.begin(describe(c))
+    for row in rows(c)[0][:3]:
+        folder.record(row)
+    checkpoint.write(
+        folder.checkpoints, Moment(25, {"x": torch.zeros(1, 6, 2)}, [dict.fromkeys(TIMES, 0.0)], [{}], COUNTS), range(6)
+    )
+    monkeypatch.setattr(material, "loss_of", None)  # to call it is an error
+    monkeypatch.setattr(material, "shards", None)
+    assert resume_point(folder)[0] == 25
+    again = describe(c, folder.manifest())
+    assert [again["columns"], again["metrics"]] == [folder.manifest()["columns"], folder.manifest()["metrics"]]
     folder.release()
 
 

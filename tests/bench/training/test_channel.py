@@ -6,9 +6,10 @@ import torch
 
 from bench.base.errors import UserError
 from bench.base.registry import algorithms
+from bench.build.build import build_algorithm, build_compressor, build_problem
+from bench.build.network import declaration_of, mixing_of
 from bench.config.run_config import parse
 from bench.engine import stacked
-from bench.engine.build import build_algorithm, build_compressor, build_problem
 from bench.method import algorithm
 from bench.method.trajectory import trajectory
 from bench.problem.problem import Setting
@@ -43,11 +44,11 @@ CASES = {
 
 def states(c, steps=None):
     """The states of a run on one process, and what is behind its doors."""
-    mixing = c.mixing()
+    mixing = mixing_of(c)
     problem = build_problem(c, Setting(c.nodes, range(c.nodes), (c.seed,), c.batch_size, torch.float64, CPU))
     world, ledger = OneProcess(c.nodes, make_mixer([mixing], torch.float64, CPU)), Ledger(problem, [mixing])
     compressor = build_compressor(c, problem.layout.size)
-    channel = Channel(world, c.declaration, ledger, Stopwatch(1), (c.seed,), compressor, mixing.one_way)
+    channel = Channel(world, declaration_of(c), ledger, Stopwatch(1), (c.seed,), compressor, mixing.one_way)
     grad, mix = open_doors(problem, channel, ledger)
     with torch.no_grad():
         for t, state in trajectory(build_algorithm([c], problem), problem.start(), grad, mix, steps or c.steps):
@@ -65,7 +66,7 @@ def test_every_tracker_keeps_its_sum_under_loss(name, links):
     c = config(algo=name, dataset="quadratics", links=links, steps=1000)
     for state, _, _ in states(c):
         last = state
-    (tracker, tracked), *_ = c.declaration.tracks.items()
+    (tracker, tracked), *_ = declaration_of(c).tracks.items()
     off = getattr(last, tracker).mean(1) - getattr(last, tracked).mean(1)
     assert off.abs().max() < 1e-12 * max(1.0, getattr(last, tracked).abs().max())
 
@@ -93,7 +94,7 @@ def literal_running_sums(x, a, arrives, seen, sent):
 
 def test_running_sums_are_those_of_the_rule_and_lose_nothing():
     c = config(algo="sgp", topology=DIGRAPH, links=ONE_WAY, nodes=6)
-    mixing = c.mixing()
+    mixing = mixing_of(c)
     mixer = make_mixer([mixing], torch.float64, CPU)
     a, heard = mixing.at(0).push.dense(), mixing.heard
     x = np.random.default_rng(1).normal(size=(6, 3))
@@ -119,7 +120,7 @@ def test_running_sums_are_those_of_the_rule_and_lose_nothing():
 def test_mass_that_is_lost_biases_push_sum():
     """Without running sums: zeros for what is lost, seed by seed another average."""
     c = config(algo="sgp", topology=DIGRAPH, links={**LOSSY, "semantics": "zero_fill"}, nodes=6)
-    mixer = make_mixer([c.mixing()], torch.float64, CPU)
+    mixer = make_mixer([mixing_of(c)], torch.float64, CPU)
     x = torch.as_tensor(np.random.default_rng(1).normal(size=(1, 6, 3)))
     u, w = x, torch.ones(1, 6, 1, dtype=torch.float64)
     for t in range(100):

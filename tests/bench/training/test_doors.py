@@ -5,8 +5,9 @@ import torch
 
 from algorithms.dsgd import State
 from bench.base.registry import algorithms
+from bench.build.build import build_problem
+from bench.build.network import declaration_of
 from bench.contracts.simulate import simulate
-from bench.engine.build import build_problem
 from bench.method.assemble import assemble
 from bench.network.mixing import build_mixing
 from bench.problem.problem import Setting
@@ -25,7 +26,7 @@ def doors(**changes):
     problem = build_problem(c, Setting(N, range(N), tuple(range(R)), 2, torch.float64, CPU))
     mixings = [build_mixing("star", N)] * R
     world, ledger = OneProcess(N, make_mixer(mixings, torch.float64, CPU)), Ledger(problem, mixings)
-    channel = Channel(world, c.declaration, ledger, Stopwatch(R), range(R))
+    channel = Channel(world, declaration_of(c), ledger, Stopwatch(R), range(R))
     grad, mix = open_doors(problem, channel, ledger)
     return problem, grad, mix, torch.as_tensor(mixings[0].matrices[0])
 

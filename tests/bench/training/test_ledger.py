@@ -7,8 +7,8 @@ import torch
 
 from bench.base.randomness import EVERYONE, generator
 from bench.base.registry import algorithms
+from bench.build.build import build_problem
 from bench.contracts import methods as contract
-from bench.engine.build import build_problem
 from bench.engine.stacked import run as run_stacked
 from bench.problem.problem import Setting
 from bench.training import checkpoint

@@ -9,14 +9,15 @@ import pytest
 import torch
 
 from algorithms.dsgd import State
-from bench.base.record import COLUMNS, evaluation_steps
 from bench.base.registry import algorithms, datasets
+from bench.build.build import build_algorithm, build_problem
+from bench.build.network import mixing_of
 from bench.contracts.simulate import simulate
 from bench.engine import stacked
-from bench.engine.build import build_algorithm, build_problem
 from bench.method.assemble import assemble
 from bench.network.mixing import build_mixing
 from bench.problem.problem import Setting
+from bench.store.record import COLUMNS, evaluation_steps
 from bench.training.ledger import Stopwatch
 from bench.training.loop import Timetable, Training
 from bench.training.metrics import Measurement, measure
@@ -118,7 +119,7 @@ def test_time_in_mix_is_communication():
 
     kept = Kept()
     method, world = build_algorithm([c], problem), OneProcess(6, Slow())
-    Training(method, problem, world, [c.mixing()], Timetable(5, [5]), kept).run()
+    Training(method, problem, world, [mixing_of(c)], Timetable(5, [5]), kept).run()
     last = kept.rows[0][-1]
     assert 0.1 <= last["comm_s"] < 0.2
     assert last["compute_s"] < 0.1
@@ -188,7 +189,7 @@ def test_consensus_stays_below_its_bound_and_only_dnasa_has_one():
         (measured,) = rows(config(topology=topology, eval_every=1, steps=200))
         for row in measured:
             assert row["consensus"] <= row["consensus_bound"] * (1 + 1e-9)
-        rho, b = config(topology=topology).mixing().certificate.rho, 0.0
+        rho, b = mixing_of(config(topology=topology)).certificate.rho, 0.0
         for t, row in enumerate(measured):
             assert row["consensus_bound"] == pytest.approx(b**2, rel=1e-12, abs=1e-300)
             b = rho * (b + (6**0.25 / t**0.75 if t else 0.0))
@@ -286,12 +287,12 @@ def test_a_resumed_run_computes_no_gradient_but_those_of_its_steps():
 
     c = config(algo="dsgt")
     problem = Counted(Setting(6, range(6), (0,), 2, torch.float64, torch.device("cpu")), dimension=10, evaluation=100)
-    world = OneProcess(6, DenseMixer([c.mixing()], torch.float64, torch.device("cpu")))
+    world = OneProcess(6, DenseMixer([mixing_of(c)], torch.float64, torch.device("cpu")))
     method = build_algorithm([c], problem)
-    _, middle = Training(method, problem, world, [c.mixing()], Timetable(10, []), Kept()).run()
+    _, middle = Training(method, problem, world, [mixing_of(c)], Timetable(10, []), Kept()).run()
     assert asked == [0, *range(1, 11)]
     asked.clear()
-    Training(method, problem, world, [c.mixing()], Timetable(12, [12]), Kept(), middle).run()
+    Training(method, problem, world, [mixing_of(c)], Timetable(12, [12]), Kept(), middle).run()
     assert asked == [11, 12]
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from bench.base.files import read_json
-from bench.base.locks import Lock
+from bench.store.files import read_json
+from bench.store.locks import Lock
 from bench.sweep.cluster import order as orders
 from bench.sweep.cluster import slurm
 from bench.sweep.cluster.estimate import estimate, said, sentence

@@ -7,8 +7,8 @@ from typing import Any
 
 from bench.base import imported
 from bench.config.run_config import RunConfig
-from bench.engine.fingerprint import combined, libraries, sources
-from bench.engine.material import data_checksum
+from bench.build.fingerprint import combined, libraries, sources
+from bench.build.material import data_checksum
 
 Origin = dict[str, Any]
 

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.base.kinds import ROW, odd
-from bench.base.regular import TABLE, content_of, write_bytes
+from bench.store.kinds import ROW, odd
+from bench.store.regular import TABLE, content_of, write_bytes
 
 DIGEST = "digest"
 SEAL, SEALED = b'\n "digest": "', b'"\n}\n'

@@ -7,18 +7,21 @@ import platform
 import shlex
 import time
 from dataclasses import asdict
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from bench.build.network import declaration_of, mixing_of
 from bench import __version__
 from bench.base.registry import MODULES
 from bench.config.run_config import RunConfig
-from bench.engine.build import model_notes
-from bench.engine.fingerprint import fingerprint, libraries, parts
-from bench.engine.material import columns_of, describe_data
+from bench.build.build import model_notes
+from bench.build.fingerprint import fingerprint, libraries, parts
+from bench.build.material import columns_of, describe_data
+from bench.store.record import COLUMNS
 from bench.training.metrics import describe_metrics
 
 
@@ -29,7 +32,7 @@ def versions() -> dict[str, str]:
 
 def describe_network(config: RunConfig) -> dict[str, Any]:
     """The certificate and the edges; of a graph with too many of them, the command that writes them."""
-    facts = config.mixing().describe()
+    facts = mixing_of(config).describe()
     if "edge_list" in facts:
         return facts
     options = {name: value for name, value in config.topology.options.items() if value is not None}
@@ -49,8 +52,12 @@ def _plugins(config: RunConfig) -> dict[str, str]:
     return out
 
 
-def describe(config: RunConfig) -> dict[str, Any]:
-    """Where the numbers come from: versions, source, machine, and the promises of method and graph."""
+def describe(config: RunConfig, before: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Where the numbers come from: versions, source, machine, and the promises of method and graph.
+
+    A run that goes on has the data and columns that its manifest from ``before`` names.
+    """
+    known = before or _of_data(config)
     return {
         "versions": versions(),
         "fingerprint": fingerprint(config),
@@ -64,10 +71,19 @@ def describe(config: RunConfig) -> dict[str, Any]:
         },
         "engine": config.engine.name,
         "device": config.device,
-        "algorithm": asdict(config.declaration),
+        "algorithm": asdict(declaration_of(config)),
         "mixing": describe_network(config),
-        "data": describe_data(config),
-        **({"model": list(notes)} if (notes := model_notes(config)) else {}),
+        **{name: known[name] for name in ("data", "model", "columns", "metrics") if name in known},
         **_plugins(config),
-        **({"metrics": described} if (described := describe_metrics(columns_of(config))) else {}),
+    }
+
+
+def _of_data(config: RunConfig) -> dict[str, Any]:
+    """What can only be told once the dataset is loaded."""
+    notes, described = model_notes(config), describe_metrics(columns_of(config))
+    return {
+        "data": describe_data(config),
+        **({"model": list(notes)} if notes else {}),
+        "columns": [*COLUMNS, *described],
+        **({"metrics": described} if described else {}),
     }

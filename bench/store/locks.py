@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.base.errors import UserError
-from bench.base.files import read_json
-from bench.base.kinds import COUNT, NUMBER, TEXT, odd
-from bench.base.leases import Lease, create
-from bench.base.regular import content_of, make_folder, opened
+from bench.store.files import read_json
+from bench.store.kinds import COUNT, NUMBER, TEXT, odd
+from bench.store.leases import Lease, create
+from bench.store.regular import content_of, make_folder, opened
 
 STATES = {"T": ", which is stopped", "Z": ", which is dead"}
 """What is worth saying of a process, by the letter that Linux has for it."""

@@ -17,10 +17,11 @@ from rich.console import Console
 from analysis import load
 from analysis.results.folder import load_folder
 from bench import status, sync
-from bench.base.disk import Pace, make_lasting
-from bench.base.files import check_json, check_rows, read_json, read_rows, stream_of, write_json
-from bench.base.integrity import examine
-from bench.sweep.store.run_folder import RunFolder
+from bench.store.disk import Pace, make_lasting
+from bench.store.files import check_json, check_rows, read_json, read_rows, stream_of, write_json
+from bench.store.integrity import examine
+from bench.store.run_folder import RunFolder
+from bench.sweep.resume import resume_point
 from bench.sweep.sweep import run_all
 from bench.terminal.table import run_columns
 from bench.training import checkpoint
@@ -146,9 +147,9 @@ def test_results_of_before_are_used_as_far_as_they_can_be_checked(results):
 
 def test_a_stream_of_before_resumes(tmp_path):
     run = unfinished(tmp_path)
-    point = run.resume_point()
+    point = resume_point(run)
     as_before(run.path)
-    assert run.resume_point() == point
+    assert resume_point(run) == point
 
 
 @pytest.mark.parametrize("sealed", [True, False])
@@ -175,7 +176,7 @@ def test_a_stream_is_read_up_to_its_damage(sealed, tmp_path):
         rows, wrong = check_rows(run.stream)
         assert len(rows) == 3, name
         assert wrong == "is not what was written from line 4 on"
-        assert run.resume_point() is None or run.resume_point()[0] < 12
+        assert resume_point(run) is None or resume_point(run)[0] < 12
         assert load(tmp_path).attrs["unreadable"] == [run.path.name]
     run.stream.write_text("".join(lines)[:-9])  # as a kill leaves it
     assert check_rows(run.stream) == (read_rows(run.stream), None)
@@ -184,14 +185,14 @@ def test_a_stream_is_read_up_to_its_damage(sealed, tmp_path):
 
 def test_what_earlier_versions_sealed_without_the_name_of_the_run_is_read(tmp_path):
     run = unfinished(tmp_path)
-    point = run.resume_point()
+    point = resume_point(run)
     rows, _ = check_rows(run.stream)
     run.stream.write_text(stream_of(rows, "")[0])
     write_json(run.path / "manifest.json", {k: v for k, v in run.manifest().items() if k != "run_id"})
     for path in run.checkpoints.iterdir():
         body = path.read_bytes().rpartition(checkpoint.SEAL)[0]
         path.write_bytes(body + checkpoint._seal(path.name, body))
-    assert run.resume_point() == point is not None
+    assert resume_point(run) == point is not None
     assert load(tmp_path).attrs["unreadable"] == []
 
 

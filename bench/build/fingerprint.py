@@ -12,6 +12,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
+from bench.build.network import method_of
 from bench.base import imported
 from bench.base.home import ROOT
 from bench.base.registry import (
@@ -25,15 +26,16 @@ from bench.base.registry import (
     topologies,
     weight_rules,
 )
-from bench.base.software import LIBRARIES
+from bench.store.software import LIBRARIES
 from bench.config.run_config import RunConfig
 
 CORE = (
     "bench/base/layout.py",
     "bench/base/prox.py",
     "bench/base/randomness.py",
-    "bench/engine/build.py",
-    "bench/engine/material.py",
+    "bench/build/build.py",
+    "bench/build/material.py",
+    "bench/build/network.py",
     "bench/engine/mpi.py",
     "bench/engine/stacked.py",
     "bench/engine/torch_setup.py",
@@ -154,7 +156,7 @@ def chosen(config: RunConfig) -> list[object]:
         out.append(weight_rules[rule].weigh)
     network = links[config.links.name], compressors[config.compressor.name]
     objective = losses[config.loss.name], regularisers[config.regulariser.name]
-    for item in (config.algorithm, datasets[config.dataset.name], models[config.model.name], *network, *objective):
+    for item in (method_of(config), datasets[config.dataset.name], models[config.model.name], *network, *objective):
         out += inspect.getmro(item) if inspect.isclass(item) else [item]
     for source in models[config.model.name].sources(**config.model.options):
         out += inspect.getmro(source) if inspect.isclass(source) else [source]

@@ -4,10 +4,10 @@ import os
 
 import pytest
 
-from bench.base import regular
-from bench.base.files import check_json, read_json, write_json
-from bench.base.leases import Lease
-from bench.base.locks import Lock
+from bench.store import regular
+from bench.store.files import check_json, read_json, write_json
+from bench.store.leases import Lease
+from bench.store.locks import Lock
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_replaces_a_link_and_not_what_it_points_to(tmp_path, precious, dangling)
 
 
 def test_writes_through_no_draft_that_waits_for_it(tmp_path, precious, monkeypatch):
-    monkeypatch.setattr("bench.base.regular.threading.get_ident", lambda: 7)
+    monkeypatch.setattr("bench.store.regular.threading.get_ident", lambda: 7)
     (tmp_path / f".file.{os.getpid()}.7").symlink_to(precious)
     regular.write_bytes(tmp_path / "file", b"new")
     assert precious.read_text() == "{}"

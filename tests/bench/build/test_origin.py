@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from bench.engine.origin import disagreement, made_of
+from bench.build.origin import disagreement, made_of
 from tests.helpers.configs import config
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench.base.record import Row
+from bench.store.record import Row
 
 COUNTS = {"step", "samples", "rounds", "vectors", "bytes"}
 PLAIN: dict[str, Any] = {"use_dictionary": False, "write_statistics": False, "store_schema": False}

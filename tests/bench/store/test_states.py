@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bench.base.record import EXPLODED, FINAL, STATES, final_state
+from bench.store.record import EXPLODED, FINAL, STATES, final_state
 from tests.helpers.cli import ROOT, typed
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.base import leases, locks
 from bench.base.errors import UserError
-from bench.base.leases import SIZE, Lease
-from bench.base.locks import FLOCK, KIND, LEASES, Lock, mounted_alone, untrusted
+from bench.store import leases, locks
+from bench.store.leases import SIZE, Lease
+from bench.store.locks import FLOCK, KIND, LEASES, Lock, mounted_alone, untrusted
 from tests.helpers import flock
 from tests.helpers.cli import ROOT
 from tests.helpers.run_folders import folders, state

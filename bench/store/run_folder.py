@@ -1,4 +1,4 @@
-"""The run store: one folder per run, every file written whole or not at all and held against its digest when read."""
+"""One folder per run: every file is written whole or not at all, and compared with its digest when read."""
 
 from __future__ import annotations
 
@@ -6,26 +6,19 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import yaml
 
 from bench.base.causes import Failure
-from bench.base.disk import make_lasting
-from bench.base.files import check_rows, line_of, lock_of, sha256, stream_of, write_json, write_text
-from bench.base.integrity import SUMS, Findings, examine, read_file, read_table
-from bench.base.locks import Lock
-from bench.base.record import COLUMNS, FINAL, SCORE, Row, evaluation_steps, final_state
-from bench.base.regular import append, content_of, make_folder, no_link, remove, write_bytes
-from bench.config.run_config import RunConfig
-from bench.engine.fingerprint import fingerprint, libraries
-from bench.engine.material import columns_of, data_checksum
-from bench.sweep.store.metrics_file import parquet
-from bench.training import checkpoint
-from bench.training.metrics import describe_metrics
-from bench.training.observer import Outcome
+from bench.store.disk import make_lasting
+from bench.store.files import line_of, lock_of, sha256, stream_of, write_json, write_text
+from bench.store.integrity import SUMS, Findings, examine, read_file, read_table
+from bench.store.locks import Lock
+from bench.store.metrics_file import parquet
+from bench.store.record import COLUMNS, FINAL, SCORE, Row, Spacing, evaluation_steps, final_state
+from bench.store.regular import append, content_of, make_folder, no_link, remove, write_bytes
 
 DAMAGED = "damaged"
 """In a run folder: where files go that are not what was written."""
@@ -37,10 +30,36 @@ class Taken(Failure):
     """Another process has believed this one dead, and makes the run itself."""
 
 
-class RunFolder:
+class Asked(Protocol):
+    """What the store needs to know of a run's configuration."""
+
+    @property
+    def results(self) -> str: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def eval_every(self) -> int: ...
+    @property
+    def eval_spacing(self) -> Spacing: ...
+    @property
+    def run_id(self) -> str: ...
+
+    def labels(self) -> dict[str, Any]:
+        """The settings as one row of a table."""
+        ...
+
+    def plain(self) -> dict[str, Any]:
+        """The settings as in config.yaml."""
+        ...
+
+
+C = TypeVar("C", bound=Asked)
+
+
+class RunFolder(Generic[C]):
     """``<results>/runs/<run_id>/`` of one run."""
 
-    def __init__(self, config: RunConfig, order: str | None = None) -> None:
+    def __init__(self, config: C, order: str | None = None) -> None:
         """``order`` is the id of the order, if any, that this process makes the run for."""
         self.config, self._order = config, order
         self._orders: list[str] = []
@@ -92,21 +111,13 @@ class RunFolder:
         """Whether metrics that carry no digest at least have the columns and rows that they should."""
         table = read_table(found.metrics or b"")
         steps = table["step"].to_pylist()
-        due = self._due if found.summary["state"] != "diverged" else self._due[: len(steps)]
+        due = self.due if found.summary["state"] != "diverged" else self.due[: len(steps)]
         return table.schema.names[: len(COLUMNS)] == COLUMNS and steps == due
 
     @property
-    def _due(self) -> list[int]:
+    def due(self) -> list[int]:
+        """The steps at which the run is evaluated."""
         return evaluation_steps(self.config.steps, self.config.eval_every, self.config.eval_spacing)
-
-    @property
-    def stale(self) -> str | None:
-        """What has changed since what is there was made: the source, the data; None where nothing has."""
-        made = self.manifest()
-        if made.get("fingerprint") != fingerprint(self.config):  # also where it does not say
-            return "another version of the source"
-        data = (made.get("data") or {}).get("sha256")
-        return "other data of the same name" if data not in (None, data_checksum(self.config)) else None
 
     def claim(self) -> bool:
         """Make this run ours until ``release`` or the end of this process; False where it is another process's."""
@@ -125,27 +136,11 @@ class RunFolder:
     def release(self) -> None:
         self.lock.release()
 
-    def resume_point(self) -> tuple[int, list[Row]] | None:
-        """The step to go on from and the rows up to there; None where only the start is left."""
-        made = self.manifest().get("versions")
-        same = isinstance(made, dict) and libraries().items() <= made.items()
-        if self.config.force or self.stale or not same:
-            return None
-        rows, _ = check_rows(self.stream)  # those before any damage
-        rows = [row for row in rows if list(row) == [*COLUMNS, *describe_metrics(columns_of(self.config))]]
-        for step in checkpoint.steps(self.checkpoints, self.config.nodes):
-            kept = [row for row in rows if row["step"] <= step]
-            if [row["step"] for row in kept] == [t for t in self._due if t <= step]:
-                return step, kept
-        return None
-
-    def _set_aside(self) -> str | None:
+    def _set_aside(self, damage: Mapping[str, str]) -> str | None:
         """Move what is damaged to where it does no harm and can be looked at, and say so."""
         if not self.path.exists():
             return None
-        wrong = self._wrong(examine(self.path))
-        if not self.stale:  # those of another source are not read
-            wrong |= {f"checkpoint/{name}": what for name, what in checkpoint.damage(self.checkpoints).items()}
+        wrong = {**self._wrong(examine(self.path)), **damage}
         if not wrong:
             return None
         place = make_folder(self.path / DAMAGED)
@@ -155,13 +150,16 @@ class RunFolder:
         said = "; ".join(f"{name} {what}" for name, what in wrong.items())
         return f"{self.path.name}: {said}. What was there is kept in {place}."
 
-    def begin(self, facts: Mapping[str, Any], rows: list[Row] | None = None) -> str | None:
-        """Start afresh, replacing what an earlier try left; or go on after ``rows``. ``facts`` go into the manifest.
+    def begin(
+        self, facts: Mapping[str, Any], rows: list[Row] | None = None, damage: Mapping[str, str] | None = None
+    ) -> str | None:
+        """Start afresh, replacing what an earlier try left; or go on after ``rows``.
 
-        Says what was found damaged, if anything was.
+        ``facts`` go into the manifest. ``damage`` says what is wrong with the checkpoints, by the names of their files.
+        Returns a sentence about all that was found damaged, if anything was.
         """
         self.must_be_ours()
-        before, damage = self.manifest(), self._set_aside()
+        before, damaged = self.manifest(), self._set_aside(damage or {})
         make_folder(self.path, parents=True)
         self._manifest = {"run_id": self.path.name, **facts}
         self._marks = {"replicas": facts.get("replicas", 1)}
@@ -179,11 +177,11 @@ class RunFolder:
         write_text(self.stream, text)
         write_text(self.path / "config.yaml", yaml.safe_dump(self.config.plain(), sort_keys=False))
         write_json(self.path / "manifest.json", self._manifest)
-        if damage:
-            self.log(damage)
+        if damaged:
+            self.log(damaged)
         verb = f"goes on after step {rows[-1]['step']}" if rows else "starts"
-        self.log(f"{self.config.run_id} {verb}: {self.config.steps} steps, engine {self.config.engine.name}")
-        return damage
+        self.log(f"{self.config.run_id} {verb}: {self.config.steps} steps, engine {self._labels()['engine']}")
+        return damaged
 
     def learn(self, facts: Row) -> None:
         """What was found out about the run before its first step: into the manifest."""
@@ -199,19 +197,19 @@ class RunFolder:
         append(self.stream, line)
         self._set_status("running")
 
-    def finish(self, outcome: Outcome) -> Outcome:
-        """The stream becomes one parquet file, the last row the summary; the outcome, by all its rows.
+    def finish(self, state: str, step: int) -> str:
+        """The stream becomes one parquet file, the last row the summary; the state, by all rows.
 
         ``settle`` comes after.
         """
         self.must_be_ours()
-        outcome = replace(outcome, state=final_state(outcome.state, self._rows))
+        state = final_state(state, self._rows)
         content = parquet(self._rows)
         write_bytes(self.path / "metrics.parquet", content)
         config = content_of(self.path / "config.yaml")
-        self._set_state(outcome.state, sums={"config.yaml": sha256(config), "metrics.parquet": sha256(content)})
-        self.log(f"{outcome.state} at step {outcome.step}")
-        return outcome
+        self._set_state(state, sums={"config.yaml": sha256(config), "metrics.parquet": sha256(content)})
+        self.log(f"{state} at step {step}")
+        return state
 
     def tidy(self) -> None:
         """Remove what a kill at the very end has left beside the files of a run that has ended."""
@@ -267,7 +265,7 @@ def orders_of(status: Mapping[str, Any]) -> list[str]:
     return found if isinstance(found, list) else []
 
 
-def settle(folders: Sequence[RunFolder]) -> None:
+def settle(folders: Sequence[RunFolder[Any]]) -> None:
     """Once the ends of these runs are on the disk for good, forget what they would have gone on from."""
     if folders:
         make_lasting([folder.path for folder in folders])

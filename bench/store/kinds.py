@@ -7,7 +7,7 @@ import reprlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from bench.base.record import COLUMNS, STATES
+from bench.store.record import COLUMNS, STATES
 
 ABSENT = type(None)
 LARGEST = 2**63

@@ -18,8 +18,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from bench.base.files import check_json
-from bench.base.regular import opened, write_bytes
+from bench.store.files import check_json
+from bench.store.regular import opened, write_bytes
 
 BEAT_S = 5.0
 """Seconds between two beats,"""

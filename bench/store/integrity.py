@@ -10,11 +10,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from bench.base.files import check_json, check_rows, sha256
-from bench.base.kinds import MANIFEST, NEEDED, ROW, STATUS, SUMMARY, Kind, odd
-from bench.base.record import COLUMNS, FINAL, divided
-from bench.base.regular import LINK, TABLE, content_of
-from bench.base.software import MADE
+from bench.store.files import check_json, check_rows, sha256
+from bench.store.kinds import MANIFEST, NEEDED, ROW, STATUS, SUMMARY, Kind, odd
+from bench.store.record import COLUMNS, FINAL, divided
+from bench.store.regular import LINK, TABLE, content_of
+from bench.store.software import MADE
 
 SUMS = "sha256"
 """In summary.json, after the metrics: the digests of the files that carry none themselves."""

@@ -14,7 +14,7 @@ MADE = ("sources", "versions", "started")
 CORE = "core"
 PLAIN = re.compile(r"[\w.+/-]{1,200}", re.ASCII)
 """What names of files and versions look like. Others, of a forged manifest, are not repeated."""
-STAMP = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d", re.ASCII)
+STAMP = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d)?)?", re.ASCII)
 TOLD = 3
 """Differences described in full; further ones are counted."""
 
@@ -65,7 +65,7 @@ def mixed(runs: Iterable[tuple[str, Mapping[str, Any]]]) -> str | None:
     for algo, manifest in runs:
         made = kinds.setdefault(tuple(software(manifest).items()), Made())
         started = str(manifest.get("started") or "")
-        made.add(1, started if STAMP.match(started) else "", [str(algo)])
+        made.add(1, started if STAMP.fullmatch(started) else "", [str(algo)])
     if len(kinds) < 2:
         return None
     if unknown := kinds.pop((), None):

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from bench.build.network import declaration_of, method_of, mixing_of
 from bench.base.errors import UserError
 from bench.base.prox import stays
-from bench.base.record import LATER, evaluation_steps
+from bench.store.record import LATER, evaluation_steps
 from bench.base.registry import algorithms, compressors, datasets, models, regularisers, topologies
 from bench.config.run_config import RunConfig
-from bench.engine.material import held_out, in_words, is_problem, load_arrays, loss_of, shards
+from bench.build.material import held_out, in_words, is_problem, load_arrays, loss_of, shards
 from bench.method.algorithm import Algorithm
 from bench.method.assemble import assemble
 from bench.models.model import Model
@@ -43,7 +44,7 @@ def run_in(
     problem = build_problem(first, setting)
     algorithm = build_algorithm(configs, problem)
     due = evaluation_steps(first.steps, first.eval_every, first.eval_spacing)
-    mixings = [config.mixing() for config in configs]
+    mixings = [mixing_of(config) for config in configs]
     timetable = Timetable(first.steps, due, first.checkpoint_every, thin)
     compressor = build_compressor(first, problem.layout.size)
     training = Training(algorithm, problem, world, mixings, timetable, observer, begin, compressor)
@@ -101,9 +102,9 @@ def build_algorithm(configs: Sequence[RunConfig], problem: Problem, steps: int |
     first, setting = configs[0], problem.setting
     refuse_dtype(first)
     refuse_nonsmooth(first)
-    certificates = [config.mixing().certificate for config in configs]
+    certificates = [mixing_of(config).certificate for config in configs]
     return assemble(
-        first.algorithm,
+        method_of(first),
         problem.layout,
         [config.algo.options for config in configs],
         n=first.schedule_nodes or first.nodes,
@@ -118,7 +119,7 @@ def build_algorithm(configs: Sequence[RunConfig], problem: Problem, steps: int |
 
 def refuse_dtype(config: RunConfig) -> None:
     """A UserError where a method's numbers are not to be believed in this precision."""
-    if config.declaration.double and config.dtype != "float64":
+    if declaration_of(config).double and config.dtype != "float64":
         raise UserError(
             f"{config.algo.name} adds up its rounding errors twice over: in {config.dtype} its numbers drift away with "
             "the square of the steps. Use dtype=float64."
@@ -128,7 +129,7 @@ def refuse_dtype(config: RunConfig) -> None:
 def refuse_nonsmooth(config: RunConfig) -> None:
     """A UserError where the objective has a part without a gradient that a method would not see."""
     name = config.regulariser.name
-    if not regularisers[name].smooth and not config.declaration.proximal:
+    if not regularisers[name].smooth and not declaration_of(config).proximal:
         able = [other for other in algorithms if algorithms[other].declaration.proximal]
         raise UserError(
             f"regulariser={name} has no gradient at 0, and {config.algo.name} has no proximal step: use one that has "
@@ -138,7 +139,7 @@ def refuse_nonsmooth(config: RunConfig) -> None:
 
 def build_compressor(config: RunConfig, size: int) -> Compressor | None:
     """What vectors of so many numbers are packed with; None: nothing is. A sentence where it cannot be."""
-    name, asks = config.compressor.name, config.declaration.compresses
+    name, asks = config.compressor.name, declaration_of(config).compresses
     if name == "none":
         return None
     if asks == "no":

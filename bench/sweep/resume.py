@@ -1,0 +1,54 @@
+"""Whether a run that is there can be used, or gone on with: it must come from the same source, data and libraries."""
+
+from __future__ import annotations
+
+from bench.base.registry import metrics
+from bench.build.fingerprint import fingerprint, libraries
+from bench.build.material import data_checksum
+from bench.config.run_config import RunConfig
+from bench.store.files import check_rows
+from bench.store.record import Row
+from bench.store.run_folder import RunFolder
+from bench.training import checkpoint
+from bench.training.metrics import plugin_metrics
+
+Run = RunFolder[RunConfig]
+
+
+def stale(run: Run) -> str | None:
+    """What has changed since what is there was made: the source, the data; None where nothing has."""
+    made = run.manifest()
+    if made.get("fingerprint") != fingerprint(run.config):  # also where it does not say
+        return "another version of the source"
+    data = (made.get("data") or {}).get("sha256")
+    return "other data of the same name" if data not in (None, data_checksum(run.config)) else None
+
+
+def reusable(run: Run) -> bool:
+    """Ended before, by the same source or one that is good enough, and not asked for again."""
+    if run.config.force or not run.final:
+        return False
+    return not stale(run) or run.config.stale == "keep"
+
+
+def resume_point(run: Run) -> tuple[int, list[Row]] | None:
+    """The step to go on from and the rows up to there; None where only the start is left."""
+    made = run.manifest()
+    versions, columns = made.get("versions"), made.get("columns")
+    same = isinstance(versions, dict) and libraries().items() <= versions.items()
+    if run.config.force or stale(run) or not same or plugin_metrics(made.get("metrics") or {}) != list(metrics):
+        return None
+    rows, _ = check_rows(run.stream)  # those before any damage
+    rows = [row for row in rows if list(row) == columns]
+    for step in checkpoint.steps(run.checkpoints, run.config.nodes):
+        kept = [row for row in rows if row["step"] <= step]
+        if [row["step"] for row in kept] == [t for t in run.due if t <= step]:
+            return step, kept
+    return None
+
+
+def damaged_checkpoints(run: Run) -> dict[str, str]:
+    """What is wrong with the checkpoints, by file; those of another source are not read."""
+    if stale(run):
+        return {}
+    return {f"checkpoint/{name}": what for name, what in checkpoint.damage(run.checkpoints).items()}
