@@ -184,8 +184,8 @@ def test_going_on_takes_the_columns_from_the_manifest(tmp_path, monkeypatch):
     monkeypatch.setattr(material, "loss_of", None)  # to call it is an error
     monkeypatch.setattr(material, "shards", None)
     assert resume_point(folder)[0] == 25
-    again = describe(c, folder.manifest())
-    assert [again["columns"], again["metrics"]] == [folder.manifest()["columns"], folder.manifest()["metrics"]]
+    again, before = describe(c, folder.manifest()), folder.manifest()
+    assert [again["columns"], again["data"]] == [before["columns"], before["data"]]
     folder.release()
 
 
