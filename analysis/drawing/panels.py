@@ -17,8 +17,9 @@ from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, FixedLocator, FuncFormatter, MaxNLocator, NullFormatter, ScalarFormatter
 
-from analysis.drawing.style import COLUMN, CROWD, INK, METRICS, MORE_IS_BETTER, PAGE, Style
+from analysis.drawing.style import COLUMN, CROWD, INK, PAGE, Style
 from analysis.drawing.texts import tame
+from analysis.results.labels import METRICS, MORE_IS_BETTER
 from bench.base.record import FINAL
 
 LINE = 0.2
@@ -233,12 +234,6 @@ def seeds_in_words(finals: pd.DataFrame) -> str:
     states = finals["state"].value_counts()
     states = ", ".join(f"{states[name]} {name}" for name in FINAL if name in states)
     return f"{len(finals)} run{'s' * (len(finals) != 1)} ({states}), {numbers('seed', sorted(finals['seed'].unique()))}"
-
-
-def gone_in_words(finals: pd.DataFrame) -> str:
-    """diverged, exploded, or both: what those of these runs did that have no value."""
-    states = [state for state in ("diverged", "exploded") if (finals["state"] == state).any()]
-    return " or ".join(states) or "has no value"
 
 
 def numbers(word: str, values: Sequence[int]) -> str:

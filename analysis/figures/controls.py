@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.drawing.panels import Picture, legend, letter_panel, panels
-from analysis.drawing.style import INK, PAGE, method_name, styles
+from analysis.drawing.style import INK, PAGE, styles
 from analysis.figures import figure
+from analysis.results.labels import method_name
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.controls import CONTROLS, controls, means_over_steps

@@ -9,9 +9,10 @@ from matplotlib.axes import Axes
 
 from analysis.drawing.lines import curve
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
-from analysis.drawing.style import METRICS, metric_name, name_of, styles
+from analysis.drawing.style import styles
 from analysis.drawing.symbols import what_is_tuned, with_values
 from analysis.figures import figure
+from analysis.results.labels import METRICS, metric_name, name_of
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.select import as_written, counted, metrics, one_per_dataset, with_accuracies

@@ -6,8 +6,9 @@ import pandas as pd
 
 from analysis.drawing.lines import BAND_FROM, edge, spread
 from analysis.drawing.panels import DIVERGED, Picture, legend, legend_entry, letter_panel, log_scale, panels
-from analysis.drawing.style import metric_name, more_is_better, name_of, styles
+from analysis.drawing.style import styles
 from analysis.figures import figure
+from analysis.results.labels import metric_name, more_is_better, name_of
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.families import one_setting, uneven_splits

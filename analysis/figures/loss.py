@@ -9,9 +9,10 @@ import pandas as pd
 
 from analysis.drawing.lines import draw_against_setting
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
-from analysis.drawing.style import metric_name, name_of, styles
+from analysis.drawing.style import styles
 from analysis.drawing.symbols import with_values
 from analysis.figures import figure
+from analysis.results.labels import metric_name, name_of
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.families import at_most

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, panels
-from analysis.drawing.style import METRICS, Style, styles
+from analysis.drawing.style import Style, styles
 from analysis.drawing.symbols import what_is_tuned
 from analysis.figures import figure
+from analysis.results.labels import METRICS
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.select import as_written, counted, problems, reference, refuse_unless

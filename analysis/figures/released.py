@@ -10,8 +10,9 @@ from matplotlib.lines import Line2D
 
 from analysis.drawing.lines import BAND_FROM, spread
 from analysis.drawing.panels import Picture, legend, letter_panel, panels
-from analysis.drawing.style import INK, PAGE, metric_name, name_of, styles
+from analysis.drawing.style import INK, PAGE, styles
 from analysis.figures import figure
+from analysis.results.labels import metric_name, name_of
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.families import variants

@@ -10,9 +10,10 @@ from matplotlib.axes import Axes
 
 from analysis.drawing.lines import curve, edge, spread
 from analysis.drawing.panels import DIVERGED, Picture, legend, legend_entry, letter_panel, panels
-from analysis.drawing.style import INK, METRICS, Style, method_name, styles
+from analysis.drawing.style import INK, Style, styles
 from analysis.figures import figure
 from analysis.results.errors import NoData
+from analysis.results.labels import METRICS, method_name
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.families import speedup_runs

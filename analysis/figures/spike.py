@@ -8,9 +8,10 @@ import pandas as pd
 
 from analysis.drawing.lines import curve
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, panels
-from analysis.drawing.style import METRICS, styles
+from analysis.drawing.style import styles
 from analysis.drawing.symbols import with_values
 from analysis.figures import figure
+from analysis.results.labels import METRICS
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.select import as_written, first, problems, refuse_unless, what_else

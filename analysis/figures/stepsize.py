@@ -15,7 +15,6 @@ from analysis.drawing.lines import draw_against_setting, draw_without_setting
 from analysis.drawing.panels import (
     PUBLISHED,
     Picture,
-    gone_in_words,
     legend,
     legend_entry,
     letter_panel,
@@ -23,15 +22,16 @@ from analysis.drawing.panels import (
     panels,
     under,
 )
-from analysis.drawing.style import method_name, metric_name, name_of, styles, variant
+from analysis.drawing.style import styles, variant
 from analysis.drawing.symbols import in_symbols, symbol, what_is_tuned, with_values
 from analysis.figures import figure
+from analysis.results.labels import method_name, metric_name, name_of
 from analysis.results.results import Results
 from analysis.study import published
 from analysis.study.ask import Ask
 from analysis.study.select import as_written, metrics, one_per_dataset, refuse_unless, with_accuracies
 from analysis.study.statistics import best_setting, score
-from analysis.study.tuning import criterion, score_in_words, sensitive_to, tuned_over
+from analysis.study.tuning import criterion, gone_in_words, score_in_words, sensitive_to, tuned_over
 
 Setting = tuple[dict[str, Any], pd.DataFrame]
 

@@ -7,9 +7,9 @@ from typing import Any
 import pandas as pd
 
 from analysis.drawing.panels import Picture, panels
-from analysis.drawing.style import name_of
 from analysis.figures import figure
 from analysis.figures.stepsize import fill, grids
+from analysis.results.labels import name_of
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.select import first, problems, refuse_unless

@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.drawing.panels import gone_in_words
-from analysis.drawing.style import method_name
 from analysis.drawing.symbols import in_symbols, what_is_tuned
+from analysis.results.labels import method_name
 from analysis.results.results import Results
 from analysis.study.ask import USUAL, Ask
 from analysis.study.select import has_no_variant, problems, refuse_unless
 from analysis.study.settings import neutral_first
 from analysis.study.statistics import best_setting
-from analysis.study.tuning import AS_WRITTEN, choice_in_words, criterion, score_in_words, tuned_over
+from analysis.study.tuning import AS_WRITTEN, choice_in_words, criterion, gone_in_words, score_in_words, tuned_over
 
 CHANGES = {
     "normalize": "per-tensor norm",

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.claims.evidence import Case, evidence, exact
-from analysis.drawing.style import name_of
+from analysis.results.labels import name_of
 from analysis.results.results import Results
 from analysis.study.select import has_no_variant
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.claims.evidence import Case, case, evidence
 from analysis.claims.evidence.settings import POINTS, in_words, of, plain, written
-from analysis.drawing.style import direction
+from analysis.results.labels import direction
 from analysis.results.results import Results
 from analysis.study.ask import PAPER
 from analysis.study.reported import reported_all

@@ -7,8 +7,8 @@ import pandas as pd
 
 from analysis.claims.evidence import Case, Summary, case, difference, evidence
 from analysis.claims.evidence.settings import by_seed, label, settings, written
-from analysis.drawing.style import name_of
 from analysis.drawing.symbols import in_symbols
+from analysis.results.labels import name_of
 from analysis.results.results import Results
 from analysis.study import published
 from analysis.study.reported import reported_all

@@ -18,7 +18,7 @@ from analysis.claims.evidence.settings import (
     tuned_methods,
     written,
 )
-from analysis.drawing.style import metric_in_words
+from analysis.results.labels import metric_in_words
 from analysis.results.results import Results
 from analysis.study.ask import PAPER
 from analysis.study.statistics import Grid, losses

@@ -6,7 +6,7 @@ from typing import Literal
 
 import pandas as pd
 
-from analysis.drawing.style import name_of, styles
+from analysis.results.labels import method_name, methods, name_of
 from analysis.results.results import Results
 from analysis.study.ask import PAPER
 from analysis.study.families import split_in_words
@@ -76,7 +76,7 @@ def plain(finals: pd.DataFrame) -> pd.Series:
 
 def tuned_methods(runs: pd.DataFrame) -> list[str]:
     """Those with a stepsize, in the order of the style table."""
-    return [algo for algo in styles(runs["algo"].unique()) if runs.loc[runs["algo"] == algo, "eta"].notna().any()]
+    return [algo for algo in methods(runs["algo"].unique()) if runs.loc[runs["algo"] == algo, "eta"].notna().any()]
 
 
 def of(runs: pd.DataFrame, algo: str) -> pd.DataFrame:
@@ -90,4 +90,4 @@ def by_seed(runs: pd.DataFrame, metric: str) -> pd.Series:
 
 
 def label(algo: str) -> str:
-    return styles([algo])[algo].label
+    return method_name(algo)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.claims.evidence import Case, case, evidence, exact
-from analysis.drawing.style import name_of
+from analysis.results.labels import name_of
 from analysis.results.results import Results
 from analysis.study.ask import PAPER
 from analysis.study.families import at_most
