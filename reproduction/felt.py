@@ -8,10 +8,9 @@ from typing import Any
 
 import yaml
 
-from analysis.claims import verdicts
-from analysis.claims.evidence.felt import beside_the_complete_graph
 from analysis.claims.verdicts import Verdict
 from analysis.results.results import Results
+from reproduction.evidence.felt import beside_the_complete_graph
 
 ASKED = {"training loss": ("felt", "felt_even"), "test accuracy": ("felt_accuracy", "felt_even_accuracy")}
 """By what it is asked, and the claims that do: of data divided by labels, and divided evenly."""
@@ -19,7 +18,7 @@ ASKED = {"training loss": ("felt", "felt_even"), "test accuracy": ("felt_accurac
 
 def experiments() -> list[dict[str, Any]]:
     """Of every experiment its ``problems`` that have an answer, or ``why`` none has, from felt.yaml."""
-    return yaml.safe_load(Path(verdicts.__file__).with_name("felt.yaml").read_text(encoding="utf-8"))
+    return yaml.safe_load(Path(__file__).with_name("claims").joinpath("felt.yaml").read_text(encoding="utf-8"))
 
 
 def felt_table(judged: list[Verdict], results: Results) -> Iterator[str]:

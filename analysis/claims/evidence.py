@@ -1,14 +1,12 @@
-"""The statistics behind the claims, a file per theme.
+"""The statistics behind claims, which plug-ins register.
 
-Each takes results and returns cases, a number with its interval each. A claim in claims.yaml names one of these
+Each takes results and returns cases, a number with its interval each. A claim in a yaml file names one of these
 functions and gives its parameters. What has no runs gives no case.
 """
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import pkgutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,9 +29,7 @@ def evidence(function: Evidence) -> Evidence:
 
 
 def known() -> dict[str, Evidence]:
-    """Every statistic there is, with those of plug-ins."""
-    for module in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{module.name}")
+    """Every statistic there is."""
     load_plugins()
     return EVIDENCE
 

@@ -29,12 +29,13 @@ DARKEST, LIGHTEST = 0.1185, 0.299
 
 
 def shipped() -> dict[str, Look]:
-    """The look of every shipped method. The first method, the paper's, is dashed: it is often drawn over others."""
+    """The look of every shipped method. The first family begins dashed: its first place is often drawn over others."""
     lines = [line.split() for line in FAMILIES.strip().splitlines()]
     return {
         name: row_of_looks(row)[(place + (row == 0)) % len(DASHES)]
         for row, line in enumerate(lines)
         for place, name in enumerate(line)
+        if name != "-"
     }
 
 

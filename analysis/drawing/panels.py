@@ -80,7 +80,6 @@ NOTES = {
     EXPLODED: "runs that ended far above their start are marked at the upper edge; the axis is that of the others",
     ZERO: "a value of exactly 0 stands on the lower edge, hollow",
 }
-PUBLISHED = Line2D([], [], color=INK, ls="", marker="o", mfc="none", label="published (their η axis)")
 
 
 def has_mark(ax: Axes, mark: str) -> bool:

@@ -13,7 +13,7 @@ matplotlib.use("Agg")
 import seaborn as sns
 
 from analysis.drawing.palette import DASHES, SPARE, shade, shipped, spare
-from analysis.results.labels import family, method_name, methods
+from analysis.results.labels import family, methods
 from analysis.results.labels import metric_name as metric_name  # plug-ins import it from here
 from analysis.results.results import Results
 
@@ -43,7 +43,7 @@ class Style:
         return FAINT if self.many else BAND
 
 
-STYLES = {name: Style(method_name(name), c, marker, dash) for name, (c, dash, marker) in shipped().items()}
+STYLES = {name: Style(name, c, marker, dash) for name, (c, dash, marker) in shipped().items()}
 """A plug-in may add the style of its own method; others get a spare one."""
 MANY, CROWD = 6, 12
 """Methods beyond which their lines and markers are smaller, and beyond which panels are taller and bands fainter."""

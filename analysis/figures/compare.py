@@ -34,7 +34,7 @@ AFTER = ["accuracies and consensus errors are drawn from the first evaluation af
 SELDOM = "runs of {} steps were evaluated at their start and end alone: a smaller eval_every makes curves"
 
 
-@figure("compare", "Everything side by side", "python bench/run.py -m algo=dnasa,dsgt topology=ring,complete")
+@figure("compare", "Everything side by side", "python bench/run.py -m algo=dsgd,dsgt topology=ring,complete")
 def draw(results: Results, ask: Ask) -> Picture:
     finals, notes = counted(results.finals, ask.x or "step")
     everything = list(problems(results, finals))

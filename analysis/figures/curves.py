@@ -1,4 +1,4 @@
-"""Figures 6 and 7: how the best of every method gets there."""
+"""How the best of every method gets there."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel,
 from analysis.drawing.style import styles
 from analysis.drawing.symbols import what_is_tuned, with_values
 from analysis.figures import figure
+from analysis.figures.stepsize import COMMAND
 from analysis.results.labels import METRICS, metric_name, name_of
 from analysis.results.results import Results
 from analysis.study.ask import Ask
@@ -29,7 +30,7 @@ BELOW = (
 SHOWN = ("train_loss", "test_loss", "test_accuracy", "stationarity")
 
 
-@figure("curves", "On the way: every method at its best stepsize", "python bench/run.py experiment=paper/curves_a9a")
+@figure("curves", "On the way: every method at its best stepsize", COMMAND)
 def draw(results: Results, ask: Ask) -> Picture:
     wanted = ask.x or "epoch"
     finals, uncounted = counted(results.finals, wanted)

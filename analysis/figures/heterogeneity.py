@@ -1,4 +1,4 @@
-"""Beyond the paper: what uneven data does to each method."""
+"""What uneven data does to each method."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHOWN = ("test_accuracy", "stationarity", "consensus")
 @figure(
     "heterogeneity",
     "Uneven data: what happens as the shards differ more",
-    "python bench/run.py experiment=extra/heterogeneity",
+    "python bench/run.py -m algo=dsgd,dsgt dataset=a9a partition=even,by_label",
 )
 def draw(results: Results, ask: Ask) -> Picture:
     splits = uneven_splits(results)

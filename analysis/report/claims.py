@@ -1,79 +1,54 @@
-"""REPRODUCTION.md: every claim with its verdict, its numbers, its figure and the commands behind them."""
+"""The document of claims: each with its verdict, its numbers, its figure and the commands behind them."""
 
 from __future__ import annotations
 
 import math
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from analysis.claims.evidence import Case, known
-from analysis.claims.verdicts import KINDS, WORDS, Verdict, coverage
+from analysis.claims.sets import ClaimSet
+from analysis.claims.verdicts import KINDS, WORDS, Verdict
 from analysis.drawing.files import save
 from analysis.drawing.panels import Picture
 from analysis.figures import drawings
 from analysis.report.commands import as_typed
-from analysis.report.felt import felt_table
 from analysis.report.story import facts
 from analysis.results.errors import NoData
 from analysis.results.results import Results
 from analysis.results.warnings import warnings
-from analysis.study.ask import PAPER
 from analysis.tables import format as words
 from analysis.tables import table_makers
 
 
-def document(verdicts: list[Verdict], results: Results, pictures: Path, link: Path, own: Path | None = None) -> str:
-    """The whole text; the figures it shows are drawn into ``pictures`` and linked to by ``link``. ``own`` is a file of
-    claims in the place of the paper's."""
+def document(claims: ClaimSet, verdicts: list[Verdict], results: Results, pictures: Path, link: Path) -> str:
+    """The whole text; the figures it shows are drawn into ``pictures`` and linked to by ``link``."""
     shown = {verdict.claim.figure for verdict in verdicts if verdict.claim.figure}
     drawn = {
         name: picture
         for name in drawings()
-        if name in shown and (picture := _draw(name, results, pictures)) is not None
+        if name in shown and (picture := _draw(name, claims, results, pictures)) is not None
     }
-    head = (OWN_HEAD.format(file=own.name) if own else HEAD) + RULES
-    sections = {"Claims": verdicts} if own else _by_kind(verdicts)
-    parts = [head, *_what_was_run(results), *_overview(sections)]
-    parts += [] if own else [*_coverage(verdicts), *felt_table(verdicts, results)]
+    sections = _by_kind(verdicts)
+    parts = [f"{claims.head}\n{RULES}", *_what_was_run(results), *_overview(sections)]
+    parts += claims.sections(verdicts, results)
     seen: set[str] = set()
     for title, some in sections.items():
         parts += [f"## {title}", ""]
         for verdict in some:
             figure = verdict.claim.figure if verdict.claim.figure not in seen else None
             parts += [
-                *_claim(verdict, ["--results", results.source, "--claims", str(own)] if own else []),
+                *_claim(verdict, claims.words),
                 *(_figure(figure, drawn, link) if figure in drawn else []),
                 "",
             ]
             seen |= {figure} if figure else set()
-    for name in ("robustness", "variants", "final"):
-        parts += _table(name, results)
+    for name in claims.tables:
+        parts += _table(name, claims, results)
     return "\n".join(parts).rstrip() + "\n"
 
 
-HEAD = """# The paper, reproduced
-
-*Problem-Parameter-Free Decentralized Nonconvex Stochastic Optimization* (Li, Chen, Ma, Hong), claim by claim. This
-page is written by `python analysis/check_claims.py`: no number and no verdict in it was typed, but for what a note
-says. The claims, their statistics and bounds are data, in [claims.yaml](analysis/claims/claims.yaml). To any number
-here with one command, from this repository alone:
-
-```bash
-python analysis/check_claims.py --results docs/reproduction --claim spike_lower
-```
-
-and from nothing, with the commands that stand below each claim (`device=cuda` makes them faster; what they run is in
-[conf/experiment](conf/experiment)). `make paper-quick` runs a small size of everything.
-
-"""
-OWN_HEAD = """# Claims, checked
-
-The claims of {file}, one by one. This page is written by `python analysis/check_claims.py`: no number and no verdict
-in it was typed.
-
-"""
 RULES = """\
 A case **keeps** or **breaks** its bound where its whole interval lies on one side, and is **not settled** where it
 reaches across. A claim **holds** where cases keep the bound and none breaks it, **holds only if** where some do and
@@ -88,7 +63,8 @@ from seeds that did not choose its stepsize. What had to be chosen stands below 
 
 def _by_kind(verdicts: list[Verdict]) -> dict[str, list[Verdict]]:
     found = {title: [one for one in verdicts if one.claim.kind == kind] for kind, title in KINDS.items()}
-    return {title: some for title, some in found.items() if some}
+    several = {title: some for title, some in found.items() if some}
+    return several if len(several) > 1 else {"Claims": verdicts}
 
 
 def _what_was_run(results: Results) -> Iterator[str]:
@@ -111,29 +87,11 @@ def _overview(sections: dict[str, list[Verdict]]) -> Iterator[str]:
         yield "| claim | verdict |"
         yield "|---|---|"
         for verdict in mine:
-            yield f"| [{_in_cell(verdict.claim.claim)}](#{verdict.claim.id}) | **{_in_cell(verdict.sentence)}** |"
+            yield f"| [{in_cell(verdict.claim.claim)}](#{verdict.claim.id}) | **{in_cell(verdict.sentence)}** |"
         yield ""
 
 
-def _coverage(verdicts: list[Verdict]) -> Iterator[str]:
-    """All that the paper claims: the verdict, or why there is none."""
-    words = {verdict.claim.id: verdict.word for verdict in verdicts}
-    told = coverage()
-    covered = sum(bool(one.by) for one in told)
-    yield "## What the paper claims, and what is covered"
-    yield ""
-    yield f"{len(told)} claims, of which {covered} have a verdict here."
-    yield ""
-    yield "| | claim | where | verdicts, or why there is none |"
-    yield "|---|---|---|---|"
-    for number, one in enumerate(told, 1):
-        links = "; ".join(f"[{name}](#{name}): {words[name]}" for name in one.by)
-        why = f"{links}{'. ' if links and one.why else ''}{one.why}"
-        yield f"| {number} | {_in_cell(one.claim)} | {one.place} | {_in_cell(why)} |"
-    yield ""
-
-
-def _in_cell(text: str) -> str:
+def in_cell(text: str) -> str:
     return text.replace("|", chr(92) + "|")
 
 
@@ -171,7 +129,7 @@ def case_table(verdict: Verdict) -> Iterator[str]:
         return
     yield f"| {' | '.join(case_columns(verdict))} |"
     yield "|---|---|---|---|"
-    yield from (f"| {' | '.join(map(_in_cell, row))} |" for row in case_rows(verdict))
+    yield from (f"| {' | '.join(map(in_cell, row))} |" for row in case_rows(verdict))
 
 
 def case_columns(verdict: Verdict) -> tuple[str, ...]:
@@ -200,22 +158,13 @@ def number(case: Case) -> str:
     return f"{value} [{low}, {high}]{same}"
 
 
-ITS_OWN = ("stepsize", "topology", "curves", "consensus")
-"""Figures of the paper, drawn from runs as the paper has them: with all training samples."""
-
-
-def _draw(name: str, results: Results, folder: Path) -> Picture | None:
+def _draw(name: str, claims: ClaimSet, results: Results, folder: Path) -> Picture | None:
     try:
-        picture = drawings()[name].draw(_undivided(results) if name in ITS_OWN else results, PAPER)
+        picture = drawings()[name].draw(claims.runs_of(name, results), claims.ask)
     except NoData:
         return None
     save(picture.figure, folder, name, ["png"])
     return picture
-
-
-def _undivided(results: Results) -> Results:
-    runs = results.runs
-    return replace(results, runs=runs[runs["validation"] == 0]) if "validation" in runs else results
 
 
 def _figure(name: str | None, drawn: dict[str, Picture], link: Path) -> Iterator[str]:
@@ -227,9 +176,9 @@ def _figure(name: str | None, drawn: dict[str, Picture], link: Path) -> Iterator
         yield f"*{title}.* {' '.join(f'{note[0].upper()}{note[1:]}.' for note in drawn[name].notes)}"
 
 
-def _table(name: str, results: Results) -> Iterator[str]:
+def _table(name: str, claims: ClaimSet, results: Results) -> Iterator[str]:
     recipe = table_makers()[name]
     try:
-        yield words.markdown(recipe.table(results, PAPER), recipe.title)
+        yield words.markdown(recipe.table(results, claims.ask), recipe.title)
     except NoData:
         return

@@ -74,7 +74,7 @@ def tell_story(results: Results, ask: Ask | None = None) -> Story:
 
 
 def scope(results: Results) -> str:
-    """4 runs: D-NASA and D-SGT on synthetic, ring and complete"""
+    """4 runs: D-SGD and D-SGT on synthetic, ring and complete"""
     runs = results.runs
     if runs.empty:
         return "No runs"

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from analysis.results.plugins import load_plugins
 from analysis.results.results import Results
 
 FAMILIES = """
-dnasa  dnsgd dog gt_nsgdm nsgdm demuon
+-      dnsgd dog gt_nsgdm nsgdm demuon
 dsgd   dsgdm qg_dsgdm decentlam mg_dsgd dsgd_clip
 dsgt   push_pull push_diging sgp fspda
 dasagt dasa gt_hsgd storm deepstorm
@@ -18,10 +19,10 @@ gt     momentum_tracking dsgt_hb dsmt kgt detag
 dadam  adam damsgrad gt_adam prodigy adamdos
 choco  beer docom motef dadagrad_norm adagrad_norm
 """
-"""The shipped methods, a family per line. Add new ones at the end of a line."""
-ORDER = FAMILIES.split()
+"""The shipped methods, a family per line. Add new ones at the end of a line; ``-`` keeps a place for a plug-in."""
+ORDER = [name for name in FAMILIES.split() if name != "-"]
 """The order of legends and tables."""
-LABELS = {"dnasa": "D-NASA", "dsgd": "D-SGD", "dsgt": "D-SGT", "dasagt": "D-ASAGT", "d2": "D²"}
+LABELS = {"dsgd": "D-SGD", "dsgt": "D-SGT", "dasagt": "D-ASAGT", "d2": "D²"}
 """Of methods whose older runs do not declare one."""
 METRICS = {
     "test_accuracy": "test accuracy (%)",
@@ -74,17 +75,25 @@ def direction(metric: str, results: Results | None = None) -> bool | None:
 
 def method_name(algo: object, results: Results | None = None) -> str:
     """What a method is called in legends, tables and sentences: as its runs declare it."""
+    load_plugins()
     declared = results.declared.get(str(algo), {}) if results else {}
     return declared.get("label") or LABELS.get(str(algo), str(algo))
 
 
 def methods(algos: Iterable[str], results: Results | None = None) -> dict[str, str]:
     """The labels of methods, in the order of legends and tables: shipped ones, then others by family and name."""
+    load_plugins()
 
     def place(algo: str) -> tuple[int, list[tuple[int, str]], list[tuple[int, str]]]:
         return ORDER.index(algo) if algo in ORDER else len(ORDER), _counted(family(algo, results)), _counted(algo)
 
     return {algo: method_name(algo, results) for algo in sorted(set(algos), key=place)}
+
+
+def put_first(algo: str, label: str) -> None:
+    """Let a plug-in put its method before all others, with a label for runs that do not declare one."""
+    ORDER.insert(0, algo)
+    LABELS[algo] = label
 
 
 def family(algo: str, results: Results | None = None) -> str:

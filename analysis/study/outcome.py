@@ -99,7 +99,7 @@ def outcome(results: Results, ask: Ask = USUAL) -> list[str]:
 
 
 def _count(results: Results, compared: list[Compared], look: dict[str, str]) -> str:
-    """D-NASA reaches the lowest test loss on 9 of 52 problems, D-SGT on 7; no significant difference between the two
+    """D-SGD reaches the lowest test loss on 9 of 52 problems, D-SGT on 7; no significant difference between the two
     best methods on 36."""
     wins = Counter(one.winner for one in compared if one.winner)
     ties = [one for one in compared if not one.winner]

@@ -34,7 +34,7 @@ def has_no_variant(finals: pd.DataFrame, asked: str | None = None) -> pd.Series:
 def as_written(
     results: Results, finals: pd.DataFrame, ask: Ask = USUAL, asked: str | None = None
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Of every method on one problem, its form in the paper with all values of the options that it was tuned over, and
+    """Of every method on one problem, its form in its paper with all values of the options that it was tuned over, and
     of others the value with most runs; one schedule alone, where that is asked for and the method was run with it."""
     kept, notes = [], []
     differ = [option for option in results.options if option in finals and finals[option].nunique() > 1]
@@ -68,7 +68,7 @@ def problems(
 
 
 def one_per_dataset(results: Results, finals: pd.DataFrame) -> tuple[list[Setting], list[str]]:
-    """For every dataset the setting with most runs; between equals the paper's random graph, then the longest, then the
+    """For every dataset the setting with most runs; between equals the random graph, then the longest, then the
     neutral one."""
     settings = list(problems(results, finals))
     among = apart(settings)

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from analysis.claims.evidence import Case, case, evidence
-from analysis.claims.evidence.settings import POINTS, Among, by_seed, label, of, settings, tuned_methods, written
 from analysis.results.labels import metric_in_words
 from analysis.results.results import Results
-from analysis.study.ask import PAPER
 from analysis.study.reported import best_of_all, reported_all
+from reproduction.evidence.settings import POINTS, Among, by_seed, label, of, settings, tuned_methods, written
+from reproduction.study import PAPER
 
 
 @evidence

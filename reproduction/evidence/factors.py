@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 
 from analysis.claims.evidence import Case, case, evidence
-from analysis.claims.evidence.settings import Among, by_seed, in_words, of, plain, settings
 from analysis.results.results import Results
-from analysis.study.ask import PAPER
 from analysis.study.select import has_no_variant, problems
 from analysis.study.statistics import report
 from analysis.study.tuning import criterion
+from reproduction.evidence.settings import Among, by_seed, in_words, of, plain, settings
+from reproduction.study import PAPER
 
 EVERYWHERE: tuple[Among, ...] = ("paper", "validated", "uneven", "felt")
 

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 
 from analysis.claims.evidence import Case, case, evidence
-from analysis.claims.evidence.settings import POINTS, in_words, of, plain, written
 from analysis.results.labels import direction
 from analysis.results.results import Results
-from analysis.study.ask import PAPER
 from analysis.study.reported import reported_all
 from analysis.study.select import problems
+from reproduction.evidence.settings import POINTS, in_words, of, plain, written
+from reproduction.study import PAPER
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 
 from analysis.claims.evidence import Case, case, evidence
-from analysis.claims.evidence.settings import by_seed, label
 from analysis.results.results import Results
-from analysis.study.ask import PAPER
 from analysis.study.families import one_setting, uneven_splits
 from analysis.study.reported import reported_all
 from analysis.study.select import as_written
+from reproduction.evidence.settings import by_seed, label
+from reproduction.study import PAPER
 
 
 @evidence

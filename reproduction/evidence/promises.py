@@ -6,10 +6,10 @@ import subprocess
 import sys
 
 from analysis.claims.evidence import Case, evidence, exact
-from analysis.claims.evidence.settings import label
 from analysis.results.results import Results
 from bench.base.errors import UserError
 from bench.base.home import ROOT
+from reproduction.evidence.settings import label
 
 
 @evidence

@@ -6,15 +6,15 @@ import numpy as np
 import pandas as pd
 
 from analysis.claims.evidence import Case, Summary, case, difference, evidence
-from analysis.claims.evidence.settings import by_seed, label, settings, written
 from analysis.drawing.symbols import in_symbols
 from analysis.results.labels import name_of
 from analysis.results.results import Results
-from analysis.study import published
 from analysis.study.reported import reported_all
 from analysis.study.select import has_no_variant, problems
 from analysis.study.statistics import Interval, report
 from analysis.study.tuning import tuned_over
+from reproduction.evidence.settings import by_seed, label, settings, written
+from reproduction.study import published
 
 
 @evidence

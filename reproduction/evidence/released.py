@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from analysis.claims.evidence import Case, case, evidence
-from analysis.claims.evidence.settings import label
 from analysis.results.results import Results
-from analysis.study.families import variants
+from reproduction.evidence.settings import label
+from reproduction.study.families import variants
 
 
 @evidence

@@ -9,8 +9,12 @@ import numpy as np
 import pandas as pd
 
 from analysis.claims.evidence import Case, case, evidence, untested
-from analysis.claims.evidence.factors import several, swept
-from analysis.claims.evidence.settings import (
+from analysis.results.labels import metric_in_words
+from analysis.results.results import Results
+from analysis.study.statistics import Grid, losses
+from analysis.study.tuning import criterion, tuned_over
+from reproduction.evidence.factors import several, swept
+from reproduction.evidence.settings import (
     Among,
     label,
     of,
@@ -18,11 +22,7 @@ from analysis.claims.evidence.settings import (
     tuned_methods,
     written,
 )
-from analysis.results.labels import metric_in_words
-from analysis.results.results import Results
-from analysis.study.ask import PAPER
-from analysis.study.statistics import Grid, losses
-from analysis.study.tuning import criterion, tuned_over
+from reproduction.study import PAPER
 
 
 @evidence

@@ -8,9 +8,9 @@ import pandas as pd
 
 from analysis.results.labels import method_name, methods, name_of
 from analysis.results.results import Results
-from analysis.study.ask import PAPER
 from analysis.study.families import split_in_words
 from analysis.study.select import as_written, problems
+from reproduction.study import PAPER
 
 Among = Literal["paper", "validated", "uneven", "felt"]
 """The paper's own settings; the same with samples set aside; data divided by labels, beside even data, with samples set

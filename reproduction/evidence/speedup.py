@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 
 from analysis.claims.evidence import Case, case, evidence
-from analysis.claims.evidence.settings import label
 from analysis.results.errors import NoData
 from analysis.results.results import Results
-from analysis.study.controls import controls, means_over_steps
-from analysis.study.families import speedup_runs
 from analysis.study.statistics import exponents
+from reproduction.evidence.settings import label
+from reproduction.study.controls import controls, means_over_steps
+from reproduction.study.families import speedup_runs
 
 Schedule = Literal["fixed", "diminishing"]
 

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from analysis.claims.evidence import Case, case, evidence
-from analysis.claims.evidence.settings import by_seed, label, of, written
 from analysis.results.results import Results
 from analysis.study.select import problems
 from analysis.study.statistics import report
+from reproduction.evidence.settings import by_seed, label, of, written
 
 PARTS = (0.1, 0.5, 1.0)
 """Of the horizon: where the methods are compared."""

@@ -10,9 +10,9 @@ import pandas as pd
 from analysis.claims.evidence import Case, case, evidence, exact
 from analysis.results.labels import name_of
 from analysis.results.results import Results
-from analysis.study.ask import PAPER
 from analysis.study.families import at_most
 from analysis.study.select import as_written, problems
+from reproduction.study import PAPER
 
 Units = Literal["scale", "stretch"]
 POWER = {"scale": 1, "stretch": 2}

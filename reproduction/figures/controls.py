@@ -11,9 +11,9 @@ from analysis.figures import figure
 from analysis.results.labels import method_name
 from analysis.results.results import Results
 from analysis.study.ask import Ask
-from analysis.study.controls import CONTROLS, controls, means_over_steps
 from analysis.study.select import refuse_unless
 from analysis.study.statistics import exponents, mean
+from reproduction.study.controls import CONTROLS, controls, means_over_steps
 
 PARTS = {1.0: ("over all steps", "o"), 0.2: ("over the last 20 % of the steps", "D")}
 THEORY = -0.25

@@ -15,8 +15,8 @@ from analysis.figures import figure
 from analysis.results.labels import metric_name, name_of
 from analysis.results.results import Results
 from analysis.study.ask import Ask
-from analysis.study.families import variants
 from analysis.study.select import what_else
+from reproduction.study.families import variants
 
 SHOWN = ("test_accuracy", "stationarity", "consensus")
 

@@ -16,9 +16,9 @@ from analysis.results.errors import NoData
 from analysis.results.labels import METRICS, method_name
 from analysis.results.results import Results
 from analysis.study.ask import Ask
-from analysis.study.families import speedup_runs
 from analysis.study.select import what_else
 from analysis.study.statistics import Interval, slope
+from reproduction.study.families import speedup_runs
 
 THEORY = {("dnasa", "nodes"): -0.25, ("dnasa", "steps"): -0.25, ("dsgt", "steps"): -0.25}
 """Exponents of the mean gradient norm over all steps that the theory promises for the fixed schedule, as an upper

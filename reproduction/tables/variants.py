@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.claims.evidence.released import accuracy_as_released
 from analysis.results.labels import methods
 from analysis.results.results import Results
 from analysis.study.ask import Ask
-from analysis.study.families import variants
 from analysis.tables import Table, table
 from analysis.tables.format import interval, summarise
+from reproduction.evidence.released import accuracy_as_released
+from reproduction.study.families import variants
 
 
 @table("variants", "As written and as released")

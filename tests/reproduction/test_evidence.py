@@ -9,39 +9,39 @@ import pytest
 from scipy import stats
 
 from analysis.claims.evidence import EVIDENCE, Case, Summary, case, difference, gather
-from analysis.claims.evidence.competition import against_each_tuned, against_the_best_tuned
-from analysis.claims.evidence.consensus import rho_tilde
-from analysis.claims.evidence.factors import (
+from analysis.claims.verdicts import Claim, claims, judge, settled
+from analysis.results.results import Results
+from analysis.study.statistics import Grid, mean
+from bench.base.errors import UserError
+from reproduction.evidence.competition import against_each_tuned, against_the_best_tuned
+from reproduction.evidence.consensus import rho_tilde
+from reproduction.evidence.factors import (
     loss_by_the_default,
     points_lost_by_the_default,
     points_lost_by_the_multiplier,
 )
-from analysis.claims.evidence.felt import beside_the_complete_graph, ends_beside_the_complete_graph
-from analysis.claims.evidence.graphs import distance_from_printed_rho
-from analysis.claims.evidence.heterogeneity import growth_of_disagreement
-from analysis.claims.evidence.promises import _tried
-from analysis.claims.evidence.published import points_lost_in_the_published_files
-from analysis.claims.evidence.sensitivity import (
+from reproduction.evidence.felt import beside_the_complete_graph, ends_beside_the_complete_graph
+from reproduction.evidence.graphs import distance_from_printed_rho
+from reproduction.evidence.heterogeneity import growth_of_disagreement
+from reproduction.evidence.promises import _tried
+from reproduction.evidence.published import points_lost_in_the_published_files
+from reproduction.evidence.sensitivity import (
     points_lost_at_the_best_common_stepsize,
     points_lost_by_a_factor,
     points_lost_with_the_stepsize_of_another,
 )
-from analysis.claims.evidence.settings import settings
-from analysis.claims.evidence.speedup import (
+from reproduction.evidence.settings import settings
+from reproduction.evidence.speedup import (
     exponent_of_control,
     exponent_of_nodes,
     exponent_of_steps,
     exponent_of_time,
     loss_with_nodes,
 )
-from analysis.claims.evidence.spike import rises_on_the_way, spike_ratio
-from analysis.claims.evidence.units import change_with_units, loss_in_other_units
-from analysis.claims.verdicts import Claim, claims, judge, settled
-from analysis.results.results import Results
-from analysis.study import published
-from analysis.study.controls import means_over_steps
-from analysis.study.statistics import Grid, mean
-from bench.base.errors import UserError
+from reproduction.evidence.spike import rises_on_the_way, spike_ratio
+from reproduction.evidence.units import change_with_units, loss_in_other_units
+from reproduction.study import published
+from reproduction.study.controls import means_over_steps
 from tests.helpers.invented import PROBLEM, made
 
 PLAIN = {"init": "shared", "topology": "random", "schedule": "diminishing"}
