@@ -1,7 +1,7 @@
 """Results as three small files instead of thousands: for a repository, an appendix, a colleague.
 
-python analysis/archive.py results docs/reproduction
-python analysis/archive.py results piece other docs/reproduction     several, of which the first has a run's word
+python analysis/archive.py results archive
+python analysis/archive.py results piece other archive     several, of which the first has a run's word
 
 Everything that analysis reads from a results folder it reads from an archive too; logs and configs stay behind.
 """

@@ -1,9 +1,9 @@
-"""Recompute every verdict on the paper's claims from results, and write them down.
+"""Recompute every verdict on claims from results, and write them down.
 
-python analysis/check_claims.py                                 from results/, into results/REPRODUCTION.md
-python analysis/check_claims.py --results docs/reproduction     from the archive in this repository
-python analysis/check_claims.py --claim spike_lower             one claim, on the terminal only
-python analysis/check_claims.py --claims mine.yaml              claims of your own, into results/mine.md
+python analysis/check_claims.py                                    the claims that plug-ins register, from results/
+python analysis/check_claims.py --results reproduction/archive     from the archive in this repository
+python analysis/check_claims.py --claim spike_lower                one claim, on the terminal only
+python analysis/check_claims.py --claims mine.yaml                 claims of your own, into results/mine.md
 """
 
 from __future__ import annotations
@@ -23,10 +23,12 @@ if __name__ == "__main__":
 from rich.markup import escape
 from rich.table import Table
 
+from analysis.claims.sets import claim_sets
 from analysis.claims.verdicts import Verdict, claims, judge
 from analysis.drawing.style import use_paper_style
-from analysis.report.reproduction import case_columns, case_rows, case_table, document
-from analysis.results.errors import in_sentences, perhaps
+from analysis.report.claims import case_columns, case_rows, case_table, document
+from analysis.results.errors import NoData, in_sentences, perhaps
+from analysis.results.plugins import broken
 from analysis.results.read import add_source, read
 from analysis.results.warnings import warnings
 from analysis.tables.format import wrapped
@@ -36,6 +38,10 @@ from bench.terminal.console import Console
 from bench.terminal.visible import visible
 
 HELP = ("-h", "--help")
+NONE = (
+    "no plug-in registers claims. The plug-in 'reproduction', which comes with the suite, has those of its paper: "
+    "install it with pip install -e . in a clone; or name a file with --claims FILE"
+)
 
 
 @in_sentences("Nothing can be checked")
@@ -43,39 +49,46 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
-    parser.add_argument("--claims", type=Path, metavar="FILE", help="claims of your own, in the place of the paper's")
+    parser.add_argument(
+        "--claims", type=Path, metavar="FILE", help="claims of your own, instead of the registered ones"
+    )
+    add_source(parser)
     words = sys.argv[1:] if argv is None else argv
     first, _ = parser.parse_known_args([word for word in words if word not in HELP])  # which claims there are
-    known = {claim.id: claim for claim in claims(first.claims)}
-    add_source(parser)
+    sets = [(one, claims(one.file)) for one in claim_sets(first.claims, first.results)]
+    known = {claim.id: claim for _, some in sets for claim in some}
     parser.add_argument("--claim", action="append", metavar="ID", help=f"of {', '.join(known)}; may be given again")
     parser.add_argument(
-        "--out", type=Path, help="the document; default REPRODUCTION.md in the results, or mine.md for mine.yaml"
+        "--out", type=Path, help="the document; default in the results, under its own name, or mine.md for mine.yaml"
     )
     parser.add_argument("--figures", type=Path, help="where its figures are drawn; default figures in the results")
     arguments = parser.parse_args(argv)
     if wrong := [name for name in arguments.claim or [] if name not in known]:
         parser.error(f"there is no claim {wrong[0]!r}{perhaps(wrong[0], known)}; there are {', '.join(known)}")
+    if not sets:
+        raise NoData(NONE + "".join(f"; plug-in '{name}' cannot be imported: {why}" for name, why in broken.items()))
+    if arguments.out and len(sets) > 1:
+        files = ", ".join(str(one.file) for one, _ in sets)
+        parser.error(f"--out is one document, and there are several sets of claims; add --claims with one of {files}")
     results, console = read(arguments.results, arguments.without), Console(highlight=False, soft_wrap=True)
     for sentence in warnings(results):
         console.print(wrapped(sentence, console.width, "") if console.is_terminal else sentence, markup=False)
-    verdicts = [judge(known[name], results) for name in arguments.claim or known]
-    for verdict in verdicts:
-        show(verdict, console)
-    failed = 1 if any(verdict.trouble for verdict in verdicts) else 0
-    if arguments.claim:
-        return failed
     folder = Path(arguments.results) if Path(arguments.results).is_dir() else Path()
-    name = arguments.claims.with_suffix(".md").name if arguments.claims else "REPRODUCTION.md"
-    out = arguments.out or folder / name
     use_paper_style()
-    out.parent.mkdir(parents=True, exist_ok=True)
-    pictures = arguments.figures or no_link(folder / "figures")
-    write_text(
-        out, document(verdicts, results, pictures, Path(os.path.relpath(pictures, out.parent)), arguments.claims)
-    )
-    print(f"Written to {out}")
-    return failed
+    failed = 0
+    for one, some in sets:
+        verdicts = [judge(claim, results) for claim in some if claim.id in (arguments.claim or known)]
+        for verdict in verdicts:
+            show(verdict, console)
+        failed |= any(verdict.trouble for verdict in verdicts)
+        if arguments.claim:
+            continue
+        out = arguments.out or folder / one.document
+        out.parent.mkdir(parents=True, exist_ok=True)
+        pictures = arguments.figures or no_link(folder / "figures")
+        write_text(out, document(one, verdicts, results, pictures, Path(os.path.relpath(pictures, out.parent))))
+        print(f"Written to {out}")
+    return int(failed)
 
 
 def show(verdict: Verdict, console: Console) -> None:

@@ -1,1 +1,1 @@
-"""What the paper says, and what the runs say to it."""
+"""Claims about runs, and the verdicts that the runs give."""

@@ -29,7 +29,7 @@ KINDS: dict[Kind, str] = {
 
 @dataclass(frozen=True)
 class Claim:
-    """An entry of claims.yaml."""
+    """An entry of a file of claims."""
 
     id: str
     claim: str
@@ -129,9 +129,8 @@ def settled(claim: Claim, case: Case) -> bool:
     return not any(low < edge < high for edge in ((-bound, bound) if word == "within" else (bound,)))
 
 
-def claims(file: Path | None = None) -> list[Claim]:
-    """All of claims.yaml, or of a file of one's own, checked for what a writer of claims may get wrong."""
-    path = file or Path(__file__).with_name("claims.yaml")
+def claims(path: Path) -> list[Claim]:
+    """The claims of a yaml file, checked for what a writer of claims may get wrong."""
     try:
         out = [_claim(**entry) for entry in yaml.safe_load(path.read_text(encoding="utf-8"))]
     except (yaml.YAMLError, TypeError) as error:
@@ -181,19 +180,3 @@ def judge(claim: Claim, results: Results) -> Verdict:
     missing = [case.name for case in found if not case.runs]
     missing += [word for word in claim.expects if not any(word in case.name for case in found)]
     return Verdict(claim, kept, broken, unsettled, missing, [case for case in beside if case.runs])
-
-
-@dataclass(frozen=True)
-class Told:
-    """A claim of the paper, and which of ours covers it, or why none does."""
-
-    claim: str
-    place: str
-    by: tuple[str, ...] = ()
-    why: str = ""
-
-
-def coverage() -> list[Told]:
-    """Everything that the paper claims, from coverage.yaml."""
-    table = yaml.safe_load(Path(__file__).with_name("coverage.yaml").read_text(encoding="utf-8"))
-    return [Told(**{**entry, "by": tuple(entry.get("by", ()))}) for entry in table]

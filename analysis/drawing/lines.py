@@ -12,7 +12,8 @@ from matplotlib.lines import Line2D
 
 from analysis.drawing.bands import kind, over_seeds
 from analysis.drawing.panels import ARROW, DIVERGED, EXPLODED, ZERO
-from analysis.drawing.style import Style, more_is_better
+from analysis.drawing.style import Style
+from analysis.results.labels import more_is_better
 from analysis.results.results import Results
 
 BAND_FROM = 3

@@ -11,22 +11,12 @@ from typing import Any
 import numpy as np
 from matplotlib.colors import to_rgb
 
+from analysis.results.labels import FAMILIES
+
 Colour = tuple[float, ...]
 Look = tuple[Colour, Any, str]
 """Colour, dash, marker."""
 
-METHODS = """
-dnasa  dnsgd dog gt_nsgdm nsgdm demuon
-dsgd   dsgdm qg_dsgdm decentlam mg_dsgd dsgd_clip
-dsgt   push_pull push_diging sgp fspda
-dasagt dasa gt_hsgd storm deepstorm
-d2     ed edm led proxskip
-gt     momentum_tracking dsgt_hb dsmt kgt detag
-dadam  adam damsgrad gt_adam prodigy adamdos
-choco  beer docom motef dadagrad_norm adagrad_norm
-"""
-"""A line for each colour; the methods of a family stand in one line. A method keeps its place: new ones go to the end
-of a line."""
 HEX = ("#bf2d06", "#0066ac", "#00a680", "#bf80b3", "#d97900", "#8c5346", "#9f6cff", "#606673")
 COLOURS: tuple[Colour, ...] = tuple(map(to_rgb, HEX))
 """Clearly distinct with normal and with colour-blind sight, with a contrast of 3:1 on white and on the dark page."""
@@ -39,12 +29,13 @@ DARKEST, LIGHTEST = 0.1185, 0.299
 
 
 def shipped() -> dict[str, Look]:
-    """The look of every shipped method. The first method, the paper's, is dashed: it is often drawn over others."""
-    lines = [line.split() for line in METHODS.strip().splitlines()]
+    """The look of every shipped method. The first family begins dashed: its first place is often drawn over others."""
+    lines = [line.split() for line in FAMILIES.strip().splitlines()]
     return {
         name: row_of_looks(row)[(place + (row == 0)) % len(DASHES)]
         for row, line in enumerate(lines)
         for place, name in enumerate(line)
+        if name != "-"
     }
 
 

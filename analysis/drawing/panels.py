@@ -17,8 +17,9 @@ from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, FixedLocator, FuncFormatter, MaxNLocator, NullFormatter, ScalarFormatter
 
-from analysis.drawing.style import COLUMN, CROWD, INK, METRICS, MORE_IS_BETTER, PAGE, Style
+from analysis.drawing.style import COLUMN, CROWD, INK, PAGE, Style
 from analysis.drawing.texts import tame
+from analysis.results.labels import METRICS, MORE_IS_BETTER
 from bench.store.record import FINAL
 
 LINE = 0.2
@@ -79,7 +80,6 @@ NOTES = {
     EXPLODED: "runs that ended far above their start are marked at the upper edge; the axis is that of the others",
     ZERO: "a value of exactly 0 stands on the lower edge, hollow",
 }
-PUBLISHED = Line2D([], [], color=INK, ls="", marker="o", mfc="none", label="published (their η axis)")
 
 
 def has_mark(ax: Axes, mark: str) -> bool:
@@ -233,12 +233,6 @@ def seeds_in_words(finals: pd.DataFrame) -> str:
     states = finals["state"].value_counts()
     states = ", ".join(f"{states[name]} {name}" for name in FINAL if name in states)
     return f"{len(finals)} run{'s' * (len(finals) != 1)} ({states}), {numbers('seed', sorted(finals['seed'].unique()))}"
-
-
-def gone_in_words(finals: pd.DataFrame) -> str:
-    """diverged, exploded, or both: what those of these runs did that have no value."""
-    states = [state for state in ("diverged", "exploded") if (finals["state"] == state).any()]
-    return " or ".join(states) or "has no value"
 
 
 def numbers(word: str, values: Sequence[int]) -> str:

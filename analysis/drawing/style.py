@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,6 +13,8 @@ matplotlib.use("Agg")
 import seaborn as sns
 
 from analysis.drawing.palette import DASHES, SPARE, shade, shipped, spare
+from analysis.results.labels import family, methods
+from analysis.results.labels import metric_name as metric_name  # plug-ins import it from here
 from analysis.results.results import Results
 
 COLUMN, PAGE = 3.35, 6.9
@@ -42,9 +43,7 @@ class Style:
         return FAINT if self.many else BAND
 
 
-LABELS = {"dnasa": "D-NASA", "dsgd": "D-SGD", "dsgt": "D-SGT", "dasagt": "D-ASAGT", "d2": "D²"}
-"""Of methods whose older runs do not declare one."""
-STYLES = {name: Style(LABELS.get(name, name), c, marker, dash) for name, (c, dash, marker) in shipped().items()}
+STYLES = {name: Style(name, c, marker, dash) for name, (c, dash, marker) in shipped().items()}
 """A plug-in may add the style of its own method; others get a spare one."""
 MANY, CROWD = 6, 12
 """Methods beyond which their lines and markers are smaller, and beyond which panels are taller and bands fainter."""
@@ -57,60 +56,7 @@ LEAST = 3.2
 BAND, FAINT = 0.18, 0.05
 """How much of what is below it a band covers."""
 
-METRICS = {
-    "test_accuracy": "test accuracy (%)",
-    "test_loss": "test loss",
-    "train_loss": "training loss",
-    "stationarity": r"$\|\nabla f(\bar{x})\|^2$",
-    "grad_norm": r"$\|\nabla f(\bar{x})\|$",
-    "grad_norm_mean": r"mean of $\|\nabla f(\bar{x})\|$ over all steps",
-    "consensus": "consensus error",
-    "tracking_error": "tracking error",
-    "step": "iterations",
-    "epoch": "epochs",
-    "samples": "samples drawn by the network",
-    "gradients": "gradients computed by the network",
-    "rounds": "communication rounds",
-    "numbers": "numbers sent by the network",
-    "bytes": "bytes sent by the network",
-    "wall_s": "seconds",
-}
-DATASETS = {"mnist": "MNIST", "fashion_mnist": "Fashion-MNIST", "miniboone": "MiniBooNE"}
-MORE_IS_BETTER = ("test_accuracy",)
 FILES = {"svg.hashsalt": "hearsay", "svg.fonttype": "path", "pdf.fonttype": 42, "ps.fonttype": 42}
-
-
-def name_of(dataset: str) -> str:
-    return DATASETS.get(dataset, dataset)
-
-
-def metric_name(metric: str, results: Results | None = None) -> str:
-    """What an axis or a column says; of a metric that a plug-in brought, what the runs call it."""
-    said = results.measures.get(metric, {}).get("label") if results else None
-    return METRICS.get(metric) or said or metric.replace("_", " ")
-
-
-def metric_in_words(metric: str, results: Results | None = None) -> str:
-    """The same in a sentence or a column of text: without formulas and units."""
-    own = results is not None and metric in results.measures
-    return metric_name(metric, results) if own else metric.replace("train_", "training_").replace("_", " ")
-
-
-def more_is_better(metric: str, results: Results | None = None) -> bool:
-    return bool(direction(metric, results))
-
-
-def direction(metric: str, results: Results | None = None) -> bool | None:
-    """Whether more of it is better; None of a metric that a plug-in brought and did not say so of."""
-    if results and metric in results.measures:
-        return results.measures[metric].get("more_is_better")
-    return metric in MORE_IS_BETTER
-
-
-def method_name(algo: object, results: Results | None = None) -> str:
-    """What a method is called in legends, tables and sentences: as its runs declare it."""
-    declared = results.declared.get(str(algo), {}) if results else {}
-    return declared.get("label") or (STYLES[str(algo)].label if algo in STYLES else str(algo))
 
 
 def styles(algos: Iterable[str], results: Results | None = None) -> dict[str, Style]:
@@ -119,18 +65,13 @@ def styles(algos: Iterable[str], results: Results | None = None) -> dict[str, St
     With ``results`` a method looks the same in all their figures.
     """
     wanted = set(algos)
-    declared = results.declared if results else {}
-    everyone = wanted | set(results.runs["algo"]) if results else wanted
-    out: dict[str, Style] = {}
-    for algo, style in STYLES.items():
-        if algo in everyone:
-            out[algo] = replace(style, label=method_name(algo, results))
-    others = sorted(everyone - set(STYLES), key=lambda name: (_counted(_family(name, declared)), _counted(name)))
-    known, present = ([(s.colour, s.dash, s.marker) for s in some.values()] for some in (STYLES, out))
-    free = spare({a: _family(a, declared) for a in others}, dict(zip(STYLES, known, strict=True)), present)
-    for algo, (colour, dash, marker) in free.items():
-        out[algo] = Style(method_name(algo, results), colour, marker, dash)
-    chosen = [algo for algo in out if algo in wanted]
+    labels = methods(wanted | set(results.runs["algo"]) if results else wanted, results)
+    out = {algo: replace(STYLES[algo], label=label) for algo, label in labels.items() if algo in STYLES}
+    known, present = ({a: (s.colour, s.dash, s.marker) for a, s in some.items()} for some in (STYLES, out))
+    others = {algo: family(algo, results) for algo in labels if algo not in STYLES}
+    for algo, (colour, dash, marker) in spare(others, known, present.values()).items():
+        out[algo] = Style(labels[algo], colour, marker, dash)
+    chosen = [algo for algo in labels if algo in wanted]
     widest, thinnest = next(widths for beyond, widths in reversed(WIDTHS.items()) if len(chosen) > beyond or not beyond)
     step = (widest - thinnest) / max(1, len(chosen) - 1)
     many = len(chosen) > CROWD
@@ -140,15 +81,6 @@ def styles(algos: Iterable[str], results: Results | None = None) -> dict[str, St
         )
         for place, algo in enumerate(chosen)
     }
-
-
-def _family(algo: str, declared: dict[str, dict[str, Any]]) -> str:
-    return declared.get(algo, {}).get("family") or algo
-
-
-def _counted(name: str) -> list[tuple[int, str]]:
-    """For sorting: trial2 before trial10."""
-    return [(int(part or 0), part) if part.isdigit() else (0, part) for part in re.split(r"(\d+)", name)]
 
 
 def variant(style: Style, number: int) -> Style:

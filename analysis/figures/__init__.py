@@ -6,13 +6,19 @@ import importlib
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
 from analysis.drawing.panels import Picture
+from analysis.drawing.style import Style
 from analysis.results.plugins import load_plugins
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 
 Draw = Callable[[Results, Ask], Picture]
+Overlaid = Callable[[Axes, dict[str, Any], dict[str, Style], str, str], bool]
 
 
 @dataclass(frozen=True)
@@ -31,7 +37,7 @@ class Drawing:
 
 
 FIGURES: dict[str, Drawing] = {}
-ORDER = ("stepsize", "topology", "speedup", "spike", "curves", "graphs", "consensus", "scale", "profile")
+ORDER = ("stepsize", "topology", "curves", "consensus", "profile")
 
 
 def figure(name: str, title: str, command: str) -> Callable[[Draw], Draw]:
@@ -46,8 +52,31 @@ def figure(name: str, title: str, command: str) -> Callable[[Draw], Draw]:
     return decorate
 
 
+@dataclass(frozen=True)
+class Overlay:
+    """Numbers from elsewhere, such as published ones, over the panels of ``stepsize`` and ``topology``."""
+
+    draw: Overlaid
+    entry: Line2D  # of the legend
+    note: str
+
+
+OVERLAYS: list[Overlay] = []
+
+
+def overlay(entry: Line2D, note: str) -> Callable[[Overlaid], Overlaid]:
+    """Decorator that adds an overlay: ``draw(ax, labels, styles, metric, option)`` draws on the panel of the problem
+    with these labels, which shows this metric against this option, and returns whether it drew anything."""
+
+    def decorate(draw: Overlaid) -> Overlaid:
+        OVERLAYS.append(Overlay(draw, entry, note))
+        return draw
+
+    return decorate
+
+
 def drawings() -> dict[str, Drawing]:
-    """Every figure there is: the paper's first, plug-ins' last."""
+    """Every figure there is, plug-ins' last."""
     for module in pkgutil.iter_modules(__path__):
         importlib.import_module(f"{__name__}.{module.name}")
     ours = sorted(FIGURES, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))

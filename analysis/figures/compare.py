@@ -9,9 +9,10 @@ import pandas as pd
 
 from analysis.drawing.lines import curve
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
-from analysis.drawing.style import METRICS, Style, metric_name, name_of, styles, variant
+from analysis.drawing.style import Style, styles, variant
 from analysis.drawing.symbols import with_values
 from analysis.figures import figure
+from analysis.results.labels import METRICS, metric_name, name_of
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.select import as_written, counted, metrics, problems
@@ -33,7 +34,7 @@ AFTER = ["accuracies and consensus errors are drawn from the first evaluation af
 SELDOM = "runs of {} steps were evaluated at their start and end alone: a smaller eval_every makes curves"
 
 
-@figure("compare", "Everything side by side", "python bench/run.py -m algo=dnasa,dsgt topology=ring,complete")
+@figure("compare", "Everything side by side", "python bench/run.py -m algo=dsgd,dsgt topology=ring,complete")
 def draw(results: Results, ask: Ask) -> Picture:
     finals, notes = counted(results.finals, ask.x or "step")
     everything = list(problems(results, finals))

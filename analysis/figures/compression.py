@@ -9,8 +9,9 @@ import pandas as pd
 from analysis.drawing.lines import curve
 from analysis.drawing.palette import COLOURS
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
-from analysis.drawing.style import metric_name, name_of, styles, variant
+from analysis.drawing.style import styles, variant
 from analysis.figures import figure
+from analysis.results.labels import metric_name, name_of
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.select import as_written, first, metrics, problems, refuse_unless, what_else

@@ -9,9 +9,10 @@ from matplotlib.lines import Line2D
 
 from analysis.drawing.lines import curve
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
-from analysis.drawing.style import INK, metric_name, styles
+from analysis.drawing.style import INK, styles
 from analysis.drawing.symbols import with_values
 from analysis.figures import figure
+from analysis.results.labels import metric_name
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.select import as_written, first, metrics, problems, refuse_unless
@@ -24,7 +25,7 @@ FREE = ("topology", "nodes", "steps", *WATCHED)
 SHOWN = ("consensus", "tracking_error")
 
 
-@figure("consensus", "Consensus and tracking error", "python bench/run.py -m algo=dnasa,dsgt topology=ring,complete")
+@figure("consensus", "Consensus and tracking error", "python bench/run.py -m algo=dsgd,dsgt topology=ring,complete")
 def draw(results: Results, ask: Ask) -> Picture:
     shown, among = _graphs(results)
     ends, notes = among.side_by_side([key for key, _ in shown])

@@ -1,4 +1,4 @@
-"""Figures 6 and 7: how the best of every method gets there."""
+"""How the best of every method gets there."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from matplotlib.axes import Axes
 
 from analysis.drawing.lines import curve
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
-from analysis.drawing.style import METRICS, metric_name, name_of, styles
+from analysis.drawing.style import styles
 from analysis.drawing.symbols import what_is_tuned, with_values
 from analysis.figures import figure
+from analysis.figures.stepsize import COMMAND
+from analysis.results.labels import METRICS, metric_name, name_of
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.select import as_written, counted, metrics, one_per_dataset, with_accuracies
@@ -28,7 +30,7 @@ BELOW = (
 SHOWN = ("train_loss", "test_loss", "test_accuracy", "stationarity")
 
 
-@figure("curves", "On the way: every method at its best stepsize", "python bench/run.py experiment=paper/curves_a9a")
+@figure("curves", "On the way: every method at its best stepsize", COMMAND)
 def draw(results: Results, ask: Ask) -> Picture:
     wanted = ask.x or "epoch"
     finals, uncounted = counted(results.finals, wanted)

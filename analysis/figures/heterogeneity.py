@@ -1,4 +1,4 @@
-"""Beyond the paper: what uneven data does to each method."""
+"""What uneven data does to each method."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import pandas as pd
 
 from analysis.drawing.lines import BAND_FROM, edge, spread
 from analysis.drawing.panels import DIVERGED, Picture, legend, legend_entry, letter_panel, log_scale, panels
-from analysis.drawing.style import metric_name, more_is_better, name_of, styles
+from analysis.drawing.style import styles
 from analysis.figures import figure
+from analysis.results.labels import metric_name, more_is_better, name_of
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.families import one_setting, uneven_splits
@@ -19,7 +20,7 @@ SHOWN = ("test_accuracy", "stationarity", "consensus")
 @figure(
     "heterogeneity",
     "Uneven data: what happens as the shards differ more",
-    "python bench/run.py experiment=extra/heterogeneity",
+    "python bench/run.py -m algo=dsgd,dsgt dataset=a9a partition=even,by_label",
 )
 def draw(results: Results, ask: Ask) -> Picture:
     splits = uneven_splits(results)

@@ -9,9 +9,10 @@ import pandas as pd
 
 from analysis.drawing.lines import draw_against_setting
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
-from analysis.drawing.style import metric_name, name_of, styles
+from analysis.drawing.style import styles
 from analysis.drawing.symbols import with_values
 from analysis.figures import figure
+from analysis.results.labels import metric_name, name_of
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.families import at_most
@@ -23,7 +24,9 @@ KINDS = {"lossy": "probability that a link is down", "outages": "probability tha
 P, HOW = "links.p", "links.semantics"
 
 
-@figure("loss", "What is done with a lost message", "python bench/run.py experiment=extra/loss")
+@figure(
+    "loss", "What is done with a lost message", "python bench/run.py -m algo=dsgd,dsgt links=lossy links.p=0,0.1,0.3"
+)
 def draw(results: Results, ask: Ask) -> Picture:
     key, runs = most_losses(results)
     runs, notes = as_written(results, runs, ask)

@@ -6,9 +6,11 @@ import numpy as np
 import pandas as pd
 
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, panels
-from analysis.drawing.style import METRICS, Style, styles
+from analysis.drawing.style import Style, styles
 from analysis.drawing.symbols import what_is_tuned
 from analysis.figures import figure
+from analysis.figures.stepsize import COMMAND
+from analysis.results.labels import METRICS
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.select import as_written, counted, problems, reference, refuse_unless
@@ -30,7 +32,7 @@ RULES = {
 @figure(
     "profile",
     "Performance profiles: tuned on the grid, and with a stepsize taken blindly from it",
-    "python bench/run.py experiment=paper/topology_a9a",
+    f"{COMMAND} topology=ring,complete",
 )
 def draw(results: Results, ask: Ask) -> Picture:
     finals, uncounted = counted(results.finals, ask.cost)

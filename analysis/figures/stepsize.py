@@ -1,4 +1,4 @@
-"""Figure 3: how much the stepsize matters, on every dataset."""
+"""How much the stepsize matters, on every dataset."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analysis.drawing.lines import draw_against_setting, draw_without_setting
 from analysis.drawing.panels import (
-    PUBLISHED,
     Picture,
-    gone_in_words,
     legend,
     legend_entry,
     letter_panel,
@@ -23,20 +20,21 @@ from analysis.drawing.panels import (
     panels,
     under,
 )
-from analysis.drawing.style import method_name, metric_name, name_of, styles, variant
+from analysis.drawing.style import styles, variant
 from analysis.drawing.symbols import in_symbols, symbol, what_is_tuned, with_values
-from analysis.figures import figure
+from analysis.figures import OVERLAYS, figure
+from analysis.results.labels import method_name, metric_name, name_of
 from analysis.results.results import Results
-from analysis.study import published
 from analysis.study.ask import Ask
 from analysis.study.select import as_written, metrics, one_per_dataset, refuse_unless, with_accuracies
 from analysis.study.statistics import best_setting, score
-from analysis.study.tuning import criterion, score_in_words, sensitive_to, tuned_over
+from analysis.study.tuning import criterion, gone_in_words, score_in_words, sensitive_to, tuned_over
 
 Setting = tuple[dict[str, Any], pd.DataFrame]
+COMMAND = "python bench/run.py -m algo=dsgd,dsgt algo.eta=0.01,0.03,0.1,0.3 seed=0,1,2,3,4"
 
 
-@figure("stepsize", "Final results against the stepsize", "python bench/run.py experiment=paper/stepsize_a9a")
+@figure("stepsize", "Final results against the stepsize", COMMAND)
 def draw(results: Results, ask: Ask) -> Picture:
     finals = grids(results, results.finals, ask.over)
     finals, said = with_accuracies(finals) if not ask.metrics else (finals, [])
@@ -102,7 +100,7 @@ def fill(
 ) -> Picture:
     """A panel per setting; ``rest`` ends the caption."""
     drawn, used, look = [], set(), styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
-    overlay, shown, option = False, {}, ask.over
+    overlays, shown, option = [], {}, ask.over
     multiplied: set[str] = set()
     beside: dict[str, list[dict[str, float | str]]] = defaultdict(list)
     flat = {algo for _, runs in settings for algo, some in runs.groupby("algo") if some[option].isna().all()}
@@ -138,8 +136,7 @@ def fill(
         ax.set_ylabel(metric_name(metric, results) if ax in axes[:, 0] or len(shown) > 1 else "")
         log_scale(ax, runs[metric], metric)
         letter_panel(ax, title(key))
-        if metric == "test_accuracy" and option == "eta":
-            overlay |= _published(ax, key, look)
+        overlays += [one for one in OVERLAYS if one.draw(ax, key, look, metric, option) and one not in overlays]
     for ax in list(axes.flat)[len(settings) :]:
         ax.set_visible(False)
     under(axes, f"stepsize η{', or multiplier' if multiplied else ''}" if option == "eta" else symbol(option))
@@ -149,12 +146,11 @@ def fill(
     ]
     curves = [variant(style, 1) for algo, style in look.items() if algo in multiplied]
     entries += [legend_entry(style, f"{style.label} (multiplier)") for style in curves]
-    legend(figure, entries, [PUBLISHED] if overlay else [])
+    legend(figure, entries, [one.entry for one in overlays])
     if multiplied:
         names = ", ".join(style.label for algo, style in look.items() if algo in multiplied)
         notes.append(f"{names}: a line without tuning, and a curve of its multipliers")
-    if overlay:
-        notes.append("hollow markers: the published runs; their η axis is another, so they do not line up with ours")
+    notes += [one.note for one in overlays]
     caption = (
         f"Final {' and '.join(shown.values())} against {'the stepsize' if option == 'eta' else symbol(option)}{rest}"
     )
@@ -176,17 +172,3 @@ def _multiplied(results: Results, runs: pd.DataFrame, ask: Ask) -> dict[str, tup
 def _in_decades(option: str, values: pd.Series) -> bool:
     """Whether the axis is logarithmic: of stepsizes, and of what is positive and spans a decade."""
     return option == "eta" or bool(values.min() > 0 and values.max() >= 10 * values.min())
-
-
-def _published(ax: Axes, key: dict[str, Any], look: dict[str, Any]) -> bool:
-    table = published.rows_of_setting(key["dataset"], key["topology"], key["steps"])
-    for algo, style in look.items():
-        theirs = table[table["algo"] == algo]
-        if algo == "dnasa":
-            theirs = published.of_dnasa(table).assign(eta=1.0)  # at the right edge, wherever other panels put it
-        if theirs.empty:  # an empty line that is not clipped has its place in the corner of the figure
-            continue
-        hollow = {"ls": "", "mfc": "none", "mec": style.colour, "mew": 0.6, "ms": 3.6, "zorder": 1}
-        across = ax.get_yaxis_transform() if algo == "dnasa" else ax.transData
-        ax.plot(theirs["eta"], theirs["test_accuracy"], marker=style.marker, clip_on=False, transform=across, **hollow)
-    return not table.empty

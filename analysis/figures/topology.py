@@ -1,4 +1,4 @@
-"""Figure 5: how much the stepsize matters, on every graph."""
+"""How much the stepsize matters, on every graph."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import Any
 import pandas as pd
 
 from analysis.drawing.panels import Picture, panels
-from analysis.drawing.style import name_of
 from analysis.figures import figure
-from analysis.figures.stepsize import fill, grids
+from analysis.figures.stepsize import COMMAND, fill, grids
+from analysis.results.labels import name_of
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.select import first, problems, refuse_unless
 from analysis.study.settings import apart
 
-PAPER = ("ring", "random", "ladder", "complete")
+ORDER = ("ring", "random", "ladder", "complete")
 
 
 @figure(
     "topology",
     "Final results against the stepsize, graph by graph",
-    "python bench/run.py experiment=paper/topology_a9a",
+    f"{COMMAND} topology=ring,complete",
 )
 def draw(results: Results, ask: Ask) -> Picture:
     finals = grids(results, results.finals, ask.over)
@@ -36,7 +36,7 @@ def draw(results: Results, ask: Ask) -> Picture:
         )
     most, _, _, graphs = min(families, key=lambda family: family[:3])
     refuse_unless(-most >= 2, "no dataset was run on two graphs or more with several stepsizes")
-    order = sorted(graphs, key=lambda name: (PAPER.index(name) if name in PAPER else len(PAPER), name))
+    order = sorted(graphs, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
     settings = [graphs[name] for name in order]
     ends, notes = among.side_by_side([key for key, _ in settings], also=["nodes"])
     more = dict(zip(order, ends, strict=True))

@@ -11,9 +11,10 @@ import pandas as pd
 from analysis.drawing.bands import KINDS, Band
 from analysis.drawing.lines import BAND_FROM
 from analysis.drawing.panels import Picture
-from analysis.drawing.style import COLUMN, METRICS, name_of, styles
+from analysis.drawing.style import COLUMN, styles
 from analysis.figures import Drawing
 from analysis.report.bibtex import Bibliography
+from analysis.results.labels import METRICS, name_of
 from analysis.results.results import Results
 from analysis.study.families import split_in_words
 from analysis.study.select import CHOOSE, DRAWN_FOR, VARIANTS

@@ -12,10 +12,11 @@ import wandb
 import wandb_workspaces.reports.v2 as wr
 from wandb_workspaces.expr import Config, FilterExpr
 
-from analysis.drawing.style import name_of, styles
+from analysis.drawing.style import styles
 from analysis.report.preview import preview
 from analysis.report.story import COMMANDS, Story
 from analysis.results.from_wandb import PATIENCE_S, unreachable
+from analysis.results.labels import name_of
 from analysis.tables import format as words
 from analysis.tables.digits import in_digits
 from bench.base.account import mode

@@ -10,10 +10,10 @@ import pandas as pd
 
 from analysis.drawing.files import page_svg
 from analysis.drawing.panels import Picture, numbers, seeds_in_words
-from analysis.drawing.style import name_of, styles
 from analysis.figures import Drawing, drawings
 from analysis.report.commands import sweep_commands
 from analysis.results.errors import NoData, trouble
+from analysis.results.labels import methods, name_of
 from analysis.results.results import Results
 from analysis.results.warnings import warnings
 from analysis.study.ask import Ask
@@ -74,14 +74,14 @@ def tell_story(results: Results, ask: Ask | None = None) -> Story:
 
 
 def scope(results: Results) -> str:
-    """4 runs: D-NASA and D-SGT on synthetic, ring and complete"""
+    """4 runs: D-SGD and D-SGT on synthetic, ring and complete"""
     runs = results.runs
     if runs.empty:
         return "No runs"
-    methods = [style.label for style in styles(runs["algo"].unique(), results).values()]
+    names = list(methods(runs["algo"].unique(), results).values())
     datasets = [name_of(name) for name in runs["dataset"].unique()]
     graphs = [str(name) for name in runs["topology"].unique()]
-    return f"{_many(len(runs), 'run')}: {_list(methods)} on {_list(datasets)}, {_list(graphs)}"
+    return f"{_many(len(runs), 'run')}: {_list(names)} on {_list(datasets)}, {_list(graphs)}"
 
 
 def facts(results: Results) -> list[tuple[str, str]]:

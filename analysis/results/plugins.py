@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 
 from bench.base.errors import place
-from bench.base.registry import NO_MODULE, modules_named
+from bench.base.registry import NO_MODULE, announced, modules_named
 
 GROUP = "hearsay.analysis"
 """Apart from the plug-ins of the runner, so that what draws is not imported where runs are made, nor torch here."""
@@ -18,10 +18,9 @@ broken: dict[str, str] = {}
 @cache
 def load_plugins() -> None:
     """Import what installed packages announce, then the modules named in the environment."""
-    installed = sorted(entry_points(group=GROUP), key=lambda plugin: plugin.name)
     named, wrong = modules_named()
     broken.update(dict.fromkeys(wrong, NO_MODULE))
-    for plugin in [*installed, *(EntryPoint(name, name, GROUP) for name in named)]:
+    for plugin in [*announced(GROUP), *(EntryPoint(name, name, GROUP) for name in named)]:
         try:
             plugin.load()
         except Exception as error:  # a stranger's module may raise anything

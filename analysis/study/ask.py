@@ -21,8 +21,6 @@ class Ask:
 
 
 USUAL = Ask()
-PAPER = Ask(schedule="diminishing")
-"""The methods as the paper compares them."""
 WORDS = {"x": "--x", "cost": "--cost", "metrics": "--metric", "reference": "--reference", "over": "--over"}
 WORDS |= {"columns": "--columns", "tune_by": "--tune-by"}
 

@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from analysis.drawing.style import metric_in_words, name_of, styles
 from analysis.drawing.symbols import in_symbols
 from analysis.results.errors import NoData
+from analysis.results.labels import methods, metric_in_words, name_of
 from analysis.results.results import Results
 from analysis.study.ask import USUAL, Ask
 from analysis.study.reported import best_of_all, chosen_of, means_of, reported_all
@@ -81,7 +81,7 @@ def outcome(results: Results, ask: Ask = USUAL) -> list[str]:
     if not compared:
         return []
     against = reference(results, ask)
-    look = {algo: style.label for algo, style in styles(finals["algo"].unique(), results).items()}
+    look = methods(finals["algo"].unique(), results)
     if len(compared) <= MOST:
         each = [_one(results, one, look, against) for one in compared]
         return each if len(each) == 1 else [_count(results, compared, look), *each]
@@ -99,7 +99,7 @@ def outcome(results: Results, ask: Ask = USUAL) -> list[str]:
 
 
 def _count(results: Results, compared: list[Compared], look: dict[str, str]) -> str:
-    """D-NASA reaches the lowest test loss on 9 of 52 problems, D-SGT on 7; no significant difference between the two
+    """D-SGD reaches the lowest test loss on 9 of 52 problems, D-SGT on 7; no significant difference between the two
     best methods on 36."""
     wins = Counter(one.winner for one in compared if one.winner)
     ties = [one for one in compared if not one.winner]

@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.drawing.style import method_name, name_of, styles
 from analysis.drawing.symbols import LETTERS
 from analysis.results.errors import NoData, perhaps
+from analysis.results.labels import method_name, methods, name_of
 from analysis.results.results import Results
 from analysis.study.ask import USUAL, Ask
 from analysis.study.reported import means_of, reported_all
@@ -34,7 +34,7 @@ def has_no_variant(finals: pd.DataFrame, asked: str | None = None) -> pd.Series:
 def as_written(
     results: Results, finals: pd.DataFrame, ask: Ask = USUAL, asked: str | None = None
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Of every method on one problem, its form in the paper with all values of the options that it was tuned over, and
+    """Of every method on one problem, its form in its paper with all values of the options that it was tuned over, and
     of others the value with most runs; one schedule alone, where that is asked for and the method was run with it."""
     kept, notes = [], []
     differ = [option for option in results.options if option in finals and finals[option].nunique() > 1]
@@ -68,7 +68,7 @@ def problems(
 
 
 def one_per_dataset(results: Results, finals: pd.DataFrame) -> tuple[list[Setting], list[str]]:
-    """For every dataset the setting with most runs; between equals the paper's random graph, then the longest, then the
+    """For every dataset the setting with most runs; between equals the random graph, then the longest, then the
     neutral one."""
     settings = list(problems(results, finals))
     among = apart(settings)
@@ -158,22 +158,22 @@ def reference(results: Results, ask: Ask = USUAL) -> str | None:
     """The method that the others are compared with: the one that is asked for; else the one that is not tuned, of
     several that with most runs; else the one that ends best on most problems. None where there is but one method."""
     finals, wanted = results.finals, ask.reference
-    methods = styles(finals["algo"].unique(), results)
+    order = methods(finals["algo"].unique(), results)
     if wanted is not None:
-        there = f"{perhaps(wanted, methods)}; there are {', '.join(methods)}"
-        refuse_unless(wanted in methods, f"no run of the reference '{wanted}' has ended{there}")
+        there = f"{perhaps(wanted, order)}; there are {', '.join(order)}"
+        refuse_unless(wanted in order, f"no run of the reference '{wanted}' has ended{there}")
         return wanted
-    if len(methods) < 2:
+    if len(order) < 2:
         return None
     runs = finals["algo"].value_counts()
-    if untuned := [algo for algo in methods if not numbers_tuned(results, finals[finals["algo"] == algo])]:
+    if untuned := [algo for algo in order if not numbers_tuned(results, finals[finals["algo"] == algo])]:
         return max(untuned, key=lambda algo: runs[algo])
-    wins = dict.fromkeys(methods, 0)
+    wins = dict.fromkeys(order, 0)
     for _, some in problems(results, finals):
         means = final_means(results, some, ask)
         if len(means) > 1:
             wins[means.index[0]] += 1
-    return max(methods, key=lambda algo: (wins[algo], runs[algo]))
+    return max(order, key=lambda algo: (wins[algo], runs[algo]))
 
 
 def final_means(results: Results, runs: pd.DataFrame, ask: Ask = USUAL) -> pd.Series:

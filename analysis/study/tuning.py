@@ -6,10 +6,9 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from analysis.drawing.panels import gone_in_words
-from analysis.drawing.style import direction, method_name, metric_in_words
 from analysis.drawing.symbols import in_symbols, symbol, what_is_tuned
 from analysis.results.errors import NoData
+from analysis.results.labels import direction, method_name, metric_in_words
 from analysis.results.results import Results
 from analysis.study.ask import USUAL, Ask
 from analysis.study.statistics import RULE, Best, best_setting, score
@@ -117,6 +116,12 @@ def rule_in_words(
     words = [f"{', '.join(some)} {said}" for said, some in names.items()]
     rule = [RULE.format(what=what, score=score_in_words(results, finals, ask))] if was_chosen(chosen.values()) else []
     return [f"{where}{'; '.join(words)}", *rule]
+
+
+def gone_in_words(finals: pd.DataFrame) -> str:
+    """diverged, exploded, or both: what those of these runs did that have no value."""
+    states = [state for state in ("diverged", "exploded") if (finals["state"] == state).any()]
+    return " or ".join(states) or "has no value"
 
 
 def was_chosen(found: Iterable[Best | None]) -> bool:

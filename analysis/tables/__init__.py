@@ -53,7 +53,7 @@ class TableMaker:
 
 
 TABLES: dict[str, TableMaker] = {}
-ORDER = ("methods", "final", "robustness", "variants", "configurations")
+ORDER = ("methods", "final", "robustness", "configurations")
 
 
 def table(name: str, title: str) -> Callable[[Make], Make]:

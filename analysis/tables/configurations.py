@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.drawing.style import styles
+from analysis.results.labels import methods
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.select import problems
@@ -20,7 +20,7 @@ from analysis.tables.format import spare, summarise, with_settings
 @table("configurations", "Every configuration")
 def make(results: Results, ask: Ask) -> Table:
     data, shown = [], []
-    look = styles(results.finals["algo"].unique(), results)
+    look = methods(results.finals["algo"].unique(), results)
     differ = {
         algo: [c for c in results.options if c in runs and runs[c].nunique(dropna=False) > 1]
         for algo, runs in results.finals.groupby("algo")
@@ -36,7 +36,7 @@ def make(results: Results, ask: Ask) -> Table:
             data.append({**key, **chosen, **numbers})
             told = {k: v for k, v in chosen.items() if k in ("eta", *differ[chosen["algo"]])}
             rest = " ".join(f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in told.items())
-            shown.append((key, {"method": look[chosen["algo"]].label, "options": rest or "—", **words}))
+            shown.append((key, {"method": look[chosen["algo"]], "options": rest or "—", **words}))
     return Table(
         with_settings(shown),
         pd.DataFrame(data),

@@ -6,16 +6,15 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.drawing.panels import gone_in_words
-from analysis.drawing.style import metric_in_words, styles
 from analysis.drawing.symbols import symbol, what_is_tuned
+from analysis.results.labels import methods, metric_in_words
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.reported import chosen_of, reported_all
 from analysis.study.select import as_written, problems, reference
 from analysis.study.settings import in_order
 from analysis.study.statistics import FEWEST, HELD_OUT, RULE, Best, Interval, paired
-from analysis.study.tuning import Chosen, judged_by, score_in_words, setting_of, tuned_over, was_chosen
+from analysis.study.tuning import Chosen, gone_in_words, judged_by, score_in_words, setting_of, tuned_over, was_chosen
 from analysis.tables import Table, table
 from analysis.tables.format import DIFFERENCE, interval, spare, summarise, with_settings
 
@@ -30,13 +29,13 @@ def make(results: Results, ask: Ask) -> Table:
     data, shown, notes, by = [], [], [], []
     settings: list[Best | None] = []
     against = reference(results, ask)
-    look = styles(results.finals["algo"].unique(), results)
+    look = methods(results.finals["algo"].unique(), results)
     written = [(key, *as_written(results, runs, ask)) for key, runs in in_order(problems(results, results.finals))]
     tuned = {o for _, runs, _ in written for _, mine in runs.groupby("algo") for o in tuned_over(results, mine)}
     over = ["eta", *(o for o in (*results.numbers, "schedule") if o != "eta" and o in tuned)]
     decides = ask.metrics[0] if ask.metrics else ask.tune_by
     named = f", {metric_in_words(decides, results)}" if decides else ""
-    header = f"{look[against].label}{DIFFERENCE}{named}" if against else None
+    header = f"{look[against]}{DIFFERENCE}{named}" if against else None
     for key, runs, said in written:
         notes += said
         found = reported_all(results, runs, ask)
@@ -57,7 +56,7 @@ def make(results: Results, ask: Ask) -> Table:
             data.append({**key, "algo": algo, **values, **numbers, "seeds": seeds, **_gap(against, gap)})
             schedule = " ".join(sorted(set(some["schedule"].dropna().map(str)))) if "schedule" in some else "—"
             said_of = {symbol(option): _in_words(option, algo, chosen, some) for option in over if option != "schedule"}
-            told = {"method": look[algo].label, **said_of, "schedule": schedule, "seeds": seeds, **words}
+            told = {"method": look[algo], **said_of, "schedule": schedule, "seeds": seeds, **words}
             pairs = f" ({gap.count} pairs)" if gap else ""
             gaps = {header: interval(gap, signed=True) + pairs} if header else {}
             shown.append((key, {**told, **gaps}))

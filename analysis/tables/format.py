@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.drawing.style import direction, metric_in_words, metric_name
 from analysis.drawing.symbols import LETTERS
 from analysis.results.errors import NoData, perhaps
+from analysis.results.labels import direction, metric_in_words, metric_name
 from analysis.results.results import Results
 from analysis.study.ask import USUAL, Ask
 from analysis.study.settings import Apart, Key

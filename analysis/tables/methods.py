@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.drawing.style import styles
+from analysis.results.labels import methods
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.select import refuse_unless
@@ -17,18 +17,18 @@ INFORMATION = ("smoothness", "variance", "heterogeneity", "topology")
 def make(results: Results, ask: Ask) -> Table:
     found = results.declared
     refuse_unless(bool(found), "no run says what its method assumes")
-    look = styles(found, results)
+    look = methods(found, results)
     data = pd.DataFrame(
         [
             {
                 "algo": algo,
-                "method": style.label,
+                "method": name,
                 "assumes": ", ".join(found[algo]["assumes"]),
                 **{word: word in found[algo]["needs"] for word in INFORMATION},
                 "sends": found[algo]["sends"],
                 "cite": found[algo]["cite"],
             }
-            for algo, style in look.items()
+            for algo, name in look.items()
         ]
     )
     shown = pd.DataFrame(

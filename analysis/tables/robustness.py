@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.drawing.style import styles
 from analysis.drawing.symbols import in_symbols, symbol
+from analysis.results.labels import methods
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.reported import reported_all
@@ -64,7 +64,7 @@ def make(results: Results, ask: Ask) -> Table:
     data, shown, rest, by = [], [], [], []
     plain = Ask(schedule=ask.schedule)
     against = reference(results, ask)
-    look = styles(results.finals["algo"].unique(), results)
+    look = methods(results.finals["algo"].unique(), results)
     for key, runs in in_order(problems(results, results.finals)):
         if not runs["test_accuracy"].notna().any():
             continue
@@ -104,7 +104,7 @@ def make(results: Results, ask: Ask) -> Table:
             edge = " (edge)" if row.option in best.edges else ""
             beside = f" ({symbol(row.option)})" if row.option != ask.over else ""
             told = {
-                "method": f"{look[row.algo].label}{beside}",
+                "method": f"{look[row.algo]}{beside}",
                 "best": f"{in_symbols({row.option: best.values[row.option]})}{edge}",
                 "accuracy there": interval(accuracy, digits=2),
                 "from seeds": row.reported.in_words,
@@ -113,7 +113,7 @@ def make(results: Results, ask: Ask) -> Table:
                 "lost at a tenth": _lost(row.found.lost_down, len(best.seeds)),
                 "diverged or exploded": f"{gone.sum()} of {len(gone)}",
                 "ended above its start": f"{above.sum()} of {len(gone)}",
-                **({f"{look[against].label}{tuning} minus this": interval(gap, signed=True)} if against else {}),
+                **({f"{look[against]}{tuning} minus this": interval(gap, signed=True)} if against else {}),
             }
             shown.append((key, told))
     several = "stepsizes" if ask.over == "eta" else f"values of {ask.over}"

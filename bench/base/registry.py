@@ -11,6 +11,7 @@ import importlib.util
 import os
 import pkgutil
 import sys
+import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -145,8 +146,19 @@ def no_such(kind: str, name: str, known: Iterable[str]) -> str:
 
 def plugins() -> list[EntryPoint]:
     """Installed plug-ins, then the modules named in the environment."""
-    installed = sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda plugin: plugin.name)
-    return [*installed, *(EntryPoint(name, name, ENTRY_POINT_GROUP) for name in modules_named()[0])]
+    return [*announced(ENTRY_POINT_GROUP), *(EntryPoint(name, name, ENTRY_POINT_GROUP) for name in modules_named()[0])]
+
+
+def announced(group: str) -> list[EntryPoint]:
+    """The plug-ins of one group by name: of installed packages, and of this clone, which may have been installed before
+    it had them."""
+    found = list(entry_points(group=group))
+    if (file := ROOT / "pyproject.toml").is_file():
+        own = tomllib.loads(file.read_text("utf-8"))["project"].get("entry-points", {}).get(group, {})
+        found += [
+            EntryPoint(name, module, group) for name, module in own.items() if name not in [p.name for p in found]
+        ]
+    return sorted(found, key=lambda plugin: plugin.name)
 
 
 NO_MODULE = (

@@ -11,14 +11,13 @@ import pandas as pd
 import pytest
 import torch
 import yaml
+from analysis.report.felt import experiments
+from analysis.report.reproduction import case_rows, number
 from rich.console import Console
 
 from analysis import check_claims, load
 from analysis.claims.evidence import EVIDENCE, Case, case, exact, gather, untested
-from analysis.claims.evidence.consensus import part_of_the_papers_bound, rho_tilde
 from analysis.claims.verdicts import Claim, Verdict, claims, coverage, judge, settled
-from analysis.report.felt import experiments
-from analysis.report.reproduction import case_rows, number
 from analysis.results.archive import read_archive, write_archive
 from analysis.results.errors import NoData
 from analysis.results.read import read
@@ -26,6 +25,7 @@ from analysis.study.statistics import Interval
 from bench.base.registry import algorithms
 from bench.config.names import CONF
 from bench.method.schedules import stepsize_tables
+from reproduction.evidence.consensus import part_of_the_papers_bound, rho_tilde
 from tests.helpers.cli import ROOT
 from tests.helpers.few import few
 

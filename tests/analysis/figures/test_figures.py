@@ -14,9 +14,9 @@ from analysis.figures import drawings
 from analysis.figures.profile import to_target
 from analysis.results.errors import NoData
 from analysis.results.folder import load_folder
-from analysis.study import published
 from analysis.study.ask import Ask
 from analysis.study.select import as_written
+from reproduction.study import published
 from tests.helpers import sweeps
 from tests.helpers.few import few
 from tests.helpers.invented import made

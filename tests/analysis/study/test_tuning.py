@@ -14,7 +14,7 @@ from analysis.make_figures import main
 from analysis.report.story import tell_story
 from analysis.results.archive import write_archive
 from analysis.results.errors import NoData
-from analysis.study.ask import PAPER, Ask
+from analysis.study.ask import Ask
 from analysis.study.outcome import outcome
 from analysis.study.statistics import mean
 from analysis.tables import TABLES, Table, table, table_makers
@@ -22,6 +22,7 @@ from analysis.tables.digits import best
 from analysis.tables.format import Number, chosen, interval, wrapped
 from analysis.tables.latex import latex
 from bench.store.record import COLUMNS
+from reproduction.study import PAPER
 from tests.helpers.invented import results_of
 
 pytestmark = pytest.mark.xdist_group("figures")

@@ -1,0 +1,184 @@
+"""The document of claims: each with its verdict, its numbers, its figure and the commands behind them."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from analysis.claims.evidence import Case, known
+from analysis.claims.sets import ClaimSet
+from analysis.claims.verdicts import KINDS, WORDS, Verdict
+from analysis.drawing.files import save
+from analysis.drawing.panels import Picture
+from analysis.figures import drawings
+from analysis.report.commands import as_typed
+from analysis.report.story import facts
+from analysis.results.errors import NoData
+from analysis.results.results import Results
+from analysis.results.warnings import warnings
+from analysis.tables import format as words
+from analysis.tables import table_makers
+
+
+def document(claims: ClaimSet, verdicts: list[Verdict], results: Results, pictures: Path, link: Path) -> str:
+    """The whole text; the figures it shows are drawn into ``pictures`` and linked to by ``link``."""
+    shown = {verdict.claim.figure for verdict in verdicts if verdict.claim.figure}
+    drawn = {
+        name: picture
+        for name in drawings()
+        if name in shown and (picture := _draw(name, claims, results, pictures)) is not None
+    }
+    sections = _by_kind(verdicts)
+    parts = [f"{claims.head}\n{RULES}", *_what_was_run(results), *_overview(sections)]
+    parts += claims.sections(verdicts, results)
+    seen: set[str] = set()
+    for title, some in sections.items():
+        parts += [f"## {title}", ""]
+        for verdict in some:
+            figure = verdict.claim.figure if verdict.claim.figure not in seen else None
+            parts += [
+                *_claim(verdict, claims.words),
+                *(_figure(figure, drawn, link) if figure in drawn else []),
+                "",
+            ]
+            seen |= {figure} if figure else set()
+    for name in claims.tables:
+        parts += _table(name, claims, results)
+    return "\n".join(parts).rstrip() + "\n"
+
+
+RULES = """\
+A case **keeps** or **breaks** its bound where its whole interval lies on one side, and is **not settled** where it
+reaches across. A claim **holds** where cases keep the bound and none breaks it, **holds only if** where some do and
+some do not, **does not hold** where cases break it and none keeps it; it is **not settled** where more cases are not
+than are, **not testable** where no run could tell. Intervals are Student's over seeds, at 95 % for all cases of a
+claim together (Bonferroni), and none is given from fewer than five seeds. Over all claims nothing is corrected: of a
+hundred claims whose truth lies on the bound, up to five would be settled by chance. The number of a tuned method is
+from seeds that did not choose its stepsize. What had to be chosen stands below a claim as *our choice*. Cases that are
+*not judged* stand beside a claim's own, with intervals that hold among themselves, and have no part in its verdict.
+"""
+
+
+def _by_kind(verdicts: list[Verdict]) -> dict[str, list[Verdict]]:
+    found = {title: [one for one in verdicts if one.claim.kind == kind] for kind, title in KINDS.items()}
+    several = {title: some for title, some in found.items() if some}
+    return several if len(several) > 1 else {"Claims": verdicts}
+
+
+def _what_was_run(results: Results) -> Iterator[str]:
+    yield "## What was run"
+    yield ""
+    for name, text in facts(results):
+        yield f"- {name}: {text}"
+    yield from (f"- {sentence}" for sentence in warnings(results))
+    yield ""
+
+
+def _overview(sections: dict[str, list[Verdict]]) -> Iterator[str]:
+    yield "## Verdicts"
+    yield ""
+    for title, mine in sections.items():
+        counts = {word: sum(verdict.word == word for verdict in mine) for word in WORDS}
+        told = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+        yield f"**{title}**: {told}."
+        yield ""
+        yield "| claim | verdict |"
+        yield "|---|---|"
+        for verdict in mine:
+            yield f"| [{in_cell(verdict.claim.claim)}](#{verdict.claim.id}) | **{in_cell(verdict.sentence)}** |"
+        yield ""
+
+
+def in_cell(text: str) -> str:
+    return text.replace("|", chr(92) + "|")
+
+
+def _claim(verdict: Verdict, where: Sequence[str] = ()) -> Iterator[str]:
+    """``where`` are the words that a command needs to find claims of one's own."""
+    claim = verdict.claim
+    yield f'### <a id="{claim.id}"></a>{claim.claim}'
+    yield ""
+    yield f"**{verdict.sentence[0].upper()}{verdict.sentence[1:]}.** ({claim.source})"
+    yield ""
+    if claim.untestable:
+        yield claim.untestable
+        return
+    statistic = " ".join((known()[claim.evidence].__doc__ or "").split())
+    yield f"{statistic} To hold: {claim.bound}, because {claim.because}."
+    yield ""
+    for text in (f"*Our choice:* {claim.choices}" if claim.choices else None, claim.note):
+        if text:
+            yield text
+            yield ""
+    lines = list(case_table(verdict))
+    if lines:
+        yield "\n".join(lines)
+        yield ""
+    yield "```bash"
+    yield from claim.commands
+    command = ["python", "analysis/check_claims.py", *where, "--claim", claim.id]
+    yield as_typed(command) if where else shlex.join(command)
+    yield "```"
+
+
+def case_table(verdict: Verdict) -> Iterator[str]:
+    """Every case with its number and whether it keeps the bound."""
+    if not verdict.cases:
+        return
+    yield f"| {' | '.join(case_columns(verdict))} |"
+    yield "|---|---|---|---|"
+    yield from (f"| {' | '.join(map(in_cell, row))} |" for row in case_rows(verdict))
+
+
+def case_columns(verdict: Verdict) -> tuple[str, ...]:
+    return "case", verdict.claim.unit, "runs", "keeps the bound"
+
+
+def case_rows(verdict: Verdict) -> Iterator[tuple[str, ...]]:
+    for case in [*verdict.cases, *verdict.beside]:
+        judged = "; not judged" if any(case is one for one in verdict.beside) else ""
+        yield case.name, number(case), str(case.runs or "—"), verdict.said(case) + judged
+
+
+def number(case: Case) -> str:
+    found = case.found
+    if math.isnan(found.value):
+        return "none: a run diverged, or never got there"
+    if math.isinf(found.value):
+        return "diverged"
+    if not math.isfinite(found.low):
+        return f"{found.value:.3g}"
+    ends = (found.low, found.value, found.high)
+    # three digits, and one or two more where these do not tell an end from the middle
+    written = ([f"{end:.{digits}g}" for end in ends] for digits in (3, 4, 5))
+    low, value, high = next((some for some in written if len(set(some)) == len(set(ends))), [f"{x:.5g}" for x in ends])
+    same = ", the same at every seed" if case.each and found.low == found.high else ""
+    return f"{value} [{low}, {high}]{same}"
+
+
+def _draw(name: str, claims: ClaimSet, results: Results, folder: Path) -> Picture | None:
+    try:
+        picture = drawings()[name].draw(claims.runs_of(name, results), claims.ask)
+    except NoData:
+        return None
+    save(picture.figure, folder, name, ["png"])
+    return picture
+
+
+def _figure(name: str | None, drawn: dict[str, Picture], link: Path) -> Iterator[str]:
+    if name is not None:
+        title = drawn[name].title or drawings()[name].title
+        yield ""
+        yield f"![{title}]({(link / name).as_posix()}.png)"
+        yield ""
+        yield f"*{title}.* {' '.join(f'{note[0].upper()}{note[1:]}.' for note in drawn[name].notes)}"
+
+
+def _table(name: str, claims: ClaimSet, results: Results) -> Iterator[str]:
+    recipe = table_makers()[name]
+    try:
+        yield words.markdown(recipe.table(results, claims.ask), recipe.title)
+    except NoData:
+        return

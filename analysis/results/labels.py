@@ -1,0 +1,107 @@
+"""Names of methods, metrics and datasets, their order, and which direction of a metric is better."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from analysis.results.plugins import load_plugins
+from analysis.results.results import Results
+
+FAMILIES = """
+-      dnsgd dog gt_nsgdm nsgdm demuon
+dsgd   dsgdm qg_dsgdm decentlam mg_dsgd dsgd_clip
+dsgt   push_pull push_diging sgp fspda
+dasagt dasa gt_hsgd storm deepstorm
+d2     ed edm led proxskip
+gt     momentum_tracking dsgt_hb dsmt kgt detag
+dadam  adam damsgrad gt_adam prodigy adamdos
+choco  beer docom motef dadagrad_norm adagrad_norm
+"""
+"""The shipped methods, a family per line. Add new ones at the end of a line; ``-`` keeps a place for a plug-in."""
+ORDER = [name for name in FAMILIES.split() if name != "-"]
+"""The order of legends and tables."""
+LABELS = {"dsgd": "D-SGD", "dsgt": "D-SGT", "dasagt": "D-ASAGT", "d2": "D²"}
+"""Of methods whose older runs do not declare one."""
+METRICS = {
+    "test_accuracy": "test accuracy (%)",
+    "test_loss": "test loss",
+    "train_loss": "training loss",
+    "stationarity": r"$\|\nabla f(\bar{x})\|^2$",
+    "grad_norm": r"$\|\nabla f(\bar{x})\|$",
+    "grad_norm_mean": r"mean of $\|\nabla f(\bar{x})\|$ over all steps",
+    "consensus": "consensus error",
+    "tracking_error": "tracking error",
+    "step": "iterations",
+    "epoch": "epochs",
+    "samples": "samples drawn by the network",
+    "gradients": "gradients computed by the network",
+    "rounds": "communication rounds",
+    "numbers": "numbers sent by the network",
+    "bytes": "bytes sent by the network",
+    "wall_s": "seconds",
+}
+DATASETS = {"mnist": "MNIST", "fashion_mnist": "Fashion-MNIST", "miniboone": "MiniBooNE"}
+MORE_IS_BETTER = ("test_accuracy",)
+
+
+def name_of(dataset: str) -> str:
+    return DATASETS.get(dataset, dataset)
+
+
+def metric_name(metric: str, results: Results | None = None) -> str:
+    """What an axis or a column says; of a metric that a plug-in brought, what the runs call it."""
+    said = results.measures.get(metric, {}).get("label") if results else None
+    return METRICS.get(metric) or said or metric.replace("_", " ")
+
+
+def metric_in_words(metric: str, results: Results | None = None) -> str:
+    """The same in a sentence or a column of text: without formulas and units."""
+    own = results is not None and metric in results.measures
+    return metric_name(metric, results) if own else metric.replace("train_", "training_").replace("_", " ")
+
+
+def more_is_better(metric: str, results: Results | None = None) -> bool:
+    return bool(direction(metric, results))
+
+
+def direction(metric: str, results: Results | None = None) -> bool | None:
+    """Whether more of it is better; None of a metric that a plug-in brought and did not say so of."""
+    if results and metric in results.measures:
+        return results.measures[metric].get("more_is_better")
+    return metric in MORE_IS_BETTER
+
+
+def method_name(algo: object, results: Results | None = None) -> str:
+    """What a method is called in legends, tables and sentences: as its runs declare it."""
+    load_plugins()
+    declared = results.declared.get(str(algo), {}) if results else {}
+    return declared.get("label") or LABELS.get(str(algo), str(algo))
+
+
+def methods(algos: Iterable[str], results: Results | None = None) -> dict[str, str]:
+    """The labels of methods, in the order of legends and tables: shipped ones, then others by family and name."""
+    load_plugins()
+
+    def place(algo: str) -> tuple[int, list[tuple[int, str]], list[tuple[int, str]]]:
+        return ORDER.index(algo) if algo in ORDER else len(ORDER), _counted(family(algo, results)), _counted(algo)
+
+    return {algo: method_name(algo, results) for algo in sorted(set(algos), key=place)}
+
+
+def put_first(algo: str, label: str) -> None:
+    """Let a plug-in put its method before all others, with a label for runs that do not declare one."""
+    ORDER.insert(0, algo)
+    LABELS[algo] = label
+
+
+def family(algo: str, results: Results | None = None) -> str:
+    """The family that a method's runs declare; without one, the method is a family of its own."""
+    declared: dict[str, Any] = results.declared.get(algo, {}) if results else {}
+    return declared.get("family") or algo
+
+
+def _counted(name: str) -> list[tuple[int, str]]:
+    """For sorting: trial2 before trial10."""
+    return [(int(part or 0), part) if part.isdigit() else (0, part) for part in re.split(r"(\d+)", name)]

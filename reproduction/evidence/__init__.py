@@ -1,0 +1,1 @@
+"""The statistics behind the claims of the paper, a file per theme."""

@@ -1,0 +1,93 @@
+"""What several statistics ask for: settings with stepsize grids, and methods by their names."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pandas as pd
+
+from analysis.results.labels import method_name, methods, name_of
+from analysis.results.results import Results
+from analysis.study.families import split_in_words
+from analysis.study.select import as_written, problems
+from reproduction.study import PAPER
+
+Among = Literal["paper", "validated", "uneven", "felt"]
+"""The paper's own settings; the same with samples set aside; data divided by labels, beside even data, with samples set
+aside; and 32 nodes so."""
+
+POINTS = "test_accuracy"
+"""Compared by differences; everything else by ratios."""
+
+
+def settings(
+    results: Results, among: Among = "paper", dataset: str | None = None, topology: str | None = None
+) -> list[tuple[str, pd.DataFrame]]:
+    """Settings with accuracies and stepsize grids, of two methods or more: one per dataset, graph and split."""
+    finals = results.finals
+    finals = finals[plain(finals) & (finals["topology"] != "row_stochastic")]
+    aside = finals["validation"] > 0 if "validation" in finals else pd.Series(False, index=finals.index)
+    few, even = finals["nodes"] == 8, finals["partition"] == "even"
+    where = [finals[c] for c in ("dataset", "topology", "steps")]
+    divided = (few & aside & ~even).groupby(where).transform("any")  # so that its even data is beside it
+    wanted = {
+        "paper": few & even & ~aside,
+        "validated": few & aside & ~divided,
+        "uneven": few & aside & divided,
+        "felt": (finals["nodes"] > 8) & aside,
+    }[among]
+    chosen: dict[str, tuple[tuple[int, int], pd.DataFrame]] = {}
+    for key, runs in problems(results, finals[wanted]):
+        if not runs["test_accuracy"].notna().any() or runs["algo"].nunique() < 2 or runs["eta"].nunique() < 3:
+            continue
+        if (dataset and key["dataset"] != dataset) or (topology and key["topology"] != topology):
+            continue
+        name = in_words(runs)
+        rank = (len(runs), key["steps"])
+        if name not in chosen or rank > chosen[name][0]:
+            chosen[name] = (rank, runs)
+    return [(name, runs) for name, (_, runs) in sorted(chosen.items())]
+
+
+def in_words(runs: pd.DataFrame) -> str:
+    """a9a, ring of 32, dirichlet(0.1): the setting of runs on one problem; the paper's split and 8 nodes go without
+    saying."""
+    row = runs.iloc[0].to_dict()
+    words = [name_of(row["dataset"])]
+    words += [f"standard deviation {row['dataset.spike_sd']:g}"] if pd.notna(row.get("dataset.spike_sd")) else []
+    words += [row["topology"] if row["nodes"] == 8 else f"{row['topology']} of {row['nodes']}"]
+    if row["partition"] != "even":
+        return ", ".join([*words, split_in_words(row)])
+    return ", ".join([*words, *(["even, samples set aside"] if row.get("validation", 0) > 0 else [])])
+
+
+def written(results: Results, runs: pd.DataFrame) -> pd.DataFrame:
+    """Of the runs of one setting, those of every method as the paper has it, D-NASA untuned."""
+    return as_written(results, runs, PAPER)[0]
+
+
+def plain(finals: pd.DataFrame) -> pd.Series:
+    """Runs of f itself, from one start, with the formulas of as many nodes as there are."""
+    keep = (finals["scale"] == 1.0) & (finals["init"] == "shared")
+    if "stretch" in finals:
+        keep &= finals["stretch"] == 1.0
+    return keep & finals["schedule_nodes"].isna() if "schedule_nodes" in finals else keep
+
+
+def tuned_methods(runs: pd.DataFrame) -> list[str]:
+    """Those with a stepsize, in the order of the style table."""
+    return [algo for algo in methods(runs["algo"].unique()) if runs.loc[runs["algo"] == algo, "eta"].notna().any()]
+
+
+def of(runs: pd.DataFrame, algo: str) -> pd.DataFrame:
+    return runs[runs["algo"] == algo]
+
+
+def by_seed(runs: pd.DataFrame, metric: str) -> pd.Series:
+    """A value per seed; NaN where the run diverged or exploded."""
+    table = runs.set_index("seed")
+    return table[metric].astype(float).where(table["state"] == "done")
+
+
+def label(algo: str) -> str:
+    return method_name(algo)

@@ -1,0 +1,78 @@
+"""What is behind the speed-up: exponents of n where but one thing changes with it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from analysis.drawing.panels import Picture, legend, letter_panel, panels
+from analysis.drawing.style import INK, PAGE, styles
+from analysis.figures import figure
+from analysis.results.labels import method_name
+from analysis.results.results import Results
+from analysis.study.ask import Ask
+from analysis.study.select import refuse_unless
+from analysis.study.statistics import exponents, mean
+from reproduction.study.controls import CONTROLS, controls, means_over_steps
+
+PARTS = {1.0: ("over all steps", "o"), 0.2: ("over the last 20 % of the steps", "D")}
+THEORY = -0.25
+
+
+@figure(
+    "controls",
+    "What is behind the speed-up: exponents of n where but one thing changes with it",
+    "python bench/run.py experiment=extra/controls",
+)
+def draw(results: Results, ask: Ask) -> Picture:
+    algo = ask.reference or "dnasa"
+    found = controls(results, algo)
+    refuse_unless(bool(found), f"{method_name(algo, results)} was not run with the stepsizes of other numbers of nodes")
+    look = styles([algo], results)[algo]
+    schedules = [
+        name for name in ("fixed", "diminishing") if any(name in set(runs["schedule"]) for runs in found.values())
+    ]
+    figure, axes = panels(1, len(schedules), 0.5 + 0.32 * len(found), PAGE, sharey=True)
+    data, used = [], set()
+    for ax, schedule in zip(axes[0], schedules, strict=True):
+        for place, (name, runs) in enumerate(found.items()):
+            mine = runs[runs["schedule"] == schedule]
+            for last, (_, marker) in PARTS.items() if len(mine) else ():
+                values = mine["run_id"].map(means_over_steps(results, mine, "grad_norm", last))
+                fit = mean(np.array(exponents(mine["n"], values, mine["seed"])))
+                y = place + (0.14 if last == 1 else -0.14)
+                ax.plot([fit.low, fit.high], [y, y], color=look.colour, lw=1.2)
+                full = "full" if last == 1 else "none"
+                ax.plot(fit.value, y, marker=marker, ms=4.5, color=look.colour, fillstyle=full, ls="")
+                row = {"control": name, "schedule": schedule, "part": last, "exponent": fit.value}
+                data.append({**row, "low": fit.low, "high": fit.high, "seeds": fit.count})
+            used |= set(mine["run_id"])
+        ax.axvline(0, color=INK, lw=0.6)
+        ax.axvline(THEORY, color=INK, lw=0.8, ls=":")
+        ax.set(
+            xlabel="exponent of n in ‖∇f(x̄)‖",
+            yticks=range(len(found)),
+            yticklabels=list(found),
+            ylim=(len(found) - 0.5, -0.5),
+        )
+        letter_panel(ax, f"{schedule} schedule")
+    entries = [
+        ax.plot(
+            [],
+            [],
+            marker=marker,
+            ms=4.5,
+            color=look.colour,
+            ls="",
+            fillstyle="full" if last == 1 else "none",
+            label=words,
+        )[0]
+        for last, (words, marker) in PARTS.items()
+    ]
+    entries.append(
+        ax.plot([], [], color=INK, lw=0.8, ls=":", label="−1/4, the theory for the fixed schedule, all steps")[0]
+    )
+    legend(figure, entries)
+    notes = [f"{name}: {CONTROLS[name]}" for name in found]
+    notes.append("exponents by least squares in logarithms for each seed, with Student's 95 % intervals over seeds")
+    return Picture(figure, pd.DataFrame(data), used, notes, f"What is behind the speed-up of {look.label}")

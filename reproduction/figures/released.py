@@ -1,0 +1,80 @@
+"""The methods as the paper writes them, and as its released code has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.lines import Line2D
+
+from analysis.drawing.lines import BAND_FROM, spread
+from analysis.drawing.panels import Picture, legend, letter_panel, panels
+from analysis.drawing.style import INK, PAGE, styles
+from analysis.figures import figure
+from analysis.results.labels import metric_name, name_of
+from analysis.results.results import Results
+from analysis.study.ask import Ask
+from analysis.study.select import what_else
+from reproduction.study.families import variants
+
+SHOWN = ("test_accuracy", "stationarity", "consensus")
+
+
+@figure(
+    "released",
+    "As written and as released: what each difference does",
+    "python bench/run.py experiment=paper/released_vs_written",
+)
+def draw(results: Results, ask: Ask) -> Picture:
+    finals = variants(results)
+    splits = sorted(finals["split"].unique(), key=lambda split: split != "even")
+    look = styles(finals["algo"].unique(), results)
+    rows = list(dict.fromkeys((algo, change) for algo in look for change in _order(finals, algo)))
+    shown = [metric for metric in SHOWN if finals[metric].notna().any()]
+    figure, axes = panels(1, len(shown), 0.26 * len(rows) + 0.5, PAGE, sharey=True)
+    drawn = []
+    for ax, metric in zip(axes[0], shown, strict=True):
+        for place, (algo, change) in enumerate(rows):
+            for number, split in enumerate(splits):
+                some = finals[(finals["algo"] == algo) & (finals["change"] == change) & (finals["split"] == split)]
+                if not some.empty:
+                    drawn.append(
+                        _dot(ax, some, metric, place + 0.22 * (number - (len(splits) - 1) / 2), look[algo], number)
+                    )
+        if metric != "test_accuracy":
+            ax.set_xscale("log")
+        letter_panel(ax, metric_name(metric, results))
+    axes[0, 0].set_yticks(range(len(rows)), [f"{look[algo].label}: {change}" for algo, change in rows])
+    axes[0, 0].set_ylim(len(rows) - 0.5, -0.5)
+    legend(
+        figure,
+        [Line2D([], [], color=INK, ls="", marker="o", mfc=(INK, "none")[n % 2], label=s) for n, s in enumerate(splits)],
+    )
+    (dataset,) = finals["dataset"].unique()
+    notes = [f"{name_of(dataset)}; dots are means, lines the range over the seeds"]
+    notes += what_else(results, finals, but=["partition", "topology", "init"])
+    return Picture(figure, pd.concat(drawn, ignore_index=True), set(finals["run_id"]), notes)
+
+
+def _order(finals: pd.DataFrame, algo: str) -> list[str]:
+    changes = finals.loc[finals["algo"] == algo, "change"].unique()
+    return sorted(changes, key=lambda change: (change != "as written", change.count(","), change))
+
+
+def _dot(ax: Any, runs: pd.DataFrame, metric: str, y: float, style: Any, number: int) -> pd.DataFrame:
+    table = spread(runs.assign(x=0.0), "x", metric)
+    row = table.iloc[0]
+    filled = style.colour if number % 2 == 0 else "white"
+    alive = runs[(runs["state"] == "done") & np.isfinite(runs[metric].astype(float))]
+    if row["diverged"] or row["runs"] < BAND_FROM:
+        ax.plot(alive[metric], np.full(len(alive), y), ls="", marker="o", ms=2.2, color=style.colour)
+    else:
+        ax.plot([row["low"], row["high"]], [y, y], color=style.colour, lw=0.9)
+        ax.plot(row["mean"], y, marker="o", ms=3.6, mfc=filled, mec=style.colour, ls="")
+    if row["diverged"]:
+        ax.plot(0.99, y, transform=ax.get_yaxis_transform(), marker="x", color=style.colour, ls="")
+    first = runs.iloc[0]
+    return table.assign(metric=metric, algo=first["algo"], change=first["change"], split=first["split"]).drop(
+        columns="x"
+    )

@@ -1,0 +1,93 @@
+"""What parameter-free means: c·f in the place of f, and c²·f(x/c)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.drawing.lines import draw_against_setting
+from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
+from analysis.drawing.style import Style, styles
+from analysis.drawing.symbols import in_symbols
+from analysis.figures import figure
+from analysis.results.labels import metric_name, name_of
+from analysis.results.results import Results
+from analysis.study.ask import Ask
+from analysis.study.families import at_most
+from analysis.study.select import as_written, first, metrics, problems, refuse_unless, what_else
+from analysis.study.settings import apart
+from analysis.study.statistics import score
+
+SAME = 1e-3
+"""As a part of the value: what is not noticed."""
+
+
+@dataclass(frozen=True)
+class Units:
+    """One way to change the units of a problem."""
+
+    label: str  # of the runs
+    power: int  # of c, by which losses grow
+    f: str
+
+
+SCALE, STRETCH = Units("scale", 1, "c·f"), Units("stretch", 2, "c²·f(x/c)")
+
+
+@figure("scale", "Every method on c·f in the place of f", "python bench/run.py experiment=extra/scale")
+def draw(results: Results, ask: Ask) -> Picture:
+    return _draw(results, ask, SCALE)
+
+
+@figure("stretch", "Every method on c²·f(x/c) in the place of f", "python bench/run.py experiment=extra/stretch")
+def draw_stretch(results: Results, ask: Ask) -> Picture:
+    return _draw(results, ask, STRETCH)
+
+
+def _draw(results: Results, ask: Ask, units: Units) -> Picture:
+    finals, label = results.finals, units.label
+    settings: list[tuple[dict, pd.DataFrame]] = []
+    for key, runs in problems(results, finals, but=(label,)) if label in finals else ():
+        spans = runs.groupby("algo")[label].transform("nunique")
+        if (spans >= 2).any():
+            settings.append((key, runs[spans >= 2]))
+    refuse_unless(bool(settings), f"no method was run with two values of {label} or more")
+    key, runs = first(settings, apart(settings))
+    runs, notes = as_written(results, runs, ask)
+    notes += what_else(results, runs, but=[label])
+    runs = runs.assign(test_loss=runs["test_loss"] / runs[label] ** units.power)
+    runs, values, _ = at_most(label, results, runs, ask)
+    metric = metrics(results, ask.metrics[:1], [score(runs)[0]])[0]
+    look = styles(runs["algo"].unique(), results)
+    figure, axes = panels(1, 1, 2.1, look=look)
+    ax, drawn = axes[0, 0], []
+    for algo, style in look.items():
+        mine = runs[runs["algo"] == algo]
+        drawn.append(draw_against_setting(ax, mine, label, metric, style, results).assign(algo=algo, **key))
+        if algo in values:
+            notes.append(f"{style.label}: {in_symbols(values[algo], '=')} at every c")
+    divided = "c" if units.power == 1 else "c²"
+    loss = f"test loss of {units.f}, divided by {divided}"
+    ax.set(xscale="log", xlabel="c", ylabel=loss if metric == "test_loss" else metric_name(metric, results))
+    log_scale(ax, runs[metric], metric)
+    letter_panel(ax, f"{name_of(key['dataset'])}, {key['topology']}: minimising {units.f}")
+    data = pd.concat(drawn, ignore_index=True)
+    legend(figure, [legend_entry(style) for style in look.values()])
+    return Picture(figure, data, set(runs["run_id"]), notes, _title(data, look, units))
+
+
+def _title(data: pd.DataFrame, look: dict[str, Style], units: Units) -> str:
+    """With the name of the one method that ends the same at every c, or alone does not."""
+    same: list[str] = []
+    other: list[str] = []
+    for algo, mine in data.groupby("algo"):
+        ends = mine["mean"].to_numpy(float)
+        even = len(ends) > 1 and np.isfinite(ends).all() and np.ptp(ends) <= SAME * abs(ends).max()
+        (same if even else other).append(look[str(algo)].label)
+    if len(same) == 1 < len(look):
+        return f"Every method on {units.f}: only {same[0]} does not notice"
+    if len(other) == 1 < len(look):
+        return f"Every method on {units.f}: only {other[0]} notices"
+    return f"Every method on {units.f}"

@@ -1,0 +1,164 @@
+"""Figure 1: more nodes, smaller error; and the exponents of n and T beside theory's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from analysis.drawing.lines import curve, edge, spread
+from analysis.drawing.panels import DIVERGED, Picture, legend, legend_entry, letter_panel, panels
+from analysis.drawing.style import INK, Style, styles
+from analysis.figures import figure
+from analysis.results.errors import NoData
+from analysis.results.labels import METRICS, method_name
+from analysis.results.results import Results
+from analysis.study.ask import Ask
+from analysis.study.select import what_else
+from analysis.study.statistics import Interval, slope
+from reproduction.study.families import speedup_runs
+
+THEORY = {("dnasa", "nodes"): -0.25, ("dnasa", "steps"): -0.25, ("dsgt", "steps"): -0.25}
+"""Exponents of the mean gradient norm over all steps that the theory promises for the fixed schedule, as an upper
+bound. For D-SGT: of the root of the mean square, which is no smaller."""
+
+
+@figure("speedup", "Linear speed-up: a method with more nodes", "python bench/run.py experiment=paper/speedup")
+def draw(results: Results, ask: Ask) -> Picture:
+    algo, finals = _leading(results, ask.reference)
+    mine = finals[finals["algo"] == algo]
+    style = styles([algo], results)[algo]
+    shades = _shades(sorted(mine["nodes"].unique()), style)
+    schedules = [name for name in ("fixed", "diminishing", "constant") if name in set(mine["schedule"])]
+    rates = exponents(finals)
+    figure, axes = panels(len(schedules), 3 if len(rates) else 2, 1.8)
+    drawn, used = [], set()
+    for row, schedule in zip(axes, schedules, strict=True):
+        longest = mine[
+            (mine["schedule"] == schedule) & (mine["steps"] == mine.loc[mine["schedule"] == schedule, "steps"].max())
+        ]
+        rows = results.curves(longest)
+        used |= set(longest["run_id"])
+        for ax, metric in zip(row, ("test_loss", "grad_norm"), strict=False):
+            for nodes, shade in shades.items():
+                table = curve(ax, rows[rows["nodes"] == nodes], "step", metric, shade)
+                drawn.append(table.assign(nodes=nodes, schedule=schedule))
+            ax.set(yscale="log", xlabel="iterations", ylabel="")
+            letter_panel(ax, f"{METRICS[metric]}, {schedule}")
+    notes = what_else(results, finals)
+    for ax, key in zip(axes[:, 2] if len(rates) else [], ("nodes", "steps"), strict=False):
+        used |= _fits(ax, finals, key, rates, drawn, styles(finals["algo"].unique(), results))
+    for _, rate in rates.iterrows():
+        promised = f", theory at most {rate['theory']:+.2f}" if np.isfinite(rate["theory"]) else ""
+        span = f" [{rate['low']:+.3f}, {rate['high']:+.3f}]" if np.isfinite(rate["low"]) else ""
+        found = f"exponent of {rate['of']} at {rate['at']}: {rate['exponent']:+.3f}{span}{promised}"
+        notes.append(f"{method_name(rate['algo'], results)}, {found}")
+    legend(figure, [legend_entry(shade, marker=False) for shade in shades.values()])
+    title = f"Linear speed-up: {style.label} with more nodes" + (
+        ", and the fitted exponents of n and T" * (len(rates) > 0)
+    )
+    return Picture(figure, pd.concat([*drawn, rates], ignore_index=True), used, notes, title)
+
+
+def _leading(results: Results, wanted: str | None) -> tuple[str, pd.DataFrame]:
+    """The method whose speed-up is shown: the one asked for, else D-NASA, else any that was run with more nodes."""
+    order = styles(results.finals["algo"].unique(), results)
+    for algo in [wanted] if wanted else order:
+        try:
+            return algo, speedup_runs(results, algo)
+        except NoData:
+            continue
+    raise NoData(
+        f"{wanted or 'no method'} was {'not ' * bool(wanted)}run on one problem with two numbers of nodes or more"
+    )
+
+
+def exponents(finals: pd.DataFrame) -> pd.DataFrame:
+    """The exponents of n at the longest T, and of T at every n, for the fixed schedule."""
+    fixed = finals[finals["schedule"] == "fixed"]
+    fixed = fixed.assign(grad_norm_mean=fixed["grad_norm_mean"].where(fixed["state"] == "done"))
+    out: list[dict[str, Any]] = []
+
+    def add(algo: str, of: str, at: str, fit: Interval) -> None:
+        theory = THEORY.get((algo, of), np.nan)
+        out.append(
+            {
+                "algo": algo,
+                "of": of,
+                "at": at,
+                "exponent": fit.value,
+                "low": fit.low,
+                "high": fit.high,
+                "seeds": fit.count,
+                "theory": theory,
+            }
+        )
+
+    for algo, runs in fixed.groupby("algo"):
+        if runs["nodes"].nunique() >= 2:
+            longest = runs[runs["steps"] == runs["steps"].max()]
+            add(
+                str(algo),
+                "nodes",
+                f"T = {longest['steps'].iloc[0]}",
+                slope(longest["nodes"], longest["grad_norm_mean"], longest["seed"]),
+            )
+        for nodes, some in runs.groupby("nodes"):
+            if some["steps"].nunique() >= 2:
+                add(str(algo), "steps", f"n = {nodes}", slope(some["steps"], some["grad_norm_mean"], some["seed"]))
+    return pd.DataFrame(out, columns=["algo", "of", "at", "exponent", "low", "high", "seeds", "theory"])
+
+
+def _fits(
+    ax: Axes, finals: pd.DataFrame, key: str, rates: pd.DataFrame, drawn: list[pd.DataFrame], look: dict[str, Style]
+) -> set[str]:
+    """Mean gradient norm against n or T, in logarithms, with theory's slope through the first point."""
+    fixed = finals[finals["schedule"] == "fixed"]
+    used: set[str] = set()
+    for algo, style in look.items():
+        mine = fixed[fixed["algo"] == algo]
+        fits = rates[(rates["algo"] == algo) & (rates["of"] == key)]
+        if fits.empty:
+            continue
+        if key == "nodes":
+            mine = mine[mine["steps"] == mine["steps"].max()]
+        else:
+            mine = mine[mine["nodes"] == mine["nodes"].max()]
+            fits = fits.iloc[[-1]]
+        table = spread(mine, key, "grad_norm_mean")
+        at = "" if key == "nodes" else f", {fits['at'].iloc[0]}"
+        label = f"{style.label}{at}: {fits['exponent'].iloc[0]:+.3f}".replace(": -", ": −")
+        ax.errorbar(
+            table[key], table["mean"], [table["mean"] - table["low"], table["high"] - table["mean"]],
+            color=style.colour, ls=style.dash, marker=style.marker, lw=1, capsize=1.5, label=label,
+        )  # fmt: skip
+        if (algo, key) in THEORY and algo == "dnasa":
+            line = table["mean"].iloc[0] * (table[key] / table[key].iloc[0]) ** THEORY[algo, key]
+            ax.plot(table[key], line, color=INK, lw=0.8, ls=":", label=f"theory: −{-THEORY[algo, key]:.2f}")
+        for place in table.loc[table["diverged"] > 0, key]:
+            edge(ax, place, style, DIVERGED)
+        drawn.append(table.rename(columns={key: "x"}).assign(setting=key, algo=algo, metric="grad_norm_mean"))
+        used |= set(mine["run_id"])
+    ax.set(xscale="log", yscale="log", xlabel="nodes n" if key == "nodes" else "horizon T", ylabel="")
+    ticks = sorted(fixed[key].unique())
+    ax.set_xticks(ticks, [f"{tick}" for tick in ticks])
+    ax.minorticks_off()
+    letter_panel(ax, f"{METRICS['grad_norm_mean']}, fixed")
+    if ax.get_legend_handles_labels()[0]:
+        low, high = ax.get_ylim()
+        ax.set_ylim(low / (high / low) ** 0.7, high)  # room for the legend below the lines
+        ax.legend(handlelength=1.8, loc="lower left")
+    return used
+
+
+def _shades(counts: list[int], style: Style) -> dict[int, Style]:
+    """The method's colour, darker with more nodes."""
+    base = np.array(style.colour)
+    out = {}
+    for place, nodes in enumerate(counts):
+        weight = (place + 1) / len(counts)
+        colour = tuple(weight * base + (1 - weight) * (0.35 * base + 0.6)) if weight < 1 else tuple(0.75 * base)
+        out[nodes] = Style(f"n = {nodes}", colour, "", ((0, (1, 1)), (0, (4, 1.6)), "-")[min(place, 2)])
+    return out

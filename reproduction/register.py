@@ -1,0 +1,21 @@
+"""What the paper adds to ``analysis``: figures, a table, statistics, claims, and how its method looks."""
+
+import importlib
+import pkgutil
+
+from analysis.claims.sets import register
+from analysis.drawing.palette import row_of_looks
+from analysis.drawing.style import STYLES, Style
+from analysis.results.labels import put_first
+from reproduction import evidence, figures, tables
+from reproduction.document import SET
+
+for package in (evidence, figures, tables):
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{package.__name__}.{module.name}")
+
+METHOD, LABEL = "dnasa", "D-NASA"
+colour, dash, marker = row_of_looks(0)[1]
+STYLES[METHOD] = Style(LABEL, colour, marker, dash)
+put_first(METHOD, LABEL)
+register(SET)

@@ -1,0 +1,1 @@
+"""Tables that only the paper needs."""
