@@ -46,7 +46,7 @@ from bench.sweep.cluster.sent import Sent
 from bench.sweep.cluster.tickets import new_folder
 from bench.sweep.cluster.worker import work
 from bench.sweep.preflight import checked, checked_for_elsewhere
-from bench.sweep.sweep import refuse_agent, run_all
+from bench.sweep.sweep import about_wandb, run_all
 from bench.terminal.command import INTERRUPTED, command
 from bench.terminal.console import Console
 from bench.terminal.progress import counting
@@ -126,7 +126,8 @@ def elsewhere(words: Sequence[str], source: Source, console: Console, errors: Co
     """A job per configuration that is not done, sent off by one of Hydra's launchers; at the end the table of all."""
     hydras, ours = ([word for word in words if is_hydras(word) == its] for its in (True, False))
     configs = unique(gather(ours, True, errors, checked_for_elsewhere, source))
-    refuse_agent(configs, elsewhere=True)
+    for remark in about_wandb(configs, elsewhere=True):
+        errors.print(remark)
     runs = orders.one_folder(configs) / "runs"
     order = orders.make(configs, sweep_name(ours, source), orders.one_by_one)
     sent = None

@@ -45,6 +45,7 @@ from bench.sweep.cluster.tickets import Ticket, new_folder, queue_lines, tickets
 from bench.sweep.cluster.worker import work
 from bench.sweep.groups import Share, batches
 from bench.sweep.preflight import checked_for_elsewhere
+from bench.sweep.sweep import about_wandb
 from bench.sweep.workers import name_of
 from bench.terminal.command import command, config_flags
 from bench.terminal.console import Console
@@ -119,6 +120,8 @@ def main() -> int:
     if note := same_run_twice(configs):
         errors.print(note)
     configs = unique(configs)
+    for remark in about_wandb(configs, elsewhere=True):
+        errors.print(remark)
     runs = orders.one_folder(configs) / "runs"
     share = Share(asked, site.cpus or 1, site.bytes())
     order = orders.make(configs, sweep_name(words, source), lambda todo: batches(todo, share))

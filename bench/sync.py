@@ -19,7 +19,7 @@ if __name__ == "__main__":
 
 from rich.progress import track
 
-from bench.base.account import ignored, mode, notices
+from bench.base.account import ignored, mode, mode_of_environment, notices
 from bench.base.errors import UserError
 from bench.store.integrity import Damaged, read_file
 from bench.store.regular import no_link, run_names
@@ -38,6 +38,8 @@ def main() -> int:
     runs = arguments.results.resolve() / "runs"
     if not runs.exists():
         raise UserError(f"There are no runs in '{arguments.results}'.")
+    if mode_of_environment() == "disabled":
+        raise UserError("WANDB_MODE=disabled writes no W&B runs. Unset it, or set it to online or offline.")
     os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
     for notice in notices(alone=False):
         console.print(notice, markup=False)

@@ -6,6 +6,8 @@ import netrc
 import os
 from urllib.parse import urlparse
 
+from bench.base.errors import UserError
+
 AGENTS = ("WANDB_SWEEP_ID", "WANDB_RUN_ID", "WANDB_SWEEP_PARAM_PATH")
 """Variables that `wandb agent` sets for the one run of the command that it starts."""
 IGNORED = {
@@ -18,11 +20,13 @@ IGNORED = {
     "WANDB_DIR": "W&B's files are in the folder wandb of the results; results=FOLDER moves both",
 }
 """Variables that W&B would apply to every run, and why they are not."""
+MODES = {mode: mode for mode in ("online", "offline", "shared", "disabled")} | {"run": "online", "dryrun": "offline"}
+"""Values of WANDB_MODE, the last two as earlier versions of W&B called them."""
 
 
 def mode() -> str:
     """What the user set, else online for those who are logged in, else offline."""
-    if given := os.environ.get("WANDB_MODE"):
+    if given := mode_of_environment():
         return given
     if os.environ.get("WANDB_API_KEY"):
         return "online"
@@ -31,6 +35,18 @@ def mode() -> str:
     except (OSError, netrc.NetrcParseError):
         return "offline"
     return "online" if urlparse(base_url()).hostname in known else "offline"
+
+
+def mode_of_environment() -> str | None:
+    """What WANDB_MODE says; None where it says nothing.
+
+    Raises:
+        UserError: W&B has no such mode.
+    """
+    given = os.environ.get("WANDB_MODE")
+    if given and given not in MODES:
+        raise UserError(f"WANDB_MODE must be online, offline, shared or disabled, got {given!r}.")
+    return MODES[given] if given else None
 
 
 def base_url() -> str:
@@ -49,7 +65,8 @@ def ignored(alone: bool) -> set[str]:
     """Variables that W&B must not see; ``alone``: this command has one run."""
     of_agent = AGENTS if alone and has_agent() else ()
     of_one = ("WANDB_NAME",) if alone else ()
-    return {*IGNORED, *AGENTS} - {*of_agent, *of_one}
+    service = "WANDB_SERVICE"  # a process of W&B's that another program started, and that ends with it
+    return {*IGNORED, *AGENTS, service} - {*of_agent, *of_one}
 
 
 def notices(alone: bool) -> list[str]:

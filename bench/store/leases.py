@@ -95,7 +95,8 @@ class Lease:
     def beat(self) -> None:
         """Change the file in which our name stands, never the one that an heir has put in its place meanwhile."""
         with open(opened(self._path, os.O_RDWR)[0], "r+b", buffering=0) as file:  # noqa: PTH123
-            if json.loads(file.read(SIZE) or b"{}").get("name") == self._name:
+            said = json.loads(file.read(SIZE) or b"{}")
+            if isinstance(said, dict) and said.get("name") == self._name:
                 self._beat += 1
                 file.seek(0)
                 file.write(self._content())
@@ -132,7 +133,7 @@ def _beat_at(path: Path) -> tuple[Any, Any] | None:
     """Whose beat a lease has, and which; None where there is no lease."""
     said, wrong = check_json(path)
     name, beat = said.get("name"), said.get("beat")
-    good = isinstance(name, str) and name.isalnum() and isinstance(beat, int)  # else anything may stand there
+    good = isinstance(name, str) and name.isalnum() and len(name) <= 32 and isinstance(beat, int)  # else: anything
     return None if not said and wrong is None else (name, beat) if good else (None, None)
 
 

@@ -11,6 +11,7 @@ import fcntl
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import time
@@ -43,8 +44,8 @@ HOLDER = {"pid": COUNT, "host": TEXT, "since": NUMBER}
 TRIAL = "import fcntl, sys; fcntl.flock(open(sys.argv[1], 'a'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
 KIND = "kind"
 """A file in a folder of locks, which the first process makes: how runs are claimed there, by all hosts;"""
-FLOCK, LEASES = "flock", "leases"
-"""what it says, the latter with a reason. Earlier versions made a file called leases, with the reason."""
+FLOCK, LEASES, UNKNOWN = "flock", "leases", ""
+"""what it says, the second with a reason. Earlier versions made a file called leases, with the reason."""
 WRITTEN_S = 5.0
 """Seconds after which whoever has made the file has also written it."""
 
@@ -82,8 +83,17 @@ class Lock:
 
     @property
     def lost(self) -> bool:
-        """Whether another process has taken what was ours, believing this one dead."""
-        return self._lease is not None and self._lease.lost
+        """Whether another process may have what was ours: it believes this one dead, the folder has the other kind of
+        claims now, or the lock's file was replaced."""
+        if self._lease is not None:
+            return self._lease.lost or _word(self.path.parent) == FLOCK
+        if self._stream is None:
+            return False
+        try:
+            replaced = not os.path.samestat(os.lstat(self.path), os.fstat(self._stream.fileno()))
+        except FileNotFoundError:
+            return True
+        return replaced or _word(self.path.parent) == LEASES
 
     def release(self) -> None:
         if self._stream is not None:
@@ -95,9 +105,10 @@ class Lock:
 
     def held(self) -> bool:
         """Whether a process has it, this one or another."""
-        if (_said(self.path.parent) or "").startswith(LEASES):
+        kind = _word(self.path.parent)
+        if kind == LEASES:
             return Lease.fresh(self._leased)
-        if _mounted(self.path.parent):
+        if kind == UNKNOWN or _mounted(self.path.parent):
             return True  # by another host, for all that can be known here
         try:
             with open(opened(self.path)[0]) as lock:  # noqa: PTH123
@@ -149,9 +160,9 @@ def untrusted(folder: Path) -> str | None:
     return None
 
 
-def _said(folder: Path) -> str | None:
-    """How runs are claimed in this folder; None where that is not decided."""
-    deadline = time.monotonic() + WRITTEN_S
+def _said(folder: Path, wait_s: float = WRITTEN_S) -> str | None:
+    """How runs are claimed in this folder; None where that is not decided, nothing where it is still being written."""
+    deadline = time.monotonic() + wait_s
     with suppress(FileNotFoundError):
         while not (text := content_of(folder / KIND).decode(errors="replace").strip()) and time.monotonic() < deadline:
             time.sleep(0.1)
@@ -159,6 +170,15 @@ def _said(folder: Path) -> str | None:
     with suppress(FileNotFoundError):
         return f"{LEASES} {content_of(folder / LEASES).decode(errors='replace').strip()}"
     return None
+
+
+def _word(folder: Path) -> str | None:
+    """What the file says now, for those who only look: its first word, UNKNOWN where it cannot be read."""
+    try:
+        kind = _said(folder, wait_s=0.0)
+    except OSError:
+        return UNKNOWN
+    return kind if kind is None else kind.partition(" ")[0]
 
 
 @cache
@@ -169,7 +189,7 @@ def _found_wanting(folder: Path) -> str | None:
 @cache
 def _mounted(folder: Path) -> str | None:
     try:
-        return mounted_alone(folder.resolve(), Path("/proc/self/mountinfo").read_text())
+        return mounted_alone(folder.resolve(), os.fsdecode(Path("/proc/self/mountinfo").read_bytes()))
     except OSError:  # not a Linux
         return None
 
@@ -193,11 +213,12 @@ def _trial(folder: Path) -> str | None:
 def mounted_alone(place: Path, mountinfo: str) -> str | None:
     """What a mount says of itself: locks that hold among the processes of one machine, and that no trial here finds."""
     mounts: dict[Path, tuple[str, set[str]]] = {}
-    for line in mountinfo.splitlines():
+    for line in filter(None, mountinfo.split("\n")):
         before, _, after = line.partition(" - ")
-        kind, _, options = after.split(maxsplit=2)
-        point = Path(before.split()[4].encode().decode("unicode_escape"))
-        mounts[point] = kind, {*options.split(","), *before.split()[5].split(",")}
+        kind, _, options = after.split(" ", 2)  # what is mounted may have no name, and names any other character
+        point, how = before.split(" ")[4:6]
+        point = re.sub(r"\\(\d{3})", lambda code: chr(int(code[1], 8)), point)
+        mounts[Path(point)] = kind, {*options.split(","), *how.split(",")}
     for parent in (place, *place.parents):
         if parent in mounts:
             kind, said = mounts[parent]

@@ -46,16 +46,15 @@ def sweep(configs: Sequence[RunConfig], console: Console, name: str | None = Non
     The results folder is the memory of a search: what it asks for again is done. ``name`` is that of the sweep.
     """
     common_jobs(configs)
-    refuse_agent(configs)
-    alone = len(configs) == 1
+    remarks, alone = about_wandb(configs), len(configs) == 1
     folders = [Run(config) for config in configs]
     refuse_stale(folders)
     with Display(console, [config.steps for config in configs]) as display:
         made = Sweep(display, name, varying([config.labels() for config in configs]))
         made.agents = has_agent()
         todo = []
-        for notice in notices(alone) if any(map(tracked, configs)) else ():
-            display.say(notice)
+        for remark in remarks:
+            display.say(remark)
         for folder in folders:
             if reusable(folder):
                 made.reuse(folder)
@@ -117,17 +116,20 @@ def trackers_of(folders: Sequence[Run], alone: bool = False) -> Trackers:
     return Trackers(asked, alone)
 
 
-def tracked(config: RunConfig) -> bool:
-    return tracks(config.tracker.name)
+def about_wandb(configs: Sequence[RunConfig], elsewhere: bool = False) -> list[str]:
+    """A sentence for each variable of W&B that is ignored; ``elsewhere``: the runs are made by jobs.
 
-
-def refuse_agent(configs: Sequence[RunConfig], elsewhere: bool = False) -> None:
-    """W&B's agent gives one id to all that its command does: that must be one run, made here."""
-    if has_agent() and any(map(tracked, configs)) and (elsewhere or len(configs) > 1):
+    Raises:
+        UserError: `wandb agent` gives one id to all that its command does, which must be one run, made here.
+    """
+    if not any(tracks(config.tracker.name) for config in configs):
+        return []
+    if has_agent() and (elsewhere or len(configs) > 1):
         raise UserError(
             f"`wandb agent` starts one run at a time, and this command has {len(configs)}{' in jobs' * elsewhere}. "
             "Remove -m, experiment= and hydra/launcher= from the command of the W&B sweep, or add tracker=none."
         )
+    return notices(alone=len(configs) == 1 and not elsewhere)
 
 
 def refuse_stale(folders: Sequence[Run]) -> None:

@@ -26,6 +26,11 @@ def answer(**words: Any) -> None:
     print(json.dumps(words), flush=True)
 
 
+def words_of(error: Exception) -> str:
+    """One line about it."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
+
+
 class Messages:
     """Lines from the runner."""
 
@@ -53,10 +58,11 @@ def main() -> None:
     os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
     try:
         from bench.sweep.tracking.wandb_run import Mirror, warm_up
-    except ImportError as error:
-        answer(trouble=f"{error}")
+
+        warm_up()
+    except Exception as error:  # not installed, or variables that it does not accept
+        answer(trouble=words_of(error))
         return
-    warm_up()
     answer(ready=mode())
     stand_back()
     followed: dict[str, Mirror] = {}
@@ -74,13 +80,13 @@ def main() -> None:
                     followed[run] = Mirror(Path(run), project, entity)
             except Exception as error:  # one run's trouble is not the next one's
                 followed.pop(run, None)
-                answer(run=run, trouble=f"{type(error).__name__}: {error}")
+                answer(run=run, trouble=words_of(error))
         for run, mirror in list(followed.items()):
             try:
                 mirror.update()
             except Exception as error:
                 del followed[run]
-                answer(run=run, trouble=f"{type(error).__name__}: {error}")
+                answer(run=run, trouble=words_of(error))
     for mirror in followed.values():  # the runner is gone
         mirror.finish()
 

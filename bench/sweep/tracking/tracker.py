@@ -15,7 +15,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
-from bench.base.account import has_agent, ignored
+from bench.base.account import has_agent, ignored, mode_of_environment
 from bench.base.awake import Awake
 from bench.base.home import ROOT
 
@@ -165,4 +165,4 @@ def make_tracker(name: str, options: dict[str, Any], results: Path, alone: bool)
 
 def tracks(name: str) -> bool:
     """Whether this tracker writes W&B runs. WANDB_MODE=disabled is W&B's own way to say none."""
-    return name == "wandb" and os.environ.get("WANDB_MODE") != "disabled"
+    return name == "wandb" and mode_of_environment() != "disabled"

@@ -1,0 +1,73 @@
+"""Variables of W&B and folders of its own: used, or answered with a sentence, and never the loss of a run in silence."""
+
+import pytest
+
+from bench.base.account import ignored, mode
+from bench.base.errors import UserError
+from tests.bench.sweep.tracking.test_wandb import AGENTS, SHORT, command
+from tests.helpers.run_folders import folders
+from tests.helpers.wandb_files import images
+
+WORDS = (*SHORT, "engine=stacked")
+
+
+@pytest.mark.parametrize("script", ["bench/run.py", "bench/sync.py"])
+def test_rejects_a_mode_that_wandb_does_not_have(script, tmp_path):
+    (tmp_path / "results/runs").mkdir(parents=True)
+    words = WORDS if script == "bench/run.py" else ()
+    done = command(script, *words, cwd=tmp_path, WANDB_MODE="onlin")
+    assert (done.returncode, "got 'onlin'" in done.stderr) == (2, True), done.stderr
+    assert not list(tmp_path.glob("results/runs/*"))
+
+
+def test_modes_of_earlier_versions_have_their_present_names(monkeypatch):
+    for given, known in {"dryrun": "offline", "run": "online", "shared": "shared"}.items():
+        monkeypatch.setenv("WANDB_MODE", given)
+        assert mode() == known
+    monkeypatch.setenv("WANDB_MODE", "Offline")
+    with pytest.raises(UserError, match="'Offline'"):
+        mode()
+
+
+def test_the_reason_is_said_when_wandb_rejects_a_variable(tmp_path):
+    done = command("bench/run.py", *WORDS, cwd=tmp_path, WANDB_PROJECT="a/b")
+    assert done.returncode == 0, done.stderr
+    assert "W&B has not got 1 of these runs (UsageError: Invalid project name 'a/b'" in done.stdout
+
+
+def test_a_service_of_another_program_is_not_used(tmp_path):
+    assert "WANDB_SERVICE" in ignored(alone=True) & ignored(alone=False)
+    done = command("bench/run.py", *WORDS, cwd=tmp_path, WANDB_SERVICE="3-1-tcp-localhost-1-1")
+    assert "W&B has not got" not in done.stdout
+    assert len(images(tmp_path / "results")) == 1
+
+
+def test_sync_removes_nothing_when_wandb_is_disabled(tmp_path):
+    assert command("bench/run.py", *WORDS, cwd=tmp_path).returncode == 0
+    (run,) = folders(tmp_path / "results")
+    (run / "wandb.json").unlink()
+    assert command("bench/sync.py", cwd=tmp_path, WANDB_MODE="disabled").returncode == 2
+    assert list(images(tmp_path / "results")) == [run.name]
+    assert not (run / "wandb.json").exists()
+
+
+@pytest.mark.parametrize("script", [("bench/run.py", "-m", "hydra/launcher=here"), ("bench/submit.py", "--dry-run")])
+def test_jobs_say_what_they_ignore_and_reject_an_agent(script, tmp_path):
+    words = (*script, *WORDS)
+    done = command(*words, "seed=0", cwd=tmp_path, WANDB_NAME="mine")
+    assert done.returncode == 0, done.stderr
+    assert "WANDB_NAME is ignored" in done.stderr
+    done = command(*words, "seed=1", cwd=tmp_path, **AGENTS)
+    assert (done.returncode, "`wandb agent` starts one run" in done.stderr) == (2, True), done.stderr
+
+
+@pytest.mark.parametrize("kind", ["folder", "link"])
+def test_a_hidden_folder_of_wandb_is_left_alone(kind, tmp_path):
+    """W&B would write to results/.wandb if there is one, where nothing else looks."""
+    hidden, elsewhere = tmp_path / "results/.wandb", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    hidden.parent.mkdir()
+    hidden.mkdir() if kind == "folder" else hidden.symlink_to(elsewhere)
+    assert command("bench/run.py", *WORDS, cwd=tmp_path).returncode == 0
+    assert len(images(tmp_path / "results")) == 1
+    assert not list(hidden.iterdir())
