@@ -20,7 +20,7 @@ from bench.base.locks import Lock
 from bench.base.record import COLUMNS, FINAL, SCORE, Row, evaluation_steps, final_state
 from bench.base.regular import append, content_of, make_folder, no_link, remove, write_bytes
 from bench.config.run_config import RunConfig
-from bench.engine.fingerprint import fingerprint, libraries
+from bench.engine.fingerprint import SHORT, fingerprint, libraries, measuring
 from bench.engine.material import columns_of, data_checksum
 from bench.sweep.store.metrics_file import parquet
 from bench.training import checkpoint
@@ -103,7 +103,9 @@ class RunFolder:
     def stale(self) -> str | None:
         """What has changed since what is there was made: the source, the data; None where nothing has."""
         made = self.manifest()
-        if made.get("fingerprint") != fingerprint(self.config):  # also where it does not say
+        before = made.get("sources") or {}
+        remeasured = any(before.get(name, digest[:SHORT]) != digest[:SHORT] for name, digest in measuring().items())
+        if remeasured or made.get("fingerprint") != fingerprint(self.config):  # also where it does not say
             return "another version of the source"
         data = (made.get("data") or {}).get("sha256")
         return "other data of the same name" if data not in (None, data_checksum(self.config)) else None

@@ -5,6 +5,7 @@ import pytest
 from analysis import load
 from analysis.results.archive import read_archive, write_archive
 from analysis.results.errors import NoData
+from analysis.results.read import condition
 from analysis.results.warnings import mixed_sources, warnings
 from analysis.study.ask import Ask
 from analysis.tables import table_makers
@@ -111,6 +112,28 @@ def test_an_archive_keeps_it(tmp_path):
     write_archive(some, tmp_path)
     (said,) = warnings(read_archive(tmp_path))
     assert said == warnings(some)[0].replace(" 03:04", "").replace(" 07:08", "")
+
+
+def test_of_runs_of_one_day_an_archive_does_not_say_which_are_older(tmp_path):
+    some = results(fact("old", started=OLD), fact("old", started=OLD), fact(started=OLD.replace("03:04", "04:04")))
+    assert "leave the older runs out" in warnings(some)[0]
+    write_archive(some, tmp_path)
+    (said,) = warnings(read_archive(tmp_path))
+    assert "leave the fewer runs out of figures, tables, pages and claims, add --without core=new;" in said
+
+
+@pytest.mark.parametrize("name", ["plug/méthode.py", "my plug-ins/net.py", "x" * 300, "a\nb.py", "\ud800"])
+def test_no_file_is_passed_over_for_its_name(name):
+    some = results(fact(**{name: "a"}, started=OLD), fact(**{name: "b"}))
+    (said,) = warnings(some)
+    proposed = said.partition("--without ")[2].partition(";")[0]
+    assert "\n" not in said
+    assert len(said) < 1000
+    assert list(some.without([condition(proposed)]).runs["algo"]) == ["dnasa"]
+
+
+def test_different_versions_that_cannot_be_printed_differ():
+    assert warnings(results(fact("a b", started=OLD), fact("a\nb")))
 
 
 def test_who_loads_the_table_is_warned(tmp_path):
