@@ -171,8 +171,7 @@ def chosen(config: RunConfig) -> list[object]:
         out.append(weight_rules[rule].weigh)
     network = links[config.links.name], compressors[config.compressor.name]
     objective = losses[config.loss.name], regularisers[config.regulariser.name]
-    if (shape := config.algo.options.get("schedule")) in schedules:
-        out.append(schedules[shape][0])
+    out += [schedules[name][0] for name in schedules if name == config.algo.options.get("schedule")]
     for item in (config.algorithm, datasets[config.dataset.name], models[config.model.name], *network, *objective):
         out += inspect.getmro(item) if inspect.isclass(item) else [item]
     for source in models[config.model.name].sources(**config.model.options):
@@ -199,4 +198,4 @@ def _source(item: object) -> Path | None:
         item = type(item)  # a metric may be any object that can be called
     if str(getattr(item, "__module__", "")).partition(".")[0] in {*sys.stdlib_module_names, *LIBRARIES}:
         return None
-    return Path(inspect.getfile(item))  # type: ignore[arg-type]
+    return Path(inspect.getfile(item))

@@ -1,11 +1,13 @@
 """Runs of different versions of the suite, of torch or of NumPy are not compared without a word."""
 
+from argparse import ArgumentParser
+
 import pytest
 
-from analysis import load
+from analysis import load, make_figures
 from analysis.results.archive import read_archive, write_archive
 from analysis.results.errors import NoData
-from analysis.results.read import condition
+from analysis.results.read import add_source, condition, read
 from analysis.results.warnings import mixed_sources, warnings
 from analysis.study.ask import Ask
 from analysis.tables import table_makers
@@ -156,3 +158,19 @@ def test_odd_values_are_no_reason_to_stop():
     assert mixed([("dsgd", {"sources": {"core": ["?"]}, "versions": 3, "started": 5}), ("dnasa", fact())])
     with pytest.raises(NoData, match="no run was made with core=none; of core there are core=old, core=new"):
         results(fact("old"), fact()).without([("core", ["none"])])
+
+
+def test_what_is_given_twice_counts_twice():
+    parser = ArgumentParser()
+    add_source(parser)
+    given = parser.parse_args(["--without", "core=a", "--without", "torch=1,2", "numpy=3"])
+    assert given.without == [("core", ["a"]), ("torch", ["1", "2"]), ("numpy", ["3"])]
+    assert parser.parse_args([]).without == []
+    given = make_figures.parse(["--where", "algo=dsgd", "--where", "seed=1,2"])
+    assert given.where == [("algo", ["dsgd"]), ("seed", ["1", "2"])]
+
+
+def test_nothing_is_made_where_no_run_is_left(tmp_path):
+    write_archive(results(fact("old"), fact()), tmp_path)
+    with pytest.raises(NoData, match="--without core=old,new leaves none of the 2 runs"):
+        read(tmp_path, [("core", ["old", "new"])])
