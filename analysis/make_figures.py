@@ -98,9 +98,8 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     add_source(parser)
     parser.add_argument("--out", help="where the pictures go; default <results>/figures, of an archive figures here")
     parser.add_argument("--format", default="pdf,png", help="of pdf, png, svg")
-    parser.add_argument(
-        "--where", nargs="+", default=[], type=condition, metavar="LABEL=VALUE,VALUE", help="only these runs"
-    )
+    of, told = "LABEL=VALUE,VALUE", "only these runs"
+    parser.add_argument("--where", nargs="+", action="extend", default=[], type=condition, metavar=of, help=told)
     parser.add_argument("--metric", action="append", metavar="NAME", help="to show; may be given again")
     parser.add_argument("--reference", metavar="METHOD", help="that the others are compared with")
     parser.add_argument("--over", default="eta", metavar="OPTION", help="of stepsize, topology and robustness")

@@ -28,13 +28,21 @@ def add_source(parser: argparse.ArgumentParser) -> None:
     told = "a results folder, an archive, or wandb:ENTITY/PROJECT"
     parser.add_argument("--results", "--from", default="results", help=told)
     told = "leave out the runs made with these versions, such as core=HASH or torch=2.12.0"
-    parser.add_argument("--without", nargs="+", default=[], type=condition, metavar="NAME=VERSION,VERSION", help=told)
+    parser.add_argument(
+        "--without", nargs="+", action="extend", default=[], type=condition, metavar="NAME=VERSION,VERSION", help=told
+    )
 
 
 def read(source: str | Path, without: Sequence[Condition] = ()) -> Results:
     """All runs of a source, but for those that ``without`` names."""
     results = _read(source)
-    return results.without(without) if without else results
+    if not without:
+        return results
+    left = results.without(without)
+    if left.runs.empty:
+        words = " ".join(f"{name}={','.join(versions)}" for name, versions in without)
+        raise NoData(f"--without {words} leaves none of the {len(results.runs)} runs")
+    return left
 
 
 def _read(source: str | Path) -> Results:

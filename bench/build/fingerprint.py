@@ -8,7 +8,7 @@ import inspect
 import sys
 import threading
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 
@@ -19,9 +19,11 @@ from bench.base.registry import (
     datasets,
     links,
     losses,
+    metrics,
     models,
     partitions,
     regularisers,
+    schedules,
     topologies,
     weight_rules,
 )
@@ -59,25 +61,40 @@ CORE = (
 )
 """Files and folders that have a part in every number; what is chosen by name is counted where it is chosen."""
 
+SHORT = 16
+"""Digits of a hash that a manifest has."""
+
 
 def fingerprint(config: RunConfig) -> str:
     """Over the core and what was chosen: algorithm, graph, dataset, partition, model, with their bases.
 
-    Where the files lie makes no difference, nor does Python's own library.
+    Where the files lie makes no difference, nor does Python's own library; nor does a metric, which changes no step.
     """
-    return combined(sources(config).values())
+    return combined(_digests(_core() | _files(chosen(config))).values())
 
 
 def parts(config: RunConfig) -> dict[str, str]:
     """What the fingerprint covers, for runs to be compared by: one hash of the core, one of every other file."""
     files, core = sources(config), {imported.name(file) for file in _core()}
-    others = {name: digest[:16] for name, digest in sorted(files.items()) if name not in core}
+    others = {name: digest[:SHORT] for name, digest in sorted(files.items()) if name not in core}
     return {"core": combined(files[name] for name in core), **others}
 
 
 def sources(config: RunConfig) -> dict[str, str]:
-    """The files that count for a configuration, by name, with their hashes."""
-    files = {*_core(), *(file for item in chosen(config) if (path := _source(item)) for file in with_imports(path))}
+    """The files that count for a configuration, those of metrics among them, by name, with their hashes."""
+    return {**_digests(_core() | _files(chosen(config))), **measuring()}
+
+
+def measuring() -> dict[str, str]:
+    """The files of the metrics of plug-ins, by name, with their hashes."""
+    return _digests(_files([metrics[name].function for name in metrics]))
+
+
+def _files(items: Iterable[object]) -> frozenset[Path]:
+    return frozenset(file for item in items if (path := _source(item)) for file in with_imports(path))
+
+
+def _digests(files: Iterable[Path]) -> dict[str, str]:
     return {imported.name(file): imported.digest(file) for file in files}
 
 
@@ -146,7 +163,7 @@ def _ours(place: Path, file: Path) -> bool:
 
 
 def combined(digests: Iterable[str]) -> str:
-    return hashlib.sha256("".join(sorted(set(digests))).encode()).hexdigest()[:16]
+    return hashlib.sha256("".join(sorted(set(digests))).encode()).hexdigest()[:SHORT]
 
 
 def chosen(config: RunConfig) -> list[object]:
@@ -156,6 +173,7 @@ def chosen(config: RunConfig) -> list[object]:
         out.append(weight_rules[rule].weigh)
     network = links[config.links.name], compressors[config.compressor.name]
     objective = losses[config.loss.name], regularisers[config.regulariser.name]
+    out += [schedules[name][0] for name in schedules if name == config.algo.options.get("schedule")]
     for item in (method_of(config), datasets[config.dataset.name], models[config.model.name], *network, *objective):
         out += inspect.getmro(item) if inspect.isclass(item) else [item]
     for source in models[config.model.name].sources(**config.model.options):
@@ -176,6 +194,10 @@ def has_plugins(config: RunConfig) -> bool:
 
 def _source(item: object) -> Path | None:
     """The file that defines something of ours or of a plug-in; what has a version of its own beside this is none."""
+    while isinstance(item, partial):
+        item = item.func
+    if not inspect.isroutine(item) and not inspect.isclass(item):
+        item = type(item)  # a metric may be any object that can be called
     if str(getattr(item, "__module__", "")).partition(".")[0] in {*sys.stdlib_module_names, *LIBRARIES}:
         return None
-    return Path(inspect.getfile(item))  # type: ignore[arg-type]
+    return Path(inspect.getfile(item))

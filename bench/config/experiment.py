@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bench.base.errors import UserError, closest
@@ -20,12 +20,16 @@ def blocks_of(experiment: Any, name: str = "The experiment") -> list[dict[str, A
     """
     parts = experiment if isinstance(experiment, dict) else {}
     known = (*PARTS, *RunConfig.__annotations__)
+    if strange := [key for key in _keys(experiment) if not isinstance(key, str)]:
+        raise UserError(f"{name} has a key {strange[0]!r}, which is no text: keys are names of settings.")
     for key in parts:
         if key.partition(".")[0] not in known:
             raise UserError(f"{name} has a key '{key}', which is no setting.{closest(key, known, meant(key))}")
     blocks, common, quick = (parts.get(part) for part in ("blocks", "common", "quick"))
     common, quick = ({} if part is None else part for part in (common, quick))
-    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in (*blocks, common, quick)):
+    grids = blocks if isinstance(blocks, list) else [None]
+    quicker = [block["quick"] for block in grids if isinstance(block, dict) and block.get("quick") is not None]
+    if not all(isinstance(part, dict) for part in (*grids, *quicker, common, quick)):
         raise UserError("An experiment is a list of 'blocks', each a mapping from settings to values.")
     if not blocks:
         raise UserError(f"{name} has no blocks: its list is empty. conf/experiment/example.yaml shows some.")
@@ -36,9 +40,9 @@ def blocks_of(experiment: Any, name: str = "The experiment") -> list[dict[str, A
     beside = {key: value for key, value in parts.items() if key not in PARTS}
     if twice := [key for key in beside if key in common]:
         raise UserError(f"{name} sets '{twice[0]}' both under 'common' and beside it: keep one.")
-    for key, value in {**beside, **common}.items():
+    for key, value in (item for part in (beside, common, *blocks) for item in part.items()):
         if isinstance(value, dict) and "." not in key and key != "quick":
-            one = next(iter(value), "name")
+            one = next((option for option in value if option != "name"), "NAME")
             raise UserError(f"{name} has a mapping for '{key}': write each option by itself, as {key}.{one}: VALUE.")
     out = []
     whole = [{**beside, **common, **block} for block in blocks]
@@ -51,6 +55,14 @@ def blocks_of(experiment: Any, name: str = "The experiment") -> list[dict[str, A
         if empty := [key for key, value in out[-1].items() if value == []]:
             raise UserError(f"{name} has no values for '{empty[0]}': its list is empty.")
     return out
+
+
+def _keys(part: Any) -> Iterator[Any]:
+    """The keys of all mappings in an experiment."""
+    if isinstance(part, dict):
+        yield from part
+    for inner in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        yield from _keys(inner)
 
 
 def _check_quick(quick: Mapping[str, Any], blocks: Sequence[Mapping[str, Any]], name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,9 +13,10 @@ LIBRARIES = ("torch", "numpy")
 MADE = ("sources", "versions", "started")
 """Entries of a manifest that runs are compared by."""
 CORE = "core"
-PLAIN = re.compile(r"[\w.+/-]{1,200}", re.ASCII)
-"""What names of files and versions look like. Others, of a forged manifest, are not repeated."""
+PLAIN = re.compile(r"[\w.+/-]{1,200}")
+"""What names of files and versions look like. Of others, such as those of a forged manifest, a digest is shown."""
 STAMP = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d)?)?", re.ASCII)
+"""What the time of a start begins with; an archive has the day alone."""
 TOLD = 3
 """Differences described in full; further ones are counted."""
 
@@ -26,11 +28,12 @@ def software(manifest: Mapping[str, Any]) -> dict[str, str]:
     if not isinstance(sources, dict):
         return {}
     libraries = {name: versions[name] for name in LIBRARIES if name in versions} if isinstance(versions, dict) else {}
-    return {
-        name: str(version) if PLAIN.fullmatch(str(version)) else "unreadable"
-        for name, version in {**sources, **libraries}.items()
-        if PLAIN.fullmatch(name)
-    }
+    return {_shown(name): _shown(str(version)) for name, version in {**sources, **libraries}.items()}
+
+
+def _shown(text: str) -> str:
+    """A name or version as it can be printed and typed; different texts stay different."""
+    return text if PLAIN.fullmatch(text) else f"sha256-{hashlib.sha256(ascii(text).encode()).hexdigest()[:16]}"
 
 
 @dataclass
@@ -65,7 +68,7 @@ def mixed(runs: Iterable[tuple[str, Mapping[str, Any]]]) -> str | None:
     for algo, manifest in runs:
         made = kinds.setdefault(tuple(software(manifest).items()), Made())
         started = str(manifest.get("started") or "")
-        made.add(1, started if STAMP.fullmatch(started) else "", [str(algo)])
+        made.add(1, found[0] if (found := STAMP.match(started)) else "", [str(algo)])
     if len(kinds) < 2:
         return None
     if unknown := kinds.pop((), None):
@@ -81,13 +84,14 @@ def mixed_kinds(kinds: Kinds) -> str | None:
     """A sentence where these differ in anything that two of them share."""
     names = dict.fromkeys(name for kind in kinds for name, _ in kind)
     different: dict[str, str] = {}
-    older, rest = [], kinds
+    older, rest, dated = [], kinds, True
     for name in sorted(names, key=lambda name: (name != CORE, name in LIBRARIES)):
         found, left = _versions(name, kinds), _versions(name, rest)
         if len(found) > 1:
             different[name] = f"{name} " + ", ".join(f"{version} ({made})" for version, made in found.items())
         if len(left) > 1:  # without the older of these, some of the other differences are gone, too
             *old, newest = left
+            dated &= left[old[-1]].newest < left[newest].newest
             older.append(f"{name}={','.join(old)}")
             rest = {kind: made for kind, made in rest.items() if dict(kind).get(name, newest) == newest}
     if not different:
@@ -97,8 +101,8 @@ def mixed_kinds(kinds: Kinds) -> str | None:
     again = "force=true" if set(different) <= set(LIBRARIES) else "stale=rerun"  # what is stale tells the source
     return (
         "These runs were not made with the same software, and differences between them may come from that: "
-        f"{told}{more}. To leave the older runs out of figures, tables, pages and claims, add --without "
-        f"{' '.join(older)}; to make them again, {again}."
+        f"{told}{more}. To leave the {'older' if dated else 'fewer'} runs out of figures, tables, pages and claims, "
+        f"add --without {' '.join(older)}; to make them again, {again}."
     )
 
 

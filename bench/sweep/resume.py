@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.base.registry import metrics
-from bench.build.fingerprint import fingerprint, libraries
+from bench.build.fingerprint import SHORT, fingerprint, libraries, measuring
 from bench.build.material import data_checksum
 from bench.config.run_config import RunConfig
 from bench.store.files import check_rows
@@ -18,7 +18,9 @@ Run = RunFolder[RunConfig]
 def stale(run: Run) -> str | None:
     """What has changed since what is there was made: the source, the data; None where nothing has."""
     made = run.manifest()
-    if made.get("fingerprint") != fingerprint(run.config):  # also where it does not say
+    before = made.get("sources") or {}
+    remeasured = any(before.get(name, digest[:SHORT]) != digest[:SHORT] for name, digest in measuring().items())
+    if remeasured or made.get("fingerprint") != fingerprint(run.config):  # also where it does not say
         return "another version of the source"
     data = (made.get("data") or {}).get("sha256")
     return "other data of the same name" if data not in (None, data_checksum(run.config)) else None

@@ -1,10 +1,13 @@
 """Runs of different versions of the suite, of torch or of NumPy are not compared without a word."""
 
+from argparse import ArgumentParser
+
 import pytest
 
-from analysis import load
+from analysis import load, make_figures
 from analysis.results.archive import read_archive, write_archive
 from analysis.results.errors import NoData
+from analysis.results.read import add_source, condition, read
 from analysis.results.warnings import mixed_sources, warnings
 from analysis.study.ask import Ask
 from analysis.tables import table_makers
@@ -112,6 +115,28 @@ def test_an_archive_keeps_it(tmp_path):
     assert said == warnings(some)[0].replace(" 03:04", "").replace(" 07:08", "")
 
 
+def test_of_runs_of_one_day_an_archive_does_not_say_which_are_older(tmp_path):
+    some = results(fact("old", started=OLD), fact("old", started=OLD), fact(started=OLD.replace("03:04", "04:04")))
+    assert "leave the older runs out" in warnings(some)[0]
+    write_archive(some, tmp_path)
+    (said,) = warnings(read_archive(tmp_path))
+    assert "leave the fewer runs out of figures, tables, pages and claims, add --without core=new;" in said
+
+
+@pytest.mark.parametrize("name", ["plug/méthode.py", "my plug-ins/net.py", "x" * 300, "a\nb.py", "\ud800"])
+def test_no_file_is_passed_over_for_its_name(name):
+    some = results(fact(**{name: "a"}, started=OLD), fact(**{name: "b"}))
+    (said,) = warnings(some)
+    proposed = said.partition("--without ")[2].partition(";")[0]
+    assert "\n" not in said
+    assert len(said) < 1000
+    assert list(some.without([condition(proposed)]).runs["algo"]) == ["dnasa"]
+
+
+def test_different_versions_that_cannot_be_printed_differ():
+    assert warnings(results(fact("a b", started=OLD), fact("a\nb")))
+
+
 def test_who_loads_the_table_is_warned(tmp_path):
     write_archive(results(fact("old", started=OLD), fact()), tmp_path / "archive")
     with pytest.warns(UserWarning, match="core old .*, new "):
@@ -132,3 +157,19 @@ def test_odd_values_are_no_reason_to_stop():
     assert mixed([("dsgd", {"sources": {"core": ["?"]}, "versions": 3, "started": 5}), ("dnasa", fact())])
     with pytest.raises(NoData, match="no run was made with core=none; of core there are core=old, core=new"):
         results(fact("old"), fact()).without([("core", ["none"])])
+
+
+def test_what_is_given_twice_counts_twice():
+    parser = ArgumentParser()
+    add_source(parser)
+    given = parser.parse_args(["--without", "core=a", "--without", "torch=1,2", "numpy=3"])
+    assert given.without == [("core", ["a"]), ("torch", ["1", "2"]), ("numpy", ["3"])]
+    assert parser.parse_args([]).without == []
+    given = make_figures.parse(["--where", "algo=dsgd", "--where", "seed=1,2"])
+    assert given.where == [("algo", ["dsgd"]), ("seed", ["1", "2"])]
+
+
+def test_nothing_is_made_where_no_run_is_left(tmp_path):
+    write_archive(results(fact("old"), fact()), tmp_path)
+    with pytest.raises(NoData, match="--without core=old,new leaves none of the 2 runs"):
+        read(tmp_path, [("core", ["old", "new"])])

@@ -1,0 +1,96 @@
+"""Schedules and metrics of plug-ins are source, too."""
+
+import functools
+import importlib
+from dataclasses import replace
+
+import pytest
+import torch
+
+from bench.base import imported
+from bench.base.registry import metrics, schedules
+from bench.build.fingerprint import fingerprint, parts, sources
+from bench.build.origin import disagreement, made_of
+from bench.store.run_folder import RunFolder
+from bench.training.metrics import metric
+from tests.helpers.configs import config
+
+SCHEDULE = """
+from bench.method import schedule
+
+@schedule("strange")
+def strange(t, T, n):
+    return T, 1.0
+"""
+METRIC = """
+from bench.training.metrics import metric
+import metrics_helper
+
+@metric("strange")
+def strange(view):
+    return view.train_loss
+"""
+
+
+@pytest.fixture
+def plugin(tmp_path, monkeypatch):
+    """Import a module from these texts; forget it afterwards."""
+    monkeypatch.syspath_prepend(tmp_path)
+    for registry in (schedules, metrics):
+        monkeypatch.setattr(registry, "_items", dict(registry._items))
+
+    def load(name, text):
+        (tmp_path / "metrics_helper.py").write_text("")
+        (tmp_path / f"{name}.py").write_text(text)
+        importlib.invalidate_caches()
+        importlib.import_module(name)
+        return tmp_path / f"{name}.py"
+
+    return load
+
+
+def edited(monkeypatch, file):
+    """As a process would find it that starts after an edit."""
+    file.write_text(file.read_text() + "# edited\n")
+    monkeypatch.setattr(imported, "_outside", {})
+
+
+def test_an_edited_schedule_is_another_source(plugin, monkeypatch):
+    usual = config(algo="dsgd")
+    before = fingerprint(usual)
+    file = plugin("strange_schedule", SCHEDULE)
+    mine = replace(usual, algo=replace(usual.algo, options={**usual.algo.options, "schedule": "strange"}))
+    made = fingerprint(mine)
+    assert "strange_schedule.py" in parts(mine)
+    edited(monkeypatch, file)
+    assert fingerprint(mine) != made
+    assert fingerprint(usual) == before
+
+
+def test_an_edited_metric_makes_runs_stale_and_a_new_one_does_not(plugin, monkeypatch, tmp_path):
+    folder = RunFolder(config(results=str(tmp_path)))
+    without = {"fingerprint": fingerprint(folder.config), "sources": parts(folder.config)}
+    plugin("strange_metric", METRIC)
+    assert {"strange_metric.py", "metrics_helper.py"} <= sources(folder.config).keys()
+    measured = {"fingerprint": fingerprint(folder.config), "sources": parts(folder.config)}
+    meant = made_of([folder.config])
+    for manifest in (without, measured):
+        monkeypatch.setattr(folder, "manifest", lambda manifest=manifest: manifest)
+        assert folder.stale is None
+    edited(monkeypatch, tmp_path / "metrics_helper.py")
+    assert folder.stale == "another version of the source"
+    assert "metrics_helper.py" in disagreement(made_of([folder.config]), meant, "rank 1")
+    monkeypatch.setattr(folder, "manifest", lambda: without)
+    assert folder.stale is None
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_metric_may_be_any_callable():
+    class Constant:
+        def __call__(self, view):
+            return view.train_loss
+
+    metric("constant")(Constant())
+    metric("partial")(functools.partial(lambda view, power: view.train_loss**power, power=2))
+    metric("builtin")(torch.linalg.norm)
+    assert "tests/bench/engine/test_fingerprint.py" in sources(config())
