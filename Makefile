@@ -34,7 +34,7 @@ paper-quick: install  ## Run a small size of every experiment of the paper, draw
 	$(BIN)/python analysis/make_report.py --results results/quick
 
 reproduction: install  ## Write REPRODUCTION.md anew from the archive of the full-size runs
-	$(BIN)/python analysis/check_claims.py --results docs/reproduction --out REPRODUCTION.md
+	$(BIN)/python analysis/check_claims.py --results reproduction/archive --out REPRODUCTION.md
 
 test: install  ## Run the tests
 	$(BIN)/python -m pytest -n auto --dist loadgroup

@@ -20,8 +20,8 @@ BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 @pytest.mark.timeout(240)
 def test_every_recipe(tmp_path):
     copy = tmp_path / "hearsay"
-    for folder in ("algorithms", "analysis", "bench", "benchmarks", "conf", "datasets"):
-        shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in ("algorithms", "analysis", "bench", "benchmarks", "conf", "datasets", "reproduction"):
+        shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__", "archive"))
     load_diabetes(as_frame=True).frame.rename(columns={"target": "price"}).to_csv(copy / "mine.csv", index=False)
     ran = []
     for language, body in BLOCK.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")):

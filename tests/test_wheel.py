@@ -15,7 +15,7 @@ from bench.build.fingerprint import fingerprint
 from bench.config.compose import compose_one
 from tests.helpers.cli import ROOT
 
-PACKAGES = ("algorithms", "analysis", "bench", "benchmarks", "conf", "datasets")
+PACKAGES = ("algorithms", "analysis", "bench", "benchmarks", "conf", "datasets", "reproduction")
 WORDS = ("algo=dnasa", "steps=20", "tracker=none")
 
 long = [pytest.mark.thorough, pytest.mark.timeout(600), pytest.mark.xdist_group("wheel")]
@@ -27,7 +27,8 @@ def tracked(*places: str) -> list[str]:
         done = subprocess.run(["git", "ls-files", *places], cwd=ROOT, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError) as error:
         pytest.skip(f"git does not know these files: {error}")
-    return [name for name in done.stdout.splitlines() if (ROOT / name).is_file()]
+    names = [name for name in done.stdout.splitlines() if (ROOT / name).is_file()]
+    return [name for name in names if not name.startswith(("docs/", "reproduction/archive/"))]
 
 
 def test_every_file_of_the_suite_goes_into_the_wheel():
@@ -78,9 +79,8 @@ def copy(tmp_path_factory):
     """The tracked files as they are now: building leaves files beside the sources."""
     folder = tmp_path_factory.mktemp("copy")
     for name in tracked():
-        if not name.startswith("docs/"):
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, folder / name)
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
     return folder
 
 
@@ -115,6 +115,10 @@ class TestWheel:
         said = told(run(python, "-m", "analysis.make_figures", "--figure", "compare", "--format", "png", cwd=empty))
         assert "2 runs (2 done), seeds 0, 1 → compare.png" in said
         assert (empty / "results/figures/compare.png").stat().st_size > 5000
+        words = ("experiment=paper/spike", "experiment.size=quick", "algo=dnasa", "seed=0", "tracker=none")
+        told(run(python, "-m", "bench.run", *words, cwd=empty))  # of a plug-in that is in the wheel
+        said = told(run(python, "-m", "analysis.make_figures", "--figure", "spike", "--format", "png", cwd=empty))
+        assert "→ spike.png" in said
         told(run(python, "-m", "analysis.make_report", cwd=empty))
         assert (empty / "results/report.html").is_file()
         assert {path.name for path in empty.iterdir()} == {"results"}

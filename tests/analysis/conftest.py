@@ -3,6 +3,7 @@ from functools import cache
 
 import pytest
 
+from analysis import load
 from analysis.drawing.style import use_paper_style
 from analysis.figures import drawings
 from analysis.results.folder import load_folder
@@ -21,6 +22,12 @@ def folder(tmp_path_factory):
 def results(folder):
     use_paper_style()
     return load_folder(folder)
+
+
+@pytest.fixture(scope="session")
+def finals(folder):
+    """The last rows, taken from the tidy table without the figures' help."""
+    return load(folder).groupby("run_id").tail(1)
 
 
 @pytest.fixture(scope="session")

@@ -72,3 +72,10 @@ def _curve(run: str, place: float, eta: float, seed: int) -> pd.DataFrame:
             **{"stationarity": loss**2, "grad_norm": loss, "consensus": 0.1 * loss},
         }
     )
+
+
+def of(table, **labels):
+    """The rows with these labels."""
+    for label, value in labels.items():
+        table = table[table[label] == value]
+    return table

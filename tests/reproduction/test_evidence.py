@@ -13,6 +13,7 @@ from analysis.claims.verdicts import Claim, claims, judge, settled
 from analysis.results.results import Results
 from analysis.study.statistics import Grid, mean
 from bench.base.errors import UserError
+from reproduction.document import SET
 from reproduction.evidence.competition import against_each_tuned, against_the_best_tuned
 from reproduction.evidence.consensus import rho_tilde
 from reproduction.evidence.factors import (
@@ -307,7 +308,7 @@ def test_the_same_on_both_graphs_is_not_felt():
     points = only(ends_beside_the_complete_graph(results, "test_accuracy"))
     assert points.each == pytest.approx([0.0] * 5)
     assert points.name == "a9a, ring (+0 standard deviations)"
-    (claim,) = (one for one in claims() if one.id == "felt_even_accuracy")
+    (claim,) = (one for one in claims(SET.file) if one.id == "felt_even_accuracy")
     assert [case.name for case in judge(claim, results).broken] == [points.name]
     worse = [dict(row, accuracy=row["accuracy"] - 3 * (row["topology"] == "ring")) for row in on_both_graphs()]
     found = only(beside_the_complete_graph(made(worse), "test_accuracy"))

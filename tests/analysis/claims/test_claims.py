@@ -1,33 +1,19 @@
 """Verdicts: the logic by hand, the evidence from small real sweeps, the document from the archive."""
 
 import io
-import json
-import re
 import shutil
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
-import torch
-import yaml
-from analysis.report.felt import experiments
-from analysis.report.reproduction import case_rows, number
 from rich.console import Console
 
-from analysis import check_claims, load
-from analysis.claims.evidence import EVIDENCE, Case, case, exact, gather, untested
-from analysis.claims.verdicts import Claim, Verdict, claims, coverage, judge, settled
-from analysis.results.archive import read_archive, write_archive
+from analysis import check_claims
+from analysis.claims.evidence import EVIDENCE, Case, case, exact, untested
+from analysis.claims.verdicts import Claim, Verdict, claims, judge, settled
+from analysis.report.claims import case_rows, number
 from analysis.results.errors import NoData
-from analysis.results.read import read
 from analysis.study.statistics import Interval
-from bench.base.registry import algorithms
-from bench.config.names import CONF
-from bench.method.schedules import stepsize_tables
-from reproduction.evidence.consensus import part_of_the_papers_bound, rho_tilde
-from tests.helpers.cli import ROOT
-from tests.helpers.few import few
 
 pytestmark = pytest.mark.xdist_group("figures")
 
@@ -107,27 +93,6 @@ def test_what_no_run_could_tell_is_said(monkeypatch):
     assert verdict(monkeypatch, beyond, [exact("a", 0.0, 1)]).word == "not testable"
 
 
-def test_all_that_the_paper_claims_is_covered_or_said_why_not():
-    told, known = coverage(), {one.id: one for one in claims()}
-    assert len(told) == 27
-    for one in told:
-        assert one.by or one.why
-        assert set(one.by) <= set(known)
-    named = {name for one in told for name in one.by}
-    # what the paper says is in the table; what it does not say is not called its claim
-    assert {one.id for one in known.values() if one.kind in ("paper", "bound")} <= named
-
-
-def test_every_claim_names_what_there_is():
-    known = claims()
-    assert len({one.id for one in known}) == len(known)
-    for one in known:
-        assert one.untestable or one.commands
-        for name in (one.experiment, *one.also):
-            assert name is None or (CONF / "experiment" / f"{name}.yaml").is_file()
-        assert one.untestable or one.keeps(0.0) in (True, False)
-
-
 def test_an_interval_is_told_from_its_middle():
     for found, said in (
         ((1.0047, 1.002, 1.0075), "1.005 [1.002, 1.008]"),
@@ -137,75 +102,6 @@ def test_an_interval_is_told_from_its_middle():
     ):
         assert number(wide("a", *found)) == said
     assert number(case("a", [0.0] * 5, 5)) == "0 [0, 0], the same at every seed"
-
-
-def test_every_experiment_says_whether_its_graph_is_felt():
-    """With problems that it has, on a graph that is not complete, or with a reason."""
-    told = {one["experiment"]: one for one in experiments()}
-    files = {
-        str(path.relative_to(CONF / "experiment").with_suffix("")) for path in (CONF / "experiment").rglob("*.yaml")
-    }
-    assert set(told) == files
-    assert len(told) == len(experiments())
-    for name, one in told.items():
-        assert ("why" in one) != ("problems" in one)
-        plan = yaml.safe_load((CONF / "experiment" / f"{name}.yaml").read_text())
-        blocks = [{"nodes": 8, "partition": "even", **plan.get("common", {}), **block} for block in plan["blocks"]]
-        for problem in one.get("problems", ()):
-            dataset, *others = problem.lower().split(", ")
-            graph, _, nodes = next(word for word in others if "deviation" not in word).partition(" of ")
-            split = next((word for word in others if "(" in word), "even").partition("(")[0]
-            wanted = {"dataset": dataset, "topology": graph, "nodes": nodes or "8", "partition": split}
-            has = [all(word in str(block[label]) for label, word in wanted.items()) for block in blocks]
-            assert any(has), (name, problem)
-
-
-def test_the_readme_counts_claims_runs_and_problems():
-    readme = " ".join((ROOT / "README.md").read_text().split())
-    runs = len(pd.read_parquet(ROOT / "docs/reproduction/runs.parquet", columns=["run_id"]))
-    assert f"goes through {len(claims())} claims" in readme
-    assert f"from an archive of {runs} full-size runs" in readme
-    text = (
-        (ROOT / "REPRODUCTION.md").read_text().partition("## Is the graph felt?")[2].partition("Experiments without")[0]
-    )
-    rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| ") and "experiments" not in line]
-    felt = [row for row in rows if row[2].endswith(", felt")]
-    assert f"on the {len(felt)} problems divided by labels" in readme
-    assert all("dirichlet" in row[0] for row in felt)
-    assert sum("dirichlet" in row[0] for row in rows) == len(felt)
-    assert f"none of the {len(rows) - len(felt)} others" in readme
-    points = [row[3] for row in rows if "—" not in row[3]]
-    assert f"by test accuracy on {sum(', felt' in said for said in points)} of {len(points)}," in readme
-
-
-def test_what_notes_say_of_verdicts_is_so():
-    """Where the paper's selection and that on samples set aside differ, a note says so."""
-    text = (ROOT / "REPRODUCTION.md").read_text()
-    part = {one.id: text.partition(f'id="{one.id}"')[2].partition("```bash")[0] for one in claims()}
-    assert re.search(r"\| MNIST, random \(best.*not settled", part["competitive"])
-    assert re.search(r"\| MNIST, random, even, samples set aside \(best.*yes \|", part["competitive_validated"])
-    assert re.search(r"\| MNIST, random, D-SGT .*not settled", part["sensitive"])
-    assert re.search(r"\| MNIST, random, even, samples set aside, D-SGT .*yes \|", part["sensitive_beyond"])
-    readme = " ".join((ROOT / "README.md").read_text().split())
-    counts = {}
-    for name in ("sensitive", "sensitive_beyond", "sensitive_dnasa"):
-        words = [line.split(" | ")[3] for line in part[name].splitlines() if line.startswith(("| MNIST", "| a9a"))]
-        counts[name] = (words.count("yes |"), words.count("no |"), len(words))
-    (paper, _, papers), (beyond, _, others), (ours, less, swept) = counts.values()
-    assert counts["sensitive"][1] == counts["sensitive_beyond"][1] == 0
-    said = f"in all {paper} of the paper's {papers} cases that are settled, and in all {beyond} of {others} others"
-    assert said in readme
-    assert f"is in {ours} of the {ours + less} settled cases of {swept}." in readme
-    assert re.search(r"\| MNIST, ring of 32.*\| not settled; not judged \|", part["felt_accuracy"])
-    assert re.search(r"\| MNIST, ring of 32.*\| yes \|", part["felt_accuracy"])
-    for graph in ("ring", "ladder"):
-        assert re.search(rf"\| a9a, {graph}, T = 5001 \(.*yes \|", part["felt_dnasa"])
-        assert re.search(rf"\| a9a, {graph} \(.*η = 0.5 .*yes; not judged \|", part["felt_even"])
-    for name, word in (("multiplier_up", "yes"), ("multiplier_down", "no")):
-        assert len(re.findall(rf"\| MNIST, random.*\| {word} \|", part[name])) == 2
-    for graph in ("ring", "ladder", "random"):
-        assert re.search(rf"\| a9a, {graph} \(.*not settled", part["felt_even"])
-        assert re.search(rf"\| a9a, {graph} \(.*(not settled|no) \|", part["felt_even_accuracy"])
 
 
 @pytest.mark.parametrize(
@@ -219,109 +115,6 @@ def test_a_claim_has_one_bound(bound, tmp_path):
         NoData, match="'holds' of mine must be one of at_most, at_least, within, below, above with a number; got"
     ):
         claims(file)
-
-
-KNOWN = ("speedup_fixed", "rate_dnasa", "consensus_sharp", "spike_lower", "scale_free", "table_1", "released")
-ALSO = ("others_not_scale_free", "published_mnist")
-
-
-@pytest.mark.parametrize(
-    "some", [pytest.param(True, id="some"), pytest.param(False, id="all", marks=pytest.mark.thorough)]
-)
-def test_evidence_from_small_sweeps(results, some):
-    """Each that has runs here gives finite numbers, and some are known."""
-    asked = [one for one in claims() if one.id != "tracking_invariant" and not one.untestable]
-    asked = [one for one in asked if one.id in (*KNOWN, *ALSO)] if some else asked
-    found = {one.id: gather(one.evidence, results, one.parameters or {}) for one in asked}
-    for name in KNOWN:
-        assert found[name], name
-        assert all(np.isfinite(case.found.value) for case in found[name])
-    assert [case.found.value for case in found["scale_free"]] == [0.0]
-    assert found["others_not_scale_free"][0].found.value > 0.01
-    assert all(case.found.value <= 1 for case in found["consensus_sharp"])
-    assert all(case.found.value == 0 for case in found["table_1"])
-    assert found["published_mnist"] == []
-
-
-def diverge(results, **labels):
-    """The same results, but these runs diverged."""
-    runs = results.runs.copy()
-    hit = pd.Series(True, index=runs.index)
-    for name, value in labels.items():
-        hit &= runs[name] == value
-    assert hit.any()
-    runs.loc[hit, "state"] = "diverged"
-    rows = results.rows.copy()
-    last = rows.drop_duplicates("run_id", keep="last").index
-    gone = rows.index.isin(last) & rows["run_id"].isin(runs.loc[hit, "run_id"])
-    rows.loc[gone, ["test_accuracy", "test_loss", "train_loss", "grad_norm", "grad_norm_mean", "consensus"]] = np.nan
-    return replace(results, runs=runs, rows=rows)
-
-
-BROKEN = {
-    "spike_lower": {"dataset": "spike", "algo": "dnasa", "seed": 0},
-    "rate_dnasa": {"dataset": "synthetic", "algo": "dnasa", "schedule": "fixed", "seed": 1},
-    "speedup_fixed": {"dataset": "synthetic", "algo": "dnasa", "schedule": "fixed", "seed": 1},
-    "scale_free": {"dataset": "digits", "algo": "dnasa", "scale": 4.0},
-    "heterogeneity_trackers": {"algo": "dnasa", "partition": "dirichlet", "seed": 2},
-}
-
-
-@pytest.mark.parametrize("name", few(BROKEN, ["spike_lower"]))
-def test_a_run_that_diverges_never_improves_a_verdict(results, name):
-    """It gives a case without a number, which keeps no bound, in place of a mean of the survivors."""
-    (one,) = (one for one in claims() if one.id == name)
-    before, after = judge(one, results), judge(one, diverge(results, **BROKEN[name]))
-    assert len(after.cases) == len(before.cases)
-    assert any(np.isnan(case.found.value) for case in after.broken)
-
-
-def test_the_parts_of_the_bounds_against_the_suites_own_stepsizes(results):
-    """Σ η_t² from the schedule that the run used, and the consensus error of its rows, run by run."""
-    finals = results.finals
-    mine = finals[(finals["algo"] == "dnasa") & (finals["dataset"] == "synthetic") & (finals["nodes"] == 4)]
-    parts = []
-    for run in mine.to_dict("records"):
-        options = [{"schedule": run["schedule"], "multiplier": 1.0, "alpha": 0.3}]
-        eta = stepsize_tables(algorithms["dnasa"].stepsizes, options, 4, run["steps"], torch.float64)["eta"].values
-        rows = results.rows[results.rows["run_id"] == run["run_id"]]
-        parts.append(np.trapezoid(rows["consensus"], rows["step"]) / (rho_tilde(run["rho"]) * (eta**2).sum()))
-    cases = {case.name: case.found.value for case in part_of_the_papers_bound(results)}
-    assert cases["synthetic, ring of 4, even"] == pytest.approx(max(parts), rel=1e-9)
-
-
-@pytest.mark.thorough
-def test_an_archive_tells_the_same_story(results, folder, tmp_path):
-    write_archive(results, tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {"runs.parquet", "rows.parquet", "facts.json"}
-    back = read(tmp_path)
-    assert back.options == results.options
-    assert set(back.runs["run_id"]) == set(results.runs["run_id"])
-    here, there = (r.finals.set_index("run_id").sort_index() for r in (results, back))
-    for column in ("algo", "eta", "state", "rho", "heterogeneity", "test_accuracy", "fingerprint"):
-        pd.testing.assert_series_equal(here[column], there[column], check_dtype=False, rtol=1e-6)
-    table, kept = load(folder), load(tmp_path)
-    kept_runs = table[table["state"].isin(["done", "diverged", "exploded"])].reset_index(drop=True)
-    assert list(kept["run_id"]) == list(kept_runs["run_id"])
-    for column in ("algo", "seed", "step", "test_accuracy"):
-        pd.testing.assert_series_equal(kept[column], kept_runs[column], check_dtype=False, rtol=1e-6)
-    different = json.loads((tmp_path / "facts.json").read_text())
-    assert len(different) < len(back.runs) / 3  # what is of one run alone, its name above all, is not repeated
-    assert "name" not in (tmp_path / "facts.json").read_text().partition('"host"')[2][:40]
-    for one in claims():
-        if one.id in ("spike_lower", "scale_free", "rate_dnasa", "released"):
-            ours, theirs = (gather(one.evidence, r, one.parameters or {}) for r in (results, back))
-            assert [case.found.value for case in ours] == pytest.approx([case.found.value for case in theirs], rel=1e-4)
-    (tmp_path / "rows.parquet").write_bytes(b"PAR1")
-    with pytest.raises(NoData, match="no archive that can be read"):
-        read_archive(tmp_path)
-
-
-def test_one_claim_on_the_terminal(folder, capsys):
-    assert check_claims.main(["--results", str(folder), "--claim", "scale_free"]) == 0
-    said = capsys.readouterr().out
-    assert said.startswith("scale_free: holds\n  D-NASA is scale-free in f")
-    assert "| digits, ring, c from 0.5 to 4 | 0 |" in said
 
 
 def test_a_terminal_gets_lines_that_fit_and_a_table(monkeypatch):
@@ -385,20 +178,3 @@ def test_claims_of_ones_own_are_called_so_and_one_that_fails_stops_no_other(fold
     (tmp_path / "mine.yaml").write_text("- {id: x}")
     assert check_claims.main(words) == 2
     assert "the claim x lacks claim and source" in capsys.readouterr().err
-
-
-@pytest.mark.thorough
-@pytest.mark.timeout(600)
-def test_the_document_in_the_repository_is_what_the_archive_says(tmp_path):
-    """Nothing in REPRODUCTION.md was typed by hand."""
-    words = ["--results", str(ROOT / "docs/reproduction"), "--out", str(tmp_path / "REPRODUCTION.md")]
-    assert check_claims.main([*words, "--figures", str(tmp_path / "figures")]) == 0
-    assert (tmp_path / "figures" / "spike.png").exists()
-    made = (tmp_path / "REPRODUCTION.md").read_text().replace(str(ROOT) + "/", "")
-    kept = (ROOT / "REPRODUCTION.md").read_text()
-    links = [line for line in made.splitlines() if line.startswith("![")]
-    plain = [line for line in made.splitlines() if not line.startswith("![")]
-    assert plain == [line for line in kept.splitlines() if not line.startswith("![")]
-    assert len(links) == kept.count("\n![") >= 8
-    size = sum(path.stat().st_size for path in (ROOT / "docs/reproduction").rglob("*") if path.is_file())
-    assert size < 14_000_000

@@ -18,6 +18,7 @@ from bench.config.choices import options_of
 from bench.config.experiment import blocks_of
 from bench.config.plan import Planner, expand, plan, unique
 from bench.config.run_config import GROUPS, parse
+from bench.config.source import plugin_folders
 from tests.helpers.cli import python
 from tests.helpers.configs import config
 
@@ -90,7 +91,8 @@ def test_an_experiment_without_blocks_gets_a_sentence(experiment):
         plan([f"+experiment={experiment}"])
 
 
-EXPERIMENTS = [file.relative_to(CONF / "experiment") for file in (CONF / "experiment").rglob("*.yaml")]
+HOMES = [home / "experiment" for home in (CONF, *plugin_folders())]
+EXPERIMENTS = [file.relative_to(home) for home in HOMES for file in home.rglob("*.yaml")]
 
 
 @pytest.mark.parametrize("names", [["paper/speedup"], pytest.param(None, marks=pytest.mark.thorough)])
