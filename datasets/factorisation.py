@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import numpy as np
@@ -12,13 +11,13 @@ from torch import Tensor
 from bench.base.errors import UserError
 from bench.base.layout import Layout
 from bench.base.options import AtLeast, Count, NonNegative, Positive
-from bench.base.randomness import BLOCK, EVERYONE, Blocks
-from bench.problem import Evaluation, Problem, Setting, dataset, hosted_share
-from datasets.known import EXCESS
+from bench.base.randomness import BLOCK, Blocks
+from bench.problem import Evaluation, Setting, dataset, hosted_share
+from datasets.known import EXCESS, Known
 
 
 @dataset("factorisation")
-class Factorisation(Problem):
+class Factorisation(Known):
     """f_i(U, V) = mean over the entries that node i observes of ½ ((UVᵀ)_jl − Y_jl)², Y = M + noise·ε, M = U*V*ᵀ.
 
     M has entries of variance 1, and U and V as many columns as its rank. All nodes observe equally many entries, a part
@@ -27,7 +26,6 @@ class Factorisation(Problem):
     over all entries of M, observed or not.
     """
 
-    autograd = False
     columns = EXCESS
 
     def __init__(
@@ -50,15 +48,14 @@ class Factorisation(Problem):
                 f"dataset.observed={observed:g} of {rows}×{columns} entries do not give each of {setting.nodes} nodes "
                 "at least one."
             )
-        everyone = range(EVERYONE, EVERYONE + 1)
-        planted = setting.draw("theta", lambda g: rank**-0.25 * g.standard_normal(self.layout.size), nodes=everyone)
-        self._x0 = setting.draw("init", lambda g: start * g.standard_normal(self.layout.size), nodes=everyone)
-        self.minimiser = self._per_replica(planted)[:, 0]  # one of many
+        planted = setting.draw_shared("theta", lambda g: rank**-0.25 * g.standard_normal(self.layout.size))
+        self._x0 = setting.draw_shared("init", lambda g: start * g.standard_normal(self.layout.size))
+        self.minimiser = setting.exact(planted)  # one of many
         self._matrix = self._product(self.minimiser)  # M, (R, m, l)
-        errors = setting.draw("errors", lambda g: g.standard_normal(self._shape), nodes=everyone)
-        self._values = self._matrix + noise * self._per_replica(errors)[:, 0]  # Y
-        self._places = setting.draw("observed", self._divide, nodes=everyone)[:, 0, list(setting.hosted)]  # (S, k, N)
-        self._held = self._weights(self._per_replica(self._places), torch.float64)
+        errors = setting.draw_shared("errors", lambda g: g.standard_normal(self._shape))
+        self._values = self._matrix + noise * setting.exact(errors)  # Y
+        self._places = setting.draw_shared("observed", self._divide)[:, list(setting.hosted)]  # (S, k, N)
+        self._held = self._weights(setting.exact(self._places), torch.float64)
         self._fast = self._values.to(setting.dtype)
         self._blocks = Blocks(self._draw_block)
         self._least = self._loss(self.minimiser)
@@ -68,31 +65,21 @@ class Factorisation(Problem):
         return 4 * self._shape[0] * self._shape[1]
 
     def start(self) -> Tensor:
-        start = self._per_replica(self._x0).to(self.setting.dtype)
-        return start.expand(-1, len(self.setting.hosted), -1).contiguous()
+        start = self.setting.exact(self._x0).to(self.setting.dtype)
+        return start.unsqueeze(1).repeat(1, len(self.setting.hosted), 1)
 
     def grad(self, x: Tensor, s: int, stream: int = 0) -> Tensor:
         places, at = self._blocks.at(s, stream)
         return self._gradient(x, self._weights(self.setting.per_replica(places[at]), x.dtype), self._fast)
 
-    def full(self, x: Tensor) -> Tensor:
-        return self._gradient(x.double(), self._held, self._values).to(x.dtype)
+    def exact(self, x: Tensor) -> Tensor:
+        return self._gradient(x, self._held, self._values)
 
     def evaluate(self, mean: Tensor) -> Evaluation:
         point = mean.double()
         loss, part = self._loss(point), hosted_share(self.setting)
         test = part * (self._product(point) - self._matrix).square().mean((1, 2)) / 2
-        return Evaluation(
-            loss, test, None, self._gradients(mean).sum(1) / self.setting.nodes, {"excess": loss - self._least}
-        )
-
-    def node_gradients(self, mean: Tensor) -> Sequence[Tensor]:
-        return self._gradients(mean).unbind(1)
-
-    def _gradients(self, mean: Tensor) -> Tensor:
-        return self._gradient(
-            mean.double().unsqueeze(1).expand(-1, len(self.setting.hosted), -1), self._held, self._values
-        )
+        return Evaluation(loss, test, None, self.mean_gradient(mean), {"excess": loss - self._least})
 
     def _loss(self, point: Tensor) -> Tensor:
         """This process's share of f at (R, P), (R,)."""
@@ -122,9 +109,6 @@ class Factorisation(Problem):
         """The entries of each node, (n, N), as places in the matrix read row by row."""
         some = g.permutation(self._shape[0] * self._shape[1])[: self._count * self.setting.nodes]
         return (np.sort(some) if self._divided == "rows" else some).reshape(self.setting.nodes, -1)
-
-    def _per_replica(self, values: np.ndarray) -> Tensor:
-        return self.setting.per_replica(torch.as_tensor(values, device=self.setting.device))
 
     def _draw_block(self, stream: int, block: int) -> Tensor:
         """Entries (BLOCK, S, k, B) of mini-batches, drawn with replacement from those of the node."""

@@ -1,9 +1,61 @@
-"""What the problems share that know how good a point can be."""
+"""What the problems share whose gradients have a closed form, and of which is known how good a point can be."""
 
-from collections.abc import Mapping
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from bench.problem import Column
+import numpy as np
+from torch import Tensor
+
+from bench.base.randomness import BLOCK, Blocks
+from bench.problem import Column, Problem, Setting
 
 EXCESS: Mapping[str, Column] = MappingProxyType({"excess": Column("f(x̄) − f*", False)})
 """A column beside the loss; where f is regularised, it is of f alone."""
+Noise = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
+"""From a generator and a shape to the noise of that many gradient entries."""
+
+
+class Known(Problem):
+    """A problem with the gradients of all nodes in closed form."""
+
+    autograd = False
+
+    @abstractmethod
+    def exact(self, x: Tensor) -> Tensor:
+        """∇f_i of the hosted nodes at x, (R, k, P), float64."""
+
+    def full(self, x: Tensor) -> Tensor:
+        return self.exact(x.double()).to(x.dtype)
+
+    def node_gradients(self, mean: Tensor) -> Sequence[Tensor]:
+        return self._at_mean(mean).unbind(1)
+
+    def mean_gradient(self, mean: Tensor) -> Tensor:
+        """This process's share of ∇f at x̄, (R, P)."""
+        return self._at_mean(mean).sum(1) / self.setting.nodes
+
+    def _at_mean(self, mean: Tensor) -> Tensor:
+        return self.exact(mean.double().unsqueeze(1).expand(-1, len(self.setting.hosted), -1))
+
+
+class Noisy(Known):
+    """A problem without samples: a mini-batch gradient is the exact one and noise, if there is any."""
+
+    def __init__(self, setting: Setting, noise: Noise | None) -> None:
+        super().__init__(setting)
+        self._blocks = Blocks(lambda stream, block: self._draw_block(noise, stream, block)) if noise else None
+
+    def grad(self, x: Tensor, s: int, stream: int = 0) -> Tensor:
+        if self._blocks is None:
+            return self.full(x)
+        noise, at = self._blocks.at(s, stream)
+        return self.full(x) + self.setting.per_replica(noise[at])
+
+    def _draw_block(self, noise: Noise, stream: int, block: int) -> Tensor:
+        """Noise (BLOCK, S, k, P), averaged over the mini-batch."""
+        shape = (BLOCK, self.layout.size)
+        draws = self.setting.draw(f"stream {stream}", lambda g: noise(g, shape), block)
+        return self.setting.tensor(np.moveaxis(draws, 2, 0))

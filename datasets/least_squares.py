@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
-from itertools import repeat
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from bench.base.randomness import BLOCK, EVERYONE, Blocks
-from bench.problem import Evaluation, Problem, Setting, hosted_share, vector_layout
+from bench.base.randomness import BLOCK, Blocks
+from bench.problem import Evaluation, Setting, hosted_share, vector_layout
+from datasets.known import Known
 
 
-class LeastSquares(Problem):
+class LeastSquares(Known):
     """F(θ) = (Y − Xᵀθ)²,  Y = Xᵀθ* + ε,  X ~ N(0, diag(sd²)),  θ* ~ N(0, I),  x⁰ = 0.
 
     A stream has no training set: train_loss and the gradient are the population's,
@@ -22,16 +21,13 @@ class LeastSquares(Problem):
     ``exact``: gradients are the population's too, without any noise.
     """
 
-    autograd = False
-
     def __init__(self, setting: Setting, sd: np.ndarray, noise: float, evaluation: int, exact: bool = False) -> None:
         super().__init__(setting)
         self.layout = vector_layout(len(sd))
         self._sd, self._noise = sd, noise
-        everyone = range(EVERYONE, EVERYONE + 1)
-        self._theta = setting.draw("theta", lambda g: g.standard_normal(len(sd)), nodes=everyone)[:, 0]  # (S, d)
+        self._theta = setting.draw_shared("theta", lambda g: g.standard_normal(len(sd)))  # (S, d)
         self._blocks = Blocks(self._draw_block)
-        self._target = setting.per_replica(torch.as_tensor(self._theta, device=setting.device))
+        self._target = setting.exact(self._theta)
         self._variance = torch.as_tensor(sd**2, device=setting.device)
         self._evaluation, self._exact = evaluation, exact
 
@@ -48,9 +44,9 @@ class LeastSquares(Problem):
         residual = torch.matmul(a, x.unsqueeze(-1)) - y
         return torch.matmul(residual.mT, a).squeeze(-2) * (2.0 / self.setting.batch_size)
 
-    def full(self, x: Tensor) -> Tensor:
-        """The population's gradient: of a stream, that is all data of a node."""
-        return (2 * self._variance * (x.double() - self._target.unsqueeze(1))).to(x.dtype)
+    def exact(self, x: Tensor) -> Tensor:
+        """The population's gradient: of a stream, that is all data of a node, the same for each of them."""
+        return 2 * self._variance * (x - self._target.unsqueeze(1))
 
     def evaluate(self, mean: Tensor) -> Evaluation:
         error = mean.double() - self._target
@@ -61,10 +57,6 @@ class LeastSquares(Problem):
         test_loss = ((along - 2 * linear) * error).sum(-1) + constant
         part = hosted_share(self.setting)
         return Evaluation(part * loss, test_loss, None, part * gradient)
-
-    def node_gradients(self, mean: Tensor) -> Iterator[Tensor]:
-        """All nodes see one distribution: each ∇f_i is ∇f."""
-        return repeat(2 * self._variance * (mean.double() - self._target), len(self.setting.hosted))
 
     def _draw_block(self, stream: int, block: int) -> tuple[Tensor, Tensor]:
         """Features (BLOCK, S, k, B, d) and labels (BLOCK, S, k, B, 1) of one block."""
@@ -94,5 +86,5 @@ class LeastSquares(Problem):
             draws *= np.append(self._sd, self._noise)
             return draws.T @ draws / (self._evaluation * self.setting.nodes)
 
-        total = torch.as_tensor(self.setting.draw("evaluation", moments).sum(axis=1), device=self.setting.device)
-        return [self.setting.per_replica(part) for part in (total[:, :-1, :-1], total[:, :-1, -1], total[:, -1, -1])]
+        total = self.setting.exact(self.setting.draw("evaluation", moments).sum(axis=1))
+        return [total[:, :-1, :-1], total[:, :-1, -1], total[:, -1, -1]]

@@ -1,41 +1,23 @@
 """MiniBooNE: electron neutrinos (signal) or muon neutrinos (background)? 50 measurements of each event."""
 
-import gzip
-import math
+import io
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.io.arff import loadarff
 
-from bench.base.randomness import EVERYONE, generator
 from bench.data.recipe import NotHere, Parts, Recipe
-from bench.data.sources import Dropped, OpenML
+from bench.data.sources import Dropped, OpenML, unzipped
 from bench.problem import Arrays, dataset
+from datasets.standardised import divided
 
 SIGNAL, BACKGROUND, FEATURES, TRAIN = 36499, 93565, 50, 100000
-MISSING = -999.0
 
 
 def prepared(x: np.ndarray, signal: np.ndarray) -> Parts:
-    """Split and standardised, the same from every source.
-
-    Rows are sorted and then shuffled by a fixed key, because sources need not have one order; the first
-    100000 are for training. −999 stands for a measurement that is missing: means and deviations are those
-    of the training rows without it, and in its place comes the mean, 0. Sums are exact, so that the
-    arrays are the same bytes on every machine.
-    """
-    order = np.lexsort((signal, *x.T[::-1]))
-    order = order[generator(0, EVERYONE, "miniboone split").permutation(len(x))]
-    x, signal = x[order].astype(np.float64), signal[order]
-    train = len(x) * TRAIN // (SIGNAL + BACKGROUND)
-    known = x != MISSING
-    for column in range(x.shape[1]):
-        values = x[:train, column][known[:train, column]]
-        mean = math.fsum(values) / len(values)
-        sd = math.sqrt(math.fsum((values - mean) ** 2) / len(values)) or 1.0
-        x[:, column] = np.where(known[:, column], (x[:, column] - mean) / sd, 0.0)
-    x, y = x.astype(np.float32), signal.astype(np.uint8)
-    return {"train_x": x[:train], "train_y": y[:train], "test_x": x[train:], "test_y": y[train:]}
+    """The first 100000 of the shuffled rows for training; −999 stands for a measurement that is missing."""
+    return divided("miniboone", x, signal, len(x) * TRAIN // (SIGNAL + BACKGROUND), FEATURES, missing=-999.0)
 
 
 def from_uci(path: Path) -> Parts:
@@ -51,31 +33,19 @@ def from_uci(path: Path) -> Parts:
 
 
 def from_arff(path: Path) -> Parts:
-    """OpenML's file: a header, then lines of 50 numbers and the target signal, in the order of the header."""
-    raw = path.read_bytes()
-    lines = (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode().splitlines()
-    words = [line.split() for line in lines]
-    names = [w[1].strip("'\"").lower() for w in words if w and w[0].lower() == "@attribute"]
-    begin = next((i for i, w in enumerate(words) if w and w[0].lower() == "@data"), None)
-    if begin is None or len(names) != FEATURES + 1 or "signal" not in names:
+    """OpenML's file: 50 numbers and the target signal, in the order of its header."""
+    table, header = loadarff(io.StringIO(unzipped(path.read_bytes()).decode()))
+    features = [name for name in header.names() if name != "signal"]
+    if len(features) != FEATURES or len(header.names()) != FEATURES + 1:
         raise ValueError(f"not an ARFF file with {FEATURES} features and a target called signal")
-    table = [line.split(",") for line in lines[begin + 1 :] if line.strip() and not line.startswith("%")]
-    if any(len(row) != len(names) for row in table):
-        raise ValueError(f"a line without {len(names)} values")
-    target = names.index("signal")
-    signal = np.array([_truth(row.pop(target)) for row in table])
-    return prepared(np.array(table, dtype=np.float64), signal)
+    return prepared(np.stack([table[name] for name in features], axis=1), table["signal"] == b"True")
 
 
 def from_openml(data: Any, target: Any) -> Parts:
-    return prepared(np.asarray(data, dtype=np.float64), np.array([_truth(value) for value in target]))
-
-
-def _truth(word: Any) -> bool:
-    text = str(word).strip().strip("'\"").lower()
-    if text not in ("true", "false", "1", "0"):
-        raise ValueError(f"a target {word!r} that is neither True nor False")
-    return text in ("true", "1")
+    words = np.char.lower(np.asarray(target).astype(str))
+    if not np.isin(words, ("true", "false", "1", "0")).all():
+        raise ValueError("a target that is neither True nor False")
+    return prepared(np.asarray(data, dtype=np.float64), np.isin(words, ("true", "1")))
 
 
 def check(parts: Parts) -> None:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import torch
 from torch import Tensor
 
 from bench.base.options import Count, NonNegative
-from bench.base.randomness import BLOCK, EVERYONE, Blocks
-from bench.problem import Evaluation, Problem, Setting, dataset, hosted_share, vector_layout
-from datasets.known import EXCESS
+from bench.base.randomness import BLOCK, Blocks
+from bench.problem import Evaluation, Setting, dataset, hosted_share, vector_layout
+from datasets.known import EXCESS, Known
 
 
 @dataset("phase_retrieval")
-class PhaseRetrieval(Problem):
+class PhaseRetrieval(Known):
     """f_i(x) = mean over node i's samples of ((aᵀx)² − y)²/4, y = (aᵀx*)² + noise·ε, a ~ N(0, I), ε ~ N(0, 1).
 
     (L₀, L₁)-smooth and not convex: 0 is a stationary point, x* and −x* are the minimisers, with f* = 0 where there is
@@ -23,7 +21,6 @@ class PhaseRetrieval(Problem):
     all, are of length 1. test_loss is the mean over fresh samples of every node.
     """
 
-    autograd = False
     columns = EXCESS
 
     def __init__(
@@ -37,43 +34,33 @@ class PhaseRetrieval(Problem):
         super().__init__(setting)
         self.layout = vector_layout(dimension)
         self._noise, self._samples = noise, samples
-        everyone = range(EVERYONE, EVERYONE + 1)
-        self._planted = setting.draw("theta", lambda g: _unit(g, dimension), nodes=everyone)
-        self._x0 = setting.draw("init", lambda g: _unit(g, dimension), nodes=everyone)
-        self.minimiser = self._per_replica(self._planted)[:, 0]
+        self._planted = setting.draw_shared("theta", lambda g: _unit(g, dimension))
+        self._x0 = setting.draw_shared("init", lambda g: _unit(g, dimension))
+        self.minimiser = setting.exact(self._planted)
         self._data = self._drawn("samples", samples)
         self._tests = self._drawn("evaluation", evaluation)
         self._blocks = Blocks(self._draw_block)
         self._least = self._mean(self.minimiser, self._data)
 
     def start(self) -> Tensor:
-        start = self._per_replica(self._x0).to(self.setting.dtype)
-        return start.expand(-1, len(self.setting.hosted), -1).contiguous()
+        start = self.setting.exact(self._x0).to(self.setting.dtype)
+        return start.unsqueeze(1).repeat(1, len(self.setting.hosted), 1)
 
     def grad(self, x: Tensor, s: int, stream: int = 0) -> Tensor:
         (a, y), at = self._blocks.at(s, stream)
         return _gradient(x, self.setting.per_replica(a[at]), self.setting.per_replica(y[at]))
 
-    def full(self, x: Tensor) -> Tensor:
-        return _gradient(x.double(), *map(self._per_replica, self._data)).to(x.dtype)
+    def exact(self, x: Tensor) -> Tensor:
+        return _gradient(x, *map(self.setting.exact, self._data))
 
     def evaluate(self, mean: Tensor) -> Evaluation:
         loss = self._mean(mean.double(), self._data)
-        gradient = self._gradients(mean).sum(1) / self.setting.nodes
         test = self._mean(mean.double(), self._tests)
-        return Evaluation(loss, test, None, gradient, {"excess": loss - self._least})
-
-    def node_gradients(self, mean: Tensor) -> Sequence[Tensor]:
-        return self._gradients(mean).unbind(1)
-
-    def _gradients(self, mean: Tensor) -> Tensor:
-        return _gradient(
-            mean.double().unsqueeze(1).expand(-1, len(self.setting.hosted), -1), *map(self._per_replica, self._data)
-        )
+        return Evaluation(loss, test, None, self.mean_gradient(mean), {"excess": loss - self._least})
 
     def _mean(self, point: Tensor, data: tuple[np.ndarray, np.ndarray]) -> Tensor:
         """This process's share of the mean loss at (R, P), (R,)."""
-        a, y = map(self._per_replica, data)
+        a, y = map(self.setting.exact, data)
         seen = torch.matmul(a, point[:, None, :, None]).squeeze(-1)
         return (seen.square() - y).square().mean((1, 2)) / 4 * hosted_share(self.setting)
 
@@ -81,11 +68,8 @@ class PhaseRetrieval(Problem):
         """a (S, k, N, d) and y (S, k, N) of the hosted nodes."""
         d = self.layout.size
         draws = self.setting.draw(purpose, lambda g: g.standard_normal((count, d + 1)))
-        seen = np.einsum("sknd,sd->skn", draws[..., :d], self._planted[:, 0])
+        seen = np.einsum("sknd,sd->skn", draws[..., :d], self._planted)
         return draws[..., :d], seen**2 + self._noise * draws[..., d]
-
-    def _per_replica(self, values: np.ndarray) -> Tensor:
-        return self.setting.per_replica(torch.as_tensor(values, device=self.setting.device))
 
     def _draw_block(self, stream: int, block: int) -> tuple[Tensor, Tensor]:
         """Samples (BLOCK, S, k, B, …), drawn with replacement from those of the node."""

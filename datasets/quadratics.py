@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import torch
 from torch import Tensor
 
 from bench.base.options import Count, NonNegative
-from bench.base.randomness import BLOCK, Blocks
-from bench.problem import Evaluation, Problem, Setting, dataset, vector_layout
+from bench.problem import Evaluation, Setting, dataset, vector_layout
+from datasets.known import Noisy
 
 
 @dataset("quadratics")
-class Quadratics(Problem):
+class Quadratics(Noisy):
     """f_i(x) = ½ (x − b_i)ᵀ A_i (x − b_i) with eigenvalues of A_i in [1, condition], b_i ~ N(0, spread² I).
 
     Gradients are exact unless ``noise`` (standard deviation per coordinate) is set; x⁰ = 0.
     There are no samples: test_loss is f as well.
     """
-
-    autograd = False
 
     def __init__(
         self,
@@ -31,32 +27,26 @@ class Quadratics(Problem):
         spread: float = 1.0,
         noise: NonNegative = 0.0,
     ) -> None:
-        super().__init__(setting)
+        scale = noise / np.sqrt(setting.batch_size)
+        super().__init__(setting, (lambda g, shape: scale * g.standard_normal(shape)) if noise else None)
         self.layout = vector_layout(dimension)
-        self._noise = noise
         everyone = range(setting.nodes)
         a = setting.draw("curvature", lambda g: _curvature(g, dimension, condition), nodes=everyone)
         b = setting.draw("centre", lambda g: spread * g.standard_normal(dimension), nodes=everyone)
         total = a.sum(axis=1), np.einsum("snij,snj->si", a, b)
         self.minimiser = setting.per_replica(torch.as_tensor(np.linalg.solve(total[0], total[1][..., None])[..., 0]))
         hosted = slice(setting.hosted.start, setting.hosted.stop)
-        self._a64, self._b64 = (
-            setting.per_replica(torch.as_tensor(part[:, hosted], device=setting.device)) for part in (a, b)
-        )
+        self._a64, self._b64 = setting.exact(a[:, hosted]), setting.exact(b[:, hosted])
         self._a, self._b = self._a64.to(setting.dtype), self._b64.to(setting.dtype)
-        self._blocks = Blocks(self._draw_block)
 
     def start(self) -> Tensor:
         return torch.zeros_like(self._b)
 
-    def grad(self, x: Tensor, s: int, stream: int = 0) -> Tensor:
-        exact = self.full(x)
-        if not self._noise:
-            return exact
-        noise, at = self._blocks.at(s, stream)
-        return exact + self.setting.per_replica(noise[at])
+    def exact(self, x: Tensor) -> Tensor:
+        return _times(self._a64, x - self._b64)
 
     def full(self, x: Tensor) -> Tensor:
+        """In the precision of the run."""
         return _times(self._a, x - self._b)
 
     def evaluate(self, mean: Tensor) -> Evaluation:
@@ -64,16 +54,6 @@ class Quadratics(Problem):
         gradients = _times(self._a64, apart)
         loss = (apart * gradients).sum(dim=(1, 2)) / (2 * self.setting.nodes)
         return Evaluation(loss, loss, None, gradients.sum(1) / self.setting.nodes)
-
-    def node_gradients(self, mean: Tensor) -> Sequence[Tensor]:
-        return _times(self._a64, mean.double().unsqueeze(1) - self._b64).unbind(1)
-
-    def _draw_block(self, stream: int, block: int) -> Tensor:
-        """Noise (BLOCK, S, k, P), averaged over the mini-batch."""
-        scale = self._noise / np.sqrt(self.setting.batch_size)
-        shape = (BLOCK, self.layout.size)
-        draws = self.setting.draw(f"stream {stream}", lambda g: scale * g.standard_normal(shape), block)
-        return self.setting.tensor(np.moveaxis(draws, 2, 0))
 
 
 def _curvature(g: np.random.Generator, dimension: int, condition: float) -> np.ndarray:

@@ -20,21 +20,24 @@ def moments(values: np.ndarray) -> tuple[float, float]:
     return mean, math.sqrt(math.fsum(((flat - mean) ** 2).tolist()) / len(flat))
 
 
-def standardise(columns: np.ndarray, train: int) -> None:
-    """Each column of float64 minus its mean, divided by its deviation: those of the first ``train`` rows; in place."""
+def standardise(columns: np.ndarray, train: int, missing: float | None = None) -> None:
+    """Each column of float64 minus its mean, divided by its deviation: those of the first ``train`` rows; in place.
+
+    What is ``missing`` counts in neither, and becomes the mean, 0.
+    """
     for column in columns.T:
-        mean, sd = moments(column[:train])
-        column -= mean
-        column /= sd
+        known = np.full(len(column), True) if missing is None else column != missing
+        mean, sd = moments(column[:train][known[:train]])
+        column[:] = np.where(known, (column - mean) / sd, 0.0)
 
 
-def divided(key: str, x: np.ndarray, y: np.ndarray, train: int, scaled: int) -> Parts:
+def divided(key: str, x: np.ndarray, y: np.ndarray, train: int, scaled: int, missing: float | None = None) -> Parts:
     """The first ``train`` rows for training, the first ``scaled`` columns standardised, all as float32.
 
     Rows are sorted and then shuffled by a fixed key, because sources need not have one order.
     """
     order = np.lexsort((y, *x.T[::-1]))[generator(0, EVERYONE, f"{key} split").permutation(len(x))]
     x, y = x[order].astype(np.float64), y[order].astype(np.uint8)
-    standardise(x[:, :scaled], train)
+    standardise(x[:, :scaled], train, missing)
     x = x.astype(np.float32)
     return {"train_x": x[:train], "train_y": y[:train], "test_x": x[train:], "test_y": y[train:]}

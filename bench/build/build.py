@@ -22,7 +22,7 @@ from bench.problem.arrays import Arrays
 from bench.problem.losses import Loss
 from bench.problem.problem import Problem, Setting
 from bench.problem.regularised import Regularised
-from bench.problem.scaled import changed, refuse_scale, refuse_stretch
+from bench.problem.scaled import changed, refuse
 from bench.problem.supervised import Supervised
 from bench.store.record import LATER, evaluation_steps
 from bench.training.loop import Timetable, Training
@@ -74,8 +74,7 @@ def problem_parts(config: RunConfig, seeds: Sequence[int]) -> Parts | None:
     Each part refuses what cannot be, so that whoever asks for them knows that a problem can be made.
     """
     name = config.dataset.name
-    refuse_scale(config.scale)
-    refuse_stretch(config.stretch)
+    refuse(config.scale, config.stretch)
     if not is_problem(datasets[name]):
         arrays, loss = load_arrays(config), loss_of(config)
         model = build_model(config, arrays, loss)

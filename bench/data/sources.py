@@ -155,18 +155,13 @@ def zip_member(archive: Path, name: str) -> bytes:
 
 
 def tar_member(archive: Path | io.BytesIO, name: str) -> bytes:
-    place = {"name": archive} if isinstance(archive, Path) else {"fileobj": archive}
-    with tarfile.open(**place) as opened:
-        stream = opened.extractfile(name)
-        if stream is None:
-            raise ValueError(f"{name} is not a file")
-        return stream.read()
+    return tar_members(archive, [name])[name]
 
 
-def tar_members(archive: Path, names: Iterable[str]) -> dict[str, bytes]:
+def tar_members(archive: Path | io.BytesIO, names: Iterable[str]) -> dict[str, bytes]:
     """Several at once: a compressed archive is read from its beginning each time it is opened."""
     wanted, found = set(names), {}
-    with tarfile.open(archive) as opened:
+    with tarfile.open(**{"name" if isinstance(archive, Path) else "fileobj": archive}) as opened:
         for member in opened:
             if member.name in wanted and (stream := opened.extractfile(member)) is not None:
                 found[member.name] = stream.read()
@@ -187,10 +182,14 @@ def deb_member(archive: Path, name: str) -> bytes:
     raise ValueError("no data.tar in it")
 
 
+def unzipped(raw: bytes) -> bytes:
+    """The bytes of a file that may be compressed by gzip."""
+    return gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
+
+
 def idx(raw: bytes) -> np.ndarray:
     """The format of MNIST: a magic number, the sizes, then bytes; compressed or not."""
-    if raw[:2] == b"\x1f\x8b":
-        raw = gzip.decompress(raw)
+    raw = unzipped(raw)
     if raw[:3] != b"\0\0\x08" or not 1 <= raw[3] <= 3:
         raise ValueError("not an idx file of bytes")
     shape = tuple(np.frombuffer(raw, ">u4", raw[3], 4).tolist())

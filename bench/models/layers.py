@@ -1,13 +1,10 @@
-"""Layers of M models at once: the one place where it is chosen how each of them is computed.
+"""Layers of M models at once.
 
 Images lie as (B, M·C, H, W). There M convolutions are one with M groups and M normalisations are one with M times the
 groups, and nothing is copied between layers.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -17,44 +14,9 @@ from bench.base.errors import UserError
 
 
 def conv(x: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int = 1, padding: int = 0) -> Tensor:
-    """Images (B, M·C, H, W) by kernels (M, O, C, k, k): (B, M·O, H′, W′)."""
-    out = CONVOLUTIONS[FASTEST.get(x.device.type, "grouped")](x, weight, stride, padding)
+    """Images (B, M·C, H, W) by kernels (M, O, C, k, k): (B, M·O, H′, W′), one convolution with M groups."""
+    out = F.conv2d(x, weight.flatten(0, 1), stride=stride, padding=padding, groups=len(weight))
     return out if bias is None else out + bias.reshape(-1, 1, 1)
-
-
-def grouped(x: Tensor, weight: Tensor, stride: int, padding: int) -> Tensor:
-    """One convolution with M groups."""
-    return F.conv2d(x, weight.flatten(0, 1), stride=stride, padding=padding, groups=len(weight))
-
-
-def one_by_one(x: Tensor, weight: Tensor, stride: int, padding: int) -> Tensor:
-    """M convolutions."""
-    parts = zip(x.chunk(len(weight), dim=1), weight.unbind(), strict=True)
-    return torch.cat([F.conv2d(part, kernel, stride=stride, padding=padding) for part, kernel in parts], dim=1)
-
-
-def under_vmap(x: Tensor, weight: Tensor, stride: int, padding: int) -> Tensor:
-    """The convolution of one model under torch.func.vmap."""
-    one = partial(F.conv2d, stride=stride, padding=padding)
-    return torch.vmap(one, (1, 0), 1)(x.unflatten(1, (len(weight), -1)), weight).flatten(1, 2)
-
-
-def by_columns(x: Tensor, weight: Tensor, stride: int, padding: int) -> Tensor:
-    """Products with columns of patches."""
-    m, out, _, rows, columns = weight.shape
-    size = [(length + 2 * padding - k) // stride + 1 for length, k in zip(x.shape[2:], (rows, columns), strict=True)]
-    patches = F.unfold(x, (rows, columns), padding=padding, stride=stride).unflatten(1, (m, -1))
-    return torch.matmul(weight.flatten(2), patches).view(len(x), m * out, *size)
-
-
-CONVOLUTIONS: dict[str, Callable[[Tensor, Tensor, int, int], Tensor]] = {
-    "grouped": grouped,
-    "one by one": one_by_one,
-    "under vmap": under_vmap,
-    "by columns": by_columns,
-}
-FASTEST = {"cpu": "grouped", "cuda": "grouped"}
-"""By device, for ResNet-20 on 8 nodes; ``bench/perf.py --only ResNet`` measures all of them."""
 
 
 def group_norm(x: Tensor, groups: int, weight: Tensor, bias: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ from torch import Tensor
 from bench.base.errors import UserError
 from bench.base.layout import Layout
 from bench.base.prox import Prox
-from bench.base.randomness import generator
+from bench.base.randomness import EVERYONE, generator
 from bench.base.registry import datasets, recipes
 from bench.data.recipe import Recipe
 
@@ -70,6 +70,14 @@ class Setting:
         nodes = self.hosted if nodes is None else nodes
         rows = [[function(generator(seed, node, purpose, block)) for node in nodes] for seed in self.distinct_seeds]
         return np.stack([np.stack(row) for row in rows])
+
+    def draw_shared(self, purpose: str, function: Callable[[np.random.Generator], np.ndarray]) -> np.ndarray:
+        """``function(generator)`` for every distinct seed, the same for all nodes: (seeds, …), float64."""
+        return self.draw(purpose, function, nodes=range(EVERYONE, EVERYONE + 1))[:, 0]
+
+    def exact(self, by_seed: np.ndarray) -> Tensor:
+        """Numbers as they are, on the device: one entry per replica, from one per distinct seed."""
+        return self.per_replica(torch.as_tensor(by_seed, device=self.device))
 
     def tensor(self, values: np.ndarray) -> Tensor:
         """Numbers of the run's type, on its device."""

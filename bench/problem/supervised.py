@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.base.randomness import EVERYONE, Blocks
+from bench.base.randomness import Blocks
 from bench.base.registry import partitions
 from bench.models.model import Model
 from bench.problem.arrays import Arrays
@@ -101,10 +101,8 @@ class Supervised(Problem):
 
     def start(self) -> Tensor:
         s = self.setting
-        if self._init == "independent":
-            x = s.draw("init", self._model.initial)
-        else:
-            x = s.draw("init", self._model.initial, nodes=range(EVERYONE, EVERYONE + 1))
+        initial = self._model.initial
+        x = s.draw("init", initial) if self._init == "independent" else s.draw_shared("init", initial)[:, None]
         return s.per_replica(s.tensor(x)).expand(-1, len(s.hosted), -1).contiguous()
 
     def grad(self, x: Tensor, s: int, stream: int = 0) -> Tensor:
