@@ -1,10 +1,6 @@
-"""A real browser without a window, spoken to in its own protocol through two pipes."""
+"""A page in a real Chromium without a window."""
 
-from __future__ import annotations
-
-import base64
 import json
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -12,111 +8,46 @@ from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 FLAGS = (
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--remote-debugging-pipe",
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--enable-logging=stderr", "--window-size=1400,1000", "--virtual-time-budget=10000", "--dump-dom",
 )  # fmt: skip
+FRAME = """<!doctype html><meta name="color-scheme" content="light dark"><pre id="answer"></pre>
+<script>onmessage = (event) => document.getElementById("answer").append(JSON.stringify(event.data))</script>
+<iframe src="page.html" style="border: 0; width: {width}px; height: 900px"></iframe>"""
+"""A window is never narrower than 500 pixels, a frame may be."""
+ASK = """<script>(async () => {{ {script} }})()
+.then((value) => parent.postMessage({{ value }}, "*"), (error) => parent.postMessage({{ error: String(error) }}, "*"))
+</script>"""
 
 
 def find() -> str | None:
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
-class Browser:
-    """One page of a headless Chromium; keeps what the console said and what was requested."""
+def look(page: Path, script: str, place: Path, width: int = 1280, dark: bool = False) -> tuple[Any, list[str]]:
+    """Open a page and run JavaScript at its end.
 
-    def __init__(self, profile: Path) -> None:
-        down, self._write = os.pipe()
-        self._read, up = os.pipe()
-        program = find()
-        assert program is not None
+    Args:
+        page: The page, which is copied.
+        script: The body of an asynchronous function.
+        place: An empty folder for the copy and the browser's profile.
+        width: Of the page, in pixels.
+        dark: Whether the system prefers dark pages.
 
-        def pipes() -> None:
-            """The browser reads orders from 3 and answers on 4."""
-            os.dup2(down, 10)
-            os.dup2(up, 11)
-            os.dup2(10, 3)
-            os.dup2(11, 4)
-
-        self._process = subprocess.Popen(
-            [program, *FLAGS, f"--user-data-dir={profile}", "about:blank"],
-            preexec_fn=pipes,
-            close_fds=False,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        os.close(down)
-        os.close(up)
-        self._buffer, self._number, self._session = b"", 0, None
-        self.events: list[dict[str, Any]] = []
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "Network", "Log"):
-            self.call(f"{domain}.enable")
-
-    def call(self, method: str, **parameters: Any) -> dict[str, Any]:
-        self._number += 1
-        order = {"id": self._number, "method": method, "params": parameters}
-        if self._session:
-            order["sessionId"] = self._session
-        os.write(self._write, json.dumps(order).encode() + b"\0")
-        while True:
-            answer = self._next()
-            if answer.get("id") == self._number:
-                assert "error" not in answer, answer["error"]
-                return answer["result"]
-            self.events.append(answer)
-
-    def _next(self) -> dict[str, Any]:
-        while b"\0" not in self._buffer:
-            piece = os.read(self._read, 1 << 20)
-            assert piece, "the browser went away"
-            self._buffer += piece
-        message, self._buffer = self._buffer.split(b"\0", 1)
-        return json.loads(message)
-
-    def open(self, page: Path, width: int = 1200, height: int = 900, dark: bool = False) -> None:
-        """Load a page from disk and wait for it."""
-        self.call(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
-        )
-        scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
-        self.call("Emulation.setEmulatedMedia", features=scheme)
-        self.events.clear()
-        self.call("Page.navigate", url=page.resolve().as_uri())
-        while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
-            self.events.append(self._next())
-
-    def run(self, expression: str) -> Any:
-        """The value of a JavaScript expression."""
-        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
-        assert "exceptionDetails" not in answer, answer["exceptionDetails"]
-        return answer["result"].get("value")
-
-    def complaints(self) -> list[dict[str, Any]]:
-        """Errors and warnings of the console, and exceptions."""
-        self.run("0")
-        return [
-            e
-            for e in self.events
-            if e.get("method") in ("Runtime.exceptionThrown", "Log.entryAdded", "Runtime.consoleAPICalled")
-        ]
-
-    def requests(self) -> list[str]:
-        sent = [event for event in self.events if event.get("method") == "Network.requestWillBeSent"]
-        return [event["params"]["request"]["url"] for event in sent]
-
-    def picture(self, path: Path) -> Path:
-        shot = self.call("Page.captureScreenshot", format="png")
-        path.write_bytes(base64.b64decode(shot["data"]))
-        return path
-
-    def close(self) -> None:
-        self._process.terminate()
-        try:
-            self._process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        os.close(self._write)
-        os.close(self._read)
+    Returns:
+        The value that the script returns, and the lines of the console.
+    """
+    place.mkdir()
+    (place / "page.html").write_text(page.read_text() + ASK.format(script=script))
+    (place / "frame.html").write_text(FRAME.format(width=width))
+    program = find()
+    assert program is not None
+    flags = [*FLAGS, f"--user-data-dir={place / 'profile'}", f"--blink-settings=preferredColorScheme={int(not dark)}"]
+    command = [program, *flags, (place / "frame.html").as_uri()]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    answer = done.stdout.partition('<pre id="answer">')[2].partition("</pre>")[0]
+    assert answer, done.stderr
+    told = json.loads(answer.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+    assert "error" not in told, told["error"]
+    return told.get("value"), [line for line in done.stderr.splitlines() if ":CONSOLE:" in line]

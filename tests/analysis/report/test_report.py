@@ -17,7 +17,7 @@ from analysis.report.page import choices, embed, in_order
 from analysis.report.story import run_table, settings, tell_story
 from bench.store.files import write_json
 from tests.helpers import sweeps
-from tests.helpers.browser import Browser, find
+from tests.helpers.browser import find, look
 from tests.helpers.invented import made
 
 pytestmark = pytest.mark.xdist_group("figures")
@@ -152,129 +152,76 @@ def test_what_is_embedded_can_not_end_its_script():
     assert json.loads(embed({"a": "</script>&<!--"})) == {"a": "</script>&<!--"}
 
 
+COLOURS = """const value = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const names = ["--paper", "--ink", "--soft", "--link", "--good", "--bad", "--odd"];
+const colours = Object.fromEntries(names.map((name) => [name, value(name)]));
+"""
+FIT = """const width = document.documentElement.scrollWidth, button = document.querySelector(".fit:not([hidden])");
+const wide = button.nextElementSibling, before = wide.scrollWidth - wide.clientWidth;
+button.click();
+return { colours, width, before, after: wide.scrollWidth - wide.clientWidth };
+"""
+
+
 @pytest.mark.skipif(find() is None, reason="no Chromium or Chrome is installed here")
 def test_the_page_in_a_browser(page, tmp_path):
-    """Sorting, filters, pictures, run details, both themes, a phone; no complaint, no request, no harm."""
-    browser = Browser(tmp_path / "profile")
-    try:
-        browser.open(page)
-        rows = "[...document.querySelectorAll('#table-runs tbody tr:not([hidden])')]"
-        facts = "[...document.querySelectorAll('.facts div')].filter(fact => !fact.querySelector('code'))"
-        assert "Ended" in browser.run(f"{facts}.map(fact => fact.firstChild.textContent)")
-        assert browser.run(f"{facts}.every(fact => fact.offsetHeight < 36)")  # one line each
-        columns = browser.run("[...document.querySelectorAll('#table-runs th')].map(cell => cell.textContent)")
-        accuracy, state, algo = (columns.index(name) for name in ("test_accuracy", "state", "algo"))
-
-        def column(number):
-            return browser.run(f"{rows}.map(row => row.cells[{number}].textContent)")
-
-        def pick(selector, value):
-            box = f"document.querySelector('{selector}')"
-            browser.run(f"{box}.value = '{value}'; {box}.dispatchEvent(new Event('input'))")
-
-        assert len(column(0)) == 18
-        click = f"document.querySelectorAll('#table-runs th')[{accuracy}].querySelector('button').click()"
-        for descending in (False, True):
-            browser.run(click)
-            numbers = [float(text) for text in column(accuracy) if text != "–"]
-            assert numbers == sorted(numbers, reverse=descending)
-            assert column(accuracy)[-1] == "–"  # what diverged has none, and comes last
-        mark = browser.run(f"document.querySelectorAll('#table-runs th')[{accuracy}].getAttribute('aria-sort')")
-        assert mark == "descending"
-
-        picks = browser.run(
-            "[...document.querySelectorAll('.tools select')].map(box => box.parentElement.firstChild.data)"
-        )
-        assert [name.strip() for name in picks] == ["state", "algo", "η", "topology", "seed", "partition"]
-        pick(f'select[data-column="{columns.index("η")}"]', "0.1")
-        assert set(column(columns.index("η"))) == {"0.1"}
-        pick(f'select[data-column="{columns.index("η")}"]', "")
-        pick(f'select[data-column="{state}"]', "diverged")
-        assert set(column(state)) == {"diverged"}
-        pick(f'select[data-column="{state}"]', "")
-        pick('input[data-table="table-runs"]', "dnasa ring")
-        assert set(column(algo)) == {"dnasa"}
-        assert len(column(algo)) == 3
-        assert "3 of 18" in browser.run(
-            "document.querySelector('#runs').parentElement.querySelector('.shown').textContent"
-        )
-
-        sizes = browser.run(
-            "[...document.querySelectorAll('.picture svg')].map(svg => svg.getBoundingClientRect().width)"
-        )
-        assert len(sizes) >= 4
-        assert min(sizes) > 200
-
-        items = "[...document.querySelectorAll('.trouble li')]"
-        browser.run(f"{items}.find(item => item.textContent.includes('failed')).querySelector('button').click()")
-        assert browser.run("document.getElementById('run').open")
-        assert "<script>window.hacked" in browser.run("document.getElementById('run-state').textContent")
-        assert "<img src=x" in browser.run("document.getElementById('run-log').textContent")
-        assert "name: digits" in browser.run("document.getElementById('run-config').textContent")
-        browser.run("document.getElementById('run').close()")
-        browser.run(f"{rows}.find(row => row.textContent.includes('done')).querySelector('button').click()")
-        assert browser.run("document.querySelectorAll('#run-curves svg').length") == 4
-        words = browser.run("[...document.querySelectorAll('#run-curves text')].map(item => item.textContent)")
-        assert "test_accuracy" in words
-        for name, values, log in (
-            ("test_loss", [100, 10, 1], True),
-            ("test_loss", [2.4, 2, 1.8], False),  # less than a decade
-            ("val_accuracy", [1, 50, 90], False),
-            ("excess", [100, 1, 0], False),
-            ("consensus", [0, 1e-3, 1e-5], True),  # all start together
-        ):
-            spark = f"spark(box, {name!r}, [0, 10, 20], {values}, '#000')"
-            look = "[box.textContent, box.querySelector('path:last-of-type').getAttribute('d')]"
-            drawn, line = browser.run(f"{{ const box = document.createElement('p'); {spark}; {look} }}")
-            assert (f"{name} (log scale)" in drawn) == log, name
-            assert line.count("L") == (1 if name == "consensus" else 2)
-        assert words.count("step 40") == 4  # every axis says how far it goes
-        open_run = browser.run("document.getElementById('run-title').textContent")
-        assert browser.run("location.hash") == f"#run={open_run}"
-        browser.run("document.getElementById('run').close()")
-
-        # everything that can be clicked can be reached and pressed from the keyboard
-        assert browser.run(
-            "[...document.querySelectorAll('[onclick], .sort, .run')].every(item => item.tagName === 'BUTTON')"
-        )
-        assert browser.run("[...document.querySelectorAll('.picture')].every(item => item.getAttribute('aria-label'))")
-        light = browser.run("getComputedStyle(document.body).backgroundColor")
-        browser.run("document.getElementById('theme').click()")
-        assert browser.run("getComputedStyle(document.body).backgroundColor") != light
-        assert browser.run("window.hacked") is None
-        assert browser.complaints() == []
-        assert browser.requests() == [page.resolve().as_uri()]
-
-        browser.run(f"location.hash = '#run={open_run}'; new Promise(done => setTimeout(done, 100))")
-        assert browser.run("document.getElementById('run').open")  # a link to one run
-        browser.run("document.getElementById('run').close(); new Promise(done => setTimeout(done, 100))")
-        assert browser.run("location.hash") == ""
-
-        browser.open(page, dark=True)
-        assert browser.run("getComputedStyle(document.body).backgroundColor") != light
-        for token in ("--ink", "--soft", "--link", "--good", "--bad", "--odd"):
-            assert contrast(browser, token) >= 4.5, token
-        browser.open(page, width=390, height=844)
-        assert browser.run("document.documentElement.scrollWidth") <= 390  # nothing but the sheets scrolls sideways
-        fit = "document.querySelector('.fit:not([hidden])')"
-        browser.run(f"window.wide = {fit}.nextElementSibling; {fit}.click()")
-        assert browser.run("wide.scrollWidth <= wide.clientWidth + 1")
-        for token in ("--ink", "--soft", "--link", "--good", "--bad", "--odd"):
-            assert contrast(browser, token) >= 4.5, token
-    finally:
-        browser.close()
+    """Sorting, filters, pictures, run details, links to a run; no complaint, no request, no harm."""
+    seen, complaints = look(page, Path(__file__).with_name("look.js").read_text(), tmp_path / "light")
+    assert "Ended" in [name for name, _ in seen["facts"]]
+    assert all(height < 36 for _, height in seen["facts"])  # one line each
+    assert seen["runs"] == 18
+    for accuracies, descending in zip(seen["sorted"], (False, True), strict=True):
+        numbers = [float(text) for text in accuracies if text != "–"]
+        assert numbers == sorted(numbers, reverse=descending)
+        assert accuracies[-1] == "–"  # diverged runs have none, and come last
+    assert seen["aria_sort"] == "descending"
+    assert seen["choices"] == ["state", "algo", "η", "topology", "seed", "partition"]
+    assert set(seen["etas"]) == {"0.1"}
+    assert set(seen["states"]) == {"diverged"}
+    assert seen["algos"] == ["dnasa"] * 3
+    assert "3 of 18" in seen["shown"]
+    assert len(seen["widths"]) >= 4
+    assert min(seen["widths"]) > 200
+    assert all(seen["labels"])
+    assert set(seen["clickable"]) == {"BUTTON"}  # reached and pressed from the keyboard
+    assert seen["failed"]["open"]
+    assert "<script>window.hacked" in seen["failed"]["state"]
+    assert "<img src=x" in seen["failed"]["log"]
+    assert "name: digits" in seen["failed"]["config"]
+    assert seen["curves"] == 4
+    assert "test_accuracy" in seen["words"]
+    assert seen["words"].count("step 40") == 4  # every axis says how far it goes
+    assert (seen["hash"], seen["hash_closed"], seen["open_by_hash"]) == (f"#run={seen['title']}", "", True)
+    logarithmic = [True, False, False, False, True]  # over less than a decade, in percent, with a zero: linear
+    assert [log for _, log, _ in seen["sparks"]] == logarithmic
+    assert [line.count("L") for *_, line in seen["sparks"]] == [2, 2, 2, 2, 1]  # the nodes start in consensus
+    assert seen["before"] != seen["after"]  # the button of the theme
+    assert seen["hacked"] is None
+    assert seen["requests"] == []
+    assert complaints == []
 
 
-def contrast(browser: Browser, token: str) -> float:
-    """Between a colour of the page and its paper, as WCAG counts it."""
+@pytest.mark.skipif(find() is None, reason="no Chromium or Chrome is installed here")
+def test_the_page_can_be_read_in_the_dark_and_on_a_phone(page, tmp_path):
+    dark, _ = look(page, f"{COLOURS} return colours;", tmp_path / "dark", dark=True)
+    phone, _ = look(page, f"{COLOURS} {FIT}", tmp_path / "phone", width=390)
+    assert dark["--paper"] != phone["colours"]["--paper"]
+    for colours in (dark, phone["colours"]):
+        for name in colours.keys() - {"--paper"}:
+            assert contrast(colours[name], colours["--paper"]) >= 4.5, name
+    assert phone["width"] <= 390  # nothing but the sheets scrolls sideways
+    assert phone["before"] > 1 >= phone["after"]
 
-    def luminance(name: str) -> float:
-        text = browser.run(f"getComputedStyle(document.documentElement).getPropertyValue('{name}').trim()")
+
+def contrast(one: str, other: str) -> float:
+    """Between two colours, #rrggbb each, as WCAG counts it."""
+
+    def luminance(text: str) -> float:
         parts = [int(text[i : i + 2], 16) / 255 for i in (1, 3, 5)]
         linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
-    light, dark = sorted((luminance(token), luminance("--paper")), reverse=True)
+    dark, light = sorted((luminance(one), luminance(other)))
     return (light + 0.05) / (dark + 0.05)
 
 
