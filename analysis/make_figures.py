@@ -16,7 +16,7 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -40,7 +40,7 @@ from analysis.results.plugins import broken
 from analysis.results.read import add_source, condition, read
 from analysis.results.results import Results
 from analysis.results.warnings import warnings
-from analysis.study.ask import Ask, listening, unheard
+from analysis.study.ask import Ask, unused
 from analysis.study.select import can_be_asked
 from analysis.tables import Table, TableMaker, table_makers
 from analysis.tables import format as words
@@ -173,14 +173,16 @@ def _alone() -> None:
 
 def _make(name: str) -> tuple[str, bool | None]:
     assert _order is not None
-    ask, heard = listening(_order.ask)
-    if name in drawings():
-        said, made, unused = make_figure(drawings()[name], replace(_order, ask=ask))
+    if drawing := drawings().get(name):
+        said, made, ignored = make_figure(drawing, _order)
+        ignored = [*unused(_order.ask, drawing.uses), *ignored]
     else:
-        said, made = make_table(table_makers()[name], _order.results, ask, _order.out)
-        unused = [*_order.layout.given(), *(["--band"] if _order.band != "range" else [])]
-    if made and (deaf := [*unheard(_order.ask, heard), *unused]):
-        said += f"\n{'':15} {name} does not use {', '.join(deaf)}: it is as it would be without"
+        recipe = table_makers()[name]
+        said, made = make_table(recipe, _order.results, _order.ask, _order.out)
+        uses = None if recipe.uses is None else ("columns", *recipe.uses)
+        ignored = [*unused(_order.ask, uses), *_order.layout.given(), *(["--band"] if _order.band != "range" else [])]
+    if made and ignored:
+        said += f"\n{'':15} {name} does not use {', '.join(ignored)}: it is as it would be without"
     return said, made
 
 

@@ -33,7 +33,12 @@ AFTER = ["accuracies and consensus errors are drawn from the first evaluation af
 SELDOM = "runs of {} steps were evaluated at their start and end alone: a smaller eval_every makes curves"
 
 
-@figure("compare", "Everything side by side", "python bench/run.py -m algo=dnasa,dsgt topology=ring,complete")
+@figure(
+    "compare",
+    "Everything side by side",
+    "python bench/run.py -m algo=dnasa,dsgt topology=ring,complete",
+    uses=("x", "metric", "tune_by"),
+)
 def draw(results: Results, ask: Ask) -> Picture:
     finals, notes = counted(results.finals, ask.x or "step")
     everything = list(problems(results, finals))

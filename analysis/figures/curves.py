@@ -28,7 +28,12 @@ BELOW = (
 SHOWN = ("train_loss", "test_loss", "test_accuracy", "stationarity")
 
 
-@figure("curves", "On the way: every method at its best stepsize", "python bench/run.py experiment=paper/curves_a9a")
+@figure(
+    "curves",
+    "On the way: every method at its best stepsize",
+    "python bench/run.py experiment=paper/curves_a9a",
+    uses=("x", "metric", "tune_by"),
+)
 def draw(results: Results, ask: Ask) -> Picture:
     wanted = ask.x or "epoch"
     finals, uncounted = counted(results.finals, wanted)

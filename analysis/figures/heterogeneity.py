@@ -20,6 +20,7 @@ SHOWN = ("test_accuracy", "stationarity", "consensus")
     "heterogeneity",
     "Uneven data: what happens as the shards differ more",
     "python bench/run.py experiment=extra/heterogeneity",
+    uses=("metric", "tune_by"),
 )
 def draw(results: Results, ask: Ask) -> Picture:
     splits = uneven_splits(results)

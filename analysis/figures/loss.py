@@ -23,7 +23,9 @@ KINDS = {"lossy": "probability that a link is down", "outages": "probability tha
 P, HOW = "links.p", "links.semantics"
 
 
-@figure("loss", "What is done with a lost message", "python bench/run.py experiment=extra/loss")
+@figure(
+    "loss", "What is done with a lost message", "python bench/run.py experiment=extra/loss", uses=("metric", "tune_by")
+)
 def draw(results: Results, ask: Ask) -> Picture:
     key, runs = most_losses(results)
     runs, notes = as_written(results, runs, ask)

@@ -31,6 +31,7 @@ RULES = {
     "profile",
     "Performance profiles: tuned on the grid, and with a stepsize taken blindly from it",
     "python bench/run.py experiment=paper/topology_a9a",
+    uses=("cost", "reference"),
 )
 def draw(results: Results, ask: Ask) -> Picture:
     finals, uncounted = counted(results.finals, ask.cost)
@@ -129,7 +130,7 @@ def _settings(results: Results, runs: pd.DataFrame) -> tuple[pd.DataFrame, list[
 
 def _yardstick(results: Results, methods: set[str], ask: Ask) -> str:
     """The method whose loss sets the targets."""
-    wanted = [ask.reference, YARDSTICK, reference(results, ask), *sorted(methods)]
+    wanted = [ask.reference, YARDSTICK, reference(results), *sorted(methods)]
     return next(algo for algo in wanted if algo in methods and algo is not None)
 
 

@@ -36,7 +36,12 @@ from analysis.study.tuning import criterion, score_in_words, sensitive_to, tuned
 Setting = tuple[dict[str, Any], pd.DataFrame]
 
 
-@figure("stepsize", "Final results against the stepsize", "python bench/run.py experiment=paper/stepsize_a9a")
+@figure(
+    "stepsize",
+    "Final results against the stepsize",
+    "python bench/run.py experiment=paper/stepsize_a9a",
+    uses=("over", "metric", "tune_by"),
+)
 def draw(results: Results, ask: Ask) -> Picture:
     finals = grids(results, results.finals, ask.over)
     finals, said = with_accuracies(finals) if not ask.metrics else (finals, [])

@@ -22,6 +22,7 @@ PAPER = ("ring", "random", "ladder", "complete")
     "topology",
     "Final results against the stepsize, graph by graph",
     "python bench/run.py experiment=paper/topology_a9a",
+    uses=("over", "metric", "tune_by"),
 )
 def draw(results: Results, ask: Ask) -> Picture:
     finals = grids(results, results.finals, ask.over)

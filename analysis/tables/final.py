@@ -25,7 +25,7 @@ NOTE = (
 )
 
 
-@table("final", "Final results, baselines at their best stepsize")
+@table("final", "Final results, baselines at their best stepsize", uses=("metric", "reference", "tune_by"))
 def make(results: Results, ask: Ask) -> Table:
     data, shown, notes, by = [], [], [], []
     settings: list[Best | None] = []

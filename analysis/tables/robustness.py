@@ -59,11 +59,11 @@ SPARE = (
 """What a printed table can do without, in this order."""
 
 
-@table("robustness", "How much each method cares about its stepsize")
+@table("robustness", "How much each method cares about its stepsize", uses=("over", "reference"))
 def make(results: Results, ask: Ask) -> Table:
     data, shown, rest, by = [], [], [], []
     plain = Ask(schedule=ask.schedule)
-    against = reference(results, ask)
+    against = reference(results, Ask(reference=ask.reference))
     look = styles(results.finals["algo"].unique(), results)
     for key, runs in in_order(problems(results, results.finals)):
         if not runs["test_accuracy"].notna().any():

@@ -13,7 +13,7 @@ from analysis.tables import Table, table
 from analysis.tables.format import interval, summarise
 
 
-@table("variants", "As written and as released")
+@table("variants", "As written and as released", uses=("metric",))
 def make(results: Results, ask: Ask) -> Table:
     finals = variants(results)
     gaps = {case.name: case.found for case in accuracy_as_released(results)}
