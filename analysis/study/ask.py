@@ -23,7 +23,8 @@ class Ask:
 USUAL = Ask()
 PAPER = Ask(schedule="diminishing")
 """The methods as the paper compares them."""
-OPTIONS = {field: field for field in ("x", "cost", "reference", "over", "columns", "tune_by")} | {"metric": "metrics"}
+OPTIONS = {"x": "x", "cost": "cost", "metric": "metrics", "reference": "reference", "over": "over"}
+OPTIONS |= {"columns": "columns", "tune_by": "tune_by"}
 """What a figure or table may declare that it uses, and the field of an Ask that has it."""
 
 
