@@ -20,7 +20,6 @@ if __name__ == "__main__":
 
     begin()
 
-from rich.markup import escape
 from rich.table import Table
 
 from analysis.claims.verdicts import Verdict, claims, judge
@@ -29,9 +28,9 @@ from analysis.report.reproduction import case_columns, case_rows, case_table, do
 from analysis.results.errors import in_sentences, perhaps
 from analysis.results.read import add_source, read
 from analysis.results.warnings import warnings
-from analysis.tables.format import wrapped
 from bench.base.files import write_text
 from bench.base.regular import no_link
+from bench.terminal.command import say
 from bench.terminal.console import Console
 from bench.terminal.visible import visible
 
@@ -56,9 +55,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     if wrong := [name for name in arguments.claim or [] if name not in known]:
         parser.error(f"there is no claim {wrong[0]!r}{perhaps(wrong[0], known)}; there are {', '.join(known)}")
-    results, console = read(arguments.results, arguments.without), Console(highlight=False, soft_wrap=True)
+    results, console = read(arguments.results, arguments.without), Console()
     for sentence in warnings(results):
-        console.print(wrapped(sentence, console.width, "") if console.is_terminal else sentence, markup=False)
+        say(sentence, sys.stdout)
     verdicts = [judge(known[name], results) for name in arguments.claim or known]
     for verdict in verdicts:
         show(verdict, console)
@@ -86,16 +85,16 @@ def show(verdict: Verdict, console: Console) -> None:
     if not console.is_terminal:
         print(visible("\n".join([*lines, *(f"  {line}" for line in case_table(verdict))])))
         return
-    console.print("\n".join(wrapped(line, console.width, "  ") for line in lines), markup=False)
+    say("\n".join(lines), sys.stdout, indent=2)
     if verdict.cases:
         table, rows = Table(), list(case_rows(verdict))
         words = [*(word for row in rows for word in row[3].split("; ")), *case_columns(verdict)[3].split()]
         widths = (None, min(NUMBER, max(len(row[1]) for row in rows)), None, max(map(len, words)))
         for name, width in zip(case_columns(verdict), widths, strict=True):
-            table.add_column(escape(name), width=width, overflow="fold")
+            table.add_column(name, width=width, overflow="fold")
         for row in rows:
-            table.add_row(*map(escape, row))
-        console.print(table, soft_wrap=False)
+            table.add_row(*row)
+        console.print(table)
     console.print()
 
 

@@ -40,6 +40,7 @@ from analysis.results.plugins import broken
 from analysis.results.read import add_source, condition, read
 from analysis.results.results import Results
 from analysis.results.warnings import warnings
+from analysis.results.words import many
 from analysis.study.ask import Ask, unused
 from analysis.study.select import can_be_asked
 from analysis.tables import Table, TableMaker, table_makers
@@ -49,7 +50,7 @@ from analysis.tables.format import DIFFERENCE
 from analysis.tables.latex import latex, left_out_in_words, page
 from bench.base.files import write_text
 from bench.base.regular import no_link
-from bench.terminal.console import Console
+from bench.terminal.command import say
 
 X = {
     **{"epochs": "epoch", "steps": "step", "samples": "samples", "gradients": "gradients"},
@@ -61,7 +62,6 @@ X = {
 @in_sentences("Nothing to draw")
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = parse(argv)
-    console = Console(highlight=False, soft_wrap=True)
     everything = read(arguments.results, arguments.without)
     results = everything.where(arguments.where)
     out = Path(arguments.out) if arguments.out else no_link(Path(arguments.results) / "figures")
@@ -79,15 +79,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     can_be_asked(results, ask)
     use_paper_style()
     for sentence in warnings(results):
-        console.print(words.wrapped(sentence, console.width, "") if console.is_terminal else sentence, markup=False)
+        say(sentence, sys.stdout)
     made, broken_ones = 0, 0
     for said, done in make_all(order, arguments.figure):
-        console.print(words.wrapped(said, console.width) if console.is_terminal else said, markup=False)
+        say(said, sys.stdout, indent=16)
         made += done is True
         broken_ones += done is None
     if made:
         write_text(out / "references.bib", order.papers.text())
-        console.print(f"Figures and tables: {out}", markup=False)
+        say(f"Figures and tables: {out}", sys.stdout)
     return 2 if not made else 1 if broken_ones else 0
 
 
@@ -233,8 +233,9 @@ def make_table(recipe: TableMaker, results: Results, ask: Ask, out: Path) -> tup
         said.append(f"{'':15} --reference {ask.reference} is not seen in it: {why}")
     if (fits := page(table)).left_out:
         said.append(f"{'':15} in .tex {left_out_in_words(fits)}")
-    rows = f"{len(table.data)} row{'s' * (len(table.data) != 1)}"
-    return "\n".join([f"{recipe.name:15} {rows} → table_{recipe.name}.md, .tex, .csv", *said]), True
+    return "\n".join(
+        [f"{recipe.name:15} {many(len(table.data), 'row')} → table_{recipe.name}.md, .tex, .csv", *said]
+    ), True
 
 
 def no_difference(table: Table) -> str:

@@ -10,6 +10,7 @@ from analysis.drawing.style import METRICS, Style, styles
 from analysis.drawing.symbols import what_is_tuned
 from analysis.figures import figure
 from analysis.results.results import Results
+from analysis.results.words import many
 from analysis.study.ask import Ask
 from analysis.study.select import as_written, counted, problems, reference, refuse_unless
 from analysis.study.statistics import Grid, profile, tries
@@ -74,7 +75,7 @@ def _counted_problems(costs: pd.DataFrame) -> str:
     count, seeds = costs["problem"].nunique(), costs.groupby("problem")["seed"].nunique()
     few = "; where there is but one seed, it chooses for itself" if (seeds == 1).any() else ""
     return (
-        f"{count} problem{'s' * (count != 1)}: settings on which every method with a stepsize was run with {SETTINGS} "
+        f"{many(count, 'problem')}: settings on which every method with a stepsize was run with {SETTINGS} "
         f"or more; the seeds of one share its weight{few}"
     )
 
