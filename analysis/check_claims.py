@@ -20,7 +20,6 @@ if __name__ == "__main__":
 
     begin()
 
-from rich.markup import escape
 from rich.table import Table
 
 from analysis.claims.sets import claim_sets
@@ -31,9 +30,9 @@ from analysis.results.errors import NoData, in_sentences, perhaps
 from analysis.results.plugins import broken
 from analysis.results.read import add_source, read
 from analysis.results.warnings import warnings
-from analysis.tables.format import wrapped
 from bench.store.files import write_text
 from bench.store.regular import no_link
+from bench.terminal.command import say
 from bench.terminal.console import Console
 from bench.terminal.visible import visible
 
@@ -70,9 +69,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.out and len(sets) > 1:
         files = ", ".join(str(one.file) for one, _ in sets)
         parser.error(f"--out is one document, and there are several sets of claims; add --claims with one of {files}")
-    results, console = read(arguments.results, arguments.without), Console(highlight=False, soft_wrap=True)
+    results, console = read(arguments.results, arguments.without), Console()
     for sentence in warnings(results):
-        console.print(wrapped(sentence, console.width, "") if console.is_terminal else sentence, markup=False)
+        say(sentence, sys.stdout)
     folder = Path(arguments.results) if Path(arguments.results).is_dir() else Path()
     use_paper_style()
     failed = 0
@@ -99,16 +98,16 @@ def show(verdict: Verdict, console: Console) -> None:
     if not console.is_terminal:
         print(visible("\n".join([*lines, *(f"  {line}" for line in case_table(verdict))])))
         return
-    console.print("\n".join(wrapped(line, console.width, "  ") for line in lines), markup=False)
+    say("\n".join(lines), sys.stdout, indent=2)
     if verdict.cases:
         table, rows = Table(), list(case_rows(verdict))
         words = [*(word for row in rows for word in row[3].split("; ")), *case_columns(verdict)[3].split()]
         widths = (None, min(NUMBER, max(len(row[1]) for row in rows)), None, max(map(len, words)))
         for name, width in zip(case_columns(verdict), widths, strict=True):
-            table.add_column(escape(name), width=width, overflow="fold")
+            table.add_column(name, width=width, overflow="fold")
         for row in rows:
-            table.add_row(*map(escape, row))
-        console.print(table, soft_wrap=False)
+            table.add_row(*row)
+        console.print(table)
     console.print()
 
 

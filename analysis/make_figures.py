@@ -16,7 +16,7 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -40,7 +40,8 @@ from analysis.results.plugins import broken
 from analysis.results.read import add_source, condition, read
 from analysis.results.results import Results
 from analysis.results.warnings import warnings
-from analysis.study.ask import Ask, listening, unheard
+from analysis.results.words import many
+from analysis.study.ask import Ask, unused
 from analysis.study.select import can_be_asked
 from analysis.tables import Table, TableMaker, table_makers
 from analysis.tables import format as words
@@ -49,7 +50,7 @@ from analysis.tables.format import DIFFERENCE
 from analysis.tables.latex import latex, left_out_in_words, page
 from bench.store.files import write_text
 from bench.store.regular import no_link
-from bench.terminal.console import Console
+from bench.terminal.command import say
 
 X = {
     **{"epochs": "epoch", "steps": "step", "samples": "samples", "gradients": "gradients"},
@@ -61,7 +62,6 @@ X = {
 @in_sentences("Nothing to draw")
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = parse(argv)
-    console = Console(highlight=False, soft_wrap=True)
     everything = read(arguments.results, arguments.without)
     results = everything.where(arguments.where)
     out = Path(arguments.out) if arguments.out else no_link(Path(arguments.results) / "figures")
@@ -79,15 +79,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     can_be_asked(results, ask)
     use_paper_style()
     for sentence in warnings(results):
-        console.print(words.wrapped(sentence, console.width, "") if console.is_terminal else sentence, markup=False)
+        say(sentence, sys.stdout)
     made, broken_ones = 0, 0
     for said, done in make_all(order, arguments.figure):
-        console.print(words.wrapped(said, console.width) if console.is_terminal else said, markup=False)
+        say(said, sys.stdout, indent=16)
         made += done is True
         broken_ones += done is None
     if made:
         write_text(out / "references.bib", order.papers.text())
-        console.print(f"Figures and tables: {out}", markup=False)
+        say(f"Figures and tables: {out}", sys.stdout)
     return 2 if not made else 1 if broken_ones else 0
 
 
@@ -172,14 +172,16 @@ def _alone() -> None:
 
 def _make(name: str) -> tuple[str, bool | None]:
     assert _order is not None
-    ask, heard = listening(_order.ask)
-    if name in drawings():
-        said, made, unused = make_figure(drawings()[name], replace(_order, ask=ask))
+    if drawing := drawings().get(name):
+        said, made, ignored = make_figure(drawing, _order)
+        ignored = [*unused(_order.ask, drawing.uses), *ignored]
     else:
-        said, made = make_table(table_makers()[name], _order.results, ask, _order.out)
-        unused = [*_order.layout.given(), *(["--band"] if _order.band != "range" else [])]
-    if made and (deaf := [*unheard(_order.ask, heard), *unused]):
-        said += f"\n{'':15} {name} does not use {', '.join(deaf)}: it is as it would be without"
+        recipe = table_makers()[name]
+        said, made = make_table(recipe, _order.results, _order.ask, _order.out)
+        uses = None if recipe.uses is None else ("columns", *recipe.uses)
+        ignored = [*unused(_order.ask, uses), *_order.layout.given(), *(["--band"] if _order.band != "range" else [])]
+    if made and ignored:
+        said += f"\n{'':15} {name} does not use {', '.join(ignored)}: it is as it would be without"
     return said, made
 
 
@@ -230,8 +232,9 @@ def make_table(recipe: TableMaker, results: Results, ask: Ask, out: Path) -> tup
         said.append(f"{'':15} --reference {ask.reference} is not seen in it: {why}")
     if (fits := page(table)).left_out:
         said.append(f"{'':15} in .tex {left_out_in_words(fits)}")
-    rows = f"{len(table.data)} row{'s' * (len(table.data) != 1)}"
-    return "\n".join([f"{recipe.name:15} {rows} → table_{recipe.name}.md, .tex, .csv", *said]), True
+    return "\n".join(
+        [f"{recipe.name:15} {many(len(table.data), 'row')} → table_{recipe.name}.md, .tex, .csv", *said]
+    ), True
 
 
 def no_difference(table: Table) -> str:

@@ -21,15 +21,13 @@ if __name__ == "__main__":
 
     begin()
 
-from rich.table import Table
-
 from bench.base.errors import UserError
 from bench.base.registry import algorithms, no_such, say_broken_plugins
 from bench.config.names import CONF
 from bench.method import Algorithm, Declaration
 from bench.terminal.command import command
 from bench.terminal.console import Console
-from bench.terminal.table import fits, print_whole
+from bench.terminal.table import show_columns
 
 KINDS = ("gossip", "compressed", "directed", "reference")
 """What methods ask of the network, in the order of the table; references ask for the exact average."""
@@ -91,18 +89,7 @@ def columns() -> dict[str, list[str]]:
 
 def show_all(console: Console) -> None:
     """The table, as much of it as there is room for."""
-    found = columns()
-    for count in range(len(SPARED) + 1):
-        table = Table()
-        for name in (shown := {name: cells for name, cells in found.items() if name not in SPARED[:count]}):
-            table.add_column(name, no_wrap=True)
-        for row in zip(*shown.values(), strict=True):
-            table.add_row(*row)
-        if fits(console, table) or count == len(SPARED):
-            print_whole(console, table)
-            if count:
-                console.print(f"Left out, for want of room: {', '.join(SPARED[:count])}. A pipe gets everything.")
-            break
+    show_columns(console, columns(), SPARED)
     console.print("python bench/methods.py NAME says more of one. n and T are free to know.", soft_wrap=True)
 
 
@@ -229,7 +216,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     elif given.markdown:
         print(markdown())
     else:
-        show_all(Console(highlight=False))
+        show_all(Console())
     return 0
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ from matplotlib.ticker import EngFormatter, FixedLocator, FuncFormatter, MaxNLoc
 from analysis.drawing.style import COLUMN, CROWD, INK, PAGE, Style
 from analysis.drawing.texts import tame
 from analysis.results.labels import METRICS, MORE_IS_BETTER
+from analysis.results.words import many, ranges
 from bench.store.record import FINAL
 
 LINE = 0.2
@@ -232,12 +233,5 @@ def seeds_in_words(finals: pd.DataFrame) -> str:
     """7 runs (5 done, 2 diverged), seeds 0–4"""
     states = finals["state"].value_counts()
     states = ", ".join(f"{states[name]} {name}" for name in FINAL if name in states)
-    return f"{len(finals)} run{'s' * (len(finals) != 1)} ({states}), {numbers('seed', sorted(finals['seed'].unique()))}"
-
-
-def numbers(word: str, values: Sequence[int]) -> str:
-    values = list(values)
-    if len(values) == 1:
-        return f"{word} {values[0]}"
-    whole = len(values) > 2 and values == list(range(values[0], values[-1] + 1))
-    return f"{word}s {values[0]}–{values[-1]}" if whole else f"{word}s {', '.join(map(str, values))}"
+    seeds = finals["seed"].unique()
+    return f"{many(len(finals), 'run')} ({states}), seed{'s' * (len(seeds) != 1)} {ranges(seeds, least=3)}"

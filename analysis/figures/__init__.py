@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +11,9 @@ from matplotlib.lines import Line2D
 
 from analysis.drawing.panels import Picture
 from analysis.drawing.style import Style
-from analysis.results.plugins import load_plugins
+from analysis.results.plugins import add, everything, load_plugins
 from analysis.results.results import Results
-from analysis.study.ask import Ask
+from analysis.study.ask import Ask, check_options
 
 Draw = Callable[[Results, Ask], Picture]
 Overlaid = Callable[[Axes, dict[str, Any], dict[str, Style], str, str], bool]
@@ -27,6 +25,7 @@ class Drawing:
     title: str
     command: str  # what makes its runs
     draw: Draw
+    uses: Sequence[str] | None = None  # the options that it uses; None: nobody said
 
     def picture(self, results: Results, ask: Ask) -> Picture:
         """What it draws, if that is a picture: a stranger's function may forget to return it."""
@@ -40,13 +39,19 @@ FIGURES: dict[str, Drawing] = {}
 ORDER = ("stepsize", "topology", "curves", "consensus", "profile")
 
 
-def figure(name: str, title: str, command: str) -> Callable[[Draw], Draw]:
-    """Decorator that adds a figure: ``draw(results, ask)`` returns a Picture, or raises NoData with a sentence."""
+def figure(name: str, title: str, command: str, uses: Sequence[str] | None = None) -> Callable[[Draw], Draw]:
+    """Decorator that adds a figure: ``draw(results, ask)`` returns a Picture, or raises NoData with a sentence.
+
+    Args:
+        name: of its files, and for --figure.
+        title: the first sentence of its caption.
+        command: makes its runs.
+        uses: the options of ``make_figures.py`` that it uses, of ``OPTIONS``; without it, nothing is said of the
+            others.
+    """
 
     def decorate(draw: Draw) -> Draw:
-        if name in FIGURES:
-            raise ValueError(f"there is already a figure called {name!r}")
-        FIGURES[name] = Drawing(name, title, command, draw)
+        add(FIGURES, "figure", name, Drawing(name, title, command, draw, check_options(uses)))
         return draw
 
     return decorate
@@ -77,8 +82,4 @@ def overlay(entry: Line2D, note: str) -> Callable[[Overlaid], Overlaid]:
 
 def drawings() -> dict[str, Drawing]:
     """Every figure there is, plug-ins' last."""
-    for module in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{module.name}")
-    ours = sorted(FIGURES, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
-    load_plugins()
-    return {name: FIGURES[name] for name in dict.fromkeys([*ours, *FIGURES])}
+    return everything(FIGURES, __name__, ORDER)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
+from matplotlib.axes import Axes
 
 from analysis.drawing.lines import curve
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
@@ -16,8 +19,9 @@ from analysis.results.labels import METRICS, metric_name, name_of
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.select import as_written, counted, metrics, problems
-from analysis.study.settings import apart
+from analysis.study.settings import Setting, apart
 from analysis.study.tuning import (
+    Chosen,
     at_best,
     columns_of,
     judged_by,
@@ -34,8 +38,62 @@ AFTER = ["accuracies and consensus errors are drawn from the first evaluation af
 SELDOM = "runs of {} steps were evaluated at their start and end alone: a smaller eval_every makes curves"
 
 
-@figure("compare", "Everything side by side", "python bench/run.py -m algo=dsgd,dsgt topology=ring,complete")
+@dataclass(frozen=True)
+class Line:
+    """One form of one method in one panel, at its best setting."""
+
+    algo: str
+    form: str  # what tells it apart from other forms of the method: ", gossip=twice"
+    runs: pd.DataFrame  # that are drawn
+    chosen: Chosen
+    told: list[str]  # which setting was chosen, or why none was
+    rules: list[str]
+
+
+@figure(
+    "compare",
+    "Everything side by side",
+    "python bench/run.py -m algo=dsgd,dsgt topology=ring,complete",
+    uses=("x", "metric", "tune_by"),
+)
 def draw(results: Results, ask: Ask) -> Picture:
+    settings, ends, notes, used = _settings(results, ask)
+    panels_lines = [_lines(results, runs, ask) for _, runs in settings]
+    look = styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
+    forms: dict[str, list[str]] = defaultdict(list)  # of a method; the first has its usual look
+    for line in (line for lines in panels_lines for line in lines):
+        forms[line.algo] += [line.form] if line.form not in forms[line.algo] else []
+    looks = {
+        (algo, form): variant(look[algo], number) for algo, some in forms.items() for number, form in enumerate(some)
+    }
+    shared = len({key["dataset"] for key, _ in settings}) == 1
+    usual = [(judged_by(results, runs, ask)[0], "grad_norm", "consensus") for _, runs in settings]
+    names = [metrics(results, ask.metrics, some) for some in usual]
+    share: Any = {"sharey": "row" if shared else False, "sharex": "col"}
+    figure, axes = panels(len(names[0]), len(settings), 1.4, look=look, **share)
+    drawn, told_of = [], dict[str, list[str]]()
+    for column, ((key, runs), lines) in enumerate(zip(settings, panels_lines, strict=True)):
+        title = f"{name_of(key['dataset'])}, {key['topology']}{ends[column]}"
+        told_of.setdefault(title, []).extend(sentence for line in lines for sentence in line.told)
+        rows = results.curves(runs)
+        notes += [SELDOM.format(key["steps"])] if rows["step"].nunique() <= 2 else []
+        x = ask.x if ask.x and rows[ask.x].notna().any() else "step"  # on a stream there are no epochs
+        for ax, metric in zip(axes[:, column], names[column], strict=True):
+            ax.set_ylabel(metric_name(metric, results) if column == 0 or not shared else "")
+            drawn += [table.assign(**key) for table in _panel(ax, rows, lines, looks, x, metric, results)]
+        axes[-1, column].set_xlabel(METRICS[x])
+        letter_panel(axes[0, column], title)
+    entries: dict[str, tuple[Style, list[dict[str, float | str]]]] = {}
+    for line in (line for lines in panels_lines for line in lines):
+        style = looks[line.algo, line.form]
+        entries.setdefault(f"{style.label}{line.form}", (style, []))[1].append(setting_of(line.chosen, line.algo))
+    legend(figure, [legend_entry(style, with_values(name, each, True)) for name, (style, each) in entries.items()])
+    notes += [*_gathered(told_of), *(rule for lines in panels_lines for line in lines for rule in line.rules)]
+    return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes)
+
+
+def _settings(results: Results, ask: Ask) -> tuple[list[Setting], list[str], list[str], set[str]]:
+    """The settings with most runs, how the title of each ends, notes, and the runs in them."""
     finals, notes = counted(results.finals, ask.x or "step")
     everything = list(problems(results, finals))
     among = apart(everything)
@@ -43,72 +101,60 @@ def draw(results: Results, ask: Ask) -> Picture:
     notes += [f"the {MOST} settings with most runs, of {len(everything)}"] if len(everything) > MOST else []
     ends, said = among.side_by_side([key for key, _ in settings], also=("nodes", "steps"))
     notes += [*said, *AFTER]
-    look = styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
-    shared = len({key["dataset"] for key, _ in settings}) == 1
-    usual = [(judged_by(results, runs, ask)[0], "grad_norm", "consensus") for _, runs in settings]
-    names = [metrics(results, ask.metrics, some) for some in usual]
-    share: Any = {"sharey": "row" if shared else False, "sharex": "col"}
-    figure, axes = panels(len(names[0]), len(settings), 1.4, look=look, **share)
-    entries: dict[str, tuple[Style, list[dict[str, float | str]]]] = {}
-    forms: dict[str, list[str]] = defaultdict(list)  # of a method; the first has its usual look
-    drawn, used, rules = [], set(), list[str]()
-    told_of: dict[str, list[str]] = defaultdict(list)  # by panel: the settings that were chosen
-    if sum(len(_variants(results, mine)) for _, runs in settings for _, mine in runs.groupby("algo")) > MOST_LINES:
+    if sum(len(_forms(results, mine)) for _, runs in settings for _, mine in runs.groupby("algo")) > MOST_LINES:
         notes.append("methods as written: with all their variants there would be too many lines")
         settings = [(key, as_written(results, runs, ask)[0]) for key, runs in settings]
-    for column, (key, runs) in enumerate(settings):
-        title = f"{name_of(key['dataset'])}, {key['topology']}{ends[column]}"
-        rows = results.curves(runs)
-        notes += [SELDOM.format(key["steps"])] if rows["step"].nunique() <= 2 else []
-        x = ask.x if ask.x and rows[ask.x].notna().any() else "step"  # on a stream there are no epochs
-        cells = [
-            (ax, name, log_scale(ax, rows[name], name)) for ax, name in zip(axes[:, column], names[column], strict=True)
-        ]
-        for algo in (name for name in look if name in set(runs["algo"])):
-            for label, some in _variants(results, runs[runs["algo"] == algo]):
-                name = look[algo].label
-                forms[algo] += [label] if label not in forms[algo] else []
-                best, chosen = at_best(results, some, ask)
-                tuned = {name: choice for name, choice in chosen.items() if choice is None or not choice.alone}
-                if best.empty:
-                    best, tuned = some, {}
-                    what = what_was_tuned(chosen)
-                    told_of[title].append(f"{name}{label} has no {what} at which every run was done; all are drawn")
-                for words, rule in zip(*[iter(rule_in_words(results, some, tuned, ask=ask))] * 2, strict=True):
-                    told_of[title].append(words.replace(name, f"{name}{label}", 1))
-                    rules.append(rule)
-                style = variant(look[algo], forms[algo].index(label))
-                entries.setdefault(f"{style.label}{label}", (style, []))[1].append(setting_of(chosen, algo))
-                mine = results.curves(best)
-                for ax, metric, log in cells:
-                    table = curve(ax, mine, x, metric, style, 0 if metric in FROM_THE_FIRST_STEP else -1, log, results)
-                    told = {"variant": label.removeprefix(", "), **columns_of(chosen, algo), **key}
-                    drawn.append(table.assign(algo=algo, **told))
-                used |= set(some["run_id"])
-        for ax, metric, log in cells:
-            ax.set_ylabel(metric_name(metric, results) if column == 0 or not shared else "")
-            if log and not (rows[metric] > 0).any():
-                ax.text(0.5, 0.5, "0 at every step", ha="center", va="center", transform=ax.transAxes)
-                ax.set_yticks([])
-        axes[-1, column].set_xlabel(METRICS[x])
-        letter_panel(axes[0, column], title)
-    legend(
-        figure,
-        [legend_entry(style, with_values(label, values, each=True)) for label, (style, values) in entries.items()],
-    )
-    notes += [*_gathered(told_of), *rules]
-    return Picture(figure, pd.concat(drawn, ignore_index=True), used, list(dict.fromkeys(notes)))
+    return settings, ends, notes, {run for _, runs in settings for run in runs["run_id"]}
+
+
+def _lines(results: Results, runs: pd.DataFrame, ask: Ask) -> list[Line]:
+    """Every method of one setting in all its forms."""
+    out = []
+    for algo, style in styles(runs["algo"].unique(), results).items():
+        for form, some in _forms(results, runs[runs["algo"] == algo]):
+            best, chosen = at_best(results, some, ask)
+            name = f"{style.label}{form}"
+            if best.empty:
+                none = f"{name} has no {what_was_tuned(chosen)} at which every run was done; all are drawn"
+                out.append(Line(algo, form, some, chosen, [none], []))
+                continue
+            tuned: Chosen = {method: choice for method, choice in chosen.items() if choice is None or not choice.alone}
+            told, rules = (rule_in_words(results, some, tuned, ask=ask)[part : part + 1] for part in (0, 1))
+            told = [words.replace(style.label, name, 1) for words in told]
+            out.append(Line(algo, form, best, chosen, told, rules))
+    return out
+
+
+def _panel(
+    ax: Axes,
+    rows: pd.DataFrame,
+    lines: list[Line],
+    looks: dict[tuple[str, str], Style],
+    x: str,
+    metric: str,
+    results: Results,
+) -> Iterator[pd.DataFrame]:
+    """Draw one metric of one setting; gives what was drawn."""
+    log = log_scale(ax, rows[metric], metric)
+    for line in lines:
+        style, after = looks[line.algo, line.form], 0 if metric in FROM_THE_FIRST_STEP else -1
+        table = curve(ax, results.curves(line.runs), x, metric, style, after, log, results)
+        yield table.assign(algo=line.algo, variant=line.form.removeprefix(", "), **columns_of(line.chosen, line.algo))
+    if log and not (rows[metric] > 0).any():
+        ax.text(0.5, 0.5, "0 at every step", ha="center", va="center", transform=ax.transAxes)
+        ax.set_yticks([])
 
 
 def _gathered(told_of: dict[str, list[str]]) -> list[str]:
     """What is said of each panel in one note; of panels of which the same is said, in one for all."""
     panels_of: dict[str, list[str]] = defaultdict(list)
     for title, words in told_of.items():
-        panels_of["; ".join(words)].append(title)
+        if words:
+            panels_of["; ".join(words)].append(title)
     return [f"{' and '.join(titles)}: {words}" for words, titles in panels_of.items()]
 
 
-def _variants(results: Results, runs: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+def _forms(results: Results, runs: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     """One method's runs by the options that it was not tuned over; an empty label where they do not differ."""
     tuned = numbers_tuned(results, runs)
     differ = [c for c in results.options if c not in tuned and c in runs and runs[c].nunique(dropna=False) > 1]

@@ -28,7 +28,7 @@ PACKED = "how it was packed"
 """A column of this figure; no option of a method is called so."""
 
 
-@figure("compression", "What is reached with the bytes that were sent", COMMAND)
+@figure("compression", "What is reached with the bytes that were sent", COMMAND, uses=("x", "metric", "tune_by"))
 def draw(results: Results, ask: Ask) -> Picture:
     settings = []
     finals = results.finals

@@ -25,7 +25,12 @@ FREE = ("topology", "nodes", "steps", *WATCHED)
 SHOWN = ("consensus", "tracking_error")
 
 
-@figure("consensus", "Consensus and tracking error", "python bench/run.py -m algo=dsgd,dsgt topology=ring,complete")
+@figure(
+    "consensus",
+    "Consensus and tracking error",
+    "python bench/run.py -m algo=dsgd,dsgt topology=ring,complete",
+    uses=("metric", "tune_by"),
+)
 def draw(results: Results, ask: Ask) -> Picture:
     shown, among = _graphs(results)
     ends, notes = among.side_by_side([key for key, _ in shown])

@@ -30,7 +30,7 @@ BELOW = (
 SHOWN = ("train_loss", "test_loss", "test_accuracy", "stationarity")
 
 
-@figure("curves", "On the way: every method at its best stepsize", COMMAND)
+@figure("curves", "On the way: every method at its best stepsize", COMMAND, uses=("x", "metric", "tune_by"))
 def draw(results: Results, ask: Ask) -> Picture:
     wanted = ask.x or "epoch"
     finals, uncounted = counted(results.finals, wanted)

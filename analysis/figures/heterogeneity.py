@@ -21,6 +21,7 @@ SHOWN = ("test_accuracy", "stationarity", "consensus")
     "heterogeneity",
     "Uneven data: what happens as the shards differ more",
     "python bench/run.py -m algo=dsgd,dsgt dataset=a9a partition=even,by_label",
+    uses=("metric", "tune_by"),
 )
 def draw(results: Results, ask: Ask) -> Picture:
     splits = uneven_splits(results)

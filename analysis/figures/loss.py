@@ -25,7 +25,10 @@ P, HOW = "links.p", "links.semantics"
 
 
 @figure(
-    "loss", "What is done with a lost message", "python bench/run.py -m algo=dsgd,dsgt links=lossy links.p=0,0.1,0.3"
+    "loss",
+    "What is done with a lost message",
+    "python bench/run.py -m algo=dsgd,dsgt links=lossy links.p=0,0.1,0.3",
+    uses=("metric", "tune_by"),
 )
 def draw(results: Results, ask: Ask) -> Picture:
     key, runs = most_losses(results)

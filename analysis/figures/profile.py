@@ -12,6 +12,7 @@ from analysis.figures import figure
 from analysis.figures.stepsize import COMMAND
 from analysis.results.labels import METRICS
 from analysis.results.results import Results
+from analysis.results.words import many
 from analysis.study.ask import Ask
 from analysis.study.select import as_written, counted, problems, reference, refuse_unless
 from analysis.study.statistics import Grid, profile, tries
@@ -33,6 +34,7 @@ RULES = {
     "profile",
     "Performance profiles: tuned on the grid, and with a stepsize taken blindly from it",
     f"{COMMAND} topology=ring,complete",
+    uses=("cost", "reference"),
 )
 def draw(results: Results, ask: Ask) -> Picture:
     finals, uncounted = counted(results.finals, ask.cost)
@@ -75,7 +77,7 @@ def _counted_problems(costs: pd.DataFrame) -> str:
     count, seeds = costs["problem"].nunique(), costs.groupby("problem")["seed"].nunique()
     few = "; where there is but one seed, it chooses for itself" if (seeds == 1).any() else ""
     return (
-        f"{count} problem{'s' * (count != 1)}: settings on which every method with a stepsize was run with {SETTINGS} "
+        f"{many(count, 'problem')}: settings on which every method with a stepsize was run with {SETTINGS} "
         f"or more; the seeds of one share its weight{few}"
     )
 
@@ -131,7 +133,7 @@ def _settings(results: Results, runs: pd.DataFrame) -> tuple[pd.DataFrame, list[
 
 def _yardstick(results: Results, methods: set[str], ask: Ask) -> str:
     """The method whose loss sets the targets."""
-    wanted = [ask.reference, YARDSTICK, reference(results, ask), *sorted(methods)]
+    wanted = [ask.reference, YARDSTICK, reference(results), *sorted(methods)]
     return next(algo for algo in wanted if algo in methods and algo is not None)
 
 

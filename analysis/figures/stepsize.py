@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
+from matplotlib.axes import Axes
 
 from analysis.drawing.lines import draw_against_setting, draw_without_setting
 from analysis.drawing.panels import (
@@ -20,33 +19,28 @@ from analysis.drawing.panels import (
     panels,
     under,
 )
-from analysis.drawing.style import styles, variant
+from analysis.drawing.style import Style, styles, variant
 from analysis.drawing.symbols import in_symbols, symbol, what_is_tuned, with_values
-from analysis.figures import OVERLAYS, figure
+from analysis.figures import OVERLAYS, Overlay, figure
 from analysis.results.labels import method_name, metric_name, name_of
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.select import as_written, metrics, one_per_dataset, refuse_unless, with_accuracies
+from analysis.study.settings import Setting
 from analysis.study.statistics import best_setting, score
 from analysis.study.tuning import criterion, gone_in_words, score_in_words, sensitive_to, tuned_over
 
-Setting = tuple[dict[str, Any], pd.DataFrame]
 COMMAND = "python bench/run.py -m algo=dsgd,dsgt algo.eta=0.01,0.03,0.1,0.3 seed=0,1,2,3,4"
 
 
-@figure("stepsize", "Final results against the stepsize", COMMAND)
+@figure("stepsize", "Final results against the stepsize", COMMAND, uses=("over", "metric", "tune_by"))
 def draw(results: Results, ask: Ask) -> Picture:
     finals = grids(results, results.finals, ask.over)
     finals, said = with_accuracies(finals) if not ask.metrics else (finals, [])
     settings, notes = one_per_dataset(results, finals)
     notes += said
-    columns = min(3, len(settings))
-    look = styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
-    rows = -(-len(settings) // columns)
-    figure, axes = panels(rows, columns, 1.9, look=look, sharex="col")
-    return fill(
-        results, ask, figure, axes, settings, notes, lambda key: f"{name_of(key['dataset'])}, {key['topology']} graph"
-    )
+    titles = [f"{name_of(key['dataset'])}, {key['topology']} graph" for key, _ in settings]
+    return against_option(results, ask, settings, titles, notes, columns=min(3, len(settings)), sharex="col")
 
 
 def grids(results: Results, finals: pd.DataFrame, option: str) -> pd.DataFrame:
@@ -88,85 +82,103 @@ def others_at_best(
     return pd.concat(kept), others, notes
 
 
-def fill(
+@dataclass(frozen=True)
+class Panel:
+    """One problem: every method with all values of the option, and its others at their best."""
+
+    key: dict[str, Any]
+    title: str
+    metric: str
+    runs: pd.DataFrame
+    others: dict[str, dict[str, float | str]]  # these best values, by method
+    multiplied: dict[str, pd.DataFrame]  # methods without a stepsize whose multiplier, one like any other, was swept
+    notes: list[str]
+
+
+def against_option(
     results: Results,
     ask: Ask,
-    figure: Figure,
-    axes: np.ndarray,
     settings: list[Setting],
+    titles: list[str],
     notes: list[str],
-    title: Callable[[dict[str, Any]], str],
+    columns: int,
     rest: str = "",
+    **share: Any,
 ) -> Picture:
-    """A panel per setting; ``rest`` ends the caption."""
-    drawn, used, look = [], set(), styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
-    overlays, shown, option = [], {}, ask.over
-    multiplied: set[str] = set()
-    beside: dict[str, list[dict[str, float | str]]] = defaultdict(list)
-    flat = {algo for _, runs in settings for algo, some in runs.groupby("algo") if some[option].isna().all()}
-    for ax, (key, runs) in zip(axes.flat, settings, strict=False):
-        swept = _multiplied(results, runs, ask)
-        runs, said = as_written(results, runs, ask, option)
-        runs, others, more = others_at_best(results, runs, ask, option)
-        below = {look[algo].label for algo in swept}
-        said = [sentence for sentence in said if sentence.partition(":")[0] not in below]  # they are drawn, below
-        notes += [f"{title(key)}: {sentence}" for sentence in (*said, *more)]
-        metric = metrics(results, ask.metrics[:1], [score(runs)[0]])[0]
-        shown[metric] = metric_name(metric, results) if metric != "test_accuracy" else "test accuracy"
-        for algo, style in look.items():
-            mine = runs[runs["algo"] == algo]
-            if mine.empty:
-                continue
-            table = (
-                draw_without_setting(ax, mine, metric, style, results)
-                if mine[option].isna().all()
-                else draw_against_setting(ax, mine, option, metric, style, results)
-            )
-            drawn.append(table.assign(algo=algo, **others.get(algo, {}), **key))
-            beside[algo].append(others.get(algo, {}))
-        used |= set(runs["run_id"])
-        for algo, (mine, variants) in swept.items():
-            table = draw_against_setting(ax, mine, "multiplier", metric, variant(look[algo], 1), results)
-            drawn.append(table.assign(algo=algo, **key))
-            used |= set(mine["run_id"])
-            multiplied.add(algo)
-            notes += [f"{title(key)}: {sentence}" for sentence in variants]
-        if _in_decades(option, runs[option]):
-            ax.set(xscale="log")
-        ax.set_ylabel(metric_name(metric, results) if ax in axes[:, 0] or len(shown) > 1 else "")
-        log_scale(ax, runs[metric], metric)
-        letter_panel(ax, title(key))
-        overlays += [one for one in OVERLAYS if one.draw(ax, key, look, metric, option) and one not in overlays]
+    """A panel per setting, final values against the option that is asked for; ``rest`` ends the caption."""
+    option, flat = (
+        ask.over,
+        {a for _, runs in settings for a, some in runs.groupby("algo") if some[ask.over].isna().all()},
+    )
+    look = styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
+    found = [_panel(results, ask, *setting, title) for setting, title in zip(settings, titles, strict=True)]
+    figure, axes = panels(-(-len(settings) // columns), columns, 1.9, look=look, **share)
+    drawn, overlays = list[pd.DataFrame](), list[Overlay]()
+    metrics_shown = dict.fromkeys(panel.metric for panel in found)
+    for ax, panel in zip(axes.flat, found, strict=False):
+        drawn += _draw_panel(ax, panel, look, option, results)
+        first = ax in axes[:, 0] or len(metrics_shown) > 1
+        ax.set_ylabel(metric_name(panel.metric, results) if first else "")
+        touched = [one for one in OVERLAYS if one.draw(ax, panel.key, look, panel.metric, option)]
+        overlays += [one for one in touched if one not in overlays]
     for ax in list(axes.flat)[len(settings) :]:
         ax.set_visible(False)
+    multiplied = [algo for algo in look if any(algo in panel.multiplied for panel in found)]
     under(axes, f"stepsize η{', or multiplier' if multiplied else ''}" if option == "eta" else symbol(option))
+    beside = {algo: [p.others.get(algo, {}) for p in found if algo in set(p.runs["algo"])] for algo in look}
     entries = [
-        legend_entry(style, with_values(style.label, beside[algo]), marker=algo not in flat)
-        for algo, style in look.items()
+        legend_entry(style, with_values(style.label, beside[algo]), algo not in flat) for algo, style in look.items()
     ]
-    curves = [variant(style, 1) for algo, style in look.items() if algo in multiplied]
-    entries += [legend_entry(style, f"{style.label} (multiplier)") for style in curves]
+    entries += [legend_entry(variant(look[algo], 1), f"{look[algo].label} (multiplier)") for algo in multiplied]
     legend(figure, entries, [one.entry for one in overlays])
+    notes = [*notes, *(f"{panel.title}: {sentence}" for panel in found for sentence in panel.notes)]
     if multiplied:
-        names = ", ".join(style.label for algo, style in look.items() if algo in multiplied)
+        names = ", ".join(look[algo].label for algo in multiplied)
         notes.append(f"{names}: a line without tuning, and a curve of its multipliers")
     notes += [one.note for one in overlays]
-    caption = (
-        f"Final {' and '.join(shown.values())} against {'the stepsize' if option == 'eta' else symbol(option)}{rest}"
-    )
+    shown = [metric_name(m, results) if m != "test_accuracy" else "test accuracy" for m in metrics_shown]
+    caption = f"Final {' and '.join(shown)} against {'the stepsize' if option == 'eta' else symbol(option)}{rest}"
+    used = {run for p in found for runs in (p.runs, *p.multiplied.values()) for run in runs["run_id"]}
     return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes, caption)
 
 
-def _multiplied(results: Results, runs: pd.DataFrame, ask: Ask) -> dict[str, tuple[pd.DataFrame, list[str]]]:
-    """Methods without a stepsize whose multiplier, a stepsize like any other, was swept; and what must be said."""
-    out = {}
+def _panel(results: Results, ask: Ask, key: dict[str, Any], runs: pd.DataFrame, title: str) -> Panel:
+    """What one panel shows, and what must be said of it."""
+    multiplied, more = {}, []
     for algo, mine in runs.groupby("algo", sort=False):
         swept = sensitive_to(mine, ask.over)
         if swept is not None and swept != ask.over:
             mine, said = as_written(results, mine, ask, swept)
-            mine, _, more = others_at_best(results, mine, ask, swept)
-            out[str(algo)] = (mine, [*said, *more])
-    return out
+            multiplied[str(algo)], _, best = others_at_best(results, mine, ask, swept)
+            more += [*said, *best]
+    runs, said = as_written(results, runs, ask, ask.over)
+    drawn = tuple(f"{method_name(algo, results)}:" for algo in multiplied)  # the runs of their variants are
+    runs, others, best = others_at_best(results, runs, ask, ask.over)
+    notes = [*(sentence for sentence in said if not sentence.startswith(drawn)), *best, *more]
+    metric = metrics(results, ask.metrics[:1], [score(runs)[0]])[0]
+    return Panel(key, title, metric, runs, others, multiplied, notes)
+
+
+def _draw_panel(
+    ax: Axes, panel: Panel, look: dict[str, Style], option: str, results: Results
+) -> Iterator[pd.DataFrame]:
+    """Draw one; gives what was drawn."""
+    for algo, style in look.items():
+        mine = panel.runs[panel.runs["algo"] == algo]
+        if mine.empty:
+            continue
+        if mine[option].isna().all():
+            table = draw_without_setting(ax, mine, panel.metric, style, results)
+        else:
+            table = draw_against_setting(ax, mine, option, panel.metric, style, results)
+        yield table.assign(algo=algo, **panel.others.get(algo, {}), **panel.key)
+    for algo, mine in panel.multiplied.items():
+        table = draw_against_setting(ax, mine, "multiplier", panel.metric, variant(look[algo], 1), results)
+        yield table.assign(algo=algo, **panel.key)
+    if _in_decades(option, panel.runs[option]):
+        ax.set(xscale="log")
+    log_scale(ax, panel.runs[panel.metric], panel.metric)
+    letter_panel(ax, panel.title)
 
 
 def _in_decades(option: str, values: pd.Series) -> bool:

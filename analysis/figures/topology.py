@@ -6,9 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.drawing.panels import Picture, panels
+from analysis.drawing.panels import Picture
 from analysis.figures import figure
-from analysis.figures.stepsize import COMMAND, fill, grids
+from analysis.figures.stepsize import COMMAND, against_option, grids
 from analysis.results.labels import name_of
 from analysis.results.results import Results
 from analysis.study.ask import Ask
@@ -22,6 +22,7 @@ ORDER = ("ring", "random", "ladder", "complete")
     "topology",
     "Final results against the stepsize, graph by graph",
     f"{COMMAND} topology=ring,complete",
+    uses=("over", "metric", "tune_by"),
 )
 def draw(results: Results, ask: Ask) -> Picture:
     finals = grids(results, results.finals, ask.over)
@@ -39,14 +40,13 @@ def draw(results: Results, ask: Ask) -> Picture:
     order = sorted(graphs, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
     settings = [graphs[name] for name in order]
     ends, notes = among.side_by_side([key for key, _ in settings], also=["nodes"])
-    more = dict(zip(order, ends, strict=True))
+    titles = [f"{_title(key, runs)}{end}" for (key, runs), end in zip(settings, ends, strict=True)]
     columns = 2 if len(settings) in (2, 4) else 3
-    look = set().union(*(set(runs["algo"]) for _, runs in settings))
-    figure, axes = panels(-(-len(settings) // columns), columns, 1.9, look=look, sharey=True, sharex="col")
+    share = {"sharey": True, "sharex": "col"}
+    return against_option(results, ask, settings, titles, notes, columns, ", graph by graph", **share)
 
-    def title(key: dict[str, Any]) -> str:
-        rho = graphs[key["topology"]][1]["rho"].iloc[0]
-        known = f" (ρ = {max(rho, 0):.3f})" if pd.notna(rho) else ""  # of some networks with loss it is not
-        return f"{name_of(key['dataset'])}, {key['topology']}{known}, T = {key['steps']}{more[key['topology']]}"
 
-    return fill(results, ask, figure, axes, settings, notes, title, ", graph by graph")
+def _title(key: dict[str, Any], runs: pd.DataFrame) -> str:
+    rho = runs["rho"].iloc[0]
+    known = f" (ρ = {max(rho, 0):.3f})" if pd.notna(rho) else ""  # of some networks with loss it is not
+    return f"{name_of(key['dataset'])}, {key['topology']}{known}, T = {key['steps']}"

@@ -16,6 +16,7 @@ from analysis.figures import Drawing
 from analysis.report.bibtex import Bibliography
 from analysis.results.labels import METRICS, name_of
 from analysis.results.results import Results
+from analysis.results.words import listed, many
 from analysis.study.families import split_in_words
 from analysis.study.select import CHOOSE, DRAWN_FOR, VARIANTS
 from analysis.study.settings import NEUTRAL, in_title
@@ -96,14 +97,14 @@ def _list(words: Sequence[str]) -> str:
     """a, b and c"""
     if len(words) > MOST and all(word.replace(".", "").isdigit() for word in words):
         return f"{words[0]} to {words[-1]} ({len(words)} values)"
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+    return listed(words)
 
 
 def _seeds(results: Results, runs: pd.DataFrame, band: Band) -> Iterable[str]:
     labels = [label for label in ("algo", *results.problem, *results.options) if label in runs]
     counts = runs.groupby(labels, dropna=False)["seed"].nunique()
     least, most = int(counts.min()), int(counts.max())
-    count = f"{most} seed{'s' * (most != 1)}"
+    count = many(most, "seed")
     yield f"Every configuration was run with {count if least == most else f'{least} to {count}'}"
     if band.used and most >= BAND_FROM:
         yield f"Lines show means{f', and bands or error bars {shown}' if (shown := KINDS[band.kind]) else ''}"

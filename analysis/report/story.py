@@ -9,13 +9,14 @@ from typing import Any
 import pandas as pd
 
 from analysis.drawing.files import page_svg
-from analysis.drawing.panels import Picture, numbers, seeds_in_words
+from analysis.drawing.panels import Picture, seeds_in_words
 from analysis.figures import Drawing, drawings
 from analysis.report.commands import sweep_commands
 from analysis.results.errors import NoData, trouble
 from analysis.results.labels import methods, name_of
 from analysis.results.results import Results
 from analysis.results.warnings import warnings
+from analysis.results.words import listed, many, ranges
 from analysis.study.ask import Ask
 from analysis.study.outcome import outcome
 from analysis.study.settings import NEUTRAL, in_title
@@ -81,7 +82,7 @@ def scope(results: Results) -> str:
     names = list(methods(runs["algo"].unique(), results).values())
     datasets = [name_of(name) for name in runs["dataset"].unique()]
     graphs = [str(name) for name in runs["topology"].unique()]
-    return f"{_many(len(runs), 'run')}: {_list(names)} on {_list(datasets)}, {_list(graphs)}"
+    return f"{many(len(runs), 'run')}: {listed(names)} on {listed(datasets)}, {listed(graphs)}"
 
 
 def facts(results: Results) -> list[tuple[str, str]]:
@@ -96,9 +97,9 @@ def counts(results: Results) -> list[tuple[str, str]]:
         return []
     states = Counter(runs["state"])
     out = [("Runs", ", ".join(f"{states[state]} {state}" for state in STATES if states[state]))]
-    out.append(("Seeds", numbers("seed", sorted(runs["seed"].unique())).removeprefix("seeds ").removeprefix("seed ")))
-    out.append(("Nodes", _list(str(n) for n in sorted(runs["nodes"].unique()))))
-    out.append(("Steps", _list(str(n) for n in sorted(runs["steps"].unique()))))
+    out.append(("Seeds", ranges(runs["seed"].unique(), least=3)))
+    out.append(("Nodes", listed(str(n) for n in sorted(runs["nodes"].unique()))))
+    out.append(("Steps", listed(str(n) for n in sorted(runs["steps"].unique()))))
     return out
 
 
@@ -110,7 +111,7 @@ def settings(results: Results) -> list[tuple[str, str]]:
             options = [c for c in runs if c.startswith(f"{name}.")]
             found = runs[[name, *options]].drop_duplicates().sort_values([name, *options], key=_order)
             values = [_setting(name, row) for row in found.to_dict("records")]
-            out.append((name.replace("_", " ").capitalize(), _list(values)))
+            out.append((name.replace("_", " ").capitalize(), listed(values)))
     return out
 
 
@@ -135,9 +136,9 @@ def origin(results: Results) -> list[tuple[str, str]]:
     if runs.empty:
         return out
     made = [_environment(results.facts.get(run, {})) for run in runs["run_id"]]
-    out += [("Made by", f"{words} ({_many(count, 'run')})") for words, count in Counter(made).most_common(6) if words]
+    out += [("Made by", f"{words} ({many(count, 'run')})") for words, count in Counter(made).most_common(6) if words]
     versions = Counter(_versions(results.facts.get(run, {})) for run in runs["run_id"])
-    out += [("Versions", f"{words} ({_many(count, 'run')})") for words, count in versions.most_common(4) if words]
+    out += [("Versions", f"{words} ({many(count, 'run')})") for words, count in versions.most_common(4) if words]
     data = {
         run_data(results.facts.get(run, {}), name) for run, name in zip(runs["run_id"], runs["dataset"], strict=True)
     }
@@ -156,8 +157,8 @@ def _environment(fact: dict[str, Any]) -> str:
     host = fact.get("host") or {}
     how = f"engine {fact.get('engine')}, {host.get('gpu') or fact.get('device')}"
     if fact.get("engine") == "mpi":
-        how += f", {_many(fact.get('ranks', 1), 'rank')}"
-    return f"{how}, {host.get('machine', 'unknown machine')} with {_many(host.get('cores') or 0, 'core')}"
+        how += f", {many(fact.get('ranks', 1), 'rank')}"
+    return f"{how}, {host.get('machine', 'unknown machine')} with {many(host.get('cores') or 0, 'core')}"
 
 
 def _versions(fact: dict[str, Any]) -> str:
@@ -185,12 +186,3 @@ def _varies(results: Results, name: str) -> bool:
     if option and group in runs:
         return bool((runs[name].astype(str).groupby(runs[group]).nunique() > 1).any())
     return (runs[name].dropna() if name in results.options else runs[name]).astype(str).nunique() > 1
-
-
-def _many(count: int, word: str) -> str:
-    return f"{count} {word}{'s' * (count != 1)}"
-
-
-def _list(words: Any) -> str:
-    words = list(words)
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else ""

@@ -36,13 +36,11 @@ def load(results: str | Path) -> pd.DataFrame:
     if not (Path(results) / "runs").is_dir():
         raise NoData(f"{results} is no results folder: there is no folder {Path(results) / 'runs'}")
     found = read_all(Path(results), run_names(Path(results)), read_run)
-    labels = pd.DataFrame(found.labels)
-    _warn(labels, found.made)
+    table = pd.DataFrame(found.labels)
+    _warn(table, found.made)
     if sum(found.lengths):
-        repeated = labels.loc[np.repeat(np.arange(len(labels)), found.lengths)].reset_index(drop=True)
+        repeated = table.loc[np.repeat(table.index, found.lengths)].reset_index(drop=True)
         table = pd.concat([repeated, found.metrics.to_pandas()], axis=1)
-    else:
-        table = labels
     table.attrs["unreadable"] = found.unreadable
     return table
 

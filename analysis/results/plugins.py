@@ -1,13 +1,18 @@
-"""Figures, tables and evidence from outside: modules that register them when they are imported."""
+"""Figures, tables and evidence: functions that register themselves when their modules are imported."""
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import EntryPoint
+from typing import TypeVar
 
 from bench.base.errors import place
 from bench.base.registry import NO_MODULE, announced, modules_named
 
+T = TypeVar("T")
 GROUP = "hearsay.analysis"
 """Apart from the plug-ins of the runner, so that what draws is not imported where runs are made, nor torch here."""
 
@@ -25,3 +30,18 @@ def load_plugins() -> None:
             plugin.load()
         except Exception as error:  # a stranger's module may raise anything
             broken[plugin.name] = f"{type(error).__name__}: {error}{place(error, plugin.module)}"
+
+
+def add(registry: dict[str, T], kind: str, name: str, one: T) -> None:
+    if name in registry:
+        raise ValueError(f"there is already a {kind} called {name!r}")
+    registry[name] = one
+
+
+def everything(registry: dict[str, T], package: str, order: Sequence[str]) -> dict[str, T]:
+    """All that the modules of a package register, some of it in a given order, then all that plug-ins do."""
+    for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
+        importlib.import_module(f"{package}.{module.name}")
+    ours = sorted(registry, key=lambda name: (order.index(name) if name in order else len(order), name))
+    load_plugins()
+    return {name: registry[name] for name in dict.fromkeys([*ours, *registry])}

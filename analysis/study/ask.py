@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -21,23 +21,19 @@ class Ask:
 
 
 USUAL = Ask()
-WORDS = {"x": "--x", "cost": "--cost", "metrics": "--metric", "reference": "--reference", "over": "--over"}
-WORDS |= {"columns": "--columns", "tune_by": "--tune-by"}
+OPTIONS = {"x": "x", "cost": "cost", "metric": "metrics", "reference": "reference", "over": "over"}
+OPTIONS |= {"columns": "columns", "tune_by": "tune_by"}
+"""What a figure or table may declare that it uses, and the field of an Ask that has it."""
 
 
-def listening(ask: Ask) -> tuple[Ask, set[str]]:
-    """The same, and what has been read of it so far: what a figure does not read, it does not obey."""
-    heard: set[str] = set()
-
-    class Listening(Ask):
-        def __getattribute__(self, name: str) -> Any:
-            heard.add(name)
-            return super().__getattribute__(name)
-
-    return Listening(**{field.name: getattr(ask, field.name) for field in fields(ask)}), heard
+def check_options(uses: Sequence[str] | None) -> Sequence[str] | None:
+    """A declaration as it is; a ValueError for a name that is no option."""
+    if wrong := [name for name in uses or () if name not in OPTIONS]:
+        raise ValueError(f"there is no option {wrong[0]!r} to use; there are {', '.join(OPTIONS)}")
+    return uses
 
 
-def unheard(ask: Ask, heard: set[str]) -> list[str]:
-    """The options that were given and not read, as they are typed."""
-    given = [name for name in WORDS if getattr(ask, name) != getattr(USUAL, name)]
-    return [WORDS[name] for name in given if name not in heard]
+def unused(ask: Ask, uses: Sequence[str] | None) -> list[str]:
+    """The options that were given and are not among those declared, as they are typed; none without a declaration."""
+    given = [name for name, field in OPTIONS.items() if getattr(ask, field) != getattr(USUAL, field)]
+    return [f"--{name.replace('_', '-')}" for name in given if uses is not None and name not in uses]

@@ -13,6 +13,7 @@ from analysis.drawing.symbols import in_symbols
 from analysis.results.errors import NoData
 from analysis.results.labels import methods, metric_in_words, name_of
 from analysis.results.results import Results
+from analysis.results.words import many
 from analysis.study.ask import USUAL, Ask
 from analysis.study.reported import best_of_all, chosen_of, means_of, reported_all
 from analysis.study.select import as_written, problems, reference
@@ -156,7 +157,7 @@ def _one(results: Results, one: Compared, look: dict[str, str], against: str | N
         return f"{found.value:.{digits}g}{f' ± {half:.2g}' if spread and found.known else ''}"
 
     seeds, known = one.seeds, one.significant is not None
-    count = f"{seeds} seed{'s' * (seeds != 1)}"
+    count = many(seeds, "seed")
     if not known:
         count += ", too few to test significance" if seeds > 1 else ", which allows no statement about significance"
     more = f"; {name(rest)} ends at {number(rest)}"

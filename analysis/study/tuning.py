@@ -80,16 +80,14 @@ def judged_by(results: Results, finals: pd.DataFrame, ask: Ask = USUAL) -> tuple
     return ask.tune_by, 1.0 if more else -1.0
 
 
-def at_best(
-    results: Results, finals: pd.DataFrame, ask: Ask = USUAL, asked: str | None = None
-) -> tuple[pd.DataFrame, Chosen]:
+def at_best(results: Results, finals: pd.DataFrame, ask: Ask = USUAL) -> tuple[pd.DataFrame, Chosen]:
     """Every method of one problem at its best setting, as ``ask`` wants it chosen, with all its seeds: what is drawn.
     One that was not tuned as it is. What is reported of a method is in ``reported``."""
     kept: list[pd.DataFrame] = []
     chosen: Chosen = {}
     by = criterion(results, finals, ask)
     for algo, runs in finals.groupby("algo", sort=False):
-        over = tuned_over(results, runs, asked)
+        over = tuned_over(results, runs)
         if not over:
             kept.append(runs)
             continue

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import pandas as pd
 
-from analysis.results.plugins import load_plugins
+from analysis.results.plugins import add, everything
 from analysis.results.results import Results
-from analysis.study.ask import Ask
+from analysis.study.ask import Ask, check_options
 
 
 @dataclass
@@ -38,6 +36,7 @@ class TableMaker:
     name: str
     title: str
     make: Make
+    uses: Sequence[str] | None = None  # the options that it uses beside --columns; None: nobody said
 
     def table(self, results: Results, ask: Ask) -> Table:
         """What it makes, if that is a table: a stranger's function may forget to return it."""
@@ -56,21 +55,18 @@ TABLES: dict[str, TableMaker] = {}
 ORDER = ("methods", "final", "robustness", "configurations")
 
 
-def table(name: str, title: str) -> Callable[[Make], Make]:
-    """Decorator that adds a table: ``make(results, ask)`` returns a Table, or raises NoData with a sentence."""
+def table(name: str, title: str, uses: Sequence[str] | None = None) -> Callable[[Make], Make]:
+    """Decorator that adds a table: ``make(results, ask)`` returns a Table, or raises NoData with a sentence.
+
+    ``uses`` are the options that it uses, as for a figure; --columns is applied to every table.
+    """
 
     def decorate(make: Make) -> Make:
-        if name in TABLES:
-            raise ValueError(f"there is already a table called {name!r}")
-        TABLES[name] = TableMaker(name, title, make)
+        add(TABLES, "table", name, TableMaker(name, title, make, check_options(uses)))
         return make
 
     return decorate
 
 
 def table_makers() -> dict[str, TableMaker]:
-    for module in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{module.name}")
-    ours = sorted(TABLES, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
-    load_plugins()
-    return {name: TABLES[name] for name in dict.fromkeys([*ours, *TABLES])}
+    return everything(TABLES, __name__, ORDER)

@@ -17,7 +17,7 @@ from analysis.tables import Table, table
 from analysis.tables.format import spare, summarise, with_settings
 
 
-@table("configurations", "Every configuration")
+@table("configurations", "Every configuration", uses=("metric",))
 def make(results: Results, ask: Ask) -> Table:
     data, shown = [], []
     look = methods(results.finals["algo"].unique(), results)

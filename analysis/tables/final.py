@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
 from analysis.drawing.symbols import symbol, what_is_tuned
-from analysis.results.labels import methods, metric_in_words
+from analysis.results.labels import method_name, methods, metric_in_words
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.reported import chosen_of, reported_all
 from analysis.study.select import as_written, problems, reference
-from analysis.study.settings import in_order
-from analysis.study.statistics import FEWEST, HELD_OUT, RULE, Best, Interval, paired
+from analysis.study.settings import Key, in_order
+from analysis.study.statistics import FEWEST, HELD_OUT, RULE, Interval, paired
 from analysis.study.tuning import Chosen, gone_in_words, judged_by, score_in_words, setting_of, tuned_over, was_chosen
 from analysis.tables import Table, table
 from analysis.tables.format import DIFFERENCE, interval, spare, summarise, with_settings
@@ -24,59 +26,87 @@ NOTE = (
 )
 
 
-@table("final", "Final results, baselines at their best stepsize")
+@dataclass(frozen=True)
+class Row:
+    """One method on one problem."""
+
+    key: Key
+    algo: str
+    runs: pd.DataFrame  # those that report it; all of them, where every setting diverged: counted, not hidden
+    chosen: Chosen  # of all methods on this problem
+    seeds: str  # that report it, in words
+    gap: Interval | None  # how far the reference ends from it
+
+
+@table("final", "Final results, baselines at their best stepsize", uses=("metric", "reference", "tune_by"))
 def make(results: Results, ask: Ask) -> Table:
-    data, shown, notes, by = [], [], [], []
-    settings: list[Best | None] = []
-    against = reference(results, ask)
-    look = methods(results.finals["algo"].unique(), results)
     written = [(key, *as_written(results, runs, ask)) for key, runs in in_order(problems(results, results.finals))]
+    against = reference(results, ask)
+    decides = ask.metrics[0] if ask.metrics else ask.tune_by
+    problems_found = [_rows(results, ask, key, runs, against, decides) for key, runs, _ in written]
     tuned = {o for _, runs, _ in written for _, mine in runs.groupby("algo") for o in tuned_over(results, mine)}
     over = ["eta", *(o for o in (*results.numbers, "schedule") if o != "eta" and o in tuned)]
-    decides = ask.metrics[0] if ask.metrics else ask.tune_by
     named = f", {metric_in_words(decides, results)}" if decides else ""
-    header = f"{look[against]}{DIFFERENCE}{named}" if against else None
-    for key, runs, said in written:
-        notes += said
-        found = reported_all(results, runs, ask)
-        chosen = chosen_of(found)
-        settings += chosen.values()
-        by += [score_in_words(results, runs, ask)] if chosen else []
-        metric = decides or judged_by(results, runs, ask)[0]
-        others = [algo for algo, one in found.items() if algo != against and len(one.runs)]
-        for algo in (name for name in look if name in found):
-            some, gap = found[algo].runs, None
-            if algo in others and against in found and len(found[against].runs):
-                gap = paired(found[against].values(metric), found[algo].values(metric), family=len(others))
-            if some.empty:  # every stepsize diverged: counted, not hidden
-                some = runs[runs["algo"] == algo]
-            numbers, words = summarise(some, results, ask)
-            values = {option: setting_of(chosen, algo).get(option) for option in over}
-            seeds = found[algo].in_words if len(found[algo].runs) else "—"
-            data.append({**key, "algo": algo, **values, **numbers, "seeds": seeds, **_gap(against, gap)})
-            schedule = " ".join(sorted(set(some["schedule"].dropna().map(str)))) if "schedule" in some else "—"
-            said_of = {symbol(option): _in_words(option, algo, chosen, some) for option in over if option != "schedule"}
-            told = {"method": look[algo], **said_of, "schedule": schedule, "seeds": seeds, **words}
-            pairs = f" ({gap.count} pairs)" if gap else ""
-            gaps = {header: interval(gap, signed=True) + pairs} if header else {}
-            shown.append((key, {**told, **gaps}))
+    header = f"{method_name(against, results)}{DIFFERENCE}{named}" if against else None
+    data, shown = [], []
+    for row in (row for rows in problems_found for row in rows):
+        numbers, words = summarise(row.runs, results, ask)
+        values = {option: setting_of(row.chosen, row.algo).get(option) for option in over}
+        data.append({**row.key, "algo": row.algo, **values, **numbers, "seeds": row.seeds, **_gap(against, row.gap)})
+        shown.append((row.key, {**_told(results, row, over), **words, **_difference(header, row.gap)}))
     what = what_is_tuned(over)
+    tried = was_chosen(best for rows in problems_found if rows for best in rows[0].chosen.values())
+    by = [
+        score_in_words(results, runs, ask)
+        for (_, runs, _), rows in zip(written, problems_found, strict=True)
+        if rows[0].chosen
+    ]
     compared = metric_in_words(decides, results) if decides else "accuracies or of test losses"
-    tried = was_chosen(settings)
-    rule = [RULE.format(what=what, score=" or ".join(dict.fromkeys(by))), HELD_OUT] if tried else []
-    notes = [*rule, NOTE.format(what=compared), *dict.fromkeys(notes)]
+    notes = [RULE.format(what=what, score=" or ".join(dict.fromkeys(by))), HELD_OUT] if tried else []
+    notes += [NOTE.format(what=compared), *dict.fromkeys(note for *_, said in written for note in said)]
     title = f"Final results{f', baselines at their best {what}' if tried else ''}"
     return Table(with_settings(shown), pd.DataFrame(data), notes, title, spare=spare(shown, ask))
 
 
-def _in_words(option: str, algo: str, chosen: Chosen, runs: pd.DataFrame) -> str:
-    best = chosen.get(algo)
-    if algo not in chosen or (best and option not in best.values):
+def _rows(
+    results: Results, ask: Ask, key: Key, runs: pd.DataFrame, against: str | None, decides: str | None
+) -> list[Row]:
+    """The methods of one problem, each compared with the reference in the metric that ``decides``."""
+    found = reported_all(results, runs, ask)
+    chosen = chosen_of(found)
+    metric = decides or judged_by(results, runs, ask)[0]
+    alive = [algo for algo, one in found.items() if len(one.runs)]
+    others = [algo for algo in alive if algo != against]
+    out = []
+    for algo in methods(found, results):
+        one, gap = found[algo], None
+        if algo in others and against in alive:
+            gap = paired(found[str(against)].values(metric), one.values(metric), family=len(others))
+        mine = one.runs if algo in alive else runs[runs["algo"] == algo]
+        out.append(Row(key, algo, mine, chosen, one.in_words if algo in alive else "—", gap))
+    return out
+
+
+def _told(results: Results, row: Row, over: Sequence[str]) -> dict[str, str]:
+    """The columns before the metrics."""
+    schedule = " ".join(sorted(set(row.runs["schedule"].dropna().map(str)))) if "schedule" in row.runs else "—"
+    values = {symbol(option): _in_words(option, row) for option in over if option != "schedule"}
+    return {"method": method_name(row.algo, results), **values, "schedule": schedule, "seeds": row.seeds}
+
+
+def _in_words(option: str, row: Row) -> str:
+    best = row.chosen.get(row.algo)
+    if row.algo not in row.chosen or (best and option not in best.values):
         return "—"
     if best is None:
-        return f"every one {gone_in_words(runs)}"
+        return f"every one {gone_in_words(row.runs)}"
     rest = " (the only one run)" if best.alone else " (edge)" if option in best.edges else ""
     return f"{best.values[option]:g}{rest}"
+
+
+def _difference(header: str | None, gap: Interval | None) -> dict[str, str]:
+    pairs = f" ({gap.count} pairs)" if gap else ""
+    return {header: interval(gap, signed=True) + pairs} if header else {}
 
 
 def _gap(against: str | None, gap: Interval | None) -> dict[str, Any]:

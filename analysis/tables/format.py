@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -212,12 +211,3 @@ def _no_formula(cell: Any) -> Any:
     except ValueError:
         return f"'{cell}"
     return cell
-
-
-def wrapped(text: str, width: int, indent: str = " " * 16) -> str:
-    """For a terminal: lines that end between words, notes below each other."""
-    lines = [textwrap.wrap(line, width, subsequent_indent=indent, **WHOLE) or [""] for line in text.splitlines()]
-    return "\n".join(part for some in lines for part in some)
-
-
-WHOLE: Any = {"break_long_words": False, "break_on_hyphens": False, "drop_whitespace": True}

@@ -13,7 +13,7 @@ from analysis.tables import Table, table
 INFORMATION = ("smoothness", "variance", "heterogeneity", "topology")
 
 
-@table("methods", "What each method assumes and must know")
+@table("methods", "What each method assumes and must know", uses=())
 def make(results: Results, ask: Ask) -> Table:
     found = results.declared
     refuse_unless(bool(found), "no run says what its method assumes")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from analysis.drawing.symbols import in_symbols, symbol
-from analysis.results.labels import methods
+from analysis.results.labels import method_name, methods
 from analysis.results.results import Results
 from analysis.study.ask import Ask
 from analysis.study.reported import reported_all
@@ -50,6 +51,24 @@ class Row:
     runs: pd.DataFrame
     found: Robustness
     reported: Reported
+    gap: Interval | None = None  # how far the reference ends from it
+
+    @property
+    def others(self) -> dict[str, float | str]:
+        """The best values of its other options."""
+        return {name: value for name, value in self.found.best.values.items() if name != self.option}
+
+    @property
+    def gone(self) -> pd.Series:
+        return (self.runs["state"] == "diverged") | self.runs["exploded"]
+
+    @property
+    def above(self) -> pd.Series:
+        return self.runs["above_start"] & ~self.gone
+
+    @property
+    def accuracy(self) -> Interval:
+        return mean(self.reported.values("test_accuracy"))
 
 
 SPARE = (
@@ -59,73 +78,85 @@ SPARE = (
 """What a printed table can do without, in this order."""
 
 
-@table("robustness", "How much each method cares about its stepsize")
+@table("robustness", "How much each method cares about its stepsize", uses=("over", "reference"))
 def make(results: Results, ask: Ask) -> Table:
+    against = reference(results, Ask(reference=ask.reference))
     data, shown, rest, by = [], [], [], []
-    plain = Ask(schedule=ask.schedule)
-    against = reference(results, ask)
-    look = methods(results.finals["algo"].unique(), results)
     for key, runs in in_order(problems(results, results.finals)):
-        if not runs["test_accuracy"].notna().any():
-            continue
-        usual = reported_all(results, as_written(results, runs, plain)[0], plain)
-        ours = usual.get(str(against))
-        rows = [row for algo in look if (row := _row(results, runs, algo, ask)) is not None]
-        compared = sum(row.algo != against or (ours is not None and not ours.tuned) for row in rows)
-        tuning = "" if ours is not None and ours.tuned else ", untuned,"
-        by += [score_in_words(results, runs, plain)] if rows else []
+        rows, untuned = _rows(results, runs, ask, against)
+        by += [score_in_words(results, runs, Ask(schedule=ask.schedule))] if rows else []
         for row in rows:
-            best, gap = row.found.best, None
-            if ours is not None and (row.algo != against or not ours.tuned):
-                values = [one.values("test_accuracy") for one in (ours, row.reported)]
-                gap = paired(values[0], values[1], family=compared)
-            others = {name: value for name, value in best.values.items() if name != row.option}
-            rest.append(in_symbols(others))
-            gone = (row.runs["state"] == "diverged") | row.runs["exploded"]
-            above = row.runs["above_start"] & ~gone
-            accuracy = mean(row.reported.values("test_accuracy"))
-            numbers = {"decades": row.found.decades, "lost_up": row.found.lost_up, "lost_down": row.found.lost_down}
-            data.append(
-                {
-                    **key,
-                    "algo": row.algo,
-                    "option": row.option,
-                    **best.values,
-                    "edge": row.option in best.edges,
-                    "report_seeds": row.reported.in_words,
-                    **_numbers("accuracy", accuracy),
-                    **{k: v for name, found in numbers.items() for k, v in _numbers(name, found).items()},
-                    **{"runs": len(row.runs), "diverged_or_exploded": int(gone.sum()), "above_start": int(above.sum())},
-                    "reference": against,
-                    **({"reference_minus": gap.value} if gap else {}),
-                    **({"low": gap.low, "high": gap.high, "seeds": gap.count} if gap else {}),
-                }
-            )
-            edge = " (edge)" if row.option in best.edges else ""
-            beside = f" ({symbol(row.option)})" if row.option != ask.over else ""
-            told = {
-                "method": f"{look[row.algo]}{beside}",
-                "best": f"{in_symbols({row.option: best.values[row.option]})}{edge}",
-                "accuracy there": interval(accuracy, digits=2),
-                "from seeds": row.reported.in_words,
-                f"decades within {WITHIN:g} points": interval(row.found.decades, digits=1),
-                "lost at ten times": _lost(row.found.lost_up, len(best.seeds)),
-                "lost at a tenth": _lost(row.found.lost_down, len(best.seeds)),
-                "diverged or exploded": f"{gone.sum()} of {len(gone)}",
-                "ended above its start": f"{above.sum()} of {len(gone)}",
-                **({f"{look[against]}{tuning} minus this": interval(gap, signed=True)} if against else {}),
-            }
-            shown.append((key, told))
+            rest.append(in_symbols(row.others) or "—")
+            data.append({**key, **_data(row, against)})
+            name = f"{method_name(against, results)}{', untuned,' * untuned} minus this"
+            gap = {name: interval(row.gap, signed=True)} if against else {}
+            shown.append((key, {**_told(results, row, ask), **gap}))
     several = "stepsizes" if ask.over == "eta" else f"values of {ask.over}"
     refuse_unless(bool(data), f"no method with accuracies was run with two {several} or more")
     table = with_settings(shown)
     words = " or ".join(dict.fromkeys(by))
     notes = [NOTES[0].format(what=several, within=WITHIN, by=words), HELD_OUT, *NOTES[1:]]
-    if any(rest):
-        table.insert(list(table).index("accuracy there"), "others at", [words or "—" for words in rest])
+    if set(rest) != {"—"}:
+        table.insert(list(table).index("accuracy there"), "others at", rest)
         notes.append("others at: the best values of the other options that were tuned, at which this one is looked at")
     title = None if ask.over == "eta" else f"How much each method cares about {symbol(ask.over)}"
     return Table(table, pd.DataFrame(data), notes, title, spare=tuple(c for c in SPARE if c in table))
+
+
+def _rows(results: Results, runs: pd.DataFrame, ask: Ask, against: str | None) -> tuple[list[Row], bool]:
+    """The methods of one problem, each compared with the reference unless it is that itself, tuned; and whether the
+    reference is untuned."""
+    if not runs["test_accuracy"].notna().any():
+        return [], True
+    plain = Ask(schedule=ask.schedule)
+    ours = reported_all(results, as_written(results, runs, plain)[0], plain).get(str(against))
+    untuned = ours is None or not ours.tuned
+    rows = [row for algo in methods(runs["algo"].unique(), results) if (row := _row(results, runs, algo, ask))]
+    if ours is None:
+        return rows, untuned
+    compared = [row for row in rows if row.algo != against or untuned]
+    values = ours.values("test_accuracy")
+    gaps = {row.algo: paired(values, row.reported.values("test_accuracy"), len(compared)) for row in compared}
+    return [replace(row, gap=gaps.get(row.algo)) for row in rows], untuned
+
+
+def _data(row: Row, against: str | None) -> dict[str, Any]:
+    """A row of the CSV."""
+    best, found, gap = row.found.best, row.found, row.gap
+    numbers = {"decades": found.decades, "lost_up": found.lost_up, "lost_down": found.lost_down}
+    return {
+        "algo": row.algo,
+        "option": row.option,
+        **best.values,
+        "edge": row.option in best.edges,
+        "report_seeds": row.reported.in_words,
+        **{
+            k: v for name, one in ({"accuracy": row.accuracy} | numbers).items() for k, v in _numbers(name, one).items()
+        },
+        "runs": len(row.runs),
+        "diverged_or_exploded": int(row.gone.sum()),
+        "above_start": int(row.above.sum()),
+        "reference": against,
+        **({"reference_minus": gap.value, "low": gap.low, "high": gap.high, "seeds": gap.count} if gap else {}),
+    }
+
+
+def _told(results: Results, row: Row, ask: Ask) -> dict[str, str]:
+    """A row for readers."""
+    best, found = row.found.best, row.found
+    beside = f" ({symbol(row.option)})" if row.option != ask.over else ""
+    edge = " (edge)" if row.option in best.edges else ""
+    return {
+        "method": f"{method_name(row.algo, results)}{beside}",
+        "best": f"{in_symbols({row.option: best.values[row.option]})}{edge}",
+        "accuracy there": interval(row.accuracy, digits=2),
+        "from seeds": row.reported.in_words,
+        f"decades within {WITHIN:g} points": interval(found.decades, digits=1),
+        "lost at ten times": _lost(found.lost_up, len(best.seeds)),
+        "lost at a tenth": _lost(found.lost_down, len(best.seeds)),
+        "diverged or exploded": f"{row.gone.sum()} of {len(row.runs)}",
+        "ended above its start": f"{row.above.sum()} of {len(row.runs)}",
+    }
 
 
 def _row(results: Results, runs: pd.DataFrame, algo: str, ask: Ask) -> Row | None:

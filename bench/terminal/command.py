@@ -57,13 +57,19 @@ def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackT
         sys.__excepthook__(kind, error, trace)
 
 
-def say(sentence: object, stream: TextIO | None = None) -> None:
-    """On stderr, or another stream; in a terminal with lines that end between words."""
+def say(sentence: object, stream: TextIO | None = None, indent: int = 0) -> None:
+    """On stderr, or another stream; in a terminal with lines that end between words, and go on after an indent."""
     stream = stream or sys.stderr
-    width = shutil.get_terminal_size().columns if stream and stream.isatty() else None
-    lines = visible(str(sentence)).splitlines()
-    whole: Any = {"break_long_words": False, "break_on_hyphens": False}
-    print("\n".join(textwrap.fill(line, width, **whole) if width else line for line in lines), file=stream)
+    text = visible(str(sentence))
+    if stream and stream.isatty():
+        text = wrapped(text, shutil.get_terminal_size().columns, indent)
+    print(text, file=stream)
+
+
+def wrapped(text: str, width: int, indent: int = 0) -> str:
+    """With lines that end between words."""
+    whole: Any = {"break_long_words": False, "break_on_hyphens": False, "subsequent_indent": " " * indent}
+    return "\n".join(textwrap.fill(line, width, **whole) for line in text.splitlines())
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import rich.console
 from rich.console import ConsoleOptions, RenderableType
@@ -12,7 +13,11 @@ from bench.terminal.visible import visible
 
 
 class Console(rich.console.Console):
-    """Rich's; but what it is given to print has no commands to the terminal in it."""
+    """Rich's; but what it is given to print has no commands to the terminal in it, and is shown as it is: without
+    markup, unless that is asked for, and without colours of its own."""
+
+    def __init__(self, *, highlight: bool = False, markup: bool = False, **options: Any) -> None:
+        super().__init__(highlight=highlight, markup=markup, **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):

@@ -76,7 +76,7 @@ class Display:
             bar = self._bars.add_task(name, total=steps, completed=step, news="") if self._live else None
             self._running[id(group[0])] = Running(name, steps, len(group), step, bar)
             if step and not self._live:
-                self._console.print(f"{name}: goes on after step {step}", markup=False, soft_wrap=True)
+                self._console.print(f"{name}: goes on after step {step}", soft_wrap=True)
             self._headline()
 
     def tick(self, group: Group, t: int) -> None:
@@ -90,14 +90,14 @@ class Display:
             self._bars.update(run.bar, completed=t, news=run.news(t))  # type: ignore[arg-type]
         elif now - run.said > MILESTONE_S:
             run.said = now
-            self._console.print(f"{run.name}: step {t} of {run.steps}, {run.news(t)}", markup=False, soft_wrap=True)
+            self._console.print(f"{run.name}: step {t} of {run.steps}, {run.news(t)}", soft_wrap=True)
 
     def wait(self, group: Group, reason: str) -> None:
         run = self._running[id(group[0])]
         if self._live:
             self._bars.update(run.bar, news=reason)  # type: ignore[arg-type]
         else:
-            self._console.print(f"{run.name}: {reason}", markup=False, soft_wrap=True)
+            self._console.print(f"{run.name}: {reason}", soft_wrap=True)
 
     def record(self, group: Group, r: int, row: Row) -> None:
         self._running[id(group[0])].rows[r] = row
@@ -116,13 +116,13 @@ class Display:
             self._made += steps
             self._states[state] = self._states.get(state, 0) + 1
             line = f"[{self._count}/{self._total}] {run_id}: {text}"
-            self._console.print(line, markup=False, soft_wrap=True)
+            self._console.print(line, soft_wrap=True)
             self._headline()
 
     def say(self, text: str) -> None:
         """A line above the bars."""
         with self._lock:
-            self._console.print(text, markup=False, soft_wrap=True)
+            self._console.print(text, soft_wrap=True)
 
     def _headline(self) -> None:
         if self._live:

@@ -25,7 +25,7 @@ MANY = 100
 def showing_growth(console: Console, title: str, folder: Path) -> Iterator[None]:
     """A bar that shows how much a folder holds, while something fills it; a plain line without a terminal."""
     if not console.is_terminal:
-        console.print(f"{title} …", markup=False)
+        console.print(f"{title} …")
         yield
         return
     columns: list[Any] = [TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn()]
@@ -74,7 +74,7 @@ def counting(console: Console, words: str) -> Iterator[Callable[[int, int], None
             return
         said = now
         if line is None:
-            console.print(f"{words.format(made, of)} …", markup=False)
+            console.print(f"{words.format(made, of)} …")
             return
         line.update(f"{words.format(made, of)} …")
         if first:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
-import re
+import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.markup import escape
-from rich.measure import Measurement
 from rich.table import Table
+from rich.text import Text
 
 from bench.base.causes import shortened
 from bench.store.files import read_json
@@ -32,8 +30,6 @@ SHOWN = {name: name for name in ("test_loss", "test_accuracy", "grad_norm", "con
 SPARED = ("seconds", "grad_norm", "step", "test_loss", "consensus")
 """What a narrow terminal can do without, in this order."""
 UNDERWAY = ("running", "interrupted")
-BROAD = 100_000
-"""Characters, more than any table needs."""
 LONG = 1000
 """Runs above which a table is written without frames: drawing them takes milliseconds a line."""
 ODD = "yellow"
@@ -44,7 +40,7 @@ TAIL, LOG = 4, 1 << 20
 
 
 def show_table(console: Console, summaries: Sequence[Mapping[str, Any]]) -> None:
-    """A table of runs, or a sentence where there are none. What does not fit is left out and named, never cut."""
+    """A table of runs, or a sentence where there are none."""
     if not summaries:
         console.print("No runs.")
         return
@@ -54,38 +50,44 @@ def show_table(console: Console, summaries: Sequence[Mapping[str, Any]]) -> None
     if len(summaries) > LONG:
         console.file.writelines(plain_lines(columns))
         return
-    spared = [name for name in SPARED if name in columns and (name != "test_loss" or "test_accuracy" in columns)]
+    spared = [name for name in SPARED if name != "test_loss" or "test_accuracy" in columns]
     if any(s.get("state") in UNDERWAY for s in summaries):  # how far they have come is what is asked of these
         spared.sort(key=lambda name: name == "step")
-    same = {name: cells[0] for name, cells in columns.items() if len(cells) > 1 and len(set(cells)) == 1}
-    for once, count, tall in itertools.product((False, True), range(len(spared) + 1), (False, True)):
-        out = {*spared[:count], *(same if once else ())}
-        table = _table({name: cells for name, cells in columns.items() if name not in out}, tall, framed=not once)
-        if fits(console, table):
-            if once:
-                _say_once(console, {name: cell for name, cell in same.items() if name not in spared[:count]})
-            print_whole(console, table)
-            if count:
-                names = ", ".join(spared[:count])
-                console.print(f"Left out, for want of room: {names}. A file or a pipe gets everything.")
-            return
-    _say_once(console, same)
-    told = {name: cells for name, cells in columns.items() if name not in same}
-    for row in zip(*told.values(), strict=True):  # a paragraph a run
-        _paragraph(console, "", dict(zip(told, row, strict=True)))
+    show_columns(console, columns, spared)
 
 
-def _say_once(console: Console, same: Mapping[str, str]) -> None:
-    """Above a table that has no room for it: what is the same in every run."""
+def show_columns(console: Console, columns: Mapping[str, Sequence[str]], spared: Sequence[str]) -> None:
+    """A table whose cells are never cut: of all columns; else without those that are the same in every row, which are
+    said above it; else also without as many of the ``spared`` as it takes, which are named below it; else a paragraph
+    for each row."""
+    if fits(console, table := _table(columns)):
+        print_whole(console, table)
+        return
+    rest, same, hidden = dict(columns), {}, list[str]()
+    for name, cells in columns.items():
+        if len(cells) > 1 and len(set(cells)) == 1:
+            same[name] = rest.pop(name)[0]
     if same:
-        _paragraph(console, "Every run: ", same)
+        _paragraph(console, "Every row: ", same)
+    for name in (name for name in spared if name in rest):
+        if fits(console, _table(rest)):
+            break
+        del rest[name]
+        hidden.append(name)
+    if fits(console, table := _table(rest)):
+        console.print(table)
+        if hidden:
+            console.print(f"Hidden columns (terminal too narrow): {', '.join(hidden)}. A file or a pipe gets all.")
+        return
+    for row in zip(*columns.values(), strict=True):
+        _paragraph(console, "", {name: cell for name, cell in zip(columns, row, strict=True) if name not in same})
 
 
 def _paragraph(console: Console, before: str, cells: Mapping[str, str]) -> None:
     """A name and its value are never apart."""
     text = before + "  ".join(f"{name}={cell}" for name, cell in cells.items())
     lines = textwrap.wrap(text, console.width, subsequent_indent="    ", break_on_hyphens=False)
-    console.print("\n".join(lines), markup=False, soft_wrap=True)
+    console.print("\n".join(lines), soft_wrap=True)
 
 
 def fits(console: Console, table: Table) -> bool:
@@ -96,13 +98,13 @@ def fits(console: Console, table: Table) -> bool:
 def print_whole(console: Console, table: Table) -> None:
     """A table at the width it needs, whatever a console believes of a file's or a pipe's."""
     if not console.is_terminal:
-        console = Console(file=console.file, width=full_width(console, table), highlight=False)
+        console = Console(file=console.file, width=full_width(console, table))
     console.print(table)
 
 
 def full_width(console: Console, table: Table) -> int:
     """The characters that a table needs if nothing in it is cut."""
-    return Measurement.get(console, console.options.update(width=BROAD, max_width=BROAD), table).maximum
+    return console.measure(table, options=console.options.update(width=sys.maxsize)).maximum
 
 
 def in_order(summaries: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -128,7 +130,7 @@ def _rank(value: Any) -> tuple[int, float, str]:
 def show_mixed(console: Console, runs: Iterable[tuple[str, Path]]) -> None:
     """Below a table: a sentence where its runs, given by method and folder, were made with different software."""
     if said := mixed((algo, read_json(folder / "manifest.json")) for algo, folder in runs):
-        console.print(said, markup=False, soft_wrap=True)
+        console.print(said, soft_wrap=True)
 
 
 def show_failures(console: Console, failures: Sequence[tuple[Path, str]]) -> None:
@@ -144,7 +146,7 @@ def show_failures(console: Console, failures: Sequence[tuple[Path, str]]) -> Non
             lines.append(f"  see {log}")
         except OSError:
             pass
-        console.print("\n".join(lines), markup=False, soft_wrap=True)
+        console.print("\n".join(lines), soft_wrap=True)
 
 
 def plain_lines(columns: Mapping[str, Sequence[str]]) -> Iterator[str]:
@@ -167,15 +169,12 @@ def run_columns(summaries: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     return {visible(SHOWN.get(name, name)): [_shown(s, name) for s in summaries] for name in names}
 
 
-def _table(columns: Mapping[str, Sequence[str]], tall: bool, framed: bool = True) -> Table:
-    """With tall headings, words that are joined stand below each other; without a frame there is room for more."""
-    table = Table() if framed else Table(box=None, padding=(0, 1, 0, 0), collapse_padding=True)
+def _table(columns: Mapping[str, Sequence[str]]) -> Table:
+    table = Table()
     for name in columns:
-        heading = escape(re.sub(r"([._])", r"\1\n", name) if tall else name)
-        table.add_column(heading, justify="right" if _is_number(name) else "left", no_wrap=True)
+        table.add_column(Text(name), justify="right" if _is_number(name) else "left", no_wrap=True)
     for row in zip(*columns.values(), strict=True):
-        styled = [f"[{STYLES[cell]}]{cell}[/]" if cell in STYLES else escape(cell) for cell in row]
-        table.add_row(*styled)
+        table.add_row(*(Text(cell, STYLES.get(cell, "")) for cell in row))
     return table
 
 

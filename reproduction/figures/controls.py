@@ -23,6 +23,7 @@ THEORY = -0.25
     "controls",
     "What is behind the speed-up: exponents of n where but one thing changes with it",
     "python bench/run.py experiment=extra/controls",
+    uses=("reference",),
 )
 def draw(results: Results, ask: Ask) -> Picture:
     algo = ask.reference or "dnasa"

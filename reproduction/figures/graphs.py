@@ -23,7 +23,7 @@ PAPER = ("ring", "random", "ladder", "complete")
 MOST = 12
 
 
-@figure("graphs", "The graphs and their ρ", "python bench/run.py -m topology=ring,random,ladder,complete")
+@figure("graphs", "The graphs and their ρ", "python bench/run.py -m topology=ring,random,ladder,complete", uses=())
 def draw(results: Results, ask: Ask) -> Picture:
     unlisted: set[str] = set()
     looked: dict[int, bool] = {}

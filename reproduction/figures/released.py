@@ -25,6 +25,7 @@ SHOWN = ("test_accuracy", "stationarity", "consensus")
     "released",
     "As written and as released: what each difference does",
     "python bench/run.py experiment=paper/released_vs_written",
+    uses=(),
 )
 def draw(results: Results, ask: Ask) -> Picture:
     finals = variants(results)

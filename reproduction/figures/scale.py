@@ -36,12 +36,22 @@ class Units:
 SCALE, STRETCH = Units("scale", 1, "c·f"), Units("stretch", 2, "c²·f(x/c)")
 
 
-@figure("scale", "Every method on c·f in the place of f", "python bench/run.py experiment=extra/scale")
+@figure(
+    "scale",
+    "Every method on c·f in the place of f",
+    "python bench/run.py experiment=extra/scale",
+    uses=("metric", "tune_by"),
+)
 def draw(results: Results, ask: Ask) -> Picture:
     return _draw(results, ask, SCALE)
 
 
-@figure("stretch", "Every method on c²·f(x/c) in the place of f", "python bench/run.py experiment=extra/stretch")
+@figure(
+    "stretch",
+    "Every method on c²·f(x/c) in the place of f",
+    "python bench/run.py experiment=extra/stretch",
+    uses=("metric", "tune_by"),
+)
 def draw_stretch(results: Results, ask: Ask) -> Picture:
     return _draw(results, ask, STRETCH)
 

@@ -25,7 +25,12 @@ THEORY = {("dnasa", "nodes"): -0.25, ("dnasa", "steps"): -0.25, ("dsgt", "steps"
 bound. For D-SGT: of the root of the mean square, which is no smaller."""
 
 
-@figure("speedup", "Linear speed-up: a method with more nodes", "python bench/run.py experiment=paper/speedup")
+@figure(
+    "speedup",
+    "Linear speed-up: a method with more nodes",
+    "python bench/run.py experiment=paper/speedup",
+    uses=("reference",),
+)
 def draw(results: Results, ask: Ask) -> Picture:
     algo, finals = _leading(results, ask.reference)
     mine = finals[finals["algo"] == algo]

@@ -23,6 +23,7 @@ from analysis.study.tuning import at_best, columns_of, rule_in_words, setting_of
     "spike",
     "The spike model: test loss and gradient norm, baselines at their best stepsize",
     "python bench/run.py experiment=paper/spike",
+    uses=("tune_by",),
 )
 def draw(results: Results, ask: Ask) -> Picture:
     finals = results.finals

@@ -13,7 +13,7 @@ from reproduction.evidence.released import accuracy_as_released
 from reproduction.study.families import variants
 
 
-@table("variants", "As written and as released")
+@table("variants", "As written and as released", uses=("metric",))
 def make(results: Results, ask: Ask) -> Table:
     finals = variants(results)
     gaps = {case.name: case.found for case in accuracy_as_released(results)}

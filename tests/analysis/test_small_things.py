@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from rich.console import Console
 
 from analysis.drawing.lines import draw_against_setting
 from analysis.drawing.panels import panels
@@ -28,6 +27,7 @@ from analysis.tables.latex import latex, number
 from bench.base.errors import place
 from bench.base.home import ROOT
 from bench.terminal import command
+from bench.terminal.console import Console
 from bench.terminal.table import show_table
 from tests.helpers.invented import made, results_of
 
@@ -247,5 +247,5 @@ def test_a_narrow_table_keeps_how_far_an_interrupted_run_is():
     names = {"test_loss": 0.123456, "test_accuracy": 85.123, "grad_norm": 0.001234, "consensus": 1.2e-9, "wall_s": 1.5}
     run = {"algo": "dnasa", "topology": "ring", "state": "interrupted", "step": 1234, **names}
     for state, there in (("interrupted", True), ("done", False)):
-        show_table(Console(file=(out := io.StringIO()), width=56, force_terminal=True), [{**run, "state": state}])
+        show_table(Console(file=(out := io.StringIO()), width=60, force_terminal=True), [{**run, "state": state}])
         assert ("1234" in out.getvalue()) == there

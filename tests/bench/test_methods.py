@@ -4,7 +4,6 @@ import io
 import re
 
 import pytest
-from rich.console import Console
 
 from bench.base.registry import algorithms
 from bench.config.plan import of_command
@@ -12,6 +11,7 @@ from bench.config.source import Source
 from bench.methods import columns, example, page, show_all
 from bench.run import sweep_name
 from bench.sweep.preflight import checked
+from bench.terminal.console import Console
 from tests.helpers.cli import ROOT, typed
 from tests.helpers.few import few
 from tests.helpers.run_folders import folders
@@ -33,7 +33,7 @@ def test_a_table_is_never_cut(width):
     assert "…" not in text
     for name in algorithms:
         assert re.search(rf"│ {name} ", text)
-    assert ("Left out, for want of room: cite" in text) == (width < 400)
+    assert ("Hidden columns (terminal too narrow): cite" in text) == (width < 400)
     if width == 400:
         assert all(cell in text for cells in columns().values() for cell in cells)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from analysis.results.words import ranges
 from analysis.study.statistics.best import Best, Grid
 from analysis.study.statistics.intervals import FEWEST
 
@@ -59,15 +60,3 @@ def report(finals: pd.DataFrame, over: Sequence[str], by: tuple[str, float] | No
     crossed = grid.runs.iloc[[grid.places[k, j] for j, k in enumerate(grid.by_the_others)]]
     others = tuple(sorted(int(seed) for seed in crossed.loc[~crossed.index.isin(mine.index), "seed"]))
     return Reported(best, crossed, CROSSED if len(best.seeds) > 1 else OWN, others)
-
-
-def ranges(seeds: Sequence[int] | pd.Series) -> str:
-    """0–4, 7"""
-    found = sorted({int(seed) for seed in seeds})
-    parts: list[list[int]] = []
-    for seed in found:
-        if parts and seed == parts[-1][-1] + 1:
-            parts[-1].append(seed)
-        else:
-            parts.append([seed])
-    return ", ".join(f"{part[0]}–{part[-1]}" if len(part) > 1 else str(part[0]) for part in parts) or "none"

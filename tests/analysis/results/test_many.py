@@ -11,7 +11,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from rich.console import Console
 
 from analysis import load
 from analysis.report import page
@@ -20,6 +19,7 @@ from analysis.results import block, index
 from analysis.results.folder import load_folder, read_run
 from bench.store.files import read_json, sha256, write_json
 from bench.terminal import table
+from bench.terminal.console import Console
 from tests.helpers import sweeps
 from tests.helpers.cli import ROOT, python
 from tests.helpers.many import multiply

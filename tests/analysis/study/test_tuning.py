@@ -19,9 +19,10 @@ from analysis.study.outcome import outcome
 from analysis.study.statistics import mean
 from analysis.tables import TABLES, Table, table, table_makers
 from analysis.tables.digits import best
-from analysis.tables.format import Number, chosen, interval, wrapped
+from analysis.tables.format import Number, chosen, interval
 from analysis.tables.latex import latex
 from bench.store.record import COLUMNS
+from bench.terminal.command import wrapped
 from reproduction.study import PAPER
 from tests.helpers.invented import results_of
 
@@ -188,7 +189,7 @@ def test_no_line_is_drawn_across_zeros():
 
 
 def test_notes_are_wrapped_between_words():
-    text = wrapped("final           2 rows\n" + " " * 16 + "the_best_of_all setting " * 9, 60)
+    text = wrapped("final           2 rows\n" + " " * 16 + "the_best_of_all setting " * 9, 60, indent=16)
     assert max(map(len, text.splitlines())) <= 60
     assert text.count("the_best_of_all") == text.count("setting") == 9
     assert all(line.startswith(" " * 16) for line in text.splitlines()[1:])

@@ -3,8 +3,8 @@
 import io
 
 import pytest
-from rich.console import Console
 
+from bench.terminal.console import Console
 from bench.terminal.display import Display
 
 
