@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from analysis.drawing.panels import Picture
 from analysis.drawing.style import Style
-from analysis.results.plugins import add, everything, load_plugins
+from analysis.results.plugins import add, everything
 from analysis.results.results import Results
 from analysis.study.ask import Ask, check_options
 
