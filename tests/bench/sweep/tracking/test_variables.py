@@ -1,4 +1,4 @@
-"""Variables of W&B and folders of its own: used, or answered with a sentence, and never the loss of a run in silence."""
+"""Variables of W&B and folders of its own: used, or answered with a sentence; no run is lost in silence."""
 
 import pytest
 
