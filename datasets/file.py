@@ -52,10 +52,16 @@ def file(
     if kind == "text":
         text = decoded(name, raw, encoding)
         return pieces(predicting(text, len(text) - _aside(test, len(text))), context or 128, f"{test:.3g}")
-    writing = Writing(decimal, thousands)
+    if thousands is not None and thousands == decimal:
+        raise UserError(f"dataset.decimal and dataset.thousands are both {decimal}: one mark cannot be both.")
+    writing = Writing("comma" if decimal == "comma" or thousands == "point" else None, thousands)
     if kind in TABLES:
         text = decoded(name, raw, encoding) if kind == "csv" else ""
-        frame = read_csv(name, text, column, writing, header) if text else read_parquet(name, raw)
+        frame = (
+            read_csv(name, text, column, writing, header, check=not (decimal or thousands))
+            if text
+            else read_parquet(name, raw)
+        )
         content = columns_of(name, frame, column, list(drop or ()), writing)
     else:
         content = (read_npz if kind == "npz" else read_libsvm)(name, raw, column)

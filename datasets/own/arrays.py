@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import zlib
 from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
 
 from bench.base.errors import UserError, closest
-from datasets.own.content import Column, Content, sentence
+from datasets.own.content import Column, Content, refuse_merged, sentence
+from datasets.own.writing import PLAIN, of_words
 
 DENSE = 8 << 30
 """Bytes that the table of a LIBSVM file may take with all its zeros."""
@@ -20,8 +22,10 @@ def read_npz(name: str, raw: bytes, column: str | None) -> Content:
     try:
         with np.load(io.BytesIO(raw), allow_pickle=False) as opened:
             arrays = {key: opened[key] for key in opened.files}
-    except (ValueError, OSError, EOFError, BadZipFile) as error:
+    except (ValueError, OSError, EOFError, BadZipFile, RuntimeError, zlib.error) as error:
         raise UserError(f"{name} is not an npz file of plain arrays: {sentence(error)}") from error
+    if strange := [key for key, array in arrays.items() if not isinstance(array, np.ndarray)]:
+        raise UserError(f"{name} is not an npz file of plain arrays: {strange[0]!r} is no array.")
     if column is not None and column not in arrays:
         raise UserError(f"{name} has no array called {column!r}.{closest(column, arrays)}")
     train_x, train_y = _found(arrays, "x", ("train",)), column or _found(arrays, "y", ("train",))
@@ -62,8 +66,18 @@ def _pair(name: str, arrays: dict[str, np.ndarray], x: str, y: str) -> tuple[np.
     if len(inputs) == 0:
         raise UserError(f"The array {x!r} of {name} has no rows.")
     targets = targets[:, 0] if targets.ndim == 2 and targets.shape[1] == 1 else targets
-    values = targets.astype(object if targets.dtype.kind == "U" else np.float64)
-    return inputs.reshape(len(inputs), -1) if inputs.ndim == 1 else inputs, Column(y, values)
+    return inputs.reshape(len(inputs), -1) if inputs.ndim == 1 else inputs, _targets(y, targets)
+
+
+def _targets(name: str, values: np.ndarray) -> Column:
+    """Words are numbers if they are written so, and not all whole: those are names of classes."""
+    if values.dtype.kind == "U":
+        column = of_words(name, values.tolist(), PLAIN)
+        whole = column.numbers and bool((column.values == np.round(column.values)).all())
+        return Column(name, values.astype(object)) if whole else column
+    column = Column(name, values.astype(np.float64))
+    refuse_merged(name, values, column.values)
+    return column
 
 
 def read_libsvm(name: str, raw: bytes, column: str | None) -> Content:

@@ -51,6 +51,15 @@ def refuse_large(name: str, values: np.ndarray) -> None:
         )
 
 
+def refuse_merged(name: str, before: np.ndarray, after: np.ndarray) -> None:
+    """A UserError where different whole numbers are the same as float64."""
+    if before.dtype.kind in "iu" and len(np.unique(before)) > len(np.unique(after)):
+        raise UserError(
+            f"Column {name!r} has whole numbers as {before[np.argmax(after)]}, which are rounded: beyond 2^53 several "
+            "become one. If they are names of classes, write words, as n123."
+        )
+
+
 def some(words: list[str], most: int = 12) -> str:
     """The first few, for a line."""
     more = f" and {len(words) - most} more" if len(words) > most else ""

@@ -6,6 +6,7 @@ import bz2
 import codecs
 import gzip
 import re
+import zlib
 from pathlib import Path
 
 from bench.base.errors import UserError
@@ -21,7 +22,7 @@ def opened(path: Path) -> tuple[str, bytes]:
     try:
         raw = path.read_bytes()
         raw = gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else bz2.decompress(raw) if raw[:3] == b"BZh" else raw
-    except (OSError, EOFError, ValueError) as error:
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         raise UserError(f"{path} cannot be read: {error}.") from error
     if not raw.strip():
         raise UserError(f"{path.name} is empty.")
@@ -39,10 +40,6 @@ def decoded(name: str, raw: bytes, encoding: str | None) -> str:
     """Bytes as text; a UserError where they are none in this encoding."""
     try:
         text = raw.decode(encoding or "utf-8-sig")
-    except LookupError as error:
-        raise UserError(
-            f"dataset.encoding={encoding} is not known; use one as utf-8, latin-1, cp1252, utf-16."
-        ) from error
     except UnicodeDecodeError as error:
         wide = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         if wide or b"\0" not in raw:
@@ -52,6 +49,10 @@ def decoded(name: str, raw: bytes, encoding: str | None) -> str:
                 f"encoding, as in dataset.encoding={'utf-16' if wide else 'latin-1'}."
             ) from error
         text = "\0"
+    except (LookupError, ValueError) as error:
+        raise UserError(
+            f"dataset.encoding={encoding} is not known, or not for files; use one as utf-8, latin-1, cp1252, utf-16."
+        ) from error
     if "\0" in text:
         raise UserError(f"{name} is not text: it holds bytes 0x00.")
-    return text
+    return text.removeprefix("\ufeff")  # the mark of some encodings, which these leave there if they are named

@@ -6,27 +6,36 @@ import csv
 import datetime
 import decimal
 import io
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bench.base.errors import UserError, closest
-from datasets.own.content import Column, Content, sentence
-from datasets.own.writing import Writing, no_dates
+from datasets.own.content import Column, Content, refuse_merged, sentence
+from datasets.own.writing import MISSING, Writing, no_dates, of_words, refuse_points
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
-"""What stands for a missing value in a csv file."""
+SEPARATOR = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
+"""A first line by which Excel names the separator."""
+POINTS = re.compile(rb"(?<![\d.])[1-9]\d{0,2}\.\d{3}(?![\d.])")
+"""A point that may be a thousands separator."""
 
 
-def read_csv(name: str, text: str, column: str | None, writing: Writing, header: bool | None) -> pd.DataFrame:
+def read_csv(
+    name: str, text: str, column: str | None, writing: Writing, header: bool | None, check: bool
+) -> pd.DataFrame:
+    """``check``: nothing is known about the marks in its numbers."""
     import pandas as pd  # here: only for those who use it
 
-    head = text.lstrip("\r\n").partition("\n")[0]
+    text = text.lstrip("\r\n")
+    named = SEPARATOR.match(text)
+    text = text[named.end() :] if named else text
+    head = text.partition("\n")[0]
     marks = [mark for mark in ",;\t|" if mark in head and not (mark == "," and writing.decimal)]
-    mark = max(marks, key=head.count) if marks else ","
+    mark = named[1] if named else max(marks, key=head.count) if marks else ","
     raw = text.encode()  # a StringIO would take four times as much
     lines = csv.reader(io.TextIOWrapper(io.BytesIO(raw), "utf-8"), delimiter=mark, skipinitialspace=True)
     try:
@@ -53,18 +62,34 @@ def read_csv(name: str, text: str, column: str | None, writing: Writing, header:
             f"{name} has several columns called {double[0]!r}; each needs a name of its own. If the first line is a "
             "row of data, add dataset.header=false."
         )
-    return pd.read_csv(
-        io.BytesIO(raw),
-        sep=mark,
-        header=None if header is False else 0,
-        names=names,
-        index_col=False,
-        na_values=list(MISSING),
-        keep_default_na=False,
-        skipinitialspace=True,
-        decimal="," if writing.decimal else ".",
-        low_memory=False,  # types are told by all rows
-    )
+
+    def read(**options: Any) -> pd.DataFrame:
+        return pd.read_csv(
+            io.BytesIO(raw),
+            sep=mark,
+            header=None if header is False else 0,
+            names=names,
+            index_col=False,
+            na_values=list(MISSING),
+            keep_default_na=False,
+            skipinitialspace=True,
+            decimal="," if writing.decimal else ".",
+            low_memory=False,  # types are told by all rows
+            **options,
+        )
+
+    frame = read()
+    if header is None and all((frame[word] == word).any() for word in names):
+        raise UserError(
+            f"The words of the first line of {name} are in the rows, too ({head[:60].rstrip()!r}). If it is a row of "
+            "data, add dataset.header=false: columns are called 1, 2, …. If these are names, add dataset.header=true."
+        )
+    if check and POINTS.search(raw):
+        for word, values in frame.select_dtypes("float").items():
+            size, whole = values.abs().dropna(), values.dropna() % 1 == 0
+            if whole.any() and size.max() < 1000 and (size[~whole] > 1).all():  # few: these are read once more
+                refuse_points(str(word), read(usecols=[word], dtype=str)[word].dropna().tolist())
+    return frame
 
 
 def read_parquet(name: str, raw: bytes) -> pd.DataFrame:
@@ -90,6 +115,8 @@ def columns_of(name: str, frame: pd.DataFrame, column: str | None, drop: list[st
             raise UserError(f"{name} has no column called {each!r}.{closest(each, known)}")
     columns = {each: _column(each, frame[each], writing) for each in known if each not in drop or each == column}
     target = columns.pop(column)
+    if target.numbers and not frame[column].isna().any():
+        refuse_merged(column, frame[column].to_numpy(), target.values)
     if not columns:
         raise UserError(f"{name} has no column but {column!r}: there is nothing to predict it from.")
     return Content(target, list(columns.values()))
@@ -108,9 +135,5 @@ def _column(name: str, values: pd.Series, writing: Writing) -> Column:
         raise UserError(no_dates(name, known.iloc[0]))
     if not isinstance(known.iloc[0], str | int | decimal.Decimal):
         raise UserError(f"Column {name!r} holds neither numbers nor words, but {type(known.iloc[0]).__name__}.")
-    words = [
-        None if missing or (word := str(value).strip()) in MISSING else word
-        for value, missing in zip(values, values.isna(), strict=True)
-    ]
-    numbers = [np.nan if word is None else writing.number(word) for word in words]
-    return Column(name, np.array(words, dtype=object) if None in numbers else np.array(numbers, dtype=np.float64))
+    words = ["" if missing else str(value) for value, missing in zip(values, values.isna(), strict=True)]
+    return of_words(name, words, writing)
