@@ -4,7 +4,7 @@ import ast
 
 from bench.base.home import ROOT
 
-PACKAGES = ("algorithms", "analysis", "bench", "benchmarks", "datasets")
+PACKAGES = ("algorithms", "analysis", "bench", "benchmarks", "datasets", "reproduction")
 ROOMS = 25
 
 

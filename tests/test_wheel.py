@@ -115,7 +115,7 @@ class TestWheel:
         said = told(run(python, "-m", "analysis.make_figures", "--figure", "compare", "--format", "png", cwd=empty))
         assert "2 runs (2 done), seeds 0, 1 → compare.png" in said
         assert (empty / "results/figures/compare.png").stat().st_size > 5000
-        words = ("experiment=paper/spike", "experiment.size=quick", "algo=dnasa", "seed=0", "tracker=none")
+        words = ("experiment=paper/spike", "experiment.size=quick", "seed=0", "steps=20", "tracker=none")
         told(run(python, "-m", "bench.run", *words, cwd=empty))  # of a plug-in that is in the wheel
         said = told(run(python, "-m", "analysis.make_figures", "--figure", "spike", "--format", "png", cwd=empty))
         assert "→ spike.png" in said
