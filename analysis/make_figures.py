@@ -91,19 +91,35 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 2 if not made else 1 if broken_ones else 0
 
 
+def split(text: str) -> list[str]:
+    """NAME,NAME as it is typed."""
+    return [word for word in text.split(",") if word]
+
+
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     names = [*drawings(), *table_makers()]
-    parser.add_argument("--figure", action="append", metavar="NAME", help=f"of {', '.join(names)}; may be given again")
+    parser.add_argument(
+        "--figure", action="extend", metavar="NAME", type=split, help=f"of {', '.join(names)}; may be given again"
+    )
     add_source(parser)
     parser.add_argument("--out", help="where the pictures go; default <results>/figures, of an archive figures here")
-    parser.add_argument("--format", default="pdf,png", help="of pdf, png, svg")
-    of, told = "LABEL=VALUE,VALUE", "only these runs"
-    parser.add_argument("--where", nargs="+", action="extend", default=[], type=condition, metavar=of, help=told)
-    parser.add_argument("--metric", action="append", metavar="NAME", help="to show; may be given again")
+    parser.add_argument("--format", default=["pdf", "png"], type=split, help="of pdf, png, svg")
+    parser.add_argument(
+        "--where",
+        nargs="+",
+        action="extend",
+        default=[],
+        type=condition,
+        metavar="LABEL=VALUE,VALUE",
+        help="only these runs",
+    )
+    parser.add_argument(
+        "--metric", action="extend", default=[], type=split, metavar="NAME", help="to show; may be given again"
+    )
     parser.add_argument("--reference", metavar="METHOD", help="that the others are compared with")
     parser.add_argument("--over", default="eta", metavar="OPTION", help="of stepsize, topology and robustness")
-    parser.add_argument("--columns", default="", metavar="NAME,NAME", help="of the tables")
+    parser.add_argument("--columns", default=[], type=split, metavar="NAME,NAME", help="of the tables")
     parser.add_argument("--tune-by", metavar="NAME", help="the metric that best settings are chosen by")
     parser.add_argument("--x", choices=X, help="the axis of curves and compare")
     parser.add_argument(
@@ -119,12 +135,8 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     look.add_argument("--size", type=size, metavar="WIDTH,HEIGHT", help="in inches; or a width: column, page, a number")
     look.add_argument("--legend", choices=PLACES, help="where it stands")
     arguments = parser.parse_args(joined(sys.argv[1:] if argv is None else argv))
-    arguments.format = arguments.format.split(",")
     if wrong := [kind for kind in arguments.format if kind not in STABLE]:
         parser.error(f"there is no format {wrong[0]!r}{perhaps(wrong[0], STABLE)}; there are {', '.join(STABLE)}")
-    arguments.columns = [word for word in arguments.columns.split(",") if word]
-    arguments.metric = [name for words in arguments.metric or [] for name in words.split(",")]
-    arguments.figure = [name for words in arguments.figure or [] for name in words.split(",")] or None
     if wrong := [name for name in arguments.figure or [] if name not in names]:
         reasons = "".join(f"; plug-in '{plugin}' cannot be imported: {why}" for plugin, why in broken.items())
         there = f"{perhaps(wrong[0], names)}; there are {', '.join(names)}"

@@ -38,15 +38,18 @@ SPARKS = ("test_accuracy", "test_loss", "grad_norm", "consensus")
 MISSING = "–"
 
 
+def template(name: str) -> jinja2.Template:
+    """One of the files beside this one; what is filled in is escaped."""
+    loader = jinja2.FileSystemLoader(HERE)
+    return jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True).get_template(name)
+
+
 def page(story: Story, folder: Path | None, command: str = "") -> str:
     """The whole page as text; ``folder`` is where the runs' configs and logs lie, ``command`` what made the page."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
     some, note = listed(story.results)
     runs, varied = run_table(story.results) if len(story.results.runs) else (pd.DataFrame(), [])
     runs = runs[runs["run_id"].isin(some.runs["run_id"])] if note else runs
-    text = environment.get_template("page.html.j2").render(
+    return template("page.html.j2").render(
         story=story,
         COMMANDS=COMMANDS,
         style=(HERE / "page.css").read_text(encoding="utf-8"),
@@ -81,7 +84,6 @@ def page(story: Story, folder: Path | None, command: str = "") -> str:
         ended=ended(story.results, folder),
         source=portable(story.results.source),
     )
-    return text
 
 
 def listed(results: Results) -> tuple[Results, str]:

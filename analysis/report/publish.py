@@ -12,8 +12,8 @@ import wandb
 import wandb_workspaces.reports.v2 as wr
 from wandb_workspaces.expr import Config, FilterExpr
 
-from analysis.drawing.style import styles
-from analysis.report.preview import preview
+from analysis.drawing.style import name_of, styles
+from analysis.report.page import template
 from analysis.report.story import COMMANDS, Story
 from analysis.results.from_wandb import PATIENCE_S, unreachable
 from analysis.results.labels import name_of
@@ -35,7 +35,9 @@ def publish(story: Story, target: str, specification: Path) -> int:
     # the library's own way to JSON is private; its version is pinned
     text = report._to_model().spec.model_dump_json(by_alias=True, exclude_none=True, indent=1)
     write_text(specification, text + "\n")
-    write_text(specification.with_suffix(".html"), preview(json.loads(text), TITLE, report.description))
+    blocks, preview = json.loads(text)["blocks"], template("preview.html.j2")
+    page = preview.render(blocks=blocks, title=TITLE, description=report.description)
+    write_text(specification.with_suffix(".html"), page)
     if mode() != "online":
         print(
             f"Not logged in to W&B: the report's specification is in {specification} (to look at: "

@@ -56,58 +56,32 @@ class Found(NamedTuple):
     blocks: list[Block]
 
 
-class Part(NamedTuple):
-    """Runs with the same columns, as they come."""
-
-    columns: frozenset[str] | None  # None where they are no metrics
-    entries: dict[str, Entry]
-    done: list[pa.Table]
-    loose: list[pa.Table]
-
-
-class Collector:
-    """Takes runs one by one, but none whose metrics are not numbers, or are called what a label of it is."""
-
-    def __init__(self) -> None:
-        self._parts: list[tuple[pa.Schema, Part]] = []
-
-    def add(self, name: str, stamp: str | None, run: Run) -> None:
-        columns, entries, done, loose = self._part(run.metrics.schema)
-        if columns is None or not columns.isdisjoint(run.labels):
-            return
-        at = next(reversed(entries.values())) if entries else Entry(None, {}, {}, 0, 0)
-        entries[name] = Entry(stamp, run.labels, run.made, at.at + at.rows, len(run.metrics))
-        loose.append(run.metrics)
-        if len(loose) == TOGETHER:
-            done.append(pa.concat_tables(loose).combine_chunks())
-            loose.clear()
-
-    def _part(self, schema: pa.Schema) -> Part:
-        for known, part in self._parts:
-            if known.equals(schema):
-                return part
-        part = Part(frozenset(schema.names) if are_numbers(schema) else None, {}, [], [])
-        self._parts.append((schema, part))
-        return part
-
-    def blocks(self) -> list[Block]:
-        return [_with_steps(part) for _, part in self._parts if part.entries]
+def collect(names: Iterable[str], runs: Iterable[tuple[str | None, Run | None]]) -> list[Block]:
+    """Runs with their stamps as blocks, without those that cannot be read."""
+    parts: dict[tuple[Any, ...], tuple[dict[str, Entry], list[pa.Table]]] = {}
+    for name, (stamp, run) in zip(names, runs, strict=True):
+        if run is None or not are_metrics(run):
+            continue
+        schema = run.metrics.schema
+        entries, tables = parts.setdefault((*schema.names, *schema.types), ({}, []))
+        last = next(reversed(entries.values())) if entries else Entry(None, {}, {}, 0, 0)
+        begin = last.at + last.rows
+        entries[name] = Entry(stamp if run.whole else None, run.labels, run.made, begin, len(run.metrics))
+        tables.append(run.metrics)
+        if len(entries) % TOGETHER == 0:
+            tables[-TOGETHER:] = [pa.concat_tables(tables[-TOGETHER:]).combine_chunks()]
+    return [Block(entries, pa.concat_tables(tables)) for entries, tables in parts.values()]
 
 
-def are_numbers(schema: pa.Schema) -> bool:
-    """Whether these are columns that metrics may have; a run without an evaluation has none."""
-    kinds = dict(zip(schema.names, schema.types, strict=True))
-    good = len(kinds) == len(schema) and all(kind in NUMBERS for kind in kinds.values())
-    return good and (not kinds or kinds.get("step") == NUMBERS[0])
-
-
-def _with_steps(part: Part) -> Block:
-    """The runs of which every row has a step."""
-    block = Block(part.entries, pa.concat_tables([*part.done, *part.loose]))
-    if not part.columns or not (steps := block.metrics["step"]).null_count:
-        return block
-    good = {name: one for name, one in part.entries.items() if not steps.slice(one.at, one.rows).null_count}
-    return block._replace(entries=good)
+def are_metrics(run: Run) -> bool:
+    """Whether its columns are numbers, each row has a step, and none is called as a label is; a run without an
+    evaluation has no columns."""
+    names, types = run.metrics.schema.names, run.metrics.schema.types
+    if not names:
+        return True
+    good = len({*names}) == len(names) and {*types} <= {*NUMBERS} and run.labels.keys().isdisjoint(names)
+    steps = run.metrics["step"] if good and "step" in names else None
+    return steps is not None and steps.type == NUMBERS[0] and not steps.null_count
 
 
 def put_together(blocks: Sequence[Block], names: Sequence[str]) -> Found:

@@ -12,11 +12,11 @@ import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from analysis.results.block import Block, Collector, Found, put_together, read_blocks, write_blocks
+from analysis.results.block import Block, Found, collect, put_together, read_blocks, write_blocks
 from analysis.results.run import Run, read_run
 from bench.base.home import ROOT
 from bench.store.regular import make_folder
@@ -87,21 +87,13 @@ def _keep(results: Path, found: Found) -> None:
 def _one_by_one(results: Path, names: Sequence[str], read: Read) -> list[Block]:
     """Read here, by threads."""
     with ThreadPoolExecutor() as pool:
-        return _collect(names, pool.map(lambda name: _read(results, name, read), names))
+        return collect(names, pool.map(lambda name: _read(results, name, read), names))
 
 
 def _read(results: Path, name: str, read: Read) -> tuple[str | None, Run | None]:
     """A run and its stamp, which is that of before it was read."""
     folder = results / "runs" / name
     return stamp_of(folder), read(folder)
-
-
-def _collect(names: Sequence[str], runs: Iterable[tuple[str | None, Run | None]]) -> list[Block]:
-    collector = Collector()
-    for name, (stamp, run) in zip(names, runs, strict=True):
-        if run is not None:
-            collector.add(name, stamp if run.whole else None, run)
-    return collector.blocks()
 
 
 def _by_processes(results: Path, names: Sequence[str]) -> list[Block]:
@@ -126,4 +118,4 @@ def _process(results: Path, names: Sequence[str], out: Path) -> None:
 def work(results: str, out: str) -> None:
     """What one process does: the runs named on standard input, into a file like an index."""
     names = sys.stdin.read().splitlines()
-    write_blocks(Path(out), _collect(names, (_read(Path(results), name, read_run) for name in names)))
+    write_blocks(Path(out), collect(names, (_read(Path(results), name, read_run) for name in names)))
