@@ -7,13 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from bench.build.network import declaration_of, method_of, mixing_of
 from bench.base.errors import UserError
 from bench.base.prox import stays
-from bench.store.record import LATER, evaluation_steps
 from bench.base.registry import algorithms, compressors, datasets, models, regularisers, topologies
-from bench.config.run_config import RunConfig
 from bench.build.material import held_out, in_words, is_problem, load_arrays, loss_of, shards
+from bench.build.network import declaration_of, method_of, mixing_of
+from bench.config.run_config import RunConfig
 from bench.method.algorithm import Algorithm
 from bench.method.assemble import assemble
 from bench.models.model import Model
@@ -25,6 +24,7 @@ from bench.problem.problem import Problem, Setting
 from bench.problem.regularised import Regularised
 from bench.problem.scaled import changed, refuse_scale, refuse_stretch
 from bench.problem.supervised import Supervised
+from bench.store.record import LATER, evaluation_steps
 from bench.training.loop import Timetable, Training
 from bench.training.observer import Moment, Observer, Outcome
 from bench.training.world import World

@@ -12,7 +12,6 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-from bench.build.network import method_of
 from bench.base import imported
 from bench.base.home import ROOT
 from bench.base.registry import (
@@ -26,8 +25,9 @@ from bench.base.registry import (
     topologies,
     weight_rules,
 )
-from bench.store.software import LIBRARIES
+from bench.build.network import method_of
 from bench.config.run_config import RunConfig
+from bench.store.software import LIBRARIES
 
 CORE = (
     "bench/base/layout.py",

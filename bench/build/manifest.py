@@ -6,21 +6,21 @@ import os
 import platform
 import shlex
 import time
-from dataclasses import asdict
 from collections.abc import Mapping
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from bench.build.network import declaration_of, mixing_of
 from bench import __version__
 from bench.base.registry import MODULES
-from bench.config.run_config import RunConfig
 from bench.build.build import model_notes
 from bench.build.fingerprint import fingerprint, libraries, parts
 from bench.build.material import columns_of, describe_data
+from bench.build.network import declaration_of, mixing_of
+from bench.config.run_config import RunConfig
 from bench.store.record import COLUMNS
 from bench.training.metrics import describe_metrics
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench.base import imported
-from bench.config.run_config import RunConfig
 from bench.build.fingerprint import combined, libraries, sources
 from bench.build.material import data_checksum
+from bench.config.run_config import RunConfig
 
 Origin = dict[str, Any]
 

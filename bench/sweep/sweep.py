@@ -121,12 +121,12 @@ def tracked(config: RunConfig) -> bool:
     return tracks(config.tracker.name)
 
 
-def refuse_agent(configs: Sequence[RunConfig], elsewhere: bool = False) -> None:
+def refuse_agent(configs: Sequence[RunConfig]) -> None:
     """W&B's agent gives one id to all that its command does: that must be one run, made here."""
-    if has_agent() and any(map(tracked, configs)) and (elsewhere or len(configs) > 1):
+    if has_agent() and any(map(tracked, configs)) and len(configs) > 1:
         raise UserError(
-            f"`wandb agent` starts one run at a time, and this command has {len(configs)}{' in jobs' * elsewhere}. "
-            "Remove -m, experiment= and hydra/launcher= from the command of the W&B sweep, or add tracker=none."
+            f"`wandb agent` starts one run at a time, and this command has {len(configs)}. "
+            "Remove -m and experiment= from the command of the W&B sweep, or add tracker=none."
         )
 
 
