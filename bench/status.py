@@ -8,12 +8,9 @@ python bench/status.py results algo=dnasa,dsgt seed=0,1,2     the runs of a swee
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
@@ -23,37 +20,16 @@ if __name__ == "__main__":
 
 
 from bench.base.errors import UserError
-from bench.store.files import lock_of
-from bench.store.integrity import examine, read_file
-from bench.store.locks import Lock
-from bench.store.record import COLUMNS, FINAL, SCORE
 from bench.store.regular import run_names
 from bench.sweep.cluster.tickets import queue_lines, tickets
+from bench.sweep.states import look_at_run, show_found, states_of
 from bench.terminal.command import command, config_flags
 from bench.terminal.console import Console
 from bench.terminal.progress import counting
-from bench.terminal.table import WRONG, in_order, show_failures, show_mixed, show_table
+from bench.terminal.table import in_order
 
 if TYPE_CHECKING:
     from bench.config.run_config import RunConfig
-
-
-def look_at_run(path: Path) -> dict[str, Any]:
-    """Labels, state and latest metrics of one run folder. «running» is said only of what really runs."""
-    found = examine(path)
-    state = found.status.get("state", "unreadable")
-    if state == "running" and not Lock(lock_of(path)).held():
-        state = "interrupted"
-    there = path.is_symlink() or os.path.lexists(path / "status.json")
-    wrong = {WRONG: found.sentence()} if found.damaged and there else {}
-    state = "damaged" if wrong else state
-    if "state" not in found.summary:
-        return {"algo": path.name, "topology": "?", "state": state, **wrong}
-    if wrong:
-        return {**found.labels, "state": state, **wrong}  # no number of it is shown
-    last = found.rows[-1] if found.rows else found.final
-    latest = {name: value for name, value in last.items() if name in COLUMNS or name.startswith(SCORE)}
-    return {**found.labels, "state": state, "step": found.status.get("step"), **latest}
 
 
 def wanted(arguments: argparse.Namespace) -> list[RunConfig]:
@@ -66,36 +42,6 @@ def wanted(arguments: argparse.Namespace) -> list[RunConfig]:
     errors = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
     with counting(errors, "composing {} of {} configurations") as say:
         return unique(of_command(arguments.words, say=say, source=source_of(arguments)))
-
-
-def states_of(runs: Path, configs: Iterable[RunConfig]) -> dict[str, dict[str, Any]]:
-    """What is known of each of these runs, by run id."""
-    return {
-        name: look_at_run(runs / name)
-        if os.path.lexists(runs / name / "status.json")
-        else {**config.labels(), "state": "missing"}
-        for config in configs
-        for name in [config.run_id]
-    }
-
-
-def show_found(
-    console: Console, runs: Path, found: Mapping[str, Mapping[str, Any]], table: Sequence[Mapping[str, Any]]
-) -> int:
-    """The table, what went wrong, and how many there are of each state; returns how many failed."""
-    show_table(console, table)
-    show_mixed(console, [(run["algo"], runs / name) for name, run in found.items() if run["state"] in FINAL])
-    failed = [runs / name for name, run in found.items() if run["state"] == "failed"]
-    show_failures(console, [(path, read_file(path, "status.json").get("error") or "?") for path in failed])
-    for name, run in found.items():
-        if WRONG in run:
-            console.print(f"{name} is damaged: {run[WRONG]}", markup=False, soft_wrap=True)
-    counts = Counter(run["state"] for run in found.values())
-    console.print(
-        f"{len(found)} run{'s' * (len(found) != 1)}: "
-        + ", ".join(f"{count} {state}" for state, count in counts.most_common())
-    )
-    return len(failed)
 
 
 @command

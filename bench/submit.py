@@ -26,13 +26,8 @@ if __name__ == "__main__":
 
 from bench.base import leaving
 from bench.base.errors import UserError
-from bench.base.leaving import Left
 from bench.base.registry import say_broken_plugins
-from bench.config.flags import is_hydras
-from bench.config.plan import same_run_twice, unique
 from bench.config.source import source_of
-from bench.run import gather, leave, left_out, sweep_name
-from bench.status import show_found, states_of
 from bench.store.record import FINAL
 from bench.sweep.cluster import order as orders
 from bench.sweep.cluster import site as sites
@@ -43,8 +38,10 @@ from bench.sweep.cluster.order import Order
 from bench.sweep.cluster.site import Site
 from bench.sweep.cluster.tickets import Ticket, new_folder, queue_lines, tickets
 from bench.sweep.cluster.worker import work
+from bench.sweep.gather import gather, sweep_name
 from bench.sweep.groups import Share, batches
 from bench.sweep.preflight import checked_for_elsewhere
+from bench.sweep.states import show_found, states_of
 from bench.sweep.sweep import about_wandb
 from bench.sweep.workers import name_of
 from bench.terminal.command import command, config_flags
@@ -58,10 +55,7 @@ def work_on(folder: Path) -> int:
     """A worker, in its job."""
     leaving.listen()
     say_broken_plugins()
-    try:
-        return work(orders.read(folder))
-    except Left:
-        return leave(Console(stderr=True, soft_wrap=True, highlight=False, markup=False))
+    return work(orders.read(folder))
 
 
 def send(order: Order, workers: int, site: Site, results: Path) -> tuple[str, Path]:
@@ -114,12 +108,7 @@ def main() -> int:
     source, words = source_of(given).divide(given.words)
     asked, words = workers_of(words, given.dry_run)
     words, site = sites.of_command(words, source)
-    if strange := [word for word in words if is_hydras(word)]:
-        raise UserError(f"{strange[0]} is a setting of Hydra: those are for bench/run.py.")
-    configs = gather(words, True, errors, checked_for_elsewhere, source)
-    if note := same_run_twice(configs):
-        errors.print(note)
-    configs = unique(configs)
+    configs, skipped = gather(words, checked_for_elsewhere, errors, source)
     for remark in about_wandb(configs, elsewhere=True):
         errors.print(remark)
     runs = orders.one_folder(configs) / "runs"
@@ -131,7 +120,7 @@ def main() -> int:
         show_table(console, list(states_of(runs, configs).values()))
     console.print(f"{len(configs)} configuration{'s' * (len(configs) != 1)}, {done} of them done.", markup=False)
     if not order.groups:
-        return int(bool(left_out))
+        return int(bool(skipped))
     groups, made = len(order.groups), len(order.configs)
     console.print(
         f"{made} to make, in {groups} group{'s' * (groups != 1)}, by {workers} worker{'s' * (workers != 1)}"
@@ -151,7 +140,7 @@ def main() -> int:
             console.print(f"SLURM says: {slurm.expected(asked_for)}", markup=False, soft_wrap=True)
         except slurm.NoSlurm as error:
             console.print(f"SLURM was not asked. {error}", markup=False, soft_wrap=True)
-        return int(bool(left_out))
+        return int(bool(skipped))
     job, folder = send(order, workers, site, runs.parent)
     console.print(f"Queued as job {job}; what the workers say is in {folder}.", markup=False, soft_wrap=True)
     if not given.wait:
@@ -159,14 +148,14 @@ def main() -> int:
             f"python bench/status.py {shlex.quote(str(runs.parent))} shows how far it is; scancel {job} ends it.",
             markup=False,
         )
-        return int(bool(left_out))
+        return int(bool(skipped))
     wait_for(job, order, runs, console)
     console.print()
     found = states_of(runs, configs)
     show_found(console, runs, found, list(found.values()))
     for line in queue_lines(runs.parent, found, only=True):
         console.print(line, markup=False, soft_wrap=True)
-    return int(any(run["state"] not in FINAL for run in found.values()) or bool(left_out))
+    return int(any(run["state"] not in FINAL for run in found.values()) or bool(skipped))
 
 
 def workers_of(words: list[str], dry: bool = False) -> tuple[int, list[str]]:

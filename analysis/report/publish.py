@@ -12,7 +12,7 @@ import wandb
 import wandb_workspaces.reports.v2 as wr
 from wandb_workspaces.expr import Config, FilterExpr
 
-from analysis.drawing.style import name_of, styles
+from analysis.drawing.style import styles
 from analysis.report.page import template
 from analysis.report.story import COMMANDS, Story
 from analysis.results.from_wandb import PATIENCE_S, unreachable

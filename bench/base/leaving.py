@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable
 from types import FrameType
-from typing import Any
 
 SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
 AGAIN_S = 5.0
@@ -21,14 +19,12 @@ class Left(Exception):
 
 
 _heard: list[tuple[signal.Signals, float]] = []
-_before: dict[int, Callable[[int, FrameType | None], Any] | int | None] = {}
 
 
 def listen() -> None:
     """From now on a signal is a wish, which ``asked`` tells."""
     for number in SIGNALS:
-        if signal.getsignal(number) is not _hear:
-            _before[number] = signal.signal(number, _hear)
+        signal.signal(number, _hear)
 
 
 def ignore() -> None:
@@ -40,12 +36,6 @@ def ignore() -> None:
 def asked() -> signal.Signals | None:
     """The signal that asked this process to leave, if one has."""
     return _heard[0][0] if _heard else None
-
-
-def hand_on() -> None:
-    """Let whoever listened before, a queue's own program, do what it does with such a signal."""
-    if _heard and callable(before := _before.get(_heard[0][0])):
-        before(_heard[0][0], None)
 
 
 def _hear(number: int, frame: FrameType | None) -> None:

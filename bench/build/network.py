@@ -8,7 +8,8 @@ from typing import Any
 from bench.base.registry import algorithms, links, topologies
 from bench.config.choices import Choice
 from bench.config.run_config import RunConfig
-from bench.method.algorithm import Algorithm, Declaration
+from bench.method.algorithm import Algorithm
+from bench.method.declaration import Declaration
 from bench.network.drawn import build_network
 from bench.network.links import Links
 from bench.network.mixing import Mixing

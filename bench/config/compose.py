@@ -18,7 +18,7 @@ from yaml import MarkedYAMLError, YAMLError
 from bench.base.errors import UserError, closest
 from bench.base.registry import no_such
 from bench.config.choices import members, options_of
-from bench.config.names import CONF, check_names, is_sweep, no_such_name
+from bench.config.names import CONF, check_names, is_sweep, no_such_name, not_a_setting
 from bench.config.run_config import GROUPS, RunConfig, meant, no_such_setting, parse
 from bench.config.source import CONFIG, USUAL, Source, used
 
@@ -71,10 +71,7 @@ def prepared(words: Sequence[str], source: Source) -> tuple[Source, list[str]]:
 
     What is registered without a yaml is made known to Hydra too, with the defaults of its signature.
     """
-    try:
-        source, words = source.divide([f"+{word}" if _MAPPING.match(word) else word for word in words])
-    except OverrideParseException as error:
-        raise UserError(sentence(error, words, source)) from error
+    source, words = source.divide([f"+{word}" if _MAPPING.match(word) else word for word in words])
     check_names(words)
     _store_members(source.folders())
     return source, list(words)
@@ -107,7 +104,7 @@ def sentence(error: Exception, typed: Sequence[str], source: Source = USUAL) -> 
     if isinstance(error, YAMLError):
         return _not_yaml(error)
     if isinstance(error, OverrideParseException):
-        return _not_a_setting(error.override, str(error))
+        return not_a_setting(error.override, str(error))
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         group, _, name = error.missing_cfg_file.rpartition("/")
         if group.partition("/")[0] == "experiment":
@@ -131,25 +128,6 @@ def _not_yaml(error: YAMLError) -> str:
         return f"A config file cannot be read as YAML: {' '.join(str(error).split())}."
     problem = getattr(error, "problem", None) or "it is no YAML"
     return f"{mark.name} cannot be read as YAML: line {mark.line + 1}, column {mark.column + 1}: {problem}."
-
-
-def _not_a_setting(word: str, complaint: str) -> str:
-    """A word of the command line that cannot be read."""
-    if "=" not in word:
-        return (
-            f"'{word}' is no setting: settings are typed as NAME=VALUE, as in algo=dnasa."
-            f"{'' if word in RunConfig.__annotations__ else closest(word, RunConfig.__annotations__)}"
-        )
-    value = word.partition("=")[2]
-    if re.search(r"(^|,)\s*(,|$)", value) and value.strip() and not set(value) & set("'\"[{("):
-        return f"'{word}' has an empty value, between two commas or at an end: type one, or leave out the comma."
-    reason = " ".join(line for line in complaint.splitlines() if not line.startswith("See http"))
-    return f"'{word}' cannot be read: {reason}. Quote what has spaces, commas, brackets or braces: '{_quoted(word)}'."
-
-
-def _quoted(word: str) -> str:
-    key, _, value = word.partition("=")
-    return f'{key}="{value}"'
 
 
 def _no_such_setting(key: str, typed: Sequence[str], source: Source) -> str:

@@ -10,18 +10,17 @@ from hydra._internal.utils import get_args_parser
 
 from bench.base.errors import UserError
 from bench.config.names import is_sweep
-from bench.config.source import Source
 
 PARTS = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
 """What --info may be followed by."""
 SHOW, HOW = ("cfg", "info", "help", "hydra_help", "shell_completion"), ("package", "resolve")
 """The flags with which Hydra shows something, and those that say how."""
-LAUNCHERS = ("basic", "submitit_local", "submitit_slurm")
-"""Those of Hydra and of its plug-in for submitit; conf/hydra/launcher has the others."""
-SWEEPER = (
-    "is not supported: hearsay makes its sweeps itself. Type lists of values after -m, as in -m seed=0,1,2, or write "
-    "an experiment, as conf/experiment/example.yaml."
-)
+PLUGINS = {
+    "sweeper": "Type lists of values after -m, as in -m seed=0,1,2, or write an experiment, as "
+    "conf/experiment/example.yaml.",
+    "launcher": "Use bench/submit.py for SLURM; jobs=N makes N runs side by side on this machine.",
+}
+"""Kinds of plug-ins of Hydra that hearsay rejects, and what to type instead."""
 
 
 class Given(NamedTuple):
@@ -62,24 +61,10 @@ def _typed(name: str, value: str | bool) -> str:
     return flag if value is True else f"{flag}={value}"
 
 
-def is_hydras(word: str) -> bool:
-    """Whether it is a setting of Hydra, or refers to one."""
-    return "${hydra" in word or word.lstrip("+~").startswith(("hydra.", "hydra/"))
-
-
-def launcher_of(words: Sequence[str], source: Source) -> str | None:
-    """The word that names a launcher, where jobs are to be sent off; an error for what is not supported."""
-    found = None
-    known = {*LAUNCHERS, *(file.stem for home in source.folders() for file in (home / "hydra/launcher").glob("*.yaml"))}
+def refuse_plugins(words: Sequence[str]) -> None:
+    """Reject other sweepers and launchers of Hydra: hearsay expands its sweeps and starts its runs itself."""
     for word in words:
         key, _, name = word.lstrip("+").partition("=")
-        if key == "hydra.sweeper" or (key == "hydra/sweeper" and name != "basic"):
-            raise UserError(f"{word} {SWEEPER}")
-        if key == "hydra.launcher" or (key == "hydra/launcher" and name not in known):
-            raise UserError(
-                f"{word} is not supported. Type -m hydra/launcher=NAME with one of {', '.join(sorted(known))}, or use "
-                "bench/submit.py for SLURM; jobs=N makes N runs side by side on this machine."
-            )
-        if key == "hydra/launcher":
-            found = word if name != "basic" else None
-    return found
+        for kind, remedy in PLUGINS.items():
+            if key in (f"hydra.{kind}", f"hydra/{kind}") and name != "basic":
+                raise UserError(f"{word} is not supported. {remedy}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,11 +10,11 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import ChoiceSweep, Glob, QuotedString
 from hydra.errors import HydraException
 
-from bench.base.errors import UserError
+from bench.base.errors import UserError, closest
 from bench.base.home import ROOT
 from bench.base.registry import no_such
 from bench.config.choices import members
-from bench.config.run_config import GROUPS
+from bench.config.run_config import GROUPS, RunConfig
 
 CONF = ROOT / "conf"
 
@@ -51,3 +52,18 @@ def no_such_name(group: str, name: str, folders: Sequence[Path] = (CONF,)) -> st
     homes = [folder / group for folder in folders]
     known = sorted(file.relative_to(home).with_suffix("").as_posix() for home in homes for file in home.rglob("*.yaml"))
     return no_such(group, name, known if group == "experiment" else members(group))
+
+
+def not_a_setting(word: str, complaint: str) -> str:
+    """A word of the command line that cannot be read."""
+    if "=" not in word:
+        return (
+            f"'{word}' is no setting: settings are typed as NAME=VALUE, as in algo=dnasa."
+            f"{'' if word in RunConfig.__annotations__ else closest(word, RunConfig.__annotations__)}"
+        )
+    key, _, value = word.partition("=")
+    if re.search(r"(^|,)\s*(,|$)", value) and value.strip() and not set(value) & set("'\"[{("):
+        return f"'{word}' has an empty value, between two commas or at an end: type one, or leave out the comma."
+    reason = " ".join(line for line in complaint.splitlines() if not line.startswith("See http"))
+    quoted = f'{key}="{value}"'
+    return f"'{word}' cannot be read: {reason}. Quote what has spaces, commas, brackets or braces: '{quoted}'."

@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 import hydra
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from bench.base.errors import Refused, UserError
 from bench.base.options import NoOption
@@ -26,7 +27,7 @@ from bench.config.compose import hydra_here, prepared, resolved, several_values
 from bench.config.experiment import axes_of, blocks_of
 from bench.config.names import check_names
 from bench.config.run_config import GROUPS, RunConfig, parse
-from bench.config.source import CONFIG, USUAL, Source
+from bench.config.source import USUAL, Source
 from bench.config.words import is_choice, is_plain
 
 Make = Callable[[Mapping[str, Any]], RunConfig]
@@ -72,21 +73,9 @@ def jobs_of(words: Sequence[str], several: bool) -> list[list[str]]:
     (jobs,) = BasicSweeper.split_arguments(overrides, max_batch_size=None)
     if not jobs:
         raise UserError("The sweep is empty: one of its settings has no value.")
+    if any("${hydra:" in word for word in words):
+        return [[*job, f"hydra.job.num={number}"] for number, job in enumerate(jobs)]
     return jobs
-
-
-def plan(words: Sequence[str], make: Make = parse, name: str = CONFIG) -> list[RunConfig]:
-    """The runs of one configuration: itself, or those of its experiment. Needs Hydra to be initialised."""
-    return Planner(make, name=name).runs([words])
-
-
-def expand(block: Mapping[str, Any], typed: Sequence[str] = (), make: Make = parse) -> list[RunConfig]:
-    """All combinations of one block of an experiment: a list is swept, anything else is set.
-
-    ``typed`` is what the user typed; it wins over the block. Needs Hydra to be initialised.
-    """
-    planner = Planner(make)
-    return planner.made(planner.points_of_block(block, typed))
 
 
 class Base(NamedTuple):
@@ -95,6 +84,7 @@ class Base(NamedTuple):
     values: dict[str, Any]
     experiment: Any
     refers: bool  # one value to another, so that it can be known only when all are filled in
+    hydra: DictConfig  # what ${hydra:...} refers to
 
 
 class Point(NamedTuple):
@@ -107,19 +97,16 @@ class Point(NamedTuple):
         values = copy.deepcopy(self.base.values)
         for key, value in self.given.items():
             _set(values, key, value)
-        return resolved(OmegaConf.create(values)) if self.base.refers else values
+        if not self.base.refers:
+            return values
+        HydraConfig.instance().set_config(self.base.hydra)
+        return resolved(OmegaConf.create(values))
 
 
 class Planner:
     """Makes the runs of a command; each combination of group members is composed once."""
 
-    def __init__(
-        self,
-        make: Make = parse,
-        say: Say = lambda made, of: None,
-        left_out: Counter[str] | None = None,
-        name: str = CONFIG,
-    ) -> None:
+    def __init__(self, make: Make, say: Say, left_out: Counter[str] | None, name: str) -> None:
         self._make, self._say, self._left_out, self._name = make, say, left_out, name
         self._bases: dict[tuple[str, ...], Base] = {}
         self._parsed: dict[str, Override] = {}
@@ -184,7 +171,9 @@ class Planner:
         key = tuple(words)
         if key not in self._bases:
             check_names(words)
-            config = hydra.compose(self._name, overrides=list(words))
+            whole = hydra.compose(self._name, overrides=list(words), return_hydra_config=True)
+            HydraConfig.instance().set_config(whole)
+            config = OmegaConf.masked_copy(whole, [str(key) for key in whole if key != "hydra"])
             values: Any = OmegaConf.to_container(config, resolve=False)
             text = str(values)
             refers = text.count("${") > text.count("${oc.env:")  # to other settings: the environment is one for all
@@ -193,7 +182,7 @@ class Planner:
             experiment = values.pop("experiment", None)
             if experiment is not None and refers:
                 experiment = resolved(config)["experiment"]
-            self._bases[key] = Base(values, experiment, refers)
+            self._bases[key] = Base(values, experiment, refers, whole)
         return self._bases[key]
 
     def divide(self, words: Sequence[str]) -> tuple[list[str], dict[str, Any]]:

@@ -12,11 +12,12 @@ from typing import ClassVar, NamedTuple
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
+from hydra.errors import OverrideParseException
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 
 from bench.base.errors import UserError
 from bench.base.registry import no_such, plugins
-from bench.config.names import CONF
+from bench.config.names import CONF, not_a_setting
 
 CONFIG = "config"
 """The file that every configuration begins with, unless --config-name names another."""
@@ -44,7 +45,10 @@ class Source(NamedTuple):
         typed: list[str] = []
         places = [word for word in words if word.lstrip("+").startswith(SEARCHPATH)]
         for word in places:
-            value = OverridesParser.create().parse_overrides([word])[0].value()
+            try:
+                value = OverridesParser.create().parse_overrides([word])[0].value()
+            except OverrideParseException as error:
+                raise UserError(not_a_setting(word, str(error))) from error
             typed += [_place(str(place), word) for place in (value if isinstance(value, list) else [value])]
         more = self._replace(typed=(*self.typed, *typed), flags=(*self.flags, *places))
         return more, [word for word in words if word not in places]

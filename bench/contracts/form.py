@@ -20,7 +20,8 @@ from bench.contracts.worlds import (
     ring,
     start,
 )
-from bench.method.algorithm import Algorithm, Declaration, Grad, Mix
+from bench.method.algorithm import Algorithm, Grad, Mix
+from bench.method.declaration import Declaration
 
 
 def shapes(cls: type[Algorithm]) -> None:
@@ -51,9 +52,9 @@ def nothing_in_place(cls: type[Algorithm]) -> None:
         seen.extend((what, value, value.clone()) for value in values)
 
     class Watched(cls):  # type: ignore[valid-type, misc]
-        def begin(self, x: Tensor, grad: Grad, mix: Mix) -> Any:
+        def start(self, x: Tensor, grad: Grad, mix: Mix) -> Any:
             watch("the start x", x)
-            return super().begin(x, grad, mix)
+            return super().start(x, grad, mix)
 
         def step(self, s: Any, t: int, grad: Grad, mix: Mix) -> Any:
             for name, value in s._asdict().items():
@@ -83,7 +84,7 @@ def no_memory(cls: type[Algorithm]) -> None:
     whole = simulate(cls, w, gradient, start(), STEPS)
 
     class Resumed(cls):  # type: ignore[valid-type, misc]
-        def begin(self, x: Tensor, grad: Grad, mix: Mix) -> Any:
+        def start(self, x: Tensor, grad: Grad, mix: Mix) -> Any:
             return whole.states[5]
 
         def step(self, s: Any, t: int, grad: Grad, mix: Mix) -> Any:

@@ -30,7 +30,7 @@ def states_read(cls: type[Algorithm]) -> str | None:
     class Changed(cls):  # type: ignore[valid-type, misc]
         """Goes on from that state, in every replica with one change."""
 
-        def begin(self, x: Tensor, grad: Grad, mix: Mix) -> Any:
+        def start(self, x: Tensor, grad: Grad, mix: Mix) -> Any:
             parts = {
                 name: value.repeat(len(changes), *[1] * (value.ndim - 1)) for name, value in state._asdict().items()
             }

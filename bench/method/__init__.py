@@ -1,9 +1,7 @@
 """What an algorithm is: a start, a step, stepsizes, and a declaration of what it costs."""
 
-from bench.method.algorithm import Algorithm, Declaration, Grad, Mix, algorithm, unit
+from bench.method.algorithm import Algorithm, Grad, Mix, algorithm, unit
+from bench.method.declaration import Declaration
 from bench.method.schedules import Steps, schedule
 
-Kind = str
-"""Of a schedule; stepsizes that were written for kind, n and h still work."""
-
-__all__ = ["Algorithm", "Declaration", "Grad", "Kind", "Mix", "Steps", "algorithm", "schedule", "unit"]
+__all__ = ["Algorithm", "Declaration", "Grad", "Mix", "Steps", "algorithm", "schedule", "unit"]

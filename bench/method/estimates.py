@@ -8,7 +8,8 @@ from typing import Any
 from torch import Tensor
 
 from bench.base.options import Count
-from bench.method.algorithm import Algorithm, Declaration, Grad
+from bench.method.algorithm import Algorithm, Grad
+from bench.method.declaration import Declaration
 
 
 def mean_gradient(grad: Grad, x: Tensor, first: int, count: int) -> Tensor:

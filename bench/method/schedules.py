@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -100,12 +99,6 @@ def stepsize_tables(
     for options in replicas:
         rest = {name: value for name, value in options.items() if name != "schedule"}
         at = Steps.of(options["schedule"], nodes, steps)
-        for name, values in stepsizes(*_arguments(stepsizes, at), **rest).items():
+        for name, values in stepsizes(at, **rest).items():
             columns.setdefault(name, []).append(np.broadcast_to(values, (steps,)))
     return {name: Schedule(np.stack(cols, axis=1), dtype, device) for name, cols in columns.items()}
-
-
-def _arguments(stepsizes: Callable[..., Any], at: Steps) -> tuple[Any, ...]:
-    """``at``; for a method that was written when it was kind, n and h, these."""
-    asked = [p for p in inspect.signature(stepsizes).parameters.values() if p.default is inspect.Parameter.empty]
-    return (at.kind, at.n, at.h) if [p.name for p in asked] == ["kind", "n", "h"] else (at,)

@@ -15,7 +15,7 @@ def trajectory(
     algorithm: Algorithm, begin: Tensor | tuple[int, Any], grad: Grad, mix: Mix, steps: int
 ) -> Iterator[tuple[int, Any]]:
     """(t, the state after t steps) up to ``steps``; it begins at a point x, or with such a pair."""
-    t, state = (0, algorithm.begin(begin, grad, mix)) if isinstance(begin, Tensor) else begin
+    t, state = (0, algorithm.start(begin, grad, mix)) if isinstance(begin, Tensor) else begin
     del begin  # what the method does not keep need not live as long as the run
     yield t, state
     while t < steps:
@@ -30,7 +30,7 @@ def blank_state(algorithm: Algorithm, x: Tensor) -> Any:
     Not read off the annotation of ``start``, which a plug-in need not have and which says nothing of shapes.
     """
 
-    return algorithm.begin(x, _Nothing(), _Silence())
+    return algorithm.start(x, _Nothing(), _Silence())
 
 
 class _Nothing:

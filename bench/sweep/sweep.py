@@ -126,8 +126,8 @@ def about_wandb(configs: Sequence[RunConfig], elsewhere: bool = False) -> list[s
         return []
     if has_agent() and (elsewhere or len(configs) > 1):
         raise UserError(
-            f"`wandb agent` starts one run at a time, and this command has {len(configs)}{' in jobs' * elsewhere}. "
-            "Remove -m, experiment= and hydra/launcher= from the command of the W&B sweep, or add tracker=none."
+            f"`wandb agent` starts one run at a time, and this command has {len(configs)}. "
+            "Remove -m and experiment= from the command of the W&B sweep, or add tracker=none."
         )
     return notices(alone=len(configs) == 1 and not elsewhere)
 

@@ -20,6 +20,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, ParamSpec, TextIO
 
+from bench.base import leaving
 from bench.base.errors import UserError
 from bench.terminal.visible import visible
 
@@ -108,7 +109,7 @@ def _leave(number: int, frame: object) -> None:
 
 
 def command(main: Callable[P, int]) -> Callable[P, int]:
-    """For a ``main``: what the user can put right is said in a sentence."""
+    """For a ``main``: what the user can put right is said in a sentence, and so is the signal that ended it."""
 
     @wraps(main)
     def polite(*args: P.args, **kwargs: P.kwargs) -> int:
@@ -124,6 +125,10 @@ def command(main: Callable[P, int]) -> Callable[P, int]:
         except KeyboardInterrupt:
             print("Interrupted.", file=sys.stderr)
             return INTERRUPTED
+        except leaving.Left:
+            number = leaving.asked() or signal.SIGTERM
+            say(f"Interrupted by {number.name}. The same command goes on where this one stopped.")
+            return 128 + number  # as shells have it
         except OSError as error:
             if error.filename is None:
                 raise

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from bench.base.errors import UserError
 from bench.base.randomness import generator
-from bench.method.algorithm import Declaration
+from bench.method.declaration import Declaration
 from bench.network.compressor import Compressor, Draws
 from bench.network.mixing import Operator
 from bench.training.ledger import Ledger, Stopwatch

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from bench.base.errors import UserError
 from bench.base.registry import metrics
-from bench.method.algorithm import Declaration
+from bench.method.declaration import Declaration
 from bench.problem.problem import Column, Problem
 from bench.store.record import COLUMNS, Row
 from bench.training.world import World

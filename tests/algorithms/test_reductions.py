@@ -149,8 +149,8 @@ def apart(way: Way) -> torch.Tensor:
         begun = ours.states[way.after]
 
         class GoesOn(parent):
-            def begin(self, x, grad, mix):
-                state = super().begin(x, grad, mix)
+            def start(self, x, grad, mix):
+                state = super().start(x, grad, mix)
                 named = way.states or {name: name for name in state._fields}
                 return state._replace(**{mine: getattr(begun, theirs) for mine, theirs in named.items()})
 

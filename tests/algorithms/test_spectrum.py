@@ -28,8 +28,8 @@ def mode(name: str, options: dict, eigenvalue: float, heads: bool) -> np.ndarray
     for field in fields:
 
         class One(cls):
-            def begin(self, x, grad, mix, field=field):
-                return super().begin(x, grad, mix)._replace(**{field: APART})
+            def start(self, x, grad, mix, field=field):
+                return super().start(x, grad, mix)._replace(**{field: APART})
 
             def coin(self, t, p):
                 return torch.tensor([[[heads]]])

@@ -21,9 +21,9 @@ from analysis.results.errors import NoData
 from analysis.results.read import read
 from analysis.study.ask import Ask
 from analysis.tables.format import csv as as_csv
-from bench.status import look_at_run
 from bench.store.files import write_json
 from bench.store.integrity import SUMS, examine, read_table
+from bench.sweep.states import look_at_run
 from bench.sweep.sweep import run_all
 from bench.terminal.table import run_columns
 from tests.faults.harm_forged import JSON, ODD, put, sealed, values_of

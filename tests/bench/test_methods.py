@@ -7,9 +7,7 @@ import pytest
 
 from bench.base.registry import algorithms
 from bench.config.plan import of_command
-from bench.config.source import Source
 from bench.methods import columns, example, page, show_all
-from bench.run import sweep_name
 from bench.sweep.preflight import checked
 from bench.terminal.console import Console
 from tests.helpers.cli import ROOT, typed
@@ -76,10 +74,10 @@ def test_a_sweep_leaves_out_what_cannot_be_and_says_so(tmp_path):
     words = "-m algo=dsgd,d2,adam topology=ring,complete dtype=float64 steps=10 engine=stacked tracker=none"
     done = typed(*words.split(), cwd=tmp_path)
     assert done.returncode == 1
-    assert "2 of 6 configurations cannot be and are left out:" in done.stderr
+    assert "Skipping 2 of 6 configurations, which are invalid:" in done.stderr
     assert "d2 needs the smallest eigenvalue of W above -0.3333; 'ring' with 8 nodes has" in done.stderr
     assert "adam is a reference that knows the exact average of all nodes, and one round of 'ring'" in done.stderr
-    assert done.stderr.rstrip().endswith("2 configurations were left out, for the reasons said at the beginning.")
+    assert done.stderr.rstrip().endswith("2 configurations were skipped: the first lines say why.")
     made = sorted(folder.name.rsplit("-", 1)[0] for folder in folders(tmp_path / "results"))
     assert made == [
         *("adam-complete-synthetic-s0", "d2-complete-synthetic-s0"),
@@ -97,15 +95,3 @@ def test_a_wrong_value_stops_a_sweep_before_it_starts(tmp_path):
     done = typed(*["-m", "algo=adam,dsgd", "topology=ring,complete", "batch_size=0,1"], cwd=tmp_path)
     assert (done.returncode, done.stdout, list(tmp_path.iterdir())) == (2, "", [])
     assert "batch_size" in done.stderr
-
-
-def test_a_sweep_is_called_what_was_typed():
-    assert sweep_name(["experiment=example"]) == "example"
-    assert sweep_name(["experiment=example", "results=here", "tracker=none"]) == "example"
-    assert sweep_name(["experiment=example", "dataset=digits", "results=here"]) == "experiment=example dataset=digits"
-    assert sweep_name(["-m", "algo=dsgd,dsgt"]) == "algo=dsgd,dsgt"
-    assert sweep_name([]) == "defaults"
-    typed = Source(flags=("--config-dir", "my conf"))
-    assert sweep_name(["experiment=mine"], typed) == "--config-dir 'my conf' experiment=mine"
-    assert sweep_name(["results=here"], typed) == "--config-dir 'my conf'"
-    assert sweep_name(["hydra/launcher=x", "n=f(1)"]) == "'n=f(1)'"

@@ -1,4 +1,4 @@
-"""A real SLURM on this machine: arrays of workers, ended in every way that queues know; a launcher's single jobs."""
+"""A real SLURM on this machine: arrays of workers, ended in every way that queues know."""
 
 import json
 import re
@@ -28,8 +28,6 @@ LONG = ("dataset=digits", "nodes=4", "batch_size=8", "eval_every=100", "tracker=
 NEVER = "checkpoint_every=100000"
 """By itself: what is there to go on from was written because a signal came."""
 TWELVE = ("algo=dsgd,dsgt", "algo.eta=0.01,0.03,0.1", "seed=0,1", "engine=stacked", *SHORT)
-HUGE = 10**12
-"""Samples that no machine has the memory for."""
 
 
 @pytest.fixture(scope="module")
@@ -152,26 +150,6 @@ def test_workers_that_are_ended_lose_no_step(end, how, queue, tmp_path):
     assert_same(results, words, tmp_path / "local")
 
 
-def test_a_job_for_every_configuration(queue, tmp_path):
-    here = ("-m", "hydra/launcher=slurm", "hydra.launcher.cpus_per_task=1", "hydra.launcher.mem_gb=1")
-    words = ("nodes=4", "steps=20", "engine=stacked", "tracker=none")
-    done = typed(*here, f"dataset.evaluation=50,{HUGE},{HUGE + 1}", *words, cwd=tmp_path, environment=queue)
-    assert done.returncode == 1
-    assert "3 runs: 2 failed, 1 done" in done.stdout
-    bad = [folder.name for folder in folders(tmp_path / "results") if state(folder)["state"] == "failed"]
-    assert len(bad) == 2
-    assert all(f"{name} failed: " in done.stdout for name in bad)
-    assert "Traceback" not in done.stderr
-    jobs = {path.name for path in tmp_path.glob("results/submitit/*_*") if path.is_dir()}
-    assert len(jobs) == 3
-    (array,) = {name.partition("_")[0] for name in jobs}
-    command = ("squeue", "--noheader", "--array", "--states=all", "--format=%T", f"--jobs={array}")
-    until(lambda: sorted(ask(*command, queue=queue).split()) == ["COMPLETED", "FAILED", "FAILED"])
-    again = typed(*here, "dataset.evaluation=50", *words, cwd=tmp_path, environment=queue)
-    assert again.returncode == 0, again.stderr
-    assert {path.name for path in tmp_path.glob("results/submitit/*_*") if path.is_dir()} == jobs
-
-
 def test_who_waits_waits_for_runs_that_an_earlier_array_makes(queue, tmp_path):
     words, results = (*LONG, "steps=12000", "engine=stacked"), tmp_path / "results"
     assert submit(*words, "workers=1", queue=queue, cwd=tmp_path).returncode == 0
@@ -183,21 +161,21 @@ def test_who_waits_waits_for_runs_that_an_earlier_array_makes(queue, tmp_path):
     assert (state(folder)["state"], starts(folder)) == ("done", 1)
 
 
-def test_who_stops_watching_a_launchers_jobs_is_told_that_they_go_on(queue, tmp_path):
-    words = ("-m", "hydra/launcher=slurm", "hydra.launcher.cpus_per_task=1", "seed=0,1", "engine=stacked")
-    command = [sys.executable, str(ROOT / "bench/run.py"), *words, *LONG, "steps=100000"]
+def test_who_stops_watching_is_told_that_the_jobs_go_on(queue, tmp_path):
+    words = ("workers=1", "--wait", "engine=stacked", *LONG, "steps=100000")
+    command = [sys.executable, str(ROOT / "bench/submit.py"), *words]
     watching = subprocess.Popen(command, cwd=tmp_path, env=queue, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         until(lambda: list(tmp_path.glob("results/runs/*/metrics.jsonl")))
         watching.send_signal(signal.SIGINT)
-        _, said = watching.communicate(timeout=60)
+        shown, _ = watching.communicate(timeout=60)
     finally:
         watching.kill()
     assert watching.returncode == 130
-    (name,) = re.findall(r"The jobs go on. scancel (--name=hearsay-\S+) ends them", said.decode())
-    tasks = ("squeue", "--noheader", "--array", "--states=pending,running,completing", name)
+    (job,) = re.findall(r"The jobs go on. scancel (\d+) ends them", shown.decode())
+    tasks = ("squeue", "--noheader", "--array", "--states=pending,running,completing", f"--jobs={job}")
     assert ask(*tasks, queue=queue)
-    ask("scancel", name, queue=queue)
+    ask("scancel", job, queue=queue)
     until(lambda: not ask(*tasks, queue=queue))
 
 
@@ -206,7 +184,3 @@ def test_what_slurm_refuses_is_said(queue, tmp_path):
     assert done.returncode == 2
     assert "invalid partition specified: nowhere" in done.stderr
     assert "Queue" not in status(queue, tmp_path)
-    launched = ("-m", "hydra/launcher=slurm", "hydra.launcher.partition=nowhere", "seed=0,1", *SHORT)
-    done = typed(*launched, cwd=tmp_path, environment=queue)
-    assert done.returncode == 1
-    assert "2 of the jobs ended before their run was done: sbatch: error: Batch job submission failed" in done.stderr

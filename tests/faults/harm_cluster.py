@@ -20,14 +20,14 @@ DONE = "done, by ranks of one world"
 
 
 @fault(THEME, f"jobs of a real SLURM with {slurm.CPUS} CPUs, all of them the job's own, two ranks "
-       "each (hydra/launcher=slurm as shipped)", allowed=(DONE,), quick=0, full=6,
+       "each (bench/submit.py)", allowed=(DONE,), quick=0, full=6,
        unless=slurm.lacking)  # fmt: skip
 def slurm_jobs(trials: int, folder: Path) -> Counter[str]:
     with slurm.cluster(folder / "slurm") as environment:
         seeds = ",".join(map(str, range(trials)))
-        cluster = ("partition=trial", f"cpus_per_task={slurm.CPUS}", "timeout_min=10", "mem_gb=1")
-        words = ["hydra/launcher=slurm", *(f"hydra.launcher.{word}" for word in cluster), f"seed={seeds}"]
-        return _states(folder, ["-m", *words, "nodes=4", "ranks=2", *SMALL], trials, environment)
+        cluster = ("partition=trial", f"cpus={slurm.CPUS}", "time=10", "memory=1G")
+        words = ["--wait", "workers=1", *(f"site.{word}" for word in cluster), f"seed={seeds}"]
+        return _states(folder, ["submit.py", *words, "nodes=4", "ranks=2", *SMALL], trials, environment)
 
 
 @fault(THEME, "more ranks than cores with the OpenMPI of the system, as root: 8 ranks",
@@ -36,15 +36,20 @@ def openmpi_ranks(trials: int, folder: Path) -> Counter[str]:
     bare = {name: value for name, value in os.environ.items() if name not in OPENMPI}
     environment = {**bare, "MPI4PY_LIBMPI": str(openmpi.library())}
     seeds = ",".join(map(str, range(trials)))
-    words = ["-m", f"engine.launch=[{openmpi.LAUNCH}]", f"seed={seeds}", "nodes=8", "ranks=8"]
+    words = ["run.py", "-m", f"engine.launch=[{openmpi.LAUNCH}]", f"seed={seeds}", "nodes=8", "ranks=8"]
     return _states(folder, [*words, *SMALL], trials, environment)
 
 
-def _states(folder: Path, words: list[str], trials: int, environment: dict[str, str]) -> Counter[str]:
+def _states(folder: Path, command: list[str], trials: int, environment: dict[str, str]) -> Counter[str]:
     """What became of each run, and whether its ranks were one world."""
-    command = [sys.executable, str(ROOT / "bench" / "run.py"), *words]
+    script, *words = command
     done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60 + 60 * trials
+        [sys.executable, str(ROOT / "bench" / script), *words],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60 + 60 * trials,
     )
     seen: Counter[str] = Counter()
     for run in sorted((folder / "results" / "runs").glob("*")):

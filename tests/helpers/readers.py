@@ -23,8 +23,8 @@ from analysis.study.outcome import outcome
 from analysis.tables import format as words
 from analysis.tables import table_makers
 from analysis.tables.latex import latex
-from bench.status import look_at_run, show_found
 from bench.store.regular import run_names
+from bench.sweep.states import look_at_run, show_found
 from bench.terminal.console import Console
 from bench.terminal.table import in_order
 

@@ -50,16 +50,12 @@ def make(configs: Sequence[RunConfig], name: str, grouped: Callable[[list[RunCon
     return Order([[todo[place] for place in group] for group in groups], jobs, name, varies)
 
 
-def one_by_one(configs: Sequence[RunConfig]) -> Groups:
-    return [[place] for place in range(len(configs))], 1
-
-
 def read(folder: Path) -> Order:
     said = read_json(folder / FILE)
     if "groups" not in said:
         raise UserError(f"There is no order in {folder}, or it is not what was written.")
     groups = [[parse(values) for values in group] for group in said.pop("groups")]
-    return Order(groups, said["jobs"], said["name"], said["varies"], said.get("id", folder.name))
+    return Order(groups, said["jobs"], said["name"], said["varies"], said["id"])
 
 
 def one_folder(configs: Sequence[RunConfig]) -> Path:

@@ -87,11 +87,11 @@ def expected(asked: Sequence[str]) -> str:
     return _run(["sbatch", "--test-only", *asked, "--wrap=true"]).stderr.strip().removeprefix("sbatch: ")
 
 
-def tasks(jobs: Sequence[str] = (), name: str | None = None) -> list[Task]:
-    """All tasks of these arrays, or of those of this name, that SLURM knows: also for some minutes after their end."""
-    which = [f"--name={name}"] if name else [f"--jobs={','.join(jobs)}"]
+def tasks(jobs: Sequence[str]) -> list[Task]:
+    """All tasks of these arrays that SLURM knows: also for some minutes after their end."""
+    command = ["squeue", "--noheader", "--array", "--states=all", "--format=%F|%T|%r", f"--jobs={','.join(jobs)}"]
     try:
-        said = _run(["squeue", "--noheader", "--array", "--states=all", "--format=%F|%T|%r", *which]).stdout
+        said = _run(command).stdout
     except NoQueue as error:
         if "Invalid job id" in str(error):  # said where all of them have been forgotten
             return []

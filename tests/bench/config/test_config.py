@@ -16,7 +16,7 @@ from bench.base.home import ROOT
 from bench.build import fingerprint
 from bench.config.choices import options_of
 from bench.config.experiment import blocks_of
-from bench.config.plan import Planner, expand, plan, unique
+from bench.config.plan import Planner, of_command, unique
 from bench.config.run_config import GROUPS, parse
 from bench.config.source import plugin_folders
 from tests.helpers.cli import python
@@ -67,28 +67,25 @@ def hydra_here():
         yield
 
 
-@pytest.mark.usefixtures("hydra_here")
 def test_an_experiment_is_a_union_of_grids():
-    runs = plan(["experiment=example"])
+    runs = of_command(["experiment=example"])
     assert len(runs) == 3 * 4 * 2 * 3 + 2 * 3
     assert len(unique(runs)) == len(runs)
     assert {run.algo.options["eta"] for run in runs if run.algo.name == "dsgd"} == {0.003, 0.01, 0.03, 0.1}
     assert all(run.batch_size == 1 for run in runs)
 
 
-@pytest.mark.usefixtures("hydra_here")
 def test_the_command_line_wins_over_the_experiment():
     typed = ["experiment=example", "topology=ladder", "seed=9", "steps=7"]
-    runs = unique(plan(typed))
+    runs = unique(of_command(typed))
     assert len(runs) == 3 * 4 + 1
     assert {(run.topology.name, run.seed, run.steps) for run in runs} == {("ladder", 9, 7)}
 
 
-@pytest.mark.usefixtures("hydra_here")
 @pytest.mark.parametrize("experiment", ["{}", "{blocks: 3}", "{blocks: {algo: dsgd}}", "{blocks: [3]}"])
 def test_an_experiment_without_blocks_gets_a_sentence(experiment):
     with pytest.raises(UserError, match="list of 'blocks'"):
-        plan([f"+experiment={experiment}"])
+        of_command([f"+experiment={experiment}"])
 
 
 HOMES = [home / "experiment" for home in (CONF, *plugin_folders())]
@@ -98,7 +95,8 @@ EXPERIMENTS = [file.relative_to(home) for home in HOMES for file in home.rglob("
 @pytest.mark.parametrize("names", [["paper/speedup"], pytest.param(None, marks=pytest.mark.thorough)])
 @pytest.mark.usefixtures("hydra_here")
 def test_every_experiment_composes(names):
-    planner = Planner(parse)  # one for all: most combinations of group members come again
+    # one for all: most combinations of group members come again
+    planner = Planner(parse, lambda made, of: None, None, "config")
     for name in names or [file.with_suffix("").as_posix() for file in EXPERIMENTS]:
         runs = planner.runs([[f"experiment={name}"]])
         if name != "example":
@@ -170,20 +168,19 @@ def test_nothing_in_an_experiment_is_ignored(experiment, sentence):
         blocks_of(experiment, "experiment=mine")
 
 
-@pytest.mark.usefixtures("hydra_here")
 def test_the_command_line_wins_over_settings_beside_the_blocks():
     words = ["+experiment={steps:9,nodes:4,blocks:[{algo:dsgd},{algo:dsgt,nodes:6}]}", "steps=3"]
-    assert [(run.algo.name, run.steps, run.nodes) for run in plan(words)] == [("dsgd", 3, 4), ("dsgt", 3, 6)]
+    assert [(run.algo.name, run.steps, run.nodes) for run in of_command(words)] == [("dsgd", 3, 4), ("dsgt", 3, 6)]
 
 
-@pytest.mark.usefixtures("hydra_here")
 def test_a_wrong_key_in_an_experiment_is_named():
-    with pytest.raises(UserError, match=r"algo=dnasa has no option 'algo.eta'"):
-        expand({"algo": "dnasa", "algo.eta": 0.1})
-    with pytest.raises(UserError, match="no setting called 'stepps'"):
-        expand({"stepps": 3})
-    with pytest.raises(UserError, match=r"no setting called 'algor.eta'"):
-        expand({"algor.eta": 3})
+    for block, sentence in (
+        ("{algo:dnasa,algo.eta:0.1}", "algo=dnasa has no option 'algo.eta'"),
+        ("{stepps:3}", "no setting called 'stepps'"),
+        ("{algor.eta:3}", "no setting called 'algor.eta'"),
+    ):
+        with pytest.raises(UserError, match=sentence):
+            of_command([f"+experiment={{blocks:[{block}]}}"])
 
 
 def test_the_fingerprint_covers_the_numbers_and_nothing_else():

@@ -4,7 +4,6 @@ import pytest
 
 from bench.base.errors import UserError
 from bench.config import flags
-from bench.config.source import USUAL
 from tests.helpers.cli import typed
 
 
@@ -41,21 +40,27 @@ def test_flags_that_do_not_go_together_are_said(line, sentence):
         flags.read(line.split())
 
 
-@pytest.mark.parametrize("word", ["hydra.sweeper=optuna", "hydra/sweeper=optuna", "+hydra/sweeper=ax"])
-def test_there_is_no_other_sweeper(word):
-    with pytest.raises(UserError, match=r"is not supported: .* -m seed=0,1,2, or write an experiment"):
-        flags.launcher_of([word], USUAL)
+@pytest.mark.parametrize(
+    ("word", "remedy"),
+    [
+        ("hydra.sweeper=optuna", "-m seed=0,1,2"),
+        ("hydra/sweeper=optuna", "-m seed=0,1,2"),
+        ("+hydra/sweeper=ax", "-m seed=0,1,2"),
+        ("hydra.launcher=joblib", "bench/submit.py"),
+        ("hydra/launcher=ray", "bench/submit.py"),
+        ("hydra/launcher=slurm", "bench/submit.py"),
+        ("hydra/launcher=submitit_slurm", "bench/submit.py"),
+    ],
+)
+def test_rejects_other_sweepers_and_launchers(word, remedy):
+    with pytest.raises(UserError) as caught:
+        flags.refuse_plugins(["seed=0", word])
+    assert word in str(caught.value)
+    assert remedy in str(caught.value)
 
 
-@pytest.mark.parametrize("word", ["hydra.launcher=joblib", "hydra/launcher=joblib", "hydra/launcher=ray"])
-def test_launchers_that_are_not_supported_are_said_with_those_that_are(word):
-    with pytest.raises(UserError, match="with one of basic, here, slurm, submitit_local, submitit_slurm, or use"):
-        flags.launcher_of([word], USUAL)
-
-
-def test_launchers_that_are_supported():
-    assert flags.launcher_of(["hydra/launcher=slurm", "seed=0"], USUAL) == "hydra/launcher=slurm"
-    assert flags.launcher_of(["hydra/launcher=basic", "hydra/sweeper=basic", "seed=0"], USUAL) is None
+def test_accepts_hydras_own_sweeper_and_launcher():
+    flags.refuse_plugins(["hydra/launcher=basic", "hydra/sweeper=basic", "seed=0"])
 
 
 @pytest.mark.parametrize(
@@ -66,6 +71,11 @@ def test_launchers_that_are_supported():
         ("--shell-completion", 2, "--shell-completion: Expecting one subcommand"),
         ("=3", 2, "'=3' is no setting: settings are typed as NAME=VALUE"),
         ("hydra=3", 2, "'hydra=3' is no setting"),
+        (
+            "-m hydra/launcher=submitit_slurm seed=0,1",
+            2,
+            "is not supported. Use bench/submit.py for SLURM",
+        ),
         ("hydra.launcher.n_jobs=3", 2, "Hydra has no setting 'hydra.launcher.n_jobs'"),
     ],
 )

@@ -50,7 +50,7 @@ def steps_of(done):
     [
         ("--config-dir {} --config-name mine", {"dsgts0": 7}),
         ("seed=0,1 -cd {} -m -cn mine.yaml steps=5", {"dsgts0": 5, "dsgts1": 5}),
-        ("--config-path={} --config-name=mine hydra.verbose=false", {"dsgts0": 7}),  # on Hydra's own way
+        ("--config-path={} --config-name=mine hydra.verbose=false", {"dsgts0": 7}),
         ("experiment=special --config-dir ../own", {"dsgds0": 6, "dsgds1": 6}),
     ],
 )

@@ -6,7 +6,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from bench.method.algorithm import Algorithm, Declaration
+from bench.method.algorithm import Algorithm
+from bench.method.declaration import Declaration
 
 
 class State(NamedTuple):

@@ -2,7 +2,7 @@
 
 import pytest
 
-WORLDS = ("test_failures.py", "test_launch.py", "test_pool.py", "test_same_numbers.py", "test_submitit.py")
+WORLDS = ("test_failures.py", "test_launch.py", "test_pool.py", "test_same_numbers.py")
 
 
 def pytest_collection_modifyitems(items):

@@ -99,20 +99,6 @@ def test_the_letters_of_a_schedule(kind):
     assert eta.values[:, 0] == pytest.approx(0.5 * expected)
 
 
-def test_signatures_from_before_still_work(known):
-    class Old(algorithms["dsgd"]):
-        @staticmethod
-        def stepsizes(kind, n, h, eta=0.01):
-            return {"eta": eta if kind == "constant" else eta * np.sqrt(n / h)}
-
-        def start(self, x, grad):
-            return algorithms["dsgd"].start(self, x, grad, None)
-
-    known("old", Old)
-    (ours,), (theirs,) = rows(config(algo="old")), rows(config(algo="dsgd"))
-    assert ours[-1]["train_loss"] == theirs[-1]["train_loss"]
-
-
 def reachable(roots) -> list:
     """All that attributes, slots, items and closures lead to, as far as a method could go by looking around."""
     found, todo = {}, list(roots)

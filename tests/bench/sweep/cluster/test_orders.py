@@ -43,7 +43,7 @@ def test_what_one_worker_has_made_another_leaves_alone(runs, tmp_path):
         [c.run_id for c in runs[:2]],
         [c.run_id for c in runs[2:]],
     ]
-    assert work(order, [1]) == 0
+    assert work(replace(order, groups=order.groups[1:])) == 0
     assert sorted(path.name for path in folders(tmp_path)) == sorted(c.run_id for c in runs[2:])
     assert work(order) == work(order) == 0
     assert [starts(path) for path in folders(tmp_path)] == [1] * 4
@@ -178,7 +178,7 @@ def test_follows_what_changes_and_what_is_its_own(runs, tmp_path, monkeypatch, c
     assert work(ordered(runs[:2])) == 0
     monkeypatch.setattr(time, "time", lambda now=time.time: now() - 600)
     order = ordered([replace(c, force=True) for c in runs[:2]])
-    assert work(order, [1]) == 0
+    assert work(replace(order, groups=order.groups[1:])) == 0
     follow(order, tmp_path / "runs", Console(width=140), lambda: None)
     said = capsys.readouterr().out.splitlines()[-1]
     assert said.startswith(f"[1/2] {runs[1].run_id}: done")

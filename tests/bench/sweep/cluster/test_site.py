@@ -5,7 +5,7 @@ import pytest
 from bench.base.errors import UserError
 from bench.config.plan import of_command as runs_of
 from bench.sweep.cluster.site import Site, of_command
-from tests.helpers.cli import ROOT, refused, typed
+from tests.helpers.cli import ROOT, typed
 
 
 def test_a_site_is_a_file_and_what_is_typed_on_top_of_it(tmp_path, monkeypatch):
@@ -77,7 +77,7 @@ def test_what_submit_cannot_do_is_said(tmp_path):
         ((), "How many workers are to share the runs? Say workers=8"),
         (("--work",), "--work is for the jobs of a queue, and needs the folder of an order."),
         (("workers=none",), "or another whole number; got 'none'."),
-        (("workers=2", "hydra/launcher=slurm"), "hydra/launcher=slurm is a setting of Hydra"),
+        (("workers=2", "hydra/launcher=slurm"), "hydra/launcher=slurm is not supported"),
         (("workers=2", "steps=20", "engine=stacked"), "There is no 'sbatch' on this machine"),
     ]:
         done = typed(*words, script="bench/submit.py", cwd=tmp_path, environment=bare)
@@ -109,7 +109,3 @@ def test_a_dry_run_needs_no_slurm(tmp_path):
     assert "SLURM was not asked. SLURM's sbatch says: fatal: Could not establish" in lost.stdout
     assert "default" not in lost.stdout
     assert not (tmp_path / "results").exists()
-
-
-def test_a_launcher_without_a_sweep_is_refused(tmp_path):
-    refused("hydra/launcher=slurm seed=1", "hydra/launcher=slurm sends every configuration of a sweep off", tmp_path)

@@ -1,0 +1,67 @@
+"""What is known of the runs of a results folder, and its table. No torch and no Hydra here: status.py only looks."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bench.store.files import lock_of
+from bench.store.integrity import examine, read_file
+from bench.store.locks import Lock
+from bench.store.record import COLUMNS, FINAL, SCORE
+from bench.terminal.console import Console
+from bench.terminal.table import WRONG, show_failures, show_mixed, show_table
+
+if TYPE_CHECKING:
+    from bench.config.run_config import RunConfig
+
+
+def look_at_run(path: Path) -> dict[str, Any]:
+    """Labels, state and latest metrics of one run folder. «running» is said only of what really runs."""
+    found = examine(path)
+    state = found.status.get("state", "unreadable")
+    if state == "running" and not Lock(lock_of(path)).held():
+        state = "interrupted"
+    there = path.is_symlink() or os.path.lexists(path / "status.json")
+    wrong = {WRONG: found.sentence()} if found.damaged and there else {}
+    state = "damaged" if wrong else state
+    if "state" not in found.summary:
+        return {"algo": path.name, "topology": "?", "state": state, **wrong}
+    if wrong:
+        return {**found.labels, "state": state, **wrong}  # no number of it is shown
+    last = found.rows[-1] if found.rows else found.final
+    latest = {name: value for name, value in last.items() if name in COLUMNS or name.startswith(SCORE)}
+    return {**found.labels, "state": state, "step": found.status.get("step"), **latest}
+
+
+def states_of(runs: Path, configs: Iterable[RunConfig]) -> dict[str, dict[str, Any]]:
+    """What is known of each of these runs, by run id."""
+    return {
+        name: look_at_run(runs / name)
+        if os.path.lexists(runs / name / "status.json")
+        else {**config.labels(), "state": "missing"}
+        for config in configs
+        for name in [config.run_id]
+    }
+
+
+def show_found(
+    console: Console, runs: Path, found: Mapping[str, Mapping[str, Any]], table: Sequence[Mapping[str, Any]]
+) -> int:
+    """The table, what went wrong, and how many there are of each state; returns how many failed."""
+    show_table(console, table)
+    show_mixed(console, [(run["algo"], runs / name) for name, run in found.items() if run["state"] in FINAL])
+    failed = [runs / name for name, run in found.items() if run["state"] == "failed"]
+    show_failures(console, [(path, read_file(path, "status.json").get("error") or "?") for path in failed])
+    for name, run in found.items():
+        if WRONG in run:
+            console.print(f"{name} is damaged: {run[WRONG]}", markup=False, soft_wrap=True)
+    counts = Counter(run["state"] for run in found.values())
+    console.print(
+        f"{len(found)} run{'s' * (len(found) != 1)}: "
+        + ", ".join(f"{count} {state}" for state, count in counts.most_common())
+    )
+    return len(failed)
