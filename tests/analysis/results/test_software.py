@@ -12,10 +12,10 @@ from analysis.results.warnings import mixed_sources, warnings
 from analysis.study.ask import Ask
 from analysis.tables import table_makers
 from bench.build.manifest import describe
-from bench.store.run_folder import RunFolder
 from bench.store.software import mixed
 from tests.helpers.configs import config, rows
 from tests.helpers.invented import made
+from tests.helpers.run_folders import claimed
 
 OLD, NEW = "2026-01-02 03:04:05", "2026-05-06 07:08:09"
 
@@ -142,13 +142,11 @@ def test_who_loads_the_table_is_warned(tmp_path):
     with pytest.warns(UserWarning, match="core old .*, new "):
         load(tmp_path / "archive")
     for algo in ("dsgd", "dnasa"):
-        folder = RunFolder(config(results=str(tmp_path), algo=algo, steps=40, eval_every=10))
-        assert folder.claim()
-        folder.begin({**describe(folder.config), **fact("old" if algo == "dsgd" else "new")})
-        for row in rows(folder.config)[0]:
-            folder.record(row)
-        folder.finish("done", 40)
-        folder.release()
+        with claimed(config(results=str(tmp_path), algo=algo, steps=40, eval_every=10)) as folder:
+            folder.begin({**describe(folder.config), **fact("old" if algo == "dsgd" else "new")})
+            for row in rows(folder.config)[0]:
+                folder.record(row)
+            folder.finish("done", 40)
     with pytest.warns(UserWarning, match="core new .*, old "):
         assert load(tmp_path)["run_id"].nunique() == 2
 

@@ -9,7 +9,7 @@ def test_what_ships_with_the_suite_is_found():
     assert {"ring", "random", "ladder", "complete"} <= set(topologies)
     assert {"uniform", "max_degree", "metropolis", "laplacian"} <= set(weight_rules)
     assert {"synthetic", "spike", "quadratics"} <= set(datasets)
-    assert set(models) is not None
+    assert {"linear", "mlp", "cnn", "lenet", "resnet20", "transformer", "module"} <= set(models)
 
 
 def test_duplicates_are_refused_and_both_named():

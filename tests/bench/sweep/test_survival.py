@@ -36,7 +36,7 @@ from bench.training.observer import Moment, Outcome
 from tests.helpers.cli import ROOT, typed
 from tests.helpers.configs import Kept, config, rows
 from tests.helpers.disks import on_a_disk
-from tests.helpers.run_folders import TIMES, folders, metrics, state
+from tests.helpers.run_folders import TIMES, claimed, folders, metrics, state
 
 COUNTS = [np.zeros(9, dtype=np.int64)]
 LONG = ("dataset=digits", "steps=1000", "eval_every=25", "checkpoint_every=40", "nodes=4", "batch_size=8")
@@ -150,43 +150,41 @@ def test_only_the_last_two_whole_checkpoints_count(tmp_path, monkeypatch):
 def test_a_checkpoint_without_its_rows_is_not_used(tmp_path):
     """Ranks write checkpoints, the runner rows: a kill may come between the two."""
     c = config(results=str(tmp_path), steps=40, eval_every=10)
-    folder = RunFolder(c)
-    assert folder.claim()
-    folder.begin(describe(folder.config))
-    for row in rows(c)[0][:3]:
-        folder.record(row)
-    moment = Moment(30, {"x": torch.zeros(1, 6, 2)}, [dict.fromkeys(TIMES, 0.0)], [{}], COUNTS)
-    checkpoint.write(folder.checkpoints, moment, range(6))
-    assert resume_point(folder) is None
-    checkpoint.write(folder.checkpoints, Moment(25, moment.state, moment.seconds, [{}], COUNTS), range(6))
-    step, kept = resume_point(folder)
-    assert (step, [row["step"] for row in kept]) == (25, [0, 10, 20])
-    manifest = folder.manifest()
-    without = {**manifest, "columns": manifest["columns"][:-1]}
-    write_json(folder.path / "manifest.json", without)
-    assert resume_point(folder) is None  # rows with other columns are not gone on with
-    write_json(folder.path / "manifest.json", {**manifest, "versions": {**manifest["versions"], "numpy": "2.2.0"}})
-    assert resume_point(folder) is None  # as on another host: half a run would be of each version
-    folder.release()
+    with claimed(c) as folder:
+        folder.begin(describe(folder.config))
+        for row in rows(c)[0][:3]:
+            folder.record(row)
+        moment = Moment(30, {"x": torch.zeros(1, 6, 2)}, [dict.fromkeys(TIMES, 0.0)], [{}], COUNTS)
+        checkpoint.write(folder.checkpoints, moment, range(6))
+        assert resume_point(folder) is None
+        checkpoint.write(folder.checkpoints, Moment(25, moment.state, moment.seconds, [{}], COUNTS), range(6))
+        step, kept = resume_point(folder)
+        assert (step, [row["step"] for row in kept]) == (25, [0, 10, 20])
+        manifest = folder.manifest()
+        without = {**manifest, "columns": manifest["columns"][:-1]}
+        write_json(folder.path / "manifest.json", without)
+        assert resume_point(folder) is None  # rows with other columns are not gone on with
+        write_json(folder.path / "manifest.json", {**manifest, "versions": {**manifest["versions"], "numpy": "2.2.0"}})
+        assert resume_point(folder) is None  # as on another host: half a run would be of each version
 
 
 def test_going_on_takes_the_columns_from_the_manifest(tmp_path, monkeypatch):
     """To know their names, no problem is made; the data are read for their checksum alone."""
     c = config(results=str(tmp_path), dataset="digits", steps=40, eval_every=10)
-    folder = RunFolder(c)
-    assert folder.claim()
-    folder.begin(describe(c))
-    for row in rows(c)[0][:3]:
-        folder.record(row)
-    checkpoint.write(
-        folder.checkpoints, Moment(25, {"x": torch.zeros(1, 6, 2)}, [dict.fromkeys(TIMES, 0.0)], [{}], COUNTS), range(6)
-    )
-    monkeypatch.setattr(material, "loss_of", None)  # to call it is an error
-    monkeypatch.setattr(material, "shards", None)
-    assert resume_point(folder)[0] == 25
-    again, before = describe(c, folder.manifest()), folder.manifest()
-    assert [again["columns"], again["data"]] == [before["columns"], before["data"]]
-    folder.release()
+    with claimed(c) as folder:
+        folder.begin(describe(c))
+        for row in rows(c)[0][:3]:
+            folder.record(row)
+        checkpoint.write(
+            folder.checkpoints,
+            Moment(25, {"x": torch.zeros(1, 6, 2)}, [dict.fromkeys(TIMES, 0.0)], [{}], COUNTS),
+            range(6),
+        )
+        monkeypatch.setattr(material, "loss_of", None)  # to call it is an error
+        monkeypatch.setattr(material, "shards", None)
+        assert resume_point(folder)[0] == 25
+        again, before = describe(c, folder.manifest()), folder.manifest()
+        assert [again["columns"], again["data"]] == [before["columns"], before["data"]]
 
 
 def test_damaged_results_are_made_again_and_never_believed(tmp_path):

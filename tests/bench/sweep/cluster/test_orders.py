@@ -9,7 +9,6 @@ import pytest
 from rich.console import Console
 
 from bench.store.files import read_json
-from bench.store.locks import Lock
 from bench.sweep.cluster import order as orders
 from bench.sweep.cluster import slurm
 from bench.sweep.cluster.estimate import estimate, said, sentence
@@ -51,9 +50,9 @@ def test_what_one_worker_has_made_another_leaves_alone(runs, tmp_path):
     assert ordered(runs).groups == []
 
 
-def test_whoever_is_first_at_a_group_has_it_and_nobody_waits_for_the_end(runs, tmp_path):
+def test_whoever_is_first_at_a_group_has_it_and_nobody_waits_for_the_end(runs, tmp_path, new_lock):
     order = ordered(runs)
-    locks = [Lock(tmp_path / ".locks" / run.run_id) for run in runs[:2]]
+    locks = [new_lock(tmp_path / ".locks" / run.run_id) for run in runs[:2]]
     assert locks[0].take()
     helper = threading.Timer(0.2, locks[1].take)  # another worker, who is still claiming its group
     helper.start()

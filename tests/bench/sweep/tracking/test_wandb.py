@@ -65,10 +65,12 @@ RANKS = pytest.param(("algo=dsgt", "ranks=2"), {"done"}, marks=(pytest.mark.thor
 @pytest.mark.parametrize(("words", "states"), [(WILD, {"done", "diverged"}), RANKS])
 def test_every_kind_of_run_is_there_with_its_numbers(words, states, tmp_path):
     (tmp_path / "tmp").mkdir()
+    (tmp_path / "results" / ".wandb").mkdir(parents=True)  # W&B would write there unless told not to
     done = command("bench/run.py", *SHORT, *words, cwd=tmp_path, TMPDIR=str(tmp_path / "tmp"))
     assert done.returncode == 0, done.stderr
     assert "W&B" not in done.stdout
     assert not [path for path in (tmp_path / "tmp").iterdir() if not path.name.startswith("hydra_")]  # mpiexec's own
+    assert not list((tmp_path / "results" / ".wandb").iterdir())
     found = images(tmp_path / "results")
     runs = folders(tmp_path / "results")
     assert {folder.name for folder in runs} == set(found)
