@@ -14,7 +14,8 @@ MADE = ("sources", "versions", "started")
 CORE = "core"
 PLAIN = re.compile(r"[\w.+/-]{1,200}", re.ASCII)
 """What names of files and versions look like. Others, of a forged manifest, are not repeated."""
-STAMP = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d", re.ASCII)
+STAMP = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d)?)?", re.ASCII)
+"""A day, and a time where it is known: archives have the day alone."""
 TOLD = 3
 """Differences described in full; further ones are counted."""
 
@@ -64,8 +65,8 @@ def mixed(runs: Iterable[tuple[str, Mapping[str, Any]]]) -> str | None:
     kinds: Kinds = {}
     for algo, manifest in runs:
         made = kinds.setdefault(tuple(software(manifest).items()), Made())
-        started = str(manifest.get("started") or "")
-        made.add(1, started if STAMP.match(started) else "", [str(algo)])
+        started = STAMP.match(str(manifest.get("started") or ""))
+        made.add(1, started[0] if started else "", [str(algo)])
     if len(kinds) < 2:
         return None
     if unknown := kinds.pop((), None):
