@@ -245,5 +245,5 @@ def numbers(word: str, values: Sequence[int]) -> str:
     values = list(values)
     if len(values) == 1:
         return f"{word} {values[0]}"
-    whole = len(values) > 2 and values == list(range(values[0], values[-1] + 1))
+    whole = len(values) > 2 and values[-1] - values[0] == len(values) - 1  # they ascend, and none is there twice
     return f"{word}s {values[0]}–{values[-1]}" if whole else f"{word}s {', '.join(map(str, values))}"

@@ -12,6 +12,7 @@ from analysis.claims import verdicts
 from analysis.claims.evidence.felt import beside_the_complete_graph
 from analysis.claims.verdicts import Verdict
 from analysis.results.results import Results
+from analysis.tables.format import in_cell
 
 ASKED = {"training loss": ("felt", "felt_even"), "test accuracy": ("felt_accuracy", "felt_even_accuracy")}
 """By what it is asked, and the claims that do: of data divided by labels, and divided evenly."""
@@ -50,7 +51,7 @@ def felt_table(judged: list[Verdict], results: Results) -> Iterator[str]:
     yield f"|---|---|{'---|' * len(heads)}"
     for problem in sorted({name for some in cells.values() for name in some}):
         numbers = " | ".join(some.get(problem, "—") for some in cells.values())
-        yield f"| {problem} | {', '.join(where.get(problem, ['—']))} | {numbers} |"
+        yield f"| {in_cell(problem)} | {', '.join(where.get(problem, ['—']))} | {numbers} |"
     yield ""
     yield "Experiments without an answer:"
     yield ""

@@ -24,7 +24,7 @@ from bench.base.errors import UserError
 from bench.base.files import read_json
 from bench.base.kinds import COUNT, NUMBER, TEXT, odd
 from bench.base.leases import Lease, create
-from bench.base.regular import content_of, make_folder, opened
+from bench.base.regular import content_of, make_folder, no_link, opened
 
 STATES = {"T": ", which is stopped", "Z": ", which is dead"}
 """What is worth saying of a process, by the letter that Linux has for it."""
@@ -95,11 +95,11 @@ class Lock:
 
     def held(self) -> bool:
         """Whether a process has it, this one or another."""
-        if (_said(self.path.parent) or "").startswith(LEASES):
-            return Lease.fresh(self._leased)
-        if _mounted(self.path.parent):
-            return True  # by another host, for all that can be known here
         try:
+            if (_said(no_link(self.path.parent), 0) or "").startswith(LEASES):
+                return Lease.fresh(self._leased)
+            if _mounted(self.path.parent):
+                return True  # by another host, for all that can be known here
             with open(opened(self.path)[0]) as lock:  # noqa: PTH123
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return False
@@ -149,9 +149,9 @@ def untrusted(folder: Path) -> str | None:
     return None
 
 
-def _said(folder: Path) -> str | None:
+def _said(folder: Path, patience_s: float = WRITTEN_S) -> str | None:
     """How runs are claimed in this folder; None where that is not decided."""
-    deadline = time.monotonic() + WRITTEN_S
+    deadline = time.monotonic() + patience_s
     with suppress(FileNotFoundError):
         while not (text := content_of(folder / KIND).decode(errors="replace").strip()) and time.monotonic() < deadline:
             time.sleep(0.1)

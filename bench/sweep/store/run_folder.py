@@ -135,7 +135,7 @@ class RunFolder:
         rows = [row for row in rows if list(row) == [*COLUMNS, *describe_metrics(columns_of(self.config))]]
         for step in checkpoint.steps(self.checkpoints, self.config.nodes):
             kept = [row for row in rows if row["step"] <= step]
-            if [row["step"] for row in kept] == [t for t in self._due if t <= step]:
+            if step < self.config.steps and [row["step"] for row in kept] == [t for t in self._due if t <= step]:
                 return step, kept
         return None
 
