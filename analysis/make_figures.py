@@ -209,10 +209,12 @@ def make_figure(drawing: Drawing, order: Order) -> tuple[str, bool | None, list[
         return f"{name:15} not drawn: {trouble(error, drawing.draw)}", None, []
     try:
         unused = arrange(picture.figure, order.layout)
+        files = save(picture.figure, order.out, name, order.formats)
     except NoData as error:
         return f"{name:15} not drawn: {error}", False, []
+    except (ValueError, ArithmeticError, MemoryError) as error:  # numbers that no axis has a place for
+        return f"{name:15} not drawn: {trouble(error, drawing.draw)}", None, []
     unused += ["--band"] if order.band != "range" and not band.used else []
-    files = save(picture.figure, order.out, name, order.formats)
     write_text(order.out / f"{name}.csv", words.csv(picture.data))
     write_text(order.out / f"{name}.tex", figure_for_latex(drawing, picture, results, band, order.papers))
     used = seeds_in_words(results.runs[results.runs["run_id"].isin(picture.runs)])

@@ -10,6 +10,7 @@ import yaml
 
 from analysis.claims.verdicts import Verdict
 from analysis.results.results import Results
+from analysis.tables.format import in_cell
 from reproduction.evidence.felt import beside_the_complete_graph
 
 ASKED = {"training loss": ("felt", "felt_even"), "test accuracy": ("felt_accuracy", "felt_even_accuracy")}
@@ -49,7 +50,7 @@ def felt_table(judged: list[Verdict], results: Results) -> Iterator[str]:
     yield f"|---|---|{'---|' * len(heads)}"
     for problem in sorted({name for some in cells.values() for name in some}):
         numbers = " | ".join(some.get(problem, "—") for some in cells.values())
-        yield f"| {problem} | {', '.join(where.get(problem, ['—']))} | {numbers} |"
+        yield f"| {in_cell(problem)} | {', '.join(where.get(problem, ['—']))} | {numbers} |"
     yield ""
     yield "Experiments without an answer:"
     yield ""

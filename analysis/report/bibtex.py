@@ -12,7 +12,7 @@ from analysis.tables.latex import tex
 CITED = re.compile(r"(?P<authors>\S.*?) (?P<year>(?:19|20)\d\d)(?:, (?P<title>.+))?")
 WITHIN = re.compile(r"(?:, (Algorithm \d+)| \(([^()]+)\))$")
 """Which part of a paper is meant: no part of its title."""
-NUMBERS = {"eprint": re.compile(r",? *\barXiv: ?([\w./-]*\d)"), "doi": re.compile(r",? *\bdoi: ?(10\.[^\s,;]+)")}
+NUMBERS = {"eprint": re.compile(r",? *\barXiv: ?([\w./-]*\d)"), "doi": re.compile(r",? *\bdoi: ?(10\.[\w.:/()<>+-]+)")}
 SMALL = {"a", "an", "the", "on", "in", "of"}
 
 

@@ -71,8 +71,8 @@ def _what_was_run(results: Results) -> Iterator[str]:
     yield "## What was run"
     yield ""
     for name, text in facts(results):
-        yield f"- {name}: {text}"
-    yield from (f"- {sentence}" for sentence in warnings(results))
+        yield f"- {name}: {words.in_markdown(text)}"
+    yield from (f"- {words.in_markdown(sentence)}" for sentence in warnings(results))
     yield ""
 
 
@@ -87,7 +87,7 @@ def _overview(sections: dict[str, list[Verdict]]) -> Iterator[str]:
         yield "| claim | verdict |"
         yield "|---|---|"
         for verdict in mine:
-            yield f"| [{in_cell(verdict.claim.claim)}](#{verdict.claim.id}) | **{in_cell(verdict.sentence)}** |"
+            yield f"| [{in_cell(verdict.claim.claim)}](#{verdict.claim.id}) | **{words.in_cell(verdict.sentence)}** |"
         yield ""
 
 
@@ -100,7 +100,8 @@ def _claim(verdict: Verdict, where: Sequence[str] = ()) -> Iterator[str]:
     claim = verdict.claim
     yield f'### <a id="{claim.id}"></a>{claim.claim}'
     yield ""
-    yield f"**{verdict.sentence[0].upper()}{verdict.sentence[1:]}.** ({claim.source})"
+    sentence = words.in_markdown(verdict.sentence)
+    yield f"**{sentence[0].upper()}{sentence[1:]}.** ({claim.source})"
     yield ""
     if claim.untestable:
         yield claim.untestable
@@ -129,7 +130,7 @@ def case_table(verdict: Verdict) -> Iterator[str]:
         return
     yield f"| {' | '.join(case_columns(verdict))} |"
     yield "|---|---|---|---|"
-    yield from (f"| {' | '.join(map(in_cell, row))} |" for row in case_rows(verdict))
+    yield from (f"| {' | '.join(map(words.in_cell, row))} |" for row in case_rows(verdict))
 
 
 def case_columns(verdict: Verdict) -> tuple[str, ...]:
@@ -161,19 +162,20 @@ def number(case: Case) -> str:
 def _draw(name: str, claims: ClaimSet, results: Results, folder: Path) -> Picture | None:
     try:
         picture = drawings()[name].draw(claims.runs_of(name, results), claims.ask)
-    except NoData:
+        save(picture.figure, folder, name, ["png"])
+    except (NoData, ValueError, ArithmeticError, MemoryError):  # numbers that no axis has a place for
         return None
-    save(picture.figure, folder, name, ["png"])
     return picture
 
 
 def _figure(name: str | None, drawn: dict[str, Picture], link: Path) -> Iterator[str]:
     if name is not None:
-        title = drawn[name].title or drawings()[name].title
+        title = words.in_markdown(drawn[name].title or drawings()[name].title)
+        notes = map(words.in_markdown, drawn[name].notes)
         yield ""
         yield f"![{title}]({(link / name).as_posix()}.png)"
         yield ""
-        yield f"*{title}.* {' '.join(f'{note[0].upper()}{note[1:]}.' for note in drawn[name].notes)}"
+        yield f"*{title}.* {' '.join(f'{note[0].upper()}{note[1:]}.' for note in notes)}"
 
 
 def _table(name: str, claims: ClaimSet, results: Results) -> Iterator[str]:

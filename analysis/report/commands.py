@@ -21,7 +21,8 @@ MISSING = object()
 UNSET = {**NEUTRAL, "schedule_nodes": None, "eval_samples": None}
 """What settings are where nobody sets them."""
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-ANCHOR = re.compile(r"(^|[\s\[{,])&")
+DEEP = 10
+"""Levels of a configuration, more than any has. The loader has no limit, and ends the process beyond its own."""
 PLAIN = re.compile(r"(?!(?:null|true|false|nan|inf)$)[A-Za-z_][\w./:@+-]*", re.IGNORECASE)
 """Text that Hydra reads as text without quotes."""
 
@@ -57,14 +58,22 @@ def sweep_commands(results: Results) -> list[tuple[str, int]]:
 
 def run_command(config: str, fact: Mapping[str, Any], source: str) -> str:
     """The command for one run, from its config as YAML; settings that change nothing are left out. Nothing where it
-    cannot be read, or is not as the suite writes it: what refers to itself may be endless."""
-    if ANCHOR.search(config):
-        return ""
+    cannot be read, or is not as the suite writes it."""
     try:
-        values = yaml.load(config, Loader=LOADER)
-    except yaml.YAMLError:
+        values = yaml.load(config, Loader=LOADER) if _is_plain(config) else None
+        return run_py(list(_settings(values)), fact, source) if isinstance(values, dict) else ""
+    except (yaml.YAMLError, ValueError, TypeError):  # no such day, a number that is too long, a date
         return ""
-    return run_py(list(_settings(values)), fact, source) if isinstance(values, dict) else ""
+
+
+def _is_plain(config: str) -> bool:
+    """Whether it has no deep levels, no tags, and no references, which may be endless."""
+    depth = 0
+    for event in yaml.parse(config, Loader=LOADER):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEP or getattr(event, "anchor", None) or getattr(event, "tag", None):
+            return False
+    return True
 
 
 def run_py(words: Sequence[str], fact: Mapping[str, Any], source: str) -> str:

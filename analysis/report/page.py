@@ -29,7 +29,7 @@ from bench.store.regular import end_of
 HERE = Path(__file__).parent
 LISTED = 1000
 """Runs that are listed, with their configs, logs and curves; the figures and tables are made from all."""
-LOG, CONFIG = 4000, 1 << 20
+LOG, CONFIG = 4000, 1 << 16
 """Bytes of a log and of a configuration that are shown."""
 LATEST = 253402300800
 """Seconds after 1970: the year 10000, which no clock knows."""

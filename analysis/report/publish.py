@@ -7,6 +7,7 @@ import logging
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import wandb
 import wandb_workspaces.reports.v2 as wr
@@ -76,7 +77,7 @@ def build(story: Story, entity: str, project: str) -> wr.Report:
     """The report, without asking a server anything."""
     runs = story.results.runs
     commands = [(f"Command ({count} runs)", f"`{command}`") for command, count in story.commands[:COMMANDS]]
-    facts = "\n".join(f"- **{name}**: {text}" for name, text in [*story.facts, *commands])
+    facts = "\n".join(f"- **{name}**: {words.in_markdown(text)}" for name, text in [*story.facts, *commands])
     blocks: list[Any] = [wr.MarkdownBlock(facts), *(wr.CalloutBlock(sentence) for sentence in story.warnings)]
     blocks.append(wr.H2("On the way"))
     for dataset in runs["dataset"].unique():
@@ -155,7 +156,8 @@ def links(story: Story, entity: str, project: str) -> str:
     look = styles(runs["algo"].unique(), story.results)
     base = wandb.setup().settings.app_url
     lines = [
-        f"- [{run}]({base}/{entity}/{project}/runs/{run}): {look[algo].label}, {state}"
+        f"- [{words.in_markdown(run)}]({base}/{entity}/{project}/runs/{quote(run)}): "
+        f"{words.in_markdown(look[algo].label)}, {state}"
         for run, algo, state in zip(runs["run_id"], runs["algo"], runs["state"], strict=True)
     ]
     rest = len(story.results.runs) - len(runs)

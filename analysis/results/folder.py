@@ -18,6 +18,7 @@ from analysis.results.run import read_run
 from analysis.results.warnings import mixed_software
 from bench.store.integrity import read_file
 from bench.store.regular import run_names
+from bench.terminal.visible import visible
 
 
 def load(results: str | Path) -> pd.DataFrame:
@@ -47,7 +48,7 @@ def load(results: str | Path) -> pd.DataFrame:
 
 def _warn(runs: pd.DataFrame, facts: Sequence[Mapping[str, Any]]) -> None:
     for sentence in mixed_software(runs, facts):
-        warnings.warn(sentence, stacklevel=3)
+        warnings.warn(visible(sentence), stacklevel=3)
 
 
 def load_folder(results: Path) -> Results:

@@ -71,9 +71,17 @@ class Results:
         return [c for c in self.runs.columns if c not in out and c.partition(".")[0] not in HOW]
 
     @cached_property
-    def finals(self) -> pd.DataFrame:
-        """A row per ended run: its labels and its last evaluation."""
+    def copies(self) -> list[str]:
+        """Ended runs with all settings and the seed of an earlier one."""
         ended = self.runs[self.runs["state"].isin(FINAL)] if len(self.runs) else self.runs
+        labels = [c for c in ("algo", "seed", *self.problem, *self.options) if c in ended]
+        return list(ended["run_id"][ended.duplicated(labels)]) if labels else []
+
+    @cached_property
+    def finals(self) -> pd.DataFrame:
+        """A row per ended run: its labels and its last evaluation. Copies of a run count once."""
+        ended = self.runs[self.runs["state"].isin(FINAL)] if len(self.runs) else self.runs
+        ended = ended[~ended["run_id"].isin(self.copies)] if self.copies else ended
         if ended.empty or self.rows.empty:
             raise NoData("no run has ended" if len(self.runs) else "there are no runs")
         last = self.rows.drop_duplicates("run_id", keep="last")

@@ -22,6 +22,10 @@ def warnings(results: Results) -> list[str]:
         one = len(results.unreadable) == 1
         who = "1 run cannot be read and is" if one else f"{len(results.unreadable)} runs cannot be read and are"
         out.append(f"{who} left out: {some}; python bench/status.py says why")
+    if results.copies:
+        one, some = len(results.copies) == 1, ", ".join(results.copies[:3]) + " …" * (len(results.copies) > 3)
+        who = "1 run has" if one else f"{len(results.copies)} runs have"
+        out.append(f"{who} the settings and the seed of another, and {'is' if one else 'are'} left out: {some}")
     states = results.runs["state"].value_counts() if len(results.runs) else {}
     for state in ("running", "interrupted", "failed"):
         if state in states:

@@ -183,12 +183,17 @@ def markdown(table: Table, title: str) -> str:
 
 
 def _row(cells: Iterable[Any]) -> str:
-    return "| " + " | ".join(in_markdown(str(cell)).replace("|", "\\|") for cell in cells) + " |"
+    return "| " + " | ".join(in_cell(str(cell)) for cell in cells) + " |"
+
+
+def in_cell(text: str) -> str:
+    """The same for a cell of a table."""
+    return in_markdown(text).replace("|", "\\|")
 
 
 def in_markdown(text: str) -> str:
     """One line of text in which no tag and no link is one."""
-    return " ".join(visible(text).splitlines()).replace("<", "&lt;").replace("](", "]\\(")
+    return " ".join(visible(text).splitlines()).replace("<", "&lt;").replace("](", "]\\(").replace("]:", "]\\:")
 
 
 def csv(data: pd.DataFrame) -> str:

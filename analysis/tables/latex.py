@@ -22,8 +22,8 @@ SPECIAL = {
     "%": r"\%",
     "#": r"\#",
     "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
+    "{": r"\textbraceleft{}",  # BibTeX counts \{, too
+    "}": r"\textbraceright{}",
     "$": r"\$",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",

@@ -13,6 +13,10 @@ class UserError(Exception):
     """Something the user can put right; shown as a sentence, without a traceback."""
 
 
+class Misfit(UserError):
+    """A checkpoint that cannot be one of this run."""
+
+
 class Refused(UserError):
     """A combination that cannot be, of choices that are right by themselves: a sweep may leave it out and say so."""
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from bench.base import leaving
 from bench.base.awake import Awake
+from bench.base.errors import Misfit
 from bench.base.leaving import Left
 from bench.build.origin import Origin, confirmed, disagreement, made_of
 from bench.config.run_config import RunConfig
@@ -100,6 +101,8 @@ class Team(Crew):
                     kind = RunFailed if message.get("alive") else WorldFailed
                     details = message["traceback"] + self.launched.output()
                     who = "" if self._one else f"{self._who(rank)}: "
+                    if message.get("misfit"):
+                        raise Misfit(f"{who}{message['error']}")
                     raise kind(f"{who}{message['error']}", details)
             if not gone:
                 return

@@ -28,6 +28,7 @@ import torch
 from mpi4py import MPI
 
 from bench.base import causes
+from bench.base.errors import Misfit
 from bench.base.leaving import Left, ignore
 from bench.base.registry import discover, engines
 from bench.build.origin import made_of
@@ -190,7 +191,8 @@ def main() -> None:
         except Left:
             link.send({"left": True})
         except BaseException as error:  # SystemExit too: no rank may leave the others waiting
-            words = {"error": causes.sentence(error), "traceback": traceback.format_exc()}
+            words: Message = {"error": causes.sentence(error), "traceback": traceback.format_exc()}
+            words |= {"misfit": True} if isinstance(error, Misfit) else {}
             link.send({**words, "alive": True} if survives else words)
             if not survives:
                 raise

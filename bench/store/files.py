@@ -7,6 +7,7 @@ digest of itself and of the lines before it. What earlier versions wrote has non
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import math
 import re
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.store.kinds import ROW, odd
-from bench.store.regular import TABLE, content_of, write_bytes
+from bench.store.regular import TABLE, TEXT, content_of, write_bytes
 
 DIGEST = "digest"
 SEAL, SEALED = b'\n "digest": "', b'"\n}\n'
@@ -47,10 +48,10 @@ def read_json(path: Path) -> dict[str, Any]:
     return check_json(path)[0]
 
 
-def check_json(path: Path | str) -> tuple[dict[str, Any], str | None]:
+def check_json(path: Path | str, most: int = TEXT) -> tuple[dict[str, Any], str | None]:
     """What the file says, without its digest, and what is wrong with it; a file that is not there is not wrong."""
     try:
-        content = content_of(path)
+        content = content_of(path, most)
     except FileNotFoundError:
         return {}, None
     except OSError as error:
@@ -103,25 +104,28 @@ def check_rows(path: Path) -> tuple[list[dict[str, Any]], str | None]:
     A last line without an end was never finished, which is what a kill leaves: that is not wrong.
     """
     try:
-        lines = content_of(path, TABLE).split(b"\n")[:-1]
+        content = content_of(path, TABLE)
     except FileNotFoundError:
         return [], None
     except OSError as error:
         return [], f"cannot be read: {error.strerror or error}"
     rows: list[dict[str, Any]] = []
-    digest = _beginning(path.parent.name, lines)
-    for number, line in enumerate(lines, 1):
+    digest = ""
+    for number, line in enumerate(io.BytesIO(content), 1):  # one at a time: a line may be a single byte
+        if not line.endswith(b"\n"):
+            break
+        digest = digest if rows else _beginning(path.parent.name, line)
         try:
-            row, digest = _row(line.decode(), digest, rows)
+            row, digest = _row(line[:-1].decode(), digest, rows)
         except (ValueError, RecursionError):
             return rows, f"is not what was written from line {number} on"
         rows.append(row)
     return rows, None
 
 
-def _beginning(run: str, lines: Sequence[bytes]) -> str:
+def _beginning(run: str, line: bytes) -> str:
     """What the first line follows upon: the name of its run, or, as in earlier versions, nothing."""
-    body, seal, rest = (lines[0] if lines else b"").rpartition(LINE_SEAL.encode())
+    body, seal, rest = line.rpartition(LINE_SEAL.encode())
     return "" if not seal or rest.startswith(sha256(body)[:SHORT].encode()) else run
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -20,8 +20,12 @@ SUMS = "sha256"
 """In summary.json, after the metrics: the digests of the files that carry none themselves."""
 FOREIGN = "is not what was written"
 KINDS: dict[str, dict[Any, Kind]] = {"summary.json": SUMMARY, "status.json": STATUS, "manifest.json": MANIFEST}
+LARGEST = 1 << 24
+"""Bytes of a JSON file of a run: once it is read, it takes up to thirty times as many."""
 VALUES = 100_000_000
 """Numbers that a table may have: a file of a few kilobytes can say that it has more than any memory."""
+PARQUET, ROWS = b"PAR1", 100
+"""What a Parquet file begins and ends with, and rows that are read at a time where texts are among them."""
 UNREADABLE = (OSError, ValueError, TypeError, KeyError, OverflowError, MemoryError, NotImplementedError)
 """All that Arrow raises."""
 
@@ -110,7 +114,7 @@ def _no_summary(found: Findings) -> str | None:
 
 def checked(path: str, name: str) -> tuple[dict[str, Any], str | None]:
     """What one of the three JSON files of a run says, and what is wrong with it."""
-    value, wrong = check_json(f"{path}/{name}")
+    value, wrong = check_json(f"{path}/{name}", LARGEST)
     wrong = wrong or odd(value, KINDS[name])
     return ({}, wrong) if wrong else (value, None)
 
@@ -138,6 +142,8 @@ def _examine_end(folder: str, found: Findings, sums: object) -> None:
         found.sealed = True
         if sha256(found.metrics) != sums.get("metrics.parquet"):
             found.damaged["metrics.parquet"] = FOREIGN
+        elif not _is_parquet(found.metrics):
+            found.damaged["metrics.parquet"] = "is not a Parquet file"
         try:
             if sha256(content_of(f"{folder}/config.yaml")) != sums.get("config.yaml"):
                 found.damaged["config.yaml"] = FOREIGN
@@ -149,9 +155,14 @@ def _examine_end(folder: str, found: Findings, sums: object) -> None:
         found.damaged |= dict.fromkeys(("metrics.parquet", "summary.json"), wrong)
 
 
+def _is_parquet(content: bytes) -> bool:
+    """Whether it begins and ends as such a file. A closer look would take Arrow, which is slow to import."""
+    return content[:4] == content[-4:] == PARQUET and 0 < int.from_bytes(content[-8:-4], "little") <= len(content) - 12
+
+
 def read_table(content: bytes, texts: bool = False) -> Any:
     """The table of a parquet file, its pages held against their checksums where it has them; numbers, unless ``texts``
-    may be among them: a few bytes can stand for gigabytes of text."""
+    may be among them."""
     import pyarrow as pa  # here: who only looks at states need not wait for it
     import pyarrow.parquet as pq
 
@@ -159,9 +170,21 @@ def read_table(content: bytes, texts: bool = False) -> Any:
     with pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True) as file:
         if not 0 <= (said := file.metadata).num_rows * said.num_columns <= VALUES:
             raise ValueError(f"{said.num_rows} rows of {said.num_columns} numbers are more than a table may have")
-        if not texts and not all(map(_is_number, file.schema_arrow.types)):
+        if texts:
+            return pa.Table.from_batches(list(_batches(file)), file.schema_arrow)
+        if not all(map(_is_number, file.schema_arrow.types)):
             raise ValueError("a column is not made of numbers")
         return file.read(use_threads=False)  # tables are small: threads would cost more than they read
+
+
+def _batches(file: Any) -> Iterator[Any]:
+    """The rows of a file, as long as they are no larger than a table: a few bytes can stand for gigabytes of text."""
+    size = 0
+    for batch in file.iter_batches(ROWS, use_threads=False):
+        size += batch.nbytes
+        if size > TABLE:
+            raise ValueError(f"its texts take more than {TABLE / 1e9:.3g} GB")
+        yield batch
 
 
 def _is_number(kind: Any) -> bool:

@@ -25,7 +25,7 @@ from bench.base.errors import UserError
 from bench.store.files import read_json
 from bench.store.kinds import COUNT, NUMBER, TEXT, odd
 from bench.store.leases import Lease, create
-from bench.store.regular import content_of, make_folder, opened
+from bench.store.regular import content_of, make_folder, no_link, opened
 
 STATES = {"T": ", which is stopped", "Z": ", which is dead"}
 """What is worth saying of a process, by the letter that Linux has for it."""
@@ -105,12 +105,12 @@ class Lock:
 
     def held(self) -> bool:
         """Whether a process has it, this one or another."""
-        kind = _word(self.path.parent)
-        if kind == LEASES:
-            return Lease.fresh(self._leased)
-        if kind == UNKNOWN or _mounted(self.path.parent):
-            return True  # by another host, for all that can be known here
         try:
+            kind = _word(no_link(self.path.parent))
+            if kind == LEASES:
+                return Lease.fresh(self._leased)
+            if kind == UNKNOWN or _mounted(self.path.parent):
+                return True  # by another host, for all that can be known here
             with open(opened(self.path)[0]) as lock:  # noqa: PTH123
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return False

@@ -17,7 +17,7 @@ LINK = "it is a link, and inside a results folder links are not followed: only t
 NOT_REGULAR = "it is not a regular file"
 SAFE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 CHUNK, TEXT, TABLE = 1 << 24, 1 << 28, 1 << 30
-"""Bytes that are read at a time, and those that a text and a table of a run may have: more than any of hearsay's."""
+"""Bytes that are read by one call, and those that a text and a table may have: more than any of hearsay's."""
 
 
 def opened(path: Path | str, flags: int = os.O_RDONLY) -> tuple[int, int]:
@@ -43,11 +43,12 @@ def content_of(path: Path | str, most: int = TEXT) -> bytes:
         if size > most:
             reason = f"it has {size / 1e9:.3g} GB, and at most {most / 1e9:.3g} GB are read"
             raise OSError(errno.EFBIG, reason, str(path))
-        parts = [os.read(descriptor, size + 1)]
-        if len(parts[0]) != size or os.fstat(descriptor).st_size != size:  # it grows, is very large, or sshfs had
-            # given the size of an earlier file of this name, which it corrects once the file has been read
-            parts += iter(lambda: os.read(descriptor, CHUNK), b"")
-        return b"".join(parts)
+        content = os.read(descriptor, size + 1) if size < CHUNK else b""
+        if len(content) != size or os.fstat(descriptor).st_size != size:  # it grows, is large, or sshfs had given the
+            # size of an earlier file of this name, which it corrects once the file has been read
+            with open(descriptor, "rb", buffering=0, closefd=False) as file:
+                content += file.readall()
+        return content
     finally:
         os.close(descriptor)
 

@@ -67,8 +67,8 @@ def mixed(runs: Iterable[tuple[str, Mapping[str, Any]]]) -> str | None:
     kinds: Kinds = {}
     for algo, manifest in runs:
         made = kinds.setdefault(tuple(software(manifest).items()), Made())
-        started = str(manifest.get("started") or "")
-        made.add(1, found[0] if (found := STAMP.match(started)) else "", [str(algo)])
+        started = STAMP.match(str(manifest.get("started") or ""))
+        made.add(1, started[0] if started else "", [str(algo)])
     if len(kinds) < 2:
         return None
     if unknown := kinds.pop((), None):

@@ -44,7 +44,7 @@ def resume_point(run: Run) -> tuple[int, list[Row]] | None:
     rows = [row for row in rows if list(row) == columns]
     for step in checkpoint.steps(run.checkpoints, run.config.nodes):
         kept = [row for row in rows if row["step"] <= step]
-        if [row["step"] for row in kept] == [t for t in run.due if t <= step]:
+        if step < run.config.steps and [row["step"] for row in kept] == [t for t in run.due if t <= step]:
             return step, kept
     return None
 

@@ -10,6 +10,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 
 from bench.base import causes, leaving
+from bench.base.errors import Misfit
 from bench.base.leaving import Left
 from bench.build.fingerprint import has_plugins
 from bench.build.manifest import describe
@@ -24,6 +25,7 @@ from bench.sweep.resume import Run, damaged_checkpoints, resume_point, reusable,
 from bench.sweep.tracking.tracker import Tracker
 from bench.sweep.waiting import Group, Waiting
 from bench.terminal.display import Display
+from bench.training import checkpoint
 from bench.training.checkpoint import Resume
 from bench.training.observer import Observer
 
@@ -157,7 +159,7 @@ class Sweep:
     def _run_together(self, step: int, members: list[Member], pool: Pool, in_process: bool) -> None:
         folders = [folder for folder, _ in members]
         observer = Stored(folders, self._display, self.tracker)
-        error, details = "", ""
+        error, details, misfit = "", "", False
         begun: list[Run] = []
         how = {"replicas": len(members), "sweep": self._name, "varies": list(self._varies)}
         try:
@@ -179,7 +181,7 @@ class Sweep:
             if leaving.asked():  # a queue ends every process that it finds: this is no failure of the run
                 self._interrupt(begun)
                 raise Left from reason
-            error = causes.sentence(reason)
+            error, misfit = causes.sentence(reason), isinstance(reason, Misfit)
             details = reason.details if isinstance(reason, causes.Failure) else traceback.format_exc()
         finally:
             self._display.leave(folders)
@@ -197,6 +199,11 @@ class Sweep:
             elif len(folders) > 1:
                 folder.release()
                 self.waiting.add([[folder]])  # one of them is the culprit: each alone will tell which
+            elif misfit:
+                self._display.say(f"{folder.path.name}: {error} It goes on from an earlier one, or starts again.")
+                checkpoint.forget(folder.checkpoints, step)
+                folder.release()
+                self.waiting.add([[folder]])
             else:
                 with suppress(OSError):  # where nothing can be written, the sweep's own table still tells
                     folder.fail(error, details)

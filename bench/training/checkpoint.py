@@ -18,17 +18,17 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from bench.base.errors import UserError
+from bench.base.errors import Misfit, UserError
 from bench.store.disk import Pace
 from bench.store.record import Row
 from bench.store.regular import content_of, make_folder, write_bytes
-from bench.training.ledger import Stopwatch
+from bench.training.ledger import SENT, SHARED, Stopwatch
 from bench.training.observer import Moment
 from bench.training.running_sums import CHANNEL
 
 KEEP = 2
 SECONDS, COUNTS = "seconds", "counts"
-NAME = re.compile(r"(\d+)\.(\d+)-(\d+)\.npz")
+NAME = re.compile(r"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)-(0|[1-9][0-9]*)\.npz")
 SEAL = b"\nsha256 "
 LARGEST = 1 << 36
 """Bytes of a file that is read."""
@@ -78,15 +78,29 @@ def steps(folder: Path, nodes: int) -> list[int]:
 
 
 def load(resume: Resume, hosted: range, dtype: torch.dtype, device: torch.device) -> Moment:
-    """The moment to go on from, for the hosted nodes of all replicas."""
-    parts = [_read(folder, resume.step, hosted) for folder in resume.folders]
-    names = [name for name in parts[0] if name not in (SECONDS, COUNTS)]
-    held = {
-        name: torch.as_tensor(np.stack([part[name] for part in parts]), dtype=dtype, device=device) for name in names
-    }
+    """The moment to go on from, for the hosted nodes of all replicas; Misfit where there is none."""
+    try:
+        parts = [_read(folder, resume.step, hosted) for folder in resume.folders]
+        names = [name for name in parts[0] if name not in (SECONDS, COUNTS)]
+        if not all(_are_counts(part[COUNTS]) for part in parts):
+            raise ValueError(f"{COUNTS} are not whole numbers")
+        stacked = {name: np.stack([part[name] for part in parts]) for name in names}
+    except (LookupError, ValueError) as error:
+        raise Misfit(f"The files of the checkpoint at step {resume.step} do not belong together: {error}") from error
+    held = {name: torch.as_tensor(array, dtype=dtype, device=device) for name, array in stacked.items()}
     channel = {name: held.pop(name) for name in names if name.startswith(CHANNEL)}
     seconds = [dict(zip(Stopwatch.NAMES, part[SECONDS].tolist(), strict=True)) for part in parts]
     return Moment(resume.step, held, seconds, list(resume.rows), [part[COUNTS] for part in parts], channel)
+
+
+def _are_counts(found: np.ndarray) -> bool:
+    return found.ndim == 1 and found.dtype.kind == "i" and len(found) >= len(SHARED) + len(SENT)
+
+
+def forget(folder: Path, step: int) -> None:
+    """Delete a step that cannot be gone on from."""
+    for path in _files(folder, f"{step}.*.npz"):
+        path.unlink()
 
 
 def damage(folder: Path) -> dict[str, str]:

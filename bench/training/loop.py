@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bench.base.errors import UserError
+from bench.base.errors import Misfit, UserError
 from bench.base.leaving import Left
 from bench.method.algorithm import Algorithm
 from bench.method.trajectory import blank_state, trajectory
@@ -105,9 +105,9 @@ class Training:
         blank = blank_state(self._algorithm, torch.zeros(self._shape, dtype=setting.dtype, device=setting.device))
         shapes, expected = ({k: tuple(v.shape) for k, v in s.items()} for s in (moment.state, blank._asdict()))
         if shapes != expected:
-            raise UserError(
+            raise Misfit(
                 f"The checkpoint at step {moment.step} is not one of this run: it holds {shapes}, and {expected} was "
-                "expected. force=true starts again."
+                "expected."
             )
         return type(blank)(**moment.state)
 

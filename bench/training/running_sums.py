@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bench.base.errors import Misfit
 from bench.network.sparse import Pattern, Sparse
 
 CHANNEL = "channel."
@@ -89,13 +90,19 @@ class RunningSums:
         return {name: totals.unflatten(1, (self._shape[1], -1)) for name, totals in self._totals.items()}
 
     def restore(self, kept: Mapping[str, Tensor]) -> None:
+        if any(totals.ndim != 4 for totals in kept.values()):
+            raise Misfit("The checkpoint has no totals for every arc.")
         self._totals = {name: totals.flatten(1, 2) for name, totals in kept.items()}
 
     def _kept(self, side: str, call: int, like: Tensor) -> Tensor:
         name, (replicas, nodes) = f"{side}{call}", self._shape
+        shape = replicas, nodes * self._widths[side], like.shape[-1]
         if name not in self._totals:
-            shape = replicas, nodes * self._widths[side], like.shape[-1]
             self._totals[name] = torch.zeros(shape, dtype=self._dtype, device=self._device)
+        if self._totals[name].shape != shape:
+            raise Misfit(
+                f"The checkpoint has totals of another network: {tuple(self._totals[name].shape)}, not {shape}."
+            )
         return self._totals[name]
 
     def _place(self, side: str, arcs: np.ndarray) -> Tensor:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
+from scipy.special import zeta
 
 from analysis.claims.evidence import Case, evidence, exact
 from analysis.results.labels import name_of
@@ -33,8 +34,8 @@ def part_of_the_papers_bound(results: Results) -> list[Case]:
         for run in some.itertuples():
             told = getattr(run, "schedule_nodes", None)
             steps, n = int(run.steps), int(run.nodes if told is None or np.isnan(told) else told)
-            h = np.arange(1, steps) if run.schedule == "diminishing" else np.full(steps, steps)
-            eta2 = float(np.sum((n**0.25 / h**0.75) ** 2))
+            total = zeta(1.5) - zeta(1.5, steps) if run.schedule == "diminishing" else steps**-0.5  # Σ h^(-3/2)
+            eta2 = float(n**0.5 * total)
             rows = results.rows[results.rows["run_id"] == run.run_id]
             parts.append(float(np.trapezoid(rows["consensus"], rows["step"])) / (rho_tilde(float(run.rho)) * eta2))
         if parts:

@@ -64,8 +64,10 @@ def _student(freedom: float, family: int = 1) -> float:
 
 
 def paired(ours: pd.Series, theirs: pd.Series, family: int = 1) -> Interval:
-    """The mean of ours − theirs over the seeds that both have, one of a ``family`` of differences."""
-    both = pd.concat([ours, theirs], axis=1, join="inner").to_numpy(dtype=float)
+    """The mean of ours − theirs over the seeds that both have, one of a ``family`` of differences. Of several runs
+    with one seed, the first counts."""
+    once = [values[~values.index.duplicated()] for values in (ours, theirs)]
+    both = pd.concat(once, axis=1, join="inner").to_numpy(dtype=float)
     return mean(both[:, 0] - both[:, 1], family)
 
 

@@ -242,19 +242,6 @@ def test_checkpoints_that_do_not_fit_are_not_used(tmp_path):
     assert checkpoint.steps(tmp_path / "c", 3) == []
 
 
-def test_a_checkpoint_of_another_method_is_answered_with_a_sentence(tmp_path):
-    run = unfinished(tmp_path)
-    shutil.rmtree(run.checkpoints)
-    checkpoint.write(
-        run.checkpoints,
-        Moment(30, {"x": torch.zeros(1, 6, 3)}, [dict.fromkeys(TIMES, 0.0)], [{}], COUNTS),
-        range(6),
-    )
-    assert run_all([run.config], QUIET) == 1
-    assert "The checkpoint at step 30 is not one of this run" in run.status()["error"]
-    assert "force=true starts again" in run.status()["error"]
-
-
 def test_what_is_damaged_twice_is_kept_twice(results):
     folder = the_run(results)
     for number in range(2):

@@ -1,0 +1,147 @@
+"""Texts and numbers of somebody else, where a document, a bibliography or a figure is made of them."""
+
+import json
+import shutil
+import warnings
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from analysis.report.reproduction import document
+from rich.console import Console
+
+from analysis import load, make_figures
+from analysis.claims.verdicts import claims, judge
+from analysis.drawing.panels import numbers
+from analysis.report.bibtex import bibliography
+from analysis.report.commands import run_command
+from analysis.results.read import read
+from analysis.results.warnings import warnings as warnings_of
+from analysis.study.ask import Ask
+from analysis.study.outcome import outcome
+from analysis.study.statistics import told_apart
+from bench.store import integrity
+from bench.store.integrity import read_table
+from bench.sweep.sweep import run_all
+from tests.faults.harm_forged import sealed
+from tests.helpers.configs import config
+
+EVIL = "\x1b[2J<img src=x> ![p](http://x) [c](javascript:x)\n# Title"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("made")
+    runs = [config(results=str(folder), algo=algo, seed=seed) for algo in ("dnasa", "dsgd") for seed in (0, 1, 2)]
+    assert run_all(runs, Console(quiet=True)) == 0
+    return folder
+
+
+@pytest.fixture
+def results(made, tmp_path):
+    return shutil.copytree(made, tmp_path / "results")
+
+
+def change(run, name, **values):
+    sealed(run / name, {**json.loads((run / name).read_bytes()), **values})
+
+
+def test_nothing_in_the_document_of_claims_is_obeyed(results, tmp_path):
+    for run in (results / "runs").iterdir():
+        change(run, "summary.json", dataset=EVIL, partition=EVIL)
+        change(run, "manifest.json", versions={"torch": EVIL, EVIL: EVIL}, engine=EVIL, host={"machine": EVIL})
+    found = read(results)
+    verdicts = [judge(claim, found) for claim in claims() if claim.id == "consensus_sum"]
+    assert verdicts[0].cases
+    text = document(verdicts, found, tmp_path / "figures", tmp_path, tmp_path / "mine.yaml")
+    assert "\\x1b[2J&lt;img src=x>" in text
+    for command in ("\x1b", "<img", "](http", "](javascript", "\n# Title"):
+        assert command not in text
+
+
+def test_a_warning_has_no_commands_to_the_terminal(results):
+    run, *_ = (results / "runs").iterdir()
+    change(run, "summary.json", algo="\x1b[2J")
+    change(run, "manifest.json", versions={"torch": "0"}, started="2026-01-02\x1b[2J")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        load(results)
+    assert "\\x1b[2J" in str(said[0].message)
+    assert "\x1b" not in str(said[0].message)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        *("seed: 2001-99-99", "seed: 2001-01-01", "seed: !!int ''", "seed: !!bool x", "seed: !!set {a, b}"),
+        *("seed: !!timestamp x", "seed: !!binary aGk=", "seed: 1" + "0" * 5000, "? [a]\n: 1", "<<: 1"),
+        *("a: " + "[" * 100_000, "a: " + "{a: " * 5000, "- " * 5000, "a: !!python/object/apply:os.getcwd []"),
+    ],
+)
+def test_a_config_that_no_run_has_has_no_command(config):
+    assert run_command(config, {}, "results") == ""
+
+
+@pytest.mark.parametrize(
+    "cite", ["Evil }{{ 2020", "Evil 2020, A}}{ title", "Evil 2020, A title, doi: 10.1/a}}\\input{x}"]
+)
+def test_braces_of_a_bibliography_are_balanced(results, cite):
+    for run in (results / "runs").iterdir():
+        declared = json.loads((run / "manifest.json").read_bytes())["algorithm"]
+        change(run, "manifest.json", algorithm={**declared, "cite": cite})
+    text = bibliography(read(results)).text()
+    assert "\\input{" not in text
+    depth = 0
+    for letter in text:  # as BibTeX counts, to which a backslash is nothing
+        depth += {"{": 1, "}": -1}.get(letter, 0)
+        assert depth >= 0
+        assert letter != "@" or depth == 0
+    assert depth == 0
+
+
+def test_of_runs_with_one_seed_the_first_is_compared():
+    ours, theirs = pd.Series([1.0, 9.0, 2.0, 3.0], [0, 0, 1, 2]), pd.Series([0.0, 1.0, 2.0], [0, 1, 2])
+    assert told_apart(ours, theirs) == told_apart(ours.iloc[[0, 2, 3]], theirs)
+
+
+@pytest.mark.parametrize("algo", ["dnasa", "dsgd"])
+def test_a_copy_of_a_run_counts_once(results, algo):
+    before = len(read(results).finals)
+    run = next((results / "runs").glob(f"{algo}-*"))
+    copy = shutil.copytree(run, run.with_name("zcopy"))
+    for name in ("summary.json", "manifest.json"):
+        change(copy, name, run_id="zcopy")
+    found = read(results)
+    assert found.copies == ["zcopy"]
+    assert len(found.finals) == before
+    assert "zcopy" in warnings_of(found)[0]
+    assert outcome(found, Ask())
+
+
+def test_seeds_may_be_far_apart():
+    assert numbers("seed", [0, 1, 2**62]) == f"seeds 0, 1, {2**62}"
+    assert numbers("seed", [3, 4, 5]) == "seeds 3–5"
+
+
+def test_a_figure_that_cannot_be_saved_costs_no_other(results, tmp_path, monkeypatch, capsys):
+    def fail(figure, folder, name, formats):
+        raise ValueError("no axis has a place for this")
+
+    monkeypatch.setattr(make_figures, "save", fail)
+    words = ["--results", str(results), "--out", str(tmp_path), "--figure", "curves,final"]
+    assert make_figures.main(words) == 1
+    assert "no axis has a place for this" in capsys.readouterr().out
+    assert (tmp_path / "table_final.csv").exists()
+
+
+def test_texts_of_an_archive_do_not_grow_without_end(monkeypatch):
+    monkeypatch.setattr(integrity, "TABLE", 10**6)
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 10_000, pa.int32()), pa.array(["x" * 1000]))
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({"algo": texts}), sink, store_schema=False)
+    assert sink.getvalue().size < 10_000
+    before = pa.total_allocated_bytes()
+    with pytest.raises(ValueError, match="texts take more"):
+        read_table(sink.getvalue().to_pybytes(), texts=True)
+    assert pa.total_allocated_bytes() - before < 10**6
