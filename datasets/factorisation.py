@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -10,7 +10,7 @@ from torch import Tensor
 
 from bench.base.errors import UserError
 from bench.base.layout import Layout
-from bench.base.options import AtLeast, Count, NonNegative, Positive
+from bench.base.options import Count, NonNegative, Part, Positive
 from bench.base.randomness import BLOCK, Blocks
 from bench.problem import Evaluation, Setting, dataset, hosted_share
 from datasets.known import EXCESS, Known
@@ -34,7 +34,7 @@ class Factorisation(Known):
         rows: Count = 40,
         columns: Count = 30,
         rank: Count = 3,
-        observed: Annotated[float, AtLeast(0, strict=True, most=1)] = 0.5,
+        observed: Part = 0.5,
         noise: NonNegative = 0.0,
         start: Positive = 0.1,
         divided: Literal["rows", "entries"] = "rows",

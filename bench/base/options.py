@@ -74,6 +74,7 @@ Count = Annotated[int, AtLeast(1)]
 Natural = Annotated[int, AtLeast(0)]
 NonNegative = Annotated[float, AtLeast(0)]
 Positive = Annotated[float, AtLeast(0, strict=True)]
+Part = Annotated[float, AtLeast(0, strict=True, most=1)]
 
 
 def keyword_options(function: Callable[..., Any]) -> Options:
@@ -163,7 +164,7 @@ def convert(value: Any, to: Any, name: str) -> Any:
                 f"{name} must be {'more than' if limit.strict else 'at least'} {limit.bound}; got {number:g}."
             )
         if number > limit.most:
-            raise UserError(f"{name} must be at most {limit.most:g}; got {number:g}.")
+            raise UserError(f"{name} must be at most {limit.most}; got {number:g}.")
         return number
     if origin is Literal:
         choices = typing.get_args(to)

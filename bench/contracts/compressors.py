@@ -14,7 +14,7 @@ from torch import Tensor
 from bench.base.errors import UserError
 from bench.base.options import attribute_options
 from bench.base.randomness import generator
-from bench.contracts.methods import BrokenPromise
+from bench.contracts.worlds import BrokenPromise, must
 from bench.network.compressor import Compressor, Draws
 
 SIZES = (1, 2, 9, 40, 500)
@@ -53,8 +53,7 @@ def cases(cls: type[Compressor]) -> Iterator[tuple[str, Compressor, int]]:
     """Each form with each size that it takes, and words for the two."""
     for words, made in forms(cls):
         takes = [size for size in SIZES if _takes(made, size)]
-        if not takes:
-            raise BrokenPromise(f"{words}it takes vectors of none of the sizes {', '.join(map(str, SIZES))}")
+        must(takes, f"{words}it takes vectors of none of the sizes {', '.join(map(str, SIZES))}")
         yield from ((f"{words}P = {size}", made, size) for size in takes)
 
 
@@ -78,16 +77,15 @@ def payloads(cls: type[Compressor]) -> None:
         for seed, v in enumerate((vectors(size, dtype), vectors(size, dtype)[:1], torch.zeros(3, size, dtype=dtype))):
             with torch.inference_mode():
                 payload = made.pack(v, keyed(seed))
-                if payload.dtype != torch.uint8 or payload.ndim != 2 or len(payload) != len(v):
-                    raise BrokenPromise(
-                        f"{words}: the payload of v {tuple(v.shape)} is {payload.dtype} {tuple(payload.shape)}"
-                    )
+                must(
+                    payload.dtype == torch.uint8 and payload.ndim == 2 and len(payload) == len(v),
+                    f"{words}: the payload of v {tuple(v.shape)} is {payload.dtype} {tuple(payload.shape)}",
+                )
                 widths.add(payload.shape[1])
                 c = made.unpack(payload, size, dtype, keyed(seed))
-            if c.shape != v.shape or c.dtype != dtype:
-                raise BrokenPromise(f"{words}: C(v) is {c.dtype} {tuple(c.shape)}; v is {dtype} {tuple(v.shape)}")
-        if len(widths) > 1:
-            raise BrokenPromise(f"{words}: the payloads of vectors of one size and dtype have {sorted(widths)} bytes")
+            same = c.shape == v.shape and c.dtype == dtype
+            must(same, f"{words}: C(v) is {c.dtype} {tuple(c.shape)}; v is {dtype} {tuple(v.shape)}")
+        must(len(widths) == 1, f"{words}: the payloads of vectors of one size and dtype have {sorted(widths)} bytes")
 
 
 def no_memory(cls: type[Compressor]) -> None:
@@ -97,17 +95,13 @@ def no_memory(cls: type[Compressor]) -> None:
         before, receiver = v.clone(), cls(**{name: getattr(made, name) for name in attribute_options(cls)})
         with torch.inference_mode():
             payload, again = (made.pack(v, keyed(1)) for _ in range(2))
-            if not torch.equal(v, before):
-                raise BrokenPromise(f"{words}: pack modifies v in place")
-            if not torch.equal(payload, again):
-                raise BrokenPromise(
-                    f"{words}: pack gives other bytes the second time: it draws elsewhere, or remembers"
-                )
+            must(torch.equal(v, before), f"{words}: pack modifies v in place")
+            bytes_again = f"{words}: pack gives other bytes the second time: it draws elsewhere, or remembers"
+            must(torch.equal(payload, again), bytes_again)
             message = torch.cat([payload.new_zeros(len(payload), 3), payload], dim=1)[:, 3:]
             here = made.unpack(payload, size, v.dtype, keyed(1))
             there = receiver.unpack(message, size, v.dtype, keyed(1))
-            if not torch.equal(here, there):
-                raise BrokenPromise(f"{words}: a receiver that is given the same bytes unpacks another C(v)")
+            must(torch.equal(here, there), f"{words}: a receiver that is given the same bytes unpacks another C(v)")
 
 
 def draws(cls: type[Compressor]) -> None:
@@ -128,15 +122,14 @@ def rows(cls: type[Compressor]) -> None:
         v = vectors(size)
         together = compressed(made, v, keyed(1))
         for r in range(len(v)):
-            if not torch.equal(compressed(made, v[r : r + 1], keyed(1, r)), together[r : r + 1]):
-                raise BrokenPromise(f"{words}: row {r} of {len(v)} is compressed otherwise than the same row alone")
+            alone = torch.equal(compressed(made, v[r : r + 1], keyed(1, r)), together[r : r + 1])
+            must(alone, f"{words}: row {r} of {len(v)} is compressed otherwise than the same row alone")
 
 
 def zero(cls: type[Compressor]) -> None:
     """C(0) = 0"""
     for (words, made, size), dtype in itertools.product(cases(cls), (torch.float64, torch.float32)):
-        if not (compressed(made, torch.zeros(2, size, dtype=dtype), keyed(1)) == 0).all():
-            raise BrokenPromise(f"{words}: C(0) is not 0")
+        must((compressed(made, torch.zeros(2, size, dtype=dtype), keyed(1)) == 0).all(), f"{words}: C(0) is not 0")
 
 
 def nothing_hidden(cls: type[Compressor]) -> None:
@@ -145,22 +138,18 @@ def nothing_hidden(cls: type[Compressor]) -> None:
         for place in {0, size // 2, size - 1}:
             v = vectors(size)[:1].clone()
             v[0, place] = bad
-            if compressed(made, v, keyed(1)).isfinite().all():
-                raise BrokenPromise(
-                    f"{words}: v with {bad} at place {place} becomes finite, and hides that a run diverged"
-                )
+            hidden = f"{words}: v with {bad} at place {place} becomes finite, and hides that a run diverged"
+            must(not compressed(made, v, keyed(1)).isfinite().all(), hidden)
 
 
 def bounds(cls: type[Compressor]) -> None:
     """E‖C(v) − v‖² ≤ (1 − δ)‖v‖² with δ as declared; or E C(v) = v and E‖C(v) − v‖² ≤ ω‖v‖² with ω as declared"""
     for words, made, size in cases(cls):
         delta, omega = made.delta(size), made.omega(size)
-        if (delta is None) == (omega is None):
-            raise BrokenPromise(f"{words}: declare one of δ and ω; delta gives {delta}, omega {omega}")
-        if delta is not None and not 0 < delta <= 1:
-            raise BrokenPromise(f"{words}: δ must lie in (0, 1]; delta gives {delta}")
-        if omega is not None and not omega >= 0:
-            raise BrokenPromise(f"{words}: ω must be at least 0; omega gives {omega}")
+        both = f"{words}: declare one of δ and ω; delta gives {delta}, omega {omega}"
+        must((delta is None) != (omega is None), both)
+        must(delta is None or 0 < delta <= 1, f"{words}: δ must lie in (0, 1]; delta gives {delta}")
+        must(omega is None or omega >= 0, f"{words}: ω must be at least 0; omega gives {omega}")
         v = vectors(size)
         v = v[v.abs().amax(1) > 0]
         v = v / v.norm(dim=1, keepdim=True)
@@ -168,18 +157,16 @@ def bounds(cls: type[Compressor]) -> None:
         error = (c - v).square().sum(2)
         mean, deviation = error.mean(0), error.std(0) / TRIALS**0.5
         bound, letter = (omega, "ω") if omega is not None else (1 - (delta or 0), "(1 − δ)")
-        if not (mean <= bound + SIGMAS * deviation + 1e-12).all():
-            worst = int((mean - SIGMAS * deviation).argmax())
-            raise BrokenPromise(
-                f"{words}: E‖C(v) − v‖² is {mean[worst]:.4g} ± {deviation[worst]:.2g} ‖v‖², "
-                f"more than {letter}‖v‖² = {bound:.4g} ‖v‖²"
-            )
+        worst = int((mean - SIGMAS * deviation).argmax())
+        must(
+            (mean <= bound + SIGMAS * deviation + 1e-12).all(),
+            f"{words}: E‖C(v) − v‖² is {mean[worst]:.4g} ± {deviation[worst]:.2g} ‖v‖², more than {letter}‖v‖² = "
+            f"{bound:.4g} ‖v‖²",
+        )
         if omega is not None:
             off, allowed = (c.mean(0) - v).norm(dim=1).max().item(), SIGMAS * (omega / TRIALS) ** 0.5 + 1e-12
-            if not off <= allowed:
-                raise BrokenPromise(
-                    f"{words}: not unbiased: ‖E C(v) − v‖ is {off:.3g} ‖v‖, by chance {allowed:.3g} at most"
-                )
+            biased = f"{words}: not unbiased: ‖E C(v) − v‖ is {off:.3g} ‖v‖, by chance {allowed:.3g} at most"
+            must(off <= allowed, biased)
 
 
 CHECKS: tuple[Callable[[type[Compressor]], None], ...] = (

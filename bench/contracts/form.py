@@ -3,45 +3,32 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from bench.contracts.simulate import simulate
-from bench.contracts.worlds import (
-    DIMENSION,
-    NODES,
-    NOT_ASKED,
-    STEPS,
-    BrokenPromise,
-    network,
-    quadratics,
-    ring,
-    start,
-)
+from bench.contracts.worlds import DIMENSION, NODES, STEPS, asked_of, must, network, quadratics, ring, start
 from bench.method.algorithm import Algorithm, Grad, Mix
-from bench.method.declaration import Declaration
 
 
 def shapes(cls: type[Algorithm]) -> None:
     """states are named tuples of (R, k, …) tensors of the start's dtype, with x as given"""
-    for dtype, steps in itertools.product(
-        (torch.float64, torch.float32), (0, 1, 3)
-    ):  # the first fault, not what follows
+    lengths = (0, 1, 3)  # the first fault, not what follows
+    for dtype, steps in itertools.product((torch.float64, torch.float32), lengths):
         x = start(2, dtype=dtype)
         for t, state in enumerate(simulate(cls, ring().to(dtype), quadratics(), x, steps).states):
-            if not hasattr(state, "_fields") or "x" not in state._fields:
-                raise BrokenPromise(f"the state after step {t} is no NamedTuple with a field x but {type(state)}")
+            named = "x" in getattr(state, "_fields", ())
+            must(named, f"the state after step {t} is no NamedTuple with a field x but {type(state)}")
             for name, value in state._asdict().items():
-                if value.shape[:2] != x.shape[:2] or (name == "x" and value.shape != x.shape):
-                    raise BrokenPromise(
-                        f"state {name} has the wrong shape {tuple(value.shape)} after step {t}; x is {tuple(x.shape)}"
-                    )
-                if value.dtype != dtype:
-                    raise BrokenPromise(f"state {name} is {value.dtype} after step {t} of a {dtype} run")
-            if t == 0 and not torch.equal(state.x, x):
-                raise BrokenPromise("start changes x: the state after 0 steps must hold the x it was given")
+                right = value.shape == x.shape if name == "x" else value.shape[:2] == x.shape[:2]
+                found = f"{tuple(value.shape)} after step {t}; x is {tuple(x.shape)}"
+                must(right, f"state {name} has the wrong shape {found}")
+                must(value.dtype == dtype, f"state {name} is {value.dtype} after step {t} of a {dtype} run")
+            kept = t > 0 or torch.equal(state.x, x)
+            must(kept, "start changes x: the state after 0 steps must hold the x it was given")
 
 
 def nothing_in_place(cls: type[Algorithm]) -> None:
@@ -74,8 +61,7 @@ def nothing_in_place(cls: type[Algorithm]) -> None:
 
     simulate(Watched, ring(), gradient, start(), STEPS, heard=heard)
     for what, value, before in seen:
-        if not torch.equal(value, before):
-            raise BrokenPromise(f"{what} was modified in place")
+        must(torch.equal(value, before), f"{what} was modified in place")
 
 
 def no_memory(cls: type[Algorithm]) -> None:
@@ -91,8 +77,8 @@ def no_memory(cls: type[Algorithm]) -> None:
             return super().step(s, t, grad, mix) if t >= 5 else s
 
     resumed = simulate(Resumed, w, gradient, start(), STEPS)
-    if not torch.equal(resumed.states[-1].x, whole.states[-1].x):
-        raise BrokenPromise("continuing from the state after step 5 gives another result: something is kept outside it")
+    same = torch.equal(resumed.states[-1].x, whole.states[-1].x)
+    must(same, "continuing from the state after step 5 gives another result: something is kept outside it")
 
 
 def counts(cls: type[Algorithm]) -> None:
@@ -103,36 +89,31 @@ def counts(cls: type[Algorithm]) -> None:
     trace = simulate(cls, ring(), quadratics(), start(), steps)
     sent = [[sum(tensor.shape[-1] for tensor in call) for call in calls] for calls in trace.sent]
     began = (len(sent[0]), len(trace.samples[0]))
-    if began != (promise.start_rounds, promise.start_samples):
-        raise BrokenPromise(
-            f"start calls mix {began[0]} times and uses {began[1]} samples; declared start_rounds="
-            f"{promise.start_rounds}, start_samples={promise.start_samples}"
-        )
+    declared = f"start_rounds={promise.start_rounds}, start_samples={promise.start_samples}"
+    must(
+        began == (promise.start_rounds, promise.start_samples),
+        f"start calls mix {began[0]} times and uses {began[1]} samples; declared {declared}",
+    )
     drawn = len(set().union(*trace.samples))
-    if drawn != promise.start_samples + promise.samples * steps:
-        raise BrokenPromise(f"{steps} steps use {drawn} samples; declared samples={promise.samples} a step")
-    for what, counted, declared in (
-        ("gradients", trace.gradients[1:], promise.gradients),
-        ("numbers", [sum(calls) for calls in sent[1:]], promise.sends * DIMENSION + promise.scalars),
-        ("rounds", [len(calls) for calls in sent[1:]], promise.rounds),
-    ):
-        if chance and what != "gradients":
-            mean = sum(counted) / steps
-            if abs(mean - declared) > 0.1 * declared:
-                raise BrokenPromise(f"a step has {mean:.3g} {what} on average; declared are {declared:g}")
-            continue
-        for t, count in enumerate(counted):
-            if count != declared:
-                raise BrokenPromise(_counted(what, t, count, promise))
+    must(
+        drawn == promise.start_samples + promise.samples * steps,
+        f"{steps} steps use {drawn} samples; declared samples={promise.samples} a step",
+    )
+    _must_count("evaluates {:g} gradients", trace.gradients[1:], promise.gradients, "gradients={:g}")
+    vectors, beside = promise.sends + promise.scalars / DIMENSION, f" of {DIMENSION} numbers, with scalars"
+    said = "sends={:g}" + beside * (promise.scalars > 0)
+    _must_count("sends {:g} vectors", [sum(calls) / DIMENSION for calls in sent[1:]], vectors, said, chance)
+    _must_count("calls mix {:g} times", [len(calls) for calls in sent[1:]], promise.rounds, "rounds={:g}", chance)
 
 
-def _counted(what: str, t: int, count: int, promise: Declaration) -> str:
-    if what == "numbers":
-        beside = f" and scalars={promise.scalars:g}" if promise.scalars else ""
-        return f"step {t} sends {count / DIMENSION:g} vectors; declared sends={promise.sends:g}{beside}"
-    if what == "rounds":
-        return f"step {t} calls mix {count} times; declared rounds={promise.rounds:g}"
-    return f"step {t} evaluates {count} gradients; declared gradients={promise.gradients}"
+def _must_count(does: str, counted: Sequence[float], declared: float, said: str, chance: bool = False) -> None:
+    """Every step as declared; where it is by ``chance``, the steps on average."""
+    if chance:
+        mean = sum(counted) / len(counted)
+        average = f"a step {does.format(mean)} on average; declared {said.format(declared)}"
+        must(abs(mean - declared) <= 0.1 * declared, average)
+    for t, count in enumerate(() if chance else counted):
+        must(count == declared, f"step {t} {does.format(count)}; declared {said.format(declared)}")
 
 
 def states(cls: type[Algorithm]) -> None:
@@ -146,35 +127,29 @@ def states(cls: type[Algorithm]) -> None:
         *(("zero_sum", name) for name in promise.zero_sum),
         *(("tracks", name) for pair in promise.tracks.items() for name in pair),
     ]:
-        if name is not None and name not in there:
-            raise BrokenPromise(f"{word}='{name}', but the state has only {', '.join(there)}")
+        must(name is None or name in there, f"{word}='{name}', but the state has only {', '.join(there)}")
     for t, state in enumerate(trace.states):
         for tracker, tracked in promise.tracks.items():
             off = (getattr(state, tracker).mean(1) - getattr(state, tracked).mean(1)).abs().max().item()
-            if off > 1e-12:
-                raise BrokenPromise(
-                    f"the tracker loses what it tracks: |mean {tracker} − mean {tracked}| = {off:.2g} after step {t}"
-                )
+            lost = f"|mean {tracker} − mean {tracked}| = {off:.2g} after step {t}"
+            must(off <= 1e-12, f"the tracker loses what it tracks: {lost}")
         for name in promise.zero_sum:
             value = getattr(state, name)
             off = (value.sum(1).abs().max() / value.abs().max().clamp_min(1e-300)).item()
-            if off > 1e-12:
-                raise BrokenPromise(f"{name} does not sum to zero: {off:.2g} of its largest entry after step {t}")
+            must(off <= 1e-12, f"{name} does not sum to zero: {off:.2g} of its largest entry after step {t}")
 
 
-def rounding(cls: type[Algorithm]) -> str | None:
+@asked_of(lambda promise: not promise.double)
+def rounding(cls: type[Algorithm]) -> None:
     """unless declared double: where nothing is to be learnt, float32 does not carry the nodes away"""
-    if cls.declare_for({}).double:
-        return NOT_ASKED
     x = (FAR + start()[:, :1]).expand(-1, NODES, -1).float()
     trace = simulate(cls, ring().float(), lambda x, s, stream: torch.zeros_like(x), x, LONG, keep=False)
     drift = ((trace.states[-1].x - x).abs().max() / x.abs().max()).item()
-    if not drift <= LONG * torch.finfo(torch.float32).eps * 4:
-        raise BrokenPromise(
-            f"rounding errors add up twice over: {LONG} float32 steps without a gradient move x by {drift:.1e} of "
-            "itself. Write the rule so that they do not, or declare double=True"
-        )
-    return None
+    must(
+        drift <= LONG * torch.finfo(torch.float32).eps * 4,
+        f"rounding errors add up twice over: {LONG} float32 steps without a gradient move x by {drift:.1e} of itself. "
+        "Write the rule so that they do not, or declare double=True",
+    )
 
 
 FAR = 100.0

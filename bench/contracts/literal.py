@@ -23,7 +23,7 @@ import torch
 from bench.base.errors import UserError, closest
 from bench.base.options import AtLeast, Option
 from bench.contracts.simulate import simulate
-from bench.contracts.worlds import DIMENSION, KINDS, NODES, BrokenPromise, Network, quadratics, start, stepsizes
+from bench.contracts.worlds import DIMENSION, KINDS, NODES, BrokenPromise, Network, must, quadratics, start, stepsizes
 from bench.method.algorithm import Algorithm
 from bench.method.assemble import assemble
 from bench.network.mixing import build_mixing
@@ -70,15 +70,12 @@ def literal(rule: Rule, name: str) -> Callable[[type[Algorithm]], None]:
             by = pull if cls.declare_for({}).mixes == "pull" else w
             theirs = _ran(rule, name, x[0].numpy(), by.numpy(), known, case)
             off = np.abs(ours - theirs).max((1, 2)) / np.abs(theirs).max((1, 2)).clip(1e-300)
-            if not (off <= TOLERANCE).all():
-                t = int(np.argmax(~(off <= TOLERANCE)))
-                if t == 0:
-                    raise BrokenPromise(
-                        f"the first of what {name} gives is not the X it was given: is it changed in place?"
-                    )
-                raise BrokenPromise(
-                    f"{case} it first differs after step {t}, by {off[t]:.2g} of the largest entry of X"
-                )
+            must(
+                off[0] <= TOLERANCE,
+                f"the first of what {name} gives is not the X it was given: is it changed in place?",
+            )
+            t = int(np.argmax(~(off <= TOLERANCE)))
+            must(t == 0, f"{case} it first differs after step {t}, by {off[t]:.2g} of the largest entry of X")
 
     check.__doc__ = f"{T} steps are those of {name}, on several networks and with every schedule, to {TOLERANCE:g}"
     return check
@@ -91,14 +88,7 @@ def _networks(cls: type[Algorithm]) -> Iterator[tuple[str, Network]]:
     else:
         names = ["ring", "star", "complete"] if promise.mixes == "doubly" else ["directed_ring", "random_digraph"]
     for name in names:
-        mixing = build_mixing(name, NODES, lazy=promise.lambda_min is not None)
-        if promise.mixes == "doubly":
-            yield name, Network(*[torch.as_tensor(mixing.matrices[0])] * 2)
-        else:
-            _, push, pull = mixing.at(0)
-            assert push is not None
-            assert pull is not None
-            yield name, Network(torch.as_tensor(push.dense()), torch.as_tensor(pull.dense()))
+        yield name, Network.of(build_mixing(name, NODES, lazy=promise.lambda_min is not None))
 
 
 def _options(cls: type[Algorithm]) -> dict[str, Any]:
@@ -133,11 +123,10 @@ def _known(cls: type[Algorithm], options: Mapping[str, Any]) -> dict[str, Any]:
 def _ran(rule: Rule, name: str, x: np.ndarray, w: np.ndarray, known: dict[str, Any], case: str) -> np.ndarray:
     asked = list(inspect.signature(rule).parameters.values())[4:]
     if not any(p.kind is p.VAR_KEYWORD for p in asked):
-        missing = [p.name for p in asked if p.name not in known and p.default is p.empty]
-        if missing:
-            raise BrokenPromise(
-                f"{name} asks for '{missing[0]}', which is no stepsize or option of the method."
-                f"{closest(missing[0], known)}"
+        for p in asked:
+            must(
+                p.name in known or p.default is not p.empty,
+                f"{name} asks for '{p.name}', which is no stepsize or option of the method.{closest(p.name, known)}",
             )
         known = {p.name: known[p.name] for p in asked if p.name in known}
     try:
@@ -145,10 +134,10 @@ def _ran(rule: Rule, name: str, x: np.ndarray, w: np.ndarray, known: dict[str, A
         found = np.stack([np.asarray(each, dtype=np.float64) for each in out])
     except Exception as error:  # what a user wrote may raise anything
         raise BrokenPromise(f"{case} {name} raises {_words(error, name.rpartition(':')[0])}") from error
-    if found.shape != (T + 1, *x.shape):
-        raise BrokenPromise(
-            f"{name} gives {len(found)} arrays {found.shape[1:]}; X after 0, 1, …, {T} steps are {T + 1} of {x.shape}"
-        )
+    must(
+        found.shape == (T + 1, *x.shape),
+        f"{name} gives {len(found)} arrays {found.shape[1:]}; X after 0, 1, …, {T} steps are {T + 1} of {x.shape}",
+    )
     return found
 
 

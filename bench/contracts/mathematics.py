@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
 from bench.contracts.simulate import Gradient, simulate
 from bench.contracts.worlds import (
     ALONE,
+    CONSTANT,
     DIMENSION,
     KINDS,
     NODES,
     NOT_ASKED,
     STEPS,
-    BrokenPromise,
+    asked_of,
     close,
     equal,
     has_stepsize,
+    must,
     network,
     quadratics,
     start,
@@ -24,25 +28,23 @@ from bench.contracts.worlds import (
 )
 from bench.method.algorithm import Algorithm
 
-CONSTANT = {"schedule": "constant"}
 
-
-def descent(cls: type[Algorithm]) -> str | None:
+@asked_of(lambda promise: promise.gradients)
+def descent(cls: type[Algorithm]) -> None:
     """with small steps along exact gradients of one f that all nodes share, f falls, and never rises"""
-    if cls.declare_for({}).gradients == 0:
-        return NOT_ASKED
     (w, pull), f = close(cls), quadratics(1, noise=0)
     x = start()[:, :1].expand(len(SMALL), NODES, -1)
     trace = simulate(cls, w, f, x, LONG, CONSTANT, pull=pull, seeds=[0] * len(SMALL), eta=SMALL)
     values = torch.stack([_value(f, state.x.mean(1, keepdim=True)) for state in trace.states])  # (steps + 1, stepsizes)
     ends, rises = values[-1] - values[0], values.diff(dim=0).amax(0)
-    kept = (ends < 0) & (rises <= 1e-12 * values[0])
-    if not kept.any():
-        best = int(ends.argmin())
-        by = f" with η = {SMALL[best]:g}, the best of {len(SMALL)}" if has_stepsize(cls) else ""
-        went = f"{values[0, best]:.4g} to {values[-1, best]:.4g}"
-        raise BrokenPromise(f"{LONG} steps take f from {went}, and it rises by up to {rises[best]:.2g} in one{by}")
-    return None
+    kept, best = (ends < 0) & (rises <= 1e-12 * values[0]), int(ends.argmin())
+    went = f"{values[0, best]:.4g} to {values[-1, best]:.4g}"
+    rose = f"rises by up to {rises[best]:.2g} in one{_by(cls, SMALL, best)}"
+    must(kept.any(), f"{LONG} steps take f from {went}, and it {rose}")
+
+
+def _by(cls: type[Algorithm], stepsizes: Sequence[float], best: int) -> str:
+    return f" with η = {stepsizes[best]:g}, the best of {len(stepsizes)}" if has_stepsize(cls) else ""
 
 
 SMALL, LONG = (1e-2, 1e-3, 1e-4, 1e-5), 40
@@ -59,14 +61,11 @@ def _value(f: Gradient, x: Tensor) -> Tensor:
 def end(cls: type[Algorithm]) -> str | None:
     """exact gradients of different f_i and a constant stepsize lead to the fixed_point that is declared"""
     promise = cls.declare_for({})
-    if promise.fixed_point == "elsewhere" or promise.gradients == 0:
-        return NOT_ASKED
-    ladder = LADDER if has_stepsize(cls) else LADDER[:1]
-    if promise.fixed_point == "near" and len(ladder) == 1:
+    exact, ladder = promise.fixed_point == "exact", LADDER if has_stepsize(cls) else LADDER[:1]
+    if promise.fixed_point == "elsewhere" or promise.gradients == 0 or (not exact and len(ladder) == 1):
         return NOT_ASKED
     (w, pull), f = close(cls), quadratics(noise=0)
     minimiser = _minimiser(f)
-    exact = promise.fixed_point == "exact"
 
     def far(state: object) -> Tensor:
         """The farthest node, as a part of where it began; by stepsize, from the start that is worst."""
@@ -89,16 +88,17 @@ def end(cls: type[Algorithm]) -> str | None:
     )
     off = far(trace.states[-1])
     best = int(off.argmin())
-    where = f"{LONG_ENOUGH} steps end {off[best]:.2g} of the way from the minimiser"
-    by = f" with η = {ladder[best]:g}, the best of {len(ladder)}" if has_stepsize(cls) else ""
-    if exact and not off[best] <= EXACT:
-        raise BrokenPromise(
-            f"{where}{by}. If that is how it is, declare what it assumes={{'bounded heterogeneity'}}, or "
-            "fixed_point='near', for a method that comes nearer as η shrinks, or 'elsewhere'"
+    where = f"{LONG_ENOUGH} steps end {off[best]:.2g} of the way from the minimiser{_by(cls, ladder, best)}"
+    if exact:
+        must(
+            off[best] <= EXACT,
+            f"{where}. If that is how it is, declare what it assumes={{'bounded heterogeneity'}}, or "
+            "fixed_point='near', for a method that comes nearer as η shrinks, or 'elsewhere'",
         )
-    if not exact and not ((off[2:] <= NEAR) & (off[2:] <= 0.6 * off[:-2])).any():
-        raise BrokenPromise(
-            f"{where}{by}. A method that does not come nearer as η shrinks must declare fixed_point='elsewhere'"
+    else:
+        must(
+            ((off[2:] <= NEAR) & (off[2:] <= 0.6 * off[:-2])).any(),
+            f"{where}. A method that does not come nearer as η shrinks must declare fixed_point='elsewhere'",
         )
     return None
 
@@ -115,11 +115,9 @@ def _minimiser(f: Gradient) -> Tensor:
     return -at_zero.mean(1) / (f(zero + 1, 0, 0) - at_zero).mean(1)
 
 
-def average(cls: type[Algorithm]) -> str | None:
+@asked_of(lambda promise: not promise.exact_average)  # there, nodes hold one x from the start
+def average(cls: type[Algorithm]) -> None:
     """where gradients are zero, all nodes end at the mean of their starts; who pulls, at one point"""
-    promise = cls.declare_for({})
-    if promise.exact_average:
-        return NOT_ASKED  # its nodes hold one x from the start
     (w, pull), x = close(cls), start()
     trace = simulate(
         cls,
@@ -134,14 +132,10 @@ def average(cls: type[Algorithm]) -> str | None:
     )
     end = trace.states[-1].x
     apart = (end - end.mean(1, keepdim=True)).abs().max().item()
-    if not apart <= SETTLED:
-        raise BrokenPromise(f"without gradients the nodes are still {apart:.2g} apart after {LONG_ENOUGH} steps")
+    must(apart <= SETTLED, f"without gradients the nodes are still {apart:.2g} apart after {LONG_ENOUGH} steps")
     off = (end.mean(1) - x.mean(1)).abs().max().item()
-    if "pull" not in promise.mixes and not off <= SETTLED:
-        raise BrokenPromise(
-            f"without gradients the nodes agree on a point that is {off:.2g} from the mean of their starts"
-        )
-    return None
+    elsewhere = f"without gradients the nodes agree on a point that is {off:.2g} from the mean of their starts"
+    must("pull" in cls.declare_for({}).mixes or off <= SETTLED, elsewhere)
 
 
 SETTLED = 1e-6
@@ -157,18 +151,14 @@ def stepsize(cls: type[Algorithm]) -> str | None:
     )
     equal(none.x(), other.x(), "with η = 0, other gradients give other iterates")
     once, twice = (simulate(cls, w, quadratics(), x, STEPS, CONSTANT, pull=pull, eta=[eta]) for eta in (0.01, 0.02))
-    if cls.declare_for({}).gradients and torch.equal(once.x(), twice.x()):
-        raise BrokenPromise(
-            "twice η gives the same iterates: eta is never used. If it has no stepsize, let stepsizes say so"
-        )
+    used = not cls.declare_for({}).gradients or not torch.equal(once.x(), twice.x())
+    must(used, "twice η gives the same iterates: eta is never used. If it has no stepsize, let stepsizes say so")
     return None
 
 
-def pooled(cls: type[Algorithm]) -> str | None:
+@asked_of(lambda promise: promise.pooled)
+def pooled(cls: type[Algorithm]) -> None:
     """where declared pooled: on the complete graph, the mean does what one node that knows f would, or what SGD does"""
-    declared = cls.declare_for({}).pooled
-    if not declared:
-        return NOT_ASKED
     everyone, g = torch.full((NODES, NODES), 1 / NODES, dtype=torch.float64), quadratics()
     x = start()[:, :1]
 
@@ -179,28 +169,25 @@ def pooled(cls: type[Algorithm]) -> str | None:
         one = simulate(cls, ALONE, central, x, STEPS, {"schedule": kind}, schedule_nodes=NODES).x()
         many = simulate(cls, everyone, g, x.expand(-1, NODES, -1), STEPS, {"schedule": kind}).x()
         equal(many.mean(2), one[:, :, 0], f"on the complete graph the mean does something else (schedule {kind})")
-        if declared == "sgd":
+        if cls.declare_for({}).pooled == "sgd":
             sgd, eta = [x], stepsizes(cls, STEPS, schedule=kind)["eta"]
             for t in range(STEPS):
                 sgd.append(sgd[-1] - eta[t] * central(sgd[-1], t, 0))
             equal(torch.stack(sgd), one, f"on the complete graph it is not X − η_t G(X) (schedule {kind})")
-    return None
 
 
-def scale(cls: type[Algorithm]) -> str | None:
+@asked_of(lambda promise: promise.scale_free)
+def scale(cls: type[Algorithm]) -> None:
     """where declared scale_free: c·f for f changes no bit, for every power of two"""
-    if not cls.declare_for({}).scale_free:
-        return NOT_ASKED
     (w, pull), g, x = network(cls), quadratics(), start()
     for kind in KINDS:
         ours = simulate(cls, w, g, x, STEPS, {"schedule": kind}, pull=pull).x()
         for power in (-40, -1, 3, 40):
             c = 2.0**power
             scaled = simulate(cls, w, _times(g, c), x, STEPS, {"schedule": kind}, pull=pull).x()
-            if not torch.equal(ours, scaled):
-                off = ((ours - scaled).abs().max() / ours.abs().max()).item()
-                raise BrokenPromise(f"2^{power}·f gives another trajectory than f, by {off:.2g} (schedule {kind})")
-    return None
+            off = ((ours - scaled).abs().max() / ours.abs().max()).item()
+            other = f"2^{power}·f gives another trajectory than f, by {off:.2g} (schedule {kind})"
+            must(torch.equal(ours, scaled), other)
 
 
 def _times(gradient: Gradient, c: float) -> Gradient:

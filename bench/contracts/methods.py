@@ -10,7 +10,7 @@ from bench.contracts.form import counts, no_memory, nothing_in_place, rounding, 
 from bench.contracts.mathematics import average, descent, end, pooled, scale, stepsize
 from bench.contracts.network import bound, locality, network_use, one_node, one_voice, permutation, replicas
 from bench.contracts.reading import asked_read, states_read
-from bench.contracts.worlds import NOT_ASKED, BrokenPromise
+from bench.contracts.worlds import NOT_ASKED, BrokenPromise, Check
 from bench.method.algorithm import Algorithm
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CHECKS", "NOT_ASKED", "BrokenPromise", "parametrize_with_checks"]
 
-CHECKS: tuple[Callable[[type[Algorithm]], str | None], ...] = (
+CHECKS: tuple[Check, ...] = (
     shapes,
     nothing_in_place,
     no_memory,
@@ -61,7 +61,7 @@ def parametrize_with_checks(methods: Iterable[type[Algorithm]]) -> pytest.MarkDe
     """
     import pytest  # a development dependency: nothing else here needs it
 
-    def skipping(check: Callable[[type[Algorithm]], str | None]) -> Callable[[type[Algorithm]], None]:
+    def skipping(check: Check) -> Callable[[type[Algorithm]], None]:
         @wraps(check)
         def checked(method: type[Algorithm]) -> None:
             if check(method) == NOT_ASKED:

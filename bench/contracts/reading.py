@@ -9,10 +9,9 @@ import torch
 from torch import Tensor
 
 from bench.contracts.simulate import Trace, simulate
-from bench.contracts.worlds import NOT_ASKED, STEPS, BrokenPromise, close, quadratics, start
+from bench.contracts.worlds import CONSTANT, NOT_ASKED, STEPS, BrokenPromise, close, must, quadratics, start
 from bench.method.algorithm import Algorithm, Grad, Mix
 
-CONSTANT = {"schedule": "constant"}
 SINCE, UNFELT = 5, 1e-12
 """The step after which a state is changed, and how little is put down to rounding: replicas are computed together."""
 
@@ -45,11 +44,11 @@ def states_read(cls: type[Algorithm]) -> str | None:
     changed = simulate(Changed, w, f, x, STEPS, CONSTANT, pull=pull, seeds=seeds)
     felt = _felt(whole, changed, promise.report)
     for name in kept:
-        if not any(felt[r] for r, (which, _) in enumerate(changes) if which == name):
-            raise BrokenPromise(
-                f"state {name} is never read: whatever it is after step {SINCE}, what follows is the same. Leave it "
-                f"out, or, if it is only recorded, declare unread='{name}'"
-            )
+        must(
+            any(felt[r] for r, (which, _) in enumerate(changes) if which == name),
+            f"state {name} is never read: whatever it is after step {SINCE}, what follows is the same. Leave it out, "
+            f"or, if it is only recorded, declare unread='{name}'",
+        )
     return None
 
 

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import wraps
 from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
 
 from bench.contracts.simulate import ALL_DATA, Gradient
-from bench.method.algorithm import Algorithm
+from bench.method.algorithm import Algorithm, Declaration
 from bench.method.schedules import Schedule, stepsize_tables
-from bench.network.mixing import build_mixing
+from bench.network.mixing import Mixing, build_mixing
 
 C = TypeVar("C")
 NODES, DIMENSION, STEPS = 6, 4, 12
 
 KINDS = ("diminishing", "fixed", "constant")
-
+CONSTANT = {"schedule": "constant"}
 ALONE = torch.ones(1, 1, dtype=torch.float64)
-
-
+Check = Callable[[type[Algorithm]], str | None]
 NOT_ASKED = "–"
 """What a check returns where the declaration does not ask for it."""
 
@@ -30,10 +30,28 @@ class BrokenPromise(Exception):
     """A sentence that says which promise, and how it was broken."""
 
 
+def must(holds: object, sentence: str) -> None:
+    """Raise ``BrokenPromise`` with this sentence unless it holds; a comparison with NaN does not."""
+    if not holds:
+        raise BrokenPromise(sentence)
+
+
 def equal(a: Tensor, b: Tensor, sentence: str) -> None:
     off = ((a - b).abs().max() / a.abs().max().clamp_min(1e-300)).item()
-    if not off <= 1e-12:
-        raise BrokenPromise(f"{sentence} (relative difference {off:.2g})")
+    must(off <= 1e-12, f"{sentence} (relative difference {off:.2g})")
+
+
+def asked_of(which: Callable[[Declaration], object]) -> Callable[[Check], Check]:
+    """Decorate a check of methods that declare something; of all others it returns ``NOT_ASKED``."""
+
+    def decorate(check: Check) -> Check:
+        @wraps(check)
+        def checked(cls: type[Algorithm]) -> str | None:
+            return check(cls) if which(cls.declare_for({})) else NOT_ASKED
+
+        return checked
+
+    return decorate
 
 
 def ring(nodes: int = NODES) -> Tensor:
@@ -47,18 +65,20 @@ class Network(NamedTuple):
     w: Tensor
     pull: Tensor
 
+    @classmethod
+    def of(cls, mixing: Mixing) -> Network:
+        """The matrices of its first round."""
+        return cls(*(torch.as_tensor(w.dense()) for w in mixing.at(0)[1:] if w is not None))
+
     def renamed(self, order: Tensor) -> Network:
         return Network(*(w[order][:, order] for w in self))
 
 
 def network(cls: type[Algorithm]) -> Network:
     """The ring for who mixes; for who pushes or pulls, one that points one way."""
-    if cls.declare_for({}).mixes == "doubly":
-        return Network(ring(), ring())
-    _, push, pull = build_mixing("random_digraph", NODES, p=0.4).at(0)
-    assert push is not None
-    assert pull is not None
-    return Network(torch.as_tensor(push.dense()), torch.as_tensor(pull.dense()))
+    doubly = cls.declare_for({}).mixes == "doubly"
+    mixing = build_mixing("ring", NODES, lazy=True) if doubly else build_mixing("random_digraph", NODES, p=0.4)
+    return Network.of(mixing)
 
 
 def close(cls: type[Algorithm]) -> Network:

@@ -161,7 +161,8 @@ def tar_member(archive: Path | io.BytesIO, name: str) -> bytes:
 def tar_members(archive: Path | io.BytesIO, names: Iterable[str]) -> dict[str, bytes]:
     """Several at once: a compressed archive is read from its beginning each time it is opened."""
     wanted, found = set(names), {}
-    with tarfile.open(**{"name" if isinstance(archive, Path) else "fileobj": archive}) as opened:
+    place = {"name": archive} if isinstance(archive, Path) else {"fileobj": archive}
+    with tarfile.open(**place) as opened:
         for member in opened:
             if member.name in wanted and (stream := opened.extractfile(member)) is not None:
                 found[member.name] = stream.read()

@@ -7,14 +7,14 @@ Python knows one multiplies and never divides: a GPU would multiply by the inver
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from bench.base.errors import UserError
-from bench.base.options import Count, Positive
+from bench.base.options import AtLeast, Count, Part
 from bench.network.bits import fixed_sum, from_bytes, pack_bits, to_bytes, unpack_bits, width_for
 from bench.network.compressor import Compressor, Draws, compressor
 
@@ -40,12 +40,7 @@ class Sparse(Compressor):
     """Some k of the P numbers: ``k`` where it is given, else ``fraction``·P rounded, and at least one."""
 
     k: Count | None = None
-    fraction: Positive = 0.1
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        if self.fraction > 1:
-            raise UserError(f"compressor.fraction must be at most 1, the whole vector; got {self.fraction:g}.")
+    fraction: Part = 0.1
 
     def count(self, size: int) -> int:
         return self.k or max(1, round(self.fraction * size))
@@ -116,16 +111,8 @@ class QSGD(Compressor):
     Payload: ‖v‖ as a float, then s ± l_i in ⌈log₂(2s + 1)⌉ bits each.
     """
 
-    levels: Count = 15  # s
+    levels: Annotated[int, AtLeast(1, most=MOST_LEVELS)] = 15  # s
     unbiased: bool = False
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        if self.levels > MOST_LEVELS:
-            raise UserError(
-                f"compressor.levels must be at most {MOST_LEVELS}, which takes 32 bits a number; got {self.levels}. "
-                "compressor=none sends every bit."
-            )
 
     def delta(self, size: int) -> float | None:
         return None if self.unbiased else 1 / (1 + self._variance(size))

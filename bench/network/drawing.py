@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 import numpy as np
+
+if TYPE_CHECKING:
+    from bench.network.mixing import Mixing
 
 DRAWN = 64
 """Nodes up to which a layout is searched for; more stand on a circle."""
@@ -15,28 +18,9 @@ LARGEST = 100_000
 """Nodes, and edges, of a graph that is drawn: more than any manifest lists."""
 
 
-class Drawable(Protocol):
-    """What a drawing needs to know; a Mixing has it."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def nodes(self) -> int: ...
-
-    @property
-    def edges(self) -> list[tuple[int, int]]: ...
-
-    @property
-    def directed(self) -> bool: ...
-
-    @property
-    def drawn(self) -> bool: ...
-
-
 @dataclass(frozen=True)
 class Graph:
-    """A graph as a run's manifest describes it."""
+    """A graph as a run's manifest describes it; a Mixing can be drawn as well."""
 
     name: str
     nodes: int
@@ -54,12 +38,12 @@ def edges_of(mixing: Mapping[str, Any]) -> list[tuple[int, int]] | None:
     return [(i, j) for i, j in edges] if good and all(0 <= i < nodes for edge in edges for i in edge) else None
 
 
-def caption(graph: Drawable) -> str:
+def caption(graph: Graph | Mixing) -> str:
     """What a picture is of."""
     return f"{graph.name}, {graph.nodes} nodes{', round 0' if graph.drawn else ''}"
 
 
-def positions(mixing: Drawable) -> np.ndarray:
+def positions(mixing: Graph | Mixing) -> np.ndarray:
     """(n, 2) in the unit square, y upwards: Kamada and Kawai's layout of a planar graph, else a circle."""
     graph = nx.empty_graph(mixing.nodes)
     graph.add_edges_from(mixing.edges)
@@ -71,7 +55,7 @@ def positions(mixing: Drawable) -> np.ndarray:
     return 0.5 + centred / max(2 * np.abs(centred).max(), 1e-9)
 
 
-def on_a_circle(mixing: Drawable) -> np.ndarray:
+def on_a_circle(mixing: Graph | Mixing) -> np.ndarray:
     """(n, 2): the nodes in order, counter-clockwise."""
     angle = 2 * np.pi * np.arange(mixing.nodes) / mixing.nodes
     return np.column_stack([np.cos(angle), np.sin(angle)])
@@ -89,7 +73,7 @@ def _level(xy: np.ndarray) -> np.ndarray:
 
 
 def svg(
-    mixing: Drawable,
+    mixing: Graph | Mixing,
     size: int = 96,
     places: np.ndarray | None = None,
     lost: Sequence[tuple[int, int]] = (),

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from bench.base.errors import UserError
+from bench.base.options import Part
 from bench.base.randomness import EVERYONE, generator
 from bench.base.registry import topologies, weight_rules
 from bench.network.certificate import Certificate, Matrices
-from bench.network.graphs import _probability, topology
+from bench.network.graphs import topology
 from bench.network.known import once
 from bench.network.mixing import Mixing, build_mixing
 from bench.network.rounds import lazily, weighed
@@ -32,9 +33,8 @@ def matching(nodes: int, draws: np.random.Generator) -> np.ndarray:
 
 
 @topology("random_each_round", drawn=True, alike=True)
-def random_each_round(nodes: int, draws: np.random.Generator, p: float = 0.5) -> np.ndarray:
+def random_each_round(nodes: int, draws: np.random.Generator, p: Part = 0.5) -> np.ndarray:
     """Erdős–Rényi: each edge with probability p, whether or not the graph of a round is connected."""
-    _probability(p)
     pairs = nodes * (nodes - 1) // 2
     places: list[np.ndarray] = []
     at = -1

@@ -9,7 +9,7 @@ import networkx as nx
 import numpy as np
 
 from bench.base.errors import UserError
-from bench.base.options import Neutral
+from bench.base.options import Neutral, Part
 from bench.network.graphs import random, topology
 from bench.network.weights import adjacency
 
@@ -73,7 +73,7 @@ def matrix(nodes: int, file: Path | None = None) -> np.ndarray:
 
 
 @topology("row_stochastic", weights=None)
-def row_stochastic(nodes: int, p: float = 0.8, seed: int | None = None) -> np.ndarray:
+def row_stochastic(nodes: int, p: Part = 0.8, seed: int | None = None) -> np.ndarray:
     """A negative example: the random graph with 1/(d_i + 1) in row i, so that only the rows sum to one."""
     a = adjacency(random(nodes, p, seed)) + np.eye(nodes)
     return a / a.sum(axis=1, keepdims=True)

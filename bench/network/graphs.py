@@ -16,6 +16,7 @@ import numpy as np
 
 from bench.base.errors import UserError
 from bench.base.memory import require
+from bench.base.options import Part
 from bench.base.randomness import EVERYONE, generator
 from bench.base.registry import topologies
 
@@ -115,9 +116,8 @@ PUBLISHED_RANDOM = ((1, 6), (2, 3), (2, 4), (5, 7))
 
 
 @topology("random", weights="uniform")
-def random(nodes: int, p: float = 0.8, seed: int | None = None) -> nx.Graph:
+def random(nodes: int, p: Part = 0.8, seed: int | None = None) -> nx.Graph:
     """Erdős–Rényi, drawn until connected. With n = 8, p = 0.8 and no seed: the paper's instance."""
-    _probability(p)
     if (nodes, p, seed) == (8, 0.8, None):
         graph = nx.complete_graph(8)
         graph.remove_edges_from(PUBLISHED_RANDOM)
@@ -159,8 +159,7 @@ def torus(nodes: int, rows: int | None = None) -> nx.Graph:
 @topology("hypercube")
 def hypercube(nodes: int) -> nx.Graph:
     """i and j are neighbours when they differ in one bit."""
-    bits = _power_of_two("hypercube", nodes)
-    graph = nx.empty_graph(nodes)
+    graph, bits = nx.empty_graph(nodes), _power_of_two("hypercube", nodes)
     graph.add_edges_from((i, i ^ (1 << b)) for i in range(nodes) for b in range(bits))
     return graph
 
@@ -168,17 +167,13 @@ def hypercube(nodes: int) -> nx.Graph:
 @topology("exponential")
 def exponential(nodes: int) -> nx.Graph:
     """i talks to i ± 2^j, j = 0, 1, … while 2^j < n."""
-    graph = nx.empty_graph(nodes)
-    graph.add_edges_from((i, (i + 2**j) % nodes) for i in range(nodes) for j in range((nodes - 1).bit_length()))
-    return graph
+    return directed_exponential(nodes).to_undirected()
 
 
 @topology("directed_ring", weights="out_degree")
 def directed_ring(nodes: int) -> nx.DiGraph:
     """i is heard by i + 1 alone."""
-    graph = nx.empty_graph(nodes, create_using=nx.DiGraph)
-    graph.add_edges_from((i, (i + 1) % nodes) for i in range(nodes))
-    return graph
+    return nx.cycle_graph(nodes, create_using=nx.DiGraph)
 
 
 @topology("directed_exponential", weights="out_degree")
@@ -190,9 +185,8 @@ def directed_exponential(nodes: int) -> nx.DiGraph:
 
 
 @topology("random_digraph", weights="out_degree")
-def random_digraph(nodes: int, p: float = 0.3, seed: int = 0) -> nx.DiGraph:
+def random_digraph(nodes: int, p: Part = 0.3, seed: int = 0) -> nx.DiGraph:
     """Every arc with probability p, drawn until everybody reaches everybody."""
-    _probability(p)
     for attempt in range(1000):
         draws = generator(seed, EVERYONE, "digraph", attempt).random((nodes, nodes))
         graph = nx.empty_graph(nodes, create_using=nx.DiGraph)
@@ -212,11 +206,6 @@ def one_peer_exponential(nodes: int) -> list[nx.Graph]:
     for b in range(bits):
         rounds[b].add_edges_from((i, i ^ (1 << b)) for i in range(nodes))
     return rounds
-
-
-def _probability(p: float) -> None:
-    if not 0 < p <= 1:
-        raise UserError(f"topology.p is the probability of an edge, in (0, 1]; got {p}.")
 
 
 def _rectangle(name: str, instead: str, nodes: int, rows: int | None) -> tuple[int, int]:

@@ -117,7 +117,7 @@ BAD = {
     "dtype=float16": "dtype must be one of float32, float64; got 'float16'.",
     "algo=dnasa,dsgt": "algo=dnasa,dsgt names several values; add -m to run them all.",
     "-m algo=d2 seed=0,1 steps=10": "d2 needs the smallest eigenvalue",
-    "topology=random topology.p=2": "topology.p is the probability of an edge",
+    "topology=random topology.p=2": "topology.p must be at most 1; got 2",
     "dataset.dimension=-1": "dataset.dimension must be at least 1; got -1.",
     "dataset.noise=-1": "dataset.noise must be at least 0; got -1.",
     "ranks=9": "ranks=9 is more than nodes=8: some ranks would host nobody.",

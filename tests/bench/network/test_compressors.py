@@ -219,7 +219,7 @@ def test_chance_never_lifts_the_largest_level():
         ("top_k", {"k": 7}, "compressor.k is 7, but the vectors have 6 numbers; use compressor.k=6 or less"),
         ("random_k", {"k": 100}, "compressor.k is 100, but the vectors have 6 numbers"),
         ("top_k", {"k": 0}, "compressor.k must be at least 1; got 0."),
-        ("top_k", {"fraction": 1.5}, "compressor.fraction must be at most 1, the whole vector; got 1.5."),
+        ("top_k", {"fraction": 1.5}, "compressor.fraction must be at most 1; got 1.5."),
         ("random_k", {"fraction": 0}, "compressor.fraction must be more than 0; got 0."),
         ("qsgd", {"levels": 2**31}, "compressor.levels must be at most 2147483647"),
         ("sign", {"k": 2}, "has no option 'compressor.k'"),
