@@ -15,9 +15,10 @@ from typing import Annotated
 from bench.base.errors import UserError
 from bench.base.options import AtLeast
 from bench.base.registry import links
-from bench.network.faulty import LossyNetwork, OneWayNetwork, Semantics, SilentNetwork
+from bench.network.faulty import LossyNetwork, OneWayNetwork, SilentNetwork
 from bench.network.losses import Coins, Silence
 from bench.network.mixing import Mixing
+from bench.network.reweighted import Semantics
 
 
 class Links(ABC):

@@ -6,19 +6,19 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any
 
 import yaml
 
 from bench.base.causes import Failure
 from bench.store.disk import make_lasting
 from bench.store.files import line_of, lock_of, sha256, stream_of, write_json, write_text
-from bench.store.integrity import SUMS, Findings, examine, read_file, read_table
+from bench.store.integrity import SUMS, examine
 from bench.store.locks import Lock
 from bench.store.metrics_file import parquet
-from bench.store.record import COLUMNS, FINAL, SCORE, Row, Spacing, evaluation_steps, final_state
+from bench.store.record import Row, final_state
 from bench.store.regular import append, content_of, make_folder, no_link, remove, write_bytes
+from bench.store.stored_run import C, StoredRun
 
 DAMAGED = "damaged"
 """In a run folder: where files go that are not what was written."""
@@ -30,94 +30,19 @@ class Taken(Failure):
     """Another process has believed this one dead, and makes the run itself."""
 
 
-class Asked(Protocol):
-    """What the store needs to know of a run's configuration."""
-
-    @property
-    def results(self) -> str: ...
-    @property
-    def steps(self) -> int: ...
-    @property
-    def eval_every(self) -> int: ...
-    @property
-    def eval_spacing(self) -> Spacing: ...
-    @property
-    def run_id(self) -> str: ...
-
-    def labels(self) -> dict[str, Any]:
-        """The settings as one row of a table."""
-        ...
-
-    def plain(self) -> dict[str, Any]:
-        """The settings as in config.yaml."""
-        ...
-
-
-C = TypeVar("C", bound=Asked)
-
-
-class RunFolder(Generic[C]):
-    """``<results>/runs/<run_id>/`` of one run."""
+class RunFolder(StoredRun[C]):
+    """A run folder that this process may write to, once it has claimed it."""
 
     def __init__(self, config: C, order: str | None = None) -> None:
         """``order`` is the id of the order, if any, that this process makes the run for."""
-        self.config, self._order = config, order
+        super().__init__(config)
+        self._order = order
         self._orders: list[str] = []
-        self.path = Path(config.results).resolve() / "runs" / config.run_id
-        self.checkpoints = self.path / "checkpoint"
-        self.stream = self.path / "metrics.jsonl"
         self._rows: list[Row] = []
         self._marks: dict[str, Any] = {}
         self._manifest: dict[str, Any] = {}
         self._digest = ""  # of the stream's last line
         self.lock = Lock(lock_of(self.path))
-
-    def status(self) -> dict[str, Any]:
-        """What status.json says; an empty dictionary where there is none to read."""
-        return read_file(self.path, "status.json")
-
-    def summary(self) -> dict[str, Any]:
-        """Labels, state and the latest of every run's metrics, whatever became of this one."""
-        labels = self._labels()
-        summary = read_file(self.path, "summary.json") or {**labels, "state": "missing"}
-        scores = [name for name in summary if name.startswith(SCORE)]
-        return {name: summary[name] for name in dict.fromkeys((*labels, "state", *COLUMNS, *scores)) if name in summary}
-
-    def _labels(self) -> dict[str, Any]:
-        """A file that the configuration names may have changed since: the folder's name stands."""
-        return {**self.config.labels(), "run_id": self.path.name}
-
-    def manifest(self) -> dict[str, Any]:
-        return read_file(self.path, "manifest.json")
-
-    @property
-    def final(self) -> bool:
-        """Whether there is nothing left to do: the state says so, and every file is what was written."""
-        found = examine(self.path)
-        state = found.status.get("state")
-        return state in FINAL and state == found.summary.get("state") and not self._wrong(found)
-
-    def _wrong(self, found: Findings) -> dict[str, str]:
-        """What is wrong with the files of this run, by their names."""
-        wrong = dict(found.damaged)
-        if found.status.get("state") in FINAL:
-            needed = ("config.yaml", "manifest.json", "metrics.parquet")
-            wrong |= {name: "is missing" for name in needed if not (self.path / name).exists()}
-            if found.metrics and not wrong and not found.sealed and not self._all_due(found):
-                wrong["metrics.parquet"] = "has not the rows that it should have"
-        return wrong
-
-    def _all_due(self, found: Findings) -> bool:
-        """Whether metrics that carry no digest at least have the columns and rows that they should."""
-        table = read_table(found.metrics or b"")
-        steps = table["step"].to_pylist()
-        due = self.due if found.summary["state"] != "diverged" else self.due[: len(steps)]
-        return table.schema.names[: len(COLUMNS)] == COLUMNS and steps == due
-
-    @property
-    def due(self) -> list[int]:
-        """The steps at which the run is evaluated."""
-        return evaluation_steps(self.config.steps, self.config.eval_every, self.config.eval_spacing)
 
     def claim(self) -> bool:
         """Make this run ours until ``release`` or the end of this process; False where it is another process's."""
@@ -140,7 +65,7 @@ class RunFolder(Generic[C]):
         """Move what is damaged to where it does no harm and can be looked at, and say so."""
         if not self.path.exists():
             return None
-        wrong = {**self._wrong(examine(self.path)), **damage}
+        wrong = {**self.wrong(examine(self.path)), **damage}
         if not wrong:
             return None
         place = make_folder(self.path / DAMAGED)
@@ -180,7 +105,7 @@ class RunFolder(Generic[C]):
         if damaged:
             self.log(damaged)
         verb = f"goes on after step {rows[-1]['step']}" if rows else "starts"
-        self.log(f"{self.config.run_id} {verb}: {self.config.steps} steps, engine {self._labels()['engine']}")
+        self.log(f"{self.config.run_id} {verb}: {self.config.steps} steps, engine {self.row_labels()['engine']}")
         return damaged
 
     def learn(self, facts: Row) -> None:
@@ -250,7 +175,7 @@ class RunFolder(Generic[C]):
 
     def _set_state(self, state: str, error: str | None = None, sums: dict[str, str] | None = None) -> None:
         last = {**(self._rows[-1] if self._rows else {}), **({SUMS: sums} if sums else {})}
-        write_json(self.path / "summary.json", {**self._labels(), **self._marks, "state": state, **last})
+        write_json(self.path / "summary.json", {**self.row_labels(), **self._marks, "state": state, **last})
         self._set_status(state, error)
 
     def _set_status(self, state: str, error: str | None = None) -> None:

@@ -1,0 +1,92 @@
+"""What is on disk of one run: its files, read and compared with their digests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+from bench.store.integrity import Findings, examine, read_file, read_table
+from bench.store.record import COLUMNS, FINAL, SCORE, Spacing, evaluation_steps
+
+
+class Asked(Protocol):
+    """What the store needs to know of a run's configuration."""
+
+    @property
+    def results(self) -> str: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def eval_every(self) -> int: ...
+    @property
+    def eval_spacing(self) -> Spacing: ...
+    @property
+    def run_id(self) -> str: ...
+
+    def labels(self) -> dict[str, Any]:
+        """The settings as one row of a table."""
+        ...
+
+    def plain(self) -> dict[str, Any]:
+        """The settings as in config.yaml."""
+        ...
+
+
+C = TypeVar("C", bound=Asked)
+
+
+class StoredRun(Generic[C]):
+    """``<results>/runs/<run_id>/`` of one run, to be read."""
+
+    def __init__(self, config: C) -> None:
+        self.config = config
+        self.path = Path(config.results).resolve() / "runs" / config.run_id
+        self.checkpoints = self.path / "checkpoint"
+        self.stream = self.path / "metrics.jsonl"
+
+    def status(self) -> dict[str, Any]:
+        """What status.json says; an empty dictionary where there is none to read."""
+        return read_file(self.path, "status.json")
+
+    def summary(self) -> dict[str, Any]:
+        """Labels, state and the latest of every run's metrics, whatever became of this one."""
+        labels = self.row_labels()
+        summary = read_file(self.path, "summary.json") or {**labels, "state": "missing"}
+        scores = [name for name in summary if name.startswith(SCORE)]
+        return {name: summary[name] for name in dict.fromkeys((*labels, "state", *COLUMNS, *scores)) if name in summary}
+
+    def row_labels(self) -> dict[str, Any]:
+        """A file that the configuration names may have changed since: the folder's name stands."""
+        return {**self.config.labels(), "run_id": self.path.name}
+
+    def manifest(self) -> dict[str, Any]:
+        return read_file(self.path, "manifest.json")
+
+    @property
+    def final(self) -> bool:
+        """Whether there is nothing left to do: the state says so, and every file is what was written."""
+        found = examine(self.path)
+        state = found.status.get("state")
+        return state in FINAL and state == found.summary.get("state") and not self.wrong(found)
+
+    def wrong(self, found: Findings) -> dict[str, str]:
+        """What is wrong with the files of this run, by their names."""
+        wrong = dict(found.damaged)
+        if found.status.get("state") in FINAL:
+            needed = ("config.yaml", "manifest.json", "metrics.parquet")
+            wrong |= {name: "is missing" for name in needed if not (self.path / name).exists()}
+            if found.metrics and not wrong and not found.sealed and not self._all_due(found):
+                wrong["metrics.parquet"] = "has not the rows that it should have"
+        return wrong
+
+    def _all_due(self, found: Findings) -> bool:
+        """Whether metrics that carry no digest at least have the columns and rows that they should."""
+        table = read_table(found.metrics or b"")
+        steps = table["step"].to_pylist()
+        due = self.due if found.summary["state"] != "diverged" else self.due[: len(steps)]
+        return table.schema.names[: len(COLUMNS)] == COLUMNS and steps == due
+
+    @property
+    def due(self) -> list[int]:
+        """The steps at which the run is evaluated."""
+        return evaluation_steps(self.config.steps, self.config.eval_every, self.config.eval_spacing)
