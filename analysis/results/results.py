@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.results.errors import NoData, perhaps
-from bench.store.record import COLUMNS, EXPLODED, FINAL, LATER, SINCE
+from bench.store.record import COLUMNS, DERIVED, EXPLODED, FINAL, LATER, SINCE
 from bench.store.software import software
 
 HOW = ("engine", "tracker", "checkpoint_every", "ranks", "jobs", "device", "results", "data_dir", "force", "stale")
@@ -31,13 +31,15 @@ class Results:
     source: str
 
     def __post_init__(self) -> None:
+        if taken := {name: f"algo.{name}" for name in (*DERIVED, "fingerprint") if name in self.runs}:
+            object.__setattr__(self, "runs", self.runs.rename(columns=taken))  # as runs of this version have them
         later = {name: before for name, before in SINCE.items() if name in self.runs and self.runs[name].isna().any()}
         if later:  # runs from before a choice was there, beside runs from after
             object.__setattr__(self, "runs", self.runs.fillna(later).infer_objects())
 
     @cached_property
     def options(self) -> list[str]:
-        """Labels that are options of the methods: they have no prefix and are no setting of the run."""
+        """Labels that are options of the methods: they have no prefix, or that of the method, and are no setting."""
         names = list(self.runs.columns)
         if "topology" not in names:
             return []
@@ -57,7 +59,7 @@ class Results:
             "eval_spacing",
         }
         known = {"algo", *GROUPS, *settings, *HOW, *OUTCOME}
-        return [name for name in names if "." not in name and name not in known]
+        return [name for name in names if name.startswith("algo.") or ("." not in name and name not in known)]
 
     @cached_property
     def numbers(self) -> list[str]:

@@ -52,6 +52,7 @@ CORE = (
     "bench/network/faulty.py",
     "bench/network/losses.py",
     "bench/network/mixing.py",
+    "bench/network/reweighted.py",
     "bench/network/rounds.py",
     "bench/network/sparse.py",
     "bench/network/spectrum.py",

@@ -15,7 +15,7 @@ from bench.base.errors import UserError, closest
 from bench.base.options import Count, Natural, coerce, convert, without_neutral
 from bench.config.choices import Choice, options_of, with_option
 from bench.problem.supervised import Init, Sampling
-from bench.store.record import LATER, Spacing
+from bench.store.record import LATER, TAKEN, Spacing
 
 HOW = {"how": True}
 """Marks what says how or where a run is made, not what it computes: not part of its identity."""
@@ -84,15 +84,20 @@ class RunConfig:
         return f"{self.algo.name}-{self.topology.name}-{self.dataset.name}-s{self.seed}-{digest}"
 
     def labels(self) -> dict[str, Any]:
-        """One flat table row: names of choices, the method's options by name, others with a prefix."""
+        """One flat table row: names of choices, the method's options by name, all other options with a prefix.
+
+        An option of the method whose name stands for something else has the prefix, too: ``algo.rounds``.
+        """
+        taken = {*TAKEN, *RunConfig.__annotations__}
         out: dict[str, Any] = {"run_id": self.run_id}
         for key, value in self.plain().items():
             if not isinstance(value, dict):
                 out[key] = value
                 continue
             out[key] = value["name"]
-            prefix = "" if key == "algo" else f"{key}."
-            out.update({prefix + name: option for name, option in _flat(value).items() if name != "name"})
+            options = {name: option for name, option in _flat(value).items() if name != "name"}
+            bare = {name for name in options if key == "algo" and name not in taken}
+            out.update({name if name in bare else f"{key}.{name}": option for name, option in options.items()})
         return out
 
 

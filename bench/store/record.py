@@ -48,6 +48,11 @@ FACTS = (
     *("algorithm", "metrics", "sweep", "also"),
 )
 """Entries of a manifest that a W&B run carries beside the labels."""
+DERIVED = ("rho", "heterogeneity", "exploded", "above_start", "run", "fact", "zeta", "index")
+"""Columns that analysis adds to the labels of runs, or to those of an archive."""
+TAKEN = frozenset((*COLUMNS, *FACTS, *DERIVED, "run_id", "state", "replicas", "sha256", "certificate", "edges"))
+"""Names that stand for something else beside the labels of a run. An option of a method with such a name, or with that
+of a setting, is labelled as it is typed: algo.rounds."""
 FINAL = ("done", "exploded", "diverged")
 """The states of a result: nothing is left to do, and the metrics are there."""
 

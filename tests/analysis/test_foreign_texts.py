@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from analysis.report.reproduction import document
+from analysis.report.claims import document
 from rich.console import Console
 
 from analysis import load, make_figures

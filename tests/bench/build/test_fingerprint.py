@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from bench.sweep.resume import stale
 from bench.base import imported
 from bench.base.registry import metrics, schedules
 from bench.build.fingerprint import fingerprint, parts, sources
@@ -76,12 +77,12 @@ def test_an_edited_metric_makes_runs_stale_and_a_new_one_does_not(plugin, monkey
     meant = made_of([folder.config])
     for manifest in (without, measured):
         monkeypatch.setattr(folder, "manifest", lambda manifest=manifest: manifest)
-        assert folder.stale is None
+        assert stale(folder) is None
     edited(monkeypatch, tmp_path / "metrics_helper.py")
-    assert folder.stale == "another version of the source"
+    assert stale(folder) == "another version of the source"
     assert "metrics_helper.py" in disagreement(made_of([folder.config]), meant, "rank 1")
     monkeypatch.setattr(folder, "manifest", lambda: without)
-    assert folder.stale is None
+    assert stale(folder) is None
 
 
 @pytest.mark.usefixtures("plugin")
