@@ -60,7 +60,10 @@ def main() -> None:
         from bench.sweep.tracking.wandb_run import Mirror, warm_up
 
         warm_up()
-    except Exception as error:  # not installed, or variables that it does not accept
+    except ImportError as error:
+        answer(trouble=f"{error}")
+        return
+    except Exception as error:  # variables that W&B does not accept
         answer(trouble=words_of(error))
         return
     answer(ready=mode())
