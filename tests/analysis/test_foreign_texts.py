@@ -8,16 +8,17 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from analysis.report.claims import document
 from rich.console import Console
 
 from analysis import load, make_figures
+from analysis.claims.sets import claim_sets
 from analysis.claims.verdicts import claims, judge
-from analysis.drawing.panels import numbers
 from analysis.report.bibtex import bibliography
+from analysis.report.claims import document
 from analysis.report.commands import run_command
 from analysis.results.read import read
 from analysis.results.warnings import warnings as warnings_of
+from analysis.results.words import ranges
 from analysis.study.ask import Ask
 from analysis.study.outcome import outcome
 from analysis.study.statistics import told_apart
@@ -52,9 +53,10 @@ def test_nothing_in_the_document_of_claims_is_obeyed(results, tmp_path):
         change(run, "summary.json", dataset=EVIL, partition=EVIL)
         change(run, "manifest.json", versions={"torch": EVIL, EVIL: EVIL}, engine=EVIL, host={"machine": EVIL})
     found = read(results)
-    verdicts = [judge(claim, found) for claim in claims() if claim.id == "consensus_sum"]
+    (paper,) = claim_sets(None, str(results))
+    verdicts = [judge(claim, found) for claim in claims(paper.file) if claim.id == "consensus_sum"]
     assert verdicts[0].cases
-    text = document(verdicts, found, tmp_path / "figures", tmp_path, tmp_path / "mine.yaml")
+    text = document(paper, verdicts, found, tmp_path / "figures", tmp_path)
     assert "\\x1b[2J&lt;img src=x>" in text
     for command in ("\x1b", "<img", "](http", "](javascript", "\n# Title"):
         assert command not in text
@@ -120,8 +122,8 @@ def test_a_copy_of_a_run_counts_once(results, algo):
 
 
 def test_seeds_may_be_far_apart():
-    assert numbers("seed", [0, 1, 2**62]) == f"seeds 0, 1, {2**62}"
-    assert numbers("seed", [3, 4, 5]) == "seeds 3–5"
+    assert ranges([0, 1, 2**62], least=3) == f"0, 1, {2**62}"
+    assert ranges([3, 4, 5], least=3) == "3–5"
 
 
 def test_a_figure_that_cannot_be_saved_costs_no_other(results, tmp_path, monkeypatch, capsys):

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from analysis import check_claims
 from analysis.claims.evidence import EVIDENCE, Case, case, exact, untested
@@ -14,6 +13,7 @@ from analysis.claims.verdicts import Claim, Verdict, claims, judge, settled
 from analysis.report.claims import case_rows, number
 from analysis.results.errors import NoData
 from analysis.study.statistics import Interval
+from bench.terminal.console import Console
 
 pytestmark = pytest.mark.xdist_group("figures")
 

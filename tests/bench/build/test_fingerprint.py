@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 import torch
 
-from bench.sweep.resume import stale
 from bench.base import imported
 from bench.base.registry import metrics, schedules
 from bench.build.fingerprint import fingerprint, parts, sources
 from bench.build.origin import disagreement, made_of
 from bench.store.run_folder import RunFolder
+from bench.sweep.resume import stale
 from bench.training.metrics import metric
 from tests.helpers.configs import config
 
@@ -94,4 +94,4 @@ def test_a_metric_may_be_any_callable():
     metric("constant")(Constant())
     metric("partial")(functools.partial(lambda view, power: view.train_loss**power, power=2))
     metric("builtin")(torch.linalg.norm)
-    assert "tests/bench/engine/test_fingerprint.py" in sources(config())
+    assert "tests/bench/build/test_fingerprint.py" in sources(config())

@@ -11,12 +11,12 @@ import pytest
 from rich.console import Console
 
 from analysis import load
-from bench.sweep.resume import resume_point
 from bench import status
 from bench.store import integrity
 from bench.store.files import check_rows, lock_of, read_json, sha256, write_json
 from bench.store.integrity import SUMS, examine
 from bench.store.run_folder import RunFolder
+from bench.sweep.resume import resume_point
 from bench.sweep.sweep import run_all
 from bench.training import checkpoint
 from tests.faults.harm_store import finished, unfinished
