@@ -29,6 +29,7 @@ from bench.terminal.table import run_columns
 from tests.faults.harm_forged import JSON, ODD, put, sealed, values_of
 from tests.helpers.cli import typed
 from tests.helpers.configs import config
+from tests.helpers.few import few
 from tests.helpers.readers import page_of, status_of
 
 EVIL = "\x1b[2J\x1b]0;owned\x07$\\input{/etc/passwd}$<script>alert(1)</script>"
@@ -57,7 +58,7 @@ def relabel(results, **labels):
     return results
 
 
-@pytest.mark.parametrize("evil", [EVIL, FORMULA])
+@pytest.mark.parametrize("evil", few([EVIL, FORMULA], [EVIL]))
 def test_labels_are_text_wherever_they_are_written(results, tmp_path, capsys, evil):
     relabel(results, algo=evil, dataset=evil, **{evil: evil})
     out = str(tmp_path / "out")
@@ -91,6 +92,7 @@ def test_tex_with_such_labels_compiles_to_these_labels(results, tmp_path):
     subprocess.run(["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"], cwd=tmp_path, check=True)
 
 
+@pytest.mark.thorough
 def test_the_page_shows_such_labels(results, capsys):
     relabel(results, algo=EVIL)
     assert make_report.main(["--results", str(results)]) == 0

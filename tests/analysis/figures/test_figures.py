@@ -267,8 +267,11 @@ def test_one_seed_all_diverged_and_nothing_at_all(results):
     one = results.where([("seed", ["0"]), ("dataset", ["digits"])])
     assert len(draw("stepsize", one).data)
     gone = results.where([("state", ["diverged"])])
-    data = draw("stepsize", gone).data if gone.runs["eta"].nunique() > 1 else draw("compare", gone).data
-    assert data.empty or data["mean"].isna().all() or (data["runs"] > 0).all()
+    with pytest.raises(NoData, match="two stepsizes or more"):
+        draw("stepsize", gone)
+    data = draw("compare", gone).data
+    assert set(data["step"]) == {0}  # all that is finite
+    assert set(data["runs"]) == {3}
     for name in NAMES:
         if name != "graphs":
             with pytest.raises(NoData):

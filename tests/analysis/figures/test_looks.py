@@ -60,7 +60,7 @@ def inside(figure):
 LONG = {"dnasa": "normalized_averaging_with_tracking", "dsgd": "stochastic_gradient", "dsgt": "tracking_with_a_twist"}
 
 
-@pytest.mark.parametrize("name", few(["consensus", "compare", "stepsize", "scale", "curves"], ["stepsize", "scale"]))
+@pytest.mark.parametrize("name", few(["consensus", "compare", "stepsize", "scale", "curves"], ["stepsize"]))
 def test_legends_are_inside_the_figure(drawn, results, name):
     assert inside(drawn(name).figure)
     ring = results.where([("dataset", ["digits"]), ("topology", ["ring"])])

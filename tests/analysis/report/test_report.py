@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from analysis import make_report
 from analysis.drawing.panels import Picture
-from analysis.figures import FIGURES, figure
+from analysis.figures import drawings, figure
 from analysis.report.page import choices, embed, in_order
 from analysis.report.story import run_table, settings, tell_story
 from bench.store.files import write_json
@@ -121,20 +121,19 @@ def test_a_caption_names_what_is_drawn(tmp_path):
     assert "Final test accuracy" not in text
 
 
-def test_a_figure_that_cannot_be_rendered_is_named_and_the_rest_is_made():
+def test_a_figure_that_cannot_be_rendered_is_named_and_the_rest_is_made(monkeypatch):
+    rest = drawings()["stepsize"]
+    monkeypatch.setattr("analysis.figures.FIGURES", {"stepsize": rest})
+
     @figure("unreadable", "Unreadable", "nothing")
     def unreadable(results, ask):
         broken = Figure()
         broken.text(0, 0, r"$\frac{$")  # fails when it is rendered
         return Picture(broken, results.runs, set())
 
-    try:
-        story = tell_story(made([{"algo": "dsgd", "eta": eta, "end": 1.0} for eta in (0.1, 1.0)]))
-    finally:
-        del FIGURES["unreadable"]
+    story = tell_story(made([{"algo": "dsgd", "eta": eta, "end": 1.0} for eta in (0.1, 1.0)]))
     assert "unreadable not drawn" in [sentence.partition(":")[0] for sentence in story.troubles]
-    assert "unreadable" not in [drawing.name for drawing, *_ in story.figures]
-    assert story.figures
+    assert [drawing.name for drawing, *_ in story.figures] == ["stepsize"]
 
 
 def test_nothing_in_a_run_becomes_markup(page):
