@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from analysis import load, make_figures
-from analysis.claims.sets import claim_sets
+from analysis.claims.sets import ClaimSet, claim_sets
 from analysis.claims.verdicts import claims, judge
 from analysis.report.bibtex import bibliography
 from analysis.report.claims import document
@@ -56,7 +56,8 @@ def test_nothing_in_the_document_of_claims_is_obeyed(results, tmp_path):
     (paper,) = claim_sets(None, str(results))
     verdicts = [judge(claim, found) for claim in claims(paper.file) if claim.id == "consensus_sum"]
     assert verdicts[0].cases
-    text = document(paper, verdicts, found, tmp_path / "figures", tmp_path)
+    mine = ClaimSet(paper.file, "mine.md", "Mine.")
+    text = document(mine, verdicts, found, tmp_path / "figures", tmp_path)
     assert "\\x1b[2J&lt;img src=x>" in text
     for command in ("\x1b", "<img", "](http", "](javascript", "\n# Title"):
         assert command not in text
