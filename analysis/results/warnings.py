@@ -25,7 +25,10 @@ def warnings(results: Results) -> list[str]:
     if results.copies:
         one, some = len(results.copies) == 1, ", ".join(results.copies[:3]) + " …" * (len(results.copies) > 3)
         who = "1 run has" if one else f"{len(results.copies)} runs have"
-        out.append(f"{who} the settings and the seed of another, and {'is' if one else 'are'} left out: {some}")
+        out.append(
+            f"{who} the settings and the seed of another, and {'is' if one else 'are'} left out: {some}. Make "
+            "them again with force=true if they differ in an option that an earlier version did not record."
+        )
     states = results.runs["state"].value_counts() if len(results.runs) else {}
     for state in ("running", "interrupted", "failed"):
         if state in states:
@@ -35,12 +38,6 @@ def warnings(results: Results) -> list[str]:
         out.append(
             f"Runs of {', '.join(sources)} were made by different versions of the source: compare with care, or make "
             "them again with stale=rerun."
-        )
-    if twice := same_settings(results):
-        out.append(
-            f"{len(twice)} runs cannot be told apart from another by their settings and seed, {', '.join(twice[:2])} "
-            "first, and count as one configuration: an earlier version did not record an option that they differ in, "
-            "or a file that they name has changed. Make them again with force=true, or remove all but one."
         )
     facts = [results.facts.get(run, {}) for run in results.runs.get("run_id", [])]
     return [*out, *mixed_software(results.runs, facts)]
@@ -53,15 +50,6 @@ def mixed_software(runs: pd.DataFrame, facts: Sequence[Mapping[str, Any]]) -> li
     each = zip(runs["algo"], facts, runs["state"].isin(FINAL), strict=True)
     said = mixed((algo, fact) for algo, fact, ended in each if ended)
     return [said] if said else []
-
-
-def same_settings(results: Results) -> list[str]:
-    """Runs that have ended and have the same labels as another, its seed among them."""
-    if results.runs.empty:
-        return []
-    ended = results.runs[results.runs["state"].isin(FINAL)]
-    labels = [c for c in ("algo", "seed", *results.problem, *results.options) if c in ended]
-    return sorted(ended["run_id"][ended.duplicated(labels, keep=False)])
 
 
 def mixed_sources(results: Results) -> list[str]:

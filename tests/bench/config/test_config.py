@@ -3,6 +3,7 @@
 import ast
 import re
 import shutil
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from bench.build import fingerprint
 from bench.config.choices import options_of
 from bench.config.experiment import blocks_of
 from bench.config.plan import Planner, of_command, unique
-from bench.config.run_config import GROUPS, parse
+from bench.config.run_config import GROUPS, NEUTRAL, RunConfig, parse
 from bench.config.source import plugin_folders
 from tests.helpers.cli import python
 from tests.helpers.configs import config
@@ -59,6 +60,18 @@ def test_conf_says_the_same_as_the_code(group, monkeypatch):
         values = OmegaConf.to_container(OmegaConf.create(values.get(group, values)), resolve=True)
         assert values.pop("name") == file.stem
         assert values == {name: option.default for name, option in options_of(group, file.stem).items()}
+
+
+def test_config_yaml_has_the_defaults_of_the_code():
+    """A setting that has a value in the code, for runs from before it was there, has the same in conf/config.yaml."""
+    said = yaml.safe_load((CONF / "config.yaml").read_text())
+    chosen = {group: name for line in said["defaults"] if isinstance(line, dict) for group, name in line.items()}
+    neutral = {one.name: one.metadata[NEUTRAL] for one in fields(RunConfig) if NEUTRAL in one.metadata}
+    assert neutral
+    assert {name: {**said, **chosen}[name] for name in neutral} == {
+        name: getattr(value, "name", value) for name, value in neutral.items()
+    }
+    assert {*said, *chosen} - {"defaults", "hydra", "experiment"} == {one.name for one in fields(RunConfig)}
 
 
 @pytest.fixture

@@ -144,3 +144,15 @@ def test_locks_that_are_none_cost_no_time_and_no_table(tmp_path, forge):
     begun = time.monotonic()
     assert ("1 interrupted" if forge is link else "1 running") in status_of(tmp_path / "results")
     assert time.monotonic() - begun < 3
+
+
+def test_a_manifest_nested_without_end_is_left_as_it_is(tmp_path, monkeypatch):
+    """A reused run notes the new sweep in its manifest, which somebody else may have made."""
+    run = finished(tmp_path)
+    before = (run.path / "manifest.json").read_bytes()
+    nested: dict = {}
+    for _ in range(10**5):
+        nested = {"a": nested}
+    monkeypatch.setattr(run, "manifest", lambda: {"sweep": "one", "versions": nested})
+    assert run.join("another") is False
+    assert (run.path / "manifest.json").read_bytes() == before
