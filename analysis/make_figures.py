@@ -34,20 +34,17 @@ from analysis.drawing.style import use_paper_style
 from analysis.figures import Drawing, drawings
 from analysis.report.bibtex import Bibliography, bibliography
 from analysis.report.caption import figure_for_latex
+from analysis.report.table_files import make_table
 from analysis.results.archive import is_archive
 from analysis.results.errors import NoData, in_sentences, perhaps, trouble
 from analysis.results.plugins import broken
 from analysis.results.read import add_source, condition, read
 from analysis.results.results import Results
 from analysis.results.warnings import warnings
-from analysis.results.words import many
 from analysis.study.ask import Ask, unused
 from analysis.study.select import can_be_asked
-from analysis.tables import Table, TableMaker, table_makers
 from analysis.tables import format as words
-from analysis.tables.digits import in_digits
-from analysis.tables.format import DIFFERENCE
-from analysis.tables.latex import latex, left_out_in_words, page
+from analysis.tables import table_makers
 from bench.store.files import write_text
 from bench.store.regular import no_link
 from bench.terminal.command import say
@@ -220,44 +217,6 @@ def make_figure(drawing: Drawing, order: Order) -> tuple[str, bool | None, list[
     used = seeds_in_words(results.runs[results.runs["run_id"].isin(picture.runs)])
     first = f"{name:15} {used} → {', '.join(file.name for file in files)}"
     return "\n".join([first, *(f"{'':15} {note}" for note in picture.notes)]), True, unused
-
-
-def make_table(recipe: TableMaker, results: Results, ask: Ask, out: Path) -> tuple[str, bool | None]:
-    try:
-        whole, said = recipe.table(results, ask), []
-        try:
-            table = words.chosen(whole, ask.columns, results)
-        except NoData as error:
-            if recipe.ours:
-                raise
-            table, said = whole, [f"{'':15} {error}: it is as it would be without --columns"]
-    except NoData as error:
-        return f"{recipe.name:15} not made: {error}", False
-    except Exception as error:  # a stranger's table may raise anything, and the others are made
-        return f"{recipe.name:15} not made: {trouble(error, recipe.make)}", None
-    texts = {
-        "md": words.markdown(in_digits(table), table.title or recipe.title),
-        "tex": latex(table, table.title or recipe.title),
-        "csv": words.csv(table.data),
-    }
-    for kind, text in texts.items():
-        write_text(out / f"table_{recipe.name}.{kind}", text)
-    if "reference" in table.data and ask.reference and (why := no_difference(table)):
-        said.append(f"{'':15} --reference {ask.reference} is not seen in it: {why}")
-    if (fits := page(table)).left_out:
-        said.append(f"{'':15} in .tex {left_out_in_words(fits)}")
-    return "\n".join(
-        [f"{recipe.name:15} {many(len(table.data), 'row')} → table_{recipe.name}.md, .tex, .csv", *said]
-    ), True
-
-
-def no_difference(table: Table) -> str:
-    """Why no difference from the reference is to be seen; nothing where there is one."""
-    if "reference_minus" not in table.data or table.data["reference_minus"].isna().all():
-        return "no other method has a run on the same problem with the same seed, or none of them has a value"
-    if table.asked and not any(DIFFERENCE in name for name in table.asked):
-        return "the differences are not among the columns; 'difference' in --columns is theirs"
-    return ""
 
 
 if __name__ == "__main__":

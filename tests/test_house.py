@@ -21,6 +21,11 @@ def test_one_sees_the_house_at_a_glance():
     assert len(commands()) + len(folders("bench")) <= ROOMS
 
 
+def test_no_file_is_longer_than_one_reads_at_once():
+    files = [file for package in PACKAGES for file in (ROOT / package).rglob("*.py")]
+    assert {file.name: n for file in files if (n := len(file.read_text().splitlines())) > 250} == {}
+
+
 def test_each_folder_says_in_one_line_what_lives_there():
     for package in PACKAGES:
         for face in (ROOT / package).rglob("__init__.py"):

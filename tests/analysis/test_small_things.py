@@ -15,8 +15,8 @@ from analysis.drawing.lines import draw_against_setting
 from analysis.drawing.panels import panels
 from analysis.drawing.style import Style
 from analysis.figures import drawings
-from analysis.make_figures import make_table
 from analysis.report.commands import as_typed
+from analysis.report.table_files import make_table
 from analysis.results.errors import NoData
 from analysis.study.ask import Ask
 from analysis.study.select import can_be_asked

@@ -1,0 +1,55 @@
+"""Tables as files: Markdown, LaTeX and csv."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from analysis.results.errors import NoData, trouble
+from analysis.results.results import Results
+from analysis.results.words import many
+from analysis.study.ask import Ask
+from analysis.tables import Table, TableMaker
+from analysis.tables import format as words
+from analysis.tables.digits import in_digits
+from analysis.tables.format import DIFFERENCE
+from analysis.tables.latex import latex, left_out_in_words, page
+from bench.store.files import write_text
+
+
+def make_table(recipe: TableMaker, results: Results, ask: Ask, out: Path) -> tuple[str, bool | None]:
+    """Write one and say what it shows, or why it is not there; None where it is broken."""
+    try:
+        whole, said = recipe.table(results, ask), []
+        try:
+            table = words.chosen(whole, ask.columns, results)
+        except NoData as error:
+            if recipe.ours:
+                raise
+            table, said = whole, [f"{'':15} {error}: it is as it would be without --columns"]
+    except NoData as error:
+        return f"{recipe.name:15} not made: {error}", False
+    except Exception as error:  # a stranger's table may raise anything, and the others are made
+        return f"{recipe.name:15} not made: {trouble(error, recipe.make)}", None
+    texts = {
+        "md": words.markdown(in_digits(table), table.title or recipe.title),
+        "tex": latex(table, table.title or recipe.title),
+        "csv": words.csv(table.data),
+    }
+    for kind, text in texts.items():
+        write_text(out / f"table_{recipe.name}.{kind}", text)
+    if "reference" in table.data and ask.reference and (why := no_difference(table)):
+        said.append(f"{'':15} --reference {ask.reference} is not seen in it: {why}")
+    if (fits := page(table)).left_out:
+        said.append(f"{'':15} in .tex {left_out_in_words(fits)}")
+    return "\n".join(
+        [f"{recipe.name:15} {many(len(table.data), 'row')} → table_{recipe.name}.md, .tex, .csv", *said]
+    ), True
+
+
+def no_difference(table: Table) -> str:
+    """Why no difference from the reference is to be seen; nothing where there is one."""
+    if "reference_minus" not in table.data or table.data["reference_minus"].isna().all():
+        return "no other method has a run on the same problem with the same seed, or none of them has a value"
+    if table.asked and not any(DIFFERENCE in name for name in table.asked):
+        return "the differences are not among the columns; 'difference' in --columns is theirs"
+    return ""
