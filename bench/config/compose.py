@@ -72,7 +72,7 @@ def prepared(words: Sequence[str], source: Source) -> tuple[Source, list[str]]:
     What is registered without a yaml is made known to Hydra too, with the defaults of its signature.
     """
     source, words = source.divide([f"+{word}" if _MAPPING.match(word) else word for word in words])
-    check_names(words)
+    check_names(words, source.folders())
     _store_members(source.folders())
     return source, list(words)
 

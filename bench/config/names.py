@@ -19,7 +19,7 @@ from bench.config.run_config import GROUPS, RunConfig
 CONF = ROOT / "conf"
 
 
-def check_names(words: Sequence[str]) -> None:
+def check_names(words: Sequence[str], folders: Sequence[Path] = (CONF,)) -> None:
     """Members of groups are chosen by words: nan, 1, true and null are none to Hydra, which would stumble over them."""
     parser = OverridesParser.create()
     for word in words:
@@ -36,7 +36,7 @@ def check_names(words: Sequence[str]) -> None:
             if not isinstance(name, str | list | dict | Glob | QuotedString):
                 if not ours:
                     raise UserError(f"'{word}' is no setting: settings are typed as NAME=VALUE, as in algo=dnasa.")
-                raise UserError(no_such_name(group, str(name) if len(names) > 1 else typed))
+                raise UserError(no_such_name(group, str(name) if len(names) > 1 else typed, folders))
 
 
 def is_sweep(word: str) -> bool:

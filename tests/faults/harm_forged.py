@@ -216,7 +216,8 @@ def odd_values(trials: int, folder: Path) -> Counter[str]:
         whole = (run / name).read_bytes()
         sealed(run / name, put(files[name], place, new))
         try:
-            seen[judged(folder, run.name, before)] += 1
+            became = judged(folder, run.name, before)
+            seen[became if became in (NAMED, ALONE) else f"{name}: {'.'.join(place)} = {new!r:.40}: {became}"] += 1
         except Exception as error:
             seen[f"{name}: {'.'.join(place)} = {new!r:.40}: {type(error).__name__}: {error}"] += 1
         (run / name).write_bytes(whole)
@@ -228,6 +229,7 @@ JSON = ("summary.json", "status.json", "manifest.json")
 
 def judged(folder: Path, run: str, before: pd.DataFrame) -> str:
     with warnings.catch_warnings(record=True) as said:  # that the runs have other software, which may be forged, too
+        warnings.simplefilter("always")
         told, table = read_by_all(folder)
     told += "".join(str(warning.message) for warning in said)
     if "\x1b" in told or "\\input{" in told.replace("\\\\", ""):
