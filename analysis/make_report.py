@@ -27,7 +27,6 @@ from analysis.study.ask import Ask
 from analysis.study.select import can_be_asked
 from bench.store.files import write_text
 from bench.terminal.command import say
-from bench.terminal.visible import visible
 
 
 @in_sentences("There is nothing to report")
@@ -55,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         say(sentence, sys.stdout)
     out.parent.mkdir(parents=True, exist_ok=True)
     words = ["python", "analysis/make_report.py", *(sys.argv[1:] if argv is None else argv)]
-    write_text(out, visible(page(story, folder, as_typed(words))))
+    write_text(out, page(story, folder, as_typed(words)))
     say(f"Report: {out}", sys.stdout)
     if arguments.wandb:
         from analysis.report.publish import publish  # W&B takes a second to import

@@ -25,6 +25,7 @@ from analysis.tables.format import SETTING, is_empty
 from bench import __version__
 from bench.store.integrity import read_file
 from bench.store.regular import end_of
+from bench.terminal.visible import visible
 
 HERE = Path(__file__).parent
 LISTED = 1000
@@ -49,40 +50,46 @@ def page(story: Story, folder: Path | None, command: str = "") -> str:
     some, note = listed(story.results)
     runs, varied = run_table(story.results) if len(story.results.runs) else (pd.DataFrame(), [])
     runs = runs[runs["run_id"].isin(some.runs["run_id"])] if note else runs
-    return template("page.html.j2").render(
-        story=story,
-        COMMANDS=COMMANDS,
-        style=(HERE / "page.css").read_text(encoding="utf-8"),
-        script=(HERE / "page.js").read_text(encoding="utf-8"),
-        figures=[
-            {"name": d.name, "title": p.title or d.title, "svg": svg, "used": used, "notes": p.notes}
-            for d, p, svg, used in story.figures
-        ],
-        tables=[
-            {
-                "name": r.name,
-                "title": t.title or r.title,
-                "columns": list(shown_part.columns),
-                "rows": cells(shown_part),
-                "notes": [*same, *t.notes],
-            }
-            for r, t in story.tables
-            for shown_part, same in [what_differs(in_digits(t).shown)]
-        ],
-        runs={
-            "columns": [LETTERS.get(c, c) for c in runs.columns],
-            "rows": cells(runs),
-            "choices": [
-                {"column": list(runs.columns).index(c), "name": LETTERS.get(c, c), "values": choices(runs[c])}
-                for c in varied
+    return visible(
+        template("page.html.j2").render(
+            story=story,
+            COMMANDS=COMMANDS,
+            style=(HERE / "page.css").read_text(encoding="utf-8"),
+            script=(HERE / "page.js").read_text(encoding="utf-8"),
+            figures=[
+                {"name": d.name, "title": p.title or d.title, "svg": svg, "used": used, "notes": p.notes}
+                for d, p, svg, used in story.figures
             ],
-            "note": note,
-        },
-        trouble=trouble(some, folder),
-        details=embed(details(some, folder)),
-        made={"command": command, "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), "version": __version__},
-        ended=ended(story.results, folder),
-        source=portable(story.results.source),
+            tables=[
+                {
+                    "name": r.name,
+                    "title": t.title or r.title,
+                    "columns": list(shown_part.columns),
+                    "rows": cells(shown_part),
+                    "notes": [*same, *t.notes],
+                }
+                for r, t in story.tables
+                for shown_part, same in [what_differs(in_digits(t).shown)]
+            ],
+            runs={
+                "columns": [LETTERS.get(c, c) for c in runs.columns],
+                "rows": cells(runs),
+                "choices": [
+                    {"column": list(runs.columns).index(c), "name": LETTERS.get(c, c), "values": choices(runs[c])}
+                    for c in varied
+                ],
+                "note": note,
+            },
+            trouble=trouble(some, folder),
+            details=embed(details(some, folder)),
+            made={
+                "command": command,
+                "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+                "version": __version__,
+            },
+            ended=ended(story.results, folder),
+            source=portable(story.results.source),
+        )
     )
 
 
