@@ -13,14 +13,12 @@ from analysis.study.statistics import UNTUNED, Best, Reported, report
 from analysis.study.tuning import Chosen, criterion, tuned_over
 
 
-def reported_all(
-    results: Results, finals: pd.DataFrame, ask: Ask = USUAL, asked: str | None = None
-) -> dict[str, Reported]:
+def reported_all(results: Results, finals: pd.DataFrame, ask: Ask = USUAL) -> dict[str, Reported]:
     """Every method of one problem: what to report of it, its setting chosen as ``ask`` wants it on other seeds."""
     by = criterion(results, finals, ask)
     out = {}
     for algo, runs in finals.groupby("algo", sort=False):
-        over = tuned_over(results, runs, asked)
+        over = tuned_over(results, runs)
         out[str(algo)] = report(runs, over, by) if over else Reported(None, runs, UNTUNED)
     return out
 
