@@ -1,4 +1,4 @@
-# hearsay in a container:
+# Docker image of hearsay. Build and run:
 #   docker build -t hearsay .
 #   docker run --rm --shm-size=1g -v "$PWD/results:/hearsay/results" hearsay python bench/run.py -m algo=dnasa,dsgt
 FROM debian:bookworm-slim

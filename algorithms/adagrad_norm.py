@@ -1,4 +1,4 @@
-"""AdaGrad-Norm: one adaptive stepsize, of whoever knows the average of all gradients."""
+"""Centralized AdaGrad-Norm: one adaptive stepsize (uses the exact average gradient)."""
 
 from typing import NamedTuple
 
@@ -19,14 +19,17 @@ class State(NamedTuple):
     "adagrad_norm",
     label="AdaGrad-Norm",
     family="dadagrad_norm",
-    sends=1,
+    vectors_per_step=1,
     exact_average=True,
-    pooled=True,
+    centralized_equivalent=True,
     cite="Ward, Wu, Bottou 2020, AdaGrad Stepsizes: Sharp Convergence over Nonconvex Landscapes",
     source="memory",
 )
 class AdaGradNorm(Algorithm):
-    """S⁺ = S + ‖ḡ‖²,  X⁺ = X − η ḡ/√(S⁺ + b₀²),  ḡ the average of all G(X);  S⁰ = 0"""
+    """Divide the stepsize by the root of the sum of all squared norms of the exact average gradient.
+
+    S⁺ = S + ‖ḡ‖²,  X⁺ = X − η ḡ/√(S⁺ + b₀²),  ḡ the average of all G(X);  S⁰ = 0
+    """
 
     b0: Positive = 1e-8
     stepsizes = staticmethod(DAdaGradNorm.stepsizes)

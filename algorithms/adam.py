@@ -1,4 +1,4 @@
-"""Adam, of whoever knows the average of all gradients."""
+"""Centralized Adam (uses the exact average gradient)."""
 
 from typing import Any, NamedTuple
 
@@ -19,15 +19,18 @@ class State(NamedTuple):
     "adam",
     label="Adam",
     family="dadam",
-    sends=1,
+    vectors_per_step=1,
     needs={"smoothness", "variance"},
     exact_average=True,
-    pooled=True,
+    centralized_equivalent=True,
     cite="Kingma, Ba 2015, Adam: A Method for Stochastic Optimization",
 )
 class Adam(Algorithm):
-    """M⁺ = β₁ M + (1−β₁) ḡ,  V⁺ = β₂ V + (1−β₂) ḡ²,  M̂ = M⁺/(1−β₁^(t+1)),  V̂ = V⁺/(1−β₂^(t+1))
-    X⁺ = X − η_t M̂/(√V̂ + ε),  ḡ the average of all G(X);  M⁰ = V⁰ = 0"""
+    """Scale every coordinate by running averages of the exact average gradient and of its square.
+
+    M⁺ = β₁ M + (1−β₁) ḡ,  V⁺ = β₂ V + (1−β₂) ḡ²,  M̂ = M⁺/(1−β₁^(t+1)),  V̂ = V⁺/(1−β₂^(t+1))
+    X⁺ = X − η_t M̂/(√V̂ + ε),  ḡ the average of all G(X);  M⁰ = V⁰ = 0
+    """
 
     beta1: float = 0.9
     beta2: float = 0.999

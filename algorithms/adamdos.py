@@ -11,7 +11,7 @@ from bench.method import Algorithm, Grad, Mix, algorithm
 
 class State(NamedTuple):
     x: Tensor
-    wx: Tensor  # W X, which travelled with the tracker
+    wx: Tensor  # W X, which traveled with the tracker
     a: Tensor  # moving average of squared gradients
     u: Tensor  # recursive estimate of the own gradient
     y: Tensor  # tracks its average: ȳ = ū
@@ -20,7 +20,7 @@ class State(NamedTuple):
 @algorithm(
     "adamdos",
     label="AdaMDOS",
-    sends=2,
+    vectors_per_step=2,
     gradients=2,
     start_samples=1,
     start_rounds=1,
@@ -32,9 +32,12 @@ class State(NamedTuple):
     source="memory; the recursion of the scales from notes on the paper",
 )
 class AdaMDOS(Algorithm):
-    """A = √a + ρ₀ in every coordinate,  X̃ = W X − η_t A⁻¹ Y,  X⁺ = X + κ (X̃ − X)
+    """Track a recursive variance-reduced gradient, and scale every coordinate by an average of squared gradients.
+
+    A = √a + ρ₀ in every coordinate,  X̃ = W X − η_t A⁻¹ Y,  X⁺ = X + κ (X̃ − X)
     U⁺ = G(X⁺; s) + (1−β) (U − G(X; s)),  Y⁺ = W (Y + U⁺ − U),  a⁺ = ϱ a + (1−ϱ) G(X⁺; s)², both gradients on one s
-    U⁰ = G(X⁰),  Y⁰ = W U⁰,  a⁰ = (1−ϱ) G(X⁰)²;  κ is ``pace``, ϱ ``fading``, ρ₀ ``floor``"""
+    U⁰ = G(X⁰),  Y⁰ = W U⁰,  a⁰ = (1−ϱ) G(X⁰)²;  κ is ``pace``, ϱ ``fading``, ρ₀ ``floor``
+    """
 
     pace: Positive = 0.9
     beta: float = 0.1

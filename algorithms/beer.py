@@ -11,10 +11,10 @@ from bench.method import Algorithm, Grad, Mix, algorithm
 
 class State(NamedTuple):
     x: Tensor
-    h: Tensor  # what the neighbours know of x
+    h: Tensor  # what the neighbors know of x
     wh: Tensor  # W h, of what was heard
     v: Tensor  # tracks the average gradient: v̄ = ḡ
-    q: Tensor  # what the neighbours know of v
+    q: Tensor  # what the neighbors know of v
     wq: Tensor  # W q
     g: Tensor  # own gradient
 
@@ -22,7 +22,7 @@ class State(NamedTuple):
 @algorithm(
     "beer",
     label="BEER",
-    sends=2,
+    vectors_per_step=2,
     start_samples=1,
     needs={"smoothness", "topology"},
     estimates="v",
@@ -34,8 +34,11 @@ class State(NamedTuple):
     source="the authors' code",
 )
 class BEER(Algorithm):
-    """X⁺ = X + γ (W−I) H − η_t V,  H⁺ = H + C(X⁺ − H),  V⁺ = V + γ (W−I) Q + G(X⁺) − G(X),  Q⁺ = Q + C(V⁺ − Q)
-    H⁰ = Q⁰ = 0,  V⁰ = G(X⁰)"""
+    """Combine gradient tracking with error feedback: nodes send only compressed changes of the model and the tracker.
+
+    X⁺ = X + γ (W−I) H − η_t V,  H⁺ = H + C(X⁺ − H),  V⁺ = V + γ (W−I) Q + G(X⁺) − G(X),  Q⁺ = Q + C(V⁺ − Q)
+    H⁰ = Q⁰ = 0,  V⁰ = G(X⁰)
+    """
 
     gamma: Positive = 0.3
 

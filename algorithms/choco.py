@@ -10,14 +10,14 @@ from bench.method import Algorithm, Grad, Mix, algorithm
 
 class State(NamedTuple):
     x: Tensor
-    h: Tensor  # what the neighbours know of x
+    h: Tensor  # what the neighbors know of x
     wh: Tensor  # W h, of what was heard
 
 
 @algorithm(
     "choco",
     label="CHOCO-SGD",
-    sends=1,
+    vectors_per_step=1,
     needs={"smoothness", "variance", "topology"},
     assumes={"bounded heterogeneity"},
     static=True,
@@ -26,8 +26,11 @@ class State(NamedTuple):
     "Communication, Algorithm 2",
 )
 class CHOCO(Algorithm):
-    """X½ = X − η_t G(X),  Q = C(X½ − H),  H⁺ = H + Q,  X⁺ = X½ + γ (W − I) H⁺;  H⁰ = 0
-    order overlapped (Koloskova et al. 2020): X⁺ = X − η_t G(X) + γ (W − I) H,  H⁺ = H + C(X⁺ − H)"""
+    """Send the compressed difference between the model and the copy that neighbors hold, so that no error accumulates.
+
+    X½ = X − η_t G(X),  Q = C(X½ − H),  H⁺ = H + Q,  X⁺ = X½ + γ (W − I) H⁺;  H⁰ = 0
+    order overlapped (Koloskova et al. 2020): X⁺ = X − η_t G(X) + γ (W − I) H,  H⁺ = H + C(X⁺ − H)
+    """
 
     gamma: float = 0.3
     order: Literal["compress_first", "overlapped"] = "compress_first"

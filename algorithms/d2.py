@@ -17,15 +17,18 @@ class State(NamedTuple):
 @algorithm(
     "d2",
     label="D²",
-    sends=1,
+    vectors_per_step=1,
     needs={"smoothness", "topology"},
     lambda_min=-1 / 3,
-    double=True,
-    pooled="sgd",
+    requires_float64=True,
+    centralized_equivalent="sgd",
     cite="Tang et al. 2018, D²: Decentralized Training over Decentralized Data",
 )
 class D2(Algorithm):
-    """X⁺ = W (2X − X₋ − η_t G(X) + η_{t−1} G₋);  X₋ = X⁰ and (ηG)₋ = 0 at the start"""
+    """Step along differences of successive gradients, so that differences between the nodes' data cause no bias.
+
+    X⁺ = W (2X − X₋ − η_t G(X) + η_{t−1} G₋);  X₋ = X⁰ and (ηG)₋ = 0 at the start
+    """
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         return State(x, x_old=x, step_old=torch.zeros_like(x))

@@ -1,4 +1,4 @@
-"""D-AdaGrad-Norm: one adaptive stepsize a node, which the nodes agree on."""
+"""D-AdaGrad-Norm: one adaptive stepsize per node, averaged over the network."""
 
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from bench.base.options import Positive
-from bench.method import Algorithm, Declaration, Grad, Mix, Steps, algorithm
+from bench.method import Algorithm, Grad, Mix, Properties, Steps, algorithm
 
 
 class State(NamedTuple):
@@ -18,17 +18,20 @@ class State(NamedTuple):
 @algorithm(
     "dadagrad_norm",
     label="D-AdaGrad-Norm",
-    sends=1,
-    scalars=1,
+    vectors_per_step=1,
+    scalars_per_step=1,
     rounds=2,
     assumes={"bounded heterogeneity"},
     cite="Huang, Li, Shen, He, Xu 2024, Achieving Near-Optimal Convergence for Distributed Minimax Optimization "
     "with Adaptive Stepsizes (D-AdaST)",
-    source="the abstract has the principle; the rule for minimising is ours",
+    source="the abstract has the principle; the rule for minimizing is ours",
 )
 class DAdaGradNorm(Algorithm):
-    """S⁺ = W (S + ‖G‖²),  X⁺ = W (X − η_t G/√S⁺),  G = G(X), ‖G‖² of each node;  S⁰ = ε
-    track false: S⁺ = S + ‖G‖², every node with a stepsize of its own, which converges to another point"""
+    """Adapt one stepsize per node to its gradient norms, and mix the accumulated norms so that nodes agree on it.
+
+    S⁺ = W (S + ‖G‖²),  X⁺ = W (X − η_t G/√S⁺),  G = G(X), ‖G‖² of each node;  S⁰ = ε
+    track false: S⁺ = S + ‖G‖², every node with a stepsize of its own, which converges to another point
+    """
 
     track: bool = True
     epsilon: Positive = 1e-8
@@ -39,8 +42,10 @@ class DAdaGradNorm(Algorithm):
         return {"eta": eta}
 
     @classmethod
-    def declare(cls, *, track: bool, **others: Any) -> Declaration:
-        return cls.declaration if track else replace(cls.declaration, scalars=0, rounds=1, fixed_point="elsewhere")
+    def declare(cls, *, track: bool, **others: Any) -> Properties:
+        return (
+            cls.properties if track else replace(cls.properties, scalars_per_step=0, rounds=1, fixed_point="elsewhere")
+        )
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         return State(x, s=torch.zeros_like(x[..., :1]) + self.epsilon)

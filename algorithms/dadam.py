@@ -18,7 +18,7 @@ class State(NamedTuple):
 @algorithm(
     "dadam",
     label="D-Adam",
-    sends=1,
+    vectors_per_step=1,
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity"},
     fixed_point="elsewhere",
@@ -27,8 +27,11 @@ class State(NamedTuple):
     source="code of the authors of QG-DSGDm, where it is a baseline",
 )
 class DAdam(Algorithm):
-    """M⁺ = β₁ M + (1−β₁) G,  V⁺ = β₂ V + (1−β₂) G²,  M̂ = M⁺/(1−β₁^(t+1)),  V̂ = V⁺/(1−β₂^(t+1)),  G = G(X)
-    X⁺ = W (X − η_t M̂/(√V̂ + ε));  M⁰ = V⁰ = 0. It does not converge where the nodes differ, whatever the stepsizes."""
+    """Run Adam on every node with local gradients, then average the model with the neighbors.
+
+    M⁺ = β₁ M + (1−β₁) G,  V⁺ = β₂ V + (1−β₂) G²,  M̂ = M⁺/(1−β₁^(t+1)),  V̂ = V⁺/(1−β₂^(t+1)),  G = G(X)
+    X⁺ = W (X − η_t M̂/(√V̂ + ε));  M⁰ = V⁰ = 0. It does not converge where the nodes differ, whatever the stepsizes.
+    """
 
     beta1: float = 0.9
     beta2: float = 0.999

@@ -1,4 +1,4 @@
-"""D-AMSGrad: adaptive steps whose scales the nodes agree on."""
+"""D-AMSGrad: adaptive steps with second moments that the nodes average."""
 
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ class State(NamedTuple):
     "damsgrad",
     label="D-AMSGrad",
     family="dadam",
-    sends=2,
+    vectors_per_step=2,
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity"},
     tracks={"u": "v_max"},
@@ -29,9 +29,12 @@ class State(NamedTuple):
     source="memory, and two third parties' codes that agree",
 )
 class DAMSGrad(Algorithm):
-    """M⁺ = β₁ M + (1−β₁) G,  V⁺ = β₂ V + (1−β₂) G²,  V̂⁺ = max(V̂, V⁺),  G = G(X)
+    """Mix the second moments between neighbors, so that all nodes scale their steps alike.
+
+    M⁺ = β₁ M + (1−β₁) G,  V⁺ = β₂ V + (1−β₂) G²,  V̂⁺ = max(V̂, V⁺),  G = G(X)
     U½ = W U,  X⁺ = W X − η_t M⁺/√max(U½, ε),  U⁺ = U½ + V̂⁺ − V̂;  M⁰ = V⁰ = 0,  V̂⁰ = U⁰ = ε
-    The first steps are divided by √ε: a small ε makes them long."""
+    The first steps are divided by √ε: a small ε makes them long.
+    """
 
     beta1: float = 0.9
     beta2: float = 0.999

@@ -18,16 +18,19 @@ class State(NamedTuple):
     "dasa",
     label="D-ASA",
     family="dasagt",
-    sends=2,
+    vectors_per_step=2,
     needs={"smoothness", "topology"},
     assumes={"bounded heterogeneity"},
     estimates="z",
     averages="z",
-    pooled=True,
+    centralized_equivalent=True,
     cite="Xiao et al. 2023, A One-Sample Decentralized Proximal Algorithm (DASA, proximal term zero)",
 )
 class DASA(Algorithm):
-    """X⁺ = W ((1−α_t) X + α_t (X − η_t Z)),  Z⁺ = W ((1−α_t) Z + α_t G(X));  Z⁰ = 0"""
+    """Step along a moving average of gradients that is mixed with the neighbors.
+
+    X⁺ = W ((1−α_t) X + α_t (X − η_t Z)),  Z⁺ = W ((1−α_t) Z + α_t G(X));  Z⁰ = 0
+    """
 
     stepsizes = staticmethod(DASAGT.stepsizes)
 

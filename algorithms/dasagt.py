@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from bench.base.options import Positive
-from bench.method import Algorithm, Declaration, Grad, Mix, Steps, algorithm
+from bench.method import Algorithm, Grad, Mix, Properties, Steps, algorithm
 
 
 class State(NamedTuple):
@@ -21,25 +21,28 @@ class State(NamedTuple):
 @algorithm(
     "dasagt",
     label="D-ASAGT",
-    sends=3,
+    vectors_per_step=3,
     needs={"smoothness", "topology"},
     estimates="z",
     averages="z",
     tracks={"u": "v"},
-    pooled=True,
+    centralized_equivalent=True,
     cite="Xiao et al. 2023, A One-Sample Decentralized Proximal Algorithm (DASA-GT, proximal term zero)",
 )
 class DASAGT(Algorithm):
-    """V⁺ = G(X),  Ũ = U + V⁺ − V,  U⁺ = W Ũ
+    """Step along a moving average of the tracked gradient, so that differences between the nodes' data cause no bias.
+
+    V⁺ = G(X),  Ũ = U + V⁺ − V,  U⁺ = W Ũ
     X⁺ = W ((1−α_t) X + α_t (X − η_t Z)),  Z⁺ = W ((1−α_t) Z + α_t Ũ);  Z⁰ = U⁰ = V⁰ = 0
-    average="gradient", as in the released code of D-NASA's paper, puts V⁺ in the place of Ũ in Z⁺"""
+    average="gradient", as in the released code of D-NASA's paper, puts V⁺ in the place of Ũ in Z⁺
+    """
 
     average: Literal["tracker", "gradient"] = "tracker"
 
     @classmethod
-    def declare(cls, *, average: str, **others: Any) -> Declaration:
-        released = replace(cls.declaration, unread=("u", "v"), fixed_point="near")  # it ends where D-ASA does
-        return released if average == "gradient" else cls.declaration
+    def declare(cls, *, average: str, **others: Any) -> Properties:
+        released = replace(cls.properties, diagnostic_states=("u", "v"), fixed_point="near")  # it ends where D-ASA does
+        return released if average == "gradient" else cls.properties
 
     @staticmethod
     def stepsizes(at: Steps, eta: Positive = 0.01, alpha: Positive = 0.3) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""DecentLaM: momentum of what mixing and gradient did together."""
+"""DecentLaM: momentum of the whole D-SGD update."""
 
 from typing import NamedTuple
 
@@ -17,16 +17,19 @@ class State(NamedTuple):
     "decentlam",
     label="DecentLaM",
     family="dsgd",
-    sends=1,
+    vectors_per_step=1,
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity"},
-    pooled=True,
+    centralized_equivalent=True,
     cite="Yuan et al. 2021, DecentLaM: Decentralized Momentum SGD for Large-batch Deep Training",
     source="code of Takezawa et al. 2023, where it is a baseline",
 )
 class DecentLaM(Algorithm):
-    """D = (X − W (X − η_t G(X))) / η_t,  M⁺ = β M + D,  X⁺ = X − η_t M⁺;  M⁰ = 0
-    While η_t = 0, M stays as it is, and X⁺ = W X, the limit."""
+    """Apply momentum to the whole D-SGD update, mixing included, so that momentum does not amplify the bias.
+
+    D = (X − W (X − η_t G(X))) / η_t,  M⁺ = β M + D,  X⁺ = X − η_t M⁺;  M⁰ = 0
+    While η_t = 0, M stays as it is, and X⁺ = W X, the limit.
+    """
 
     beta: float = 0.9
 

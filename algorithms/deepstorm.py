@@ -1,4 +1,4 @@
-"""DEEPSTORM: recursive gradients that are tracked, both in one round."""
+"""DEEPSTORM: tracked recursive gradients and proximal steps."""
 
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ from bench.method.schedules import Schedule
 
 class State(NamedTuple):
     x: Tensor
-    wx: Tensor  # W X, which travelled with the tracker
+    wx: Tensor  # W X, which traveled with the tracker
     d: Tensor  # recursive estimate of the own gradient
     y: Tensor  # tracks its average: ȳ = d̄
 
@@ -21,7 +21,7 @@ class State(NamedTuple):
 @algorithm(
     "deepstorm",
     label="DEEPSTORM",
-    sends=2,
+    vectors_per_step=2,
     gradients=2,
     start_samples=1,
     start_rounds=1,
@@ -29,20 +29,23 @@ class State(NamedTuple):
     assumes={"mean-squared smoothness"},
     estimates="y",
     tracks={"y": "d"},
-    pooled=True,
+    centralized_equivalent=True,
     proximal=True,
     cite="Mancino-Ball, Miao, Xu, Chen 2023, Proximal Stochastic Recursive Momentum Methods (v2)",
     source="the authors' code, whose loss is divided by n",
 )
 class DEEPSTORM(Recursive):
-    """X⁺ = prox_{η_t r}(W X − η_t Y),  D⁺ = G(X⁺; s) + (1−β_t) (D − G(X; s)),  Y⁺ = W (Y + D⁺ − D), on one sample s
-    D⁰ = mean of ``start_batches`` gradients, Y⁰ = W D⁰"""
+    """Take proximal steps along a tracked recursive gradient, whose variance decreases.
+
+    X⁺ = prox_{η_t r}(W X − η_t Y),  D⁺ = G(X⁺; s) + (1−β_t) (D − G(X; s)),  Y⁺ = W (Y + D⁺ − D), on one sample s
+    D⁰ = mean of ``start_batches`` gradients, Y⁰ = W D⁰
+    """
 
     beta: Schedule
 
     @staticmethod
     def stepsizes(at: Steps, a0: Positive = 0.1, k0: Positive = 5.0, b0: Positive = 2.0) -> dict[str, Any]:
-        """η_t = a₀ / (t+k₀)^⅓,  β_t = min(1, 1 − η_{t+1}/η_t + b₀ η_{t+1}²), also for fixed; constant: a₀ and b₀ a₀²"""
+        """η_t = a₀ / (t+k₀)^⅓,  β_t = min(1, 1 − η_{t+1}/η_t + b₀ η_{t+1}²), also for fixed; constant: a₀, b₀ a₀²."""
         if not at.formula:
             return {"eta": a0 * at.root, "beta": np.minimum(1.0, b0 * a0**2)}
         eta, after = (a0 / (t + k0) ** (1 / 3) for t in (at.t, at.t + 1))

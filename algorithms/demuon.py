@@ -1,4 +1,4 @@
-"""DeMuon: tracked momentum, and steps that are orthogonal matrices."""
+"""DeMuon: tracked momentum and orthogonalized steps."""
 
 from typing import NamedTuple
 
@@ -19,19 +19,22 @@ class State(NamedTuple):
 @algorithm(
     "demuon",
     label="DeMuon",
-    sends=2,
+    vectors_per_step=2,
     rounds=2,
     needs={"smoothness"},
     estimates="v",
     tracks={"v": "m"},
     scale_free=True,
-    pooled=True,
+    centralized_equivalent=True,
     cite="He et al. 2025, DeMuon: A Decentralized Muon for Matrix Optimization over Graphs",
     source="notes on the paper and a third party's code",
 )
 class DeMuon(Algorithm):
-    """M⁺ = (1−θ) M + θ G(X),  V⁺ = W (V + M⁺ − M),  X⁺ = W (X − η_t msgn(V⁺));  M⁰ = V⁰ = 0
-    msgn of every tensor of the model as a matrix, by five Newton–Schulz steps; a vector is a matrix of one column"""
+    """Track the momentum, and orthogonalize it before every step, as Muon does.
+
+    M⁺ = (1−θ) M + θ G(X),  V⁺ = W (V + M⁺ − M),  X⁺ = W (X − η_t msgn(V⁺));  M⁰ = V⁰ = 0
+    msgn of every tensor of the model as a matrix, by five Newton–Schulz steps; a vector is a matrix of one column
+    """
 
     theta: float = 0.1
 

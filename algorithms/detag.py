@@ -1,4 +1,4 @@
-"""DeTAG: gradient tracking with accelerated gossip, which travels while gradients are computed."""
+"""DeTAG: gradient tracking with accelerated gossip that overlaps with the computation."""
 
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from bench.base.options import Count
-from bench.method import Algorithm, Declaration, Grad, Mix, algorithm
+from bench.method import Algorithm, Grad, Mix, Properties, algorithm
 from bench.method.estimates import mean_gradient
 from bench.method.gossip import accelerated
 
@@ -21,7 +21,7 @@ class State(NamedTuple):
     "detag",
     label="DeTAG",
     family="gt",
-    sends=8,
+    vectors_per_step=8,
     rounds=4,
     samples=4,
     start_samples=1,
@@ -30,20 +30,28 @@ class State(NamedTuple):
     tracks={"y": "g"},
     static=True,
     accelerates=4,
-    pooled=True,
+    centralized_equivalent=True,
     cite="Lu, De Sa 2021, Optimal Complexity in Decentralized Training",
     source="a third party's code, with the mistakes in its start and buffer mended",
 )
 class DeTAG(Algorithm):
-    """X⁺ = FG_R(X) − η_t FG_R(Y),  Y⁺ = FG_R(Y) + Ḡ − Ḡ₋,  Ḡ the mean of R gradients at X, FG_R as in
-    bench/method/gossip.py;  Y⁰ = Ḡ₋ = G(X⁰)"""
+    """Track the average of several gradients, and mix model and tracker by accelerated gossip.
+
+    X⁺ = FG_R(X) − η_t FG_R(Y),  Y⁺ = FG_R(Y) + Ḡ − Ḡ₋,  Ḡ the mean of R gradients at X, FG_R as in
+    bench/method/gossip.py;  Y⁰ = Ḡ₋ = G(X⁰)
+    """
 
     rounds: Count = 4
 
     @classmethod
-    def declare(cls, *, rounds: int, **others: Any) -> Declaration:
+    def declare(cls, *, rounds: int, **others: Any) -> Properties:
         return replace(
-            cls.declaration, sends=2 * rounds, rounds=rounds, samples=rounds, gradients=rounds, accelerates=rounds
+            cls.properties,
+            vectors_per_step=2 * rounds,
+            rounds=rounds,
+            samples=rounds,
+            gradients=rounds,
+            accelerates=rounds,
         )
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:

@@ -1,4 +1,4 @@
-"""D-NASA: normalised, averaged gradient tracking, free of problem parameters."""
+"""D-NASA: normalized, averaged gradient tracking, free of problem parameters."""
 
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from bench.base.options import Positive
-from bench.method import Algorithm, Declaration, Grad, Mix, Steps, algorithm, unit
+from bench.method import Algorithm, Grad, Mix, Properties, Steps, algorithm, unit
 
 
 class State(NamedTuple):
@@ -21,34 +21,43 @@ class State(NamedTuple):
 @algorithm(
     "dnasa",
     label="D-NASA",
-    sends=3,
+    vectors_per_step=3,
     estimates="z",
     averages="z",
     tracks={"u": "v"},
-    bounded=True,
+    bounded_step=True,
     scale_free=True,
-    pooled=True,
+    centralized_equivalent=True,
     cite="Li et al. 2024, Problem-Parameter-Free Decentralized Nonconvex Stochastic Optimization, Algorithm 2",
 )
 class DNASA(Algorithm):
-    """X̃ = X − η_t unit(Z),  V⁺ = G(X),  Ũ = U + V⁺ − V,  Z̃ = (1−α_t) Z + α_t Ũ
+    """Take normalized steps along a moving average of the tracked gradient, with stepsizes free of problem parameters.
+
+    X̃ = X − η_t unit(Z),  V⁺ = G(X),  Ũ = U + V⁺ − V,  Z̃ = (1−α_t) Z + α_t Ũ
     X⁺, U⁺, Z⁺ = W X̃, W Ũ, W Z̃;  Z⁰ = U⁰ = V⁰ = 0
     As in the released code: average="gradient" puts V⁺ in the place of Ũ in Z̃, so that the tracker is sent and
-    never read; normalize="tensor" takes unit of every tensor of the model by itself."""
+    never read; normalize="tensor" takes unit of every tensor of the model by itself.
+    """
 
     normalize: Literal["vector", "tensor"] = "vector"
     average: Literal["tracker", "gradient"] = "tracker"
 
     @classmethod
-    def declare(cls, *, normalize: str, average: str = "tracker", **others: Any) -> Declaration:
+    def declare(cls, *, normalize: str, average: str = "tracker", **others: Any) -> Properties:
         """A step of one unit per tensor is longer than η_t; units of each node's own gradients cancel elsewhere."""
-        promise = replace(cls.declaration, bounded=normalize == "vector")
-        return promise if average == "tracker" else replace(promise, unread=("u", "v"), fixed_point="elsewhere")
+        properties = replace(cls.properties, bounded_step=normalize == "vector")
+        return (
+            properties
+            if average == "tracker"
+            else replace(properties, diagnostic_states=("u", "v"), fixed_point="elsewhere")
+        )
 
     @staticmethod
     def stepsizes(at: Steps, multiplier: Positive = 1.0, alpha: Positive = 0.3) -> dict[str, Any]:
-        """η_t = n^¼ / h^¾,  α_t = min(1, √(n/h)). The multiplier of η is never tuned;
-        ``constant`` takes it as η itself, and ``alpha`` as given."""
+        """η_t = n^¼ / h^¾,  α_t = min(1, √(n/h)).
+
+        The multiplier of η is never tuned; ``constant`` takes it as η itself, and ``alpha`` as given.
+        """
         if not at.formula:
             return {"eta": multiplier * at.root, "alpha": alpha}
         return {"eta": multiplier * at.n**0.25 / at.h**0.75, "alpha": np.minimum(1.0, at.root)}

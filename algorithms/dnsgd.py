@@ -1,4 +1,4 @@
-"""DNSGD: normalised gradient tracking with accelerated gossip, for relaxed smoothness."""
+"""DNSGD: normalized gradient tracking with accelerated gossip, for relaxed smoothness."""
 
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from bench.base.options import Count
-from bench.method import Algorithm, Declaration, Grad, Mix, algorithm, unit
+from bench.method import Algorithm, Grad, Mix, Properties, algorithm, unit
 from bench.method.estimates import mean_gradient
 from bench.method.gossip import accelerated
 
@@ -20,7 +20,7 @@ class State(NamedTuple):
 @algorithm(
     "dnsgd",
     label="DNSGD",
-    sends=8,
+    vectors_per_step=8,
     rounds=8,
     start_samples=1,
     start_rounds=4,
@@ -31,21 +31,26 @@ class State(NamedTuple):
     static=True,
     accelerates=4,
     scale_free=True,
-    pooled=True,
+    centralized_equivalent=True,
     cite="Luo, Cui, Jia, Chen 2025, Decentralized Stochastic Nonconvex Optimization under the Relaxed Smoothness",
     source="the abstract; the rule from memory",
 )
 class DNSGD(Algorithm):
-    """X⁺ = FG_R (X − η_t unit(Y)),  Y⁺ = FG_R (Y + Ḡ⁺ − Ḡ),  Ḡ⁺ the mean of ``batches`` gradients at X⁺
-    Y⁰ = FG_R (Ḡ⁰);  FG_R as in bench/method/gossip.py"""
+    """Take normalized steps along the tracked gradient, and mix by several rounds of accelerated gossip.
+
+    X⁺ = FG_R (X − η_t unit(Y)),  Y⁺ = FG_R (Y + Ḡ⁺ − Ḡ),  Ḡ⁺ the mean of ``batches`` gradients at X⁺
+    Y⁰ = FG_R (Ḡ⁰);  FG_R as in bench/method/gossip.py
+    """
 
     rounds: Count = 4
     batches: Count = 1
 
     @classmethod
-    def declare(cls, *, rounds: int, batches: int, **others: Any) -> Declaration:
-        promise = replace(cls.declaration, samples=batches, gradients=batches, start_samples=batches)
-        return replace(promise, sends=2 * rounds, rounds=2 * rounds, start_rounds=rounds, accelerates=rounds)
+    def declare(cls, *, rounds: int, batches: int, **others: Any) -> Properties:
+        properties = replace(cls.properties, samples=batches, gradients=batches, start_samples=batches)
+        return replace(
+            properties, vectors_per_step=2 * rounds, rounds=2 * rounds, start_rounds=rounds, accelerates=rounds
+        )
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         g = mean_gradient(grad, x, 0, self.batches)

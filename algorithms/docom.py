@@ -12,10 +12,10 @@ from bench.method.estimates import Recursive, start_gradient
 
 class State(NamedTuple):
     x: Tensor
-    h: Tensor  # what the neighbours know of x
+    h: Tensor  # what the neighbors know of x
     wh: Tensor  # W h, of what was heard
     y: Tensor  # tracks the average estimate: ȳ = v̄
-    q: Tensor  # what the neighbours know of y
+    q: Tensor  # what the neighbors know of y
     wq: Tensor  # W q
     v: Tensor  # recursive estimate of the own gradient
 
@@ -24,7 +24,7 @@ class State(NamedTuple):
     "docom",
     label="DoCoM",
     family="beer",
-    sends=2,
+    vectors_per_step=2,
     gradients=2,
     start_samples=1,
     start_rounds=1,
@@ -38,9 +38,12 @@ class State(NamedTuple):
     source="the authors' code, which gossips before it compresses; the paper's order is the other, from memory",
 )
 class DoCoM(Recursive):
-    """X⁺ = X + γ (W−I) H − η_t Y,  H⁺ = H + C(X⁺ − H),  V⁺ = G(X⁺; s) + (1−β) (V − G(X; s)), one sample s
+    """Track a recursive variance-reduced gradient, and send only compressed changes of the model and the tracker.
+
+    X⁺ = X + γ (W−I) H − η_t Y,  H⁺ = H + C(X⁺ − H),  V⁺ = G(X⁺; s) + (1−β) (V − G(X; s)), one sample s
     Y⁺ = Y + γ (W−I) Q + V⁺ − V,  Q⁺ = Q + C(Y⁺ − Q);  H⁰ = X⁰, sent once whole,  Q⁰ = 0
-    Y⁰ = V⁰ = mean of ``start_batches`` gradients"""
+    Y⁰ = V⁰ = mean of ``start_batches`` gradients
+    """
 
     gamma: Positive = 0.3
     beta: float = 0.1

@@ -1,4 +1,4 @@
-"""DoG: steps as long as the way gone so far over the gradients seen, of whoever knows the average gradient."""
+"""Centralized DoG: stepsizes from distances and gradient norms (uses the exact average gradient)."""
 
 from typing import Any, NamedTuple
 
@@ -23,16 +23,19 @@ class State(NamedTuple):
 @algorithm(
     "dog",
     label="DoG",
-    sends=1,
+    vectors_per_step=1,
     exact_average=True,
     report="average",
-    pooled=True,
+    centralized_equivalent=True,
     cite="Ivgi, Hinder, Carmon 2023, DoG is SGD's Best Friend: A Parameter-Free Dynamic Step Size Schedule",
     source="the authors' code",
 )
 class DoG(Algorithm):
-    """r̄⁺ = max(r̄, ‖X − X⁰‖),  S⁺ = S + ‖ḡ‖²,  X⁺ = X − r̄⁺/√S⁺ ḡ,  ḡ the average of all G(X)
-    x̂⁺ = (1−w) x̂ + w X⁺,  w = 9/(9+t);  r̄⁰ = ε (1 + ‖X⁰‖),  S⁰ = 1e-8. What is measured is x̂."""
+    """Set the stepsize to the largest distance from the start over the root of the summed squared gradient norms.
+
+    r̄⁺ = max(r̄, ‖X − X⁰‖),  S⁺ = S + ‖ḡ‖²,  X⁺ = X − r̄⁺/√S⁺ ḡ,  ḡ the average of all G(X)
+    x̂⁺ = (1−w) x̂ + w X⁺,  w = 9/(9+t);  r̄⁰ = ε (1 + ‖X⁰‖),  S⁰ = 1e-8. What is measured is x̂.
+    """
 
     epsilon: Positive = 1e-6
 

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from bench.base.errors import UserError
 from bench.base.options import Neutral
-from bench.method import Algorithm, Declaration, Grad, Mix, algorithm
+from bench.method import Algorithm, Grad, Mix, Properties, algorithm
 
 
 class State(NamedTuple):
@@ -17,16 +17,19 @@ class State(NamedTuple):
 @algorithm(
     "dsgd",
     label="D-SGD",
-    sends=1,
+    vectors_per_step=1,
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity"},
-    pooled="sgd",
+    centralized_equivalent="sgd",
     cite="Lian et al. 2017, Can Decentralized Algorithms Outperform Centralized Algorithms?",
 )
 class DSGD(Algorithm):
-    """X⁺ = W (X − η_t G(X))
+    """Take a local stochastic gradient step, then average the model with the neighbors.
+
+    X⁺ = W (X − η_t G(X))
     order combine_while_adapting: X⁺ = W X − η_t G(X);  combine_then_adapt: Z = W X,  X⁺ = Z − η_t G(Z)
-    gossip twice, as in the released code of D-NASA's paper: X⁺ = W (W X − η_t G(X))"""
+    gossip twice, as in the released code of D-NASA's paper: X⁺ = W (W X − η_t G(X))
+    """
 
     gossip: Literal["once", "twice"] = "once"
     order: Annotated[
@@ -34,15 +37,16 @@ class DSGD(Algorithm):
     ] = "adapt_then_combine"
 
     @classmethod
-    def declare(cls, *, gossip: str, order: str = "adapt_then_combine", **others: Any) -> Declaration:
+    def declare(cls, *, gossip: str, order: str = "adapt_then_combine", **others: Any) -> Properties:
         if gossip == "once":
-            pooled = False if order == "combine_while_adapting" else cls.declaration.pooled
-            return replace(cls.declaration, pooled=pooled)
+            if order == "combine_while_adapting":
+                return replace(cls.properties, centralized_equivalent=False)
+            return cls.properties
         if order != "adapt_then_combine":
             raise UserError(
                 f"dsgd gossips twice only when it adapts first: leave out algo.gossip or algo.order={order}."
             )
-        return replace(cls.declaration, sends=2, rounds=2)
+        return replace(cls.properties, vectors_per_step=2, rounds=2)
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         return State(x)

@@ -17,7 +17,7 @@ class State(NamedTuple):
     "dsgd_clip",
     label="DSGD-Clip",
     family="dsgd",
-    sends=1,
+    vectors_per_step=1,
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity"},
     fixed_point="elsewhere",
@@ -26,7 +26,10 @@ class State(NamedTuple):
     source="code that seems to be the authors'",
 )
 class DSGDClip(Algorithm):
-    """X⁺ = W (X − η_t G min(1, τ/‖G‖)), G = G(X), the norm of each node's whole gradient"""
+    """Clip the norm of every local gradient, take a step, then average the model with the neighbors.
+
+    X⁺ = W (X − η_t G min(1, τ/‖G‖)), G = G(X), the norm of each node's whole gradient
+    """
 
     tau: Positive = 1.0
 

@@ -17,15 +17,18 @@ class State(NamedTuple):
     "dsgdm",
     label="D-SGDm",
     family="dsgd",
-    sends=1,
+    vectors_per_step=1,
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity"},
-    pooled=True,
+    centralized_equivalent=True,
     cite="Yu, Jin, Yang 2019, On the Linear Speedup Analysis of Communication Efficient Momentum SGD",
     source="code of Takezawa et al. 2023, where it is a baseline",
 )
 class DSGDm(Algorithm):
-    """M⁺ = β M + G(X),  X⁺ = W (X − η_t M⁺);  M⁰ = 0"""
+    """Take a local step with momentum, then average the model with the neighbors.
+
+    M⁺ = β M + G(X),  X⁺ = W (X − η_t M⁺);  M⁰ = 0
+    """
 
     beta: float = 0.9
 

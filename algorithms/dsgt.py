@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple
 
 from torch import Tensor
 
-from bench.method import Algorithm, Declaration, Grad, Mix, algorithm
+from bench.method import Algorithm, Grad, Mix, Properties, algorithm
 
 
 class State(NamedTuple):
@@ -17,23 +17,26 @@ class State(NamedTuple):
 @algorithm(
     "dsgt",
     label="D-SGT",
-    sends=2,
+    vectors_per_step=2,
     start_samples=1,
     needs={"smoothness", "topology"},
     estimates="u",
     tracks={"u": "v"},
-    pooled="sgd",
+    centralized_equivalent="sgd",
     cite="Li et al. 2024, Problem-Parameter-Free Decentralized Nonconvex Stochastic Optimization, Algorithm 1",
 )
 class DSGT(Algorithm):
-    """V⁰ = U⁰ = G(X⁰);  X⁺ = W (X − η_t U),  V⁺ = G(X⁺),  U⁺ = W U + V⁺ − V
-    gossip twice, as in the released code: X⁺ = W (W X − η_t U)"""
+    """Step along a tracker of the average gradient, so that differences between the nodes' data cause no bias.
+
+    V⁰ = U⁰ = G(X⁰);  X⁺ = W (X − η_t U),  V⁺ = G(X⁺),  U⁺ = W U + V⁺ − V
+    gossip twice, as in the released code: X⁺ = W (W X − η_t U)
+    """
 
     gossip: Literal["once", "twice"] = "once"
 
     @classmethod
-    def declare(cls, *, gossip: str, **others: Any) -> Declaration:
-        return cls.declaration if gossip == "once" else replace(cls.declaration, sends=3, rounds=2)
+    def declare(cls, *, gossip: str, **others: Any) -> Properties:
+        return cls.properties if gossip == "once" else replace(cls.properties, vectors_per_step=3, rounds=2)
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         v = grad(x, 0)

@@ -21,7 +21,7 @@ class State(NamedTuple):
     "dsgt_hb",
     label="DSGT-HB",
     family="gt",
-    sends=2,
+    vectors_per_step=2,
     rounds=2,
     start_samples=1,
     needs={"smoothness", "topology"},
@@ -32,8 +32,11 @@ class State(NamedTuple):
     source="the code of the authors of DSMT",
 )
 class DSGTHB(HeavyBall):
-    """X⁺ = W̃ (X − η_t U),  V⁺ = G(X⁺),  Y⁺ = W̃ (Y + V⁺ − V),  U⁺ = β U + (1−β) Y⁺,  W̃ = (I + W)/2
-    Y⁰ = V⁰ = G(X⁰), U⁰ = (1−β) Y⁰;  momentum theory: β = 1 − n^(−1/3) (1 − √ω̃), with ω̃ of W̃ as in DSMT"""
+    """Step along a moving average of the tracked gradient (heavy-ball momentum).
+
+    X⁺ = W̃ (X − η_t U),  V⁺ = G(X⁺),  Y⁺ = W̃ (Y + V⁺ − V),  U⁺ = β U + (1−β) Y⁺,  W̃ = (I + W)/2
+    Y⁰ = V⁰ = G(X⁰), U⁰ = (1−β) Y⁰;  momentum theory: β = 1 − n^(−1/3) (1 − √ω̃), with ω̃ of W̃ as in DSMT
+    """
 
     momentum: Literal["theory", "given"] = "given"
 

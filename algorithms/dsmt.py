@@ -22,7 +22,7 @@ class State(NamedTuple):
     "dsmt",
     label="DSMT",
     family="gt",
-    sends=2,
+    vectors_per_step=2,
     rounds=2,
     start_samples=1,
     needs={"smoothness", "topology"},
@@ -33,9 +33,12 @@ class State(NamedTuple):
     source="the authors' code",
 )
 class DSMT(HeavyBall):
-    """X̃ = X − η_t Y, X̃' = X' − η_t Y,  X⁺ = (1+ω̃) W̄ X̃ − ω̃ X̃', X'⁺ = X̃,  Z⁺ = β Z + (1−β) G(X⁺)
+    """Track each node's moving average of gradients, and accelerate the mixing by momentum over successive rounds.
+
+    X̃ = X − η_t Y, X̃' = X' − η_t Y,  X⁺ = (1+ω̃) W̄ X̃ − ω̃ X̃', X'⁺ = X̃,  Z⁺ = β Z + (1−β) G(X⁺)
     Ỹ = Y + Z⁺ − Z, Ỹ' = Y' + Z⁺ − Z,  Y⁺ = (1+ω̃) W̄ Ỹ − ω̃ Ỹ', Y'⁺ = Ỹ;  X' = X⁰, Y⁰ = Y' = Z⁰ = (1−β) G(X⁰)
-    W̄ = (I + W)/2, ω̃ = (1+ω)/2 with ω of its λ₂; momentum theory: β = 1 − n^(−1/3) (1 − √ω̃)"""
+    W̄ = (I + W)/2, ω̃ = (1+ω)/2 with ω of its λ₂; momentum theory: β = 1 − n^(−1/3) (1 − √ω̃)
+    """
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         z = (1 - self.remembers()) * grad(x, 0)

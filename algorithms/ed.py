@@ -1,4 +1,4 @@
-"""Exact diffusion: D² with the lazy matrix, which any symmetric W allows."""
+"""Exact diffusion: D² with the lazy matrix, which allows any symmetric W."""
 
 from typing import NamedTuple
 
@@ -17,14 +17,17 @@ class State(NamedTuple):
     "ed",
     label="ED",
     family="d2",
-    sends=1,
+    vectors_per_step=1,
     needs={"smoothness", "topology"},
-    double=True,
+    requires_float64=True,
     cite="Yuan, Ying, Zhao, Sayed 2019, Exact Diffusion for Distributed Optimization and Learning",
     source="public code of three libraries, which agree",
 )
 class ED(Algorithm):
-    """ψ = X − η_t G(X),  X⁺ = W̃ (ψ + X − ψ₋),  W̃ = (I + W)/2;  ψ₋ = X⁰ at the start"""
+    """Correct every local step by the previous one, so that differences between the nodes' data cause no bias.
+
+    ψ = X − η_t G(X),  X⁺ = W̃ (ψ + X − ψ₋),  W̃ = (I + W)/2;  ψ₋ = X⁰ at the start
+    """
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         return State(x, psi=x)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from bench.method import Algorithm, Declaration, Grad, Mix, algorithm
+from bench.method import Algorithm, Grad, Mix, Properties, algorithm
 from bench.method.gossip import lazily
 
 
@@ -20,25 +20,28 @@ class State(NamedTuple):
     "edm",
     label="EDM",
     family="d2",
-    sends=1,
+    vectors_per_step=1,
     needs={"smoothness", "topology"},
     lambda_min=-1 / 3,
-    double=True,
-    pooled=True,
+    requires_float64=True,
+    centralized_equivalent=True,
     cite="Hu, Chen, Liu, Mao 2025, A Bias-Correction Decentralized Stochastic Gradient Algorithm with "
     "Momentum Acceleration",
     source="notes on the paper: its recursion; the factor 1−β from memory",
 )
 class EDM(Algorithm):
-    """M⁺ = β M + (1−β) G(X),  ψ = X − η_t M⁺,  X⁺ = W (ψ + X − ψ₋);  M⁰ = 0, ψ₋ = X⁰ at the start
-    lazy: (I + W)/2 in the place of W"""
+    """Correct every local momentum step by the previous one, as exact diffusion does.
+
+    M⁺ = β M + (1−β) G(X),  ψ = X − η_t M⁺,  X⁺ = W (ψ + X − ψ₋);  M⁰ = 0, ψ₋ = X⁰ at the start
+    lazy: (I + W)/2 in the place of W
+    """
 
     beta: float = 0.9
     lazy: bool = False
 
     @classmethod
-    def declare(cls, *, lazy: bool, **others: Any) -> Declaration:
-        return replace(cls.declaration, lambda_min=None, pooled=False) if lazy else cls.declaration
+    def declare(cls, *, lazy: bool, **others: Any) -> Properties:
+        return replace(cls.properties, lambda_min=None, centralized_equivalent=False) if lazy else cls.properties
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         return State(x, psi=x, m=torch.zeros_like(x))

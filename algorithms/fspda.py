@@ -1,4 +1,4 @@
-"""FSPDA: a stochastic primal-dual method that random graphs do not harm."""
+"""FSPDA: a stochastic primal-dual method for random graphs."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from torch import Tensor
 
 from bench.base.errors import UserError
 from bench.base.options import Positive
-from bench.method import Algorithm, Declaration, Grad, Mix, algorithm
+from bench.method import Algorithm, Grad, Mix, Properties, algorithm
 
 
 class State(NamedTuple):
@@ -18,31 +18,34 @@ class State(NamedTuple):
 @algorithm(
     "fspda",
     label="FSPDA",
-    sends=1,
+    vectors_per_step=1,
     needs={"smoothness", "topology"},
     zero_sum="dual",
-    double=True,
+    requires_float64=True,
     cite="Yau, Liu, Wai 2025, Fully Stochastic Primal-dual Gradient Algorithm for Non-convex Optimization on Random "
     "Graphs",
     source="the authors' code, with the dual of the paper",
 )
 class FSPDA(Algorithm):
-    """X⁺ = X − η_t G(X) − κ Λ − γ ℒ X,  Λ⁺ = Λ + β ℒ X;  Λ⁰ = 0
-    ℒ X = X − W X with the W of the round: the Laplacian of the edges that are alive;  κ is ``pull``"""
+    """Enforce consensus by a dual variable, which every round updates along the edges that are available.
+
+    X⁺ = X − η_t G(X) − κ Λ − γ ℒ X,  Λ⁺ = Λ + β ℒ X;  Λ⁰ = 0
+    ℒ X = X − W X with the W of the round: the Laplacian of the edges that are alive;  κ is ``pull``
+    """
 
     pull: Positive = 0.1
     gamma: Positive = 0.5
     beta: Positive = 1.0
 
     @classmethod
-    def declare(cls, *, pull: float, gamma: float, beta: float) -> Declaration:
+    def declare(cls, *, pull: float, gamma: float, beta: float) -> Properties:
         """Where its eigenvalues on every mode of ℒ lie within the circle."""
         if not pull * beta < gamma <= 1 + pull * beta / 2:
             raise UserError(
                 f"fspda is stable only if algo.pull·algo.beta < algo.gamma ≤ 1 + algo.pull·algo.beta/2; got {pull:g}·"
                 f"{beta:g} and {gamma:g}."
             )
-        return cls.declaration
+        return cls.properties
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         return State(x, dual=torch.zeros_like(x))

@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple
 
 from torch import Tensor
 
-from bench.method import Algorithm, Declaration, Grad, Mix, algorithm
+from bench.method import Algorithm, Grad, Mix, Properties, algorithm
 
 
 class State(NamedTuple):
@@ -17,28 +17,33 @@ class State(NamedTuple):
 @algorithm(
     "gt",
     label="GT",
-    sends=2,
+    vectors_per_step=2,
     rounds=2,
     start_samples=1,
     needs={"smoothness", "topology"},
     estimates="y",
     tracks={"y": "v"},
-    pooled="sgd",
+    centralized_equivalent="sgd",
     cite="Xu, Zhu, Soh, Xie 2015, Augmented Distributed Gradient Methods; Di Lorenzo, Scutari 2016, NEXT",
     source="public code of several libraries, which agree",
 )
 class GT(Algorithm):
-    """form atc (adapt, then combine): X⁺ = W (X − η_t Y),  Y⁺ = W (Y + V⁺ − V)
+    """Step along a tracker of the average gradient, so that differences between the nodes' data cause no bias.
+
+    form atc (adapt, then combine): X⁺ = W (X − η_t Y),  Y⁺ = W (Y + V⁺ − V)
     semi: X⁺ = W (X − η_t Y),  Y⁺ = W Y + V⁺ − V;  awc (adapt while combining): X⁺ = W X − η_t Y,  Y⁺ as in semi
-    V⁺ = G(X⁺);  Y⁰ = V⁰ = G(X⁰), or, if it begins mixed, Y⁰ = W V⁰"""
+    V⁺ = G(X⁺);  Y⁰ = V⁰ = G(X⁰), or, if it begins mixed, Y⁰ = W V⁰
+    """
 
     form: Literal["atc", "semi", "awc"] = "atc"
     begins: Literal["gradient", "mixed"] = "gradient"
 
     @classmethod
-    def declare(cls, *, form: str, begins: str, **others: Any) -> Declaration:
+    def declare(cls, *, form: str, begins: str, **others: Any) -> Properties:
         rounds, start = 2 if form == "atc" else 1, 1 if begins == "mixed" else 0
-        return replace(cls.declaration, rounds=rounds, start_rounds=start, pooled=False if form == "awc" else "sgd")
+        return replace(
+            cls.properties, rounds=rounds, start_rounds=start, centralized_equivalent=False if form == "awc" else "sgd"
+        )
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         v = grad(x, 0)

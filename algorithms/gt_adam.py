@@ -21,7 +21,7 @@ class State(NamedTuple):
     "gt_adam",
     label="GT-Adam",
     family="dadam",
-    sends=2,
+    vectors_per_step=2,
     start_samples=1,
     needs={"smoothness", "topology"},
     estimates="s",
@@ -31,8 +31,11 @@ class State(NamedTuple):
     source="memory",
 )
 class GTAdam(Algorithm):
-    """M⁺ = β₁ M + (1−β₁) S,  V⁺ = β₂ V + (1−β₂) S²,  X⁺ = W X − η_t M⁺/(√V⁺ + ε),  S⁺ = W S + G(X⁺) − G(X)
-    S⁰ = G(X⁰),  M⁰ = V⁰ = 0"""
+    """Run Adam with a tracker of the average gradient instead of the local gradient.
+
+    M⁺ = β₁ M + (1−β₁) S,  V⁺ = β₂ V + (1−β₂) S²,  X⁺ = W X − η_t M⁺/(√V⁺ + ε),  S⁺ = W S + G(X⁺) − G(X)
+    S⁰ = G(X⁰),  M⁰ = V⁰ = 0
+    """
 
     beta1: float = 0.9
     beta2: float = 0.999

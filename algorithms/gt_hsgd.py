@@ -17,7 +17,7 @@ class State(NamedTuple):
 @algorithm(
     "gt_hsgd",
     label="GT-HSGD",
-    sends=2,
+    vectors_per_step=2,
     rounds=2,
     gradients=2,
     start_samples=1,
@@ -26,13 +26,16 @@ class State(NamedTuple):
     assumes={"mean-squared smoothness"},
     estimates="y",
     tracks={"y": "v"},
-    pooled=True,
+    centralized_equivalent=True,
     cite="Xin, Khan, Kar 2021, A Hybrid Variance-Reduced Method for Decentralized Stochastic Non-Convex Optimization",
     source="code of the authors of FSPDA, where it is a baseline",
 )
 class GTHSGD(Recursive):
-    """X⁺ = W (X − η_t Y),  V⁺ = G(X⁺; s) + (1−β) (V − G(X; s)),  Y⁺ = W (Y + V⁺ − V), both gradients on one sample s
-    V⁰ = mean of ``start_batches`` gradients, Y⁰ = W V⁰"""
+    """Track a recursive gradient, whose variance decreases because its two gradients share one sample.
+
+    X⁺ = W (X − η_t Y),  V⁺ = G(X⁺; s) + (1−β) (V − G(X; s)),  Y⁺ = W (Y + V⁺ − V), both gradients on one sample s
+    V⁰ = mean of ``start_batches`` gradients, Y⁰ = W V⁰
+    """
 
     beta: float = 0.1
 

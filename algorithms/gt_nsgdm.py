@@ -1,4 +1,4 @@
-"""GT-NSGDm: normalised steps along a tracked moving average, made for heavy-tailed noise."""
+"""GT-NSGDm: normalized steps along a tracked moving average, for heavy-tailed noise."""
 
 from typing import Any, NamedTuple
 
@@ -19,24 +19,30 @@ class State(NamedTuple):
 @algorithm(
     "gt_nsgdm",
     label="GT-NSGDm",
-    sends=2,
+    vectors_per_step=2,
     rounds=2,
     estimates="y",
     tracks={"y": "v"},
-    bounded=True,
-    pooled=True,
+    bounded_step=True,
+    centralized_equivalent=True,
     scale_free=True,
     cite="Yu et al. 2025, Decentralized Nonconvex Optimization under Heavy-Tailed Noise: Normalization and Optimal "
     "Convergence",
     source="code that seems to be the authors'; the powers of T where the tail is not known, derived from the rate",
 )
 class GTNSGDm(Algorithm):
-    """V⁺ = (1−α_t) V + α_t G(X),  Y⁺ = W (Y + V⁺ − V),  X⁺ = W (X − η_t unit(Y⁺));  V⁰ = Y⁰ = 0"""
+    """Take normalized steps along a tracked moving average of gradients, so that noise cannot make a step long.
+
+    V⁺ = (1−α_t) V + α_t G(X),  Y⁺ = W (Y + V⁺ − V),  X⁺ = W (X − η_t unit(Y⁺));  V⁰ = Y⁰ = 0
+    """
 
     @staticmethod
     def stepsizes(at: Steps, multiplier: Positive = 1.0, alpha: Positive = 0.1, p: Positive = 2.0) -> dict[str, Any]:
-        """η_t = h^(−(2p−1)/(3p−2)),  α_t = min(1, h^(−p/(3p−2))): with p = 2, h^(−¾) and h^(−½), for whoever does not
-        know the tail; p in (1, 2] where moments up to p exist. ``constant`` takes multiplier and alpha as given."""
+        """η_t = h^(−(2p−1)/(3p−2)),  α_t = min(1, h^(−p/(3p−2))), p in (1, 2] if moments up to p exist.
+
+        The default p = 2 gives h^(−¾) and h^(−½), for an unknown tail. ``constant`` takes multiplier and alpha
+        as given.
+        """
         if not at.formula:
             return {"eta": multiplier * at.root, "alpha": alpha}
         of = 3 * p - 2

@@ -1,4 +1,4 @@
-"""K-GT: local steps with a correction that tracks how the nodes differ."""
+"""K-GT: local steps with gradient tracking."""
 
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from bench.base.options import Count, Positive
-from bench.method import Algorithm, Declaration, Grad, Mix, algorithm
+from bench.method import Algorithm, Grad, Mix, Properties, algorithm
 
 
 class State(NamedTuple):
@@ -19,7 +19,7 @@ class State(NamedTuple):
     "kgt",
     label="K-GT",
     family="gt",
-    sends=2,
+    vectors_per_step=2,
     samples=5,
     needs={"smoothness", "topology"},
     zero_sum="c",
@@ -27,15 +27,18 @@ class State(NamedTuple):
     source="public code of two libraries; the start C⁰ = 0 as there",
 )
 class KGT(Algorithm):
-    """H = X, K times H ← H − η_t (G(H) + C);  Z = (X − H)/(K η_t), the mean of what was stepped along
-    X⁺ = W (X − κ K η_t Z),  C⁺ = C − Z + W Z;  C⁰ = 0;  κ is ``server``"""
+    """Take several local steps per round, and correct each by the tracked deviation from the average direction.
+
+    H = X, K times H ← H − η_t (G(H) + C);  Z = (X − H)/(K η_t), the mean of what was stepped along
+    X⁺ = W (X − κ K η_t Z),  C⁺ = C − Z + W Z;  C⁰ = 0;  κ is ``server``
+    """
 
     local_steps: Count = 5
     server: Positive = 1.0
 
     @classmethod
-    def declare(cls, *, local_steps: int, **others: Any) -> Declaration:
-        return replace(cls.declaration, samples=local_steps, gradients=local_steps)
+    def declare(cls, *, local_steps: int, **others: Any) -> Properties:
+        return replace(cls.properties, samples=local_steps, gradients=local_steps)
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         return State(x, c=torch.zeros_like(x))

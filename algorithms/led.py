@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from bench.base.options import Count
-from bench.method import Algorithm, Declaration, Grad, Mix, algorithm
+from bench.method import Algorithm, Grad, Mix, Properties, algorithm
 
 
 class State(NamedTuple):
@@ -19,26 +19,29 @@ class State(NamedTuple):
     "led",
     label="LED",
     family="d2",
-    sends=1,
+    vectors_per_step=1,
     samples=5,
     needs={"smoothness", "topology"},
     lambda_min=-1 / 3,
     zero_sum="y",
-    double=True,
+    requires_float64=True,
     cite="Alghunaim 2024, Local Exact-Diffusion for Decentralized Optimization and Learning",
     source="public code of two libraries",
 )
 class LED(Algorithm):
-    """P = X, K times P ← P − η_t G(P) − b Y;  X⁺ = W P,  Y⁺ = Y + P − X⁺;  Y⁰ = 0;  b = 1/K unless given"""
+    """Take several local steps per round, and correct each by a dual variable, as exact diffusion does.
+
+    P = X, K times P ← P − η_t G(P) − b Y;  X⁺ = W P,  Y⁺ = Y + P − X⁺;  Y⁰ = 0;  b = 1/K unless given
+    """
 
     local_steps: Count = 5
     b: float | None = None
 
     @classmethod
-    def declare(cls, *, local_steps: int, b: float | None, **others: Any) -> Declaration:
+    def declare(cls, *, local_steps: int, b: float | None, **others: Any) -> Properties:
         pull = 1 if b is None else local_steps * b
         lowest = (pull - 2) / (pull + 2)
-        return replace(cls.declaration, samples=local_steps, gradients=local_steps, lambda_min=lowest)
+        return replace(cls.properties, samples=local_steps, gradients=local_steps, lambda_min=lowest)
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         return State(x, y=torch.zeros_like(x))

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from bench.base.options import Count
-from bench.method import Algorithm, Declaration, Grad, Mix, algorithm
+from bench.method import Algorithm, Grad, Mix, Properties, algorithm
 from bench.method.estimates import mean_gradient
 from bench.method.gossip import accelerated
 
@@ -19,27 +19,30 @@ class State(NamedTuple):
     "mg_dsgd",
     label="MG-DSGD",
     family="dsgd",
-    sends=4,
+    vectors_per_step=4,
     rounds=4,
     samples=4,
     needs={"smoothness", "topology"},
     assumes={"bounded heterogeneity"},
     static=True,
     accelerates=4,
-    pooled=True,
+    centralized_equivalent=True,
     cite="Yuan et al. 2022, Revisiting Optimal Convergence Rate for Smooth and Non-convex Stochastic Decentralized "
     "Optimization",
     source="the abstract and memory; the gossip as in three public codes",
 )
 class MGDSGD(Algorithm):
-    """X⁺ = FG_R (X − η_t Ḡ),  Ḡ the mean of R gradients at X, FG_R as in bench/method/gossip.py"""
+    """Step along the mean of several gradients, then mix by several rounds of accelerated gossip.
+
+    X⁺ = FG_R (X − η_t Ḡ),  Ḡ the mean of R gradients at X, FG_R as in bench/method/gossip.py
+    """
 
     rounds: Count = 4
 
     @classmethod
-    def declare(cls, *, rounds: int, **others: Any) -> Declaration:
+    def declare(cls, *, rounds: int, **others: Any) -> Properties:
         return replace(
-            cls.declaration, sends=rounds, rounds=rounds, samples=rounds, gradients=rounds, accelerates=rounds
+            cls.properties, vectors_per_step=rounds, rounds=rounds, samples=rounds, gradients=rounds, accelerates=rounds
         )
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:

@@ -1,4 +1,4 @@
-"""Momentum Tracking: momentum whose differences between nodes are tracked away."""
+"""Momentum Tracking: momentum SGD whose momentum is tracked."""
 
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ class State(NamedTuple):
     "momentum_tracking",
     label="MT",
     family="gt",
-    sends=2,
+    vectors_per_step=2,
     needs={"smoothness", "topology"},
     zero_sum="c",
     cite="Takezawa et al. 2023, Momentum Tracking: Momentum Acceleration for Decentralized Deep Learning on "
@@ -26,7 +26,10 @@ class State(NamedTuple):
     source="the authors' code, which starts C by an all-reduce; C⁰ = 0 has the zero sum that is needed",
 )
 class MomentumTracking(Algorithm):
-    """U⁺ = β U + G(X),  X⁺ = W X − η_t (U⁺ − C),  C⁺ = W (C − U⁺) + U⁺;  C⁰ = U⁰ = 0"""
+    """Correct the local momentum by a tracked term, so that it follows the momentum of the average gradient.
+
+    U⁺ = β U + G(X),  X⁺ = W X − η_t (U⁺ − C),  C⁺ = W (C − U⁺) + U⁺;  C⁰ = U⁰ = 0
+    """
 
     beta: float = 0.9
 

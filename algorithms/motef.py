@@ -11,10 +11,10 @@ from bench.method import Algorithm, Grad, Mix, algorithm
 
 class State(NamedTuple):
     x: Tensor
-    h: Tensor  # what the neighbours know of x
+    h: Tensor  # what the neighbors know of x
     wh: Tensor  # W h, of what was heard
     v: Tensor  # tracks the average momentum: v̄ = m̄
-    q: Tensor  # what the neighbours know of v
+    q: Tensor  # what the neighbors know of v
     wq: Tensor  # W q
     m: Tensor  # moving average of own gradients
 
@@ -23,7 +23,7 @@ class State(NamedTuple):
     "motef",
     label="MoTEF",
     family="beer",
-    sends=2,
+    vectors_per_step=2,
     start_samples=1,
     needs={"smoothness", "topology"},
     estimates="v",
@@ -34,8 +34,11 @@ class State(NamedTuple):
     source="the authors' code (its synthetic experiments, where the start is right)",
 )
 class MoTEF(Algorithm):
-    """X⁺ = X + γ (W−I) H − η_t V,  H⁺ = H + C(X⁺ − H),  M⁺ = (1−λ) M + λ G(X⁺)
-    V⁺ = V + γ (W−I) Q + M⁺ − M,  Q⁺ = Q + C(V⁺ − Q);  M⁰ = V⁰ = G(X⁰),  H⁰ = Q⁰ = 0;  λ is ``weight``"""
+    """Track the momentum, and send only compressed changes of the model and the tracker.
+
+    X⁺ = X + γ (W−I) H − η_t V,  H⁺ = H + C(X⁺ − H),  M⁺ = (1−λ) M + λ G(X⁺)
+    V⁺ = V + γ (W−I) Q + M⁺ − M,  Q⁺ = Q + C(V⁺ − Q);  M⁰ = V⁰ = G(X⁰),  H⁰ = Q⁰ = 0;  λ is ``weight``
+    """
 
     gamma: Positive = 0.3
     weight: Positive = 0.1

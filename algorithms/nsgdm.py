@@ -1,4 +1,4 @@
-"""NSGDm: normalised gradient descent with momentum, of whoever knows the average of all gradients."""
+"""Centralized NSGDm: normalized SGD with momentum (uses the exact average gradient)."""
 
 from typing import Literal, NamedTuple
 
@@ -17,18 +17,21 @@ class State(NamedTuple):
 @algorithm(
     "nsgdm",
     label="NSGDm",
-    sends=1,
+    vectors_per_step=1,
     estimates="m",
     exact_average=True,
-    pooled=True,
+    centralized_equivalent=True,
     scale_free=True,
     cite="Cutkosky, Mehta 2020, Momentum Improves Normalized SGD; Hübler, Yang, Li, He 2024, Parameter-Agnostic "
     "Optimization under Relaxed Smoothness",
     source="the abstract, constants from memory; delayed is what D-NASA does on the complete graph",
 )
 class NSGDm(Algorithm):
-    """M⁺ = (1−α_t) M + α_t ḡ,  X⁺ = X − η_t unit(M⁺),  ḡ the average of all G(X);  M⁰ = 0
-    order delayed: X⁺ = X − η_t unit(M), and M⁺ after it"""
+    """Take normalized steps along a moving average of the exact average gradient.
+
+    M⁺ = (1−α_t) M + α_t ḡ,  X⁺ = X − η_t unit(M⁺),  ḡ the average of all G(X);  M⁰ = 0
+    order delayed: X⁺ = X − η_t unit(M), and M⁺ after it
+    """
 
     order: Literal["momentum_first", "delayed"] = "momentum_first"
     stepsizes = staticmethod(DNASA.stepsizes)  # type: ignore[assignment]

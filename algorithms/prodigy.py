@@ -1,4 +1,4 @@
-"""Prodigy: Adam that learns its stepsize, of whoever knows the average gradient."""
+"""Centralized Prodigy: Adam with an estimated stepsize (uses the exact average gradient)."""
 
 from typing import Any, NamedTuple
 
@@ -23,16 +23,19 @@ class State(NamedTuple):
     "prodigy",
     label="Prodigy",
     family="dadam",
-    sends=1,
+    vectors_per_step=1,
     exact_average=True,
-    pooled=True,
+    centralized_equivalent=True,
     cite="Mishchenko, Defazio 2024, Prodigy: An Expeditiously Adaptive Parameter-Free Learner",
     source="the authors' code, without weight decay and bias correction",
 )
 class Prodigy(Algorithm):
-    """r⁺ = β₃ r + (d/d₀) η d ⟨ḡ, X⁰ − X⟩,  S⁺ = β₃ S + (d/d₀) η d ḡ,  d⁺ = max(d, r⁺/‖S⁺‖₁),  β₃ = √β₂
+    """Run Adam with a stepsize that grows with an estimated lower bound on the distance to the solution.
+
+    r⁺ = β₃ r + (d/d₀) η d ⟨ḡ, X⁰ − X⟩,  S⁺ = β₃ S + (d/d₀) η d ḡ,  d⁺ = max(d, r⁺/‖S⁺‖₁),  β₃ = √β₂
     M⁺ = β₁ M + (1−β₁) d ḡ,  V⁺ = β₂ V + (1−β₂) d² ḡ²,  X⁺ = X − η d M⁺/(√V⁺ + d⁺ ε)
-    ḡ the average of all G(X);  M⁰ = V⁰ = S⁰ = r⁰ = 0"""
+    ḡ the average of all G(X);  M⁰ = V⁰ = S⁰ = r⁰ = 0
+    """
 
     beta1: float = 0.9
     beta2: float = 0.999

@@ -1,4 +1,4 @@
-"""Push-DIGing: gradient tracking on networks that point one way, by pushing."""
+"""Push-DIGing: gradient tracking on directed graphs, by pushing."""
 
 from typing import NamedTuple
 
@@ -18,19 +18,22 @@ class State(NamedTuple):
 @algorithm(
     "push_diging",
     label="Push-DIGing",
-    sends=2,
-    scalars=1,
+    vectors_per_step=2,
+    scalars_per_step=1,
     start_samples=1,
     needs={"smoothness", "topology"},
     estimates="y",
     tracks={"y": "v"},
     mixes="push",
-    pooled="sgd",
+    centralized_equivalent="sgd",
     cite="Nedić, Olshevsky, Shi 2017, Achieving Geometric Convergence over Time-Varying Graphs, Algorithm 2",
 )
 class PushDIGing(Algorithm):
-    """V⁰ = Y⁰ = G(X⁰), U⁰ = X⁰, w⁰ = 1;  U⁺ = A (U − η_t Y),  w⁺ = A w,  X⁺ = U⁺ / w⁺,  V⁺ = G(X⁺),
-    Y⁺ = A Y + V⁺ − V;  A column-stochastic, all three in one message"""
+    """Track the average gradient on directed graphs, and divide by pushed weights to remove the bias of pushing.
+
+    V⁰ = Y⁰ = G(X⁰), U⁰ = X⁰, w⁰ = 1;  U⁺ = A (U − η_t Y),  w⁺ = A w,  X⁺ = U⁺ / w⁺,  V⁺ = G(X⁺),
+    Y⁺ = A Y + V⁺ − V;  A column-stochastic, all three in one message
+    """
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         v = grad(x, 0)

@@ -1,4 +1,4 @@
-"""Push-pull, also called AB: models are pulled, gradients pushed."""
+"""Push-Pull, also called AB: models are pulled, gradient trackers are pushed."""
 
 from typing import NamedTuple
 
@@ -16,17 +16,20 @@ class State(NamedTuple):
 @algorithm(
     "push_pull",
     label="Push-Pull",
-    sends=2,
+    vectors_per_step=2,
     start_samples=1,
     needs={"smoothness", "topology"},
     estimates="y",
     tracks={"y": "v"},
     mixes="push and pull",
-    pooled="sgd",
+    centralized_equivalent="sgd",
     cite="Pu, Shi, Xu, Nedić 2021, Push–Pull Gradient Methods for Distributed Optimization in Networks",
 )
 class PushPull(Algorithm):
-    """V⁰ = Y⁰ = G(X⁰);  X⁺ = R (X − η_t Y),  V⁺ = G(X⁺),  Y⁺ = C Y + V⁺ − V;  R row-, C column-stochastic"""
+    """Pull models by a row-stochastic matrix, and push the gradient tracker by a column-stochastic one.
+
+    V⁰ = Y⁰ = G(X⁰);  X⁺ = R (X − η_t Y),  V⁺ = G(X⁺),  Y⁺ = C Y + V⁺ − V;  R row-, C column-stochastic
+    """
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         v = grad(x, 0)

@@ -1,4 +1,4 @@
-"""QG-DSGDm: momentum that follows the path of the model, as a node of the whole network would see it."""
+"""QG-DSGDm: quasi-global momentum, from the changes of the mixed model."""
 
 from typing import NamedTuple
 
@@ -17,17 +17,20 @@ class State(NamedTuple):
     "qg_dsgdm",
     label="QG-DSGDm",
     family="dsgd",
-    sends=1,
+    vectors_per_step=1,
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity"},
-    pooled=True,
+    centralized_equivalent=True,
     cite="Lin et al. 2021, Quasi-Global Momentum: Accelerating Decentralized Deep Learning on Heterogeneous Data",
     source="the authors' code, whose scripts set nesterov",
 )
 class QGDSGDm(Algorithm):
-    """X⁺ = W (X − η_t (β M + G(X))),  M⁺ = μ M + (1−μ) (X − X⁺)/η_t;  M⁰ = 0
+    """Build the momentum from changes of the mixed model, which approximates the momentum of the whole network.
+
+    X⁺ = W (X − η_t (β M + G(X))),  M⁺ = μ M + (1−μ) (X − X⁺)/η_t;  M⁰ = 0
     nesterov: G + β (β M + G) in the place of β M + G. While η_t = 0, M stays as it is.
-    Nodes drift apart where an eigenvalue of W is below −(1+μ)/(1 + μ + 2 (1−μ) β), which few graphs have."""
+    Nodes drift apart where an eigenvalue of W is below −(1+μ)/(1 + μ + 2 (1−μ) β), which few graphs have.
+    """
 
     beta: float = 0.9
     mu: float = 0.9

@@ -16,16 +16,19 @@ class State(NamedTuple):
 @algorithm(
     "sgp",
     label="SGP",
-    sends=1,
-    scalars=1,
+    vectors_per_step=1,
+    scalars_per_step=1,
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity"},
     mixes="push",
-    pooled="sgd",
+    centralized_equivalent="sgd",
     cite="Assran et al. 2019, Stochastic Gradient Push for Distributed Deep Learning, Algorithm 1",
 )
 class SGP(Algorithm):
-    """U⁺ = A (U − η_t G(X)),  w⁺ = A w,  X⁺ = U⁺ / w⁺;  U⁰ = X⁰, w⁰ = 1;  A column-stochastic"""
+    """Push model and weight by a column-stochastic matrix, and divide by the weight to remove the bias of pushing.
+
+    U⁺ = A (U − η_t G(X)),  w⁺ = A w,  X⁺ = U⁺ / w⁺;  U⁰ = X⁰, w⁰ = 1;  A column-stochastic
+    """
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         return State(x, u=x, w=x.new_ones(*x.shape[:2], 1))

@@ -1,4 +1,4 @@
-"""STORM: recursive momentum, of whoever knows the average gradient."""
+"""Centralized STORM: recursive momentum (uses the exact average gradient)."""
 
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ class State(NamedTuple):
     "storm",
     label="STORM",
     family="gt_hsgd",
-    sends=1,
+    vectors_per_step=1,
     gradients=2,
     start_samples=1,
     start_rounds=1,
@@ -25,13 +25,16 @@ class State(NamedTuple):
     assumes={"mean-squared smoothness"},
     estimates="v",
     exact_average=True,
-    pooled=True,
+    centralized_equivalent=True,
     cite="Cutkosky, Orabona 2019, Momentum-Based Variance Reduction in Non-Convex SGD",
     source="memory, with β and η given as in GT-HSGD, in the place of the adaptive ones",
 )
 class STORM(Recursive):
-    """X⁺ = X − η_t V,  V⁺ = ḡ(X⁺; s) + (1−β) (V − ḡ(X; s)),  ḡ the average of all gradients on one sample s each
-    V⁰ = mean of ``start_batches`` gradients"""
+    """Update the gradient estimate by a gradient difference on one sample, so that its variance decreases.
+
+    X⁺ = X − η_t V,  V⁺ = ḡ(X⁺; s) + (1−β) (V − ḡ(X; s)),  ḡ the average of all gradients on one sample s each
+    V⁰ = mean of ``start_batches`` gradients
+    """
 
     beta: float = 0.1
 

@@ -1,4 +1,4 @@
-"""Figures, tables and reports from a results folder. Reads results only: no torch, no MPI."""
+"""Figures, tables and reports from a results folder. It needs no torch and no MPI."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +9,7 @@ __all__ = ["load"]
 
 
 def __getattr__(name: str) -> Any:
-    """``load`` when it is asked for: the processes that read thousands of runs need no pandas."""
+    """Import ``load`` on first use, because the processes that read many runs need no pandas."""
     if name == "load":
         from analysis.results.folder import load
 

@@ -1,9 +1,12 @@
-"""Results as three small files instead of thousands: for a repository, an appendix, a colleague.
+"""Pack the results of many runs into an archive of three files.
 
-python analysis/archive.py results archive
-python analysis/archive.py results piece other archive     several, of which the first has a run's word
+The analysis commands read an archive like a results folder. Logs and
+configurations are not packed. With several sources, the first one that has a
+run provides it.
 
-Everything that analysis reads from a results folder it reads from an archive too; logs and configs stay behind.
+Examples:
+  python analysis/archive.py results archive
+  python analysis/archive.py results other_results archive
 """
 
 from __future__ import annotations
@@ -30,8 +33,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     from analysis.results.results import together
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("results", nargs="+", help="results folders, archives, or wandb:ENTITY/PROJECT")
-    parser.add_argument("archive", type=Path, help="the folder to write")
+    parser.add_argument(
+        "results", nargs="+", metavar="SOURCE", help="results folders, archives, or wandb:ENTITY/PROJECT"
+    )
+    parser.add_argument("archive", type=Path, metavar="ARCHIVE", help="folder to write the archive to")
     arguments = parser.parse_args(argv)
     results = together([read(one) for one in arguments.results])
     write_archive(results, arguments.archive)

@@ -1,9 +1,12 @@
-"""Recompute every verdict on claims from results, and write them down.
+"""Check claims against results, and write the verdicts into a document.
 
-python analysis/check_claims.py                                    the claims that plug-ins register, from results/
-python analysis/check_claims.py --results reproduction/archive     from the archive in this repository
-python analysis/check_claims.py --claim spike_lower                one claim, on the terminal only
-python analysis/check_claims.py --claims mine.yaml                 claims of your own, into results/mine.md
+The claims are those that plug-ins register (such as the claims of the paper),
+or those of your own YAML file.
+
+Examples:
+  python analysis/check_claims.py --results reproduction/archive
+  python analysis/check_claims.py --claim spike_lower
+  python analysis/check_claims.py --claims mine.yaml
 """
 
 from __future__ import annotations
@@ -49,18 +52,29 @@ def main(argv: Sequence[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
     parser.add_argument(
-        "--claims", type=Path, metavar="FILE", help="claims of your own, instead of the registered ones"
+        "--claims", type=Path, metavar="FILE", help="YAML file with claims (default: those of plug-ins)"
     )
     add_source(parser)
     words = sys.argv[1:] if argv is None else argv
     first, _ = parser.parse_known_args([word for word in words if word not in HELP])  # which claims there are
     sets = [(one, claims(one.file)) for one in claim_sets(first.claims, first.results)]
     known = {claim.id: claim for _, some in sets for claim in some}
-    parser.add_argument("--claim", action="append", metavar="ID", help=f"of {', '.join(known)}; may be given again")
     parser.add_argument(
-        "--out", type=Path, help="the document; default in the results, under its own name, or mine.md for mine.yaml"
+        "--claim",
+        action="append",
+        metavar="ID",
+        help=f"check only this claim and write no document; repeat the option for several (default: all). Claims: "
+        f"{', '.join(known)}",
     )
-    parser.add_argument("--figures", type=Path, help="where its figures are drawn; default figures in the results")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="document to write (default: in the results folder, under its own name; mine.md for mine.yaml)",
+    )
+    parser.add_argument(
+        "--figures", type=Path, metavar="FOLDER", help="folder for its figures (default: <results>/figures)"
+    )
     arguments = parser.parse_args(argv)
     if wrong := [name for name in arguments.claim or [] if name not in known]:
         parser.error(f"there is no claim {wrong[0]!r}{perhaps(wrong[0], known)}; there are {', '.join(known)}")

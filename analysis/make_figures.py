@@ -1,11 +1,13 @@
-"""Draw every figure and table for which there are results.
+"""Draw the figures and write the tables of a results folder.
 
-python analysis/make_figures.py                                   everything, into results/figures
-python analysis/make_figures.py --figure stepsize --format pdf    one figure
-python analysis/make_figures.py --figure stepsize --over beta      against another number, the others at their best
-python analysis/make_figures.py --where dataset=a9a steps=5001    from some of the runs
-python analysis/make_figures.py --figure final --columns method,eta,test_loss --reference dsgt    a table for a paper
-python analysis/make_figures.py --figure final,curves --tune-by train_loss    settings chosen by another metric
+Without --figure, makes every figure and table for which there are runs. An
+option that a figure or table does not use is reported.
+
+Examples:
+  python analysis/make_figures.py
+  python analysis/make_figures.py --figure stepsize --over alpha --format pdf
+  python analysis/make_figures.py --figure curves --where dataset=a9a --x bytes
+  python analysis/make_figures.py --figure final --columns method,eta,test_loss
 """
 
 from __future__ import annotations
@@ -26,10 +28,10 @@ if __name__ == "__main__":
 
     begin()
 
-from analysis.drawing.bands import KINDS, bands
+from analysis.drawing.bands import bands
 from analysis.drawing.files import STABLE, save
-from analysis.drawing.layout import Layout, arrange, joined, limits, size
-from analysis.drawing.panels import PLACES, seeds_in_words
+from analysis.drawing.layout import Layout, add_layout, arrange, joined
+from analysis.drawing.panels import seeds_in_words
 from analysis.drawing.style import use_paper_style
 from analysis.figures import Drawing, drawings
 from analysis.report.bibtex import Bibliography, bibliography
@@ -38,20 +40,21 @@ from analysis.report.table_files import make_table
 from analysis.results.archive import is_archive
 from analysis.results.errors import NoData, in_sentences, perhaps, trouble
 from analysis.results.plugins import broken
-from analysis.results.read import add_source, condition, read
+from analysis.results.read import METRIC, REFERENCE, TUNE_BY, add_source, condition, read
 from analysis.results.results import Results
 from analysis.results.warnings import warnings
-from analysis.study.ask import Ask, unused
+from analysis.study.figure_options import FigureOptions, unused
 from analysis.study.select import can_be_asked
 from analysis.tables import format as words
 from analysis.tables import table_makers
+from bench.base import renamed
 from bench.store.files import write_text
 from bench.store.regular import no_link
 from bench.terminal.command import say
 
 X = {
     **{"epochs": "epoch", "steps": "step", "samples": "samples", "gradients": "gradients"},
-    **{"rounds": "rounds", "numbers": "numbers", "bytes": "bytes", "seconds": "wall_s"},
+    **{"rounds": "rounds", "scalars": "scalars_sent", "bytes": "bytes", "seconds": "wall_s"},
 }
 """What can be paid with, and the column that counts it."""
 
@@ -62,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     everything = read(arguments.results, arguments.without)
     results = everything.where(arguments.where)
     out = Path(arguments.out) if arguments.out else no_link(Path(arguments.results) / "figures")
-    ask = Ask(
+    request = FigureOptions(
         x=X[arguments.x] if arguments.x else None,
         cost=X[arguments.cost],
         metrics=tuple(arguments.metric),
@@ -72,8 +75,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         tune_by=arguments.tune_by,
     )
     layout = Layout(**{field.name: getattr(arguments, field.name) for field in fields(Layout)})
-    order = Order(results, ask, layout, arguments.band, arguments.format, bibliography(everything), out)
-    can_be_asked(results, ask)
+    order = Order(results, request, layout, arguments.band, arguments.format, bibliography(everything), out)
+    can_be_asked(results, request)
     use_paper_style()
     for sentence in warnings(results):
         say(sentence, sys.stdout)
@@ -88,6 +91,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 2 if not made else 1 if broken_ones else 0
 
 
+def figures(text: str) -> list[str]:
+    """NAME,NAME as --figure takes them, with their present names."""
+    return [renamed.FIGURES.get(name, name) for name in split(text)]
+
+
 def split(text: str) -> list[str]:
     """NAME,NAME as it is typed."""
     return [word for word in text.split(",") if word]
@@ -97,11 +105,25 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     names = [*drawings(), *table_makers()]
     parser.add_argument(
-        "--figure", action="extend", metavar="NAME", type=split, help=f"of {', '.join(names)}; may be given again"
+        "--figure",
+        action="extend",
+        metavar="NAME,NAME",
+        type=figures,
+        help=f"figures and tables to make (default: all). Names: {', '.join(names)}",
     )
     add_source(parser)
-    parser.add_argument("--out", help="where the pictures go; default <results>/figures, of an archive figures here")
-    parser.add_argument("--format", default=["pdf", "png"], type=split, help="of pdf, png, svg")
+    parser.add_argument(
+        "--out",
+        metavar="FOLDER",
+        help="folder for the figures and tables (default: <results>/figures; figures for an archive or W&B)",
+    )
+    parser.add_argument(
+        "--format",
+        default=["pdf", "png"],
+        type=split,
+        metavar="KIND,KIND",
+        help="file formats of the figures: pdf, png, svg (default: pdf,png)",
+    )
     parser.add_argument(
         "--where",
         nargs="+",
@@ -109,28 +131,22 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
         default=[],
         type=condition,
         metavar="LABEL=VALUE,VALUE",
-        help="only these runs",
+        help="use only the runs with these labels, such as dataset=a9a or steps=5001 (default: all runs)",
     )
-    parser.add_argument(
-        "--metric", action="extend", default=[], type=split, metavar="NAME", help="to show; may be given again"
+    add = parser.add_argument
+    add("--metric", action="extend", default=[], type=split, metavar="NAME", help=METRIC)
+    add("--reference", metavar="METHOD", help=REFERENCE)
+    about = "option of the methods that stepsize, topology and robustness are about (default: eta)"
+    add("--over", default="eta", metavar="OPTION", help=about)
+    add(
+        "--columns", default=[], type=split, metavar="NAME,NAME", help="columns of the tables (default: the usual ones)"
     )
-    parser.add_argument("--reference", metavar="METHOD", help="that the others are compared with")
-    parser.add_argument("--over", default="eta", metavar="OPTION", help="of stepsize, topology and robustness")
-    parser.add_argument("--columns", default=[], type=split, metavar="NAME,NAME", help="of the tables")
-    parser.add_argument("--tune-by", metavar="NAME", help="the metric that best settings are chosen by")
-    parser.add_argument("--x", choices=X, help="the axis of curves and compare")
-    parser.add_argument(
-        "--cost", default="steps", choices=[name for name in X if name != "epochs"], help="of the profiles"
-    )
-    look = parser.add_argument_group("layout of the figures")
-    look.add_argument("--xlim", type=limits, metavar="LO,HI", help="of every panel; 'LO,' or ',HI' sets one end")
-    look.add_argument("--ylim", type=limits, metavar="LO,HI", help="of every panel; --metric chooses what it shows")
-    for axis in "xy":
-        switch = argparse.BooleanOptionalAction
-        look.add_argument(f"--log{axis}", action=switch, help=f"a logarithmic {axis} axis, or a linear one")
-    look.add_argument("--band", default="range", choices=KINDS, help="what bands and error bars show of the seeds")
-    look.add_argument("--size", type=size, metavar="WIDTH,HEIGHT", help="in inches; or a width: column, page, a number")
-    look.add_argument("--legend", choices=PLACES, help="where it stands")
+    add("--tune-by", metavar="NAME", help=TUNE_BY)
+    axis_of = "x axis of curves, compare and compression (default: epochs, steps and bytes)"
+    add("--x", choices=X, metavar="COST", help=f"{axis_of}. Costs: {', '.join(X)}")
+    costs = [name for name in X if name != "epochs"]
+    add("--cost", default="steps", choices=costs, metavar="COST", help="cost in the figure profile (default: steps)")
+    add_layout(parser)
     arguments = parser.parse_args(joined(sys.argv[1:] if argv is None else argv))
     if wrong := [kind for kind in arguments.format if kind not in STABLE]:
         parser.error(f"there is no format {wrong[0]!r}{perhaps(wrong[0], STABLE)}; there are {', '.join(STABLE)}")
@@ -148,7 +164,7 @@ class Order:
     """What is to be made, and how."""
 
     results: Results
-    ask: Ask
+    request: FigureOptions
     layout: Layout
     band: str
     formats: list[str]
@@ -183,14 +199,18 @@ def _make(name: str) -> tuple[str, bool | None]:
     assert _order is not None
     if drawing := drawings().get(name):
         said, made, ignored = make_figure(drawing, _order)
-        ignored = [*unused(_order.ask, drawing.uses), *ignored]
+        ignored = [*unused(_order.request, drawing.uses), *ignored]
     else:
         recipe = table_makers()[name]
-        said, made = make_table(recipe, _order.results, _order.ask, _order.out)
+        said, made = make_table(recipe, _order.results, _order.request, _order.out)
         uses = None if recipe.uses is None else ("columns", *recipe.uses)
-        ignored = [*unused(_order.ask, uses), *_order.layout.given(), *(["--band"] if _order.band != "range" else [])]
+        ignored = [
+            *unused(_order.request, uses),
+            *_order.layout.given(),
+            *(["--band"] if _order.band != "range" else []),
+        ]
     if made and ignored:
-        said += f"\n{'':15} {name} does not use {', '.join(ignored)}: it is as it would be without"
+        said += f"\n{'':15} (ignored options: {', '.join(ignored)})"
     return said, made
 
 
@@ -199,7 +219,7 @@ def make_figure(drawing: Drawing, order: Order) -> tuple[str, bool | None, list[
     results, name = order.results, drawing.name
     try:
         with bands(order.band) as band:
-            picture = drawing.picture(results, order.ask)
+            picture = drawing.picture(results, order.request)
     except NoData as error:
         return f"{name:15} not drawn: {error}. Its runs: {drawing.command}", False, []
     except Exception as error:  # a stranger's figure may raise anything, and the others are drawn

@@ -1,7 +1,11 @@
-"""Make the report of a results folder: a page that opens from disk, or a W&B report.
+"""Write a report of a results folder: an HTML page, or also a W&B report.
 
-python analysis/make_report.py                             results/report.html
-python analysis/make_report.py --wandb ENTITY/PROJECT      the same story as a W&B report
+The page is one file that opens from disk, with figures, tables and findings.
+
+Examples:
+  python analysis/make_report.py
+  python analysis/make_report.py --results results --metric train_loss
+  python analysis/make_report.py --wandb my-team/hearsay
 """
 
 from __future__ import annotations
@@ -20,10 +24,10 @@ if __name__ == "__main__":
 from analysis.drawing.style import use_paper_style
 from analysis.report.commands import as_typed
 from analysis.report.page import page
-from analysis.report.story import tell_story
+from analysis.report.report_data import gather_report
 from analysis.results.errors import in_sentences
-from analysis.results.read import add_source, read
-from analysis.study.ask import Ask
+from analysis.results.read import METRIC, REFERENCE, TUNE_BY, add_source, read
+from analysis.study.figure_options import FigureOptions
 from analysis.study.select import can_be_asked
 from bench.store.files import write_text
 from bench.terminal.command import say
@@ -33,11 +37,11 @@ from bench.terminal.command import say
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_source(parser)
-    parser.add_argument("--out", type=Path, help="the page; default <results>/report.html")
-    parser.add_argument("--wandb", metavar="ENTITY/PROJECT", help="also publish as a W&B report in this project")
-    parser.add_argument("--metric", action="append", metavar="NAME", help="to show; may be given again")
-    parser.add_argument("--reference", metavar="METHOD", help="that the other methods are compared with")
-    parser.add_argument("--tune-by", metavar="NAME", help="the metric that best settings are chosen by")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="HTML file to write (default: <results>/report.html)")
+    parser.add_argument("--wandb", metavar="ENTITY/PROJECT", help="also publish a W&B report in this project")
+    parser.add_argument("--metric", action="append", metavar="NAME", help=METRIC)
+    parser.add_argument("--reference", metavar="METHOD", help=REFERENCE)
+    parser.add_argument("--tune-by", metavar="NAME", help=TUNE_BY)
     arguments = parser.parse_args(argv)
     if arguments.wandb and arguments.wandb.count("/") != 1:
         parser.error(f"--wandb takes ENTITY/PROJECT; got {arguments.wandb!r}")
@@ -46,20 +50,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     use_paper_style()
     shown = tuple(name for words in arguments.metric or [] for name in words.split(","))
     results = read(arguments.results, arguments.without)
-    ask = Ask(metrics=shown, reference=arguments.reference, tune_by=arguments.tune_by)
-    if ask != Ask():
-        can_be_asked(results, ask)
-    story = tell_story(results, ask)
-    for sentence in story.warnings:
+    request = FigureOptions(metrics=shown, reference=arguments.reference, tune_by=arguments.tune_by)
+    if request != FigureOptions():
+        can_be_asked(results, request)
+    report = gather_report(results, request)
+    for sentence in report.warnings:
         say(sentence, sys.stdout)
     out.parent.mkdir(parents=True, exist_ok=True)
     words = ["python", "analysis/make_report.py", *(sys.argv[1:] if argv is None else argv)]
-    write_text(out, page(story, folder, as_typed(words)))
+    write_text(out, page(report, as_typed(words)))
     say(f"Report: {out}", sys.stdout)
     if arguments.wandb:
         from analysis.report.publish import publish  # W&B takes a second to import
 
-        return publish(story, arguments.wandb, out.with_name("wandb_report.json"))
+        return publish(report, arguments.wandb, out.with_name("wandb_report.json"))
     return 0
 
 

@@ -1,12 +1,14 @@
-"""Does a method, or a compressor, keep its promises?  python bench/contract.py NAME [NAME ...]
+"""Check that methods and compressors have the properties they declare.
 
-python bench/contract.py dnasa algo.normalize=tensor algo.schedule=fixed       with other options than its defaults
-python bench/contract.py top_k compressor.k=3
+Prints PASS, FAIL (with the reason) or SKIP (the property is not declared) for
+each check. The exit code is 1 if a check fails. Without names, checks
+everything that is registered, plug-ins included.
 
-With --literal my_rule.py:my_rule also: is it the rule that its author wrote down in NumPy? CONTRIBUTING.md shows how.
-
-Each check raises ``BrokenPromise`` with a sentence. They hold for everything of this suite and
-are run on all that is registered, so a plug-in is tested by being installed.
+Examples:
+  python bench/contract.py dnasa
+  python bench/contract.py dnasa algo.normalize=tensor algo.schedule=fixed
+  python bench/contract.py top_k compressor.k=3
+  python bench/contract.py nesterov --literal my_rule.py:my_rule
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import argparse
 import shutil
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,29 +32,36 @@ if __name__ == "__main__":
 from bench.base.errors import UserError
 from bench.base.registry import algorithms, compressors, no_such, say_broken_plugins
 from bench.config.choices import REGISTRIES
+from bench.config.parsing import options_typed
 from bench.config.run_config import choice
-from bench.config.words import options_typed
 from bench.contracts import compressors as of_compressors
 from bench.contracts import methods as of_methods
+from bench.contracts.fixtures import with_options
 from bench.contracts.literal import literal, load
-from bench.contracts.methods import BrokenPromise
-from bench.contracts.worlds import with_options
+from bench.contracts.methods import SKIP, CheckFailed
 from bench.terminal.command import command
 
-KEPT, BROKEN = "kept", "BROKEN"
+PASS, FAIL = "PASS", "FAIL"
 KINDS = {"algo": ("method", "dsgd"), "compressor": ("compressor", "top_k")}
-"""What has promises, by its group: its name in a sentence, and an example."""
+"""Groups whose members can be checked: the word for a member, and an example."""
 Checks = Sequence[Callable[[Any], str | None]]
 
 
 @command
 def main(argv: Sequence[str] | None = None) -> int:
-    """Print a line per promise; the exit code tells whether all are kept."""
+    """Print one line per check; exit with 1 if a check fails."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "words", nargs="*", metavar="NAME", help="methods and compressors, and their options; none: all"
+        "words",
+        nargs="*",
+        metavar="NAME",
+        help="names of methods and compressors, and their options (default: all methods and compressors)",
     )
-    parser.add_argument("--literal", metavar="FILE:FUNCTION", help="the rule of the one method that is named, in NumPy")
+    parser.add_argument(
+        "--literal",
+        metavar="FILE:FUNCTION",
+        help="also compare the method with a rule written in NumPy (see CONTRIBUTING.md)",
+    )
     given = parser.parse_intermixed_args(argv)
     names, settings = ([word for word in given.words if ("=" in word) == is_set] for is_set in (False, True))
     say_broken_plugins()
@@ -64,22 +74,21 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise UserError("--literal compares one method with one rule: name the method, and only it.")
         methods = (*methods, literal(load(given.literal), given.literal))
     todo = [*_chosen("algo", names, settings, methods), *_chosen("compressor", names, settings, of_compressors.CHECKS)]
-    broken = 0
+    failed = 0
     for name, cls, checks in todo:
         found = [_tried(cls, check) for check in checks]
-        broken += sum(word == BROKEN for word, _, _ in found)
+        failed += sum(word == FAIL for word, _, _ in found)
         if names:
             print(name)
         else:  # of all, a line each
-            kept = sum(word == KEPT for word, _, _ in found)
-            wrong = sum(word == BROKEN for word, _, _ in found)
-            print(f"{name:18} {kept} of {len(found)} kept, {len(found) - kept - wrong} not asked, {wrong} broken")
+            results = Counter(word for word, _, _ in found)
+            print(f"{name:18} {results[PASS]} passed, {results[SKIP]} skipped, {results[FAIL]} failed")
         for word, sentence, reason in found:
-            if names or word == BROKEN:
-                print(_wrapped(f"  {word:8}", sentence))
+            if names or word == FAIL:
+                print(_wrapped(f"  {word:6}", sentence))
             if reason:
-                print(_wrapped(" " * 10, reason))
-    return 1 if broken else 0
+                print(_wrapped(" " * 8, reason))
+    return 1 if failed else 0
 
 
 def _chosen(
@@ -102,12 +111,12 @@ def _chosen(
 
 
 def _tried(cls: Any, check: Callable[[Any], str | None]) -> tuple[str, str, str]:
-    """Whether it keeps this promise, what it says, and the reason where not."""
+    """Return PASS, SKIP or FAIL, the description of the check, and the reason if it failed."""
     sentence = " ".join((check.__doc__ or check.__name__).split())
     try:
-        return check(cls) or KEPT, sentence, ""
+        return check(cls) or PASS, sentence, ""
     except Exception as error:  # what a stranger wrote may raise anything
-        return BROKEN, sentence, str(error) if isinstance(error, BrokenPromise) else f"{type(error).__name__}: {error}"
+        return FAIL, sentence, str(error) if isinstance(error, CheckFailed) else f"{type(error).__name__}: {error}"
 
 
 def _wrapped(begin: str, text: str) -> str:

@@ -1,7 +1,12 @@
-"""Get datasets before they are needed: python bench/fetch.py a9a mnist
+"""Download datasets, or list them.
 
-Without names, lists the datasets that are fetched and whether they are here. A run fetches what it
-needs by itself; this is for machines that will be offline, and for one place shared by many.
+Without names, lists the datasets and whether they are in the data folder. A
+run downloads its dataset itself. Use this command for machines that will be
+offline, and for a data folder that several users share.
+
+Examples:
+  python bench/fetch.py
+  python bench/fetch.py a9a mnist --data-dir /data/hearsay
 """
 
 from __future__ import annotations
@@ -26,8 +31,12 @@ from bench.terminal.console import Console
 @command
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", help="datasets; none: list them")
-    parser.add_argument("--data-dir", help="the data folder; else $HEARSAY_DATA, else the user's cache")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="datasets to download (default: list all)")
+    parser.add_argument(
+        "--data-dir",
+        metavar="FOLDER",
+        help="data folder (default: $HEARSAY_DATA, or hearsay in the user's cache folder)",
+    )
     arguments = parser.parse_args()
     folder = data_folder(arguments.data_dir)
     console = Console(highlight=False, soft_wrap=True)

@@ -1,8 +1,14 @@
-"""Which methods there are, what they cost and what they must know.
+"""List the methods, or describe one of them.
 
-python bench/methods.py                    a table of all, from their own declarations
-python bench/methods.py gt_nsgdm           one of them: its rule, cost, needs, options and a command
-python bench/methods.py --markdown         the table for a page
+The table has the cost, the required knowledge and the assumptions of each
+method. The description adds its update rule, its options with their defaults,
+and a command that runs it.
+
+Examples:
+  python bench/methods.py
+  python bench/methods.py gt_nsgdm
+  python bench/methods.py --markdown
+  python bench/methods.py --settings
 """
 
 from __future__ import annotations
@@ -23,41 +29,45 @@ if __name__ == "__main__":
 
 from bench.base.errors import UserError
 from bench.base.registry import algorithms, no_such, say_broken_plugins
+from bench.config.comments import described
 from bench.config.names import CONF
-from bench.method import Algorithm, Declaration
+from bench.config.reference import settings_page
+from bench.method import Algorithm, Properties
 from bench.terminal.command import command
 from bench.terminal.console import Console
 from bench.terminal.table import show_columns
 
 KINDS = ("gossip", "compressed", "directed", "reference")
-"""What methods ask of the network, in the order of the table; references ask for the exact average."""
-SPARED = ("cite", "assumes", "family", "asks for", "kind", "gradients", "rounds")
-"""What a narrow terminal can do without, in this order."""
+"""Kinds of methods, by the network that they need, in the order of the table."""
+SPARED = ("cite", "assumes", "family", "requires", "kind", "gradients", "rounds")
+"""Columns that a narrow terminal hides, in this order."""
 WIDTH = 100
 
 
-def kind(promise: Declaration) -> str:
-    if promise.exact_average:
+def kind(properties: Properties) -> str:
+    if properties.exact_average:
         return "reference"
-    if promise.mixes != "doubly":
+    if properties.mixes != "doubly":
         return "directed"
-    return "compressed" if promise.compresses != "no" else "gossip"
+    return "compressed" if properties.compresses != "no" else "gossip"
 
 
-def sends(promise: Declaration) -> str:
-    """Vectors, and numbers beside them, to each neighbour a step."""
-    beside = f" and {promise.scalars:g} number{'s' * (promise.scalars != 1)}" * (promise.scalars > 0)
-    return f"{promise.sends:g}{beside}{', compressed' * (promise.compresses != 'no')}"
+def sends(properties: Properties) -> str:
+    """Vectors, and numbers beside them, to each neighbor a step."""
+    beside = f" and {properties.scalars_per_step:g} number{'s' * (properties.scalars_per_step != 1)}" * (
+        properties.scalars_per_step > 0
+    )
+    return f"{properties.vectors_per_step:g}{beside}{', compressed' * (properties.compresses != 'no')}"
 
 
-def asks_for(promise: Declaration) -> str:
-    """Of the network and the machine."""
+def requirements(properties: Properties) -> str:
+    """Return what the method requires of the network and of the floating-point type."""
     words = [
-        *(["the exact average"] if promise.exact_average else []),
-        *([f"λₙ > {promise.lambda_min:.2g}"] if promise.lambda_min is not None else []),
-        *([promise.mixes] if promise.mixes != "doubly" else []),
-        *(["the same W every round"] if promise.static else []),
-        *(["float64"] if promise.double else []),
+        *(["the exact average"] if properties.exact_average else []),
+        *([f"λₙ > {properties.lambda_min:.2g}"] if properties.lambda_min is not None else []),
+        *([properties.mixes] if properties.mixes != "doubly" else []),
+        *(["the same W every round"] if properties.static else []),
+        *(["float64"] if properties.requires_float64 else []),
     ]
     return ", ".join(words)
 
@@ -71,7 +81,7 @@ def short(cite: str) -> str:
 def columns() -> dict[str, list[str]]:
     """A cell per method, in the order of their kinds and names."""
     found = [algorithms[name].declare_for({}) for name in algorithms]
-    promises = sorted(found, key=lambda promise: (KINDS.index(kind(promise)), promise.name))
+    ordered = sorted(found, key=lambda properties: (KINDS.index(kind(properties)), properties.name))
     cells = {
         "method": lambda p: p.name,
         "kind": kind,
@@ -81,106 +91,115 @@ def columns() -> dict[str, list[str]]:
         "gradients": lambda p: f"{p.gradients}",
         "needs to know": lambda p: ", ".join(p.needs) or "–",
         "assumes": lambda p: ", ".join(p.assumes),
-        "asks for": asks_for,
+        "requires": requirements,
         "cite": lambda p: short(p.cite),
     }
-    return {name: [cell(promise) for promise in promises] for name, cell in cells.items()}
+    return {name: [cell(properties) for properties in ordered] for name, cell in cells.items()}
 
 
 def show_all(console: Console) -> None:
     """The table, as much of it as there is room for."""
     show_columns(console, columns(), SPARED)
-    console.print("python bench/methods.py NAME says more of one. n and T are free to know.", soft_wrap=True)
+    console.print(
+        "python bench/methods.py NAME describes one method. All may use n and T.",
+        soft_wrap=True,
+    )
 
 
 def markdown() -> str:
     found = columns()
     rows = ["| " + " | ".join(found) + " |", "|" + "---|" * len(found)]
     for method, *rest in zip(*found.values(), strict=True):
-        rows.append(f"| [`{method}`](algorithms/{method}.py) | " + " | ".join(rest) + " |")
+        rows.append(f"| [`{method}`](../algorithms/{method}.py) | " + " | ".join(rest) + " |")
     return "\n".join(rows)
 
 
 def page(name: str) -> Iterator[str]:
     """Everything about one method."""
     cls = algorithms[name]
-    promise = cls.declare_for({})
-    yield f"{promise.label} ({name})" + (f", of the family of {promise.family}" if promise.family != name else "")
+    properties = cls.declare_for({})
+    yield f"{properties.label} ({name})" + (f", family {properties.family}" if properties.family != name else "")
     yield ""
     yield textwrap.indent(textwrap.dedent("    " + (cls.__doc__ or "").strip()), "  ")
     yield ""
     yield from wrapped("G(X)", "mini-batch gradients of all nodes at X; W: one round of gossip; unit(z) = z/‖z‖")
-    yield from wrapped("stepsizes", " ".join((cls.stepsizes.__doc__ or "").split()))
-    yield from wrapped("from", promise.cite)
-    if promise.source:
-        yield from wrapped("rule read in", promise.source)
-    start = [f"{promise.start_samples} sample" * (promise.start_samples > 0)]
-    start += [f"{promise.start_rounds} round" * (promise.start_rounds > 0)]
+    yield from wrapped("stepsizes", " ".join((cls.stepsizes.__doc__ or "").partition("Args:")[0].split()))
+    yield from wrapped("paper", properties.cite)
+    if properties.source:
+        yield from wrapped("rule read in", properties.source)
+    start = [f"{properties.start_samples} sample" * (properties.start_samples > 0)]
+    start += [f"{properties.start_rounds} round" * (properties.start_rounds > 0)]
     yield from wrapped(
         "a step",
-        f"sends {_vectors(promise)} to each neighbour in {promise.rounds:g} round"
-        f"{'s' * (promise.rounds != 1)}, evaluates {promise.gradients} gradient{'s' * (promise.gradients != 1)} on "
-        f"{promise.samples} sample{'s' * (promise.samples != 1)} a node"
-        + (f"; the start takes {' and '.join(filter(None, start))}" if any(start) else ""),
+        f"sends {_vectors(properties)} to each neighbor in {properties.rounds:g} round"
+        f"{'s' * (properties.rounds != 1)}, evaluates {properties.gradients} "
+        f"gradient{'s' * (properties.gradients != 1)} on "
+        f"{properties.samples} sample{'s' * (properties.samples != 1)} per node"
+        + (f"; the start uses {' and '.join(filter(None, start))}" if any(start) else ""),
     )
-    yield from wrapped("needs to know", ", ".join(promise.needs) or "nothing but n and T")
-    yield from wrapped("assumes", ", ".join(promise.assumes) or "nothing beyond smoothness and bounded variance")
-    if asks_for(promise):
-        yield from wrapped("asks for", asks_for(promise))
-    yield from wrapped("has", ", ".join(properties(promise)) or "no property that is checked beyond the contract")
+    yield from wrapped("needs to know", ", ".join(properties.needs) or "only n (nodes) and T (steps)")
+    yield from wrapped("assumes", ", ".join(properties.assumes) or "nothing beyond smoothness and bounded variance")
+    if requirements(properties):
+        yield from wrapped("requires", requirements(properties))
+    yield from wrapped(
+        "properties", ", ".join(checked_properties(properties)) or "none beyond the checks of every method"
+    )
     yield ""
-    yield "options, with their defaults"
+    yield "options, with their defaults:"
     said = comments(name)
     for option, value in {**cls.stepsize_options(), **cls.structure_options()}.items():
         yield from wrapped(f"algo.{option}={_plain(value.default)}", said.get(option, ""), 30)
     yield ""
-    yield "try"
+    yield "example:"
     yield f"  {example(cls)}"
     if "eta" in cls.stepsize_options():
-        yield "  A comparison needs its stepsize tuned: add -m and algo.eta=0.001,0.01,0.1 or more."
+        yield "  For a fair comparison, tune the stepsize: add -m algo.eta=0.001,0.01,0.1"
 
 
-def _vectors(promise: Declaration) -> str:
-    number, *beside = sends(promise).partition(" and ")
+def _vectors(properties: Properties) -> str:
+    number, *beside = sends(properties).partition(" and ")
     number, *packed = number.partition(",")
-    return f"{number} vector{'s' * (promise.sends != 1)}{''.join(packed)}{',' * bool(packed[-1])}{''.join(beside)}"
+    plural = "s" * (properties.vectors_per_step != 1)
+    return f"{number} vector{plural}{''.join(packed)}{',' * bool(packed[-1])}{''.join(beside)}"
 
 
-def properties(promise: Declaration) -> list[str]:
-    """What the contract holds it to."""
+def checked_properties(properties: Properties) -> list[str]:
+    """Return the declared properties that ``bench/contract.py`` checks."""
     return [
-        *(f"mean {tracker} = mean {tracked}" for tracker, tracked in promise.tracks.items()),
-        *(f"{name} sums to zero" for name in promise.zero_sum),
-        *(["steps of at most η_t"] if promise.bounded else []),
-        *(["no change under c·f"] if promise.scale_free else []),
-        *(["on the complete graph, what one node that knows f does"] if promise.pooled is True else []),
-        *(["on the complete graph, what SGD does"] if promise.pooled == "sgd" else []),
-        *(["an end at the minimiser where gradients are exact"] if promise.fixed_point == "exact" else []),
-        *([f"its {promise.report} measured in the place of x"] if promise.report else []),
+        *(f"mean {tracker} = mean {tracked}" for tracker, tracked in properties.tracks.items()),
+        *(f"{name} sums to zero" for name in properties.zero_sum),
+        *(["steps of at most η_t"] if properties.bounded_step else []),
+        *(["invariant to scaling f"] if properties.scale_free else []),
+        *(
+            ["equal to the centralized method on the complete graph"]
+            if properties.centralized_equivalent is True
+            else []
+        ),
+        *(["equal to SGD on the complete graph"] if properties.centralized_equivalent == "sgd" else []),
+        *(["converges to the minimizer with exact gradients"] if properties.fixed_point == "exact" else []),
+        *([f"its {properties.report} evaluated instead of x"] if properties.report else []),
     ]
 
 
 def comments(name: str) -> dict[str, str]:
     """What its yaml says of each option."""
     file = CONF / "algo" / f"{name}.yaml"
-    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
-    found = (re.match(r"(\w+):[^#]*#\s*(.*)", line) for line in lines)
-    return {match.group(1): match.group(2) for match in found if match}
+    return {key: each.comment for key, each in described(file).items()} if file.is_file() else {}
 
 
 def example(cls: type[Algorithm]) -> str:
     """A command that runs it."""
-    promise = cls.declare_for({})
-    words = [f"algo={promise.name}", "dataset=digits"]
-    if promise.exact_average:
+    properties = cls.declare_for({})
+    words = [f"algo={properties.name}", "dataset=digits"]
+    if properties.exact_average:
         words.append("topology=all_reduce")
-    elif promise.mixes != "doubly":
+    elif properties.mixes != "doubly":
         words.append("topology=random_digraph")
-    elif promise.lambda_min is not None:
+    elif properties.lambda_min is not None:
         words.append("topology.lazy=true")
-    if promise.double:
+    if properties.requires_float64:
         words.append("dtype=float64")
-    if promise.compresses != "no":
+    if properties.compresses != "no":
         words.append("compressor=top_k")
     return f"python bench/run.py {' '.join(words)}"
 
@@ -205,16 +224,17 @@ def _plain(value: object) -> str:
 @command
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("name", nargs="?", help="a method; none: the table of all")
-    parser.add_argument("--markdown", action="store_true", help="the table as Markdown")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="method to describe (default: list all methods)")
+    parser.add_argument("--markdown", action="store_true", help="print the table of docs/methods.md")
+    parser.add_argument("--settings", action="store_true", help="print docs/settings.md, the settings of run.py")
     given = parser.parse_args(argv)
     say_broken_plugins()
     if given.name and given.name not in algorithms:
         raise UserError(no_such("algorithm", given.name, algorithms))
     if given.name:
         print("\n".join(page(given.name)))
-    elif given.markdown:
-        print(markdown())
+    elif given.markdown or given.settings:
+        print(markdown() if given.markdown else settings_page())
     else:
         show_all(Console())
     return 0

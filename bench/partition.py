@@ -1,7 +1,12 @@
-"""Look at a partition before using it: python bench/partition.py dataset=digits partition=dirichlet nodes=8
+"""Show how a partition divides the training samples among the nodes.
 
-Samples of every node by class (by tenths of the targets, where these are numbers; by tenths of a text), and the
-heterogeneity ζ² = (1/n) Σ ‖∇f_i − ∇f‖² at the start.
+Prints the number of samples of each node, by class (regression: by tenths of
+the targets; text: by tenths of the text). Also prints the heterogeneity at the
+initial point, ζ² = (1/n) Σ ‖∇f_i − ∇f‖².
+
+Examples:
+  python bench/partition.py dataset=digits partition=dirichlet nodes=8
+  python bench/partition.py dataset=digits partition=by_label seed=1
 """
 
 from __future__ import annotations
@@ -35,9 +40,9 @@ from bench.sweep.preflight import check_data
 from bench.terminal.command import command, config_flags
 from bench.terminal.console import Console
 from bench.terminal.table import fits, print_whole
+from bench.training.hosting import OneProcess
 from bench.training.metrics import heterogeneity
 from bench.training.mixers import make_mixer
-from bench.training.world import OneProcess
 
 
 def show(console: Console, counts: np.ndarray, kind: str) -> None:
@@ -74,15 +79,21 @@ def zeta(config: RunConfig) -> float | None:
     dtype, device = getattr(torch, config.dtype), torch.device(config.device)
     setting = Setting(config.nodes, range(config.nodes), (config.seed,), config.batch_size, dtype, device)
     problem = build_problem(config, setting)
-    world = OneProcess(config.nodes, make_mixer([mixing_of(config)], dtype, device))
-    return heterogeneity(problem.start(), problem, world)[0]
+    hosting = OneProcess(config.nodes, make_mixer([mixing_of(config)], dtype, device))
+    return heterogeneity(problem.start(), problem, hosting)[0]
 
 
 @command
 def main() -> int:
     shape = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=shape, parents=[config_flags()])
-    parser.add_argument("overrides", nargs="*", help="as for run.py: dataset=NAME partition=NAME nodes=N seed=S")
+    parser.add_argument(
+        "overrides",
+        nargs="*",
+        metavar="SETTING=VALUE",
+        help="settings as for run.py, above all dataset=NAME, partition=NAME, nodes=N and seed=S (default: "
+        "partition=even nodes=8 seed=0)",
+    )
     arguments = parser.parse_intermixed_args()
     console = Console(highlight=False)
     set_up_torch()

@@ -1,8 +1,12 @@
-"""How fast the suite is, here: python bench/perf.py [--quick] [--out FILE]
+"""Measure the speed of the suite on this machine.
 
-Times depend on the machine; the ratios to the floor, measured in the same run, say what the suite
-adds to the arithmetic. The floor is the bare batched products of one iteration of all nodes, on one
-core: no update, no mixing, no sampling, no activation.
+The times depend on the machine. Ratios compare them with a floor that is
+measured in the same run: the batched matrix products of one iteration of all
+nodes on one core, without update, mixing, sampling or activation.
+
+Examples:
+  python bench/perf.py --quick
+  python bench/perf.py --only methods --out methods.json
 """
 
 from __future__ import annotations
@@ -46,9 +50,20 @@ def table(title: str, entries: list[Entry]) -> Table:
 @command
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="fewer steps and sizes")
-    parser.add_argument("--only", default="", metavar="WORD", help="only the tables with this word in their title")
-    parser.add_argument("--out", type=Path, default=Path("perf.json"), help="where the numbers go as JSON")
+    parser.add_argument("--quick", action="store_true", help="measure fewer steps and sizes (default: all)")
+    parser.add_argument(
+        "--only",
+        default="",
+        metavar="WORD",
+        help="measure only the tables with this word in their title (default: all)",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        default=Path("perf.json"),
+        help="JSON file for the numbers (default: perf.json)",
+    )
     arguments = parser.parse_args()
     quick = arguments.quick
     set_up_torch()

@@ -1,8 +1,12 @@
-"""Run one configuration, a sweep, or an experiment.
+"""Run one configuration, a sweep or an experiment.
 
-python bench/run.py algo=dnasa dataset=synthetic steps=5000 seed=1
-python bench/run.py -m algo=dnasa,dsgt topology=ring,complete
-python bench/run.py experiment=example
+Invalid settings are rejected before any run starts. Runs that are done are not
+repeated. Interrupted runs resume from their last checkpoint.
+
+Examples:
+  python bench/run.py algo=dsgt algo.eta=0.1 dataset=digits steps=5000 seed=1
+  python bench/run.py -m algo=dnasa,dsgt topology=ring,complete seed=0,1,2
+  python bench/run.py experiment=example
 """
 
 from __future__ import annotations
@@ -16,11 +20,16 @@ if __name__ == "__main__":  # ours before any installed package that is also cal
     from bench.terminal.command import begin
 
     begin()
+    if not {"-h", "--help"}.isdisjoint(sys.argv):  # before anything large is imported
+        from bench.config.help import show_help
+
+        sys.exit(show_help(__doc__))
 
 from bench import __version__
-from bench.base import leaving
+from bench.base import preemption
 from bench.base.registry import broken_plugins, say_broken_plugins
 from bench.config import flags
+from bench.config.help import show_help
 from bench.config.show import show
 from bench.config.source import source_of
 from bench.sweep.gather import gather, sweep_name
@@ -37,7 +46,7 @@ def run(given: flags.Given, errors: Console) -> int:
     if given.shows:
         show(words, given.shows, source)
         return 0
-    leaving.listen()
+    preemption.listen()
     configs, skipped = gather(words, checked, errors, source, given.several)
     console = Console(width=None if sys.stdout.isatty() else 140, highlight=False)
     code = run_all(configs, console, sweep_name(words, source))
@@ -54,9 +63,12 @@ def main() -> int:
     if "--version" in sys.argv[1:]:
         print(f"hearsay {__version__}")
         return 0
+    given = flags.read(sys.argv[1:])
+    if given.values.help:
+        return show_help(__doc__)
     errors = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
     try:
-        return run(flags.read(sys.argv[1:]), errors)
+        return run(given, errors)
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         errors.print("Interrupted. The same command goes on where this one stopped.")

@@ -1,8 +1,11 @@
-"""What a results folder holds, and what is still to be done.
+"""Show the runs of a results folder, with their states and final metrics.
 
-python bench/status.py results                          every run, its state and final metrics
-python bench/status.py results experiment=example       the runs of an experiment: which there are, which it lacks
-python bench/status.py results algo=dnasa,dsgt seed=0,1,2     the runs of a sweep
+With settings, shows the runs of that sweep or experiment, missing ones too.
+
+Examples:
+  python bench/status.py results
+  python bench/status.py results experiment=example
+  python bench/status.py results algo=dnasa,dsgt seed=0,1,2
 """
 
 from __future__ import annotations
@@ -48,8 +51,16 @@ def wanted(arguments: argparse.Namespace) -> list[RunConfig]:
 def main() -> int:
     shape = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=shape, parents=[config_flags()])
-    parser.add_argument("words", nargs="*", help="the results folder; then an experiment or a sweep, as for run.py")
-    parser.add_argument("-m", "--multirun", action="store_true", help="accepted, as lists need nothing here")
+    parser.add_argument(
+        "words",
+        nargs="*",
+        metavar="RESULTS or SETTING=VALUE",
+        help="results folder (default: results), then the settings of a sweep or an experiment, as for run.py "
+        "(default: all runs of the folder)",
+    )
+    parser.add_argument(
+        "-m", "--multirun", action="store_true", help="no effect: lists of values are always a sweep here"
+    )
     arguments = parser.parse_intermixed_args()
     words = arguments.words
     results = Path(words.pop(0)) if words and ("=" not in words[0] or Path(words[0]).is_dir()) else Path("results")

@@ -1,12 +1,13 @@
-"""Send a sweep or an experiment to SLURM: one array of workers, who share its runs.
+"""Submit a sweep or an experiment to SLURM, as one array job of workers.
 
-python bench/submit.py experiment=example workers=4                queue it, say the job's number, and return
-python bench/submit.py experiment=example workers=4 --dry-run      only say what would be queued
-python bench/submit.py experiment=example workers=4 --wait         stay and watch, as if it ran here
-python bench/submit.py algo=dnasa,dsgt seed=0,1 workers=2 site=mine site.time=2:00:00
+The workers share the runs. Runs that are done are not queued. A worker that
+reaches its time limit or is preempted is queued again and resumes its runs.
+conf/site/NAME.yaml sets the resources of a worker; see conf/site/example.yaml.
 
-What a worker asks SLURM for is said in conf/site/NAME.yaml; conf/site/example.yaml explains it. Runs that are done are
-not queued. Workers are queued again when their time is up or others need the machine, and go on where they stopped.
+Examples:
+  python bench/submit.py experiment=example workers=4 --dry-run
+  python bench/submit.py experiment=example workers=4 --wait
+  python bench/submit.py algo=dnasa,dsgt seed=0,1 workers=2 site.time=2:00:00
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if __name__ == "__main__":
 
     begin()
 
-from bench.base import leaving
+from bench.base import preemption
 from bench.base.errors import UserError
 from bench.base.registry import say_broken_plugins
 from bench.config.source import source_of
@@ -53,7 +54,7 @@ SCRIPT, WORKERS = "worker.sh", "workers="
 
 def work_on(folder: Path) -> int:
     """A worker, in its job."""
-    leaving.listen()
+    preemption.listen()
     say_broken_plugins()
     return work(orders.read(folder))
 
@@ -97,10 +98,21 @@ def main() -> int:
         return work_on(Path(sys.argv[2]))
     shape = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=shape, parents=[config_flags()])
-    parser.add_argument("words", nargs="*", metavar="setting=value", help="as for run.py; and workers=, site=")
-    parser.add_argument("--dry-run", action="store_true", help="say what would be queued, and queue nothing")
-    parser.add_argument("--wait", action="store_true", help="follow the runs; the exit code is that of run.py")
-    parser.add_argument("-m", "--multirun", action="store_true", help="accepted, as lists need nothing here")
+    parser.add_argument(
+        "words",
+        nargs="*",
+        metavar="SETTING=VALUE",
+        help="settings of the runs, as for run.py (see python bench/run.py --help); workers=N: number of workers, "
+        "required except with --dry-run; site=NAME: use conf/site/NAME.yaml (default: conf/site/default.yaml, if there "
+        "is one); site.KEY=VALUE: set one key of the site",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="print what would be queued, and queue nothing")
+    parser.add_argument(
+        "--wait", action="store_true", help="follow the runs until they end; the exit code is that of run.py"
+    )
+    parser.add_argument(
+        "-m", "--multirun", action="store_true", help="no effect: lists of values are always a sweep here"
+    )
     given = parser.parse_intermixed_args()
     console = Console(width=None if sys.stdout.isatty() else 140, highlight=False)
     errors = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)

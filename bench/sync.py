@@ -1,7 +1,12 @@
-"""Bring Weights & Biases up to date with a results folder: python bench/sync.py results
+"""Upload the runs of a results folder to Weights & Biases.
 
-Makes the W&B run of every run that has none or an old one, also of runs made with tracker=none; what is up to
-date is left alone. Offline runs go to <results>/wandb, where `wandb sync` and `wandb leet` find them.
+Creates the W&B run of every run that has none or an outdated one, also of runs
+made with tracker=none. Up-to-date runs are skipped. In offline mode, the runs
+are written to <results>/wandb for `wandb sync` and `wandb leet`.
+
+Examples:
+  python bench/sync.py results
+  python bench/sync.py results --project hearsay --entity my-team
 """
 
 from __future__ import annotations
@@ -19,7 +24,7 @@ if __name__ == "__main__":
 
 from rich.progress import track
 
-from bench.base.account import ignored, mode, mode_of_environment, notices
+from bench.base.account import ignored, mode, mode_of_environment, notices, notices_of_existing
 from bench.base.errors import UserError
 from bench.store.integrity import Damaged, read_file
 from bench.store.regular import no_link, run_names
@@ -30,9 +35,11 @@ from bench.terminal.console import Console
 @command
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("results", type=Path, nargs="?", default=Path("results"), help="the results folder")
-    parser.add_argument("--project", help="instead of each run's own (tracker.project)")
-    parser.add_argument("--entity", help="instead of each run's own (tracker.entity)")
+    parser.add_argument(
+        "results", type=Path, nargs="?", default=Path("results"), help="results folder (default: results)"
+    )
+    parser.add_argument("--project", help="W&B project of all runs (default: tracker.project of each run)")
+    parser.add_argument("--entity", help="W&B user or team of all runs (default: tracker.entity of each run)")
     arguments = parser.parse_args()
     console = Console(highlight=False, soft_wrap=True)
     runs = arguments.results.resolve() / "runs"
@@ -46,20 +53,25 @@ def main() -> int:
     for name in ignored(alone=False):
         os.environ.pop(name, None)
     try:
-        from bench.sweep.tracking.wandb_run import Mirror, up_to_date
+        from bench.sweep.tracking.wandb_run import WandbMirror, up_to_date
     except ImportError as error:
         raise UserError(f"W&B cannot be used here: {error}. pip install wandb") from error
     named = (runs / name for name in run_names(runs.parent))
     folders = [path for path in named if path.is_symlink() or (path / "summary.json").exists()]
     no_link(runs.parent / "wandb")
     todo = [path for path in folders if path.is_symlink() or not up_to_date(path)]
+    why = "their W&B runs are up to date. Delete wandb.json from a run folder to write its W&B run again."
+    for notice in notices_of_existing(len(folders) - len(todo), why, alone=False):
+        console.print(notice, markup=False)
     failed = 0
     for folder in track(todo, "runs", console=console, disable=not console.is_terminal):
         try:
             own = read_file(folder, "summary.json")
             given = os.environ.get
             project = arguments.project or own.get("tracker.project") or given("WANDB_PROJECT") or "hearsay"
-            Mirror(folder, project, arguments.entity or own.get("tracker.entity") or given("WANDB_ENTITY")).finish()
+            WandbMirror(
+                folder, project, arguments.entity or own.get("tracker.entity") or given("WANDB_ENTITY")
+            ).finish()
         except Damaged as error:
             failed += 1
             console.print(f"{folder.name}: {error}", markup=False)

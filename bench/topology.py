@@ -1,12 +1,13 @@
-"""Look at a network before using it.
+"""Show a communication graph: its size, spectral properties and mixing matrix.
 
-python bench/topology.py topology=ladder nodes=8                      the certificate and the matrix
-python bench/topology.py topology=random_digraph                      what is pushed and what is pulled by
-python bench/topology.py topology=matching seed=3                     the first rounds of what is drawn
-python bench/topology.py topology=ring links=lossy links.p=0.3        what loss does to the matrix and to an average
-python bench/topology.py topology=ring --svg ring.svg                 the drawing as a file
-python bench/topology.py topology=ring nodes=4096 --edges ring.txt    the edges as a file, two node numbers a line
-python bench/topology.py --table docs/topologies                      a Markdown table of all, with drawings
+With lossy links, also shows how they change the matrix and the average. A graph
+that is drawn each round is shown for its first rounds.
+
+Examples:
+  python bench/topology.py topology=ladder nodes=8
+  python bench/topology.py topology=ring links=lossy links.p=0.3
+  python bench/topology.py topology=matching seed=3
+  python bench/topology.py topology=ring nodes=4096 --edges ring.txt
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ from bench.config.choices import Choice, options_of
 from bench.config.compose import compose_one
 from bench.config.run_config import RunConfig
 from bench.config.source import source_of
+from bench.network.describe import facts, losses, matrices, sample
 from bench.network.drawing import caption, svg
 from bench.network.mixing import Mixing, Operator
-from bench.network.words import facts, losses, matrices, sample
 from bench.store.record import LATER
 from bench.terminal.command import command, config_flags
 from bench.training.averages import ROUNDS, moved
@@ -106,10 +107,26 @@ def table(folder: Path) -> str:
 def main() -> int:
     shape = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=shape, parents=[config_flags()])
-    parser.add_argument("overrides", nargs="*", help="as for run.py: topology=NAME nodes=N topology.OPTION=VALUE")
-    parser.add_argument("--svg", type=Path, help="write the drawing to this file")
-    parser.add_argument("--edges", type=Path, help="write the edges to this file, for topology=edges topology.file=")
-    parser.add_argument("--table", type=Path, metavar="FOLDER", help="print a table of all, drawings into FOLDER")
+    parser.add_argument(
+        "overrides",
+        nargs="*",
+        metavar="SETTING=VALUE",
+        help="settings as for run.py, above all topology=NAME, topology.OPTION=VALUE and nodes=N (default: "
+        "topology=ring nodes=8)",
+    )
+    parser.add_argument("--svg", type=Path, metavar="FILE", help="also write a drawing of the graph to this SVG file")
+    parser.add_argument(
+        "--edges",
+        type=Path,
+        metavar="FILE",
+        help="also write the edges to this file, two node numbers per line, for topology=edges topology.file=FILE",
+    )
+    parser.add_argument(
+        "--table",
+        type=Path,
+        metavar="FOLDER",
+        help="only print a Markdown table of all topologies, and write their drawings to this folder",
+    )
     arguments = parser.parse_intermixed_args()
     say_broken_plugins()
     if arguments.table:

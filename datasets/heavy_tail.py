@@ -1,4 +1,4 @@
-"""Least squares with gradient noise of infinite variance: where clipped and normalised steps are said to be needed."""
+"""Least squares with gradient noise of infinite variance: where clipped and normalized steps are said to be needed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor
 
 from bench.base.options import AtLeast, Count, NonNegative
 from bench.problem import Evaluation, Setting, dataset, hosted_share, vector_layout
-from datasets.known import EXCESS, Noisy
+from datasets.known import SUBOPTIMALITY, Noisy
 
 
 @dataset("heavy_tail")
@@ -22,7 +22,7 @@ class HeavyTail(Noisy):
     a draw times B^(1/tail − 1). There are no samples: test_loss is f as well.
     """
 
-    columns = EXCESS
+    columns = SUBOPTIMALITY
 
     def __init__(
         self,
@@ -41,8 +41,8 @@ class HeavyTail(Noisy):
         theta = shared + spread * setting.draw("centre", lambda g: g.standard_normal(dimension), nodes=everyone)
         self._sigma = torch.as_tensor(np.geomspace(1.0, condition, dimension), device=setting.device)
         each = setting.exact(theta)  # (R, n, d)
-        self.minimiser = each.mean(1)
-        self.least = self._half_squares(each - self.minimiser.unsqueeze(1)).mean(1)  # f*, (R,)
+        self.minimizer = each.mean(1)
+        self.least = self._half_squares(each - self.minimizer.unsqueeze(1)).mean(1)  # f*, (R,)
         self._theta = each[:, setting.hosted.start : setting.hosted.stop]
 
     def start(self) -> Tensor:
@@ -53,10 +53,12 @@ class HeavyTail(Noisy):
 
     def evaluate(self, mean: Tensor) -> Evaluation:
         point = mean.double()
-        excess = hosted_share(self.setting) * self._half_squares(point - self.minimiser)  # without any cancellation
-        loss = excess + hosted_share(self.setting) * self.least
-        gradient = hosted_share(self.setting) * self._sigma * (point - self.minimiser)
-        return Evaluation(loss, loss, None, gradient, {"excess": excess})
+        suboptimality = hosted_share(self.setting) * self._half_squares(
+            point - self.minimizer
+        )  # without any cancellation
+        loss = suboptimality + hosted_share(self.setting) * self.least
+        gradient = hosted_share(self.setting) * self._sigma * (point - self.minimizer)
+        return Evaluation(loss, loss, None, gradient, {"suboptimality": suboptimality})
 
     def _half_squares(self, apart: Tensor) -> Tensor:
         return (self._sigma * apart.square()).sum(-1) / 2

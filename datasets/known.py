@@ -12,8 +12,8 @@ from torch import Tensor
 from bench.base.randomness import BLOCK, Blocks
 from bench.problem import Column, Problem, Setting
 
-EXCESS: Mapping[str, Column] = MappingProxyType({"excess": Column("f(x̄) − f*", False)})
-"""A column beside the loss; where f is regularised, it is of f alone."""
+SUBOPTIMALITY: Mapping[str, Column] = MappingProxyType({"suboptimality": Column("f(x̄) − f*", False)})
+"""A column beside the loss; where f is regularized, it is of f alone."""
 Noise = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
 """From a generator and a shape to the noise of that many gradient entries."""
 

@@ -6,7 +6,7 @@ from bench.data.recipe import Parts, Recipe
 from bench.data.sources import Dropped
 from bench.problem import Arrays, dataset
 from datasets.keel import keel, uci
-from datasets.standardised import divided
+from datasets.standardized import divided
 
 TRAIN = 15216
 

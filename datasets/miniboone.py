@@ -10,7 +10,7 @@ from scipy.io.arff import loadarff
 from bench.data.recipe import NotHere, Parts, Recipe
 from bench.data.sources import Dropped, OpenML, unzipped
 from bench.problem import Arrays, dataset
-from datasets.standardised import divided
+from datasets.standardized import divided
 
 SIGNAL, BACKGROUND, FEATURES, TRAIN = 36499, 93565, 50, 100000
 

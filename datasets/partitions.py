@@ -1,4 +1,4 @@
-"""Which node holds which samples. Every sample lies on exactly one node."""
+"""Partitions of the training samples over the nodes. Every sample belongs to exactly one node."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def even(labels: np.ndarray, nodes: int, g: np.random.Generator) -> list[np.ndar
 
 @partition("iid")
 def iid(labels: np.ndarray, nodes: int, g: np.random.Generator) -> list[np.ndarray]:
-    """Shuffled, then even."""
+    """Shuffled shards, sizes differing by at most one."""
     return np.array_split(g.permutation(len(labels)), nodes)
 
 
@@ -33,8 +33,8 @@ def dirichlet(
 ) -> list[np.ndarray]:
     """Label skew: each class is divided among the nodes in proportions drawn from Dirichlet(alpha, …, alpha).
 
-    ``equal``: the proportions are then fitted to shards of one size. Each sample weighs the same in f, so that f, its
-    class prior and its minimiser are those of the data undivided.
+    With ``equal``, the proportions are fitted to shards of one size. Every sample then has the same weight in f, so
+    that f, its class prior and its minimizer do not depend on the partition.
     """
     rows, proportions = [], []
     for label in np.unique(labels):
@@ -50,8 +50,11 @@ def dirichlet(
 
 
 def _fitted(proportions: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Whole numbers (classes, nodes) near these proportions: rows sum to the sizes of the classes, columns to shards
-    that differ by at most one. Iterative proportional fitting, rounded, and then moved one by one."""
+    """Return integer counts (classes, nodes) near these proportions.
+
+    Rows sum to the sizes of the classes, columns to shards that differ by at most one. Iterative proportional fitting
+    is rounded, and then corrected one sample at a time.
+    """
     nodes = proportions.shape[1]
     shards = np.diff(np.linspace(0, sizes.sum(), nodes + 1).astype(int))
     table = np.maximum(proportions, 1e-9)
@@ -71,7 +74,7 @@ def _fitted(proportions: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 
 @partition("by_label")
 def by_label(labels: np.ndarray, nodes: int, g: np.random.Generator, pieces: Count = 2) -> list[np.ndarray]:
-    """Sorted by label and cut into ``pieces`` per node, which are dealt out: most nodes see few classes."""
+    """Samples sorted by label, cut into ``pieces`` per node and dealt at random: most nodes have few classes."""
     if nodes * pieces > len(labels):
         raise UserError(f"partition.pieces={pieces} for {nodes} nodes is more pieces than {len(labels)} samples.")
     rows = g.permutation(len(labels))
@@ -82,13 +85,13 @@ def by_label(labels: np.ndarray, nodes: int, g: np.random.Generator, pieces: Cou
 
 @partition("quantity")
 def quantity(labels: np.ndarray, nodes: int, g: np.random.Generator, alpha: Positive = 1.0) -> list[np.ndarray]:
-    """Shuffled, in shards of sizes drawn from Dirichlet(alpha, …, alpha)."""
+    """Quantity skew: shuffled shards, with sizes drawn from Dirichlet(alpha, …, alpha)."""
     cuts = np.cumsum(g.dirichlet(np.full(nodes, alpha)))[:-1] * len(labels)
     return _nobody_empty(np.split(g.permutation(len(labels)), cuts.astype(int)))
 
 
 def _nobody_empty(parts: list[np.ndarray]) -> list[np.ndarray]:
-    """An empty node is given a sample of the largest."""
+    """Give every empty node one sample of the largest shard."""
     for i, part in enumerate(parts):
         if len(part) == 0:
             largest = max(range(len(parts)), key=lambda j: len(parts[j]))

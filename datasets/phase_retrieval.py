@@ -9,19 +9,19 @@ from torch import Tensor
 from bench.base.options import Count, NonNegative
 from bench.base.randomness import BLOCK, Blocks
 from bench.problem import Evaluation, Setting, dataset, hosted_share, vector_layout
-from datasets.known import EXCESS, Known
+from datasets.known import SUBOPTIMALITY, Known
 
 
 @dataset("phase_retrieval")
 class PhaseRetrieval(Known):
     """f_i(x) = mean over node i's samples of ((aᵀx)² − y)²/4, y = (aᵀx*)² + noise·ε, a ~ N(0, I), ε ~ N(0, 1).
 
-    (L₀, L₁)-smooth and not convex: 0 is a stationary point, x* and −x* are the minimisers, with f* = 0 where there is
+    (L₀, L₁)-smooth and not convex: 0 is a stationary point, x* and −x* are the minimizers, with f* = 0 where there is
     no noise. Where there is, f* stands for f(x*), below which only a fit to the noise can get. x* and x⁰, the same for
     all, are of length 1. test_loss is the mean over fresh samples of every node.
     """
 
-    columns = EXCESS
+    columns = SUBOPTIMALITY
 
     def __init__(
         self,
@@ -36,11 +36,11 @@ class PhaseRetrieval(Known):
         self._noise, self._samples = noise, samples
         self._planted = setting.draw_shared("theta", lambda g: _unit(g, dimension))
         self._x0 = setting.draw_shared("init", lambda g: _unit(g, dimension))
-        self.minimiser = setting.exact(self._planted)
+        self.minimizer = setting.exact(self._planted)
         self._data = self._drawn("samples", samples)
         self._tests = self._drawn("evaluation", evaluation)
         self._blocks = Blocks(self._draw_block)
-        self._least = self._mean(self.minimiser, self._data)
+        self._least = self._mean(self.minimizer, self._data)
 
     def start(self) -> Tensor:
         start = self.setting.exact(self._x0).to(self.setting.dtype)
@@ -56,7 +56,7 @@ class PhaseRetrieval(Known):
     def evaluate(self, mean: Tensor) -> Evaluation:
         loss = self._mean(mean.double(), self._data)
         test = self._mean(mean.double(), self._tests)
-        return Evaluation(loss, test, None, self.mean_gradient(mean), {"excess": loss - self._least})
+        return Evaluation(loss, test, None, self.mean_gradient(mean), {"suboptimality": loss - self._least})
 
     def _mean(self, point: Tensor, data: tuple[np.ndarray, np.ndarray]) -> Tensor:
         """This process's share of the mean loss at (R, P), (R,)."""

@@ -1,4 +1,4 @@
-"""Heterogeneous quadratics with a known minimiser: where bias shows."""
+"""Heterogeneous quadratics with a known minimizer: where bias shows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Quadratics(Noisy):
         a = setting.draw("curvature", lambda g: _curvature(g, dimension, condition), nodes=everyone)
         b = setting.draw("centre", lambda g: spread * g.standard_normal(dimension), nodes=everyone)
         total = a.sum(axis=1), np.einsum("snij,snj->si", a, b)
-        self.minimiser = setting.per_replica(torch.as_tensor(np.linalg.solve(total[0], total[1][..., None])[..., 0]))
+        self.minimizer = setting.per_replica(torch.as_tensor(np.linalg.solve(total[0], total[1][..., None])[..., 0]))
         hosted = slice(setting.hosted.start, setting.hosted.stop)
         self._a64, self._b64 = setting.exact(a[:, hosted]), setting.exact(b[:, hosted])
         self._a, self._b = self._a64.to(setting.dtype), self._b64.to(setting.dtype)

@@ -12,7 +12,7 @@ from analysis.claims.sets import ClaimSet
 from analysis.claims.verdicts import Verdict
 from analysis.report.claims import in_cell
 from analysis.results.results import Results
-from reproduction.felt import felt_table
+from reproduction.graph_effect import graph_effect_table
 from reproduction.study import PAPER
 
 CLAIMS = Path(__file__).parent / "claims"
@@ -81,7 +81,7 @@ def runs_of(figure: str, results: Results) -> Results:
 def sections(verdicts: list[Verdict], results: Results) -> Iterator[str]:
     """What the paper claims and what is covered, and where the graph is felt."""
     yield from coverage_table(verdicts)
-    yield from felt_table(verdicts, results)
+    yield from graph_effect_table(verdicts, results)
 
 
 SET = ClaimSet(

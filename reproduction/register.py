@@ -15,7 +15,7 @@ for package in (evidence, figures, tables):
         importlib.import_module(f"{package.__name__}.{module.name}")
 
 METHOD, LABEL = "dnasa", "D-NASA"
-colour, dash, marker = row_of_looks(0)[1]
-STYLES[METHOD] = Style(LABEL, colour, marker, dash)
+color, dash, marker = row_of_looks(0)[1]
+STYLES[METHOD] = Style(LABEL, color, marker, dash)
 put_first(METHOD, LABEL)
 register(SET)

@@ -7,7 +7,9 @@ import pytest
 import yaml
 
 from bench import __version__
+from bench.base.registry import algorithms
 from bench.config.plan import of_command
+from bench.contracts.methods import CHECKS
 from tests.helpers.cli import ROOT, typed
 
 RUN = re.compile(r"[a-z0-9_]+-[a-z_]+-[a-z0-9_]+-s\d+-[0-9a-f]{8}\b")
@@ -24,6 +26,40 @@ def test_the_runs_on_a_page_are_those_of_its_command(page, command):
     text = (ROOT / page).read_text(encoding="utf-8")
     assert f"python bench/run.py -m {command}" in text
     assert set(RUN.findall(text)) == {config.run_id for config in of_command(command.split())}
+
+
+def test_the_readme_is_short_and_leads_to_every_page():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 200
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "reproduction/README.md"]
+    for page in pages:
+        name = page.relative_to(ROOT).as_posix()
+        assert name == "README.md" or f"| [{name}]({name}) |" in text, name
+
+
+def test_the_readme_shows_a_method_as_it_is_and_counts_methods_and_checks():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"```python\n(.*?)\n```", text, re.DOTALL)
+    source = (ROOT / "algorithms/d2.py").read_text(encoding="utf-8").partition("@algorithm(")
+    assert shown + "\n" == re.sub(r'\n    """.*?"""\n\n', "\n", "".join(source[1:]), flags=re.DOTALL)
+    assert len(shown.splitlines()) <= 20
+    assert f"**A method takes about 20 lines, and {len(CHECKS)} mathematical checks test it.**" in text
+    assert f"It ships {len(list(algorithms))} methods" in text
+    printed = {" ".join((check.__doc__ or "").split()) for check in CHECKS}
+    assert set(re.findall(r"^  PASS  (.*)$", text, re.MULTILINE)) < printed
+
+
+LINK = re.compile(r"\]\(([^)\s]+)\)|src=\"([^\"]+)\"")
+
+
+@pytest.mark.parametrize("page", ["README.md", "reproduction/README.md", "docs/methods.md", "docs/settings.md"])
+def test_links_lead_to_files(page):
+    for link in ("".join(found) for found in LINK.findall((ROOT / page).read_text(encoding="utf-8"))):
+        file, _, anchor = link.partition("#")
+        target = (ROOT / page).parent / file
+        assert "://" in link or target.exists(), link
+        if anchor and file.endswith("REPRODUCTION.md") and "-" not in anchor:
+            assert f'id="{anchor}"' in target.read_text(encoding="utf-8"), link
 
 
 def test_the_citation_names_this_version_and_the_paper():
@@ -51,10 +87,10 @@ def test_the_run_shown_by_the_viewer_of_wandb_is_of_the_first_sweep():
 @pytest.mark.timeout(180)
 def test_the_table_of_graphs_is_what_its_command_prints(tmp_path):
     """The numbers to the third digit; the drawings to what a processor may round."""
-    done = typed("--table", "docs/topologies", script="bench/topology.py", cwd=tmp_path)
+    done = typed("--table", "topologies", script="bench/topology.py", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() in (ROOT / "README.md").read_text(encoding="utf-8")
-    for drawing in sorted((tmp_path / "docs/topologies").iterdir()):
+    assert done.stdout.strip() in (ROOT / "docs/topologies.md").read_text(encoding="utf-8")
+    for drawing in sorted((tmp_path / "topologies").iterdir()):
         ours, kept = (path.read_text("utf-8") for path in (drawing, ROOT / "docs/topologies" / drawing.name))
         assert NUMBER.sub("", ours) == NUMBER.sub("", kept), drawing.name
         there, then = ([float(word) for word in NUMBER.findall(text)] for text in (ours, kept))

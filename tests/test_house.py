@@ -1,6 +1,7 @@
-"""The house as the README draws it: few rooms, each with a line that says what lives there."""
+"""The code layout as the README draws it: few folders, each with one line that says what it contains."""
 
 import ast
+import re
 
 from bench.base.home import ROOT
 
@@ -35,9 +36,9 @@ def test_each_folder_says_in_one_line_what_lives_there():
 
 
 def test_the_map_in_the_readme_names_every_room():
-    drawn = (ROOT / "README.md").read_text().partition("## The house")[2].split("```")[1]
+    drawn = (ROOT / "README.md").read_text().partition("## Code layout")[2].split("```")[1]
     assert len(drawn.strip().splitlines()) <= 10
     rooms = [*commands(), *folders("bench"), *folders("bench/sweep"), *folders("analysis")]
-    words = drawn.replace("/", " ").replace(",", " ").split()
+    words = re.split(r"[\s/,;:]+", drawn)
     assert {room.stem for room in rooms} - {word.removesuffix(".py") for word in words} == set()
     assert [package for package in PACKAGES if f"{package}/" not in drawn] == []

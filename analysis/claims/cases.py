@@ -1,4 +1,4 @@
-"""What a claim rests on: numbers with their intervals, and from how many runs."""
+"""Cases: the numbers behind a claim, with confidence intervals and counts of runs."""
 
 from __future__ import annotations
 
@@ -12,24 +12,35 @@ from analysis.study.statistics import FEWEST, Interval, by_error, mean, ratio
 
 @dataclass(frozen=True)
 class Case:
-    """One number: where, how much, from which runs. NaN: a run of it diverged. Without runs: not tested."""
+    """One number of a claim. Create it with ``case``, ``difference``, ``exact`` or ``untested``.
+
+    Attributes:
+        name: What the number is about, such as a method or a dataset.
+        found: The value with its interval. NaN if a run diverged.
+        runs: The number of runs; 0 if the case is not tested.
+        exact: True for a maximum or a count, which has no interval.
+        each: The values whose mean it is, one per seed.
+        logs: True if the values are logarithms, and the case shows a ratio.
+        partial: True for the worst of two, of which one was not run. It can exceed a bound, but not satisfy it.
+        error: The standard error and its degrees of freedom, if the values are not known.
+    """
 
     name: str
     found: Interval
     runs: int
-    exact: bool = False  # a maximum or a count, which has no interval
-    each: tuple[float, ...] = ()  # the values that it is the mean of, a seed each
-    logs: bool = False  # they are logarithms, and what is shown is a ratio
-    partial: bool = False  # the worst of two, of which one was not tried: it can reach a bound, not stay below it
-    error: tuple[float, float] | None = None  # where no values are known: the standard error, its degrees of freedom
+    exact: bool = False
+    each: tuple[float, ...] = ()
+    logs: bool = False
+    partial: bool = False
+    error: tuple[float, float] | None = None
 
     @property
     def spread(self) -> bool:
-        """Whether it is one of a family of intervals."""
+        """Whether the case has an interval, and counts in a family of intervals."""
         return bool(self.each) or self.error is not None
 
     def among(self, family: int) -> Case:
-        """The same with an interval that holds together with those of all cases of a family."""
+        """Return the case with an interval that is simultaneous with so many others."""
         if self.error is not None:
             return replace(self, found=by_error(self.found.value, *self.error, self.found.count, family))
         return replace(self, found=_found(self.each, self.logs, family)) if self.each else self
@@ -37,7 +48,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Summary:
-    """What is known of runs that are not here."""
+    """Mean, standard deviation and count of runs whose values are not available."""
 
     mean: float
     deviation: float
@@ -45,7 +56,20 @@ class Summary:
 
 
 def case(name: str, values: Iterable[float], runs: int, logs: bool = False) -> Case:
-    """The mean of a value per seed; with ``logs``, of logarithms, shown as a ratio."""
+    """Return the mean of values as a case.
+
+    Args:
+        name: What the number is about.
+        values: One value per seed. Average several runs of a seed first.
+        runs: The number of runs behind the values.
+        logs: True if the values are logarithms; the case then shows a ratio.
+
+    Returns:
+        The mean with its 95 % confidence interval.
+
+    Example:
+        >>> case("dsgd", runs.groupby("seed")["train_loss"].mean(), len(runs))
+    """
     each = tuple(float(value) for value in values)
     return Case(name, _found(each, logs, 1), runs, each=each, logs=logs)
 
@@ -58,8 +82,16 @@ def _found(each: tuple[float, ...], logs: bool, family: int) -> Interval:
 
 
 def difference(name: str, ours: Summary, theirs: Summary) -> Case:
-    """One mean minus another, of which no more is told than standard deviations and counts: Welch's interval. None
-    where one of them is of fewer than five runs."""
+    """Return the difference of two means as a case, with Welch's interval.
+
+    Args:
+        name: What the number is about.
+        ours: The first summary.
+        theirs: The summary that is subtracted.
+
+    Returns:
+        The difference. It has no interval if a summary is of fewer than five runs.
+    """
     parts = [one.deviation**2 / one.count for one in (ours, theirs)]
     known = min(ours.count, theirs.count) >= FEWEST
     error = float(np.sqrt(sum(parts))) if known else np.nan
@@ -71,9 +103,10 @@ def difference(name: str, ours: Summary, theirs: Summary) -> Case:
 
 
 def exact(name: str, value: float, runs: int) -> Case:
-    """A number without a spread: a maximum, a count."""
+    """Return a number without an interval, such as a maximum or a count, as a case."""
     return Case(name, Interval(value, np.nan, np.nan, runs), runs, exact=True)
 
 
 def untested(name: str) -> Case:
+    """Return a case without runs."""
     return Case(name, Interval(np.nan, np.nan, np.nan, 0), 0)

@@ -1,7 +1,7 @@
 """The statistics behind claims, which plug-ins register.
 
-Each takes results and returns cases, a number with its interval each. A claim in a yaml file names one of these
-functions and gives its parameters. What has no runs gives no case.
+A statistic is a function from results to cases, each a number with its confidence interval. A claim in a yaml file
+names the function and its parameters.
 """
 
 from __future__ import annotations
@@ -23,25 +23,43 @@ EVIDENCE: dict[str, Evidence] = {}
 
 
 def evidence(function: Evidence) -> Evidence:
-    """Decorator that adds a statistic under the name of its function."""
+    """Register a statistic under the name of its function. A decorator.
+
+    Args:
+        function: A function from ``Results`` and the claim's parameters to a list of cases. Its docstring is the
+            description of the statistic in reports.
+
+    Returns:
+        The function.
+
+    Example:
+        >>> @evidence
+        ... def distance(results: Results) -> list[Case]:
+        ...     finals = results.finals.groupby("algo")
+        ...     return [case(algo, runs.groupby("seed")["traveled"].mean(), len(runs)) for algo, runs in finals]
+    """
     EVIDENCE[function.__name__] = function
     return function
 
 
 def known() -> dict[str, Evidence]:
-    """Every statistic there is."""
+    """Return all statistics by name."""
     load_plugins()
     return EVIDENCE
 
 
 def defined(function: Evidence) -> str:
-    """(my_evidence.py, line 8): where a function begins."""
+    """Return the place of a function, such as " (my_evidence.py, line 8)"."""
     code = inspect.unwrap(function).__code__
     return f" ({Path(code.co_filename).name}, line {code.co_firstlineno})"
 
 
 def gather(name: str, results: Results, parameters: dict[str, Any]) -> list[Case]:
-    """The cases of one claim, their intervals together at 95 %; none where there are no runs for it."""
+    """Return the cases of one claim, with simultaneous 95 % intervals; none if there are no runs.
+
+    Raises:
+        TypeError: The statistic does not return a list of cases.
+    """
     function = known()[name]
     try:
         found = function(results, **parameters)

@@ -1,4 +1,4 @@
-"""Sets of claims: those that plug-ins register, or a yaml file of one's own."""
+"""Sets of claims: those that plug-ins register, or a yaml file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from analysis.claims.verdicts import Verdict
 from analysis.results.plugins import load_plugins
 from analysis.results.results import Results
-from analysis.study.ask import USUAL, Ask
+from analysis.study.figure_options import USUAL, FigureOptions
 
 HEAD = """# Claims, checked
 
@@ -26,17 +26,20 @@ class ClaimSet:
         file: The yaml file with the claims.
         document: The name of the document, such as ``REPRODUCTION.md``.
         head: The Markdown that the document begins with.
-        ask: What its figures and tables are asked for.
-        tables: The tables at its end.
-        sections: Lines of Markdown behind the list of all verdicts.
-        runs_of: The runs that a figure shows, by the figure's name; all by default.
-        words: What a command line needs to find these claims.
+        request: The options of its figures and tables.
+        tables: The names of the tables at its end.
+        sections: From the verdicts and the results to lines of Markdown behind the list of verdicts.
+        runs_of: From the name of a figure and the results to the runs that it shows. Default: all.
+        words: The arguments of ``check_claims.py`` that select these claims, for messages.
+
+    Example:
+        >>> ClaimSet(Path("my_claims.yaml"), "MY_CLAIMS.md", "# My claims")
     """
 
     file: Path
     document: str
     head: str
-    ask: Ask = USUAL
+    request: FigureOptions = USUAL
     tables: tuple[str, ...] = ("robustness", "final")
     sections: Callable[[list[Verdict], Results], Iterable[str]] = lambda verdicts, results: ()
     runs_of: Callable[[str, Results], Results] = lambda figure, results: results
@@ -47,12 +50,19 @@ SETS: list[ClaimSet] = []
 
 
 def register(claims: ClaimSet) -> None:
-    """Let ``check_claims.py`` check these claims where no file of claims is given."""
+    """Register a set of claims, which ``check_claims.py`` checks if no file is given.
+
+    Args:
+        claims: The set.
+
+    Example:
+        >>> register(ClaimSet(Path(__file__).with_suffix(".yaml"), "MY_CLAIMS.md", "# My claims"))
+    """
     SETS.append(claims)
 
 
 def claim_sets(file: Path | None, source: str) -> list[ClaimSet]:
-    """The claims of a file, or without one all that are registered; ``source`` is where the results are read from."""
+    """Return the set of claims of a file, or all registered sets; ``source`` is the path of the results."""
     load_plugins()
     if file is None:
         return SETS

@@ -1,4 +1,4 @@
-"""From a claim and its cases to a verdict: nothing here is a matter of opinion."""
+"""Computes the verdict on a claim from its cases."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from analysis.results.errors import NoData, perhaps
 from analysis.results.results import Results
 from bench.base.errors import place
 
-HOLDS, ONLY, FAILS, UNSETTLED = "holds", "holds only if", "does not hold", "not settled"
+HOLDS, ONLY, FAILS, UNSETTLED = "holds", "holds in part", "does not hold", "not settled"
 UNTESTED, UNTESTABLE, TROUBLE = "not tested here", "not testable", "no verdict"
 WORDS = (HOLDS, ONLY, FAILS, UNSETTLED, UNTESTABLE, UNTESTED, TROUBLE)
 
@@ -100,22 +100,21 @@ class Verdict:
 
     @property
     def sentence(self) -> str:
-        """The verdict, with its condition where it has one."""
+        """The verdict, with the numbers of cases behind it."""
         if self.trouble:
             return f"{self.word}: its evidence failed, {self.trouble}"
         against = sum(not self.claim.keeps(case.found.value) for case in self.open)
         leaning = f", {against} of them leaning against it" if against and self.word in (HOLDS, UNSETTLED) else ""
-        rest = f" ({len(self.open)} of {len(self.cases)} cases not settled{leaning})" if self.open else ""
+        of_all = "" if self.word == ONLY else f" of {len(self.cases)} cases"
+        rest = f" ({len(self.open)}{of_all} not settled{leaning})" if self.open else ""
         if self.word == UNSETTLED:
             told = ((len(self.kept), "keep"), (len(self.broken), "break"))
             others = [f"{count} {verb}{'s' * (count == 1)} the bound" for count, verb in told if count]
             told_of = ", ".join([f"{len(self.open)} of {len(self.cases)} cases{leaning}", *others])
             rest = f" ({told_of})" if others or leaning else ""
         rest += f"; not tested here: {', '.join(self.missing)}" if self.missing and self.word != UNTESTED else ""
-        if self.word != ONLY:
-            return self.word + rest
-        few, word = (self.kept, ONLY) if len(self.kept) <= len(self.broken) else (self.broken, f"{ONLY} not")
-        return f"{word} {'; '.join(case.name for case in few)}{rest}"
+        part = f": {len(self.kept)} of {len(self.cases)} cases" if self.word == ONLY else ""
+        return self.word + part + rest
 
 
 def settled(claim: Claim, case: Case) -> bool:

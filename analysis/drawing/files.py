@@ -49,7 +49,7 @@ def save(figure: Figure, folder: Path, name: str, formats: Iterable[str]) -> lis
 
 
 def page_svg(figure: Figure, prefix: str) -> str:
-    """The figure for a web page: its ink is the page's text colour, its ids are its own."""
+    """The figure for a web page: its ink is the page's text color, its ids are its own."""
     figure.patch.set_alpha(0)
     text = render(figure, "svg").decode()
     text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from argparse import ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction
 from collections.abc import Sequence
 from dataclasses import dataclass
 from warnings import catch_warnings, simplefilter
@@ -15,7 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 from matplotlib.ticker import FixedFormatter
 
-from analysis.drawing.panels import ZERO, has_mark, letter_panel, move_legend
+from analysis.drawing.bands import KINDS
+from analysis.drawing.panels import PLACES, ZERO, has_mark, letter_panel, move_legend
 from analysis.drawing.style import COLUMN, PAGE
 from analysis.results.errors import NoData
 
@@ -40,6 +41,23 @@ class Layout:
     def given(self) -> list[str]:
         """What is asked for, as it is typed."""
         return [f"--{'no-' * (value is False)}{name}" for name, value in vars(self).items() if value is not None]
+
+
+def add_layout(parser: ArgumentParser) -> None:
+    """Add the options of a Layout, and the kind of bands."""
+    look = parser.add_argument_group("layout of the figures")
+    for axis in "xy":
+        ends = f"ends of the {axis} axis of every panel; 'LO,' or ',HI' sets one end (default: automatic)"
+        look.add_argument(f"--{axis}lim", type=limits, metavar="LO,HI", help=ends)
+    for axis in "xy":
+        switch = BooleanOptionalAction
+        look.add_argument(f"--log{axis}", action=switch, help=f"logarithmic or linear {axis} axis (default: automatic)")
+    bars = "bands and error bars over the seeds: min to max, standard deviation, 95 %% confidence interval, or none"
+    look.add_argument("--band", default="range", choices=KINDS, help=f"{bars} (default: range)")
+    inches = "size in inches, or WIDTH alone; column and page are widths (default: column, or page for several columns)"
+    look.add_argument("--size", type=size, metavar="WIDTH,HEIGHT", help=inches)
+    place = "place of the legend (default: above, or below for more than 12 entries)"
+    look.add_argument("--legend", choices=PLACES, help=place)
 
 
 def joined(words: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Colours, dashes and markers of the methods: any two shipped methods differ in at least two of the three."""
+"""Colors, dashes and markers of the methods: any two shipped methods differ in at least two of the three."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from matplotlib.colors import to_rgb
 
 from analysis.results.labels import FAMILIES
 
-Colour = tuple[float, ...]
-Look = tuple[Colour, Any, str]
-"""Colour, dash, marker."""
+Color = tuple[float, ...]
+Look = tuple[Color, Any, str]
+"""Color, dash, marker."""
 
 HEX = ("#bf2d06", "#0066ac", "#00a680", "#bf80b3", "#d97900", "#8c5346", "#9f6cff", "#606673")
-COLOURS: tuple[Colour, ...] = tuple(map(to_rgb, HEX))
-"""Clearly distinct with normal and with colour-blind sight, with a contrast of 3:1 on white and on the dark page."""
+COLORS: tuple[Color, ...] = tuple(map(to_rgb, HEX))
+"""Clearly distinct with normal and with color-blind sight, with a contrast of 3:1 on white and on the dark page."""
 DASHES: tuple[Any, ...] = ("-", (0, (4, 1.6)), (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (8, 2)), (0, (4, 1, 1, 1, 1, 1)))
 MARKERS = ("<", "s", "^", "D", "v", "P", "X", "*", "o")
 SPARE = (">", "h", "p", "d")
 """Markers of plug-ins, and of other forms of a method."""
 DARKEST, LIGHTEST = 0.1185, 0.299
-"""Luminances between which a colour has its contrast on the dark page and on white."""
+"""Luminances between which a color has its contrast on the dark page and on white."""
 
 
 def shipped() -> dict[str, Look]:
@@ -40,42 +40,42 @@ def shipped() -> dict[str, Look]:
 
 
 def row_of_looks(row: int) -> list[Look]:
-    """A look for each dash in one colour; any two, of this row or of two rows, differ in at least two things."""
-    return [(COLOURS[row], dash, MARKERS[(row - place) % len(MARKERS)]) for place, dash in enumerate(DASHES)]
+    """A look for each dash in one color; any two, of this row or of two rows, differ in at least two things."""
+    return [(COLORS[row], dash, MARKERS[(row - place) % len(MARKERS)]) for place, dash in enumerate(DASHES)]
 
 
 def spare(families: Mapping[str, str], known: Mapping[str, Look], present: Iterable[Look]) -> dict[str, Look]:
-    """Looks of methods that are not shipped, given with their families: in the colour of the family the next one that
+    """Looks of methods that are not shipped, given with their families: in the color of the family the next one that
     differs in two things from all that are present; with a marker of their own where there is none left."""
-    colours = {name: look[0] for name, look in known.items()}
+    colors = {name: look[0] for name, look in known.items()}
     taken, out = list(present), {}
     sizes, members = Counter(families.values()), Counter(look[0] for look in taken)
     for family in sorted(sizes, key=lambda name: (name not in known, -sizes[name], name)):
-        if family not in colours:
-            first = zlib.crc32(family.encode()) % len(COLOURS)  # by its name: often the same in other results
-            colours[family] = min((*COLOURS[first:], *COLOURS[:first]), key=lambda colour: members[colour])
-        members[colours[family]] += sizes[family]
+        if family not in colors:
+            first = zlib.crc32(family.encode()) % len(COLORS)  # by its name: often the same in other results
+            colors[family] = min((*COLORS[first:], *COLORS[:first]), key=lambda color: members[color])
+        members[colors[family]] += sizes[family]
     for name, family in families.items():
-        colour = colours[family]
-        looks = row_of_looks(COLOURS.index(colour)) if colour in COLOURS else []
-        looks += [(colour, dash, marker) for marker, dash in product((*SPARE, *MARKERS), DASHES)]
+        color = colors[family]
+        looks = row_of_looks(COLORS.index(color)) if color in COLORS else []
+        looks += [(color, dash, marker) for marker, dash in product((*SPARE, *MARKERS), DASHES)]
         out[name] = max(looks, key=lambda look: min([2, *(differences(look, other) for other in taken)]))
         taken.append(out[name])
     return out
 
 
 def differences(one: Look, other: Look) -> int:
-    """In how many of colour, dash and marker two looks differ."""
+    """In how many of color, dash and marker two looks differ."""
     return sum(a != b for a, b in zip(one, other, strict=True))
 
 
-def shade(colour: Colour, number: int) -> Colour:
-    """A colour as it is, as light and as dark as its contrast allows, in turns."""
-    parts = np.asarray(colour[:3])
+def shade(color: Color, number: int) -> Color:
+    """A color as it is, as light and as dark as its contrast allows, in turns."""
+    parts = np.asarray(color[:3])
     linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
     light = float(linear @ (0.2126, 0.7152, 0.0722))
     if number % 3 == 0:
-        return tuple(colour)
+        return tuple(color)
     lighter = linear + (1 - linear) * (LIGHTEST - light) / (1 - light)
     linear = lighter if number % 3 == 1 else linear * DARKEST / light
     back = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)

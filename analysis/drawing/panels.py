@@ -20,7 +20,7 @@ from matplotlib.ticker import EngFormatter, FixedLocator, FuncFormatter, MaxNLoc
 from analysis.drawing.style import COLUMN, CROWD, INK, PAGE, Style
 from analysis.drawing.texts import tame
 from analysis.results.labels import METRICS, MORE_IS_BETTER
-from analysis.results.words import many, ranges
+from analysis.results.wording import many, ranges
 from bench.store.record import FINAL
 
 LINE = 0.2
@@ -33,13 +33,21 @@ SIDE = 0.1
 
 @dataclass
 class Picture:
-    """A figure, the numbers in it, the runs they come from, and what must be said about them."""
+    """A drawn figure, which a function under ``@figure`` returns.
+
+    Attributes:
+        figure: The Matplotlib figure.
+        data: The numbers in it, for the csv file.
+        runs: The names of the runs that it shows.
+        notes: Sentences for the caption.
+        title: The first sentence of the caption, if it differs from the registered one.
+    """
 
     figure: Figure
     data: pd.DataFrame
     runs: set[str]
     notes: list[str] = field(default_factory=list)
-    title: str | None = None  # where what is drawn is not what the figure is usually about
+    title: str | None = None
 
     def __post_init__(self) -> None:
         self.notes = list(
@@ -70,15 +78,15 @@ def under(axes: np.ndarray, label: str) -> None:
 
 
 ARROW = r"$\uparrow$"
-DIVERGED, EXPLODED, ZERO = "_diverged", "_exploded", "_zero"
+NONFINITE, DIVERGING, ZERO = "_nonfinite", "_diverging", "_zero"
 """Labels of marks that stand for what has no place on the axes."""
 MARKS = {
-    DIVERGED: Line2D([], [], color=INK, ls="", marker="x", label="diverged"),
-    EXPLODED: Line2D([], [], color=INK, ls="", marker=ARROW, ms=6, label="exploded, off the axis"),
+    NONFINITE: Line2D([], [], color=INK, ls="", marker="x", label="diverged"),
+    DIVERGING: Line2D([], [], color=INK, ls="", marker=ARROW, ms=6, label="diverging (off the axis)"),
     ZERO: Line2D([], [], color=INK, ls="", marker="o", mfc="none", mew=0.7, label="0"),
 }
 NOTES = {
-    EXPLODED: "runs that ended far above their start are marked at the upper edge; the axis is that of the others",
+    DIVERGING: "runs that ended far above their start are marked at the upper edge; the axis is that of the others",
     ZERO: "a value of exactly 0 stands on the lower edge, hollow",
 }
 
@@ -157,7 +165,7 @@ def _room(made: Legend, figure: Figure) -> float:
 
 
 def legend_entry(style: Style, label: str | None = None, marker: bool = True) -> Line2D:
-    look: dict[str, Any] = {"color": style.colour, "ls": style.dash, "lw": style.width, "ms": style.size}
+    look: dict[str, Any] = {"color": style.color, "ls": style.dash, "lw": style.width, "ms": style.size}
     return Line2D([], [], label=label or style.label, marker=style.marker if marker else "", **look)
 
 

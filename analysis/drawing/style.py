@@ -25,7 +25,7 @@ INK = "#1f2328"
 @dataclass(frozen=True)
 class Style:
     label: str
-    colour: Any
+    color: Any
     marker: str
     dash: Any = "-"
     width: float = 1.2  # points; of lines that coincide, the one below shows as a rim
@@ -67,10 +67,10 @@ def styles(algos: Iterable[str], results: Results | None = None) -> dict[str, St
     wanted = set(algos)
     labels = methods(wanted | set(results.runs["algo"]) if results else wanted, results)
     out = {algo: replace(STYLES[algo], label=label) for algo, label in labels.items() if algo in STYLES}
-    known, present = ({a: (s.colour, s.dash, s.marker) for a, s in some.items()} for some in (STYLES, out))
+    known, present = ({a: (s.color, s.dash, s.marker) for a, s in some.items()} for some in (STYLES, out))
     others = {algo: family(algo, results) for algo in labels if algo not in STYLES}
-    for algo, (colour, dash, marker) in spare(others, known, present.values()).items():
-        out[algo] = Style(labels[algo], colour, marker, dash)
+    for algo, (color, dash, marker) in spare(others, known, present.values()).items():
+        out[algo] = Style(labels[algo], color, marker, dash)
     chosen = [algo for algo in labels if algo in wanted]
     widest, thinnest = next(widths for beyond, widths in reversed(WIDTHS.items()) if len(chosen) > beyond or not beyond)
     step = (widest - thinnest) / max(1, len(chosen) - 1)
@@ -89,7 +89,7 @@ def variant(style: Style, number: int) -> Style:
         return style
     dash = DASHES[((DASHES.index(style.dash) if style.dash in DASHES else 0) + number) % len(DASHES)]
     marker = SPARE[(number - 1) % len(SPARE)]
-    return replace(style, colour=shade(style.colour, number), marker=marker, dash=dash, place=style.place + number)
+    return replace(style, color=shade(style.color, number), marker=marker, dash=dash, place=style.place + number)
 
 
 def use_paper_style() -> None:

@@ -1,4 +1,4 @@
-"""One small file per figure: a function of the results, registered with its title and the command for its runs."""
+"""Figures, one small file each, and their registration."""
 
 from __future__ import annotations
 
@@ -13,23 +13,25 @@ from analysis.drawing.panels import Picture
 from analysis.drawing.style import Style
 from analysis.results.plugins import add, everything
 from analysis.results.results import Results
-from analysis.study.ask import Ask, check_options
+from analysis.study.figure_options import FigureOptions, check_options
 
-Draw = Callable[[Results, Ask], Picture]
+Draw = Callable[[Results, FigureOptions], Picture]
 Overlaid = Callable[[Axes, dict[str, Any], dict[str, Style], str, str], bool]
 
 
 @dataclass(frozen=True)
 class Drawing:
+    """A registered figure, with the arguments of ``figure``."""
+
     name: str
     title: str
-    command: str  # what makes its runs
+    command: str
     draw: Draw
-    uses: Sequence[str] | None = None  # the options that it uses; None: nobody said
+    uses: Sequence[str] | None = None
 
-    def picture(self, results: Results, ask: Ask) -> Picture:
-        """What it draws, if that is a picture: a stranger's function may forget to return it."""
-        made = self.draw(results, ask)
+    def picture(self, results: Results, request: FigureOptions) -> Picture:
+        """Draw the figure; raise ``TypeError`` if the function returns no ``Picture``."""
+        made = self.draw(results, request)
         if not isinstance(made, Picture):
             raise TypeError(f"{self.draw.__name__} returned {made!r}, not a Picture")
         return made
@@ -40,14 +42,29 @@ ORDER = ("stepsize", "topology", "curves", "consensus", "profile")
 
 
 def figure(name: str, title: str, command: str, uses: Sequence[str] | None = None) -> Callable[[Draw], Draw]:
-    """Decorator that adds a figure: ``draw(results, ask)`` returns a Picture, or raises NoData with a sentence.
+    """Register a figure. A decorator for a function ``(results, request) -> Picture``.
+
+    The function receives the ``Results`` and the ``FigureOptions``. It raises ``NoData`` if there are no runs for it.
 
     Args:
-        name: of its files, and for --figure.
-        title: the first sentence of its caption.
-        command: makes its runs.
-        uses: the options of ``make_figures.py`` that it uses, of ``OPTIONS``; without it, nothing is said of the
-            others.
+        name: The name of its files, and for ``--figure``.
+        title: The first sentence of its caption.
+        command: A command that makes its runs, for messages.
+        uses: The options of ``make_figures.py`` that it uses, from ``OPTIONS``. ``make_figures.py`` reports other
+            options as ignored. None: nothing is reported.
+
+    Returns:
+        A decorator that registers the function and returns it.
+
+    Raises:
+        ValueError: The name is already registered, or ``uses`` has an unknown option.
+
+    Example:
+        >>> @figure("losses", "Final losses", "python bench/run.py", uses=())
+        ... def losses(results: Results, request: FigureOptions) -> Picture:
+        ...     fig, axes = panels(1, 1)
+        ...     axes[0, 0].hist(results.finals["train_loss"])
+        ...     return Picture(fig, results.finals[["train_loss"]], set(results.finals["run_id"]))
     """
 
     def decorate(draw: Draw) -> Draw:
@@ -59,10 +76,10 @@ def figure(name: str, title: str, command: str, uses: Sequence[str] | None = Non
 
 @dataclass(frozen=True)
 class Overlay:
-    """Numbers from elsewhere, such as published ones, over the panels of ``stepsize`` and ``topology``."""
+    """External numbers, such as published ones, on the panels of ``stepsize`` and ``topology``; see ``overlay``."""
 
     draw: Overlaid
-    entry: Line2D  # of the legend
+    entry: Line2D
     note: str
 
 
@@ -70,8 +87,24 @@ OVERLAYS: list[Overlay] = []
 
 
 def overlay(entry: Line2D, note: str) -> Callable[[Overlaid], Overlaid]:
-    """Decorator that adds an overlay: ``draw(ax, labels, styles, metric, option)`` draws on the panel of the problem
-    with these labels, which shows this metric against this option, and returns whether it drew anything."""
+    """Register an overlay. A decorator for ``draw(ax, labels, styles, metric, option) -> bool``.
+
+    The function draws on one panel and returns whether it drew anything. ``labels`` are the settings of the panel
+    (dataset, topology, steps, …), ``styles`` those of the methods, ``metric`` the y-axis and ``option`` the x-axis.
+
+    Args:
+        entry: The entry of the legend.
+        note: A sentence for the caption.
+
+    Returns:
+        A decorator that registers the function and returns it.
+
+    Example:
+        >>> @overlay(Line2D([], [], marker="o", ls="", label="published"), "markers: published runs")
+        ... def published(ax, labels, styles, metric, option):
+        ...     ax.plot([0.01], [0.9], "o")
+        ...     return True
+    """
 
     def decorate(draw: Overlaid) -> Overlaid:
         OVERLAYS.append(Overlay(draw, entry, note))
@@ -81,5 +114,5 @@ def overlay(entry: Line2D, note: str) -> Callable[[Overlaid], Overlaid]:
 
 
 def drawings() -> dict[str, Drawing]:
-    """Every figure there is, plug-ins' last."""
+    """Return all figures by name, those of plug-ins last."""
     return everything(FIGURES, __name__, ORDER)

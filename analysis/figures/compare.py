@@ -17,7 +17,7 @@ from analysis.drawing.symbols import with_values
 from analysis.figures import figure
 from analysis.results.labels import METRICS, metric_name, name_of
 from analysis.results.results import Results
-from analysis.study.ask import Ask
+from analysis.study.figure_options import FigureOptions
 from analysis.study.select import as_written, counted, metrics, problems
 from analysis.study.settings import Setting, apart
 from analysis.study.tuning import (
@@ -56,9 +56,9 @@ class Line:
     "python bench/run.py -m algo=dsgd,dsgt topology=ring,complete",
     uses=("x", "metric", "tune_by"),
 )
-def draw(results: Results, ask: Ask) -> Picture:
-    settings, ends, notes, used = _settings(results, ask)
-    panels_lines = [_lines(results, runs, ask) for _, runs in settings]
+def draw(results: Results, request: FigureOptions) -> Picture:
+    settings, ends, notes, used = _settings(results, request)
+    panels_lines = [_lines(results, runs, request) for _, runs in settings]
     look = styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
     forms: dict[str, list[str]] = defaultdict(list)  # of a method; the first has its usual look
     for line in (line for lines in panels_lines for line in lines):
@@ -67,8 +67,8 @@ def draw(results: Results, ask: Ask) -> Picture:
         (algo, form): variant(look[algo], number) for algo, some in forms.items() for number, form in enumerate(some)
     }
     shared = len({key["dataset"] for key, _ in settings}) == 1
-    usual = [(judged_by(results, runs, ask)[0], "grad_norm", "consensus") for _, runs in settings]
-    names = [metrics(results, ask.metrics, some) for some in usual]
+    usual = [(judged_by(results, runs, request)[0], "grad_norm", "consensus") for _, runs in settings]
+    names = [metrics(results, request.metrics, some) for some in usual]
     share: Any = {"sharey": "row" if shared else False, "sharex": "col"}
     figure, axes = panels(len(names[0]), len(settings), 1.4, look=look, **share)
     drawn, told_of = [], dict[str, list[str]]()
@@ -77,7 +77,7 @@ def draw(results: Results, ask: Ask) -> Picture:
         told_of.setdefault(title, []).extend(sentence for line in lines for sentence in line.told)
         rows = results.curves(runs)
         notes += [SELDOM.format(key["steps"])] if rows["step"].nunique() <= 2 else []
-        x = ask.x if ask.x and rows[ask.x].notna().any() else "step"  # on a stream there are no epochs
+        x = request.x if request.x and rows[request.x].notna().any() else "step"  # on a stream there are no epochs
         for ax, metric in zip(axes[:, column], names[column], strict=True):
             ax.set_ylabel(metric_name(metric, results) if column == 0 or not shared else "")
             drawn += [table.assign(**key) for table in _panel(ax, rows, lines, looks, x, metric, results)]
@@ -92,9 +92,9 @@ def draw(results: Results, ask: Ask) -> Picture:
     return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes)
 
 
-def _settings(results: Results, ask: Ask) -> tuple[list[Setting], list[str], list[str], set[str]]:
+def _settings(results: Results, request: FigureOptions) -> tuple[list[Setting], list[str], list[str], set[str]]:
     """The settings with most runs, how the title of each ends, notes, and the runs in them."""
-    finals, notes = counted(results.finals, ask.x or "step")
+    finals, notes = counted(results.finals, request.x or "step")
     everything = list(problems(results, finals))
     among = apart(everything)
     settings = sorted(everything, key=lambda item: (-len(item[1]), among.place(item[0])))[:MOST]
@@ -103,23 +103,23 @@ def _settings(results: Results, ask: Ask) -> tuple[list[Setting], list[str], lis
     notes += [*said, *AFTER]
     if sum(len(_forms(results, mine)) for _, runs in settings for _, mine in runs.groupby("algo")) > MOST_LINES:
         notes.append("methods as written: with all their variants there would be too many lines")
-        settings = [(key, as_written(results, runs, ask)[0]) for key, runs in settings]
+        settings = [(key, as_written(results, runs, request)[0]) for key, runs in settings]
     return settings, ends, notes, {run for _, runs in settings for run in runs["run_id"]}
 
 
-def _lines(results: Results, runs: pd.DataFrame, ask: Ask) -> list[Line]:
+def _lines(results: Results, runs: pd.DataFrame, request: FigureOptions) -> list[Line]:
     """Every method of one setting in all its forms."""
     out = []
     for algo, style in styles(runs["algo"].unique(), results).items():
         for form, some in _forms(results, runs[runs["algo"] == algo]):
-            best, chosen = at_best(results, some, ask)
+            best, chosen = at_best(results, some, request)
             name = f"{style.label}{form}"
             if best.empty:
                 none = f"{name} has no {what_was_tuned(chosen)} at which every run was done; all are drawn"
                 out.append(Line(algo, form, some, chosen, [none], []))
                 continue
             tuned: Chosen = {method: choice for method, choice in chosen.items() if choice is None or not choice.alone}
-            told, rules = (rule_in_words(results, some, tuned, ask=ask)[part : part + 1] for part in (0, 1))
+            told, rules = (rule_in_words(results, some, tuned, request=request)[part : part + 1] for part in (0, 1))
             told = [words.replace(style.label, name, 1) for words in told]
             out.append(Line(algo, form, best, chosen, told, rules))
     return out

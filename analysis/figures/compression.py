@@ -7,13 +7,13 @@ from dataclasses import replace
 import pandas as pd
 
 from analysis.drawing.lines import curve
-from analysis.drawing.palette import COLOURS
+from analysis.drawing.palette import COLORS
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
 from analysis.drawing.style import styles, variant
 from analysis.figures import figure
 from analysis.results.labels import metric_name, name_of
 from analysis.results.results import Results
-from analysis.study.ask import Ask
+from analysis.study.figure_options import FigureOptions
 from analysis.study.select import as_written, first, metrics, problems, refuse_unless, what_else
 from analysis.study.settings import apart, in_title
 from analysis.study.statistics import score
@@ -29,7 +29,7 @@ PACKED = "how it was packed"
 
 
 @figure("compression", "What is reached with the bytes that were sent", COMMAND, uses=("x", "metric", "tune_by"))
-def draw(results: Results, ask: Ask) -> Picture:
+def draw(results: Results, request: FigureOptions) -> Picture:
     settings = []
     finals = results.finals
     finals = finals.assign(**{PACKED: _forms(finals)}) if "compressor" in finals else finals.assign(**{PACKED: "none"})
@@ -39,33 +39,33 @@ def draw(results: Results, ask: Ask) -> Picture:
             settings.append((key, runs[several]))
     refuse_unless(bool(settings), "no method was run with two compressors or more")
     key, runs = first(settings, apart(settings))
-    runs, notes = as_written(results, runs, ask)
+    runs, notes = as_written(results, runs, request)
     notes += what_else(results, runs, but=["compressor"])
-    names = metrics(results, ask.metrics, (score(runs)[0], "consensus"))
+    names = metrics(results, request.metrics, (score(runs)[0], "consensus"))
     figure, axes = panels(1, len(names), 2.1)
     forms = sorted(runs[PACKED].unique(), key=lambda name: (name != "none", name))
-    entries, drawn, used, x = [], [], set(), ask.x or "bytes"
+    entries, drawn, used, x = [], [], set(), request.x or "bytes"
     for algo, style in styles(runs["algo"].unique(), results).items():
         for number, form in enumerate(forms):
             mine = runs[(runs["algo"] == algo) & (runs[PACKED] == form)]
             if mine.empty:
                 continue
-            best, chosen = at_best(results, mine, ask)
+            best, chosen = at_best(results, mine, request)
             several_run: Chosen = {a: b for a, b in chosen.items() if b and not b.alone}
-            notes += rule_in_words(results, mine, several_run, f"{form}: ", ask)
+            notes += rule_in_words(results, mine, several_run, f"{form}: ", request)
             if best.empty:
-                notes.append(f"{style.label}, {form}: every run diverged or exploded")
+                notes.append(f"{style.label}, {form}: every run diverged")
                 continue
             look = variant(style, number)
-            if runs["algo"].nunique() == 1:  # colours are free to tell its forms apart
-                look = replace(look, colour=COLOURS[number % len(COLOURS)])
+            if runs["algo"].nunique() == 1:  # colors are free to tell its forms apart
+                look = replace(look, color=COLORS[number % len(COLORS)])
             entries.append(legend_entry(look, f"{style.label}, {form}"))
             used |= set(best["run_id"])
             for ax, metric in zip(axes[0], names, strict=True):
                 log = log_scale(ax, runs[metric], metric)
                 table = curve(ax, results.curves(best), x, metric, look, 0, log, results)
                 drawn.append(table.assign(algo=algo, compressor=form))
-    refuse_unless(bool(used), "every run with a compressor, or none, diverged or exploded")
+    refuse_unless(bool(used), "every run with a compressor, or none, diverged")
     for ax, metric in zip(axes[0], names, strict=True):
         ax.set(xscale="log", xlabel=metric_name(x))
         letter_panel(ax, metric_name(metric, results))

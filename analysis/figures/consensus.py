@@ -14,7 +14,7 @@ from analysis.drawing.symbols import with_values
 from analysis.figures import figure
 from analysis.results.labels import metric_name
 from analysis.results.results import Results
-from analysis.study.ask import Ask
+from analysis.study.figure_options import FigureOptions
 from analysis.study.select import as_written, first, metrics, problems, refuse_unless
 from analysis.study.settings import WATCHED, Apart, Setting, apart
 from analysis.study.tuning import at_best, columns_of, rule_in_words, setting_of
@@ -31,18 +31,18 @@ SHOWN = ("consensus", "tracking_error")
     "python bench/run.py -m algo=dsgd,dsgt topology=ring,complete",
     uses=("metric", "tune_by"),
 )
-def draw(results: Results, ask: Ask) -> Picture:
+def draw(results: Results, request: FigureOptions) -> Picture:
     shown, among = _graphs(results)
     ends, notes = among.side_by_side([key for key, _ in shown])
     look = styles(set().union(*(set(runs["algo"]) for _, runs in shown)), results)
-    names = metrics(results.of(pd.concat([runs for _, runs in shown])), ask.metrics, SHOWN)
+    names = metrics(results.of(pd.concat([runs for _, runs in shown])), request.metrics, SHOWN)
     figure, axes = panels(len(names), len(shown), 1.65, look=look, sharey="row", sharex="col")
     drawn, used, settings = [], set(), defaultdict(list)
     with_bound: set[str] = set()
     for column, (key, runs) in enumerate(shown):
-        runs, said = as_written(results, runs, ask)
-        best, chosen = at_best(results, runs, ask)
-        notes += [*said, *rule_in_words(results, runs, chosen, f"{among.in_words(key)}: ", ask)]
+        runs, said = as_written(results, runs, request)
+        best, chosen = at_best(results, runs, request)
+        notes += [*said, *rule_in_words(results, runs, chosen, f"{among.in_words(key)}: ", request)]
         rows = results.curves(best)
         for ax, metric in zip(axes[:, column], names, strict=True):
             log = log_scale(ax, rows[metric], metric)
@@ -65,7 +65,7 @@ def draw(results: Results, ask: Ask) -> Picture:
             bounds = mine.pivot(index="step", columns="run_id", values="consensus_bound")
             different = bounds.T.drop_duplicates().T  # seeds differ only where each draws a graph of its own
             panel = axes[names.index("consensus"), column]
-            panel.plot(bounds.index, different, color=look[algo].colour, lw=0.8, ls="--", marker="")
+            panel.plot(bounds.index, different, color=look[algo].color, lw=0.8, ls="--", marker="")
             ends_of = {"mean": bounds.mean(axis=1), "low": bounds.min(axis=1), "high": bounds.max(axis=1)}
             line = {"step": bounds.index, "x": bounds.index, **ends_of, "runs": bounds.count(axis=1)}
             drawn.append(pd.DataFrame({**line, "metric": "consensus_bound", "algo": algo, **key}))
@@ -77,8 +77,8 @@ def draw(results: Results, ask: Ask) -> Picture:
     if with_bound:
         title += ", with the sharp bound b_t², b⁺ = ρ (b + η_t)"
         of = [style for algo, style in look.items() if algo in with_bound]
-        named = f"bound for {', '.join(style.label for style in of)}" + ", each in its colour" * (len(of) > 1)
-        lines = [Line2D([], [], color=of[0].colour if len(of) == 1 else INK, lw=0.8, ls="--", label=named)]
+        named = f"bound for {', '.join(style.label for style in of)}" + ", each in its color" * (len(of) > 1)
+        lines = [Line2D([], [], color=of[0].color if len(of) == 1 else INK, lw=0.8, ls="--", label=named)]
     entries = [legend_entry(style, with_values(style.label, settings[algo])) for algo, style in look.items()]
     legend(figure, [*entries, *lines])
     return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes, title)

@@ -15,7 +15,7 @@ from analysis.figures import figure
 from analysis.figures.stepsize import COMMAND
 from analysis.results.labels import METRICS, metric_name, name_of
 from analysis.results.results import Results
-from analysis.study.ask import Ask
+from analysis.study.figure_options import FigureOptions
 from analysis.study.select import as_written, counted, metrics, one_per_dataset, with_accuracies
 from analysis.study.statistics import Best
 from analysis.study.tuning import at_best, columns_of, rule_in_words, setting_of, was_chosen
@@ -31,22 +31,22 @@ SHOWN = ("train_loss", "test_loss", "test_accuracy", "stationarity")
 
 
 @figure("curves", "On the way: every method at its best stepsize", COMMAND, uses=("x", "metric", "tune_by"))
-def draw(results: Results, ask: Ask) -> Picture:
-    wanted = ask.x or "epoch"
+def draw(results: Results, request: FigureOptions) -> Picture:
+    wanted = request.x or "epoch"
     finals, uncounted = counted(results.finals, wanted)
     finals, said = with_accuracies(finals)
     settings, notes = one_per_dataset(results, finals)
     notes += [*said, *uncounted]
-    names = metrics(results.of(finals), ask.metrics, SHOWN)
+    names = metrics(results.of(finals), request.metrics, SHOWN)
     look = styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
     figure, axes = panels(len(settings), len(names), 1.55, look=look)
     drawn, used, values = [], set(), defaultdict(list)
     found: list[Best | None] = []
     for row, (key, runs) in zip(axes, settings, strict=True):
-        runs, said = as_written(results, runs, ask)
-        best, chosen = at_best(results, runs, ask)
+        runs, said = as_written(results, runs, request)
+        best, chosen = at_best(results, runs, request)
         found += chosen.values()
-        notes += [*said, *rule_in_words(results, runs, chosen, f"{name_of(key['dataset'])}: ", ask)]
+        notes += [*said, *rule_in_words(results, runs, chosen, f"{name_of(key['dataset'])}: ", request)]
         rows = results.curves(best)
         x = wanted if wanted != "epoch" or rows["epoch"].notna().any() else "step"
         if x == "wall_s":

@@ -12,8 +12,8 @@ from analysis.figures import figure
 from analysis.figures.stepsize import COMMAND
 from analysis.results.labels import METRICS
 from analysis.results.results import Results
-from analysis.results.words import many
-from analysis.study.ask import Ask
+from analysis.results.wording import many
+from analysis.study.figure_options import FigureOptions
 from analysis.study.select import as_written, counted, problems, reference, refuse_unless
 from analysis.study.statistics import Grid, profile, tries
 from analysis.study.tuning import tuned_over
@@ -36,11 +36,11 @@ RULES = {
     f"{COMMAND} topology=ring,complete",
     uses=("cost", "reference"),
 )
-def draw(results: Results, ask: Ask) -> Picture:
-    finals, uncounted = counted(results.finals, ask.cost)
+def draw(results: Results, request: FigureOptions) -> Picture:
+    finals, uncounted = counted(results.finals, request.cost)
     methods = _most_compared(results, finals)
-    yardstick = _yardstick(results, methods, ask)
-    costs, options = to_target(results, finals, methods, yardstick, ask)
+    yardstick = _yardstick(results, methods, request)
+    costs, options = to_target(results, finals, methods, yardstick, request)
     look = styles(costs["algo"].unique(), results)
     what = what_is_tuned(options)
     grids = costs.groupby(["problem", "algo"])["setting"].nunique()
@@ -55,16 +55,16 @@ def draw(results: Results, ask: Ask) -> Picture:
             drawn.append(pd.DataFrame({"rule": rule, "algo": algo, "x": factors, "mean": solved}))
             x = np.concatenate([[1.0], factors, [right * 1.3]])
             y = np.concatenate([[0.0], solved, [solved[-1] if len(solved) else 0.0]])
-            ax.step(x, y, where="post", color=style.colour, ls=style.dash, lw=style.width)
+            ax.step(x, y, where="post", color=style.color, ls=style.dash, lw=style.width)
             marked = _marked(x, y, right * 1.3, style, len(look))
-            ax.plot(*marked, color=style.colour, ls="", marker=style.marker, ms=style.size, markeredgewidth=0)
-        ax.set(xscale="log", xlabel=f"{METRICS[ask.cost]}, as a multiple of the least", ylim=(-0.02, 1.02))
+            ax.plot(*marked, color=style.color, ls="", marker=style.marker, ms=style.size, markeredgewidth=0)
+        ax.set(xscale="log", xlabel=f"{METRICS[request.cost]}, as a multiple of the least", ylim=(-0.02, 1.02))
         letter_panel(ax, f"the best of {count} tries" if rule == "tuned" else f"a {what} taken blindly")
     axes[0, 0].set_ylabel("part of the problems solved")
     legend(figure, [legend_entry(style) for style in look.values()])
     notes = [
         *(rule.format(what=what, count=count) for rule in RULES.values()),
-        f"cost: {METRICS[ask.cost]} until the training loss has fallen by {1 - TAU:.0%} of the largest fall of "
+        f"cost: {METRICS[request.cost]} until the training loss has fallen by {1 - TAU:.0%} of the largest fall of "
         f"{look[yardstick].label} at that seed; a missed target is infinite and stays in the denominator",
         _counted_problems(costs),
         *uncounted,
@@ -89,7 +89,7 @@ def _marked(x: np.ndarray, y: np.ndarray, right: float, style: Style, methods: i
 
 
 def to_target(
-    results: Results, finals: pd.DataFrame, methods: set[str], yardstick: str, ask: Ask
+    results: Results, finals: pd.DataFrame, methods: set[str], yardstick: str, request: FigureOptions
 ) -> tuple[pd.DataFrame, set[str]]:
     """What every run paid until the target of its problem and seed, infinite where it never got there, beside the least
     that any paid; and the options that were tuned."""
@@ -97,7 +97,7 @@ def to_target(
     for number, (_, runs) in enumerate(problems(results, finals)):
         if not methods <= set(runs["algo"]):
             continue
-        runs, _ = as_written(results, runs[runs["algo"].isin(methods)], ask)
+        runs, _ = as_written(results, runs[runs["algo"].isin(methods)], request)
         parts = {str(algo): _settings(results, mine.sort_values("run_id")) for algo, mine in runs.groupby("algo")}
         grids = [part["setting"].nunique() for part, over in parts.values() if over]
         if not grids or min(grids) < SETTINGS:
@@ -109,7 +109,7 @@ def to_target(
         least = theirs.groupby("seed")["train_loss"].min()
         start = theirs[theirs["step"] == 0].groupby("seed")["train_loss"].min()
         target = least + TAU * (start - least)
-        reached = rows[rows["train_loss"] <= rows["seed"].map(target)].groupby("run_id")[ask.cost].min()
+        reached = rows[rows["train_loss"] <= rows["seed"].map(target)].groupby("run_id")[request.cost].min()
         # a cost of 0 (all of them are counted from the start) would make every ratio infinite
         table["cost"] = table["run_id"].map(reached).fillna(np.inf).clip(lower=1e-12)
         table["least"] = table.groupby("seed")["cost"].transform("min")
@@ -131,9 +131,9 @@ def _settings(results: Results, runs: pd.DataFrame) -> tuple[pd.DataFrame, list[
     return kept.assign(setting=np.repeat(np.arange(len(grid.settings)), len(grid.seeds))), over
 
 
-def _yardstick(results: Results, methods: set[str], ask: Ask) -> str:
+def _yardstick(results: Results, methods: set[str], request: FigureOptions) -> str:
     """The method whose loss sets the targets."""
-    wanted = [ask.reference, YARDSTICK, reference(results), *sorted(methods)]
+    wanted = [request.reference, YARDSTICK, reference(results), *sorted(methods)]
     return next(algo for algo in wanted if algo in methods and algo is not None)
 
 

@@ -24,7 +24,7 @@ from analysis.drawing.symbols import in_symbols, symbol, what_is_tuned, with_val
 from analysis.figures import OVERLAYS, Overlay, figure
 from analysis.results.labels import method_name, metric_name, name_of
 from analysis.results.results import Results
-from analysis.study.ask import Ask
+from analysis.study.figure_options import FigureOptions
 from analysis.study.select import as_written, metrics, one_per_dataset, refuse_unless, with_accuracies
 from analysis.study.settings import Setting
 from analysis.study.statistics import best_setting, score
@@ -34,13 +34,13 @@ COMMAND = "python bench/run.py -m algo=dsgd,dsgt algo.eta=0.01,0.03,0.1,0.3 seed
 
 
 @figure("stepsize", "Final results against the stepsize", COMMAND, uses=("over", "metric", "tune_by"))
-def draw(results: Results, ask: Ask) -> Picture:
-    finals = grids(results, results.finals, ask.over)
-    finals, said = with_accuracies(finals) if not ask.metrics else (finals, [])
+def draw(results: Results, request: FigureOptions) -> Picture:
+    finals = grids(results, results.finals, request.over)
+    finals, said = with_accuracies(finals) if not request.metrics else (finals, [])
     settings, notes = one_per_dataset(results, finals)
     notes += said
     titles = [f"{name_of(key['dataset'])}, {key['topology']} graph" for key, _ in settings]
-    return against_option(results, ask, settings, titles, notes, columns=min(3, len(settings)), sharex="col")
+    return against_option(results, request, settings, titles, notes, columns=min(3, len(settings)), sharex="col")
 
 
 def grids(results: Results, finals: pd.DataFrame, option: str) -> pd.DataFrame:
@@ -59,7 +59,7 @@ def grids(results: Results, finals: pd.DataFrame, option: str) -> pd.DataFrame:
 
 
 def others_at_best(
-    results: Results, runs: pd.DataFrame, ask: Ask, option: str
+    results: Results, runs: pd.DataFrame, request: FigureOptions, option: str
 ) -> tuple[pd.DataFrame, dict[str, dict[str, float | str]], list[str]]:
     """Every method of one problem with all values of the option, and its others at their best: the runs, these best
     values, and what must be said."""
@@ -70,14 +70,16 @@ def others_at_best(
         if not {*over} - {option}:
             kept.append(mine)
             continue
-        best = best_setting(mine, over, criterion(results, runs, ask))
+        best = best_setting(mine, over, criterion(results, runs, request))
         if best is None:
             notes.append(f"{name} not drawn: every setting {gone_in_words(mine)} for some seed")
             continue
         kept.append(best.of(mine, but=option))
         others[str(algo)] = {key: value for key, value in best.values.items() if key != option}
         chosen = f"{what_is_tuned(others[str(algo)])}, {in_symbols(others[str(algo)])}"
-        notes.append(f"{name} at its best {chosen}: that of the best mean final {score_in_words(results, runs, ask)}")
+        notes.append(
+            f"{name} at its best {chosen}: that of the best mean final {score_in_words(results, runs, request)}"
+        )
     refuse_unless(bool(kept), f"every setting {gone_in_words(runs)} for some seed")
     return pd.concat(kept), others, notes
 
@@ -97,7 +99,7 @@ class Panel:
 
 def against_option(
     results: Results,
-    ask: Ask,
+    request: FigureOptions,
     settings: list[Setting],
     titles: list[str],
     notes: list[str],
@@ -107,11 +109,11 @@ def against_option(
 ) -> Picture:
     """A panel per setting, final values against the option that is asked for; ``rest`` ends the caption."""
     option, flat = (
-        ask.over,
-        {a for _, runs in settings for a, some in runs.groupby("algo") if some[ask.over].isna().all()},
+        request.over,
+        {a for _, runs in settings for a, some in runs.groupby("algo") if some[request.over].isna().all()},
     )
     look = styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
-    found = [_panel(results, ask, *setting, title) for setting, title in zip(settings, titles, strict=True)]
+    found = [_panel(results, request, *setting, title) for setting, title in zip(settings, titles, strict=True)]
     figure, axes = panels(-(-len(settings) // columns), columns, 1.9, look=look, **share)
     drawn, overlays = list[pd.DataFrame](), list[Overlay]()
     metrics_shown = dict.fromkeys(panel.metric for panel in found)
@@ -142,20 +144,20 @@ def against_option(
     return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes, caption)
 
 
-def _panel(results: Results, ask: Ask, key: dict[str, Any], runs: pd.DataFrame, title: str) -> Panel:
+def _panel(results: Results, request: FigureOptions, key: dict[str, Any], runs: pd.DataFrame, title: str) -> Panel:
     """What one panel shows, and what must be said of it."""
     multiplied, more = {}, []
     for algo, mine in runs.groupby("algo", sort=False):
-        swept = sensitive_to(mine, ask.over)
-        if swept is not None and swept != ask.over:
-            mine, said = as_written(results, mine, ask, swept)
-            multiplied[str(algo)], _, best = others_at_best(results, mine, ask, swept)
+        swept = sensitive_to(mine, request.over)
+        if swept is not None and swept != request.over:
+            mine, said = as_written(results, mine, request, swept)
+            multiplied[str(algo)], _, best = others_at_best(results, mine, request, swept)
             more += [*said, *best]
-    runs, said = as_written(results, runs, ask, ask.over)
+    runs, said = as_written(results, runs, request, request.over)
     drawn = tuple(f"{method_name(algo, results)}:" for algo in multiplied)  # the runs of their variants are
-    runs, others, best = others_at_best(results, runs, ask, ask.over)
+    runs, others, best = others_at_best(results, runs, request, request.over)
     notes = [*(sentence for sentence in said if not sentence.startswith(drawn)), *best, *more]
-    metric = metrics(results, ask.metrics[:1], [score(runs)[0]])[0]
+    metric = metrics(results, request.metrics[:1], [score(runs)[0]])[0]
     return Panel(key, title, metric, runs, others, multiplied, notes)
 
 

@@ -11,7 +11,7 @@ from analysis.figures import figure
 from analysis.figures.stepsize import COMMAND, against_option, grids
 from analysis.results.labels import name_of
 from analysis.results.results import Results
-from analysis.study.ask import Ask
+from analysis.study.figure_options import FigureOptions
 from analysis.study.select import first, problems, refuse_unless
 from analysis.study.settings import apart
 
@@ -24,8 +24,8 @@ ORDER = ("ring", "random", "ladder", "complete")
     f"{COMMAND} topology=ring,complete",
     uses=("over", "metric", "tune_by"),
 )
-def draw(results: Results, ask: Ask) -> Picture:
-    finals = grids(results, results.finals, ask.over)
+def draw(results: Results, request: FigureOptions) -> Picture:
+    finals = grids(results, results.finals, request.over)
     everything, families = list(problems(results, finals)), []
     among = apart(everything)
     for _, runs in problems(results, finals, but=("topology", "steps")):
@@ -43,7 +43,7 @@ def draw(results: Results, ask: Ask) -> Picture:
     titles = [f"{_title(key, runs)}{end}" for (key, runs), end in zip(settings, ends, strict=True)]
     columns = 2 if len(settings) in (2, 4) else 3
     share = {"sharey": True, "sharex": "col"}
-    return against_option(results, ask, settings, titles, notes, columns, ", graph by graph", **share)
+    return against_option(results, request, settings, titles, notes, columns, ", graph by graph", **share)
 
 
 def _title(key: dict[str, Any], runs: pd.DataFrame) -> str:

@@ -16,7 +16,8 @@ from analysis.figures import Drawing
 from analysis.report.bibtex import Bibliography
 from analysis.results.labels import METRICS, name_of
 from analysis.results.results import Results
-from analysis.results.words import listed, many
+from analysis.results.warnings import mixed_note
+from analysis.results.wording import listed, many
 from analysis.study.families import split_in_words
 from analysis.study.select import CHOOSE, DRAWN_FOR, VARIANTS
 from analysis.study.settings import NEUTRAL, in_title
@@ -58,6 +59,7 @@ def caption(drawing: Drawing, picture: Picture, results: Results, band: Band) ->
         picture.title or drawing.title,
         *([*_setting(runs), *_seeds(results, runs, band), *_ends(runs)] if plotted else []),
         *(note if note.startswith(tuple(runs["dataset"].unique())) else note[0].upper() + note[1:] for note in notes),
+        *mixed_note(results, runs),
     ]
 
 
@@ -113,9 +115,8 @@ def _seeds(results: Results, runs: pd.DataFrame, band: Band) -> Iterable[str]:
 
 
 def _ends(runs: pd.DataFrame) -> Iterable[str]:
-    gone = {state: int((runs["state"] == state).sum()) for state in ("diverged", "exploded")}
-    words = _list([f"{count} {state}" for state, count in gone.items() if count])
-    yield f"Of the {len(runs)} runs used, {words}" if words else f"None of the {len(runs)} runs used diverged"
+    gone = int(runs["state"].isin(("nonfinite", "diverging")).sum())
+    yield f"Of the {len(runs)} runs used, {gone} diverged" if gone else f"None of the {len(runs)} runs used diverged"
 
 
 def _in_tex(sentence: str) -> str:

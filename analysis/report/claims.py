@@ -14,7 +14,7 @@ from analysis.drawing.files import save
 from analysis.drawing.panels import Picture
 from analysis.figures import drawings
 from analysis.report.commands import as_typed
-from analysis.report.story import facts
+from analysis.report.report_data import facts
 from analysis.results.errors import NoData
 from analysis.results.results import Results
 from analysis.results.warnings import warnings
@@ -50,14 +50,23 @@ def document(claims: ClaimSet, verdicts: list[Verdict], results: Results, pictur
 
 
 RULES = """\
-A case **keeps** or **breaks** its bound where its whole interval lies on one side, and is **not settled** where it
-reaches across. A claim **holds** where cases keep the bound and none breaks it, **holds only if** where some do and
-some do not, **does not hold** where cases break it and none keeps it; it is **not settled** where more cases are not
-than are, **not testable** where no run could tell. Intervals are Student's over seeds, at 95 % for all cases of a
-claim together (Bonferroni), and none is given from fewer than five seeds. Over all claims nothing is corrected: of a
-hundred claims whose truth lies on the bound, up to five would be settled by chance. The number of a tuned method is
-from seeds that did not choose its stepsize. What had to be chosen stands below a claim as *our choice*. Cases that are
-*not judged* stand beside a claim's own, with intervals that hold among themselves, and have no part in its verdict.
+Each claim has one or more cases, and a bound. Verdicts are computed:
+
+| verdict | meaning |
+|---|---|
+| **holds** | at least one case keeps the bound, and none breaks it |
+| **holds in part** | some cases keep the bound, and others break it |
+| **does not hold** | at least one case breaks the bound, and none keeps it |
+| **not settled** | most cases are not settled |
+| **not testable** | no run can decide the claim |
+
+- A case keeps or breaks its bound if its whole confidence interval lies on one side. Otherwise it is not settled.
+- Intervals are Student's over seeds. They hold at 95 % for all cases of a claim together (Bonferroni). With fewer than
+  five seeds there is no interval.
+- There is no correction over all claims. Of a hundred claims whose truth lies on the bound, chance settles up to five.
+- The result of a tuned method comes from seeds that did not choose its stepsize.
+- *Our choice* below a claim names what the source does not specify.
+- Cases marked *not judged* are shown for comparison. They have no part in the verdict.
 """
 
 
@@ -148,7 +157,7 @@ def number(case: Case) -> str:
     if math.isnan(found.value):
         return "none: a run diverged, or never got there"
     if math.isinf(found.value):
-        return "diverged"
+        return "nonfinite"
     if not math.isfinite(found.low):
         return f"{found.value:.3g}"
     ends = (found.low, found.value, found.high)
@@ -161,7 +170,7 @@ def number(case: Case) -> str:
 
 def _draw(name: str, claims: ClaimSet, results: Results, folder: Path) -> Picture | None:
     try:
-        picture = drawings()[name].draw(claims.runs_of(name, results), claims.ask)
+        picture = drawings()[name].draw(claims.runs_of(name, results), claims.request)
         save(picture.figure, folder, name, ["png"])
     except (NoData, ValueError, ArithmeticError, MemoryError):  # numbers that no axis has a place for
         return None
@@ -181,6 +190,6 @@ def _figure(name: str | None, drawn: dict[str, Picture], link: Path) -> Iterator
 def _table(name: str, claims: ClaimSet, results: Results) -> Iterator[str]:
     recipe = table_makers()[name]
     try:
-        yield words.markdown(recipe.table(results, claims.ask), recipe.title)
+        yield words.markdown(recipe.table(results, claims.request), recipe.title)
     except NoData:
         return

@@ -23,6 +23,8 @@ UNSET = {**NEUTRAL, "schedule_nodes": None, "eval_samples": None}
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 DEEP = 10
 """Levels of a configuration, more than any has. The loader has no limit, and ends the process beyond its own."""
+LONGEST = 1 << 15
+"""Characters of a sweep that is shown: the time to split a word grows with the square of its length."""
 PLAIN = re.compile(r"(?!(?:null|true|false|nan|inf)$)[A-Za-z_][\w./:@+-]*", re.IGNORECASE)
 """Text that Hydra reads as text without quotes."""
 
@@ -49,7 +51,8 @@ def with_plugins(words: Sequence[str], modules: str | None, path: str | None) ->
 def sweep_commands(results: Results) -> list[tuple[str, int]]:
     """The commands that made these runs, as far as the manifests know, and how many runs each made."""
     keys = ("sweep", "plugins", "pythonpath")
-    found = Counter(tuple(fact.get(key) for key in keys) for fact in results.facts.values() if fact.get("sweep"))
+    known = (fact for fact in results.facts.values() if 0 < len(fact.get("sweep") or "") <= LONGEST)
+    found = Counter(tuple(fact.get(key) for key in keys) for fact in known)
     return [
         (run_py(_sweep_words(str(sweep)), {"plugins": modules, "pythonpath": path}, results.source), count)
         for (sweep, modules, path), count in found.most_common()

@@ -75,7 +75,7 @@ function make(parent, tag, attributes, text) {
   return node;
 }
 const short = (v) => (v !== 0 && (Math.abs(v) < 1e-3 || Math.abs(v) >= 1e5) ? v.toExponential(1) : String(Number(v.toPrecision(3))));
-function spark(parent, name, steps, values, colour) {
+function spark(parent, name, steps, values, color) {
   // nodes that start together have no consensus error there, and a logarithm needs positive values over a decade or more
   const known = steps.map((step, i) => [step, values[i]]).filter(([step, v]) => v !== null && (step > 0 || !name.startsWith("consensus")));
   if (!known.length) return;
@@ -99,8 +99,8 @@ function spark(parent, name, steps, values, colour) {
     make(svg, "path", { d: `M${at(x, low)[0]} ${bottom}v3`, stroke: "currentColor", "stroke-width": 0.6 });
     text(at(x, low)[0], bottom + 12, x === last ? "end" : "middle", x === last ? `step ${last}` : short(x));
   }
-  if (points.length === 1) make(svg, "circle", { cx: at(...points[0])[0], cy: at(...points[0])[1], r: 2.5, fill: colour });
-  make(svg, "path", { d: points.map(([x, y], i) => `${i ? "L" : "M"}${at(x, y).join(" ")}`).join(""), fill: "none", stroke: colour, "stroke-width": 2 });
+  if (points.length === 1) make(svg, "circle", { cx: at(...points[0])[0], cy: at(...points[0])[1], r: 2.5, fill: color });
+  make(svg, "path", { d: points.map(([x, y], i) => `${i ? "L" : "M"}${at(x, y).join(" ")}`).join(""), fill: "none", stroke: color, "stroke-width": 2 });
 }
 const dialog = document.getElementById("run");
 function open_run(name) {
@@ -120,7 +120,7 @@ function open_run(name) {
   put("run-log", run.log);
   const curves = document.getElementById("run-curves");
   curves.replaceChildren();
-  for (const [metric, values] of Object.entries(run.curves || {})) if (metric !== "step") spark(curves, metric, run.curves.step, values, run.colour);
+  for (const [metric, values] of Object.entries(run.curves || {})) if (metric !== "step") spark(curves, metric, run.curves.step, values, run.color);
   if (!dialog.open) dialog.showModal();
 }
 // the address leads to the run that is open

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -18,8 +17,9 @@ import pandas as pd
 from analysis.drawing.style import styles
 from analysis.drawing.symbols import LETTERS
 from analysis.report.commands import portable, run_command
-from analysis.report.story import COMMANDS, Story, run_table
+from analysis.report.report_data import COMMANDS, ReportData, run_table
 from analysis.results.results import Results
+from analysis.results.wording import natural_order
 from analysis.tables.digits import in_digits
 from analysis.tables.format import SETTING, is_empty
 from bench import __version__
@@ -45,20 +45,20 @@ def template(name: str) -> jinja2.Template:
     return jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True).get_template(name)
 
 
-def page(story: Story, folder: Path | None, command: str = "") -> str:
-    """The whole page as text; ``folder`` is where the runs' configs and logs lie, ``command`` what made the page."""
-    some, note = listed(story.results)
-    runs, varied = run_table(story.results) if len(story.results.runs) else (pd.DataFrame(), [])
+def page(report: ReportData, command: str = "") -> str:
+    """The whole page as text; ``command`` is the one that made it."""
+    some, note = listed(report.results)
+    runs, varied = run_table(report.results) if len(report.results.runs) else (pd.DataFrame(), [])
     runs = runs[runs["run_id"].isin(some.runs["run_id"])] if note else runs
     return visible(
         template("page.html.j2").render(
-            story=story,
+            report=report,
             COMMANDS=COMMANDS,
             style=(HERE / "page.css").read_text(encoding="utf-8"),
             script=(HERE / "page.js").read_text(encoding="utf-8"),
             figures=[
                 {"name": d.name, "title": p.title or d.title, "svg": svg, "used": used, "notes": p.notes}
-                for d, p, svg, used in story.figures
+                for d, p, svg, used in report.figures
             ],
             tables=[
                 {
@@ -68,7 +68,7 @@ def page(story: Story, folder: Path | None, command: str = "") -> str:
                     "rows": cells(shown_part),
                     "notes": [*same, *t.notes],
                 }
-                for r, t in story.tables
+                for r, t in report.tables
                 for shown_part, same in [what_differs(in_digits(t).shown)]
             ],
             runs={
@@ -80,15 +80,15 @@ def page(story: Story, folder: Path | None, command: str = "") -> str:
                 ],
                 "note": note,
             },
-            trouble=trouble(some, folder),
-            details=embed(details(some, folder)),
+            trouble=trouble(some),
+            details=embed(details(some)),
             made={
                 "command": command,
                 "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
                 "version": __version__,
             },
-            ended=ended(story.results, folder),
-            source=portable(story.results.source),
+            ended=ended(report.results),
+            source=portable(report.results.source),
         )
     )
 
@@ -116,17 +116,21 @@ def what_differs(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     return table.drop(columns=same), [f"In every row: {told}"] if told else []
 
 
-def ended(results: Results, folder: Path | None) -> str:
+def ended(results: Results) -> str:
     """When the first and the last of the runs had their last news, where their folders are here."""
-    if folder is None:
-        return ""
     times = []
-    for run in results.runs.get("run_id", []):
+    for home in filter(None, (home_of(results, run) for run in results.runs.get("run_id", []))):
         with suppress(OSError):
-            times.append((folder / "runs" / run / "status.json").lstat().st_mtime)
+            times.append((home / "status.json").lstat().st_mtime)
     times = [when for when in times if 0 < when < LATEST]
     days = [time.strftime("%Y-%m-%d %H:%M", time.gmtime(when)) for when in (min(times), max(times))] if times else []
     return " to ".join(dict.fromkeys(days)) + " UTC" if days else ""
+
+
+def home_of(results: Results, run: str) -> Path | None:
+    """The folder of a run; None if there is none, or a link is in its place."""
+    home = results.folder / run if results.folder else None
+    return None if home is None or home.is_symlink() or home.parent.is_symlink() else home
 
 
 def embed(value: Any) -> str:
@@ -169,28 +173,22 @@ def sortable(value: Any) -> str:
 def choices(column: pd.Series) -> list[str]:
     """What a column can be filtered by, numbers in their order."""
     found = {shown(value): sortable(value) for value in column}
-    return sorted(found, key=lambda text: in_order(found[text]))
+    return sorted(found, key=lambda text: natural_order(found[text]))
 
 
-def in_order(text: str) -> list[tuple[float, str]]:
-    """For sorting: s2 before s10, and 1e-05 before 0.1."""
-    with suppress(ValueError):
-        return [(float(text), "")]
-    return [(float(part), "") if part.isdigit() else (math.inf, part) for part in re.split(r"(\d+)", text)]
-
-
-def trouble(results: Results, folder: Path | None) -> list[dict[str, str]]:
+def trouble(results: Results) -> list[dict[str, str]]:
     """Runs that failed or diverged, with what is known of why."""
     out = []
     for run, state in zip(results.runs.get("run_id", []), results.runs.get("state", []), strict=True):
-        if state in ("failed", "exploded", "diverged", "interrupted"):
-            status = read_file(folder / "runs" / run, "status.json") if folder else {}
+        if state in ("failed", "diverging", "nonfinite", "interrupted"):
+            home = home_of(results, run)
+            status = read_file(home, "status.json") if home else {}
             at = f"at step {status['step']}" if "step" in status else ""
             out.append({"run": run, "state": state, "why": status.get("error") or at})
-    return sorted(out, key=lambda item: (item["state"] != "failed", item["state"], in_order(item["run"])))
+    return sorted(out, key=lambda item: (item["state"] != "failed", item["state"], natural_order(item["run"])))
 
 
-def details(results: Results, folder: Path | None) -> dict[str, Any]:
+def details(results: Results) -> dict[str, Any]:
     """What opens when a run is clicked: its config, how it ended, its log, its curves."""
     metrics = [c for c in (*SPARKS, *results.measures) if c in results.rows]
     curves = {run: _curves(rows, metrics) for run, rows in results.rows.groupby("run_id")} if len(results.rows) else {}
@@ -199,7 +197,7 @@ def details(results: Results, folder: Path | None) -> dict[str, Any]:
     for run, state, algo in zip(
         results.runs.get("run_id", []), results.runs.get("state", []), results.runs.get("algo", []), strict=True
     ):
-        home = folder / "runs" / run if folder else None
+        home = home_of(results, run)
         fact = results.facts.get(run, {})
         config = _text(home / "config.yaml", CONFIG) if home else _labels(results, run)
         known = {
@@ -212,7 +210,7 @@ def details(results: Results, folder: Path | None) -> dict[str, Any]:
                 k: fact[k] for k in ("fingerprint", "engine", "device", "ranks", "replicas", "sweep") if fact.get(k)
             },
             "curves": curves.get(run, {}),
-            "colour": _hex(look[algo].colour),
+            "color": _hex(look[algo].color),
         }
         out[run] = {name: value for name, value in known.items() if value}
     return out
@@ -229,8 +227,8 @@ def _curves(rows: pd.DataFrame, metrics: list[str]) -> dict[str, Any]:
     return out
 
 
-def _hex(colour: Any) -> str:
-    return "#" + "".join(f"{round(255 * part):02x}" for part in colour)
+def _hex(color: Any) -> str:
+    return "#" + "".join(f"{round(255 * part):02x}" for part in color)
 
 
 def _labels(results: Results, run: str) -> str:

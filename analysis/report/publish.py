@@ -15,7 +15,7 @@ from wandb_workspaces.expr import Config, FilterExpr
 
 from analysis.drawing.style import styles
 from analysis.report.page import template
-from analysis.report.story import COMMANDS, Story
+from analysis.report.report_data import COMMANDS, ReportData
 from analysis.results.from_wandb import PATIENCE_S, unreachable
 from analysis.results.labels import name_of
 from analysis.tables import format as words
@@ -29,17 +29,18 @@ LINKS = 300
 SHORT = ("methods", "final", "robustness")
 
 
-def publish(story: Story, target: str, specification: Path) -> int:
+def publish(data: ReportData, target: str, specification: Path) -> int:
     """Create the report or bring it up to date; without a login its specification goes to a file."""
     entity, project = target.split("/")
-    report = build(story, entity, project)
+    logged_in = mode() == "online"  # before W&B is used, which an empty WANDB_MODE would stop
+    report = build(data, entity, project)
     # the library's own way to JSON is private; its version is pinned
     text = report._to_model().spec.model_dump_json(by_alias=True, exclude_none=True, indent=1)
     write_text(specification, text + "\n")
     blocks, preview = json.loads(text)["blocks"], template("preview.html.j2")
     page = preview.render(blocks=blocks, title=TITLE, description=report.description)
     write_text(specification.with_suffix(".html"), page)
-    if mode() != "online":
+    if not logged_in:
         print(
             f"Not logged in to W&B: the report's specification is in {specification} (to look at: "
             f"{specification.with_suffix('.html').name}). To publish it: wandb login, python bench/sync.py RESULTS for "
@@ -73,30 +74,30 @@ def existing(entity: str, project: str) -> str:
     return next((report.id for report in reports if report.display_name == TITLE), "")
 
 
-def build(story: Story, entity: str, project: str) -> wr.Report:
+def build(report: ReportData, entity: str, project: str) -> wr.Report:
     """The report, without asking a server anything."""
-    runs = story.results.runs
-    commands = [(f"Command ({count} runs)", f"`{command}`") for command, count in story.commands[:COMMANDS]]
-    facts = "\n".join(f"- **{name}**: {words.in_markdown(text)}" for name, text in [*story.facts, *commands])
-    blocks: list[Any] = [wr.MarkdownBlock(facts), *(wr.CalloutBlock(sentence) for sentence in story.warnings)]
+    runs = report.results.runs
+    commands = [(f"Command ({count} runs)", f"`{command}`") for command, count in report.commands[:COMMANDS]]
+    facts = "\n".join(f"- **{name}**: {words.in_markdown(text)}" for name, text in [*report.facts, *commands])
+    blocks: list[Any] = [wr.MarkdownBlock(facts), *(wr.CalloutBlock(sentence) for sentence in report.warnings)]
     blocks.append(wr.H2("On the way"))
     for dataset in runs["dataset"].unique():
         some = runs[runs["dataset"] == dataset]
-        accuracy = _has_accuracy(story, dataset)
+        accuracy = _has_accuracy(report, dataset)
         blocks += [wr.H3(name_of(dataset)), grid(dataset, sorted(some["topology"].unique()), accuracy)]
     if "eta" in runs and runs["eta"].nunique() > 1:
-        blocks += [wr.H2("How much the stepsize matters"), stepsizes(story)]
+        blocks += [wr.H2("How much the stepsize matters"), stepsizes(report)]
     blocks.append(wr.H2("Tables"))
-    for recipe, table in story.tables:
+    for recipe, table in report.tables:
         if recipe.name in SHORT:
             blocks.append(wr.MarkdownBlock(words.markdown(in_digits(table), table.title or recipe.title)))
-    blocks += [wr.H2("Runs"), wr.MarkdownBlock(links(story, entity, project))]
-    description = " ".join(dict.fromkeys([story.headline, story.scope]))[:500]
+    blocks += [wr.H2("Runs"), wr.MarkdownBlock(links(report, entity, project))]
+    description = " ".join(dict.fromkeys([report.headline, report.scope]))[:500]
     return wr.Report(project, entity, title=TITLE, description=description, blocks=blocks, width="fluid")
 
 
-def _has_accuracy(story: Story, dataset: str) -> bool:
-    rows, runs = story.results.rows, story.results.runs
+def _has_accuracy(report: ReportData, dataset: str) -> bool:
+    rows, runs = report.results.rows, report.results.runs
     mine = rows["run_id"].isin(runs.loc[runs["dataset"] == dataset, "run_id"])
     return "test_accuracy" in rows and bool(rows.loc[mine, "test_accuracy"].notna().any())
 
@@ -130,12 +131,12 @@ def grid(dataset: str, topologies: list[str], accuracy: bool) -> wr.PanelGrid:
     return wr.PanelGrid(runsets=sets, panels=panels)
 
 
-def stepsizes(story: Story) -> wr.PanelGrid:
+def stepsizes(report: ReportData) -> wr.PanelGrid:
     """Final values against η, a point per run."""
     panels: list[Any] = []
     sets = []
-    for place, dataset in enumerate(story.results.runs.dropna(subset="eta")["dataset"].unique()):
-        metric = "test_accuracy" if _has_accuracy(story, dataset) else "test_loss"
+    for place, dataset in enumerate(report.results.runs.dropna(subset="eta")["dataset"].unique()):
+        metric = "test_accuracy" if _has_accuracy(report, dataset) else "test_loss"
         sets.append(runset(dataset, None, ["config.algo"]))
         panels.append(
             wr.ScatterPlot(
@@ -150,15 +151,15 @@ def stepsizes(story: Story) -> wr.PanelGrid:
     return wr.PanelGrid(runsets=sets, panels=panels)
 
 
-def links(story: Story, entity: str, project: str) -> str:
+def links(report: ReportData, entity: str, project: str) -> str:
     """Every run by name, up to a number, with a link to its page."""
-    runs = story.results.runs.head(LINKS)
-    look = styles(runs["algo"].unique(), story.results)
+    runs = report.results.runs.head(LINKS)
+    look = styles(runs["algo"].unique(), report.results)
     base = wandb.setup().settings.app_url
     lines = [
         f"- [{words.in_markdown(run)}]({base}/{entity}/{project}/runs/{quote(run)}): "
         f"{words.in_markdown(look[algo].label)}, {state}"
         for run, algo, state in zip(runs["run_id"], runs["algo"], runs["state"], strict=True)
     ]
-    rest = len(story.results.runs) - len(runs)
+    rest = len(report.results.runs) - len(runs)
     return "\n".join([*lines, *([f"- and {rest} more"] if rest else [])])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from analysis.results.errors import NoData, trouble
 from analysis.results.results import Results
-from analysis.results.words import many
-from analysis.study.ask import Ask
+from analysis.results.warnings import mixed_note
+from analysis.results.wording import many
+from analysis.study.figure_options import FigureOptions
 from analysis.tables import Table, TableMaker
 from analysis.tables import format as words
 from analysis.tables.digits import in_digits
@@ -16,20 +18,21 @@ from analysis.tables.latex import latex, left_out_in_words, page
 from bench.store.files import write_text
 
 
-def make_table(recipe: TableMaker, results: Results, ask: Ask, out: Path) -> tuple[str, bool | None]:
+def make_table(recipe: TableMaker, results: Results, request: FigureOptions, out: Path) -> tuple[str, bool | None]:
     """Write one and say what it shows, or why it is not there; None where it is broken."""
     try:
-        whole, said = recipe.table(results, ask), []
+        whole, said = recipe.table(results, request), []
         try:
-            table = words.chosen(whole, ask.columns, results)
+            table = words.chosen(whole, request.columns, results)
         except NoData as error:
             if recipe.ours:
                 raise
-            table, said = whole, [f"{'':15} {error}: it is as it would be without --columns"]
+            table, said = whole, [f"{'':15} {error} (ignored options: --columns)"]
     except NoData as error:
         return f"{recipe.name:15} not made: {error}", False
     except Exception as error:  # a stranger's table may raise anything, and the others are made
         return f"{recipe.name:15} not made: {trouble(error, recipe.make)}", None
+    table = replace(table, notes=[*table.notes, *mixed_note(results, results.runs)])
     texts = {
         "md": words.markdown(in_digits(table), table.title or recipe.title),
         "tex": latex(table, table.title or recipe.title),
@@ -37,8 +40,8 @@ def make_table(recipe: TableMaker, results: Results, ask: Ask, out: Path) -> tup
     }
     for kind, text in texts.items():
         write_text(out / f"table_{recipe.name}.{kind}", text)
-    if "reference" in table.data and ask.reference and (why := no_difference(table)):
-        said.append(f"{'':15} --reference {ask.reference} is not seen in it: {why}")
+    if "reference" in table.data and request.reference and (why := no_difference(table)):
+        said.append(f"{'':15} --reference {request.reference} is not seen in it: {why}")
     if (fits := page(table)).left_out:
         said.append(f"{'':15} in .tex {left_out_in_words(fits)}")
     return "\n".join(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import reprlib
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +14,17 @@ import pyarrow.parquet as pq
 
 from analysis.results.errors import NoData
 from analysis.results.results import HOW, Results
+from bench.base import renamed
 from bench.store.files import parsed, write_text
 from bench.store.integrity import UNREADABLE, read_table
-from bench.store.kinds import MANIFEST, NEEDED, are_labels, odd
+from bench.store.kinds import LONGEST, MANIFEST, NEEDED, are_labels, is_name, odd
 from bench.store.record import FINAL
 from bench.store.regular import TABLE, content_of, write_bytes
 
 RUNS, ROWS, FACTS = "runs.parquet", "rows.parquet", "facts.json"
 
 
-DROPPED = ("vectors", "compute_s", "comm_s", "eval_s")
+DROPPED = ("vectors_sent", "compute_s", "comm_s", "eval_s")
 """Metrics that no figure compares."""
 
 
@@ -68,7 +70,10 @@ def read_archive(folder: Path) -> Results:
     try:
         runs = read_table(content_of(folder / RUNS, TABLE), texts=True).to_pandas()
         rows = read_table(content_of(folder / ROWS, TABLE)).to_pandas()
+        runs["state"] = runs["state"].replace(renamed.STATES)
         different = parsed(content_of(folder / FACTS).decode())
+        if nameless := [name for name in runs["run_id"] if not is_name(name)]:
+            raise ValueError(f"{reprlib.repr(nameless[0])} is not the name of a run")
         if not are_labels({name: runs[name].tolist() for name in ("run_id", *NEEDED)}):
             raise ValueError("its labels are not those of runs")
         _check(runs, rows)
@@ -88,9 +93,12 @@ def read_archive(folder: Path) -> Results:
 
 def _check(runs: pd.DataFrame, rows: pd.DataFrame) -> None:
     """A ValueError where tables cannot be those of an archive, which may be somebody else's."""
-    kinds = {type(value) for name in runs for value in runs[name].dropna().unique().tolist()}
-    if not runs["run_id"].is_unique or not kinds <= {str, int, float, bool}:
+    values = [value for name in runs for value in runs[name].dropna().unique().tolist()]
+    if not runs["run_id"].is_unique or not {*map(type, values)} <= {str, int, float, bool}:
         raise ValueError("its labels are not those of runs")
+    texts = [*runs, *rows, *(value for value in values if type(value) is str)]
+    if (longest := max(map(len, texts))) > LONGEST:
+        raise ValueError(f"a label has {longest} characters, and at most {LONGEST} are read")
     if (
         not {"run", "step"} <= {*rows}
         or {*rows} & {*runs}

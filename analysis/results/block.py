@@ -13,14 +13,14 @@ import pyarrow as pa
 
 from analysis.results.run import Run
 from bench.store.files import parsed
-from bench.store.kinds import MANIFEST, are_labels, odd
+from bench.store.kinds import LONGEST, MANIFEST, are_labels, odd
 from bench.store.regular import TABLE, content_of, write_bytes
 
 TOGETHER = 200
 """Runs whose metrics are put into one table while thousands are read: small ones take much more than their numbers."""
 NUMBERS = (pa.int64(), pa.float64(), pa.null())
 STARTED = "started"
-MAGIC = b"hearsay index 4\n"
+MAGIC = b"hearsay index 5\n"
 BEGIN = len(MAGIC) + hashlib.sha256().digest_size
 LENGTH, LARGEST = 8, 4 * TABLE
 """Bytes of a length, and of the largest file that is read."""
@@ -74,12 +74,13 @@ def collect(names: Iterable[str], runs: Iterable[tuple[str | None, Run | None]])
 
 
 def are_metrics(run: Run) -> bool:
-    """Whether its columns are numbers, each row has a step, and none is called as a label is; a run without an
-    evaluation has no columns."""
+    """Whether its columns are numbers with names that are not too long, each row has a step, and none is called as a
+    label is; a run without an evaluation has no columns."""
     names, types = run.metrics.schema.names, run.metrics.schema.types
     if not names:
         return True
     good = len({*names}) == len(names) and {*types} <= {*NUMBERS} and run.labels.keys().isdisjoint(names)
+    good = good and max(map(len, names)) <= LONGEST
     steps = run.metrics["step"] if good and "step" in names else None
     return steps is not None and steps.type == NUMBERS[0] and not steps.null_count
 

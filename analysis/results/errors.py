@@ -1,4 +1,4 @@
-"""What cannot be done is said in a sentence."""
+"""Errors of the analysis and their messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ from bench.terminal.command import command, say
 
 
 class NoData(Exception):
-    """There is nothing to draw, and why."""
+    """A figure, table or statistic has no data. The message says why, in one sentence.
+
+    Example:
+        >>> raise NoData("no run has a tracking error")
+    """
 
 
 def trouble(error: Exception, function: Callable[..., object]) -> str:

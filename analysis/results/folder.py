@@ -1,4 +1,4 @@
-"""A results folder read back: what was run, what was measured, and where the numbers come from."""
+"""Read a results folder: the runs, their metrics and their manifests."""
 
 from __future__ import annotations
 
@@ -22,11 +22,23 @@ from bench.terminal.visible import visible
 
 
 def load(results: str | Path) -> pd.DataFrame:
-    """Labels × metrics of a results folder or an archive: a row per run and evaluation, runs by their names.
+    """Return all runs of a results folder or an archive as one table, one row per run and evaluation.
 
-    The labels are those of summary.json (algo, topology, eta, seed, state, …), the metrics the columns
-    of metrics.parquet, or of the stream of a run that has not ended. A run whose files cannot be read
-    is left out and named in ``table.attrs["unreadable"]``. Warns where runs were made with different software.
+    The columns are the labels of summary.json (algo, topology, eta, seed, state, …) and the metrics of
+    metrics.parquet, or of the stream of a run that has not ended. It warns if runs were made with different software.
+
+    Args:
+        results: A results folder, which contains the folder ``runs``, or an archive of one.
+
+    Returns:
+        The table, sorted by run. Unreadable runs are skipped and named in ``table.attrs["unreadable"]``.
+
+    Raises:
+        NoData: The path is neither a results folder nor an archive.
+
+    Example:
+        >>> table = load("results")
+        >>> table.groupby("algo")["train_loss"].min()
     """
     if is_archive(Path(results)):
         kept = read_archive(Path(results))
@@ -52,7 +64,7 @@ def _warn(runs: pd.DataFrame, facts: Sequence[Mapping[str, Any]]) -> None:
 
 
 def load_folder(results: Path) -> Results:
-    """The same with everything the figures need: also runs without a row, and what the manifests say."""
+    """Return all that figures need: the runs, also those without an evaluation, and their manifests."""
     found = read_all(results, run_names(results), read_run)
     names = [labels["run_id"] for labels in found.labels]
     rows = pd.DataFrame({"run_id": [], "step": []})
@@ -65,11 +77,12 @@ def load_folder(results: Path) -> Results:
         facts=dict(zip(names, _manifests([results / "runs" / name for name in names]), strict=True)),
         unreadable=found.unreadable,
         source=str(results),
+        folder=results / "runs",
     )
 
 
 def _manifests(folders: list[Path]) -> list[dict[str, Any]]:
-    """What the manifests say. Most parts are the same in thousands of runs, and are kept once."""
+    """Return the manifests. Parts that are equal in several runs are stored once."""
     seen: dict[str, Any] = {}
 
     def shared(manifest: dict[str, Any]) -> dict[str, Any]:

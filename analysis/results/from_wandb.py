@@ -11,8 +11,9 @@ import wandb
 
 from analysis.results.errors import NoData
 from analysis.results.results import Results
+from bench.base import renamed
 from bench.base.account import base_url
-from bench.store.kinds import MANIFEST, NEEDED, SUMMARY, odd
+from bench.store.kinds import LONGEST_NAME, MANIFEST, NEEDED, SUMMARY, odd
 from bench.store.record import FACTS
 
 PATIENCE_S = 10
@@ -43,15 +44,15 @@ def load_wandb(target: str) -> Results:
     labels, rows, facts, odd_ones = [], [], {}, []
     try:
         for run in wandb.Api(timeout=PATIENCE_S).runs(target, per_page=100, lazy=False):
-            config = {key: value for key, value in run.config.items() if not key.startswith("_")}
+            config = renamed.columns({key: value for key, value in run.config.items() if not key.startswith("_")})
             if "algo" not in config or "run_id" not in config:
                 continue  # somebody else's
             name = config["run_id"]
             plain = {key: value for key, value in config.items() if key not in KEPT}
             if odd(plain, SUMMARY) or odd(_facts(config), MANIFEST) or not {*NEEDED} <= {*plain, "state"}:
-                odd_ones.append(str(name))
+                odd_ones.append(str(name)[:LONGEST_NAME])
                 continue
-            labels.append({**plain, "state": str(run.summary.get("state", run.state))})
+            labels.append(renamed.columns({**plain, "state": str(run.summary.get("state", run.state))[:LONGEST_NAME]}))
             facts[name] = _facts(config)
             rows += [{"run_id": name, **_metrics(entry)} for entry in run.history(samples=EVALUATIONS, pandas=False)]
     except Exception as error:  # whatever a server may answer
@@ -65,7 +66,9 @@ def load_wandb(target: str) -> Results:
 
 
 def _metrics(entry: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in entry.items() if not key.startswith("_") and key != "topology"}
+    return renamed.columns(
+        {key: value for key, value in entry.items() if not key.startswith("_") and key != "topology"}
+    )
 
 
 def _facts(config: dict[str, Any]) -> dict[str, Any]:

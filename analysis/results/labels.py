@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
 from analysis.results.plugins import load_plugins
 from analysis.results.results import Results
+from analysis.results.wording import by_count
 
 FAMILIES = """
 -      dnsgd dog gt_nsgdm nsgdm demuon
@@ -38,7 +38,7 @@ METRICS = {
     "samples": "samples drawn by the network",
     "gradients": "gradients computed by the network",
     "rounds": "communication rounds",
-    "numbers": "numbers sent by the network",
+    "scalars_sent": "scalars sent by the network",
     "bytes": "bytes sent by the network",
     "wall_s": "seconds",
 }
@@ -84,14 +84,22 @@ def methods(algos: Iterable[str], results: Results | None = None) -> dict[str, s
     """The labels of methods, in the order of legends and tables: shipped ones, then others by family and name."""
     load_plugins()
 
-    def place(algo: str) -> tuple[int, list[tuple[int, str]], list[tuple[int, str]]]:
-        return ORDER.index(algo) if algo in ORDER else len(ORDER), _counted(family(algo, results)), _counted(algo)
+    def place(algo: str) -> tuple[int, list[tuple[float, str]], list[tuple[float, str]]]:
+        return ORDER.index(algo) if algo in ORDER else len(ORDER), by_count(family(algo, results)), by_count(algo)
 
     return {algo: method_name(algo, results) for algo in sorted(set(algos), key=place)}
 
 
 def put_first(algo: str, label: str) -> None:
-    """Let a plug-in put its method before all others, with a label for runs that do not declare one."""
+    """Put a method before all others in legends and tables.
+
+    Args:
+        algo: The name of the method.
+        label: The name in figures, for runs that do not declare one.
+
+    Example:
+        >>> put_first("nesterov", "Nesterov")
+    """
     ORDER.insert(0, algo)
     LABELS[algo] = label
 
@@ -100,8 +108,3 @@ def family(algo: str, results: Results | None = None) -> str:
     """The family that a method's runs declare; without one, the method is a family of its own."""
     declared: dict[str, Any] = results.declared.get(algo, {}) if results else {}
     return declared.get("family") or algo
-
-
-def _counted(name: str) -> list[tuple[int, str]]:
-    """For sorting: trial2 before trial10."""
-    return [(int(part or 0), part) if part.isdigit() else (0, part) for part in re.split(r"(\d+)", name)]

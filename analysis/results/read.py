@@ -11,6 +11,10 @@ from analysis.results.errors import NoData
 from analysis.results.folder import load_folder
 from analysis.results.results import Results
 
+METRIC = "metric to show; repeat the option for several (default: the usual ones of each figure and table)"
+REFERENCE = "method that the others are compared with (default: one that is not tuned, else the best on most problems)"
+TUNE_BY = "metric that chooses the best settings (default: validation accuracy or loss, else test accuracy or loss)"
+"""The help of options that several commands have."""
 Condition = tuple[str, list[str]]
 """A name, and the values of it that are meant."""
 
@@ -25,11 +29,21 @@ def condition(word: str) -> Condition:
 
 def add_source(parser: argparse.ArgumentParser) -> None:
     """The options of every command that reads results."""
-    told = "a results folder, an archive, or wandb:ENTITY/PROJECT"
-    parser.add_argument("--results", "--from", default="results", help=told)
-    told = "leave out the runs made with these versions, such as core=HASH or torch=2.12.0"
     parser.add_argument(
-        "--without", nargs="+", action="extend", default=[], type=condition, metavar="NAME=VERSION,VERSION", help=told
+        "--results",
+        "--from",
+        default="results",
+        metavar="SOURCE",
+        help="results folder, archive, or wandb:ENTITY/PROJECT (default: results)",
+    )
+    parser.add_argument(
+        "--without",
+        nargs="+",
+        action="extend",
+        default=[],
+        type=condition,
+        metavar="NAME=VERSION,VERSION",
+        help="skip runs made with these versions, such as core=HASH or torch=2.12.0 (default: none)",
     )
 
 
@@ -52,9 +66,7 @@ def _read(source: str | Path) -> Results:
         return load_wandb(str(source).removeprefix("wandb:"))
     path = Path(source)
     if not path.exists():
-        raise NoData(
-            f"there is no folder {path} in {Path.cwd()}" if not path.is_absolute() else f"there is no folder {path}"
-        )
+        raise NoData(f"folder '{path}' does not exist" + (f" in {Path.cwd()}" if not path.is_absolute() else ""))
     if is_archive(path):
         return read_archive(path)
     if path.name == "runs" and path.is_dir():

@@ -1,17 +1,19 @@
-"""What the figures, tables and reports are made from: runs, their evaluations, their origin."""
+"""The input of figures, tables and reports: runs, their evaluations and their manifests."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from analysis.results.errors import NoData, perhaps
-from bench.store.record import COLUMNS, DERIVED, EXPLODED, FINAL, LATER, SINCE
+from bench.base import renamed
+from bench.store.record import COLUMNS, DERIVED, DIVERGING_FROM, FINAL, LATER, SINCE
 from bench.store.software import software
 
 HOW = ("engine", "tracker", "checkpoint_every", "ranks", "jobs", "device", "results", "data_dir", "force", "stale")
@@ -22,13 +24,23 @@ GROUPS = ("topology", *LATER, "dataset", "partition", "model")
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """``runs`` has a row per run, ``rows`` a row per run and evaluation, ``facts`` each run's manifest."""
+    """The runs of a results folder, the first argument of a figure, table or statistic.
+
+    Attributes:
+        runs: One row per run, with its labels.
+        rows: One row per run and evaluation, with its metrics.
+        facts: The manifest of each run, by its name.
+        unreadable: The runs that could not be read.
+        source: The path or project that the runs come from.
+        folder: The results folder; None for an archive and for W&B, whose run folders are not read.
+    """
 
     runs: pd.DataFrame
     rows: pd.DataFrame
     facts: dict[str, dict[str, Any]]
     unreadable: list[str]
     source: str
+    folder: Path | None = None
 
     def __post_init__(self) -> None:
         if taken := {name: f"algo.{name}" for name in (*DERIVED, "fingerprint") if name in self.runs}:
@@ -48,7 +60,7 @@ class Results:
             "steps",
             "batch_size",
             "scale",
-            "stretch",
+            "input_scale",
             "validation",
             "schedule_nodes",
             "init",
@@ -88,12 +100,12 @@ class Results:
             raise NoData("no run has ended" if len(self.runs) else "there are no runs")
         last = self.rows.drop_duplicates("run_id", keep="last")
         table = self.described(ended.merge(last, on="run_id", how="inner"))
-        exploded = (table["state"] == "exploded") | table["run_id"].isin(self._risen_by(EXPLODED))
-        table = table.assign(exploded=exploded, above_start=table["run_id"].isin(self._risen_by(0.0)))
+        diverging = (table["state"] == "diverging") | table["run_id"].isin(self._risen_by(DIVERGING_FROM))
+        table = table.assign(diverging=diverging, above_start=table["run_id"].isin(self._risen_by(0.0)))
         return table.copy()  # in one piece, from which many parts are taken
 
     def _risen_by(self, factor: float) -> set[str]:
-        """Runs that ended so many times their start above it, whatever their state says: older ones that exploded are
+        """Runs that ended so many times their start above it, whatever their state says: older diverging ones are
         called done."""
         if "train_loss" not in self.rows:
             return set()
@@ -110,7 +122,7 @@ class Results:
         for run, algo in zip(self.runs.get("run_id", []), self.runs.get("algo", []), strict=True):
             said = self.facts.get(run, {}).get("algorithm") or {}
             if algo not in found and said.get("name") == algo:
-                found[algo] = said
+                found[algo] = {renamed.PROPERTIES.get(name, name): value for name, value in said.items()}
         return found
 
     @cached_property
@@ -133,7 +145,7 @@ class Results:
 
     def curves(self, finals: pd.DataFrame) -> pd.DataFrame:
         """All evaluations of these runs, with their labels."""
-        labels = finals[[c for c in self.runs.columns if c in finals] + [c for c in ("rho", "exploded") if c in finals]]
+        labels = finals[[c for c in (*self.runs.columns, "rho", "diverging") if c in finals]]
         return self.rows.merge(labels, on="run_id", how="inner")
 
     def of(self, finals: pd.DataFrame) -> Results:
@@ -154,7 +166,9 @@ class Results:
         """Only the runs whose label is one of the values."""
         conditions = list(conditions)
         keep = pd.Series(True, index=self.runs.index)
-        for label, values in conditions:
+        for typed, values in conditions:
+            label = renamed.column(typed)
+            values = [renamed.STATES.get(value, value) if label == "state" else value for value in values]
             if label not in self.runs:
                 there = f"{perhaps(label, self.runs.columns)}; there are {', '.join(self.runs.columns)}"
                 raise NoData(f"no run has a label '{label}'{there}")

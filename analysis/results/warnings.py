@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.results.plugins import broken, load_plugins
 from analysis.results.results import Results
 from bench.store.record import FINAL, LATER
-from bench.store.software import mixed
+from bench.store.software import differing, mixed
 
 
 def warnings(results: Results) -> list[str]:
@@ -50,6 +50,16 @@ def mixed_software(runs: pd.DataFrame, facts: Sequence[Mapping[str, Any]]) -> li
     each = zip(runs["algo"], facts, runs["state"].isin(FINAL), strict=True)
     said = mixed((algo, fact) for algo, fact, ended in each if ended)
     return [said] if said else []
+
+
+def mixed_note(results: Results, runs: pd.DataFrame) -> list[str]:
+    """A note for a caption or table where these runs were made with different software or data."""
+    ended = runs[runs["state"].isin(FINAL)] if len(runs) else runs.reindex(columns=["algo", "run_id"])
+    names = differing(
+        (algo, results.facts.get(run, {})) for algo, run in zip(ended["algo"], ended["run_id"], strict=True)
+    )
+    some = ", ".join(names[:3]) + f" and {len(names) - 3} more" * (len(names) > 3)
+    return [f"These runs were not made with the same software and data: {some} differ"] if names else []
 
 
 def mixed_sources(results: Results) -> list[str]:

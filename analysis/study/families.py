@@ -9,7 +9,7 @@ import pandas as pd
 from analysis.drawing.symbols import in_symbols, what_is_tuned
 from analysis.results.labels import method_name
 from analysis.results.results import Results
-from analysis.study.ask import USUAL, Ask
+from analysis.study.figure_options import USUAL, FigureOptions
 from analysis.study.select import problems, refuse_unless
 from analysis.study.settings import neutral_first
 from analysis.study.statistics import best_setting
@@ -28,7 +28,9 @@ def _apart(runs: pd.DataFrame, label: str) -> pd.DataFrame:
     return runs.assign(seed=runs.groupby([*group, "seed"], dropna=False).ngroup())
 
 
-def one_setting(results: Results, finals: pd.DataFrame, ask: Ask = USUAL) -> tuple[pd.DataFrame, list[str]]:
+def one_setting(
+    results: Results, finals: pd.DataFrame, request: FigureOptions = USUAL
+) -> tuple[pd.DataFrame, list[str]]:
     """Every method at one setting for all splits, so that only the data changes: the best on average over them, of
     those that were run on all."""
     kept, words, tuned = [], [], set()
@@ -37,7 +39,7 @@ def one_setting(results: Results, finals: pd.DataFrame, ask: Ask = USUAL) -> tup
         if over := tuned_over(results, runs):
             tuned |= set(over)
             everywhere = runs.groupby(over)["split"].transform("nunique") == runs["split"].nunique()
-            best = best_setting(_apart(runs[everywhere], "split"), over, criterion(results, finals, ask))
+            best = best_setting(_apart(runs[everywhere], "split"), over, criterion(results, finals, request))
             if best is None:
                 words.append(f"{name} not drawn: every {what_is_tuned(over)} {gone_in_words(runs)} somewhere")
                 continue
@@ -46,7 +48,7 @@ def one_setting(results: Results, finals: pd.DataFrame, ask: Ask = USUAL) -> tup
         kept.append(runs)
     what = what_is_tuned(tuned)
     refuse_unless(bool(kept), f"every {what} {gone_in_words(finals)} somewhere")
-    by = score_in_words(results, finals, ask)
+    by = score_in_words(results, finals, request)
     rule = f"one {what} for all splits, with the best mean final {by} over all of them: "
     return pd.concat(kept), [rule + "; ".join(words)]
 
@@ -64,7 +66,7 @@ def uneven_splits(results: Results) -> dict[str, pd.DataFrame]:
 
 
 def at_most(
-    what: str, results: Results, finals: pd.DataFrame, ask: Ask = USUAL
+    what: str, results: Results, finals: pd.DataFrame, request: FigureOptions = USUAL
 ) -> tuple[pd.DataFrame, dict[str, dict[str, float | str]], list[str]]:
     """Every method at one setting for all values of a label: of those that were run at most of them, the best on
     average; where each diverged somewhere, the one that did least often. The runs, these settings, and the rule."""
@@ -73,7 +75,7 @@ def at_most(
         if over := tuned_over(results, runs):
             spans = runs.groupby(over)[what].transform("nunique")
             widest = runs[spans == spans.max()]
-            best = best_setting(_apart(widest, what), over, criterion(results, finals, ask))
+            best = best_setting(_apart(widest, what), over, criterion(results, finals, request))
             found = best.values if best else _calmest(widest, over)
             for option, value in found.items():
                 runs = runs[runs[option] == value]
@@ -84,7 +86,7 @@ def at_most(
         kept.append(runs)
     kind = what_is_tuned(option for found in values.values() for option in found)
     name = what.rpartition(".")[2]
-    by = score_in_words(results, finals, ask)
+    by = score_in_words(results, finals, request)
     rule = f"one {kind} for every {name}, of those run at most of them the one with the best mean final {by}: "
     return pd.concat(kept), values, [rule + "; ".join(words)] if words else []
 

@@ -13,12 +13,12 @@ from analysis.drawing.symbols import in_symbols
 from analysis.results.errors import NoData
 from analysis.results.labels import methods, metric_in_words, name_of
 from analysis.results.results import Results
-from analysis.results.words import many
-from analysis.study.ask import USUAL, Ask
+from analysis.results.wording import many
+from analysis.study.figure_options import USUAL, FigureOptions
 from analysis.study.reported import best_of_all, chosen_of, means_of, reported_all
 from analysis.study.select import as_written, problems, reference
 from analysis.study.settings import apart, in_order
-from analysis.study.statistics import FEWEST, OWN, Interval, Reported, across, mean, ratio, told_apart
+from analysis.study.statistics import FEWEST, OWN, Interval, Reported, across, mean, ratio, significantly_different
 from analysis.study.tuning import judged_by, setting_of
 
 MOST = 3
@@ -39,7 +39,7 @@ class Compared:
     def apart(self, one: str, other: str) -> bool | None:
         """Whether two methods are told apart by their seeds, among all that are compared; None where these are few."""
         ours, theirs = (self.found[algo].values(self.metric) for algo in (one, other))
-        return told_apart(ours, theirs, family=len(self.means) - 1)
+        return significantly_different(ours, theirs, family=len(self.means) - 1)
 
     @property
     def two(self) -> tuple[str, str]:
@@ -65,7 +65,7 @@ class Compared:
         return None if self.significant is False or self.means[first] == self.means[second] else first
 
 
-def outcome(results: Results, ask: Ask = USUAL) -> list[str]:
+def outcome(results: Results, request: FigureOptions = USUAL) -> list[str]:
     """Which method ends best where, the headline first, and how far the reference is from it; nothing where there is
     nothing to compare."""
     try:
@@ -78,10 +78,10 @@ def outcome(results: Results, ask: Ask = USUAL) -> list[str]:
         (f"{name_of(key['dataset'])}, {key['topology']}{end}", runs)
         for (key, runs), end in zip(settings, ends, strict=True)
     ]
-    compared = [one for where, runs in named if (one := _compared(results, where, runs, ask))]
+    compared = [one for where, runs in named if (one := _compared(results, where, runs, request))]
     if not compared:
         return []
-    against = reference(results, ask)
+    against = reference(results, request)
     look = methods(finals["algo"].unique(), results)
     if len(compared) <= MOST:
         each = [_one(results, one, look, against) for one in compared]
@@ -95,7 +95,7 @@ def outcome(results: Results, ask: Ask = USUAL) -> list[str]:
         worst = f"; at worst it ends {_in_words(max(losses))}" if losses else ""
         well = f"on {len(gaps) - len(losses)} of its {len(gaps)} problems"
         out.append(f"{look[against]} is the best method, or not significantly different from it, {well}{worst}.")
-        out += _on_average(results, compared, against, look, ask)
+        out += _on_average(results, compared, against, look, request)
     return out
 
 
@@ -126,10 +126,10 @@ def _few(compared: list[Compared]) -> int:
     return sum(one.significant is None for one in compared)
 
 
-def _compared(results: Results, where: str, runs: pd.DataFrame, ask: Ask) -> Compared | None:
-    runs = as_written(results, runs, ask)[0]
-    metric, sign = judged_by(results, runs, ask)
-    found = reported_all(results, runs, ask)
+def _compared(results: Results, where: str, runs: pd.DataFrame, request: FigureOptions) -> Compared | None:
+    runs = as_written(results, runs, request)[0]
+    metric, sign = judged_by(results, runs, request)
+    found = reported_all(results, runs, request)
     means = means_of(found, metric, sign)
     return Compared(where, metric, sign > 0, found, means, runs) if len(means) > 1 else None
 
@@ -169,11 +169,13 @@ def _one(results: Results, one: Compared, look: dict[str, str], against: str | N
     return f"{name(first)} reaches the {_what(results, one)} on {one.where}: {number(first, True)} ({count}){more}."
 
 
-def _on_average(results: Results, compared: list[Compared], against: str, look: dict[str, str], ask: Ask) -> list[str]:
+def _on_average(
+    results: Results, compared: list[Compared], against: str, look: dict[str, str], request: FigureOptions
+) -> list[str]:
     """How far the reference ends from the best other method, over settings that are judged by one metric."""
     gaps: dict[str, list[pd.Series]] = {}
     for one in compared:
-        rest = best_of_all(results, one.runs, ask, but=(against,))
+        rest = best_of_all(results, one.runs, request, but=(against,))
         if against not in one.means.index or rest is None or rest.how == OWN:
             continue
         ours, theirs = one.found[against].values(one.metric), rest.values(one.metric)

@@ -8,14 +8,14 @@ from dataclasses import replace
 import pandas as pd
 
 from analysis.results.results import Results
-from analysis.study.ask import USUAL, Ask
+from analysis.study.figure_options import USUAL, FigureOptions
 from analysis.study.statistics import UNTUNED, Best, Reported, report
 from analysis.study.tuning import Chosen, criterion, tuned_over
 
 
-def reported_all(results: Results, finals: pd.DataFrame, ask: Ask = USUAL) -> dict[str, Reported]:
-    """Every method of one problem: what to report of it, its setting chosen as ``ask`` wants it on other seeds."""
-    by = criterion(results, finals, ask)
+def reported_all(results: Results, finals: pd.DataFrame, request: FigureOptions = USUAL) -> dict[str, Reported]:
+    """Every method of one problem: what to report of it, its setting chosen as ``request`` wants it on other seeds."""
+    by = criterion(results, finals, request)
     out = {}
     for algo, runs in finals.groupby("algo", sort=False):
         over = tuned_over(results, runs)
@@ -23,7 +23,9 @@ def reported_all(results: Results, finals: pd.DataFrame, ask: Ask = USUAL) -> di
     return out
 
 
-def best_of_all(results: Results, finals: pd.DataFrame, ask: Ask = USUAL, but: Iterable[str] = ()) -> Reported | None:
+def best_of_all(
+    results: Results, finals: pd.DataFrame, request: FigureOptions = USUAL, but: Iterable[str] = ()
+) -> Reported | None:
     """The best method of one problem at its best setting: both are chosen on other seeds than those that report it.
     Without the methods in ``but``; None where none is left. Its ``best`` names the method as ``algo``."""
     parts = []
@@ -35,7 +37,7 @@ def best_of_all(results: Results, finals: pd.DataFrame, ask: Ask = USUAL, but: I
         parts.append(mine.assign(setting=number.astype(float)))
     if not parts:
         return None
-    found = report(pd.concat(parts), ["algo", "setting"], criterion(results, finals, ask))
+    found = report(pd.concat(parts), ["algo", "setting"], criterion(results, finals, request))
     if found.best is None:
         return found
     algo, (row,) = str(found.best.values["algo"]), found.best.of(pd.concat(parts)).head(1).to_dict("records")
@@ -44,7 +46,7 @@ def best_of_all(results: Results, finals: pd.DataFrame, ask: Ask = USUAL, but: I
 
 
 def means_of(found: dict[str, Reported], metric: str, sign: float) -> pd.Series:
-    """The mean of every method, the best first; without those of which a run diverged or exploded."""
+    """The mean of every method, the best first; without those of which a run diverged."""
     means = pd.Series({algo: one.values(metric).mean(skipna=False) for algo, one in found.items()}, dtype=float)
     return means.dropna().sort_index().sort_values(ascending=sign < 0, kind="stable")
 

@@ -11,7 +11,7 @@ from analysis.drawing.symbols import LETTERS
 from analysis.results.errors import NoData, perhaps
 from analysis.results.labels import method_name, methods, name_of
 from analysis.results.results import Results
-from analysis.study.ask import USUAL, Ask
+from analysis.study.figure_options import USUAL, FigureOptions
 from analysis.study.reported import means_of, reported_all
 from analysis.study.settings import Apart, Key, Setting, apart
 from analysis.study.tuning import AS_WRITTEN, judged_by, numbers_tuned, tuned_over
@@ -32,7 +32,7 @@ def has_no_variant(finals: pd.DataFrame, asked: str | None = None) -> pd.Series:
 
 
 def as_written(
-    results: Results, finals: pd.DataFrame, ask: Ask = USUAL, asked: str | None = None
+    results: Results, finals: pd.DataFrame, request: FigureOptions = USUAL, asked: str | None = None
 ) -> tuple[pd.DataFrame, list[str]]:
     """Of every method on one problem, its form in its paper with all values of the options that it was tuned over, and
     of others the value with most runs; one schedule alone, where that is asked for and the method was run with it."""
@@ -42,8 +42,8 @@ def as_written(
     for algo, runs in finals.groupby("algo", sort=False):
         mine = no_variant[runs.index]
         chosen = runs if mine.all() else runs[mine]
-        if ask.schedule and "schedule" in chosen and (chosen["schedule"] == ask.schedule).any():
-            chosen = chosen[chosen["schedule"].isna() | (chosen["schedule"] == ask.schedule)]
+        if request.schedule and "schedule" in chosen and (chosen["schedule"] == request.schedule).any():
+            chosen = chosen[chosen["schedule"].isna() | (chosen["schedule"] == request.schedule)]
         tuned = tuned_over(results, chosen, asked)
         for option in differ:
             if option in (*tuned, *AS_WRITTEN) or chosen[option].nunique() < 2:
@@ -126,19 +126,19 @@ def metrics(results: Results, asked: Iterable[str], usual: Iterable[str]) -> lis
     return list(asked) or [name for name in dict.fromkeys(usual) if name in known]
 
 
-def can_be_asked(results: Results, ask: Ask) -> None:
+def can_be_asked(results: Results, request: FigureOptions) -> None:
     """What no figure could obey is said once, before anything is drawn."""
     there = f"there are {', '.join(results.numbers)}" if results.numbers else "there are none"
-    there = f"{'' if ask.over in LETTERS else perhaps(ask.over, results.numbers)}; {there}"  # β is no slip of η
+    there = f"{'' if request.over in LETTERS else perhaps(request.over, results.numbers)}; {there}"  # β is no slip of η
     refuse_unless(
-        ask.over in ("eta", *results.numbers), f"no method has a number '{ask.over}' among its options{there}"
+        request.over in ("eta", *results.numbers), f"no method has a number '{request.over}' among its options{there}"
     )
-    if ask.reference:
-        reference(results, ask)
-    metrics(results, [*ask.metrics, *([ask.tune_by] if ask.tune_by else [])], ())
-    name, _ = judged_by(results, results.finals, ask)
+    if request.reference:
+        reference(results, request)
+    metrics(results, [*request.metrics, *([request.tune_by] if request.tune_by else [])], ())
+    name, _ = judged_by(results, results.finals, request)
     done = results.finals[results.finals["state"] == "done"]
-    if ask.tune_by and len(done):
+    if request.tune_by and len(done):
         found = [mine[name].nunique() for _, some in problems(results, done) for _, mine in some.groupby("algo")]
         same = f"of every method, all runs of a setting end with the same {name}: none is the best by it"
         refuse_unless(max(found) > 1 or len(done) == len(found), same)
@@ -154,10 +154,10 @@ def counted(finals: pd.DataFrame, column: str) -> tuple[pd.DataFrame, list[str]]
     return finals[known], [f"{(~known).sum()} runs have not counted their {column}, and are not drawn"]
 
 
-def reference(results: Results, ask: Ask = USUAL) -> str | None:
+def reference(results: Results, request: FigureOptions = USUAL) -> str | None:
     """The method that the others are compared with: the one that is asked for; else the one that is not tuned, of
     several that with most runs; else the one that ends best on most problems. None where there is but one method."""
-    finals, wanted = results.finals, ask.reference
+    finals, wanted = results.finals, request.reference
     order = methods(finals["algo"].unique(), results)
     if wanted is not None:
         there = f"{perhaps(wanted, order)}; there are {', '.join(order)}"
@@ -170,17 +170,17 @@ def reference(results: Results, ask: Ask = USUAL) -> str | None:
         return max(untuned, key=lambda algo: runs[algo])
     wins = dict.fromkeys(order, 0)
     for _, some in problems(results, finals):
-        means = final_means(results, some, ask)
+        means = final_means(results, some, request)
         if len(means) > 1:
             wins[means.index[0]] += 1
     return max(order, key=lambda algo: (wins[algo], runs[algo]))
 
 
-def final_means(results: Results, runs: pd.DataFrame, ask: Ask = USUAL) -> pd.Series:
+def final_means(results: Results, runs: pd.DataFrame, request: FigureOptions = USUAL) -> pd.Series:
     """Of every method on one problem, as written and at its best: the mean of what it is judged by, over the seeds that
     report it, the best first."""
-    name, sign = judged_by(results, runs, ask)
-    found = reported_all(results, as_written(results, runs, ask)[0], ask)
+    name, sign = judged_by(results, runs, request)
+    found = reported_all(results, as_written(results, runs, request)[0], request)
     return means_of(found, name, sign)
 
 

@@ -1,4 +1,4 @@
-"""What tells settings apart, and how it is said: the one place that tables, titles and notes ask."""
+"""What tells settings apart, and how it is said: the one place that tables, titles and notes request."""
 
 from __future__ import annotations
 

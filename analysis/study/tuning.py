@@ -10,7 +10,7 @@ from analysis.drawing.symbols import in_symbols, symbol, what_is_tuned
 from analysis.results.errors import NoData
 from analysis.results.labels import direction, method_name, metric_in_words
 from analysis.results.results import Results
-from analysis.study.ask import USUAL, Ask
+from analysis.study.figure_options import USUAL, FigureOptions
 from analysis.study.statistics import RULE, Best, best_setting, score
 
 AS_WRITTEN = {"normalize": "vector", "average": "tracker", "gossip": "once", "multiplier": 1.0}
@@ -56,36 +56,36 @@ def sensitive_to(runs: pd.DataFrame, asked: str) -> str | None:
     return "multiplier" if swept else None
 
 
-def criterion(results: Results, finals: pd.DataFrame, ask: Ask = USUAL) -> tuple[str, float]:
+def criterion(results: Results, finals: pd.DataFrame, request: FigureOptions = USUAL) -> tuple[str, float]:
     """What decides between the settings of one problem, and its sign: the metric that is asked for; else validation
     accuracy or validation loss, where every run that ended well has it; else what runs are judged by."""
-    if ask.tune_by is None:
+    if request.tune_by is None:
         done = finals[finals["state"] == "done"]
         for name, sign, _ in VALIDATION:
             if name in done and len(done) and done[name].notna().all():
                 return name, sign
-    return judged_by(results, finals, ask)
+    return judged_by(results, finals, request)
 
 
-def judged_by(results: Results, finals: pd.DataFrame, ask: Ask = USUAL) -> tuple[str, float]:
+def judged_by(results: Results, finals: pd.DataFrame, request: FigureOptions = USUAL) -> tuple[str, float]:
     """What methods are compared by, and its sign: the metric that is asked for, else test accuracy or test loss."""
-    if ask.tune_by is None:
+    if request.tune_by is None:
         return score(finals)
-    more = direction(ask.tune_by, results)
+    more = direction(request.tune_by, results)
     if more is None:
         raise NoData(
-            f"nothing says which way {ask.tune_by} is better, so there is no best of it; its declaration can: "
-            f'@metric("{ask.tune_by}", more_is_better=False)'
+            f"nothing says which way {request.tune_by} is better, so there is no best of it; its declaration can: "
+            f'@metric("{request.tune_by}", more_is_better=False)'
         )
-    return ask.tune_by, 1.0 if more else -1.0
+    return request.tune_by, 1.0 if more else -1.0
 
 
-def at_best(results: Results, finals: pd.DataFrame, ask: Ask = USUAL) -> tuple[pd.DataFrame, Chosen]:
-    """Every method of one problem at its best setting, as ``ask`` wants it chosen, with all its seeds: what is drawn.
+def at_best(results: Results, finals: pd.DataFrame, request: FigureOptions = USUAL) -> tuple[pd.DataFrame, Chosen]:
+    """Every method of one problem at its best setting, chosen as ``request`` says, with all its seeds.
     One that was not tuned as it is. What is reported of a method is in ``reported``."""
     kept: list[pd.DataFrame] = []
     chosen: Chosen = {}
-    by = criterion(results, finals, ask)
+    by = criterion(results, finals, request)
     for algo, runs in finals.groupby("algo", sort=False):
         over = tuned_over(results, runs)
         if not over:
@@ -98,7 +98,7 @@ def at_best(results: Results, finals: pd.DataFrame, ask: Ask = USUAL) -> tuple[p
 
 
 def rule_in_words(
-    results: Results, finals: pd.DataFrame, chosen: Chosen, where: str = "", ask: Ask = USUAL
+    results: Results, finals: pd.DataFrame, chosen: Chosen, where: str = "", request: FigureOptions = USUAL
 ) -> list[str]:
     """Which rule picked which setting."""
     if not chosen:
@@ -112,14 +112,15 @@ def rule_in_words(
             said = f"{choice_in_words(best)}{', the only one run' if best.alone else ''}"
         names.setdefault(said, []).append(method_name(algo, results))
     words = [f"{', '.join(some)} {said}" for said, some in names.items()]
-    rule = [RULE.format(what=what, score=score_in_words(results, finals, ask))] if was_chosen(chosen.values()) else []
+    rule = (
+        [RULE.format(what=what, score=score_in_words(results, finals, request))] if was_chosen(chosen.values()) else []
+    )
     return [f"{where}{'; '.join(words)}", *rule]
 
 
 def gone_in_words(finals: pd.DataFrame) -> str:
-    """diverged, exploded, or both: what those of these runs did that have no value."""
-    states = [state for state in ("diverged", "exploded") if (finals["state"] == state).any()]
-    return " or ".join(states) or "has no value"
+    """Why there is no value of some of these runs."""
+    return "diverged" if finals["state"].isin(("nonfinite", "diverging")).any() else "has no value"
 
 
 def was_chosen(found: Iterable[Best | None]) -> bool:
@@ -127,9 +128,9 @@ def was_chosen(found: Iterable[Best | None]) -> bool:
     return any(best is None or not best.alone for best in found)
 
 
-def score_in_words(results: Results, finals: pd.DataFrame, ask: Ask = USUAL) -> str:
+def score_in_words(results: Results, finals: pd.DataFrame, request: FigureOptions = USUAL) -> str:
     """test accuracy (so on the test set)"""
-    name = criterion(results, finals, ask)[0]
+    name = criterion(results, finals, request)[0]
     known = {metric: words for metric, _, words in VALIDATION}
     told = known.get(name) or metric_in_words(name, results)
     return f"{told} (so on the test set)" if name.startswith("test_") else told

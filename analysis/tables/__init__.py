@@ -1,4 +1,4 @@
-"""One small file per table: a function of the results, registered with its title."""
+"""Tables, one small file each, and their registration."""
 
 from __future__ import annotations
 
@@ -9,45 +9,57 @@ import pandas as pd
 
 from analysis.results.plugins import add, everything
 from analysis.results.results import Results
-from analysis.study.ask import Ask, check_options
+from analysis.study.figure_options import FigureOptions, check_options
 
 
 @dataclass
 class Table:
-    """``shown`` is for readers, ``data`` for programs; both have the same rows."""
+    """A table, which a function under ``@table`` returns.
+
+    Attributes:
+        shown: The formatted cells, for readers.
+        data: The numbers, for programs; the same rows as ``shown``.
+        notes: Sentences below the table.
+        title: The title, if it differs from the registered one.
+        asked: The columns to print. Empty: all.
+        spare: Columns that a narrow page may drop, the first one first.
+    """
 
     shown: pd.DataFrame
     data: pd.DataFrame
     notes: list[str] = field(default_factory=list)
-    title: str | None = None  # where it is not about what the table is usually about
-    asked: tuple[str, ...] = ()  # the columns that are printed, where not all are
-    spare: tuple[str, ...] = ()  # those that a page too narrow for all can do without, the first to go first
+    title: str | None = None
+    asked: tuple[str, ...] = ()
+    spare: tuple[str, ...] = ()
 
     @property
     def printed(self) -> pd.DataFrame:
+        """The columns to print."""
         return self.shown[list(self.asked)] if self.asked else self.shown
 
 
-Make = Callable[[Results, Ask], Table]
+Make = Callable[[Results, FigureOptions], Table]
 
 
 @dataclass(frozen=True)
 class TableMaker:
+    """A registered table, with the arguments of ``table``."""
+
     name: str
     title: str
     make: Make
-    uses: Sequence[str] | None = None  # the options that it uses beside --columns; None: nobody said
+    uses: Sequence[str] | None = None
 
-    def table(self, results: Results, ask: Ask) -> Table:
-        """What it makes, if that is a table: a stranger's function may forget to return it."""
-        made = self.make(results, ask)
+    def table(self, results: Results, request: FigureOptions) -> Table:
+        """Make the table; raise ``TypeError`` if the function returns no ``Table``."""
+        made = self.make(results, request)
         if not isinstance(made, Table):
             raise TypeError(f"{self.make.__name__} returned {made!r}, not a Table")
         return made
 
     @property
     def ours(self) -> bool:
-        """Whether it is no plug-in's, whose columns may be about anything."""
+        """Whether the table is one of the suite, not of a plug-in."""
         return self.make.__module__.startswith(f"{__name__}.")
 
 
@@ -56,9 +68,26 @@ ORDER = ("methods", "final", "robustness", "configurations")
 
 
 def table(name: str, title: str, uses: Sequence[str] | None = None) -> Callable[[Make], Make]:
-    """Decorator that adds a table: ``make(results, ask)`` returns a Table, or raises NoData with a sentence.
+    """Register a table. A decorator for a function ``(results, request) -> Table``.
 
-    ``uses`` are the options that it uses, as for a figure; --columns is applied to every table.
+    The function receives the ``Results`` and the ``FigureOptions``. It raises ``NoData`` if there are no runs for it.
+
+    Args:
+        name: The name of its files, and for ``--figure``.
+        title: Its title.
+        uses: The options of ``make_figures.py`` that it uses, as for a figure. ``--columns`` applies to all tables.
+
+    Returns:
+        A decorator that registers the function and returns it.
+
+    Raises:
+        ValueError: The name is already registered, or ``uses`` has an unknown option.
+
+    Example:
+        >>> @table("losses", "Mean final losses", uses=())
+        ... def losses(results: Results, request: FigureOptions) -> Table:
+        ...     means = results.finals.groupby("algo", as_index=False)["train_loss"].mean()
+        ...     return Table(shown=means, data=means)
     """
 
     def decorate(make: Make) -> Make:
@@ -69,4 +98,5 @@ def table(name: str, title: str, uses: Sequence[str] | None = None) -> Callable[
 
 
 def table_makers() -> dict[str, TableMaker]:
+    """Return all tables by name, those of plug-ins last."""
     return everything(TABLES, __name__, ORDER)

@@ -9,16 +9,16 @@ import pandas as pd
 
 from analysis.results.labels import methods
 from analysis.results.results import Results
-from analysis.study.ask import Ask
+from analysis.study.figure_options import FigureOptions
 from analysis.study.select import problems
 from analysis.study.settings import in_order
 from analysis.study.statistics import FEWEST
 from analysis.tables import Table, table
-from analysis.tables.format import spare, summarise, with_settings
+from analysis.tables.format import spare, summarize, with_settings
 
 
 @table("configurations", "Every configuration", uses=("metric",))
-def make(results: Results, ask: Ask) -> Table:
+def make(results: Results, request: FigureOptions) -> Table:
     data, shown = [], []
     look = methods(results.finals["algo"].unique(), results)
     differ = {
@@ -32,7 +32,7 @@ def make(results: Results, ask: Ask) -> Table:
             for values, some in runs.groupby(["algo", *options], dropna=False, sort=False)
         ]
         for chosen, some in sorted(found, key=lambda item: _place(item[0], list(look), options)):
-            numbers, words = summarise(some, results, ask)
+            numbers, words = summarize(some, results, request)
             data.append({**key, **chosen, **numbers})
             told = {k: v for k, v in chosen.items() if k in ("eta", *differ[chosen["algo"]])}
             rest = " ".join(f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in told.items())
@@ -44,7 +44,7 @@ def make(results: Results, ask: Ask) -> Table:
             f"means over seeds, with Student's 95 % interval from {FEWEST} on; where any run diverged there is no mean",
             "options that are the same in all runs of a method, but for η, are in the CSV alone",
         ],
-        spare=spare(shown, ask),
+        spare=spare(shown, request),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from analysis.study.statistics import Interval, told_apart
+from analysis.study.statistics import Interval, significantly_different
 from analysis.tables import Table
 from analysis.tables.format import SETTING, Number, plain_cell
 
@@ -34,7 +34,9 @@ def best(shown: pd.DataFrame) -> set[Cell]:
                 first = {place: cell for place, cell in known if equal(top, cell)}
                 rest = [cell for place, cell in known if place not in first]
                 family = len(known) - 1
-                if rest and all(told_apart(one.values, c.values, family) for one in first.values() for c in rest):
+                if rest and all(
+                    significantly_different(one.values, c.values, family) for one in first.values() for c in rest
+                ):
                     out |= {(place, column) for place in first}
     return out
 

@@ -11,14 +11,14 @@ import pandas as pd
 from analysis.drawing.symbols import symbol, what_is_tuned
 from analysis.results.labels import method_name, methods, metric_in_words
 from analysis.results.results import Results
-from analysis.study.ask import Ask
+from analysis.study.figure_options import FigureOptions
 from analysis.study.reported import chosen_of, reported_all
 from analysis.study.select import as_written, problems, reference
 from analysis.study.settings import Key, in_order
 from analysis.study.statistics import FEWEST, HELD_OUT, RULE, Interval, paired
 from analysis.study.tuning import Chosen, gone_in_words, judged_by, score_in_words, setting_of, tuned_over, was_chosen
 from analysis.tables import Table, table
-from analysis.tables.format import DIFFERENCE, interval, spare, summarise, with_settings
+from analysis.tables.format import DIFFERENCE, interval, spare, summarize, with_settings
 
 NOTE = (
     f"means with Student's 95 % intervals over seeds, none from fewer than {FEWEST}, each by itself; differences, of "
@@ -39,25 +39,25 @@ class Row:
 
 
 @table("final", "Final results, baselines at their best stepsize", uses=("metric", "reference", "tune_by"))
-def make(results: Results, ask: Ask) -> Table:
-    written = [(key, *as_written(results, runs, ask)) for key, runs in in_order(problems(results, results.finals))]
-    against = reference(results, ask)
-    decides = ask.metrics[0] if ask.metrics else ask.tune_by
-    problems_found = [_rows(results, ask, key, runs, against, decides) for key, runs, _ in written]
+def make(results: Results, request: FigureOptions) -> Table:
+    written = [(key, *as_written(results, runs, request)) for key, runs in in_order(problems(results, results.finals))]
+    against = reference(results, request)
+    decides = request.metrics[0] if request.metrics else request.tune_by
+    problems_found = [_rows(results, request, key, runs, against, decides) for key, runs, _ in written]
     tuned = {o for _, runs, _ in written for _, mine in runs.groupby("algo") for o in tuned_over(results, mine)}
     over = ["eta", *(o for o in (*results.numbers, "schedule") if o != "eta" and o in tuned)]
     named = f", {metric_in_words(decides, results)}" if decides else ""
     header = f"{method_name(against, results)}{DIFFERENCE}{named}" if against else None
     data, shown = [], []
     for row in (row for rows in problems_found for row in rows):
-        numbers, words = summarise(row.runs, results, ask)
+        numbers, words = summarize(row.runs, results, request)
         values = {option: setting_of(row.chosen, row.algo).get(option) for option in over}
         data.append({**row.key, "algo": row.algo, **values, **numbers, "seeds": row.seeds, **_gap(against, row.gap)})
         shown.append((row.key, {**_told(results, row, over), **words, **_difference(header, row.gap)}))
     what = what_is_tuned(over)
     tried = was_chosen(best for rows in problems_found if rows for best in rows[0].chosen.values())
     by = [
-        score_in_words(results, runs, ask)
+        score_in_words(results, runs, request)
         for (_, runs, _), rows in zip(written, problems_found, strict=True)
         if rows[0].chosen
     ]
@@ -65,16 +65,16 @@ def make(results: Results, ask: Ask) -> Table:
     notes = [RULE.format(what=what, score=" or ".join(dict.fromkeys(by))), HELD_OUT] if tried else []
     notes += [NOTE.format(what=compared), *dict.fromkeys(note for *_, said in written for note in said)]
     title = f"Final results{f', baselines at their best {what}' if tried else ''}"
-    return Table(with_settings(shown), pd.DataFrame(data), notes, title, spare=spare(shown, ask))
+    return Table(with_settings(shown), pd.DataFrame(data), notes, title, spare=spare(shown, request))
 
 
 def _rows(
-    results: Results, ask: Ask, key: Key, runs: pd.DataFrame, against: str | None, decides: str | None
+    results: Results, request: FigureOptions, key: Key, runs: pd.DataFrame, against: str | None, decides: str | None
 ) -> list[Row]:
     """The methods of one problem, each compared with the reference in the metric that ``decides``."""
-    found = reported_all(results, runs, ask)
+    found = reported_all(results, runs, request)
     chosen = chosen_of(found)
-    metric = decides or judged_by(results, runs, ask)[0]
+    metric = decides or judged_by(results, runs, request)[0]
     alive = [algo for algo, one in found.items() if len(one.runs)]
     others = [algo for algo in alive if algo != against]
     out = []

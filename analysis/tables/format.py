@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,7 +14,7 @@ from analysis.drawing.symbols import LETTERS
 from analysis.results.errors import NoData, perhaps
 from analysis.results.labels import direction, metric_in_words, metric_name
 from analysis.results.results import Results
-from analysis.study.ask import USUAL, Ask
+from analysis.study.figure_options import USUAL, FigureOptions
 from analysis.study.settings import Apart, Key
 from analysis.study.statistics import Interval, mean
 from analysis.tables import Table
@@ -72,21 +73,23 @@ def _precision(runs: pd.DataFrame) -> float:
     return max((float(np.finfo(name).eps) for name in types), default=0.0)
 
 
-def summarise(runs: pd.DataFrame, results: Results, ask: Ask = USUAL) -> tuple[dict[str, Any], dict[str, Any]]:
+def summarize(
+    runs: pd.DataFrame, results: Results, request: FigureOptions = USUAL
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Means and intervals of the final metrics, as numbers and as words. Where any run diverged there is no mean, nor
-    one of a loss or an error where any exploded."""
+    one of a loss or an error where any is diverging."""
     states = runs["state"].value_counts()
     numbers: dict[str, Any] = {}
     words: dict[str, Any] = {}
     precision = _precision(runs)
-    told = list(dict.fromkeys([*(ask.metrics or (*SUMMED, *results.measures)), *also(results, ask.columns)]))
+    told = list(dict.fromkeys([*(request.metrics or (*SUMMED, *results.measures)), *also(results, request.columns)]))
     for metric in dict.fromkeys([*told, *SUMMED, *MORE, *results.measures]):
         more = direction(metric, results)
         values = runs[metric].astype(float) if metric in runs else pd.Series(dtype=float)
-        known = len(values) and values.notna().any() and "diverged" not in states
+        known = len(values) and values.notna().any() and "nonfinite" not in states
         found = (
             mean(values)
-            if known and (more or "exploded" not in states)
+            if known and (more or "diverging" not in states)
             else Interval(np.nan, np.nan, np.nan, len(runs))
         )
         numbers.update({metric: found.value, f"{metric}_low": found.low, f"{metric}_high": found.high})
@@ -95,17 +98,17 @@ def summarise(runs: pd.DataFrame, results: Results, ask: Ask = USUAL) -> tuple[d
             by_seed = values.set_axis(runs["seed"]) if len(values) else values
             noise = (LENGTH * precision) ** 2 if metric in SQUARES else 0.0
             words[metric_in_words(metric, results)] = Number(text, found, more, by_seed, precision, noise)
-    counts = {"runs": len(runs), "diverged": int(states.get("diverged", 0))}
-    if (results.runs["state"] == "exploded").any():
-        counts["exploded"] = int(states.get("exploded", 0))
+    counts = {"runs": len(runs), "nonfinite": int(states.get("nonfinite", 0))}
+    if (results.runs["state"] == "diverging").any():
+        counts["diverging"] = int(states.get("diverging", 0))
     return {**numbers, **counts}, {**words, **counts}
 
 
-def spare(rows: Sequence[tuple[Key, dict[str, Any]]], ask: Ask) -> tuple[str, ...]:
+def spare(rows: Sequence[tuple[Key, dict[str, Any]]], request: FigureOptions) -> tuple[str, ...]:
     """The columns of such rows that a reader can do without: how many runs, from which seeds, then metrics that nobody
     asked for, all but the first."""
     metrics = [c for c, cell in rows[0][1].items() if isinstance(cell, Number)] if rows else []
-    return ("runs", "seeds", *([] if ask.metrics else reversed(metrics[1:])))
+    return ("runs", "seeds", *([] if request.metrics else reversed(metrics[1:])))
 
 
 def interval(found: Interval | None, digits: int | None = None, signed: bool = False) -> str:
@@ -204,15 +207,16 @@ def csv(data: pd.DataFrame) -> str:
     return plain.to_csv(index=False, lineterminator="\n", float_format="%.10g")
 
 
+FORMULA = re.compile(r"(^|[;\t\n\r])(?=[\s\"]*[=+\-@＝＋－＠]|^[\t\r\n])")
+"""The place before a formula: in some countries a spreadsheet begins a new cell after a semicolon or a tab."""
+
+
 def _no_formula(cell: Any) -> Any:
-    """With an apostrophe before what a spreadsheet would compute, which tells it that this is text."""
+    """With an apostrophe before all that a spreadsheet would compute, which tells it that this is text."""
     if not isinstance(cell, str):
-        return cell
-    cell = visible(cell)
-    if not cell.startswith(("=", "+", "-", "@", "\t", "\r")):
         return cell
     try:
         float(cell)
     except ValueError:
-        return f"'{cell}"
-    return cell
+        return FORMULA.sub(r"\1'", visible(cell))
+    return visible(cell)

@@ -49,12 +49,12 @@ SYMBOLS = {
     "x\u0304": r"$\bar{x}$",
 }
 ACCENTS = {"\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0304": "=", "\u0308": '"', "\u030c": "v "}
-NUMBER = re.compile(r"(?<![\w.$])([+-]?\d+(?:\.\d+)?)(?:e([+-]?\d+))?(?![\w.])")
+NUMBER = re.compile(r"(?<![\w.$])([+-]?\d+(?:\.\d+)?)(?:e([+-]?[0-9]{1,15}))?(?![\w.])")
 WIDE, LONG, PAGE = 85, 40, 115
 """Characters of a row from which it is set small, of a text that is broken into lines, and of a row, with what lies
 between its columns, that fits a page when it is set small."""
 BETWEEN = 2
-ONCE = ("schedule", "runs", "diverged", "exploded")
+ONCE = ("schedule", "runs", "nonfinite", "diverging")
 """Results that are said once where they are the same in every row."""
 
 

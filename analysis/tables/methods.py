@@ -6,7 +6,7 @@ import pandas as pd
 
 from analysis.results.labels import methods
 from analysis.results.results import Results
-from analysis.study.ask import Ask
+from analysis.study.figure_options import FigureOptions
 from analysis.study.select import refuse_unless
 from analysis.tables import Table, table
 
@@ -14,7 +14,7 @@ INFORMATION = ("smoothness", "variance", "heterogeneity", "topology")
 
 
 @table("methods", "What each method assumes and must know", uses=())
-def make(results: Results, ask: Ask) -> Table:
+def make(results: Results, request: FigureOptions) -> Table:
     found = results.declared
     refuse_unless(bool(found), "no run says what its method assumes")
     look = methods(found, results)
@@ -25,7 +25,7 @@ def make(results: Results, ask: Ask) -> Table:
                 "method": name,
                 "assumes": ", ".join(found[algo]["assumes"]),
                 **{word: word in found[algo]["needs"] for word in INFORMATION},
-                "sends": found[algo]["sends"],
+                "vectors_per_step": found[algo]["vectors_per_step"],
                 "cite": found[algo]["cite"],
             }
             for algo, name in look.items()
@@ -36,7 +36,7 @@ def make(results: Results, ask: Ask) -> Table:
             "method": data["method"],
             "assumes": data["assumes"].replace("", "—"),
             **{word: data[word].map({True: "needed", False: "—"}) for word in INFORMATION},
-            "vectors sent": data["sends"],
+            "vectors sent": data["vectors_per_step"],
             "source": data["cite"],
         }
     )

@@ -11,7 +11,7 @@ import pandas as pd
 from analysis.drawing.symbols import in_symbols, symbol
 from analysis.results.labels import method_name, methods
 from analysis.results.results import Results
-from analysis.study.ask import Ask
+from analysis.study.figure_options import FigureOptions
 from analysis.study.reported import reported_all
 from analysis.study.select import as_written, problems, reference, refuse_unless
 from analysis.study.settings import in_order
@@ -37,7 +37,7 @@ NOTES = [
     "choose, over the seeds at which that was run",
     f"intervals are Student's at 95 %, none from fewer than {FEWEST} seeds; differences are paired by seed, those of "
     "one setting together at 95 % (Bonferroni)",
-    "ended above its start: runs that made all their steps and neither diverged nor exploded, but ended with more "
+    "ended above its start: runs that made all their steps and did not diverge, but ended with more "
     "training loss than they began with",
 ]
 
@@ -60,7 +60,7 @@ class Row:
 
     @property
     def gone(self) -> pd.Series:
-        return (self.runs["state"] == "diverged") | self.runs["exploded"]
+        return (self.runs["state"] == "nonfinite") | self.runs["diverging"]
 
     @property
     def above(self) -> pd.Series:
@@ -72,26 +72,26 @@ class Row:
 
 
 SPARE = (
-    *("from seeds", "ended above its start", "diverged or exploded", "others at"),
+    *("from seeds", "ended above its start", "diverged", "others at"),
     *(f"decades within {WITHIN:g} points", "n", "T"),
 )
 """What a printed table can do without, in this order."""
 
 
 @table("robustness", "How much each method cares about its stepsize", uses=("over", "reference"))
-def make(results: Results, ask: Ask) -> Table:
-    against = reference(results, Ask(reference=ask.reference))
+def make(results: Results, request: FigureOptions) -> Table:
+    against = reference(results, FigureOptions(reference=request.reference))
     data, shown, rest, by = [], [], [], []
     for key, runs in in_order(problems(results, results.finals)):
-        rows, untuned = _rows(results, runs, ask, against)
-        by += [score_in_words(results, runs, Ask(schedule=ask.schedule))] if rows else []
+        rows, untuned = _rows(results, runs, request, against)
+        by += [score_in_words(results, runs, FigureOptions(schedule=request.schedule))] if rows else []
         for row in rows:
             rest.append(in_symbols(row.others) or "—")
             data.append({**key, **_data(row, against)})
             name = f"{method_name(against, results)}{', untuned,' * untuned} minus this"
             gap = {name: interval(row.gap, signed=True)} if against else {}
-            shown.append((key, {**_told(results, row, ask), **gap}))
-    several = "stepsizes" if ask.over == "eta" else f"values of {ask.over}"
+            shown.append((key, {**_told(results, row, request), **gap}))
+    several = "stepsizes" if request.over == "eta" else f"values of {request.over}"
     refuse_unless(bool(data), f"no method with accuracies was run with two {several} or more")
     table = with_settings(shown)
     words = " or ".join(dict.fromkeys(by))
@@ -99,19 +99,19 @@ def make(results: Results, ask: Ask) -> Table:
     if set(rest) != {"—"}:
         table.insert(list(table).index("accuracy there"), "others at", rest)
         notes.append("others at: the best values of the other options that were tuned, at which this one is looked at")
-    title = None if ask.over == "eta" else f"How much each method cares about {symbol(ask.over)}"
+    title = None if request.over == "eta" else f"How much each method cares about {symbol(request.over)}"
     return Table(table, pd.DataFrame(data), notes, title, spare=tuple(c for c in SPARE if c in table))
 
 
-def _rows(results: Results, runs: pd.DataFrame, ask: Ask, against: str | None) -> tuple[list[Row], bool]:
+def _rows(results: Results, runs: pd.DataFrame, request: FigureOptions, against: str | None) -> tuple[list[Row], bool]:
     """The methods of one problem, each compared with the reference unless it is that itself, tuned; and whether the
     reference is untuned."""
     if not runs["test_accuracy"].notna().any():
         return [], True
-    plain = Ask(schedule=ask.schedule)
+    plain = FigureOptions(schedule=request.schedule)
     ours = reported_all(results, as_written(results, runs, plain)[0], plain).get(str(against))
     untuned = ours is None or not ours.tuned
-    rows = [row for algo in methods(runs["algo"].unique(), results) if (row := _row(results, runs, algo, ask))]
+    rows = [row for algo in methods(runs["algo"].unique(), results) if (row := _row(results, runs, algo, request))]
     if ours is None:
         return rows, untuned
     compared = [row for row in rows if row.algo != against or untuned]
@@ -134,17 +134,17 @@ def _data(row: Row, against: str | None) -> dict[str, Any]:
             k: v for name, one in ({"accuracy": row.accuracy} | numbers).items() for k, v in _numbers(name, one).items()
         },
         "runs": len(row.runs),
-        "diverged_or_exploded": int(row.gone.sum()),
+        "diverged": int(row.gone.sum()),
         "above_start": int(row.above.sum()),
         "reference": against,
         **({"reference_minus": gap.value, "low": gap.low, "high": gap.high, "seeds": gap.count} if gap else {}),
     }
 
 
-def _told(results: Results, row: Row, ask: Ask) -> dict[str, str]:
+def _told(results: Results, row: Row, request: FigureOptions) -> dict[str, str]:
     """A row for readers."""
     best, found = row.found.best, row.found
-    beside = f" ({symbol(row.option)})" if row.option != ask.over else ""
+    beside = f" ({symbol(row.option)})" if row.option != request.over else ""
     edge = " (edge)" if row.option in best.edges else ""
     return {
         "method": f"{method_name(row.algo, results)}{beside}",
@@ -154,16 +154,16 @@ def _told(results: Results, row: Row, ask: Ask) -> dict[str, str]:
         f"decades within {WITHIN:g} points": interval(found.decades, digits=1),
         "lost at ten times": _lost(found.lost_up, len(best.seeds)),
         "lost at a tenth": _lost(found.lost_down, len(best.seeds)),
-        "diverged or exploded": f"{row.gone.sum()} of {len(row.runs)}",
+        "diverged": f"{row.gone.sum()} of {len(row.runs)}",
         "ended above its start": f"{row.above.sum()} of {len(row.runs)}",
     }
 
 
-def _row(results: Results, runs: pd.DataFrame, algo: str, ask: Ask) -> Row | None:
+def _row(results: Results, runs: pd.DataFrame, algo: str, request: FigureOptions) -> Row | None:
     """None of a method that was not run with two values of a number to look at."""
-    plain = Ask(schedule=ask.schedule)
+    plain = FigureOptions(schedule=request.schedule)
     mine = runs[runs["algo"] == algo]
-    option = sensitive_to(mine, ask.over)
+    option = sensitive_to(mine, request.over)
     if option is None:
         return None
     mine, _ = as_written(results, mine, plain, option)
@@ -183,4 +183,4 @@ def _lost(found: Interval, seeds: int) -> str:
     if found.count == 0:
         return "not on the grid"
     few = f" ({found.count} of {seeds} seeds)" if found.count < seeds else ""
-    return ("diverged or exploded" if np.isinf(found.value) else interval(found, digits=2)) + few
+    return ("diverged" if np.isinf(found.value) else interval(found, digits=2)) + few

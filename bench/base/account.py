@@ -20,6 +20,10 @@ IGNORED = {
     "WANDB_DIR": "W&B's files are in the folder wandb of the results; results=FOLDER moves both",
 }
 """Variables that W&B would apply to every run, and why they are not."""
+OF_RUNS = (
+    *("WANDB_PROJECT", "WANDB_ENTITY", "WANDB_NAME", "WANDB_RUN_GROUP", "WANDB_JOB_TYPE", "WANDB_TAGS", "WANDB_NOTES"),
+)
+"""Variables that take effect when hearsay writes a W&B run."""
 MODES = {mode: mode for mode in ("online", "offline", "shared", "disabled")} | {"run": "online", "dryrun": "offline"}
 """Values of WANDB_MODE, the last two as earlier versions of W&B called them."""
 
@@ -38,21 +42,25 @@ def mode() -> str:
 
 
 def mode_of_environment() -> str | None:
-    """What WANDB_MODE says; None where it says nothing.
+    """The mode that WANDB_MODE names; None if it is unset or empty. W&B rejects an empty one, so it is removed.
 
     Raises:
         UserError: W&B has no such mode.
     """
     given = os.environ.get("WANDB_MODE")
-    if given and given not in MODES:
+    if not given:
+        os.environ.pop("WANDB_MODE", None)
+        return None
+    if given not in MODES:
         raise UserError(f"WANDB_MODE must be online, offline, shared or disabled, got {given!r}.")
-    return MODES[given] if given else None
+    return MODES[given]
 
 
 def base_url() -> str:
     """The server that W&B itself would talk to: of its environment, its settings file, or its own default."""
     import wandb
 
+    mode_of_environment()  # an empty one would stop W&B
     return str(wandb.setup().settings.base_url)
 
 
@@ -73,3 +81,18 @@ def notices(alone: bool) -> list[str]:
     """A sentence for each of them that the user has set."""
     told = {name: why for name, why in IGNORED.items() if name != "WANDB_DIR" or not has_agent()}
     return [f"{name} is ignored: {why}." for name, why in told.items() if name in ignored(alone) & {*os.environ}]
+
+
+def notices_of_existing(count: int, why: str, alone: bool) -> list[str]:
+    """A sentence about the variables that have no effect on runs whose W&B runs are not written.
+
+    Args:
+        count: the number of these runs.
+        why: the reason, and what to type.
+        alone: this command has one run.
+    """
+    names = [name for name in OF_RUNS if os.environ.get(name) and name not in ignored(alone)]
+    if not names or not count:
+        return []
+    verb = "is" if len(names) == 1 else "are"
+    return [f"{', '.join(names)} {verb} ignored for {count} {'run' if count == 1 else 'runs'}: {why}"]

@@ -1,4 +1,4 @@
-"""Where each tensor of a model lies in the vector of P parameters."""
+"""The place of each tensor of a model in the vector of P parameters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,18 @@ import numpy as np
 
 
 class Layout:
-    """Where each tensor of the model lies in the vector of P parameters."""
+    """The place of each tensor of a model in the vector of P parameters.
+
+    Attributes:
+        shapes: The shape of each tensor, by name.
+        sizes: The number of entries of each tensor.
+        size: The number of all parameters, P.
+        slices: The slice of the vector that holds each tensor, by name.
+
+    Example:
+        >>> Layout({"out.weight": (4, 2), "out.bias": (2,)}).size
+        10
+    """
 
     def __init__(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
         self.shapes = dict(shapes)

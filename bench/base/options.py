@@ -1,8 +1,8 @@
-"""Options are the keyword parameters of what the user chose.
+"""Options: the keyword parameters of registered functions and classes.
 
-``algo.eta`` exists because the algorithm's ``stepsizes`` takes ``eta``; ``topology.p`` because the
-graph's function takes ``p``. Types and defaults are read off the signature, so there is no second
-list to keep in step.
+``algo.eta`` exists because the method's ``stepsizes`` takes ``eta``; ``topology.p`` because the graph's function takes
+``p``. Types and defaults come from the signature, so that there is no second list. ``Count``, ``Natural``,
+``NonNegative``, ``Positive`` and ``Part`` annotate options with a range.
 """
 
 from __future__ import annotations
@@ -24,15 +24,18 @@ from bench.base.errors import UserError, closest
 
 @dataclass(frozen=True)
 class Neutral:
-    """Marks an option that came later, as in ``Annotated[float, Neutral(0.0)] = 0.0``: at this value a run is what
-    it was without the option, in name and numbers."""
+    """The value at which a run has the same name and numbers as without the option. It marks options added later.
+
+    Example:
+        >>> momentum: Annotated[float, Neutral(0.0)] = 0.0
+    """
 
     value: Any
 
 
 @dataclass(frozen=True)
 class Option:
-    """One option: its type (a plain type, a Literal, or a union of these with None) and default."""
+    """An option: its type (a plain type, a Literal, or a union of these with None) and default."""
 
     type: Any
     default: Any
@@ -40,12 +43,12 @@ class Option:
 
     @property
     def missing(self) -> Any:
-        """Its value where a configuration does not name it: one from before the option was there means neutral."""
+        """The value if a configuration does not name it: neutral, since older configurations lack the option."""
         return self.neutral.value if self.neutral else self.default
 
     @property
     def is_number(self) -> bool:
-        """Numbers may differ between the replicas of a program; words, counts and switches may not."""
+        """Whether replicas may differ in it: true of floats only."""
         return self.type is float or (typing.get_origin(self.type) is Annotated and self.type.__origin__ is float)
 
 
@@ -53,7 +56,7 @@ Options = dict[str, Option]
 
 
 def without_neutral(options: Options, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that tell runs apart: those that are not neutral."""
+    """Return the values that are not neutral, which distinguish runs."""
     return {
         name: value
         for name, value in values.items()
@@ -63,7 +66,13 @@ def without_neutral(options: Options, values: Mapping[str, Any]) -> dict[str, An
 
 @dataclass(frozen=True)
 class AtLeast:
-    """The smallest value an option may take, or what it must exceed; and the largest, where there is one."""
+    """The range of an option, as in ``Annotated[int, AtLeast(1, most=8)]``.
+
+    Attributes:
+        bound: The smallest value.
+        strict: Whether the value must exceed ``bound``.
+        most: The largest value.
+    """
 
     bound: float
     strict: bool = False
@@ -78,7 +87,7 @@ Part = Annotated[float, AtLeast(0, strict=True, most=1)]
 
 
 def keyword_options(function: Callable[..., Any]) -> Options:
-    """The parameters of ``function`` that have a default."""
+    """Return the parameters of ``function`` that have a default, as options."""
     hints = typing.get_type_hints(function, include_extras=True)
     return {
         name: _option(hints.get(name, Any), parameter.default)
@@ -88,7 +97,7 @@ def keyword_options(function: Callable[..., Any]) -> Options:
 
 
 def attribute_options(cls: type) -> Options:
-    """The annotated class attributes of ``cls`` and its bases that have a value."""
+    """Return the annotated class attributes of ``cls`` and its bases that have a value, as options."""
     return _attribute_options(cls)
 
 
@@ -108,11 +117,12 @@ def _option(hint: Any, default: Any) -> Option:
 
 
 def is_classvar(hint: Any) -> bool:
+    """Return whether an annotation is a ClassVar."""
     return typing.get_origin(hint) is typing.ClassVar
 
 
 class NoOption(UserError):
-    """Something was given an option that it does not have."""
+    """An option that does not exist."""
 
 
 def coerce(
@@ -122,10 +132,18 @@ def coerce(
     owner: str,
     meant: Callable[[str], Sequence[str] | None] = lambda key: None,
 ) -> dict[str, Any]:
-    """Typed values for every option: those given, defaults for the rest, a sentence for the wrong.
+    """Return typed values for all options: the given ones, and defaults for the rest.
 
-    ``where`` is the prefix on the command line (``algo.``), ``owner`` what has the options; ``meant`` knows where else
-    an option may be.
+    Args:
+        options: The options by name.
+        values: The given values by name.
+        where: The prefix on the command line, such as ``algo.``.
+        owner: The owner of the options, for messages.
+        meant: Suggests options of the same name elsewhere.
+
+    Raises:
+        NoOption: A name is no option.
+        UserError: A value has the wrong type or range.
     """
     for name in values:
         if name not in options:
@@ -138,7 +156,7 @@ def coerce(
 
 
 def _plain(value: Any, name: str) -> Any:
-    """What a mapping may hold: numbers, words, switches, and lists and mappings of these."""
+    """Return a value of a mapping: numbers, words, switches, and lists and mappings of these."""
     if isinstance(value, Mapping):
         return {str(key): _plain(part, f"{name}.{key}") for key, part in value.items()}
     if isinstance(value, list | tuple):
@@ -152,7 +170,7 @@ _WORDS = {float: "a number", int: "a whole number", bool: "true or false", str: 
 
 
 def convert(value: Any, to: Any, name: str) -> Any:
-    """``value`` as type ``to``, without surprises: 3.0 is a whole number, true is not a number."""
+    """Return ``value`` as type ``to``; raise ``UserError`` if it is none. 3.0 is an integer, true is not a number."""
     origin = typing.get_origin(to)
     if to is Any:
         return value

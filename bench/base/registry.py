@@ -1,7 +1,7 @@
-"""Names for everything a user can choose or add.
+"""Registries: names for everything that a user can choose or add.
 
-The harness finds algorithms, graphs, weight rules, datasets, partitions, models and engines by name only;
-plug-ins import the harness and never the other way round.
+The harness finds algorithms, graphs, weight rules, datasets, partitions, models and engines by name only. Plug-ins
+import the harness; the harness never imports a plug-in by name.
 """
 
 from __future__ import annotations
@@ -26,20 +26,39 @@ T = TypeVar("T")
 
 ENTRY_POINT_GROUP = "hearsay.plugins"
 MODULES = "HEARSAY_PLUGINS"
-"""Environment variable with modules to import as plug-ins, separated by commas: for trying things out."""
+"""Environment variable with modules to import as plug-ins, separated by commas."""
 SIGNATURE = "found by the harness through the registry"
-"""What algorithms and datasets say of themselves in their first line."""
+"""A phrase in the first line of the packages algorithms and datasets, by which they are recognized."""
 HOME = ("algorithms", "datasets", "bench.models", "bench.problem", "bench.network", "bench.engine.engines")
 
 
 class Registry(Generic[T]):
-    """A table from names to things of one kind, filled by decorators as modules are imported."""
+    """A table from names to items of one kind, which decorators fill when modules are imported.
+
+    Attributes:
+        kind: The kind of the items, for messages.
+
+    Example:
+        >>> @links.register("reliable")
+        ... class Reliable(LinkModel): ...
+        >>> links["reliable"]
+        <class 'Reliable'>
+    """
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self._items: dict[str, T] = {}
 
     def add(self, name: str, item: T) -> None:
+        """Add an item.
+
+        Args:
+            name: The name on the command line.
+            item: The function or class.
+
+        Raises:
+            UserError: The name is already registered.
+        """
         if name in self._items:
             raise UserError(
                 f"There is already {'an' if self.kind[0] in 'aeiou' else 'a'} {self.kind} called '{name}' "
@@ -49,6 +68,7 @@ class Registry(Generic[T]):
         self._items[name] = item
 
     def __getitem__(self, name: str) -> T:
+        """Return an item; raise ``UserError`` with similar names if there is none."""
         discover()
         if name not in self._items:
             raise UserError(no_such(self.kind, name, self._items))
@@ -63,7 +83,7 @@ class Registry(Generic[T]):
         return name in self._items
 
     def register(self, name: str) -> Callable[[T], T]:
-        """Decorator that adds what it decorates under ``name``."""
+        """Return a decorator that adds a function or class under ``name``; see ``add``."""
 
         def decorate(item: T) -> T:
             self.add(name, item)
@@ -80,7 +100,7 @@ recipes: Registry[Any] = Registry("dataset that is fetched")
 partitions: Registry[Any] = Registry("partition")
 models: Registry[Any] = Registry("model")
 losses: Registry[Any] = Registry("loss")
-regularisers: Registry[Any] = Registry("regulariser")
+regularizers: Registry[Any] = Registry("regularizer")
 metrics: Registry[Any] = Registry("metric")
 schedules: Registry[Any] = Registry("schedule")
 engines: Registry[Any] = Registry("engine")
@@ -88,16 +108,16 @@ links: Registry[Any] = Registry("kind of links")
 compressors: Registry[Any] = Registry("compressor")
 EVERYTHING = (
     *(algorithms, topologies, weight_rules, datasets, recipes, partitions, models, metrics, schedules, engines),
-    *(links, compressors, losses, regularisers),
+    *(links, compressors, losses, regularizers),
 )
 
 broken_plugins: dict[str, str] = {}
-"""Plug-ins that could not be imported, with the reason; everything else goes on without them."""
+"""Plug-ins that could not be imported, with the reason."""
 
 
 @cache
 def discover() -> None:
-    """Import what ships with the suite, then what other installed packages announce."""
+    """Import the modules of the suite, then the plug-ins."""
     for home in HOME:
         module = _ours(home)
         for child in pkgutil.iter_modules(getattr(module, "__path__", [])):
@@ -108,7 +128,7 @@ def discover() -> None:
         before = {registry: set(registry._items) for registry in EVERYTHING}
         try:
             plugin.load()
-        except (Exception, SystemExit) as error:  # a stranger's module may raise anything
+        except (Exception, SystemExit) as error:  # a plug-in may raise anything
             broken_plugins[plugin.name] = f"{type(error).__name__}: {error}{place(error, plugin.module)}"
             if isinstance(error, ModuleNotFoundError) and error.name == plugin.module.partition(".")[0]:
                 broken_plugins[plugin.name] += "; the folder it lies in must be on PYTHONPATH"
@@ -117,7 +137,7 @@ def discover() -> None:
 
 
 def _ours(home: str) -> ModuleType:
-    """A package of the suite; its name is a common word, and must not have led to somebody else's."""
+    """Import a package of the suite; raise ``UserError`` if Python finds another package of that name."""
     spec = importlib.util.find_spec(home)
     file = Path(spec.origin) if spec and spec.origin else None
     if file is None or not file.is_relative_to(ROOT) or ("." not in home and SIGNATURE not in file.read_text("utf-8")):
@@ -130,14 +150,14 @@ def _ours(home: str) -> ModuleType:
 
 
 def say_broken_plugins() -> None:
-    """Every command says which plug-ins it does without, and why."""
+    """Print which plug-ins could not be imported, and why."""
     discover()
     for name, reason in broken_plugins.items():
         print(f"Plug-in '{name}' is left out, it cannot be imported: {reason}", file=sys.stderr)
 
 
 def no_such(kind: str, name: str, known: Iterable[str]) -> str:
-    """With the names that there are, and the plug-ins that may have meant to bring this one."""
+    """Return the message for an unknown name, with similar names and the plug-ins that are missing."""
     discover()
     missing = ", ".join(f"'{plugin}'" for plugin in broken_plugins)
     brought = f" It may be of a plug-in that could not be imported: {missing}." if missing else ""
@@ -145,13 +165,15 @@ def no_such(kind: str, name: str, known: Iterable[str]) -> str:
 
 
 def plugins() -> list[EntryPoint]:
-    """Installed plug-ins, then the modules named in the environment."""
+    """Return the installed plug-ins, then the modules named in the environment."""
     return [*announced(ENTRY_POINT_GROUP), *(EntryPoint(name, name, ENTRY_POINT_GROUP) for name in modules_named()[0])]
 
 
 def announced(group: str) -> list[EntryPoint]:
-    """The plug-ins of one group by name: of installed packages, and of this clone, which may have been installed before
-    it had them."""
+    """Return the plug-ins of one entry-point group: of installed packages and of this checkout, by name.
+
+    This checkout is read from pyproject.toml, because it may have been installed before it had plug-ins.
+    """
     found = list(entry_points(group=group))
     if (file := ROOT / "pyproject.toml").is_file():
         own = tomllib.loads(file.read_text("utf-8"))["project"].get("entry-points", {}).get(group, {})
@@ -168,7 +190,7 @@ NO_MODULE = (
 
 
 def modules_named() -> tuple[list[str], list[str]]:
-    """The modules named in the environment, and what stands there and is no name of one."""
+    """Return the modules named in the environment, and the entries that are not names of modules."""
     words = [word.strip() for word in os.environ.get(MODULES, "").split(",")]
     named = {word: all(map(str.isidentifier, word.split("."))) and not word.endswith(".py") for word in words if word}
     return [word for word, sound in named.items() if sound], [word for word, sound in named.items() if not sound]

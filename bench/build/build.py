@@ -9,9 +9,9 @@ import torch
 
 from bench.base.errors import UserError
 from bench.base.prox import stays
-from bench.base.registry import algorithms, compressors, datasets, models, regularisers, topologies
+from bench.base.registry import algorithms, compressors, datasets, models, regularizers, topologies
 from bench.build.material import held_out, in_words, is_problem, load_arrays, loss_of, shards
-from bench.build.network import declaration_of, method_of, mixing_of
+from bench.build.network import method_of, mixing_of, properties_of
 from bench.config.run_config import RunConfig
 from bench.method.algorithm import Algorithm
 from bench.method.assemble import assemble
@@ -21,33 +21,33 @@ from bench.network.compressor import Compressor
 from bench.problem.arrays import Arrays
 from bench.problem.losses import Loss
 from bench.problem.problem import Problem, Setting
-from bench.problem.regularised import Regularised
+from bench.problem.regularized import Regularized
 from bench.problem.scaled import changed, refuse
 from bench.problem.supervised import Supervised
 from bench.store.record import LATER, evaluation_steps
+from bench.training.hosting import Hosting
 from bench.training.loop import Timetable, Training
-from bench.training.observer import Moment, Observer, Outcome
-from bench.training.world import World
+from bench.training.observer import Observer, Outcome, Snapshot
 
 
 def run_in(
-    world: World,
+    hosting: Hosting,
     configs: Sequence[RunConfig],
     observer: Observer,
-    begin: Moment | None = None,
+    begin: Snapshot | None = None,
     thin: bool = False,
-) -> tuple[list[Outcome | None], Moment]:
+) -> tuple[list[Outcome | None], Snapshot]:
     """Run configurations that differ only in stepsizes, seed or graph, as replicas of one program."""
     first = configs[0]
     dtype, device = getattr(torch, first.dtype), torch.device(first.device)
-    setting = Setting(first.nodes, world.hosted, tuple(c.seed for c in configs), first.batch_size, dtype, device)
+    setting = Setting(first.nodes, hosting.hosted, tuple(c.seed for c in configs), first.batch_size, dtype, device)
     problem = build_problem(first, setting)
     algorithm = build_algorithm(configs, problem)
     due = evaluation_steps(first.steps, first.eval_every, first.eval_spacing)
     mixings = [mixing_of(config) for config in configs]
     timetable = Timetable(first.steps, due, first.checkpoint_every, thin)
     compressor = build_compressor(first, problem.layout.size)
-    training = Training(algorithm, problem, world, mixings, timetable, observer, begin, compressor)
+    training = Training(algorithm, problem, hosting, mixings, timetable, observer, begin, compressor)
     with torch.no_grad() if problem.autograd else torch.inference_mode():
         return training.run()
 
@@ -60,9 +60,9 @@ def build_problem(config: RunConfig, setting: Setting) -> Problem:
     else:
         aside = held_out(config)
         problem = Supervised(setting, *parts, config.init, config.sampling, config.eval_samples, aside)
-    if config.regulariser.name != LATER["regulariser"]:
-        problem = Regularised(problem, regularisers[config.regulariser.name](**config.regulariser.options))
-    return changed(problem, config.scale, config.stretch)
+    if config.regularizer.name != LATER["regularizer"]:
+        problem = Regularized(problem, regularizers[config.regularizer.name](**config.regularizer.options))
+    return changed(problem, config.scale, config.input_scale)
 
 
 Parts = tuple[Arrays, list[list[np.ndarray]], Model, Loss]
@@ -74,7 +74,7 @@ def problem_parts(config: RunConfig, seeds: Sequence[int]) -> Parts | None:
     Each part refuses what cannot be, so that whoever asks for them knows that a problem can be made.
     """
     name = config.dataset.name
-    refuse(config.scale, config.stretch)
+    refuse(config.scale, config.input_scale)
     if not is_problem(datasets[name]):
         arrays, loss = load_arrays(config), loss_of(config)
         model = build_model(config, arrays, loss)
@@ -118,27 +118,27 @@ def build_algorithm(configs: Sequence[RunConfig], problem: Problem, steps: int |
 
 def refuse_dtype(config: RunConfig) -> None:
     """A UserError where a method's numbers are not to be believed in this precision."""
-    if declaration_of(config).double and config.dtype != "float64":
+    if properties_of(config).requires_float64 and config.dtype != "float64":
         raise UserError(
-            f"{config.algo.name} adds up its rounding errors twice over: in {config.dtype} its numbers drift away with "
-            "the square of the steps. Use dtype=float64."
+            f"{config.algo.name} accumulates rounding errors quadratically in the number of steps, which "
+            f"{config.dtype} cannot support. Use dtype=float64."
         )
 
 
 def refuse_nonsmooth(config: RunConfig) -> None:
     """A UserError where the objective has a part without a gradient that a method would not see."""
-    name = config.regulariser.name
-    if not regularisers[name].smooth and not declaration_of(config).proximal:
-        able = [other for other in algorithms if algorithms[other].declaration.proximal]
+    name = config.regularizer.name
+    if not regularizers[name].smooth and not properties_of(config).proximal:
+        able = [other for other in algorithms if algorithms[other].properties.proximal]
         raise UserError(
-            f"regulariser={name} has no gradient at 0, and {config.algo.name} has no proximal step: use one that has "
-            f"({', '.join(able)}), or regulariser=l2."
+            f"regularizer={name} has no gradient at 0, and {config.algo.name} has no proximal step: use one that has "
+            f"({', '.join(able)}), or regularizer=l2."
         )
 
 
 def build_compressor(config: RunConfig, size: int) -> Compressor | None:
     """What vectors of so many numbers are packed with; None: nothing is. A sentence where it cannot be."""
-    name, asks = config.compressor.name, declaration_of(config).compresses
+    name, asks = config.compressor.name, properties_of(config).compresses
     if name == "none":
         return None
     if asks == "no":
@@ -149,8 +149,8 @@ def build_compressor(config: RunConfig, size: int) -> Compressor | None:
     compressor.check(size)
     if asks == "contractive" and compressor.delta(size) is None:
         raise UserError(
-            f"{config.algo.name} needs a contractive compressor, and with compressor.unbiased=true {name} is not: "
-            "leave it out."
+            f"{config.algo.name} needs a contractive compressor. {name} is not contractive with "
+            "compressor.unbiased=true. Remove compressor.unbiased=true."
         )
     return compressor
 

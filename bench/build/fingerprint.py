@@ -6,6 +6,7 @@ import ast
 import hashlib
 import inspect
 import sys
+import sysconfig
 import threading
 from collections.abc import Iterable, Iterator
 from functools import cache, partial
@@ -22,7 +23,7 @@ from bench.base.registry import (
     metrics,
     models,
     partitions,
-    regularisers,
+    regularizers,
     schedules,
     topologies,
     weight_rules,
@@ -50,7 +51,7 @@ CORE = (
     "bench/network/certificate.py",
     "bench/network/drawn.py",
     "bench/network/faulty.py",
-    "bench/network/losses.py",
+    "bench/network/failures.py",
     "bench/network/mixing.py",
     "bench/network/reweighted.py",
     "bench/network/rounds.py",
@@ -107,7 +108,7 @@ def _core() -> frozenset[Path]:
 
 @cache
 def with_imports(file: Path) -> frozenset[Path]:
-    """A file of a plug-in and all that it imports from its own folder or package, and so on."""
+    """Return a file of a plug-in and all files that it imports, directly or not, without installed packages."""
     found, todo = set(), [file]
     while todo:
         here = todo.pop()
@@ -137,14 +138,24 @@ def _imports(file: Path) -> Iterator[Path]:
                 continue
         else:
             continue
-        near = [name for name in names if _near(name.partition(".")[0], file, top)]
-        yield from (place for name in near for place in _places(top, name) if not _ours(place, file))
+        for name in names:
+            folders = [top] * _near(name.partition(".")[0], file, top) + _loose_folders(tuple(sys.path))
+            found = (place for folder in folders for place in _places(folder, name) if place.is_file())
+            yield from (place for place in list(found)[:1] if not _ours(place, file))
 
 
 def _near(name: str, file: Path, top: Path) -> bool:
     """Whether a package beside a file belongs to it: where things are installed, libraries lie there too."""
     own = file.relative_to(top).parts[0].removesuffix(".py")
     return name == own or {name, own} <= set(imported.FOLDERS) or not _installed(top)
+
+
+@cache
+def _loose_folders(path: tuple[str, ...]) -> list[Path]:
+    """Folders of PYTHONPATH whose modules have no version: neither Python's own, nor pip's, nor the suite."""
+    own = [Path(place) for place in sysconfig.get_paths().values()]
+    found = [Path(place).resolve() for place in path if Path(place).is_dir()]
+    return [folder for folder in found if folder not in (*own, ROOT) and not _installed(folder)]
 
 
 @cache
@@ -159,7 +170,7 @@ def _places(base: Path, name: str) -> tuple[Path, Path]:
 
 
 def _ours(place: Path, file: Path) -> bool:
-    """What the suite itself offers counts by the rules above, whoever imports it: all but a method's own neighbours."""
+    """What the suite itself offers counts by the rules above, whoever imports it: all but a method's own neighbors."""
     return place.is_relative_to(ROOT / "bench") or (place.is_relative_to(ROOT) and not file.is_relative_to(ROOT))
 
 
@@ -173,7 +184,7 @@ def chosen(config: RunConfig) -> list[object]:
     if (rule := config.topology.options.get("weights")) is not None:
         out.append(weight_rules[rule].weigh)
     network = links[config.links.name], compressors[config.compressor.name]
-    objective = losses[config.loss.name], regularisers[config.regulariser.name]
+    objective = losses[config.loss.name], regularizers[config.regularizer.name]
     out += [schedules[name][0] for name in schedules if name == config.algo.options.get("schedule")]
     for item in (method_of(config), datasets[config.dataset.name], models[config.model.name], *network, *objective):
         out += inspect.getmro(item) if inspect.isclass(item) else [item]
@@ -194,9 +205,12 @@ def has_plugins(config: RunConfig) -> bool:
 
 
 def _source(item: object) -> Path | None:
-    """The file that defines something of ours or of a plug-in; what has a version of its own beside this is none."""
-    while isinstance(item, partial):
-        item = item.func
+    """The file that defines something of ours or of a plug-in; what has a version of its own beside this is none.
+
+    Decorators are looked through: a function under ``functools.cache`` or ``torch.no_grad`` is its author's.
+    """
+    while isinstance(item, partial) or hasattr(item, "__wrapped__"):
+        item = item.func if isinstance(item, partial) else item.__wrapped__
     if not inspect.isroutine(item) and not inspect.isclass(item):
         item = type(item)  # a metric may be any object that can be called
     if str(getattr(item, "__module__", "")).partition(".")[0] in {*sys.stdlib_module_names, *LIBRARIES}:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import platform
 import shlex
@@ -17,9 +19,9 @@ import torch
 from bench import __version__
 from bench.base.registry import MODULES
 from bench.build.build import model_notes
-from bench.build.fingerprint import fingerprint, libraries, parts
+from bench.build.fingerprint import SHORT, fingerprint, libraries, parts
 from bench.build.material import columns_of, describe_data
-from bench.build.network import declaration_of, mixing_of
+from bench.build.network import mixing_of, properties_of
 from bench.config.run_config import RunConfig
 from bench.store.record import COLUMNS
 from bench.training.metrics import describe_metrics
@@ -61,7 +63,7 @@ def describe(config: RunConfig, before: Mapping[str, Any] | None = None) -> dict
     return {
         "versions": versions(),
         "fingerprint": fingerprint(config),
-        "sources": parts(config),
+        "sources": {**parts(config), **_data_part(config, known.get("data") or {})},
         "started": time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime()),
         "host": {
             "name": platform.node(),
@@ -71,11 +73,20 @@ def describe(config: RunConfig, before: Mapping[str, Any] | None = None) -> dict
         },
         "engine": config.engine.name,
         "device": config.device,
-        "algorithm": asdict(declaration_of(config)),
+        "algorithm": asdict(properties_of(config)),
         "mixing": describe_network(config),
         **{name: known[name] for name in ("data", "model", "columns", "metrics") if name in known},
         **_plugins(config),
     }
+
+
+def _data_part(config: RunConfig, data: Mapping[str, Any]) -> dict[str, str]:
+    """The data as a part that runs are compared by: its name, with a hash of its options, and its checksum."""
+    if not data.get("sha256"):
+        return {}
+    chosen = {name: value for name, value in config.plain(identity_only=True)["dataset"].items() if name != "name"}
+    options = hashlib.sha256(json.dumps(chosen, sort_keys=True).encode()).hexdigest()[:8]
+    return {f"data/{config.dataset.name}{f'-{options}' * bool(chosen)}": data["sha256"][:SHORT]}
 
 
 def _of_data(config: RunConfig) -> dict[str, Any]:

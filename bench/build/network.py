@@ -9,9 +9,9 @@ from bench.base.registry import algorithms, links, topologies
 from bench.config.choices import Choice
 from bench.config.run_config import RunConfig
 from bench.method.algorithm import Algorithm
-from bench.method.declaration import Declaration
+from bench.method.properties import Properties
 from bench.network.drawn import build_network
-from bench.network.links import Links
+from bench.network.links import LinkModel
 from bench.network.mixing import Mixing
 from bench.store.record import LATER
 
@@ -22,7 +22,7 @@ def method_of(config: RunConfig) -> type[Algorithm]:
     return algorithms[config.algo.name]
 
 
-def declaration_of(config: RunConfig) -> Declaration:
+def properties_of(config: RunConfig) -> Properties:
     """What the method promises with the options of this run."""
     return method_of(config).declare_for(config.algo.options)
 
@@ -42,5 +42,5 @@ def _key(choice: Choice) -> Key:
 def _mixing(nodes: int, seed: int | None, topology: Key, over: Key) -> Mixing:
     (name, options), (kind, of_links) = topology, over
     network = build_network(name, nodes, dict(options), seed or 0)
-    lossy: Links = links[kind](**dict(of_links))
+    lossy: LinkModel = links[kind](**dict(of_links))
     return lossy.over(network, seed or 0)

@@ -18,7 +18,7 @@ from bench.base.registry import (
     losses,
     models,
     partitions,
-    regularisers,
+    regularizers,
     topologies,
 )
 
@@ -63,8 +63,8 @@ def options_of(group: str, name: str) -> Options:
             return attribute_options(compressors[name])
         case "loss":
             return keyword_options(losses[name].__init__ if isinstance(losses[name], type) else losses[name])
-        case "regulariser":
-            return attribute_options(regularisers[name])
+        case "regularizer":
+            return attribute_options(regularizers[name])
         case "tracker":
             return TRACKERS[name]
     raise KeyError(group)
@@ -93,7 +93,7 @@ REGISTRIES: dict[str, Registry[Any]] = {
     "links": links,
     "compressor": compressors,
     "loss": losses,
-    "regulariser": regularisers,
+    "regularizer": regularizers,
 }
 TRACKERS: dict[str, Options] = {
     "none": {},

@@ -13,8 +13,9 @@ from hydra.core.config_store import ConfigStore
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
-from yaml import MarkedYAMLError, YAMLError
+from yaml import MarkedYAMLError, YAMLError, safe_load
 
+from bench.base import renamed
 from bench.base.errors import UserError, closest
 from bench.base.registry import no_such
 from bench.config.choices import members, options_of
@@ -43,14 +44,15 @@ def hydra_here(words: Sequence[str], source: Source = USUAL) -> Iterator[None]:
     try:
         with used(source), hydra.initialize_config_dir(str(source.main), version_base="1.3"):
             if (source.main, source.name) != (CONF, CONFIG):
-                _must_be_whole(source.name)
+                _must_be_whole(source)
             yield
     except HYDRA_ERRORS as error:
         raise UserError(sentence(error, words, source)) from error
 
 
-def _must_be_whole(name: str) -> None:
-    """A file to begin with needs all settings, and none of Hydra's that nobody here would read."""
+def _must_be_whole(source: Source) -> None:
+    """A UserError unless a file to begin with has all settings, and all that it sets has an effect."""
+    name = source.name
     config = hydra.compose(name, return_hydra_config=True)
     if missing := [key for key in RunConfig.__annotations__ if key not in config]:
         some = f"{', '.join(missing[:3])}{f' and {len(missing) - 3} other settings' * (len(missing) > 3)}"
@@ -60,6 +62,13 @@ def _must_be_whole(name: str) -> None:
             f"{name}.yaml sets hydra.sweeper.params or hydra.mode, which are not supported in a file. Type the values "
             "after -m, or write an experiment, as conf/experiment/example.yaml."
         )
+    file = next(home / f"{name}.yaml" for home in source.folders() if (home / f"{name}.yaml").is_file())
+    own = (safe_load(file.read_text(encoding="utf-8")) or {}) if file.parent != CONF else {}
+    if ignored := [key for key in own.get("hydra") or {} if key != "searchpath"]:
+        raise UserError(f"{name}.yaml sets hydra.{ignored[0]}, which hearsay does not use. Remove it.")
+    plain = {key: value for key, value in own.items() if key in RunConfig.__annotations__ and key not in GROUPS}
+    if lost := [key for key, value in plain.items() if "${" not in str(value) and config[key] != value]:
+        raise UserError(f"{name}.yaml sets {lost[0]}, and its defaults replace it. Put _self_ last in 'defaults'.")
 
 
 def resolved(config: DictConfig) -> dict[str, Any]:
@@ -71,6 +80,9 @@ def prepared(words: Sequence[str], source: Source) -> tuple[Source, list[str]]:
 
     What is registered without a yaml is made known to Hydra too, with the defaults of its signature.
     """
+    words = [renamed.typed(word) for word in words]
+    if any(word.startswith("experiment=") for word in words):  # its file need not have a size
+        words = [f"++{word}" if word.startswith("experiment.size=") else word for word in words]
     source, words = source.divide([f"+{word}" if _MAPPING.match(word) else word for word in words])
     check_names(words, source.folders())
     _store_members(source.folders())
@@ -114,7 +126,7 @@ def sentence(error: Exception, typed: Sequence[str], source: Source = USUAL) -> 
         return _no_such_setting(unknown[1], typed, source) or " ".join(str(error).split())
     if several := re.match(r"Ambiguous value for argument '([^']+)'", str(error)):
         return several_values(several[1])
-    return " ".join(str(error).split())
+    return " ".join(str(error).split()) or f"The settings cannot be composed: {type(error).__name__} of Hydra."
 
 
 def several_values(word: str) -> str:
@@ -136,7 +148,7 @@ def _no_such_setting(key: str, typed: Sequence[str], source: Source) -> str:
     if group == "experiment":
         return _not_in_experiment(option, typed)
     if key in GROUPS:
-        return f"{key} lacks an option of those in braces: type each by itself, as {key}.NAME=VALUE, to see which."
+        return f"One of the keys in {key}={{…}} is unknown. Set them one at a time ({key}.NAME=VALUE) to find it."
     if key.startswith("hydra."):
         return f"Hydra has no setting '{key}'; python bench/run.py --cfg hydra shows those that it has."
     if group not in GROUPS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bench.base import renamed
 from bench.base.errors import UserError, closest
 from bench.config.compose import no_size
 from bench.config.run_config import RunConfig, meant
@@ -18,6 +19,7 @@ def blocks_of(experiment: Any, name: str = "The experiment") -> list[dict[str, A
 
     In the size ``quick``, what is written under ``quick``, for all or in a block, replaces what a block has.
     """
+    experiment = _with_present_names(experiment)
     parts = experiment if isinstance(experiment, dict) else {}
     known = (*PARTS, *RunConfig.__annotations__)
     if strange := [key for key in _keys(experiment) if not isinstance(key, str)]:
@@ -35,7 +37,10 @@ def blocks_of(experiment: Any, name: str = "The experiment") -> list[dict[str, A
         raise UserError(f"{name} has no blocks: its list is empty. conf/experiment/example.yaml shows some.")
     if (size := parts.get("size", "full")) not in ("full", "quick"):
         raise UserError(f"experiment.size is full or quick; got {size!r}.")
-    if size == "quick" and not quick and not any("quick" in block for block in blocks):
+    quicks = [part.get("quick") or {} for part in (common, *blocks)]
+    if nested := [part for part in (quick, *quicks) if "quick" in part]:
+        raise UserError(f"{name} has 'quick' inside 'quick', with {nested[0]['quick']!r}: write settings there.")
+    if size == "quick" and not quick and not any(quicks):
         raise UserError(no_size(name))
     beside = {key: value for key, value in parts.items() if key not in PARTS}
     if twice := [key for key in beside if key in common]:
@@ -45,7 +50,8 @@ def blocks_of(experiment: Any, name: str = "The experiment") -> list[dict[str, A
             one = next((option for option in value if option != "name"), "NAME")
             raise UserError(f"{name} has a mapping for '{key}': write each option by itself, as {key}.{one}: VALUE.")
     out = []
-    whole = [{**beside, **common, **block} for block in blocks]
+    for_all = common.get("quick") or {}
+    whole = [{**beside, **common, **block, "quick": {**for_all, **(block.get("quick") or {})}} for block in blocks]
     _check_quick(quick, whole, name)
     for own in whole:
         fewer = own.pop("quick", None) or {}
@@ -55,6 +61,14 @@ def blocks_of(experiment: Any, name: str = "The experiment") -> list[dict[str, A
         if empty := [key for key, value in out[-1].items() if value == []]:
             raise UserError(f"{name} has no values for '{empty[0]}': its list is empty.")
     return out
+
+
+def _with_present_names(part: Any) -> Any:
+    """An experiment in which settings that were renamed have their present names."""
+    if isinstance(part, dict):
+        names = {key: renamed.setting(key) if isinstance(key, str) else key for key in part}
+        return {names[key]: _with_present_names(value) for key, value in part.items()}
+    return [_with_present_names(value) for value in part] if isinstance(part, list) else part
 
 
 def _keys(part: Any) -> Iterator[Any]:

@@ -49,9 +49,13 @@ def is_sweep(word: str) -> bool:
 
 def no_such_name(group: str, name: str, folders: Sequence[Path] = (CONF,)) -> str:
     """With the names that there are, in these folders."""
+    return no_such(group, name, files_of(group, folders) if group == "experiment" else members(group))
+
+
+def files_of(group: str, folders: Sequence[Path]) -> list[str]:
+    """The names of the yaml files of a group in these folders, as they are typed."""
     homes = [folder / group for folder in folders]
-    known = sorted(file.relative_to(home).with_suffix("").as_posix() for home in homes for file in home.rglob("*.yaml"))
-    return no_such(group, name, known if group == "experiment" else members(group))
+    return sorted(file.relative_to(home).with_suffix("").as_posix() for home in homes for file in home.rglob("*.yaml"))
 
 
 def not_a_setting(word: str, complaint: str) -> str:

@@ -26,9 +26,9 @@ from bench.base.options import NoOption
 from bench.config.compose import hydra_here, prepared, resolved, several_values
 from bench.config.experiment import axes_of, blocks_of
 from bench.config.names import check_names
+from bench.config.parsing import is_choice, is_plain
 from bench.config.run_config import GROUPS, RunConfig, parse
 from bench.config.source import USUAL, Source
-from bench.config.words import is_choice, is_plain
 
 Make = Callable[[Mapping[str, Any]], RunConfig]
 Say = Callable[[int, int], None]
@@ -59,7 +59,7 @@ def of_command(
 
 
 def jobs_of(words: Sequence[str], several: bool) -> list[list[str]]:
-    """The words of each configuration of a sweep, in Hydra's order. Needs Hydra to be initialised."""
+    """The words of each configuration of a sweep, in Hydra's order. Needs Hydra to be initialized."""
     loader = GlobalHydra.instance().config_loader()
     overrides = OverridesParser.create(loader).parse_overrides(list(words))
     for override in overrides:
@@ -150,11 +150,24 @@ class Planner:
             base = self.base(words)
         typed = [word for word in words if not word.lstrip("+~").startswith(("experiment=", "experiment."))]
         name = next((word for word in words if word.startswith("experiment=")), "The experiment")
+        self._must_set_nothing_else(name, base, [word for word in composed if word in typed])
         blocks = blocks_of(base.experiment, name)
         settled = self.keys(typed)
         self._total += sum(math.prod(map(len, axes_of(block, settled).values())) for block in blocks) - 1
         for block in blocks:
             yield from self.points_of_block(block, typed)
+
+    def _must_set_nothing_else(self, name: str, base: Base, words: Sequence[str]) -> None:
+        """A UserError where the file of an experiment sets something outside it, which its blocks would not see."""
+        without = self.base(words)
+        keys = [key for key in {**base.values, **without.values} if base.values.get(key) != without.values.get(key)]
+        if base.hydra.hydra.sweeper.get("params") != without.hydra.hydra.sweeper.get("params"):
+            keys.append("hydra.sweeper.params")
+        if keys and not base.refers:
+            raise UserError(
+                f"{name} sets {', '.join(map(repr, sorted(keys)))} outside the experiment, where it has no effect. "
+                "Remove '# @package _global_' and the defaults, and write settings under 'common'."
+            )
 
     def points_of_block(self, block: Mapping[str, Any], typed: Sequence[str]) -> Iterator[Point]:
         """The configurations of one block of an experiment."""

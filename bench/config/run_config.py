@@ -9,13 +9,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from bench.base import renamed
 from bench.base.errors import UserError, closest
 from bench.base.options import Count, Natural, coerce, convert, without_neutral
 from bench.config.choices import Choice, options_of, with_option
-from bench.problem.supervised import Init, Sampling
 from bench.store.record import LATER, TAKEN, Spacing
+
+if TYPE_CHECKING:
+    from bench.problem.supervised import Init, Sampling
 
 HOW = {"how": True}
 """Marks what says how or where a run is made, not what it computes: not part of its identity."""
@@ -35,7 +38,7 @@ class RunConfig:
     partition: Choice
     model: Choice
     loss: Choice = field(metadata={NEUTRAL: Choice(LATER["loss"], {})})
-    regulariser: Choice = field(metadata={NEUTRAL: Choice(LATER["regulariser"], {})})
+    regularizer: Choice = field(metadata={NEUTRAL: Choice(LATER["regularizer"], {})})
     engine: Choice = field(metadata=HOW)
     tracker: Choice = field(metadata=HOW)
     nodes: Count
@@ -43,7 +46,7 @@ class RunConfig:
     batch_size: Count
     seed: Natural
     scale: float
-    stretch: float = field(metadata={NEUTRAL: 1.0})
+    input_scale: float = field(metadata={NEUTRAL: 1.0})
     validation: float = field(metadata={NEUTRAL: 0.0})
     schedule_nodes: Count | None = field(metadata={NEUTRAL: None})
     init: Init
@@ -74,6 +77,7 @@ class RunConfig:
                 told = without_neutral(known, value.options) if identity_only else value.options
                 value = {"name": value.name, **told}
             out[item.name] = value
+        out = _with_earlier_names(out) if identity_only else out
         return _without_paths(out, _content if identity_only else str)
 
     @property
@@ -116,6 +120,16 @@ def _flat(options: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
+def _with_earlier_names(values: dict[str, Any]) -> dict[str, Any]:
+    """An identity as it was before settings were renamed."""
+    for earlier, name in renamed.SETTINGS.items():
+        group, _, option = name.rpartition(".")
+        inside = values.get(group) if group else values
+        if inside and option in inside:
+            inside[earlier.rpartition(".")[2]] = inside.pop(option)
+    return values
+
+
 def _without_paths(values: dict[str, Any], replace: Callable[[Path], str]) -> dict[str, Any]:
     return {
         key: _without_paths(value, replace)
@@ -142,7 +156,7 @@ def parse(values: Mapping[str, Any]) -> RunConfig:
     """A RunConfig from nested dictionaries, or a UserError that says what is wrong."""
     hints = _hints()
     known = {item.name: item.metadata[NEUTRAL] for item in fields(RunConfig) if NEUTRAL in item.metadata}
-    for name, value in values.items():
+    for name, value in ((renamed.setting(key), value) for key, value in values.items()):
         if name not in hints:
             raise UserError(no_such_setting(name))
         known[name] = choice(name, value) if hints[name] is Choice else convert(value, hints[name], name)
@@ -166,7 +180,9 @@ def meant(key: str) -> list[str] | None:
 
 @cache
 def _hints() -> dict[str, Any]:
-    return typing.get_type_hints(RunConfig, include_extras=True)
+    from bench.problem import supervised  # torch: not for those who only need the names
+
+    return typing.get_type_hints(RunConfig, localns=vars(supervised), include_extras=True)
 
 
 def choice(group: str, value: Any) -> Choice:

@@ -1,4 +1,4 @@
-"""Hydra's own views of a configuration: --cfg, --info, --help, --hydra-help and --shell-completion."""
+"""Hydra's own views of a configuration: --cfg, --info, --hydra-help and --shell-completion."""
 
 from __future__ import annotations
 

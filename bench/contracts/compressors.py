@@ -14,7 +14,7 @@ from torch import Tensor
 from bench.base.errors import UserError
 from bench.base.options import attribute_options
 from bench.base.randomness import generator
-from bench.contracts.worlds import BrokenPromise, must
+from bench.contracts.fixtures import CheckFailed, must
 from bench.network.compressor import Compressor, Draws
 
 SIZES = (1, 2, 9, 40, 500)
@@ -108,7 +108,7 @@ def draws(cls: type[Compressor]) -> None:
     """unpack draws only where shared_draws is declared"""
 
     def refuse(row: int) -> np.random.Generator:
-        raise BrokenPromise("unpack draws, but the receiver knows no draws: declare shared_draws = True")
+        raise CheckFailed("unpack draws, but the receiver knows no draws: declare shared_draws = True")
 
     for _, made, size in cases(cls):
         if not made.shared_draws:

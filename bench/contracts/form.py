@@ -9,13 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from bench.contracts.fixtures import DIMENSION, NODES, STEPS, asked_of, must, network, quadratics, ring, start
 from bench.contracts.simulate import simulate
-from bench.contracts.worlds import DIMENSION, NODES, STEPS, asked_of, must, network, quadratics, ring, start
-from bench.method.algorithm import Algorithm, Grad, Mix
+from bench.method import Algorithm, Grad, Mix
 
 
 def shapes(cls: type[Algorithm]) -> None:
-    """states are named tuples of (R, k, …) tensors of the start's dtype, with x as given"""
+    """states are named tuples of (R, k, …) tensors of the dtype of x; start keeps x"""
     lengths = (0, 1, 3)  # the first fault, not what follows
     for dtype, steps in itertools.product((torch.float64, torch.float32), lengths):
         x = start(2, dtype=dtype)
@@ -65,7 +65,7 @@ def nothing_in_place(cls: type[Algorithm]) -> None:
 
 
 def no_memory(cls: type[Algorithm]) -> None:
-    """a step depends on its state and t alone, so an interrupted run can go on"""
+    """a step depends only on its state and t, so that runs can resume"""
     w, gradient = ring(), quadratics()
     whole = simulate(cls, w, gradient, start(), STEPS)
 
@@ -82,28 +82,34 @@ def no_memory(cls: type[Algorithm]) -> None:
 
 
 def counts(cls: type[Algorithm]) -> None:
-    """what is sent, rounds, samples and gradients are as declared"""
-    promise = cls.declare_for({})
-    chance = any(float(cost) != int(cost) for cost in (promise.sends, promise.scalars, promise.rounds))
+    """vectors sent, rounds, samples and gradients equal the declared costs"""
+    properties = cls.declare_for({})
+    chance = any(
+        float(cost) != int(cost)
+        for cost in (properties.vectors_per_step, properties.scalars_per_step, properties.rounds)
+    )
     steps = 100 * STEPS if chance else STEPS
     trace = simulate(cls, ring(), quadratics(), start(), steps)
     sent = [[sum(tensor.shape[-1] for tensor in call) for call in calls] for calls in trace.sent]
     began = (len(sent[0]), len(trace.samples[0]))
-    declared = f"start_rounds={promise.start_rounds}, start_samples={promise.start_samples}"
+    declared = f"start_rounds={properties.start_rounds}, start_samples={properties.start_samples}"
     must(
-        began == (promise.start_rounds, promise.start_samples),
+        began == (properties.start_rounds, properties.start_samples),
         f"start calls mix {began[0]} times and uses {began[1]} samples; declared {declared}",
     )
     drawn = len(set().union(*trace.samples))
     must(
-        drawn == promise.start_samples + promise.samples * steps,
-        f"{steps} steps use {drawn} samples; declared samples={promise.samples} a step",
+        drawn == properties.start_samples + properties.samples * steps,
+        f"{steps} steps use {drawn} samples; declared samples={properties.samples} a step",
     )
-    _must_count("evaluates {:g} gradients", trace.gradients[1:], promise.gradients, "gradients={:g}")
-    vectors, beside = promise.sends + promise.scalars / DIMENSION, f" of {DIMENSION} numbers, with scalars"
-    said = "sends={:g}" + beside * (promise.scalars > 0)
+    _must_count("evaluates {:g} gradients", trace.gradients[1:], properties.gradients, "gradients={:g}")
+    vectors, beside = (
+        properties.vectors_per_step + properties.scalars_per_step / DIMENSION,
+        f" of {DIMENSION} numbers, with scalars",
+    )
+    said = "vectors_per_step={:g}" + beside * (properties.scalars_per_step > 0)
     _must_count("sends {:g} vectors", [sum(calls) / DIMENSION for calls in sent[1:]], vectors, said, chance)
-    _must_count("calls mix {:g} times", [len(calls) for calls in sent[1:]], promise.rounds, "rounds={:g}", chance)
+    _must_count("calls mix {:g} times", [len(calls) for calls in sent[1:]], properties.rounds, "rounds={:g}", chance)
 
 
 def _must_count(does: str, counted: Sequence[float], declared: float, said: str, chance: bool = False) -> None:
@@ -117,38 +123,38 @@ def _must_count(does: str, counted: Sequence[float], declared: float, said: str,
 
 
 def states(cls: type[Algorithm]) -> None:
-    """states that are said to estimate, track, average, report or sum to zero exist, and do"""
+    """estimates, tracks, averages, report and zero_sum name states with these properties"""
     w, pull = network(cls)
-    trace, promise = simulate(cls, w, quadratics(), start(), STEPS, pull=pull), cls.declare_for({})
+    trace, properties = simulate(cls, w, quadratics(), start(), STEPS, pull=pull), cls.declare_for({})
     there = trace.states[0]._fields
-    named = {"estimates": promise.estimates, "averages": promise.averages, "report": promise.report}
+    named = {"estimates": properties.estimates, "averages": properties.averages, "report": properties.report}
     for word, name in [
         *named.items(),
-        *(("zero_sum", name) for name in promise.zero_sum),
-        *(("tracks", name) for pair in promise.tracks.items() for name in pair),
+        *(("zero_sum", name) for name in properties.zero_sum),
+        *(("tracks", name) for pair in properties.tracks.items() for name in pair),
     ]:
         must(name is None or name in there, f"{word}='{name}', but the state has only {', '.join(there)}")
     for t, state in enumerate(trace.states):
-        for tracker, tracked in promise.tracks.items():
+        for tracker, tracked in properties.tracks.items():
             off = (getattr(state, tracker).mean(1) - getattr(state, tracked).mean(1)).abs().max().item()
             lost = f"|mean {tracker} − mean {tracked}| = {off:.2g} after step {t}"
             must(off <= 1e-12, f"the tracker loses what it tracks: {lost}")
-        for name in promise.zero_sum:
+        for name in properties.zero_sum:
             value = getattr(state, name)
             off = (value.sum(1).abs().max() / value.abs().max().clamp_min(1e-300)).item()
             must(off <= 1e-12, f"{name} does not sum to zero: {off:.2g} of its largest entry after step {t}")
 
 
-@asked_of(lambda promise: not promise.double)
+@asked_of(lambda properties: not properties.requires_float64)
 def rounding(cls: type[Algorithm]) -> None:
-    """unless declared double: where nothing is to be learnt, float32 does not carry the nodes away"""
+    """unless requires_float64: without gradients, rounding errors in float32 do not move the nodes"""
     x = (FAR + start()[:, :1]).expand(-1, NODES, -1).float()
     trace = simulate(cls, ring().float(), lambda x, s, stream: torch.zeros_like(x), x, LONG, keep=False)
     drift = ((trace.states[-1].x - x).abs().max() / x.abs().max()).item()
     must(
         drift <= LONG * torch.finfo(torch.float32).eps * 4,
         f"rounding errors add up twice over: {LONG} float32 steps without a gradient move x by {drift:.1e} of itself. "
-        "Write the rule so that they do not, or declare double=True",
+        "Write the rule so that they do not, or declare requires_float64=True",
     )
 
 

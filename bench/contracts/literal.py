@@ -22,8 +22,8 @@ import torch
 
 from bench.base.errors import UserError, closest
 from bench.base.options import AtLeast, Option
+from bench.contracts.fixtures import DIMENSION, KINDS, NODES, CheckFailed, Network, must, quadratics, start, stepsizes
 from bench.contracts.simulate import simulate
-from bench.contracts.worlds import DIMENSION, KINDS, NODES, BrokenPromise, Network, must, quadratics, start, stepsizes
 from bench.method.algorithm import Algorithm
 from bench.method.assemble import assemble
 from bench.network.mixing import build_mixing
@@ -82,13 +82,13 @@ def literal(rule: Rule, name: str) -> Callable[[type[Algorithm]], None]:
 
 
 def _networks(cls: type[Algorithm]) -> Iterator[tuple[str, Network]]:
-    promise = cls.declare_for({})
-    if promise.exact_average:
+    properties = cls.declare_for({})
+    if properties.exact_average:
         names = ["complete"]
     else:
-        names = ["ring", "star", "complete"] if promise.mixes == "doubly" else ["directed_ring", "random_digraph"]
+        names = ["ring", "star", "complete"] if properties.mixes == "doubly" else ["directed_ring", "random_digraph"]
     for name in names:
-        yield name, Network.of(build_mixing(name, NODES, lazy=promise.lambda_min is not None))
+        yield name, Network.of(build_mixing(name, NODES, lazy=properties.lambda_min is not None))
 
 
 def _options(cls: type[Algorithm]) -> dict[str, Any]:
@@ -133,7 +133,7 @@ def _ran(rule: Rule, name: str, x: np.ndarray, w: np.ndarray, known: dict[str, A
         out = rule(x.copy(), w.copy(), _G, T, **known)
         found = np.stack([np.asarray(each, dtype=np.float64) for each in out])
     except Exception as error:  # what a user wrote may raise anything
-        raise BrokenPromise(f"{case} {name} raises {_words(error, name.rpartition(':')[0])}") from error
+        raise CheckFailed(f"{case} {name} raises {_words(error, name.rpartition(':')[0])}") from error
     must(
         found.shape == (T + 1, *x.shape),
         f"{name} gives {len(found)} arrays {found.shape[1:]}; X after 0, 1, …, {T} steps are {T + 1} of {x.shape}",

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from bench.contracts.simulate import Gradient, simulate
-from bench.contracts.worlds import (
+from bench.contracts.fixtures import (
     ALONE,
     CONSTANT,
     DIMENSION,
     KINDS,
     NODES,
-    NOT_ASKED,
+    SKIP,
     STEPS,
     asked_of,
     close,
@@ -26,12 +25,13 @@ from bench.contracts.worlds import (
     start,
     stepsizes,
 )
+from bench.contracts.simulate import Gradient, simulate
 from bench.method.algorithm import Algorithm
 
 
-@asked_of(lambda promise: promise.gradients)
+@asked_of(lambda properties: properties.gradients)
 def descent(cls: type[Algorithm]) -> None:
-    """with small steps along exact gradients of one f that all nodes share, f falls, and never rises"""
+    """with exact gradients of one shared f and small stepsizes, f decreases and never increases"""
     (w, pull), f = close(cls), quadratics(1, noise=0)
     x = start()[:, :1].expand(len(SMALL), NODES, -1)
     trace = simulate(cls, w, f, x, LONG, CONSTANT, pull=pull, seeds=[0] * len(SMALL), eta=SMALL)
@@ -52,24 +52,24 @@ SMALL, LONG = (1e-2, 1e-3, 1e-4, 1e-5), 40
 
 
 def _value(f: Gradient, x: Tensor) -> Tensor:
-    """f(x) less its least value: for a quadratic, half the step to the minimiser along the gradient."""
+    """f(x) less its least value: for a quadratic, half the step to the minimizer along the gradient."""
     zero = torch.zeros_like(x)
     slope = f(zero + 1, 0, 0) - f(zero, 0, 0)  # each coordinate by itself
     return (f(x, 0, 0).square() / slope).sum((1, 2)) / 2
 
 
 def end(cls: type[Algorithm]) -> str | None:
-    """exact gradients of different f_i and a constant stepsize lead to the fixed_point that is declared"""
-    promise = cls.declare_for({})
-    exact, ladder = promise.fixed_point == "exact", LADDER if has_stepsize(cls) else LADDER[:1]
-    if promise.fixed_point == "elsewhere" or promise.gradients == 0 or (not exact and len(ladder) == 1):
-        return NOT_ASKED
+    """with exact gradients of different f_i and a constant stepsize, the limit is the declared fixed_point"""
+    properties = cls.declare_for({})
+    exact, ladder = properties.fixed_point == "exact", LADDER if has_stepsize(cls) else LADDER[:1]
+    if properties.fixed_point == "elsewhere" or properties.gradients == 0 or (not exact and len(ladder) == 1):
+        return SKIP
     (w, pull), f = close(cls), quadratics(noise=0)
-    minimiser = _minimiser(f)
+    minimizer = _minimizer(f)
 
     def far(state: object) -> Tensor:
         """The farthest node, as a part of where it began; by stepsize, from the start that is worst."""
-        off = (state.x - minimiser).norm(dim=-1).amax(1) / (x[:, 0] - minimiser).norm(dim=-1)  # type: ignore[attr-defined]
+        off = (state.x - minimizer).norm(dim=-1).amax(1) / (x[:, 0] - minimizer).norm(dim=-1)  # type: ignore[attr-defined]
         return off.nan_to_num(torch.inf).view(STARTS, -1).amax(0)
 
     x = start(STARTS)[:, :1].repeat_interleave(len(ladder), 0).expand(-1, NODES, -1)
@@ -88,7 +88,7 @@ def end(cls: type[Algorithm]) -> str | None:
     )
     off = far(trace.states[-1])
     best = int(off.argmin())
-    where = f"{LONG_ENOUGH} steps end {off[best]:.2g} of the way from the minimiser{_by(cls, ladder, best)}"
+    where = f"{LONG_ENOUGH} steps end {off[best]:.2g} of the way from the minimizer{_by(cls, ladder, best)}"
     if exact:
         must(
             off[best] <= EXACT,
@@ -105,19 +105,19 @@ def end(cls: type[Algorithm]) -> str | None:
 
 LADDER = tuple(4 / 2**rung for rung in range(13))
 EXACT, NEAR, LONG_ENOUGH, STARTS = 1e-7, 0.1, 700, 3
-"""Parts of the way, steps, and starts: a method whose steps do not shrink may be at the minimiser by chance."""
+"""Parts of the way, steps, and starts: a method whose steps do not shrink may be at the minimizer by chance."""
 
 
-def _minimiser(f: Gradient) -> Tensor:
+def _minimizer(f: Gradient) -> Tensor:
     """Of the mean of the nodes' quadratics, whose coordinates do not know of each other."""
     zero = torch.zeros(1, NODES, DIMENSION, dtype=torch.float64)
     at_zero = f(zero, 0, 0)
     return -at_zero.mean(1) / (f(zero + 1, 0, 0) - at_zero).mean(1)
 
 
-@asked_of(lambda promise: not promise.exact_average)  # there, nodes hold one x from the start
+@asked_of(lambda properties: not properties.exact_average)  # there, nodes hold one x from the start
 def average(cls: type[Algorithm]) -> None:
-    """where gradients are zero, all nodes end at the mean of their starts; who pulls, at one point"""
+    """with zero gradients, nodes converge to the average of their initial points (pull methods: to a common point)"""
     (w, pull), x = close(cls), start()
     trace = simulate(
         cls,
@@ -142,9 +142,9 @@ SETTLED = 1e-6
 
 
 def stepsize(cls: type[Algorithm]) -> str | None:
-    """where its eta is 0 no gradient moves x, and twice eta moves it elsewhere"""
+    """with eta = 0, gradients do not move x; doubling eta changes the iterates"""
     if not has_stepsize(cls):
-        return NOT_ASKED
+        return SKIP
     (w, pull), x = close(cls), start()
     none, other = (
         simulate(cls, w, g, x, STEPS, CONSTANT, pull=pull, eta=[0.0]) for g in (quadratics(), quadratics(noise=9))
@@ -156,9 +156,9 @@ def stepsize(cls: type[Algorithm]) -> str | None:
     return None
 
 
-@asked_of(lambda promise: promise.pooled)
-def pooled(cls: type[Algorithm]) -> None:
-    """where declared pooled: on the complete graph, the mean does what one node that knows f would, or what SGD does"""
+@asked_of(lambda properties: properties.centralized_equivalent)
+def centralized(cls: type[Algorithm]) -> None:
+    """if centralized_equivalent: on the complete graph, the average iterate follows the centralized method"""
     everyone, g = torch.full((NODES, NODES), 1 / NODES, dtype=torch.float64), quadratics()
     x = start()[:, :1]
 
@@ -169,16 +169,16 @@ def pooled(cls: type[Algorithm]) -> None:
         one = simulate(cls, ALONE, central, x, STEPS, {"schedule": kind}, schedule_nodes=NODES).x()
         many = simulate(cls, everyone, g, x.expand(-1, NODES, -1), STEPS, {"schedule": kind}).x()
         equal(many.mean(2), one[:, :, 0], f"on the complete graph the mean does something else (schedule {kind})")
-        if cls.declare_for({}).pooled == "sgd":
+        if cls.declare_for({}).centralized_equivalent == "sgd":
             sgd, eta = [x], stepsizes(cls, STEPS, schedule=kind)["eta"]
             for t in range(STEPS):
                 sgd.append(sgd[-1] - eta[t] * central(sgd[-1], t, 0))
             equal(torch.stack(sgd), one, f"on the complete graph it is not X − η_t G(X) (schedule {kind})")
 
 
-@asked_of(lambda promise: promise.scale_free)
+@asked_of(lambda properties: properties.scale_free)
 def scale(cls: type[Algorithm]) -> None:
-    """where declared scale_free: c·f for f changes no bit, for every power of two"""
+    """if scale_free: replacing f by c·f changes no bit, for c a power of two"""
     (w, pull), g, x = network(cls), quadratics(), start()
     for kind in KINDS:
         ours = simulate(cls, w, g, x, STEPS, {"schedule": kind}, pull=pull).x()

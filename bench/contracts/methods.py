@@ -1,4 +1,4 @@
-"""What every method must keep, whatever it computes: all checks in one place."""
+"""The checks of a method, and functions that run them."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import TYPE_CHECKING
 
+from bench.contracts.fixtures import SKIP, Check, CheckFailed
 from bench.contracts.form import counts, no_memory, nothing_in_place, rounding, shapes, states
-from bench.contracts.mathematics import average, descent, end, pooled, scale, stepsize
+from bench.contracts.mathematics import average, centralized, descent, end, scale, stepsize
 from bench.contracts.network import bound, locality, network_use, one_node, one_voice, permutation, replicas
 from bench.contracts.reading import asked_read, states_read
-from bench.contracts.worlds import NOT_ASKED, BrokenPromise, Check
 from bench.method.algorithm import Algorithm
 
 if TYPE_CHECKING:
     import pytest
 
-__all__ = ["CHECKS", "NOT_ASKED", "BrokenPromise", "parametrize_with_checks"]
+__all__ = ["CHECKS", "SKIP", "CheckFailed", "check_algorithm", "parametrize_with_checks"]
 
 CHECKS: tuple[Check, ...] = (
     shapes,
@@ -38,10 +38,26 @@ CHECKS: tuple[Check, ...] = (
     stepsize,
     end,
     bound,
-    pooled,
+    centralized,
     scale,
 )
-"""Each raises ``BrokenPromise``, or returns ``NOT_ASKED`` where the declaration does not ask for it."""
+"""Each raises ``CheckFailed``, or returns ``SKIP`` if it does not apply."""
+
+
+def check_algorithm(method: type[Algorithm]) -> None:
+    """Run all checks on one method.
+
+    Args:
+        method: A class decorated with ``@algorithm``.
+
+    Raises:
+        CheckFailed: The first check that failed, with the reason.
+
+    Example:
+        >>> check_algorithm(MyMethod)
+    """
+    for check in CHECKS:
+        check(method)
 
 
 def parametrize_with_checks(methods: Iterable[type[Algorithm]]) -> pytest.MarkDecorator:
@@ -52,7 +68,7 @@ def parametrize_with_checks(methods: Iterable[type[Algorithm]]) -> pytest.MarkDe
 
     Returns:
         A decorator for a test function with the arguments ``method`` and ``check``, whose body is ``check(method)``.
-        A check fails with ``BrokenPromise``; one that the method's declaration does not ask for is skipped.
+        A check that does not apply to the method is skipped.
 
     Example:
         >>> @parametrize_with_checks([MyMethod])
@@ -64,7 +80,7 @@ def parametrize_with_checks(methods: Iterable[type[Algorithm]]) -> pytest.MarkDe
     def skipping(check: Check) -> Callable[[type[Algorithm]], None]:
         @wraps(check)
         def checked(method: type[Algorithm]) -> None:
-            if check(method) == NOT_ASKED:
+            if check(method) == SKIP:
                 pytest.skip(f"{method.__name__} does not declare this")
 
         return checked

@@ -8,8 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.contracts.simulate import Gradient, simulate
-from bench.contracts.worlds import (
+from bench.contracts.fixtures import (
     ALONE,
     DIMENSION,
     KINDS,
@@ -24,20 +23,21 @@ from bench.contracts.worlds import (
     start,
     stepsizes,
 )
+from bench.contracts.simulate import Gradient, simulate
 from bench.method.algorithm import Algorithm
 from bench.network.mixing import build_mixing
 
 
 def network_use(cls: type[Algorithm]) -> None:
-    """of the network it uses what it declares: mixes, pushes or pulls, and compresses"""
-    promise, trace = cls.declare_for({}), simulate(cls, ring(), quadratics(), start(), STEPS)
-    allowed = set(USES[promise.mixes]) | ({"compressed"} if promise.compresses != "no" else set())
+    """the method uses only the declared kind of mixing and compression"""
+    properties, trace = cls.declare_for({}), simulate(cls, ring(), quadratics(), start(), STEPS)
+    allowed = set(USES[properties.mixes]) | ({"compressed"} if properties.compresses != "no" else set())
     for t, calls in enumerate(trace.calls):
         for call in calls:
-            said = f"mixes='{promise.mixes}', compresses='{promise.compresses}'"
+            said = f"mixes='{properties.mixes}', compresses='{properties.compresses}'"
             must(call in allowed, f"{'start' if t == 0 else f'step {t - 1}'} calls {call}; declared is {said}")
-    does = promise.compresses == "no" or any("compressed" in calls for calls in trace.calls)
-    must(does, f"compresses='{promise.compresses}' is declared, and mix.compressed is never called")
+    does = properties.compresses == "no" or any("compressed" in calls for calls in trace.calls)
+    must(does, f"compresses='{properties.compresses}' is declared, and mix.compressed is never called")
 
 
 USES = {
@@ -50,7 +50,7 @@ USES = {
 
 
 def permutation(cls: type[Algorithm]) -> None:
-    """renaming the nodes renames the trajectory"""
+    """permuting the nodes permutes the trajectory"""
     (w, pull), gradient, x = network(cls), quadratics(), start()
     order = torch.tensor([3, 0, 4, 1, 5, 2])
     back = order.argsort()
@@ -65,12 +65,12 @@ def permutation(cls: type[Algorithm]) -> None:
 
 
 def locality(cls: type[Algorithm]) -> None:
-    """nodes learn of each other through mix alone, one hop a round, whatever another node's gradients become"""
+    """information travels only through mix, one hop per round"""
     nodes = 2 * NODES
     gradient, x = quadratics(nodes), start(nodes=nodes)
 
     def other(x: Tensor, s: int, stream: int) -> Tensor:
-        """Node 0 is pulled elsewhere, not only more: who normalises would not notice that."""
+        """Node 0 is pulled elsewhere, not only more: who normalizes would not notice that."""
         g = gradient(x, s, stream)
         return torch.cat([1 - 2 * g[:, :1].roll(1, -1), g[:, 1:]], dim=1)
 
@@ -88,7 +88,7 @@ def locality(cls: type[Algorithm]) -> None:
 
 
 def replicas(cls: type[Algorithm]) -> None:
-    """R replicas with stepsizes and graphs of their own are R separate runs"""
+    """R replicas with different stepsizes and graphs equal R separate runs"""
     gradient, x = quadratics(), start(3)
     known = {**cls.stepsize_options(), **cls.structure_options()}
     numbers = {k: o.default for k, o in known.items() if o.is_number}
@@ -105,13 +105,13 @@ def replicas(cls: type[Algorithm]) -> None:
 
 
 def one_node(cls: type[Algorithm]) -> None:
-    """a network of one node works, and stays finite"""
+    """a network of one node works and stays finite"""
     x = simulate(cls, ALONE, quadratics(1), start(nodes=1), STEPS).x()
     must(torch.isfinite(x).all(), "with a single node the iterates are not finite")
 
 
 def one_voice(cls: type[Algorithm]) -> None:
-    """nodes with one start and one gradient stay together, and do what one of them alone would"""
+    """nodes with equal initial points and gradients stay equal, and follow a single node"""
     x, g = start()[:, :1], quadratics(1)
     for kind in KINDS:
         one = simulate(cls, ALONE, g, x, STEPS, {"schedule": kind}, schedule_nodes=NODES, known=ring()).x()
@@ -124,9 +124,9 @@ def _echo(gradient: Gradient) -> Gradient:
     return lambda x, s, stream: torch.cat([gradient(part, s, stream) for part in x.split(1, dim=1)], dim=1)
 
 
-@asked_of(lambda promise: promise.bounded)
+@asked_of(lambda properties: properties.bounded_step)
 def bound(cls: type[Algorithm]) -> None:
-    """where declared bounded: consensus never exceeds b², b⁺ = ρ (b + η_t)"""
+    """if bounded_step: the consensus error never exceeds b², b⁺ = ρ (b + η_t)"""
     mixing = build_mixing("ring", NODES, lazy=True)
     rho = mixing.certificate.rho or 0.0
     slowest = torch.as_tensor(np.linalg.eigh(mixing.matrices[0])[1][:, -2:-1].copy())

@@ -8,22 +8,22 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from bench.contracts.fixtures import CONSTANT, SKIP, STEPS, CheckFailed, close, must, quadratics, start
 from bench.contracts.simulate import Trace, simulate
-from bench.contracts.worlds import CONSTANT, NOT_ASKED, STEPS, BrokenPromise, close, must, quadratics, start
-from bench.method.algorithm import Algorithm, Grad, Mix
+from bench.method import Algorithm, Grad, Mix
 
 SINCE, UNFELT = 5, 1e-12
 """The step after which a state is changed, and how little is put down to rounding: replicas are computed together."""
 
 
 def states_read(cls: type[Algorithm]) -> str | None:
-    """every state matters: another value of it leads to other iterates, unless it is declared unread"""
-    (w, pull), f, promise = close(cls), quadratics(), cls.declare_for({})
+    """every state influences the iterates, unless it is declared among diagnostic_states"""
+    (w, pull), f, properties = close(cls), quadratics(), cls.declare_for({})
     whole = simulate(cls, w, f, start(), STEPS, CONSTANT, pull=pull)
     state = whole.states[SINCE]
-    kept = [name for name in state._fields if name not in ("x", *promise.unread)]  # x is what is made
+    kept = [name for name in state._fields if name not in ("x", *properties.diagnostic_states)]  # x is what is made
     if not kept:
-        return NOT_ASKED
+        return SKIP
     changes = [(name, change) for name in kept for change in CHANGES]
 
     class Changed(cls):  # type: ignore[valid-type, misc]
@@ -42,12 +42,12 @@ def states_read(cls: type[Algorithm]) -> str | None:
 
     x, seeds = start().repeat(len(changes), 1, 1), [0] * len(changes)
     changed = simulate(Changed, w, f, x, STEPS, CONSTANT, pull=pull, seeds=seeds)
-    felt = _felt(whole, changed, promise.report)
+    felt = _felt(whole, changed, properties.report)
     for name in kept:
         must(
             any(felt[r] for r, (which, _) in enumerate(changes) if which == name),
             f"state {name} is never read: whatever it is after step {SINCE}, what follows is the same. Leave it out, "
-            f"or, if it is only recorded, declare unread='{name}'",
+            f"or, if it is only recorded, declare diagnostic_states='{name}'",
         )
     return None
 
@@ -61,8 +61,8 @@ CHANGES = (torch.zeros_like, lambda value: value + _some(value), lambda value: v
 
 
 def asked_read(cls: type[Algorithm]) -> str | None:
-    """every message and every gradient matters: another answer leads to other iterates"""
-    (w, pull), f, promise = close(cls), quadratics(), cls.declare_for({})
+    """every message and every gradient influences the iterates"""
+    (w, pull), f, properties = close(cls), quadratics(), cls.declare_for({})
     plain = simulate(cls, w, f, start(), STEPS, CONSTANT, pull=pull)
     messages = [max(sum(map(len, calls)) for calls in part) for part in (plain.sent[:1], plain.sent[1:])]
     gradients = [plain.gradients[0], max(plain.gradients[1:])]
@@ -73,7 +73,7 @@ def asked_read(cls: type[Algorithm]) -> str | None:
         for place in range(count)
     ]
     if not asked:
-        return NOT_ASKED
+        return SKIP
     now, count = "the start", Counter[str]()
 
     def answered(what: str, value: Tensor) -> Tensor:
@@ -104,12 +104,12 @@ def asked_read(cls: type[Algorithm]) -> str | None:
         seeds=[0] * len(asked),
         heard=lambda given, mixed: tuple(answered("message", value) for value in mixed),
     )
-    felt = _felt(plain, changed, promise.report)
+    felt = _felt(plain, changed, properties.report)
     deaf = [which for which, heard in zip(asked, felt, strict=True) if not heard]
-    for what, when, place in deaf[len(promise.unread) :]:
-        raise BrokenPromise(
+    for what, when, place in deaf[len(properties.diagnostic_states) :]:
+        raise CheckFailed(
             f"{what} {place + 1} of {when} is never read: another answer changes nothing. Leave it out, or, if it "
-            "is only recorded, declare its state unread"
+            "is only recorded, declare its state in diagnostic_states"
         )
     return None
 

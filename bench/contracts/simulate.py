@@ -1,4 +1,4 @@
-"""Run an algorithm on plain tensors, watching everything it does: for tests and contracts."""
+"""``simulate`` runs a method on plain tensors and records everything it does, for tests and contracts."""
 
 from __future__ import annotations
 
@@ -18,24 +18,32 @@ from bench.method.trajectory import trajectory
 from bench.problem.problem import vector_layout
 
 Gradient = Callable[[Tensor, int, int], Tensor]
-"""From x, s and the stream; s = ALL_DATA is all that the nodes hold."""
+"""From x, s and the stream to gradients; s = ``ALL_DATA`` asks for the full gradient."""
 ALL_DATA = -1
 Heard = Callable[[tuple[Tensor, ...], tuple[Tensor, ...]], tuple[Tensor, ...] | None]
-"""Told what is given to the network and what it gives back, which it may replace."""
+"""From the sent and the received tensors to a replacement of the latter, or None."""
 
 
 @dataclass
 class Trace:
-    """What an algorithm did: its states after 0, 1, … steps, and each step's traffic."""
+    """The record of a simulation. All lists but ``states`` have one entry for the start and one for each step.
+
+    Attributes:
+        states: The states after 0, 1, … steps.
+        sent: The tensors of each call of ``mix``.
+        samples: The pairs (stream, s) of the samples used.
+        gradients: The number of calls of ``grad``.
+        calls: The kind of each call: ``"mix"``, ``"push"``, ``"pull"``, ….
+    """
 
     states: list[Any] = field(default_factory=list)
-    sent: list[list[tuple[Tensor, ...]]] = field(default_factory=list)  # per step, per call of mix; the start first
-    samples: list[set[tuple[int, int]]] = field(default_factory=list)  # per step, (stream, s); the start first
-    gradients: list[int] = field(default_factory=list)  # per step, calls of grad; the start first
-    calls: list[list[str]] = field(default_factory=list)  # per step, how it sent: mix, push, pull …; the start first
+    sent: list[list[tuple[Tensor, ...]]] = field(default_factory=list)
+    samples: list[set[tuple[int, int]]] = field(default_factory=list)
+    gradients: list[int] = field(default_factory=list)
+    calls: list[list[str]] = field(default_factory=list)
 
     def x(self) -> Tensor:
-        """All iterates, (steps + 1, R, n, P)."""
+        """Return all iterates, (steps + 1, R, n, P)."""
         return torch.stack([state.x for state in self.states])
 
 
@@ -131,7 +139,7 @@ class _Grad:
 
 
 class _Mix:
-    """Every way to send, by one matrix; ``pull`` may have its own."""
+    """All calls of ``Mix`` with one matrix; ``pull`` may have its own."""
 
     def __init__(self, w: Tensor, trace: Trace, pull: Tensor | None, heard: Heard | None) -> None:
         self._w, self._trace, self._heard = w, trace, heard
@@ -170,7 +178,7 @@ class _Mix:
 
 
 def _spectrum(w: Tensor, replicas: int) -> dict[str, list[float | None]]:
-    """ρ, λ₂ and λ_n of every replica's W; of a W that is not symmetric, nothing."""
+    """Return ρ, λ₂ and λ_n of every replica's W; nothing if W is not symmetric."""
     if not torch.allclose(w, w.mT):
         return {}
     values = torch.linalg.eigvalsh(w.double()).expand(replicas, -1)

@@ -1,8 +1,8 @@
-"""Data that is fetched once, checked against a known sum, and then mapped into memory by whoever needs it.
+"""Recipes: datasets that are downloaded once, verified by a checksum, and then memory-mapped.
 
-A dataset that cannot be made on the spot comes with a recipe: where its raw files can be had, and the
-sha256 of the arrays they must become. Whatever the source, the arrays are the same bytes. They lie in
-the data folder as prepared/<name>/train_x.npy and so on; ranks map them and so share one copy.
+A recipe names the sources of the raw files, and the sha256 of the arrays that they become. The arrays have the same
+bytes whatever the source. They lie in the data folder as prepared/<name>/train_x.npy and so on. The ranks of a machine
+map them and share one copy.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from bench.terminal.console import Console
 from bench.terminal.progress import showing_growth
 
 PREPARED = "prepared"
-"""The part of the data folder that is ours; what lies beside it is the user's."""
+"""The subfolder of the data folder for prepared arrays. Other files in the data folder belong to the user."""
 PARTS = ("train_x", "train_y", "test_x", "test_y")
 SEAL = "seal.json"
 FOLDER = "HEARSAY_DATA"
@@ -38,44 +38,65 @@ Parts = Mapping[str, np.ndarray]
 
 
 class NotHere(Exception):
-    """A source has nothing to offer on this machine: a reason, without a full stop."""
+    """A source is not available on this machine. The message is the reason, without a full stop."""
 
 
 class Source(Protocol):
-    """One way to get raw data."""
+    """A source of raw data, such as those in bench/data/sources.py."""
 
     @property
-    def title(self) -> str: ...
+    def title(self) -> str:
+        """The name of the source in messages."""
 
     @property
     def remote(self) -> bool:
-        """Whether one waits for it."""
+        """Whether the source downloads, so that progress is shown."""
 
     def get(self, folder: Path, scratch: Path) -> Parts:
-        """The four arrays, using ``scratch`` for files; NotHere if this source cannot be had.
+        """Return the four arrays.
 
-        ``folder`` is the data folder, where the user may have put raw files; it is only read.
+        Args:
+            folder: The data folder, where the user may have put raw files. It is only read.
+            scratch: An empty folder for temporary files.
+
+        Returns:
+            ``train_x``, ``train_y``, ``test_x`` and ``test_y`` by name.
+
+        Raises:
+            NotHere: The source is not available.
         """
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to get a dataset, the first source that answers, and what it must be."""
+    """How to fetch a dataset, the argument ``recipe`` of ``@dataset``.
+
+    Attributes:
+        sources: The sources, tried in this order.
+        sha256: The checksum of the arrays, as ``checksum`` computes it; None if it is not known.
+        check: Raises ``NotHere`` if the arrays cannot be those of the dataset.
+        help: What to do if no source is available, for the error message.
+
+    Example:
+        >>> @dataset("mine", Recipe((Dropped(("mine.npz",), read),), sha256=None))
+        ... def mine(parts: Parts) -> Arrays:
+        ...     return Arrays.of(parts, classes=10)
+    """
 
     sources: tuple[Source, ...]
-    sha256: str | None  # of the arrays; None where nobody has been able to pin it, and ``check`` must do
-    check: Callable[[Parts], None] = lambda parts: None  # NotHere if these cannot be the arrays
-    help: str = ""  # what to do where no source answers
+    sha256: str | None
+    check: Callable[[Parts], None] = lambda parts: None
+    help: str = ""
 
 
 def data_folder(given: Path | str | None = None) -> Path:
-    """``data_dir``, or the environment's HEARSAY_DATA, or the user's cache."""
+    """Return the data folder: ``data_dir``, or the environment variable HEARSAY_DATA, or the user's cache."""
     cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(given or os.environ.get(FOLDER) or f"{cache}/hearsay").expanduser().resolve()
 
 
 def checksum(parts: Parts) -> str:
-    """sha256 over names, types, shapes and bytes."""
+    """Return the sha256 of the arrays, over names, types, shapes and bytes."""
     digest = hashlib.sha256()
     for name in PARTS:
         array = np.ascontiguousarray(parts[name])
@@ -85,7 +106,11 @@ def checksum(parts: Parts) -> str:
 
 
 def load(name: str, folder: Path) -> Parts:
-    """The prepared arrays, mapped from disk. UserError where there are none that can be trusted."""
+    """Return the prepared arrays, memory-mapped.
+
+    Raises:
+        UserError: They are missing, unreadable or wrong.
+    """
     place = folder / PREPARED / name
     try:
         parts = {part: np.load(place / f"{part}.npy", mmap_mode="c", allow_pickle=False) for part in PARTS}
@@ -104,7 +129,7 @@ def load(name: str, folder: Path) -> Parts:
 
 
 def _seal(parts: Parts, sha256: str) -> dict[str, object]:
-    """What is kept beside arrays that had the right sha256: a sum that is eight times as fast and shows damage too."""
+    """Return the checksums that are stored with verified arrays; crc32 is eight times as fast as sha256."""
     sums = {}
     for name in PARTS:
         array = np.ascontiguousarray(parts[name])
@@ -113,7 +138,7 @@ def _seal(parts: Parts, sha256: str) -> dict[str, object]:
 
 
 def _sealed(place: Path, parts: Parts, sha256: str) -> bool:
-    """Whether these are the bytes that were there when the sha256 was right; where it is unknown, ask that again."""
+    """Return whether the arrays are unchanged since their sha256 was verified; False if that is unknown."""
     try:
         told = json.loads((place / SEAL).read_bytes())
     except (OSError, ValueError):
@@ -122,7 +147,11 @@ def _sealed(place: Path, parts: Parts, sha256: str) -> bool:
 
 
 def prepare(name: str, folder: Path, console: Console) -> Parts:
-    """The prepared arrays, fetched if need be. One process at a time; others wait and find them made."""
+    """Return the prepared arrays, and fetch them if needed. One process fetches; others wait.
+
+    Raises:
+        UserError: No source is available, or the data folder is not writable.
+    """
     try:
         return load(name, folder)
     except UserError as error:
@@ -143,7 +172,7 @@ def prepare(name: str, folder: Path, console: Console) -> Parts:
 
 
 def fetch(name: str, folder: Path, scratch: Path, console: Console) -> None:
-    """From the first source that gives the right arrays, into the data folder in one move."""
+    """Fetch a dataset from the first source with the right arrays, into the data folder in one atomic move."""
     recipe = recipes[name]
     reasons = []
     for source in recipe.sources:
@@ -178,7 +207,7 @@ def fetch(name: str, folder: Path, scratch: Path, console: Console) -> None:
 
 @contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """Until no other process holds ``path``."""
+    """Hold an exclusive lock on the file ``path``."""
     with path.open("a") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         yield

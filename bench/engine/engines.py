@@ -128,7 +128,7 @@ class Ranks(Engine):
         return Launch(launcher(self.launch), host, elsewhere)
 
     def compute(self, configs: Sequence[RunConfig], observer: Observer, resume: Resume | None, comm: Any) -> None:
-        from bench.engine.mpi import MPIWorld, agree, take_gpu  # whoever imports mpi4py is a rank; the runner is none
+        from bench.engine.mpi import MPIHosting, agree, take_gpu  # whoever imports mpi4py is a rank; the runner is none
 
         (config,) = configs
         mixing = mixing_of(config)
@@ -137,9 +137,9 @@ class Ranks(Engine):
         if config.device == "cuda":
             take_gpu(comm)
         dtype, device = getattr(torch, config.dtype), torch.device(config.device)
-        with MPIWorld(comm, mixing, dtype, device) as world:
-            begin = None if resume is None else checkpoint.load(resume, world.hosted, dtype, device)
-            _, moment = run_in(world, [config], observer, begin)
+        with MPIHosting(comm, mixing, dtype, device) as hosting:
+            begin = None if resume is None else checkpoint.load(resume, hosting.hosted, dtype, device)
+            _, moment = run_in(hosting, [config], observer, begin)
             seconds = comm.allgather(moment.seconds[0])
         observer.learn(0, {"seconds": of_all(seconds)})
 

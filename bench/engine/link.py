@@ -103,7 +103,7 @@ class Link:
             self._connection.close()
 
 
-class Links:
+class Connections:
     """The connections to all ranks."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""One rank's view of the network: neighbours' rows by message, everything else by reduction."""
+"""One rank's view of the network: neighbors' rows by message, everything else by reduction."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from bench.base.errors import UserError
 from bench.engine.wire import Block, Exchange, Rows, Wire, nodes_of_rank, rank_of_nodes
 from bench.network.faulty import OneWayNetwork
 from bench.network.mixing import Mixing, Operator
+from bench.training.hosting import Mixer, Unpack
 from bench.training.running_sums import RunningSums, on_arcs, slots
-from bench.training.world import Mixer, Unpack
 
 
 def agree(comm: MPI.Intracomm, what: str, value: str) -> None:
@@ -194,18 +194,18 @@ class RankMixer(Mixer):
 class AllReduce(Mixer):
     """The exact average, by MPI's own reduction."""
 
-    def __init__(self, world: MPIWorld) -> None:
-        self._world = world
+    def __init__(self, hosting: MPIHosting) -> None:
+        self._hosting = hosting
 
     def __call__(self, r: int, t: int, tensors: tuple[Tensor, ...], by: Operator = "mix") -> tuple[Tensor, ...]:
-        nodes, total = self._world.nodes, self._world.total
+        nodes, total = self._hosting.nodes, self._hosting.total
         return tuple((total(x.sum(1, keepdim=True)) / nodes).expand_as(x) for x in tensors)
 
     def free(self) -> None:
         """Nothing is held."""
 
 
-class MPIWorld:
+class MPIHosting:
     """The nodes of this rank, in a communicator of their own for one run."""
 
     def __init__(self, comm: MPI.Intracomm, mixing: Mixing, dtype: torch.dtype, device: torch.device) -> None:
@@ -218,7 +218,7 @@ class MPIWorld:
     def mixer(self) -> Mixer:
         return self._mixer
 
-    def __enter__(self) -> MPIWorld:
+    def __enter__(self) -> MPIHosting:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:

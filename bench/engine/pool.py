@@ -12,10 +12,10 @@ from bench.base.machine import PER_JOB, SHORTAGES, files_left, shortage
 from bench.build.network import mixing_of
 from bench.config.run_config import RunConfig
 from bench.engine import shared_memory
-from bench.engine.crew import RunFailed
 from bench.engine.engines import Launch, engine_of
-from bench.engine.team import Team
-from bench.network import known
+from bench.engine.rank_pool import RankPool
+from bench.engine.rank_processes import RunFailed
+from bench.network import cache
 from bench.training.checkpoint import Resume
 from bench.training.observer import Observer
 
@@ -25,7 +25,7 @@ class Pool:
 
     def __init__(self, jobs: int = 1, stop: threading.Event | None = None) -> None:
         """``jobs`` pools share this machine; a world ends its run when ``stop`` is set."""
-        self._worlds: dict[tuple[str, int], Team] = {}
+        self._worlds: dict[tuple[str, int], RankPool] = {}
         self._jobs, self._stop = jobs, stop or threading.Event()
 
     def run(
@@ -47,7 +47,7 @@ class Pool:
             "checkpoints": [str(folder) for folder in checkpoints],
             "resume": None if resume is None else {"step": resume.step, "rows": list(resume.rows)},
             "threads": engine.threads(self._jobs),
-            "known": known.about(first.nodes),
+            "known": cache.about(first.nodes),
         }
         try:
             self._worlds[key].run(configs, job, observer, engine.timeout_s * len(configs))
@@ -59,13 +59,13 @@ class Pool:
         if not engine.stays:
             self._worlds.pop(key).stop()
 
-    def _start(self, ranks: int, launch: Launch, observer: Observer) -> Team:
+    def _start(self, ranks: int, launch: Launch, observer: Observer) -> RankPool:
         if files_left() < ranks + PER_JOB:
             raise UserError(f"{ranks} ranks cannot be started. {SHORTAGES[errno.EMFILE]}.")
         if not launch.elsewhere:
             shared_memory.refuse_full(ranks)
         try:
-            return Team(ranks, launch.words, launch.host, self._stop, observer)
+            return RankPool(ranks, launch.words, launch.host, self._stop, observer)
         except OSError as error:
             reason = shortage(error) or f"Can they be reached at {launch.host} (engine.host)? {error}."
             raise UserError(f"Ranks cannot be started. {reason}") from error

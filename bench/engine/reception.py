@@ -19,7 +19,7 @@ STRANGERS = 64
 
 
 class Reception:
-    """Listens until every rank has been let in; nobody who is slow, silent or mad keeps the others waiting."""
+    """Accepts connections until every rank is there; slow, silent or malformed clients never block the others."""
 
     def __init__(self, host: str, ranks: int) -> None:
         self.token = secrets.token_hex(16)

@@ -13,9 +13,9 @@ from bench.engine.torch_setup import set_up_torch
 from bench.store.record import Row
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume
+from bench.training.hosting import OneProcess
 from bench.training.mixers import make_mixer
-from bench.training.observer import Moment, Observer, Outcome
-from bench.training.world import OneProcess
+from bench.training.observer import Observer, Outcome, Snapshot
 
 
 def run(configs: Sequence[RunConfig], observer: Observer, resume: Resume | None = None) -> list[Outcome]:
@@ -31,8 +31,8 @@ def run(configs: Sequence[RunConfig], observer: Observer, resume: Resume | None 
     ended: dict[int, Outcome] = {}
     while running:
         chosen = [configs[r] for r in running]
-        world = OneProcess(first.nodes, make_mixer([mixing_of(c) for c in chosen], dtype, device))
-        outcomes, moment = run_in(world, chosen, Part(observer, running), moment, thin=len(running) > 1)
+        hosting = OneProcess(first.nodes, make_mixer([mixing_of(c) for c in chosen], dtype, device))
+        outcomes, moment = run_in(hosting, chosen, Part(observer, running), moment, thin=len(running) > 1)
         ended |= {r: outcome for r, outcome in zip(running, outcomes, strict=True) if outcome}
         moment = moment.only([i for i, outcome in enumerate(outcomes) if outcome is None])
         running = [r for r in running if r not in ended]
@@ -60,5 +60,5 @@ class Part(Observer):
     def leaves(self, t: int) -> bool:
         return self._whole.leaves(t)
 
-    def checkpoint(self, r: int, moment: Moment) -> None:
+    def checkpoint(self, r: int, moment: Snapshot) -> None:
         self._whole.checkpoint(self._number[r], moment)

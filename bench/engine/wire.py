@@ -17,7 +17,7 @@ from bench.network.sparse import Pattern, Sparse
 
 dist_graph = MPI.Intracomm.Create_dist_graph_adjacent
 SPARSE_FROM = 256
-"""Nodes of a rank from which what they hear is summed edge by edge, where few of the others are neighbours: with fewer,
+"""Nodes of a rank from which what they hear is summed edge by edge, where few of the others are neighbors: with fewer,
 a product with all that is here is faster."""
 KINDS = {torch.float64: MPI.DOUBLE, torch.float32: MPI.FLOAT, torch.uint8: MPI.BYTE}
 
@@ -120,7 +120,7 @@ class Exchange:
     """One round of a fixed graph for tensors of a fixed width.
 
     A single buffer holds this rank's rows and, below them, the rows that others send; a persistent
-    neighbour collective fills the lower part, and the matching columns of each matrix mix. Where nobody hears another
+    neighbor collective fills the lower part, and the matching columns of each matrix mix. Where nobody hears another
     rank, it may lie on a GPU.
     """
 

@@ -27,25 +27,25 @@ if __name__ == "__main__":
 import torch
 from mpi4py import MPI
 
-from bench.base import causes
+from bench.base import errors
 from bench.base.errors import Misfit
-from bench.base.leaving import Left, ignore
+from bench.base.preemption import Preempted, ignore
 from bench.base.registry import discover, engines
 from bench.build.origin import made_of
 from bench.config.run_config import RunConfig, parse
-from bench.engine.departure import Farewell
 from bench.engine.engines import engine_of
 from bench.engine.link import TOKEN, Garbled, Link, Message
 from bench.engine.lost import connected
 from bench.engine.processes import Process
 from bench.engine.shared_memory import EARLY, mapped, remove_names
+from bench.engine.shutdown import ShutdownClient
 from bench.engine.torch_setup import set_up_torch
 from bench.engine.wire import nodes_of_rank
-from bench.network import known
+from bench.network import cache
 from bench.store.record import Row
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume
-from bench.training.observer import Moment, Observer, Outcome
+from bench.training.observer import Observer, Outcome, Snapshot
 
 BEAT_S = 0.5
 """Seconds between signs of life."""
@@ -58,7 +58,7 @@ class Orders:
         self._link = link
         self._jobs: queue.Queue[Message | None] = queue.Queue()
         self._permissions: queue.Queue[bool] = queue.Queue()
-        self.farewell = Farewell(link.send)
+        self.farewell = ShutdownClient(link.send)
         self._main = threading.main_thread().ident
         self._stopping = False
         threading.Thread(target=self._read, daemon=True).start()
@@ -97,7 +97,7 @@ class Orders:
 class Reporter(Observer):
     """Tells the runner: rank 0 what was found, every rank that it is alive. Each keeps its own nodes' checkpoints."""
 
-    def __init__(self, link: Link, farewell: Farewell, rank: int, hosted: range, folders: Sequence[str]) -> None:
+    def __init__(self, link: Link, farewell: ShutdownClient, rank: int, hosted: range, folders: Sequence[str]) -> None:
         self._link, self._first, self._beat = link, rank == 0, time.monotonic()
         self._farewell = farewell
         self._hosted, self._folders = hosted, [Path(folder) for folder in folders]
@@ -124,8 +124,8 @@ class Reporter(Observer):
     def leaves(self, t: int) -> bool:
         return self._farewell.after(t)
 
-    def checkpoint(self, r: int, moment: Moment) -> None:
-        with causes.storing(self._folders[r]):
+    def checkpoint(self, r: int, moment: Snapshot) -> None:
+        with errors.store_errors(self._folders[r]):
             checkpoint.write(self._folders[r], moment, self._hosted)
 
 
@@ -152,7 +152,7 @@ def permitted(job: Message, link: Link, orders: Orders) -> list[RunConfig]:
 def run(job: Message, comm: MPI.Intracomm, link: Link, orders: Orders) -> None:
     """This process's part of one job."""
     torch.set_num_threads(job["threads"])
-    known.learn(job["known"])
+    cache.learn(job["known"])
     configs = permitted(job, link, orders)
     hosted = nodes_of_rank(configs[0].nodes, comm.size, comm.rank)
     observer = Reporter(link, orders.farewell, comm.rank, hosted, job["checkpoints"])
@@ -188,10 +188,10 @@ def main() -> None:
             link.send({"done": True, "peak_mb": peak_mb()})
         except NotAllowed:
             continue
-        except Left:
+        except Preempted:
             link.send({"left": True})
         except BaseException as error:  # SystemExit too: no rank may leave the others waiting
-            words: Message = {"error": causes.sentence(error), "traceback": traceback.format_exc()}
+            words: Message = {"error": errors.sentence(error), "traceback": traceback.format_exc()}
             words |= {"misfit": True} if isinstance(error, Misfit) else {}
             link.send({**words, "alive": True} if survives else words)
             if not survives:

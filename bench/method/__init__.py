@@ -1,7 +1,10 @@
-"""What an algorithm is: a start, a step, stepsizes, and a declaration of what it costs."""
+"""The interface for authors of methods: the base class, its registration, stepsizes and helpers."""
 
-from bench.method.algorithm import Algorithm, Grad, Mix, algorithm, unit
-from bench.method.declaration import Declaration
+from bench.method.algorithm import Algorithm
+from bench.method.normalize import unit
+from bench.method.properties import Properties
+from bench.method.protocols import Grad, Mix
+from bench.method.register import algorithm
 from bench.method.schedules import Steps, schedule
 
-__all__ = ["Algorithm", "Declaration", "Grad", "Mix", "Steps", "algorithm", "schedule", "unit"]
+__all__ = ["Algorithm", "Grad", "Mix", "Properties", "Steps", "algorithm", "schedule", "unit"]

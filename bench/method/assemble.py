@@ -1,4 +1,4 @@
-"""From the options of several runs to one method that computes them all."""
+"""One instance of a method that computes several runs (replicas) at once."""
 
 from __future__ import annotations
 
@@ -28,8 +28,24 @@ def assemble(
     spectrum: Mapping[str, Sequence[float | None]] | None = None,
     prox: Prox = stays,
 ) -> A:
-    """``replicas`` holds the options of each; they may differ in numbers, ``seeds`` and ``spectrum``, what is known
-    of W by name: it is forgotten here unless the method declares that it needs the topology."""
+    """Return an instance of a method for several replicas.
+
+    Args:
+        cls: The method.
+        layout: Where each tensor of the model lies in the vector of P parameters.
+        replicas: The options of each replica, which may differ in numbers only.
+        n: The number of nodes in the stepsize formulas.
+        T: The number of steps.
+        dtype: The type of the states.
+        device: The device of the states.
+        seeds: The seed of each replica. Default: 0.
+        spectrum: ``rho``, ``lambda_2`` and ``lambda_n`` of each replica's W. Used only if the method needs the
+            topology.
+        prox: The proximal step of a nonsmooth regularizer.
+
+    Returns:
+        The instance.
+    """
 
     def per_replica(values: Sequence[float]) -> torch.Tensor:
         return torch.tensor(values, dtype=dtype, device=device)[:, None, None]
@@ -39,7 +55,7 @@ def assemble(
     numbers = {name: per_replica([r[name] for r in replicas]) for name in options if name not in words}
     stepsizes = [{name: replica[name] for name in cls.stepsize_options()} for replica in replicas]
     schedules = stepsize_tables(cls.stepsizes, stepsizes, n, T, dtype, device)
-    promise = cls.declare_for(first)
+    properties = cls.declare_for(first)
     known = {name: values for name, values in (spectrum or {}).items() if None not in values}
     knows = {name: per_replica(values) for name, values in known.items()}  # type: ignore[arg-type]
-    return cls(layout, schedules, words, numbers, promise, seeds or [0] * len(replicas), knows, device, n, prox)
+    return cls(layout, schedules, words, numbers, properties, seeds or [0] * len(replicas), knows, device, n, prox)

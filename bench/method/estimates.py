@@ -1,4 +1,4 @@
-"""Gradients of more than one sample, which several methods ask for."""
+"""Gradient estimates from several mini-batches, which several methods share."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 from torch import Tensor
 
 from bench.base.options import Count
-from bench.method.algorithm import Algorithm, Grad
-from bench.method.declaration import Declaration
+from bench.method.algorithm import Algorithm
+from bench.method.properties import Properties
+from bench.method.protocols import Grad
 
 
 def mean_gradient(grad: Grad, x: Tensor, first: int, count: int) -> Tensor:
-    """The mean at x over the samples ``first``, …, ``first + count − 1``."""
+    """Return the mean gradient at x over the samples ``first``, …, ``first + count − 1``, (R, k, P)."""
     total = grad(x, first)
     for s in range(first + 1, first + count):
         total = total + grad(x, s)
@@ -21,7 +22,7 @@ def mean_gradient(grad: Grad, x: Tensor, first: int, count: int) -> Tensor:
 
 
 def start_gradient(grad: Grad, x: Tensor, count: int) -> Tensor:
-    """The mean over sample 0 and ``count − 1`` of a stream that no step uses."""
+    """Return the mean gradient over sample 0 and ``count − 1`` samples of a stream that no step uses, (R, k, P)."""
     total = grad(x, 0)
     for s in range(count - 1):
         total = total + grad(x, s, stream=1)
@@ -29,10 +30,11 @@ def start_gradient(grad: Grad, x: Tensor, count: int) -> Tensor:
 
 
 class Recursive(Algorithm):
-    """A method that estimates its gradient recursively, from a first estimate of ``start_batches`` mini-batches."""
+    """Base of methods with a recursive gradient estimate, whose first value averages ``start_batches`` gradients."""
 
     start_batches: Count = 1
 
     @classmethod
-    def declare(cls, *, start_batches: int, **others: Any) -> Declaration:  # type: ignore[override]
-        return replace(cls.declaration, start_samples=start_batches)
+    def declare(cls, *, start_batches: int, **others: Any) -> Properties:  # type: ignore[override]
+        """Return the properties with this size of the first estimate."""
+        return replace(cls.properties, start_samples=start_batches)

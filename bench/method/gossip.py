@@ -1,20 +1,31 @@
-"""Ways to mix that several methods share: lazily, and several rounds at once with momentum."""
+"""Mixing variants that several methods share: lazy gossip and accelerated gossip."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
-from bench.method.algorithm import Mix
+from bench.method.protocols import Mix
 
 
 def lazily(mix: Mix, *tensors: Tensor) -> tuple[Tensor, ...]:
-    """(I + W)/2 times each, in one round: no eigenvalue is negative."""
+    """Multiply by the lazy matrix (I + W)/2 in one round. It has no negative eigenvalue.
+
+    Args:
+        mix: Communication with the neighbors.
+        *tensors: The tensors that every node sends, (R, k, P).
+
+    Returns:
+        (I + W)/2 times each tensor.
+
+    Example:
+        >>> (x,) = lazily(mix, s.x)
+    """
     return tuple((before + after) / 2 for before, after in zip(tensors, mix(*tensors), strict=True))
 
 
 def momentum_of_gossip(rho: Tensor) -> Tensor:
-    """ω = (1 − √(1−ρ²)) / (1 + √(1−ρ²))"""
+    """Return the momentum ω = (1 − √(1−ρ²)) / (1 + √(1−ρ²)) of accelerated gossip."""
     root = torch.sqrt(1 - rho**2)
     return (1 - root) / (1 + root)
 
@@ -22,8 +33,21 @@ def momentum_of_gossip(rho: Tensor) -> Tensor:
 def accelerated(mix: Mix, rho: Tensor, rounds: int, *tensors: Tensor) -> tuple[Tensor, ...]:
     """FG_R: A₋₁ = A₀ = A,  A_{r+1} = (1+ω) W A_r − ω A_{r−1}, for R = ``rounds`` rounds.
 
-    It keeps the mean, and shrinks what is off it by about √ω a round, but has negative weights: R must be large enough
-    for it to be a contraction, which the network says (``Declaration.accelerates``).
+    Accelerated gossip preserves the mean over the nodes and shrinks the consensus error by about √ω per round. Its
+    weights may be negative, so that few rounds need not contract. Declare ``accelerates=R``: hearsay then rejects
+    networks on which R rounds do not contract.
+
+    Args:
+        mix: Communication with the neighbors.
+        rho: max(|λ₂|, |λ_n|) of W, (R, 1, 1), as ``self.rho``.
+        rounds: The number of rounds, R.
+        *tensors: The tensors that every node sends, (R, k, P).
+
+    Returns:
+        The tensors after the rounds.
+
+    Example:
+        >>> x, y = accelerated(mix, self.rho, 4, s.x, s.y)
     """
     omega = momentum_of_gossip(rho)
     before = now = tensors
@@ -34,5 +58,5 @@ def accelerated(mix: Mix, rho: Tensor, rounds: int, *tensors: Tensor) -> tuple[T
 
 
 def slowed_momentum(lambda_2: Tensor) -> Tensor:
-    """ω̃ = (1 + ω)/2, with ω of the λ₂ of (I + W)/2: what gossip in a single loop takes (DSMT)."""
+    """Return ω̃ = (1 + ω)/2, with ω of the λ₂ of (I + W)/2: the momentum of DSMT's single-loop gossip."""
     return (1 + momentum_of_gossip((1 + lambda_2) / 2)) / 2

@@ -1,4 +1,4 @@
-"""Momentum as heavy-ball trackers take it: given, or as theory wants it on this network."""
+"""Heavy-ball momentum with a given coefficient, or with the coefficient that theory gives for the network."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from bench.method.gossip import slowed_momentum
 
 
 class HeavyBall(Algorithm):
-    """A method with momentum β: as given, or β = 1 − n^(−1/3) (1 − √ω̃) with ω̃ of (I + W)/2."""
+    """Base of methods with momentum β: a given one, or β = 1 − n^(−1/3) (1 − √ω̃) with ω̃ of (I + W)/2."""
 
     beta: float = 0.9
     momentum: Literal["theory", "given"] = "theory"
 
     def remembers(self) -> Tensor:
-        """β, (R, 1, 1)"""
+        """Return β, (R, 1, 1)."""
         if self.momentum == "given":
             return self.beta  # type: ignore[return-value]
         return 1 - self.n ** (-1 / 3) * (1 - torch.sqrt(slowed_momentum(self.lambda_2)))

@@ -1,4 +1,4 @@
-"""Stepsizes as tables over steps and replicas, in the paper's letters."""
+"""Stepsize schedules: their registration, and tables of stepsizes over steps and replicas."""
 
 from __future__ import annotations
 
@@ -13,25 +13,56 @@ from torch import Tensor
 from bench.base.registry import schedules
 
 Shape = Callable[[np.ndarray, int, int], tuple[Any, Any]]
-"""From t, T and n to h and the root that a stepsize is multiplied by; numbers, or arrays over t."""
+"""A function from t (an array), T and n to the pair (h, root), each a number or an array over t."""
 STEP_AT, STEP_BY, WARM = (0.5, 0.75), 0.1, 0.05
-"""warmup_step: the parts of T at which it falls, by which factor, and how long it rises."""
+"""``warmup_step``: the fractions of T at which the stepsize drops, the factor, and the fraction of T for warmup."""
 
 
 @dataclass(frozen=True)
 class Steps:
-    """What a stepsize may depend on."""
+    """The quantities that a stepsize may depend on, the argument ``at`` of ``Algorithm.stepsizes``.
+
+    Attributes:
+        kind: The name of the schedule.
+        formula: True if the stepsizes follow the paper's formulas in h. Otherwise they are the option times ``root``.
+        t: The step numbers 0, …, T−1, (T,).
+        T: The number of steps.
+        n: The number of nodes.
+        h: The horizon, (T,): t for ``diminishing`` (∞ at t = 0, so that every formula gives 0), T otherwise.
+        root: The usual multiplier, (T,): √(n/h) for ``diminishing`` and ``fixed``, 1 for ``constant``.
+
+    Example:
+        >>> def stepsizes(at: Steps, eta: Positive = 0.01):
+        ...     return {"eta": eta * at.n**0.25 / at.h**0.75 if at.formula else eta * at.root}
+    """
 
     kind: str
-    formula: bool  # whether the paper's formulas in h are meant; if not, what is given times root
-    t: np.ndarray  # 0 … T−1
+    formula: bool
+    t: np.ndarray
     T: int
     n: int
-    h: np.ndarray  # t when diminishing, ∞ at t = 0: every formula of the paper is then 0, as it says; T otherwise
-    root: np.ndarray  # √(n/h); 1 when constant
+    h: np.ndarray
+    root: np.ndarray
 
     @classmethod
     def of(cls, kind: str, n: int, T: int) -> Steps:
+        """Return the steps of a registered schedule.
+
+        Args:
+            kind: The name of the schedule.
+            n: The number of nodes.
+            T: The number of steps.
+
+        Returns:
+            The quantities over all steps.
+
+        Raises:
+            UserError: No schedule has this name.
+
+        Example:
+            >>> Steps.of("fixed", n=4, T=100).root[0]
+            0.2
+        """
         t = np.arange(T, dtype=np.float64)
         shape, formula = schedules[kind]
         h, root = (np.broadcast_to(np.asarray(part, dtype=np.float64), (T,)) for part in shape(t, T, n))
@@ -39,7 +70,27 @@ class Steps:
 
 
 def schedule(name: str, formula: bool = False) -> Callable[[Shape], Shape]:
-    """Register a kind of schedule; with ``formula``, stepsizes follow the paper's formulas in its h."""
+    """Register a stepsize schedule. A decorator for a function ``(t, T, n) -> (h, root)``.
+
+    The function receives the step numbers t, (T,), the number of steps T and the number of nodes n. It returns the
+    horizon h and the multiplier ``root`` of the stepsize, each a number or an array (T,).
+
+    Args:
+        name: The name on the command line, ``algo.schedule=NAME``.
+        formula: True if the stepsizes of a method follow the paper's formulas in h. Otherwise a stepsize is the
+            option of the method times ``root``.
+
+    Returns:
+        A decorator that registers the function and returns it.
+
+    Raises:
+        UserError: The name is already registered.
+
+    Example:
+        >>> @schedule("linear")
+        ... def linear(t, T, n):
+        ...     return T, 1 - t / T
+    """
 
     def decorate(shape: Shape) -> Shape:
         schedules.add(name, (shape, formula))
@@ -50,39 +101,40 @@ def schedule(name: str, formula: bool = False) -> Callable[[Shape], Shape]:
 
 @schedule("diminishing", formula=True)
 def diminishing(t: np.ndarray, T: int, n: int) -> tuple[Any, Any]:
-    """√(n/t), and 0 at t = 0: the first step only mixes"""
+    """√(n/t), and 0 at t = 0: the first step only mixes."""
     h = np.where(t == 0, np.inf, t)
     return h, np.sqrt(n / h)
 
 
 @schedule("fixed", formula=True)
 def fixed(t: np.ndarray, T: int, n: int) -> tuple[Any, Any]:
-    """√(n/T) at every step"""
+    """√(n/T) at every step."""
     return T, np.sqrt(n / T)
 
 
 @schedule("constant")
 def constant(t: np.ndarray, T: int, n: int) -> tuple[Any, Any]:
-    """1 at every step: η as it is given"""
+    """1 at every step: the stepsize is η itself."""
     return T, 1.0
 
 
 @schedule("warmup_step")
 def warmup_step(t: np.ndarray, T: int, n: int) -> tuple[Any, Any]:
-    """rises to 1 over the first twentieth of T, falls to a tenth at T/2 and to a hundredth at 3T/4"""
+    """Linear warmup to 1 over the first 5 % of T, then 0.1 from T/2 and 0.01 from 3T/4."""
     rising = np.minimum(1.0, (t + 1) / max(1.0, WARM * T))
     return T, rising * STEP_BY ** sum((t >= part * T).astype(float) for part in STEP_AT)
 
 
 class Schedule:
-    """``schedule[t]`` is the stepsize of step t, shaped (R, 1, 1) so that it meets any state."""
+    """A table of stepsizes. ``schedule[t]`` is the stepsize of step t, (R, 1, 1), which broadcasts to any state."""
 
     def __init__(self, values: np.ndarray, dtype: torch.dtype, device: torch.device | str = "cpu") -> None:
-        self.values = values  # (steps, R), float64: what theory's bounds are computed from
+        self.values = values  # (steps, R), float64, for the bounds of the theory
         table = torch.as_tensor(values, dtype=dtype, device=device)
         self._rows = list(table[:, :, None, None].unbind(0))
 
     def __getitem__(self, t: int) -> Tensor:
+        """Return the stepsizes of step t, (R, 1, 1)."""
         return self._rows[t]
 
 
@@ -94,7 +146,7 @@ def stepsize_tables(
     dtype: torch.dtype,
     device: torch.device | str = "cpu",
 ) -> dict[str, Schedule]:
-    """One table per stepsize of an algorithm; ``replicas`` holds each replica's stepsize options."""
+    """Return one table per stepsize of a method; ``replicas`` holds each replica's stepsize options."""
     columns: dict[str, list[np.ndarray]] = {}
     for options in replicas:
         rest = {name: value for name, value in options.items() if name != "schedule"}

@@ -1,4 +1,4 @@
-"""The states of a method, one after another: whoever runs one, runs it through here."""
+"""The sequence of states of a method. Engines, contracts and tests all run a method through this module."""
 
 from __future__ import annotations
 
@@ -8,15 +8,27 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bench.method.algorithm import Algorithm, Grad, Mix
+from bench.method.algorithm import Algorithm
+from bench.method.protocols import Grad, Mix
 
 
 def trajectory(
     algorithm: Algorithm, begin: Tensor | tuple[int, Any], grad: Grad, mix: Mix, steps: int
 ) -> Iterator[tuple[int, Any]]:
-    """(t, the state after t steps) up to ``steps``; it begins at a point x, or with such a pair."""
+    """Yield the pairs (t, state after t steps) up to ``steps``.
+
+    Args:
+        algorithm: The method.
+        begin: The initial points x, (R, k, P), or a pair (t, state) to continue from.
+        grad: Gradients of the hosted nodes.
+        mix: Communication with the neighbors.
+        steps: The number of steps in all.
+
+    Yields:
+        The pairs, the first one included.
+    """
     t, state = (0, algorithm.start(begin, grad, mix)) if isinstance(begin, Tensor) else begin
-    del begin  # what the method does not keep need not live as long as the run
+    del begin  # frees the memory of x if the method does not keep it
     yield t, state
     while t < steps:
         state = algorithm.step(state, t, grad, mix)
@@ -25,16 +37,15 @@ def trajectory(
 
 
 def blank_state(algorithm: Algorithm, x: Tensor) -> Any:
-    """The start at x where every gradient is 0: the type, fields and shapes of the method's states, without a gradient.
+    """Return the start at x with zero gradients, which has the type, fields and shapes of the method's states.
 
-    Not read off the annotation of ``start``, which a plug-in need not have and which says nothing of shapes.
+    The annotation of ``start`` is not used, because a plug-in need not have one and it has no shapes.
     """
-
     return algorithm.start(x, _Nothing(), _Silence())
 
 
 class _Nothing:
-    """Gradients that are 0."""
+    """Zero gradients."""
 
     def __call__(self, x: Tensor, s: int, stream: int = 0) -> Tensor:
         return torch.zeros_like(x)
@@ -44,7 +55,7 @@ class _Nothing:
 
 
 class _Silence:
-    """A network of one: everything comes back as it was said."""
+    """A network of one node, which returns its input."""
 
     def __call__(self, *tensors: Tensor, when: Tensor | None = None) -> tuple[Tensor, ...]:
         return tensors

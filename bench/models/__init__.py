@@ -1,4 +1,4 @@
-"""One small file per model."""
+"""Models, one small file each, and their registration."""
 
 from bench.models.model import Model, model
 from bench.models.module import torch_model

@@ -28,11 +28,11 @@ class CNN(Model):
 
     def __init__(self, inputs: tuple[int, ...], classes: int, channels: Count = 32, hidden: Count = 512) -> None:
         self._image = image("cnn", inputs, 4)
-        colours, rows, columns = self._image
+        colors, rows, columns = self._image
         features = 2 * channels * (rows // 4) * (columns // 4)
         self.layout = Layout(
             {
-                "conv1.weight": (channels, colours, KERNEL, KERNEL),
+                "conv1.weight": (channels, colors, KERNEL, KERNEL),
                 "conv1.bias": (channels,),
                 "conv2.weight": (2 * channels, channels, KERNEL, KERNEL),
                 "conv2.bias": (2 * channels,),

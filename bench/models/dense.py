@@ -46,7 +46,7 @@ class DenseModel(Model):
             sources.append(torch.tanh(dense(p, layer, sources[-1])))
         return sources
 
-    def linearise(self, x: Tensor, inputs: Tensor) -> tuple[Tensor, Pullback]:
+    def linearize(self, x: Tensor, inputs: Tensor) -> tuple[Tensor, Pullback]:
         p = self.unpack(x)
         sources = self._sources(p, inputs)
 

@@ -1,6 +1,6 @@
 """Layers of M models at once.
 
-Images lie as (B, M·C, H, W). There M convolutions are one with M groups and M normalisations are one with M times the
+Images lie as (B, M·C, H, W). There M convolutions are one with M groups and M normalizations are one with M times the
 groups, and nothing is copied between layers.
 """
 
@@ -20,12 +20,12 @@ def conv(x: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int = 1,
 
 
 def group_norm(x: Tensor, groups: int, weight: Tensor, bias: Tensor) -> Tensor:
-    """Images (B, M·C, H, W), normalised over each of ``groups`` parts of each model's channels; weights (M, C)."""
+    """Images (B, M·C, H, W), normalized over each of ``groups`` parts of each model's channels; weights (M, C)."""
     return F.group_norm(x, len(weight) * groups, weight.flatten(), bias.flatten())
 
 
 def layer_norm(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """Vectors (M, N, D), normalised; weights (M, D)."""
+    """Vectors (M, N, D), normalized; weights (M, D)."""
     return torch.addcmul(bias.unsqueeze(1), F.layer_norm(x, x.shape[-1:]), weight.unsqueeze(1))
 
 

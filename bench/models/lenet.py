@@ -52,7 +52,7 @@ class LeNet(Model):
         two = Convolution(p, "conv2", one.out)
         return dense(p, "out", torch.tanh(dense(p, "hidden", two.out.flatten(1, 3).mT)))
 
-    def linearise(self, x: Tensor, inputs: Tensor) -> tuple[Tensor, Pullback]:
+    def linearize(self, x: Tensor, inputs: Tensor) -> tuple[Tensor, Pullback]:
         p = self.unpack(x)
         one = Convolution(p, "conv1", self._columns_first(inputs))
         two = Convolution(p, "conv2", one.out)

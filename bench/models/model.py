@@ -1,7 +1,7 @@
-"""Models written for stacked parameters.
+"""The base class of models, which compute with stacked parameters.
 
-A model computes for M parameter vectors at once, each with inputs of its own: batched products over
-the M axis, so that all nodes and replicas are one tensor program.
+A model computes for M parameter vectors at once, each with its own inputs. All nodes and replicas are thus one batched
+tensor program.
 """
 
 from __future__ import annotations
@@ -21,40 +21,83 @@ from bench.models.traced import Traced
 
 
 def model(name: str) -> Callable[[type[Model]], type[Model]]:
-    """Register a model: a class made from the shape of one input and the number of classes."""
+    """Register a model. A decorator for a subclass of ``Model``. For a ``torch.nn.Module`` use ``torch_model``.
+
+    Args:
+        name: The name on the command line, ``model=NAME``. Parameters of the constructor with a default are options.
+
+    Returns:
+        A decorator that registers the class and returns it.
+
+    Raises:
+        UserError: The name is already registered.
+
+    Example:
+        >>> @model("quadratic")
+        ... class Quadratic(Model):
+        ...     def __init__(self, inputs, classes):
+        ...         self.layout = Layout({"out.weight": (math.prod(inputs), classes)})
+        ...     def forward(self, p, x):
+        ...         return x.flatten(2).square() @ p["out.weight"]
+    """
     return models.register(name)
 
 
 Pullback = Callable[[Tensor], Tensor]
-"""From the gradient of a function of the logits, (M, B, classes), to that of the parameters, (M, P)."""
+"""From the gradient with respect to the outputs, (M, B, *outputs), to that of the parameters, (M, P)."""
 
 
 class Model(ABC):
-    """Logits from inputs, for M parameter vectors side by side."""
+    """Base class of models: outputs from inputs, for M parameter vectors at once. See ``model`` for an example.
+
+    Attributes:
+        layout: The names and shapes of the parameters. A layer's tensors are ``LAYER.weight`` and ``LAYER.bias``.
+        floats: About how many numbers per sample are kept for the gradient. It decides the size of batches.
+        tokens: True if inputs must be tokens of a text, False if they must be numbers, None if both are allowed.
+        notes: Lines about how the model is computed, for the terminal and the manifest.
+    """
 
     layout: Layout
     floats: int = 1000
-    """About how many numbers are kept per sample between logits and gradient: decides the size of pieces."""
-
     tokens: bool | None = None
-    """Whether its inputs are tokens of a text (True) or numbers (False); None: it may take both."""
     notes: tuple[str, ...] = ()
-    """What a user must know of how it is computed, a line each: for the terminal and the manifest."""
 
     @abstractmethod
-    def __init__(self, inputs: tuple[int, ...], classes: int) -> None: ...
+    def __init__(self, inputs: tuple[int, ...], classes: int) -> None:
+        """Create the model.
+
+        Args:
+            inputs: The shape of one input.
+            classes: The number of outputs: classes, or predicted numbers.
+        """
 
     @abstractmethod
     def forward(self, p: Mapping[str, Tensor], x: Tensor) -> Tensor:
-        """Logits (M, B, classes) from tensors (M, *shape) and inputs (M, B, *inputs)."""
+        """Return the outputs.
 
-    def linearise(self, x: Tensor, inputs: Tensor) -> tuple[Tensor, Pullback]:
-        """Outputs at parameters (M, P), and how gradients go back from there: by autograd, unless written out."""
+        Args:
+            p: The parameters by name, each (M, *shape).
+            x: The inputs, (M, B, *inputs).
+
+        Returns:
+            The outputs, (M, B, *outputs), such as the logits (M, B, classes).
+        """
+
+    def linearize(self, x: Tensor, inputs: Tensor) -> tuple[Tensor, Pullback]:
+        """Return the outputs and their pullback. The default uses autograd; override it for speed.
+
+        Args:
+            x: The parameter vectors, (M, P).
+            inputs: The inputs, (M, B, *inputs).
+
+        Returns:
+            The outputs, (M, B, *outputs), and a function from their gradient to that of the parameters, (M, P).
+        """
         key = x.shape, x.dtype, x.device, inputs.shape, inputs.stride(), inputs.dtype
         if key not in self._traces:
             try:
                 self._traces[key] = Traced(lambda p, i: self.forward(self.unpack(p), i), x, inputs)
-            except Exception:  # what cannot be written down is asked every time
+            except Exception:  # a model that cannot be traced uses autograd in every call
                 self._traces[key] = self._differentiated
         return self._traces[key](x, inputs)
 
@@ -74,15 +117,15 @@ class Model(ABC):
         return out.detach(), pull
 
     def refuse(self, x: Tensor) -> None:  # noqa: B027
-        """A UserError where it cannot serve; ``x`` are two inputs of the data, in double precision."""
+        """Raise ``UserError`` if the model does not suit the data; ``x`` are two inputs, in float64."""
 
     @classmethod
     def sources(cls, **options: Any) -> list[object]:
-        """What else its numbers come from, beside the source of its class: classes and functions."""
+        """Return further classes and functions whose source is part of the run's fingerprint."""
         return []
 
     def initial(self, g: np.random.Generator) -> np.ndarray:
-        """One parameter vector: every tensor of a layer uniform in ±1/√fan_in, PyTorch's usual."""
+        """Return initial parameters, (P,). The default draws uniformly from ±1/√fan_in, as PyTorch does."""
         parts = []
         for name, shape in self.layout.shapes.items():
             layer = name.rpartition(".")[0]
@@ -91,12 +134,12 @@ class Model(ABC):
         return np.concatenate(parts)
 
     def unpack(self, x: Tensor) -> dict[str, Tensor]:
-        """Views of (M, P) as the model's tensors."""
+        """Return views of parameter vectors (M, P) as the model's tensors, by name."""
         shapes = self.layout.shapes
         parts = x.split(self.layout.sizes, dim=1)  # one node of the autograd graph, where slices would be many
         return {name: part.view(-1, *shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
 
 
 def fan_in(weight: tuple[int, ...]) -> int:
-    """Numbers that one output is made of: dense weights are (in, out), convolutions (out, in, height, width)."""
+    """Return the number of inputs of one output: dense weights are (in, out), convolutions (out, in, h, w)."""
     return weight[0] if len(weight) == 2 else int(np.prod(weight[1:]))

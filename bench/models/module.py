@@ -1,4 +1,4 @@
-"""Any torch.nn.Module as a model: its forward pass for M parameter vectors at once."""
+"""Any ``torch.nn.Module`` as a model, computed for M parameter vectors at once."""
 
 from __future__ import annotations
 
@@ -24,11 +24,7 @@ from bench.models.model import Model, Pullback, model
 
 
 class Wrapped(Model):
-    """A module, made by a function that is called once for every start.
-
-    It starts as it starts itself, under the run's key, and computes as in evaluation: without dropout. What it keeps
-    beside its parameters must stay as it is: what changes in training would be state that no method knows of.
-    """
+    """A module that initializes itself under the run's seed and computes in evaluation mode, with constant buffers."""
 
     def __init__(self, name: str, make: Callable[[], nn.Module]) -> None:
         self._make, self._name = make, name
@@ -53,13 +49,13 @@ class Wrapped(Model):
         if not self.batched:
             with torch.backends.cudnn.flags(enabled=False):  # its LSTM has no gradient in evaluation mode
                 return torch.stack([one({name: part[i] for name, part in p.items()}, x[i]) for i in range(len(x))])
-        if len(x) == 1:  # a batch of one model is that model
+        if len(x) == 1:
             return one({name: part[0] for name, part in p.items()}, x[0]).unsqueeze(0)
         out: Tensor = vmap(one)(dict(p), x)
         return out
 
-    def linearise(self, x: Tensor, inputs: Tensor) -> tuple[Tensor, Pullback]:
-        return super().linearise(x, inputs) if self.batched else self._differentiated(x, inputs)
+    def linearize(self, x: Tensor, inputs: Tensor) -> tuple[Tensor, Pullback]:
+        return super().linearize(x, inputs) if self.batched else self._differentiated(x, inputs)
 
     def initial(self, g: np.random.Generator) -> np.ndarray:
         with keyed(int(g.integers(1 << 63))):
@@ -68,7 +64,7 @@ class Wrapped(Model):
         return torch.cat(parts).numpy()
 
     def refuse(self, x: Tensor) -> None:
-        """A UserError where f would not be a mean over samples, or would not be the same function tomorrow."""
+        """Raise ``UserError`` if f would not be a mean over samples, or not deterministic."""
         module, remedy = self.module.double(), NO_BATCH_NORM
         embeds = any(isinstance(part, nn.Embedding | nn.EmbeddingBag) for part in module.modules())
         before = {key: value.clone() for key, value in module.named_buffers()}
@@ -101,7 +97,7 @@ class Wrapped(Model):
         self.notes = tuple(f"{self._name} {line}" for line in said)
 
     def _not_batched(self, x: Tensor) -> str | None:
-        """Why two nodes cannot be computed at once, tried with two inputs, there and back; None if they can."""
+        """Return why ``vmap`` cannot compute two nodes at once, forward and backward; None if it can."""
         points = torch.as_tensor(np.stack([self.initial(np.random.default_rng(key)) for key in (0, 1)]))
 
         def both(batched: bool) -> Tensor:
@@ -117,7 +113,7 @@ class Wrapped(Model):
         return None if self.batched else reason
 
     def _constants(self, like: Tensor) -> dict[str, Tensor]:
-        """What is no parameter, in the type and place of the parameters."""
+        """Return buffers and frozen parameters, in the dtype and on the device of the parameters."""
         key = like.dtype, like.device
         if key not in self._fixed:
             known = {**dict(self.module.named_parameters()), **dict(self.module.named_buffers())}
@@ -145,7 +141,7 @@ NO_BATCH_NORM = (
 
 @contextmanager
 def keyed(seed: int) -> Iterator[None]:
-    """torch's own randomness under this key, and as it was before after."""
+    """Set torch's random seed inside the context, and restore its state afterwards."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         yield
@@ -153,15 +149,14 @@ def keyed(seed: int) -> Iterator[None]:
 
 @model("module")
 class Module(Wrapped):
-    """``target`` names a torch.nn.Module as package.module:Class; ``kwargs`` are its arguments. One that takes
-    ``inputs`` or ``classes`` is given the shape of an input and the number of outputs."""
+    """A module given by ``target=package.module:Class`` and its arguments ``kwargs``; see ``torch_model``."""
 
     def __init__(
         self,
         inputs: tuple[int, ...],
         classes: int,
         target: str | None = None,
-        kwargs: dict[str, Any] = {},  # noqa: B006 — nobody writes into it
+        kwargs: dict[str, Any] = {},  # noqa: B006 — never modified
     ) -> None:
         if not target:
             raise UserError("model=module needs a module: model.target=package.module:Class.")
@@ -175,8 +170,14 @@ class Module(Wrapped):
 
 
 def torch_model(name: str) -> Callable[[type[nn.Module]], type[nn.Module]]:
-    """Register a torch.nn.Module as a model: its parameters with a default are the options. Where it takes ``inputs``
-    or ``classes``, it is given the shape of an input and the number of outputs."""
+    """Register a ``torch.nn.Module`` class as a model. A decorator; arguments of the class with a default are options.
+
+    Args:
+        name: The name for ``model=NAME``. The class may take ``inputs`` (shape of one input) and ``classes`` (outputs).
+
+    Example:
+        >>> torch_model("net")(Net)  # Net.__init__(self, inputs, classes, width: int = 32) has the option model.width
+    """
 
     def decorate(made: type[nn.Module]) -> type[nn.Module]:
         class Named(Wrapped):
@@ -205,7 +206,7 @@ def torch_model(name: str) -> Callable[[type[nn.Module]], type[nn.Module]]:
 def arguments(
     make: Callable[..., Any], given: dict[str, Any], inputs: tuple[int, ...], classes: int, name: str
 ) -> dict[str, Any]:
-    """What a module is made with; a sentence where it does not take that."""
+    """Return the arguments of a module; raise ``UserError`` if it does not accept them."""
     try:
         known = inspect.signature(make).parameters
     except (TypeError, ValueError):
@@ -228,7 +229,7 @@ def arguments(
 
 
 def found(target: str) -> Callable[..., Any]:
-    """What a target names; a sentence where there is no such thing."""
+    """Return the class or function that a target names; raise ``UserError`` if there is none."""
     place, colon, name = target.rpartition(":")
     if not colon or not place or not name:
         raise UserError(f"model.target={target} must name a module and what is in it, as in package.module:Class.")

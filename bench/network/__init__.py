@@ -1,4 +1,4 @@
-"""Who hears whom, with which weight, and the proof that it mixes."""
+"""Communication networks: graphs, weights, links, compressors and certificates of mixing."""
 
 from bench.network.graphs import topology
 

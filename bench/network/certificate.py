@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 
 from bench.base.errors import UserError
-from bench.network.known import once
+from bench.network.cache import compute_once
 from bench.network.sparse import Sparse
 from bench.network.spectrum import digest, ends, norm_off_average, second_modulus
 
@@ -101,9 +101,9 @@ def matrices_of(w: Sparse, name: str, allow_biased: bool = False) -> Matrices:
     if rows and columns:
         return Matrices(w, w, w)
     if not rows and (allow_biased or not columns):
-        worst, off, total = worst_sum(w, 1)
+        worst, _, total = worst_sum(w, 1)
         raise UserError(
-            f"The mixing matrix of '{name}' is not stochastic: row {worst} sums to {total:.9g}, {off:.3g} away from 1. "
+            f"The mixing matrix of '{name}' is not stochastic: row {worst} sums to {total:.9g} but must sum to 1. "
             "Give the edges instead and let a weight rule (topology.weights=metropolis) choose the weights."
         )
     if allow_biased and is_directed(w):
@@ -142,7 +142,9 @@ def certify(rounds: Sequence[Matrices], name: str, alone: bool = False) -> Certi
     symmetric = not biased and all(m.mix is not None and is_symmetric(m.mix) for m in rounds)
     named = digest(_distinct(rounds))
     content = f"{named} as {_roles(rounds)}"
-    rho, lambda_2, lambda_n, meaning = once("spectrum", n, content, lambda: list(_mixes(rounds, symmetric, biased)))
+    rho, lambda_2, lambda_n, meaning = compute_once(
+        "spectrum", n, content, lambda: list(_mixes(rounds, symmetric, biased))
+    )
     if rho >= 1 - 1e-12 and not alone:
         raise UserError(
             f"The mixing matrix of '{name}' never reaches agreement: ρ = {rho:.6f}. Use topology.lazy=true."
@@ -154,7 +156,9 @@ def certify(rounds: Sequence[Matrices], name: str, alone: bool = False) -> Certi
         nodes=n,
         period=len(rounds),
         edges=arcs if directed else arcs // 2,
-        diameter=once("diameter", n, content, lambda: diameter(union)) if connected and n <= DISTANCES_UP_TO else None,
+        diameter=compute_once("diameter", n, content, lambda: diameter(union))
+        if connected and n <= DISTANCES_UP_TO
+        else None,
         lambda_2=lambda_2,
         lambda_n=lambda_n,
         rho=rho,

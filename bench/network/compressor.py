@@ -1,8 +1,8 @@
-"""What a compressor is: bytes that travel in the place of a vector, and a bound on what they lose.
+"""The base class of compressors: the bytes that replace a vector, and a bound on the error.
 
 A compressor packs every row v of a (rows, P) tensor into bytes, and unpacks C(v) from them; nothing else is sent.
-Contractive forms declare δ with E‖C(v) − v‖² ≤ (1 − δ)‖v‖². Unbiased forms declare ω with E C(v) = v and
-E‖C(v) − v‖² ≤ ω‖v‖². Rows never feel each other, 0 stays 0, and a row that is not finite does not become finite.
+Contractive compressors declare δ with E‖C(v) − v‖² ≤ (1 − δ)‖v‖². Unbiased compressors declare ω with E C(v) = v and
+E‖C(v) − v‖² ≤ ω‖v‖². Rows are independent of each other, C(0) = 0, and C(v) is not finite if v is not.
 """
 
 from __future__ import annotations
@@ -19,15 +19,34 @@ from bench.base.options import attribute_options, coerce
 from bench.base.registry import compressors
 
 Draws = Callable[[int], np.random.Generator]
-"""From the number of a row to a fresh generator of its own: the same whenever and wherever asked."""
+"""From the number of a row to a new random generator, which is the same in every call and process."""
 compressor = compressors.register
-"""Decorator that names a compressor."""
+"""``@compressor("NAME")`` registers a subclass of ``Compressor`` for ``compressor=NAME`` on the command line.
+
+Raises ``UserError`` if the name is already registered."""
 
 
 class Compressor(ABC):
-    """Base of all compressors. Annotated class attributes with a value are options."""
+    """Base class of compressors. Define ``pack``, ``unpack`` and ``delta`` or ``omega``.
 
-    shared_draws: ClassVar[bool] = False  # whether the receiver draws again what the sender drew, and unpack uses draws
+    Annotated class attributes with a value are options, ``compressor.NAME``. ``python bench/contract.py NAME`` checks
+    the declared bounds.
+
+    Attributes:
+        shared_draws: True if ``unpack`` uses ``draws``, because the receiver repeats the draws of the sender.
+
+    Example:
+        >>> @compressor("whole")
+        ... class Whole(Compressor):
+        ...     def delta(self, size):
+        ...         return 1.0
+        ...     def pack(self, v, draws):
+        ...         return to_bytes(v)
+        ...     def unpack(self, payload, size, dtype, draws):
+        ...         return from_bytes(payload, dtype)
+    """
+
+    shared_draws: ClassVar[bool] = False
 
     def __init__(self, **options: Any) -> None:
         cls = type(self)
@@ -35,20 +54,38 @@ class Compressor(ABC):
             setattr(self, name, value)
 
     def check(self, size: int) -> None:  # noqa: B027
-        """A sentence where vectors of P = ``size`` numbers cannot be compressed so."""
+        """Raise ``UserError`` if the options do not suit vectors of P = ``size`` numbers."""
 
     def delta(self, size: int) -> float | None:
-        """δ in (0, 1] for vectors of ``size`` numbers; None: not contractive."""
+        """Return δ in (0, 1] for vectors of ``size`` numbers, or None if the compressor is not contractive."""
         return None
 
     def omega(self, size: int) -> float | None:
-        """ω ≥ 0 for vectors of ``size`` numbers; None: not unbiased."""
+        """Return ω ≥ 0 for vectors of ``size`` numbers, or None if the compressor is not unbiased."""
         return None
 
     @abstractmethod
     def pack(self, v: Tensor, draws: Draws) -> Tensor:
-        """Exactly the bytes that travel: uint8 (rows, B) of v (rows, P); B depends on P and the dtype alone."""
+        """Return exactly the bytes to send.
+
+        Args:
+            v: The vectors, (rows, P).
+            draws: Random generators by row.
+
+        Returns:
+            The payload, uint8, (rows, B). B must depend on P and the dtype only.
+        """
 
     @abstractmethod
     def unpack(self, payload: Tensor, size: int, dtype: torch.dtype, draws: Draws) -> Tensor:
-        """C(v), (rows, size) of that dtype."""
+        """Return C(v).
+
+        Args:
+            payload: The bytes of ``pack``, uint8, (rows, B).
+            size: P, the length of a vector.
+            dtype: The dtype of v.
+            draws: The same generators as in ``pack``, if ``shared_draws``.
+
+        Returns:
+            The vectors C(v), (rows, size), in that dtype.
+        """

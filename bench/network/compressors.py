@@ -1,7 +1,7 @@
 """The compressors of the suite, and the bytes that each sends.
 
-Floats travel in the dtype of v, in the machine's order of bytes; whole numbers as bits.py says. By a number that
-Python knows one multiplies and never divides: a GPU would multiply by the inverse, and its bits would be others.
+Floats are sent in the dtype of v, in the machine's byte order; integers as bits.py packs them. The code multiplies by
+inverse constants and never divides by a constant, because a GPU rounds such a division differently.
 """
 
 from __future__ import annotations

@@ -51,8 +51,8 @@ def positions(mixing: Graph | Mixing) -> np.ndarray:
     if 3 <= mixing.nodes <= DRAWN and nx.is_connected(graph) and nx.check_planarity(graph)[0]:
         places = nx.kamada_kawai_layout(graph, pos=nx.planar_layout(graph))
         xy = _level(np.array([places[node] for node in range(mixing.nodes)]))
-    centred = xy - (xy.min(axis=0) + xy.max(axis=0)) / 2
-    return 0.5 + centred / max(2 * np.abs(centred).max(), 1e-9)
+    centered = xy - (xy.min(axis=0) + xy.max(axis=0)) / 2
+    return 0.5 + centered / max(2 * np.abs(centered).max(), 1e-9)
 
 
 def on_a_circle(mixing: Graph | Mixing) -> np.ndarray:

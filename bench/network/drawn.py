@@ -1,4 +1,4 @@
-"""Networks that are drawn anew each round, by the run's seed and the round: the same on every engine."""
+"""Random networks, drawn in each round from the run's seed and the round: the same on every engine."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from bench.base.errors import UserError
 from bench.base.options import Part
 from bench.base.randomness import EVERYONE, generator
 from bench.base.registry import topologies, weight_rules
+from bench.network.cache import compute_once
 from bench.network.certificate import Certificate, Matrices
 from bench.network.graphs import topology
-from bench.network.known import once
 from bench.network.mixing import Mixing, build_mixing
 from bench.network.rounds import lazily, weighed
 from bench.network.sparse import Arcs, Pattern
@@ -28,13 +28,13 @@ DRAWS = 1000
 
 @topology("matching", drawn=True, alike=True)
 def matching(nodes: int, draws: np.random.Generator) -> np.ndarray:
-    """Everybody with one other, at random; with an odd number, one stays alone."""
+    """A random perfect matching; with an odd number of nodes, one node has no edge."""
     return draws.permutation(nodes)[: nodes // 2 * 2].reshape(-1, 2)
 
 
 @topology("random_each_round", drawn=True, alike=True)
 def random_each_round(nodes: int, draws: np.random.Generator, p: Part = 0.5) -> np.ndarray:
-    """Erdős–Rényi: each edge with probability p, whether or not the graph of a round is connected."""
+    """Erdős–Rényi: each edge with probability p. The graph of a round need not be connected."""
     pairs = nodes * (nodes - 1) // 2
     places: list[np.ndarray] = []
     at = -1
@@ -68,7 +68,7 @@ class Drawn(Mixing):
         self._seed = seed
         self._block: tuple[int, list[Matrices]] = -1, []
         first = [self.at(r).any for r in range(min(8, DRAWS))]
-        law = once("law", nodes, repr(self._law), lambda: asdict(_certify(*self._law)))
+        law = compute_once("law", nodes, repr(self._law), lambda: asdict(_certify(*self._law)))
         self.certificate = Certificate(**{**law, "hash": digest(first)})
 
     @property

@@ -1,4 +1,4 @@
-"""Networks some of whose links are down: their matrices, their bills and their certificates."""
+"""Networks with failed links: their matrices, communication costs and certificates."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from bench.base.errors import UserError
+from bench.network.cache import compute_once
 from bench.network.certificate import Certificate, Matrices
-from bench.network.known import once
-from bench.network.losses import Coins, Silence
+from bench.network.failures import Coins, NodeOutages
 from bench.network.mixing import Demands, Mixing
 from bench.network.reweighted import Semantics, link_numbers, pair_numbers, squared_laplacian, without
 from bench.network.sparse import Pattern, Sparse
@@ -19,7 +19,10 @@ from bench.network.spectrum import digest, ends
 
 
 class Faulty(Mixing):
-    """A network some of whose links are down."""
+    """Base class of networks with failed links. Define ``_lost`` and ``_square``; the rest is inherited.
+
+    Args of the constructor: ``under``, the network without loss, and ``semantics``, what replaces a lost message.
+    """
 
     changing = True
 
@@ -56,7 +59,7 @@ class Faulty(Mixing):
         return self._under.edges
 
     def bill(self, r: int, t: int = 0) -> tuple[int, int]:
-        """What is lost was sent."""
+        """Return the cost of a round. Lost messages are charged."""
         return self._under.bill(r, t)
 
     def at(self, r: int, t: int = 0) -> Matrices:
@@ -94,11 +97,19 @@ class Faulty(Mixing):
         self._under._must_lie_above(lambda_min, method)  # a weight that goes back to the diagonal only raises λ_n
 
     def _lost(self, t: int, pattern: Pattern) -> np.ndarray:
-        """For every place off the diagonal, in order, whether nothing comes through in step t."""
+        """Return for every off-diagonal entry of the matrix, in order, whether its message is lost in step t.
+
+        Args:
+            t: The step.
+            pattern: The places of the entries; ``pattern.off`` are those off the diagonal.
+
+        Returns:
+            A boolean array, ``(len(pattern.off),)``.
+        """
         raise NotImplementedError
 
     def _square(self) -> sp.csr_array:
-        """E[W²] over a matrix that is symmetric and static."""
+        """Return E[W²], (n, n), for a symmetric, static W (``self._w``). The certificate derives ρ from it."""
         raise NotImplementedError
 
     @property
@@ -114,7 +125,7 @@ class Faulty(Mixing):
         kept = self._semantics == "reabsorb"
         if kept and c.symmetric and c.static:
             square = Sparse.of_scipy(self._square())
-            second = once("second eigenvalue", self.nodes, digest([square]), lambda: ends(square)[0])
+            second = compute_once("second eigenvalue", self.nodes, digest([square]), lambda: ends(square)[0])
             rho = max(0.0, second) ** 0.5
             meaning = "√‖E[W²] − 11ᵀ/n‖₂, exactly"
         return replace(
@@ -134,7 +145,7 @@ class Faulty(Mixing):
 
 
 class LossyNetwork(Faulty):
-    """Links that are down independently of each other."""
+    """A network whose links fail independently of each other with probability ``p``, by ``coins``."""
 
     def __init__(self, under: Mixing, coins: Coins, semantics: Semantics, p: float) -> None:
         self._coins, self._p = coins, p
@@ -161,9 +172,9 @@ class LossyNetwork(Faulty):
 
 
 class SilentNetwork(Faulty):
-    """Links of nodes that are silent."""
+    """A network whose nodes fail, with all their links."""
 
-    def __init__(self, under: Mixing, silence: Silence, semantics: Semantics) -> None:
+    def __init__(self, under: Mixing, silence: NodeOutages, semantics: Semantics) -> None:
         self._silence = silence
         super().__init__(under, semantics)
         self.bills_alike = False
@@ -173,7 +184,7 @@ class SilentNetwork(Faulty):
         return silent[pattern.rows[pattern.off]] | silent[pattern.columns[pattern.off]]
 
     def bill(self, r: int, t: int = 0) -> tuple[int, int]:
-        """A silent node sends nothing; what is sent to it is lost."""
+        """Return the cost of a round: a failed node sends nothing, and messages to it are charged but lost."""
         w = self._under.at(r, t).any
         speaks = ~self._silence.silent(t)[w.pattern.columns[w.pattern.off]]
         return (int(np.count_nonzero(w.values[w.pattern.off][speaks])),) * 2
@@ -188,7 +199,7 @@ class SilentNetwork(Faulty):
 
 
 class OneWayNetwork(Faulty):
-    """Messages that are lost without anybody knowing; the totals ever sent arrive with the next that does."""
+    """A network that loses messages without notice. Running sums arrive with the next message that does."""
 
     one_way = True
 
@@ -197,11 +208,11 @@ class OneWayNetwork(Faulty):
         super().__init__(under, "reabsorb")
 
     def at(self, r: int, t: int = 0) -> Matrices:
-        """As sent: the channel keeps what is lost."""
+        """Return the matrices without loss; the channel stores lost mass."""
         return self._under.at(r, t)
 
     def delivered(self, t: int) -> np.ndarray:
-        """For every arc of ``heard``, in order, whether the message of step t arrives."""
+        """Return for every arc of ``heard``, in order, whether the message of step t arrives."""
         return ~self._lost(t, self.heard)
 
     def _lost(self, t: int, pattern: Pattern) -> np.ndarray:

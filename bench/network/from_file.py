@@ -38,7 +38,7 @@ def edges(
 
 
 def _add_edge(graph: nx.Graph, words: list[str], where: str) -> None:
-    if len(words) != 2 or not all(word.isdecimal() for word in words):
+    if len(words) != 2 or not all(word.isdecimal() and len(word) < 16 for word in words):
         raise UserError(f"{where}: expected two node numbers, got '{' '.join(words)}'.")
     i, j = int(words[0]), int(words[1])
     if max(i, j) >= len(graph):

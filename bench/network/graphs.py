@@ -1,8 +1,7 @@
-"""Graphs by name: a function from the number of nodes to who talks to whom.
+"""Registered graphs: functions from the number of nodes to a graph.
 
-A function returns a graph on the nodes 0 … n−1, or a list of graphs that take turns. Weights live
-elsewhere (weights.py); the decorator only names the rule used when the user names none. A function
-that brings weights of its own returns the matrix.
+A function returns a graph on the nodes 0 … n−1, or a list of graphs that take turns. The decorator names the default
+weight rule (weights.py). A function with its own weights returns the matrix.
 """
 
 from __future__ import annotations
@@ -21,19 +20,21 @@ from bench.base.randomness import EVERYONE, generator
 from bench.base.registry import topologies
 
 EDGE_BYTES = 170
-"""What networkx takes for an edge, measured."""
+"""Bytes that networkx needs for an edge, measured."""
 Graphs: TypeAlias = nx.Graph | list[nx.Graph] | np.ndarray
 NetworkKind = Literal["gossip", "all_reduce", "alone"]
-"""How what is said is billed, and whether it must reach everybody: two references beside the networks."""
+"""How communication is charged. ``all_reduce`` and ``alone`` are references: exact averages and no communication."""
 
 
 @dataclass(frozen=True)
 class Topology:
+    """A registered graph, with the arguments of ``topology``."""
+
     graph: Callable[..., Any]
-    weights: str | None  # None: the function returns a matrix
+    weights: str | None
     kind: NetworkKind = "gossip"
-    drawn: bool = False  # the function draws the edges of a round
-    alike: bool = False  # in what is drawn, no two nodes and no two pairs can be told apart
+    drawn: bool = False
+    alike: bool = False
 
 
 def topology(
@@ -43,10 +44,22 @@ def topology(
     drawn: bool = False,
     alike: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a graph under ``name`` with its usual weight rule.
+    """Register a graph. A decorator for a function from the number of nodes n to a graph on 0 … n−1.
 
-    With ``drawn``, the function is given a generator of random numbers besides the number of nodes, and returns the
-    edges of one round, (m, 2); ``alike`` says that its law is the same however the nodes are numbered.
+    The function returns an ``nx.Graph``, an ``nx.DiGraph`` (i sends along its edge i → j), a list of graphs that take
+    turns, or a matrix of weights (n, n). Parameters with a default are options, ``topology.NAME``.
+
+    Args:
+        name: The name on the command line, ``topology=NAME``.
+        weights: The default weight rule; None if the function returns a matrix.
+        kind: ``"gossip"``, or one of two references: ``"all_reduce"`` (exact average), ``"alone"`` (no communication).
+        drawn: The function takes n and a random generator, and returns the edges of one round, (m, 2).
+        alike: For ``drawn``: the distribution does not depend on the numbering of the nodes, which simplifies ρ.
+
+    Example:
+        >>> @topology("wheel")
+        ... def wheel(nodes: int) -> nx.Graph:
+        ...     return nx.wheel_graph(nodes)
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -57,12 +70,16 @@ def topology(
 
 
 def graphs_of(name: str, nodes: int, options: Mapping[str, Any]) -> list[nx.Graph | np.ndarray]:
-    """What the topology's function returns, each graph or matrix of it for as many nodes as the run has."""
+    """Return the graphs or matrices of a topology, one for each round of its period, for so many nodes.
+
+    Raises:
+        UserError: The function fails, or returns something else.
+    """
     try:
         made = topologies[name].graph(nodes, **options)
     except UserError:
         raise
-    except Exception as error:  # a stranger's function may raise anything
+    except Exception as error:  # a plug-in may raise anything
         raise UserError(
             f"topology={name} cannot be made for nodes={nodes}: {type(error).__name__}: {error}."
         ) from error
@@ -83,29 +100,32 @@ def graphs_of(name: str, nodes: int, options: Mapping[str, Any]) -> list[nx.Grap
 
 @topology("ring", weights="max_degree")
 def ring(nodes: int) -> nx.Graph:
+    """A cycle."""
     return nx.cycle_graph(nodes)
 
 
 @topology("complete", weights="uniform")
 def complete(nodes: int) -> nx.Graph:
+    """Every node has an edge to every other node."""
     require(EDGE_BYTES * nodes**2 / 2, f"A complete graph of {nodes} nodes", "use fewer nodes or a sparser graph")
     return nx.complete_graph(nodes)
 
 
 @topology("all_reduce", weights="uniform", kind="all_reduce")
 def all_reduce(nodes: int) -> nx.Graph:
-    """The exact average, W = 11ᵀ/n, billed as a ring all-reduce: 2(n−1)/n vectors a node. A reference, no network."""
+    """A reference: the exact average, W = 11ᵀ/n, charged as a ring all-reduce, 2(n−1)/n vectors per node."""
     return complete(nodes)
 
 
 @topology("alone", kind="alone")
 def alone(nodes: int) -> nx.Graph:
-    """Nobody talks, W = I: what a node can do with its own data. A reference, no network."""
+    """A reference: no communication, W = I. Every node uses its own data only."""
     return nx.empty_graph(nodes)
 
 
 @topology("ladder", weights="laplacian")
 def ladder(nodes: int) -> nx.Graph:
+    """Two paths of n/2 nodes, joined by rungs."""
     if nodes % 2:
         raise UserError(f"A ladder has two equal rails, so nodes must be even; got {nodes}.")
     return nx.ladder_graph(nodes // 2)
@@ -133,18 +153,19 @@ def random(nodes: int, p: Part = 0.8, seed: int | None = None) -> nx.Graph:
 
 @topology("path")
 def path(nodes: int) -> nx.Graph:
+    """A cycle without one edge."""
     return nx.path_graph(nodes)
 
 
 @topology("star")
 def star(nodes: int) -> nx.Graph:
-    """Node 0 in the middle."""
+    """Node 0 has an edge to every other node."""
     return nx.star_graph(nodes - 1)
 
 
 @topology("grid")
 def grid(nodes: int, rows: int | None = None) -> nx.Graph:
-    """rows × columns, as square as can be unless ``rows`` is given."""
+    """A grid of rows × columns, as square as possible unless ``rows`` is given."""
     return nx.convert_node_labels_to_integers(nx.grid_2d_graph(*_rectangle("grid", "path", nodes, rows)))
 
 
@@ -158,7 +179,7 @@ def torus(nodes: int, rows: int | None = None) -> nx.Graph:
 
 @topology("hypercube")
 def hypercube(nodes: int) -> nx.Graph:
-    """i and j are neighbours when they differ in one bit."""
+    """Nodes i and j are neighbors if they differ in one bit."""
     graph, bits = nx.empty_graph(nodes), _power_of_two("hypercube", nodes)
     graph.add_edges_from((i, i ^ (1 << b)) for i in range(nodes) for b in range(bits))
     return graph
@@ -166,19 +187,19 @@ def hypercube(nodes: int) -> nx.Graph:
 
 @topology("exponential")
 def exponential(nodes: int) -> nx.Graph:
-    """i talks to i ± 2^j, j = 0, 1, … while 2^j < n."""
+    """Node i has edges to i ± 2^j, j = 0, 1, … while 2^j < n."""
     return directed_exponential(nodes).to_undirected()
 
 
 @topology("directed_ring", weights="out_degree")
 def directed_ring(nodes: int) -> nx.DiGraph:
-    """i is heard by i + 1 alone."""
+    """Node i sends to i + 1 only."""
     return nx.cycle_graph(nodes, create_using=nx.DiGraph)
 
 
 @topology("directed_exponential", weights="out_degree")
 def directed_exponential(nodes: int) -> nx.DiGraph:
-    """i is heard by i + 2^j, j = 0, 1, … while 2^j < n."""
+    """Node i sends to i + 2^j, j = 0, 1, … while 2^j < n."""
     graph = nx.empty_graph(nodes, create_using=nx.DiGraph)
     graph.add_edges_from((i, (i + 2**j) % nodes) for i in range(nodes) for j in range((nodes - 1).bit_length()))
     return graph
@@ -186,7 +207,7 @@ def directed_exponential(nodes: int) -> nx.DiGraph:
 
 @topology("random_digraph", weights="out_degree")
 def random_digraph(nodes: int, p: Part = 0.3, seed: int = 0) -> nx.DiGraph:
-    """Every arc with probability p, drawn until everybody reaches everybody."""
+    """Every arc with probability p, drawn until the graph is strongly connected."""
     for attempt in range(1000):
         draws = generator(seed, EVERYONE, "digraph", attempt).random((nodes, nodes))
         graph = nx.empty_graph(nodes, create_using=nx.DiGraph)
@@ -200,7 +221,7 @@ def random_digraph(nodes: int, p: Part = 0.3, seed: int = 0) -> nx.DiGraph:
 
 @topology("one_peer_exponential")
 def one_peer_exponential(nodes: int) -> list[nx.Graph]:
-    """In round r, i talks to i XOR 2^(r mod m) alone, m = log2 n: after m rounds all agree exactly."""
+    """In round r, node i has an edge to i XOR 2^(r mod m) only, m = log2 n: exact consensus after m rounds."""
     bits = _power_of_two("one_peer_exponential", nodes)
     rounds = [nx.empty_graph(nodes) for _ in range(max(1, bits))]
     for b in range(bits):
@@ -223,5 +244,7 @@ def _rectangle(name: str, instead: str, nodes: int, rows: int | None) -> tuple[i
 def _power_of_two(name: str, nodes: int) -> int:
     bits = nodes.bit_length() - 1
     if nodes != 1 << bits:
-        raise UserError(f"{name} needs a power of two nodes; got {nodes}. The nearest are {1 << bits} and {2 << bits}.")
+        raise UserError(
+            f"With {name}, nodes must be a power of 2; got {nodes}. The nearest are {1 << bits} and {2 << bits}."
+        )
     return bits

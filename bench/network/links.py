@@ -1,10 +1,9 @@
-"""Links that lose what is sent. The network re-weights, never the method and never the receiver.
+"""Link models: packet loss and node outages. The network changes its weights; methods do not notice.
 
-A link that is down is down for both ends and for everything that is said in a step: that takes an acknowledgement, or
-a coin that both ends can throw. Its weight goes back to the diagonal (``reabsorb``), so that whatever summed to one
-still does: a symmetric matrix stays symmetric and doubly stochastic and every average is kept; what is pushed stays
-with its sender. ``renormalise`` (the receiver divides by the weights that arrived) and ``zero_fill`` (what is lost
-counts as 0) are what others do, and destroy the average: negative examples, to be asked for.
+A failed link fails for both ends and for all messages of a step. This requires an acknowledgment, or a shared random
+coin. ``reabsorb`` moves its weight to the diagonal. A symmetric matrix stays symmetric and doubly stochastic, so that
+averages are preserved; a pushed message stays with its sender. ``renormalise`` (the receiver divides by the weights
+that arrived) and ``zero_fill`` (lost messages count as 0) do not preserve averages, and are negative examples.
 """
 
 from __future__ import annotations
@@ -15,14 +14,25 @@ from typing import Annotated
 from bench.base.errors import UserError
 from bench.base.options import AtLeast
 from bench.base.registry import links
+from bench.network.failures import Coins, NodeOutages
 from bench.network.faulty import LossyNetwork, OneWayNetwork, SilentNetwork
-from bench.network.losses import Coins, Silence
 from bench.network.mixing import Mixing
 from bench.network.reweighted import Semantics
 
 
-class Links(ABC):
-    """Base of all kinds of links. Annotated class attributes with a value are options."""
+class LinkModel(ABC):
+    """Base class of link models. Define ``over`` and decorate with ``@links.register("NAME")``.
+
+    ``links=NAME`` selects the model on the command line. Annotated class attributes with a value are options,
+    ``links.OPTION``. ``links`` is in bench/base/registry.py.
+
+    Example:
+        >>> @links.register("half")
+        ... class Half(LinkModel):
+        ...     semantics: Semantics = "reabsorb"
+        ...     def over(self, network, seed):
+        ...         return LossyNetwork(network, Coins(0.5, seed), self.semantics, 0.5)
+    """
 
     def __init__(self, **options: object) -> None:
         for name, value in options.items():
@@ -30,20 +40,31 @@ class Links(ABC):
 
     @abstractmethod
     def over(self, network: Mixing, seed: int) -> Mixing:
-        """The network as it is with these links."""
+        """Return the network with these links.
+
+        Args:
+            network: The network without loss.
+            seed: The seed of the run, which all draws depend on.
+
+        Returns:
+            A network with the matrices, costs and certificate under loss.
+
+        Raises:
+            UserError: The links do not suit the network, or an option is invalid.
+        """
 
 
 @links.register("reliable")
-class Reliable(Links):
-    """Everything arrives."""
+class Reliable(LinkModel):
+    """No loss."""
 
     def over(self, network: Mixing, seed: int) -> Mixing:
         return network
 
 
 @links.register("lossy")
-class Lossy(Links):
-    """Every link is down with probability p in a step, for both ends."""
+class Lossy(LinkModel):
+    """Every link fails with probability p in a step, for both ends."""
 
     p: float = 0.1
     semantics: Semantics = "reabsorb"
@@ -53,21 +74,21 @@ class Lossy(Links):
 
 
 @links.register("outages")
-class Outages(Links):
-    """A node falls silent with probability p in a step, for a geometric number of steps."""
+class Outages(LinkModel):
+    """A node fails with probability p in a step, for a geometric number of steps with mean ``length``."""
 
     p: float = 0.02
     length: Annotated[float, AtLeast(1)] = 5.0
     semantics: Semantics = "reabsorb"
 
     def over(self, network: Mixing, seed: int) -> Mixing:
-        silence = Silence(probability(self.p), self.length, network.nodes, seed)
+        silence = NodeOutages(probability(self.p), self.length, network.nodes, seed)
         return SilentNetwork(network, silence, self.semantics)
 
 
 @links.register("one_way")
-class OneWay(Links):
-    """Every message is lost with probability p, and nobody knows: for methods that push, by running sums."""
+class OneWay(LinkModel):
+    """Every message is lost with probability p without notice, for methods that push (by running sums)."""
 
     p: float = 0.1
 
@@ -76,7 +97,11 @@ class OneWay(Links):
 
 
 def probability(p: float) -> float:
-    """What was given as ``links.p``, if it is one."""
+    """Return ``links.p`` if it is a probability below 1.
+
+    Raises:
+        UserError: It is not.
+    """
     if not 0 <= p < 1:
-        raise UserError(f"links.p is a probability in [0, 1): with 1 nobody would ever hear anybody; got {p:g}.")
+        raise UserError(f"links.p must be at least 0 and less than 1; got {p:g}.")
     return p

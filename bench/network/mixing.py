@@ -192,23 +192,19 @@ class Mixing:
         if getattr(matrices, operator) is not None:
             return
         axis, word = (1, "row") if operator == "pull" or sums_to_one(matrices.any, 0) else (0, "column")
-        worst, off, total = worst_sum(matrices.any, axis)
+        worst, _, total = worst_sum(matrices.any, axis)
         remedy = (
-            "use a method that pushes, or undirected edges with topology.weights=metropolis"
+            "Use a method for directed graphs (algo=sgp), or an undirected graph with topology.weights=metropolis"
             if self.certificate.directed
-            else "give the edges instead and let a weight rule (metropolis) choose the weights, or study the bias: "
+            else "Give the edges instead and let a weight rule (metropolis) choose the weights, or study the bias: "
             "topology.allow_biased=true"
         )
         if operator != "mix":
-            remedy = "give the edges instead: in- and out-weights are then both built"
-        asks, kind = {
-            "mix": ("mixes", "doubly stochastic"),
-            "push": ("pushes", "column-stochastic"),
-            "pull": ("pulls", "row-stochastic"),
-        }[operator]
+            remedy = "Give the edges instead: hearsay then builds in- and out-weights"
+        kind = {"mix": "doubly stochastic", "push": "column-stochastic", "pull": "row-stochastic"}[operator]
         raise UserError(
             f"The mixing matrix of '{self.name}' is not {kind}: {word} {worst} sums to {total:.9g}, "
-            f"{off:.3g} away from 1. {method} {asks}, and would be biased; {remedy}."
+            f"but must sum to 1. {method} needs a {kind} matrix; otherwise its result is biased. {remedy}."
         )
 
     def _must_lie_above(self, lambda_min: float, method: str) -> None:
@@ -217,13 +213,14 @@ class Mixing:
             raise UserError(f"{method} needs a symmetric matrix; '{self.name}' is not.")
         if c.lambda_n is None:
             raise UserError(
-                f"{method} needs the smallest eigenvalue of every W above {lambda_min:.4g}; '{self.name}' is drawn "
-                "anew each round, and nothing is known of it. Use topology.lazy=true, which takes (I + W)/2."
+                f"{method} requires that the smallest eigenvalue of every W is greater than {lambda_min:.4g}. "
+                f"'{self.name}' is drawn anew each round, so it is not known. Add topology.lazy=true to use (I + W)/2."
             )
         if c.lambda_n <= lambda_min + TOLERANCE:
             raise UserError(
-                f"{method} needs the smallest eigenvalue of W above {lambda_min:.4g}; '{self.name}' with {self.nodes} "
-                f"nodes has {c.lambda_n:.4g}. Use topology.lazy=true, which takes (I + W)/2."
+                f"{method} requires that the smallest eigenvalue of W is greater than {lambda_min:.4g}. For "
+                f"'{self.name}' with {self.nodes} nodes it is {c.lambda_n:.4g}. "
+                "Add topology.lazy=true to use (I + W)/2."
             )
 
     def describe(self) -> dict[str, Any]:

@@ -14,7 +14,14 @@ from bench.base.errors import UserError
 
 
 class Arcs:
-    """Who is heard by whom: source → target, without loops. An undirected graph has both directions of every edge."""
+    """The arcs source → target of a graph, without loops. An undirected edge is two arcs.
+
+    Attributes:
+        nodes: The number of nodes, n.
+        directed: Whether the graph is directed.
+        source: The sender of each of m arcs, (m,).
+        target: The receiver of each arc, (m,).
+    """
 
     def __init__(self, nodes: int, source: np.ndarray, target: np.ndarray, directed: bool = False) -> None:
         if not directed:
@@ -24,7 +31,7 @@ class Arcs:
 
     @classmethod
     def of_graph(cls, graph: nx.Graph, name: str) -> Arcs:
-        """Those of a graph on the nodes 0 … n−1; loops are left out (networkx's cycle of one node is one)."""
+        """Return the arcs of a graph on the nodes 0 … n−1, without loops (networkx's cycle of one node has one)."""
         n = len(graph)
         if set(graph) != set(range(n)):
             raise UserError(f"The graph '{name}' must have the nodes 0 … {n - 1}; it has {sorted(graph, key=str)}.")
@@ -33,12 +40,12 @@ class Arcs:
 
     @cached_property
     def out_degree(self) -> np.ndarray:
-        """How many hear each node."""
+        """The number of out-neighbors of each node, (n,)."""
         return np.bincount(self.source, minlength=self.nodes)
 
     @cached_property
     def in_degree(self) -> np.ndarray:
-        """How many each node hears; both are the degree where the graph is undirected."""
+        """The number of in-neighbors of each node, (n,); on an undirected graph both are the degree."""
         return np.bincount(self.target, minlength=self.nodes)
 
 

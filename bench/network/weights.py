@@ -1,8 +1,8 @@
-"""Weight rules: from a graph to a matrix.
+"""Weight rules: from a graph to a mixing matrix.
 
-A rule gives the weight of every arc. What is left of one goes on the diagonal: of each row and column alike on an
-undirected graph; on a directed one, of each column (mass is kept, for ``mix.push``) or of each row (constants are
-kept, for ``mix.pull``).
+A rule returns the weight of every arc; the diagonal makes sums equal to one. On an undirected graph these are the sums
+of rows and columns. On a directed graph they are those of columns (preserves sums, for ``mix.push``) or of rows
+(preserves consensus, for ``mix.pull``).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from bench.base.errors import UserError
 from bench.base.registry import weight_rules
-from bench.network.known import once
+from bench.network.cache import compute_once
 from bench.network.sparse import Arcs, Sparse
 from bench.network.spectrum import digest, largest_eigenvalue
 
@@ -24,12 +24,31 @@ Keeps = Literal["both", "columns", "rows"]
 
 
 class Rule(NamedTuple):
+    """A registered weight rule, with the arguments of ``weights``."""
+
     weigh: Weigh
-    keeps: Keeps  # the sums that are one
+    keeps: Keeps
 
 
 def weights(name: str, keeps: Keeps = "both") -> Callable[[Weigh], Weigh]:
-    """Register a rule: a function from arcs to the weight of each."""
+    """Register a weight rule. A decorator for a function from the arcs of a graph to the weight of each.
+
+    Args:
+        name: The name on the command line, ``topology.weights=NAME``.
+        keeps: The sums that the diagonal makes equal to one: ``"both"`` for undirected graphs and a rule that is
+            symmetric in source and target, ``"columns"`` (push) or ``"rows"`` (pull) for directed graphs.
+
+    Returns:
+        A decorator that registers the function and returns it.
+
+    Raises:
+        UserError: The name is already registered.
+
+    Example:
+        >>> @weights("cautious")
+        ... def cautious(arcs: Arcs) -> np.ndarray:
+        ...     return 1 / (2 * np.maximum(arcs.in_degree[arcs.source], arcs.in_degree[arcs.target]))
+    """
 
     def decorate(function: Weigh) -> Weigh:
         weight_rules.add(name, Rule(function, keeps))
@@ -39,7 +58,11 @@ def weights(name: str, keeps: Keeps = "both") -> Callable[[Weigh], Weigh]:
 
 
 def weigh(arcs: Arcs, name: str) -> Sparse:
-    """The matrix of a graph under a rule."""
+    """Return the matrix of a graph under a registered rule.
+
+    Raises:
+        UserError: The rule does not suit directed graphs, or returns an array of another shape.
+    """
     rule: Rule = weight_rules[name]
     if arcs.directed and rule.keeps == "both":
         raise UserError(
@@ -57,42 +80,43 @@ def weigh(arcs: Arcs, name: str) -> Sparse:
 
 
 def adjacency(graph: nx.Graph) -> np.ndarray:
+    """Return the adjacency matrix of a graph on 0 … n−1, (n, n)."""
     return nx.to_numpy_array(graph, nodelist=range(len(graph)), weight=None)
 
 
 @weights("uniform")
 def uniform(arcs: Arcs) -> np.ndarray:
-    """1/n per edge"""
+    """1/n per edge."""
     return np.full(len(arcs.source), 1 / arcs.nodes)
 
 
 @weights("max_degree")
 def max_degree(arcs: Arcs) -> np.ndarray:
-    """1/(d_max + 1) per edge"""
+    """1/(d_max + 1) per edge."""
     return np.full(len(arcs.source), 1 / (arcs.in_degree.max() + 1))
 
 
 @weights("metropolis")
 def metropolis(arcs: Arcs) -> np.ndarray:
-    """1/(1 + max(d_i, d_j))"""
+    """1/(1 + max(d_i, d_j))."""
     return 1 / (1 + np.maximum(arcs.in_degree[arcs.source], arcs.in_degree[arcs.target]))
 
 
 @weights("laplacian")
 def laplacian(arcs: Arcs) -> np.ndarray:
-    """I − L/λ_max(L): 1/λ_max per edge"""
+    """I − L/λ_max(L): 1/λ_max per edge."""
     minus = Sparse.of_arcs(arcs, np.full(len(arcs.source), -1.0), arcs.in_degree.astype(np.float64))
-    largest = once("largest eigenvalue", arcs.nodes, digest([minus]), lambda: largest_eigenvalue(minus))
+    largest = compute_once("largest eigenvalue", arcs.nodes, digest([minus]), lambda: largest_eigenvalue(minus))
     return np.full(len(arcs.source), 1 / largest if largest > 0 else 1.0)
 
 
 @weights("out_degree", keeps="columns")
 def out_degree(arcs: Arcs) -> np.ndarray:
-    """1/(d_j + 1) to each that hears j: columns sum to one, mass is kept"""
+    """1/(d_j + 1) to each out-neighbor of j: columns sum to one."""
     return 1 / (1 + arcs.out_degree[arcs.source])
 
 
 @weights("in_degree", keeps="rows")
 def in_degree(arcs: Arcs) -> np.ndarray:
-    """1/(d_i + 1) of each that i hears: rows sum to one, constants are kept"""
+    """1/(d_i + 1) from each in-neighbor of i: rows sum to one."""
     return 1 / (1 + arcs.in_degree[arcs.target])

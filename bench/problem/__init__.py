@@ -1,9 +1,10 @@
-"""f, its gradient, and what is measured of it."""
+"""Objectives: datasets, losses, regularizers and partitions, with gradients and evaluations."""
 
 from bench.problem.arrays import Arrays
 from bench.problem.losses import Loss, Score, loss
-from bench.problem.problem import Column, Evaluation, Problem, Setting, dataset, hosted_share, vector_layout
-from bench.problem.regularised import Regulariser, regulariser
+from bench.problem.problem import Column, Evaluation, Problem, dataset, vector_layout
+from bench.problem.regularized import Regularizer, regularizer
+from bench.problem.setting import Setting, hosted_share
 from bench.problem.supervised import partition
 
 __all__ = [
@@ -12,13 +13,13 @@ __all__ = [
     "Evaluation",
     "Loss",
     "Problem",
-    "Regulariser",
+    "Regularizer",
     "Score",
     "Setting",
     "dataset",
     "hosted_share",
     "loss",
     "partition",
-    "regulariser",
+    "regularizer",
     "vector_layout",
 ]

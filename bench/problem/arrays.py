@@ -1,4 +1,4 @@
-"""A dataset as arrays, and whether it is one."""
+"""A dataset as arrays, and its validation."""
 
 from __future__ import annotations
 
@@ -12,17 +12,30 @@ from bench.base.errors import UserError
 from bench.data.recipe import Parts
 
 STRATA = 10
-"""Into how many kinds samples without classes are sorted, for those who divide them by kind."""
+"""Strata of samples without classes, for partitions by label."""
 
 
 @dataclass(frozen=True, eq=False)
 class Arrays:
-    """A dataset as it lies in memory, in compact types; inputs become (raw − mean)/sd in the batch.
+    """A dataset in memory, in compact types, which a function under ``@dataset`` returns.
 
-    With ``classes``, what is to be predicted is a whole number below it: one for each sample, or one for each place of
-    a text. Without, it is a number, or several. ``tokens``: inputs are whole numbers that stand for something, which
-    nobody may scale. ``unit`` is what 1 in the targets is in the units of the source. ``notes`` say how the arrays
-    were made, a line each, for the manifest. ``crops``: a mini-batch may be flipped and shifted by so many pixels.
+    A model receives (raw − mean)/sd as inputs; the conversion happens in the mini-batch.
+
+    Attributes:
+        train_x: Training inputs, one row per sample, (N, …). Of any numeric type, such as uint8 for images.
+        train_y: Training targets: classes (N,), a class for each position of a text (N, L), or numbers (N,) or (N, d).
+        test_x: Test inputs, of the same shape per sample.
+        test_y: Test targets, of the same shape per sample.
+        classes: The number of classes; targets are whole numbers 0, …, classes − 1. None for regression.
+        mean: Subtracted from the inputs.
+        sd: Divides the inputs; positive.
+        tokens: True if inputs are token numbers, which are not scaled.
+        unit: What 1 in the targets is in the units of the source, for the RMSE.
+        notes: Lines for the manifest on how the arrays were made.
+        crops: Shift images of a mini-batch by up to this many pixels, and flip them at random. None: never.
+
+    Example:
+        >>> Arrays(x[:300], y[:300], x[300:], y[300:], classes=2)
     """
 
     train_x: np.ndarray
@@ -39,17 +52,35 @@ class Arrays:
 
     @classmethod
     def of(cls, parts: Parts, classes: int | None, mean: float = 0.0, sd: float = 1.0, **more: Any) -> Arrays:
-        """From the parts that a recipe prepared."""
+        """Return the arrays that a recipe prepared.
+
+        Args:
+            parts: The arrays ``train_x``, ``train_y``, ``test_x`` and ``test_y`` by name.
+            classes: As the attribute.
+            mean: As the attribute.
+            sd: As the attribute.
+            **more: Further attributes.
+        """
         return cls(parts["train_x"], parts["train_y"], parts["test_x"], parts["test_y"], classes, mean, sd, **more)
 
     @classmethod
     def of_torch(cls, train: Sequence[Any], test: Sequence[Any], classes: int | None, **more: Any) -> Arrays:
-        """From two PyTorch Datasets with a length, whose items are (input, target)."""
+        """Return the arrays of two PyTorch Datasets that have a length, with items (input, target).
+
+        Args:
+            train: The training set.
+            test: The test set.
+            classes: As the attribute.
+            **more: Further attributes.
+
+        Raises:
+            UserError: A dataset is empty, or its items are no pairs.
+        """
         (train_x, train_y), (test_x, test_y) = (_columns(items) for items in (train, test))
         return cls(train_x, train_y, test_x, test_y, classes, **more)
 
     def examples(self) -> np.ndarray:
-        """Two inputs to try a model with; of tokens, those with the largest and the smallest that there are."""
+        """Return two inputs to test a model with; for tokens, those with the largest and the smallest token."""
         if not self.tokens:
             return self.train_x[:2]
         parts = [x.reshape(len(x), -1) for x in (self.train_x, self.test_x)]
@@ -58,8 +89,11 @@ class Arrays:
         return np.stack(rows).reshape(2, *self.train_x.shape[1:])
 
     def strata(self) -> np.ndarray:
-        """The kind of each training sample, a whole number, for partitions by kind: its class; a tenth of the targets
-        by size, where they are numbers (the first of several); a tenth of the text by place."""
+        """Return the stratum of each training sample, (N,), for partitions by label.
+
+        The stratum is the class. For regression it is the decile of the (first) target, for texts the tenth of the
+        text that the sample comes from.
+        """
         if self.classes is not None and self.train_y.ndim == 1:
             return self.train_y
         count = len(self.train_y)
@@ -80,7 +114,11 @@ def _columns(items: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def sound(name: str, arrays: object) -> Arrays:
-    """The arrays, if they are inputs and targets that can be trained on; else a UserError that says what is wrong."""
+    """Return the arrays if they are valid.
+
+    Raises:
+        UserError: They are not, with the reason.
+    """
     if not isinstance(arrays, Arrays):
         raise UserError(f"dataset={name} must return Arrays; it returns {type(arrays).__name__}.")
     classes = arrays.classes

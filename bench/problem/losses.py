@@ -1,4 +1,4 @@
-"""What is lost when a model gives ``out`` and ``y`` was to be predicted, and what else is said of it."""
+"""Losses of a prediction ``out`` for a target ``y``, and the scores that are reported with them."""
 
 from __future__ import annotations
 
@@ -22,42 +22,75 @@ L = TypeVar("L", bound="Callable[..., Loss]")
 
 
 def loss(name: str) -> Callable[[L], L]:
-    """Register a loss: it is made from the Arrays that it is to be used on, and may refuse them."""
+    """Register a loss. A decorator for a subclass of ``Loss``, or for a function from ``Arrays`` to a ``Loss``.
+
+    Args:
+        name: The name on the command line, ``loss=NAME``.
+
+    Returns:
+        A decorator that registers the class and returns it.
+
+    Raises:
+        UserError: The name is already registered.
+
+    Example:
+        >>> @loss("absolute")
+        ... class Absolute(Loss):
+        ...     outputs = (1,)
+        ...     def each(self, out, y):
+        ...         return (out[..., 0] - y).abs()
+    """
     return losses.register(name)
 
 
 @dataclass(frozen=True)
 class Score:
-    """A column beside the loss, test_NAME (and val_NAME): something of each sample, averaged, and made a number of."""
+    """A metric that is measured on test (and validation) samples, the column test_NAME (and val_NAME).
+
+    Attributes:
+        label: The name in figures and tables, without "test".
+        more_is_better: Whether larger values are better.
+        each: From outputs (M, B, …) and targets (M, B, …) to a value per sample, (M, B).
+        finish: Applied to the mean over samples, (R,).
+
+    Example:
+        >>> Score("accuracy", True, lambda out, y: (out.argmax(-1) == y).double(), lambda mean: 100 * mean)
+    """
 
     label: str
     more_is_better: bool
-    each: Callable[[Tensor, Tensor], Tensor]  # from outputs (M, B, …) and targets to (M, B)
+    each: Callable[[Tensor, Tensor], Tensor]
     finish: Callable[[np.ndarray], np.ndarray] = lambda mean: mean
 
 
 class Loss(ABC):
-    """From outputs (M, B, *outputs) and targets (M, B, …) of M models to what each sample loses."""
+    """Base class of losses: from outputs (M, B, *outputs) and targets (M, B, …) of M models to losses (M, B).
+
+    The constructor takes the ``Arrays`` of the run, and raises ``UserError`` if the loss does not suit them.
+    See ``loss`` for an example.
+    """
 
     def __init__(self, arrays: Arrays) -> None:
         self.arrays = arrays
 
     def scores(self) -> dict[str, Score]:
-        """What else is measured on samples that no node trains on, by the name of its column after test_."""
+        """Return further test metrics, by the name of the column without test_. Default: none."""
         return {}
 
     @property
     @abstractmethod
     def outputs(self) -> tuple[int, ...]:
-        """The shape of what a model gives for one sample."""
+        """The shape of a model's output for one sample."""
 
     @abstractmethod
     def each(self, out: Tensor, y: Tensor) -> Tensor:
-        """The loss of every sample, (M, B)."""
+        """Return the loss of every sample, (M, B)."""
 
     def delta(self, out: Tensor, y: Tensor, weight: Tensor | float) -> Tensor:
-        """The gradient in ``out`` of the losses' sum, weighted by a number or by (M, B): by autograd, unless written
-        out."""
+        """Return the gradient of Σ weight · loss with respect to ``out``; ``weight`` is a number or (M, B).
+
+        The default uses autograd. Override it with the formula for speed.
+        """
         with torch.inference_mode(False), torch.enable_grad():
             leaf = out.clone().requires_grad_()
             total = (self.each(leaf, y.clone()) * (weight.clone() if isinstance(weight, Tensor) else weight)).sum()
@@ -65,18 +98,18 @@ class Loss(ABC):
 
 
 def spread(weight: Tensor | float, out: Tensor) -> Tensor | float:
-    """A weight per sample, (M, B), to be multiplied with outputs."""
+    """Reshape a weight per sample, (M, B), so that it broadcasts to outputs."""
     return weight.reshape(*weight.shape, *[1] * (out.dim() - 2)) if isinstance(weight, Tensor) else weight
 
 
 class OfClasses(Loss):
-    """For targets that are classes: how many are right is told as well."""
+    """Base class of losses for classes, which report the accuracy too."""
 
     def scores(self) -> dict[str, Score]:
         return {"accuracy": Score("accuracy", True, self.right, lambda mean: 100 * mean)}
 
     def right(self, out: Tensor, y: Tensor) -> Tensor:
-        """1 where the largest output is that of the class; of a text, the part of its places where it is."""
+        """Return 1 if the largest output is that of the class; for a text, the fraction of correct positions."""
         hits = (out.argmax(-1) == y).double()
         return hits if hits.dim() == 2 else hits.flatten(2).mean(2)
 
@@ -89,7 +122,7 @@ class OfClasses(Loss):
 
 @loss("cross_entropy")
 class CrossEntropy(OfClasses):
-    """−log softmax(out)_y"""
+    """−log softmax(out)_y."""
 
     def __init__(self, arrays: Arrays) -> None:
         super().__init__(arrays)
@@ -112,7 +145,7 @@ class CrossEntropy(OfClasses):
 
 @loss("next_token")
 class NextToken(OfClasses):
-    """The mean over the places of a text of −log softmax(out)_y, where y is what stands there next."""
+    """The mean of −log softmax(out)_y over the positions of a text, where y is the next token."""
 
     def __init__(self, arrays: Arrays) -> None:
         super().__init__(arrays)
@@ -161,7 +194,7 @@ class Logistic(OfClasses):
 
 @loss("squared")
 class Squared(Loss):
-    """(out − y)², summed over what is predicted."""
+    """(out − y)², summed over the predicted numbers."""
 
     def __init__(self, arrays: Arrays) -> None:
         super().__init__(arrays)
@@ -188,14 +221,14 @@ class Squared(Loss):
 
 @loss("usual")
 def usual(arrays: Arrays) -> Loss:
-    """The one that goes with what is to be predicted."""
+    """Return the default loss for these targets: squared, cross-entropy or next-token."""
     if arrays.classes is None:
         return Squared(arrays)
     return CrossEntropy(arrays) if arrays.train_y.ndim == 1 else NextToken(arrays)
 
 
 def columns(loss: Loss, validation: bool) -> dict[str, Column]:
-    """What is measured on samples that no node trains on, beside the test loss and accuracy that every run may have."""
+    """Return the metrics on test and validation samples, without test loss and accuracy, which all runs have."""
     scores = {name: Column(score.label, score.more_is_better, score.finish) for name, score in loss.scores().items()}
     found = {f"test_{name}": replace(c, label=f"test {c.label}") for name, c in scores.items() if name != "accuracy"}
     if validation:

@@ -1,4 +1,4 @@
-"""Finite data: a dataset, a partition, a model and a loss make a problem."""
+"""The problem of supervised learning: a dataset, a partition, a model and a loss."""
 
 from __future__ import annotations
 
@@ -26,11 +26,22 @@ Init = Literal["shared", "independent"]
 Sampling = Literal["replacement", "epochs"]
 Partition = Callable[..., list[np.ndarray]]
 GATHER = 1 << 24
-"""Bytes of inputs that are gathered a block at a time; larger ones are gathered step by step."""
+"""Bytes of inputs up to which a whole block of mini-batches is gathered at once."""
 
 
 def partition(name: str) -> Callable[[Partition], Partition]:
-    """Register a partition: from labels, nodes and a generator to one index array per node."""
+    """Register a partition. A decorator for a function ``(labels, nodes, generator, **options) -> rows``.
+
+    Args:
+        name: The name on the command line, ``partition=NAME``. The function receives the label (or stratum) of each
+            of N samples, (N,), the number of nodes and a random generator. It returns one array of row numbers for
+            each node; every row belongs to exactly one node. Parameters with a default are options.
+
+    Example:
+        >>> @partition("striped")
+        ... def striped(labels, nodes, g):
+        ...     return [np.arange(i, len(labels), nodes) for i in range(nodes)]
+    """
     return partitions.register(name)
 
 
@@ -112,7 +123,7 @@ class Supervised(Problem):
         else:
             by_seed = block.ready[0][at], block.ready[1][at]
         inputs, targets = (self.setting.per_replica(part).flatten(0, 1) for part in by_seed)  # (R·k, B, …)
-        out, pull = self._model.linearise(x.flatten(0, 1), inputs)
+        out, pull = self._model.linearize(x.flatten(0, 1), inputs)
         return pull(self._loss.delta(out, targets, 1 / self.setting.batch_size)).view_as(x)
 
     def full(self, x: Tensor) -> Tensor:
@@ -189,7 +200,7 @@ class Supervised(Problem):
     def _weighted(self, x: Tensor, raw: Tensor, y: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
         """Losses (R, B) of samples at parameters (R, P), and the gradient of their weighted sums."""
         inputs = self._inputs(raw[0]).expand(raw.shape) if raw.stride(0) == 0 else self._inputs(raw)
-        out, pull = self._model.linearise(x, inputs)
+        out, pull = self._model.linearize(x, inputs)
         targets = y.expand(len(x), *[-1] * y.dim())
         return self._loss.each(out, targets), pull(self._loss.delta(out, targets, weights))
 

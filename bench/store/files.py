@@ -11,10 +11,11 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.base import renamed
 from bench.store.kinds import ROW, odd
 from bench.store.regular import TABLE, TEXT, content_of, write_bytes
 
@@ -31,16 +32,17 @@ HALF = re.compile(r"\\u[dD][89a-fA-F]")
 """What a surrogate begins with."""
 
 
-def write_text(path: Path, text: str) -> None:
-    write_bytes(path, text.encode())
+def write_text(path: Path, text: str, check: Callable[[], None] = lambda: None) -> None:
+    """Replace a text file in one move; ``check`` may raise at the last moment."""
+    write_bytes(path, text.encode(), check)
 
 
-def write_json(path: Path, value: dict[str, Any]) -> None:
-    """An object with its digest, in the place of one that it may have been read with."""
+def write_json(path: Path, value: dict[str, Any], check: Callable[[], None] = lambda: None) -> None:
+    """Replace a JSON file by an object with its digest; ``check`` may raise at the last moment."""
     bare = {name: item for name, item in _finite(value).items() if name != DIGEST}
     text = json.dumps({**bare, DIGEST: ""}, indent=1, allow_nan=False).encode()
     body = text.rpartition(SEAL)[0]
-    write_bytes(path, body + SEAL + sha256(body).encode() + SEALED)
+    write_bytes(path, body + SEAL + sha256(body).encode() + SEALED, check)
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -138,6 +140,7 @@ def _row(line: str, before: str, rows: Sequence[dict[str, Any]]) -> tuple[dict[s
     row = parsed(body + "}" if seal else line)
     if not isinstance(row, dict) or type(row.get("step")) is not int or odd(row, ROW):
         raise ValueError("not a row")
+    row = renamed.columns(row)
     if rows and (row.keys() != rows[0].keys() or not rows[-1]["step"] < row["step"]):
         raise ValueError("not a row that can follow")
     return row, digest

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from bench.base import renamed
 from bench.store.files import check_json, check_rows, sha256
 from bench.store.kinds import MANIFEST, NEEDED, ROW, STATUS, SUMMARY, Kind, odd
 from bench.store.record import COLUMNS, FINAL, divided
@@ -116,7 +117,7 @@ def checked(path: str, name: str) -> tuple[dict[str, Any], str | None]:
     """What one of the three JSON files of a run says, and what is wrong with it."""
     value, wrong = check_json(f"{path}/{name}", LARGEST)
     wrong = wrong or odd(value, KINDS[name])
-    return ({}, wrong) if wrong else (value, None)
+    return ({}, wrong) if wrong else (renamed.columns(value), None)
 
 
 def read_file(folder: Path, name: str) -> dict[str, Any]:
@@ -170,11 +171,11 @@ def read_table(content: bytes, texts: bool = False) -> Any:
     with pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True) as file:
         if not 0 <= (said := file.metadata).num_rows * said.num_columns <= VALUES:
             raise ValueError(f"{said.num_rows} rows of {said.num_columns} numbers are more than a table may have")
-        if texts:
-            return pa.Table.from_batches(list(_batches(file)), file.schema_arrow)
-        if not all(map(_is_number, file.schema_arrow.types)):
+        if not texts and not all(map(_is_number, file.schema_arrow.types)):
             raise ValueError("a column is not made of numbers")
-        return file.read(use_threads=False)  # tables are small: threads would cost more than they read
+        # tables are small: threads would cost more than they read
+        table = pa.Table.from_batches(_batches(file), file.schema_arrow) if texts else file.read(use_threads=False)
+        return table.rename_columns([renamed.column(name) for name in table.column_names])
 
 
 def _batches(file: Any) -> Iterator[Any]:
@@ -202,7 +203,7 @@ def _implausible(content: bytes, found: Findings) -> str | None:
     steps = columns.get("step", [])
     if not steps or any(not isinstance(t, int) for t in steps) or steps != sorted(set(steps)):
         return "has not the rows that it should have"
-    if found.summary["state"] != "diverged" and steps[-1] != found.summary.get("steps", steps[-1]):
+    if found.summary["state"] != "nonfinite" and steps[-1] != found.summary.get("steps", steps[-1]):
         return "does not reach the last step"
     ends = {name: found.summary[name] for name in {*columns, *found.final} if name in found.summary}
     if ends != {name: _null(values[-1]) for name, values in columns.items()}:

@@ -2,28 +2,66 @@
 
 from __future__ import annotations
 
+import json
 import math
 import reprlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from bench.base import renamed
 from bench.store.record import COLUMNS, STATES
 
 ABSENT = type(None)
 LARGEST = 2**63
 """Whole numbers are smaller: tables have 64 bits for each."""
+LONGEST = 4096
+"""Characters of a text, or of a list as JSON: as many as a path has. Figures take seconds for longer ones."""
+LONGEST_NAME = 255
+"""Characters of a run's name, which is the name of a folder."""
 Kind = tuple[frozenset[type], Callable[[Any], bool]]
 """Types of which every value is good, and a question about values of all others."""
 
 
-def one_of(*types: type, infinite: bool = False) -> Kind:
-    """Values of these types; whole numbers have a place in 64 bits, and real ones are finite unless they need not."""
-    asked = {int} & {*types} if infinite else {int, float} & {*types}
+def one_of(*types: type, infinite: bool = False, long: bool = False) -> Kind:
+    """Values of these types.
+
+    Args:
+        types: whole numbers must have a place in 64 bits.
+        infinite: real numbers may be infinite or NaN.
+        long: texts may have more than ``LONGEST`` characters.
+    """
+    asked = {*types} & ({int} | ({float} if not infinite else set()) | ({str, list} if not long else set()))
 
     def tame(value: Any) -> bool:
-        return type(value) in asked and (-LARGEST < value < LARGEST if type(value) is int else math.isfinite(value))
+        kind = type(value)
+        if kind not in asked:
+            return False
+        if kind is str:
+            return len(value) <= LONGEST
+        if kind is list:
+            return _is_short(value)
+        return -LARGEST < value < LARGEST if kind is int else math.isfinite(value)
 
     return frozenset(types) - asked, tame
+
+
+def _is_short(value: list[Any]) -> bool:
+    try:
+        return len(value) <= LONGEST and len(json.dumps(value)) <= LONGEST
+    except RecursionError:
+        return False
+
+
+def is_name(value: Any) -> bool:
+    """Whether it can be the name of a run: that of one folder, which leads to no other place."""
+    return (
+        type(value) is str
+        and 0 < len(value) <= LONGEST_NAME
+        and value.isprintable()
+        and value not in (".", "..")
+        and "/" not in value
+        and "\\" not in value
+    )
 
 
 def whole(least: int) -> Kind:
@@ -51,35 +89,43 @@ def odd(value: Mapping[str, Any], kinds: Mapping[Any, Kind]) -> str | None:
     rest = kinds.get(..., TEXT)
     for name, part in value.items() if ... in kinds else [(name, value[name]) for name in kinds if name in value]:
         types, good = kinds.get(name, rest)
+        if len(name) > LONGEST:
+            return f"has a name of {len(name)} characters, {reprlib.repr(name)}; at most {LONGEST} are read"
         if type(part) not in types and not good(part):
-            return f"has {reprlib.repr(part)} for '{name}'"
+            long = type(part) is str and len(part) > LONGEST
+            told = f"a text of {len(part)} characters, of which at most {LONGEST} are read," if long else ""
+            return f"has {told or reprlib.repr(part)} for '{name}'"
     return None
 
 
 TEXT, NUMBER, SWITCH = one_of(str), one_of(int, float), one_of(bool)
+NAME: Kind = frozenset(), is_name
+LONG_TEXT, PERHAPS_LONG_TEXT = one_of(str, long=True), one_of(str, ABSENT, long=True)
+"""Commands, variables of the environment and errors."""
 PERHAPS_TEXT, PERHAPS_WHOLE, PERHAPS_NUMBER = one_of(str, ABSENT), one_of(int, ABSENT), one_of(int, float, ABSENT)
-COUNT, NATURAL, STATE = whole(1), whole(0), word(STATES)
+COUNT, NATURAL, STATE = whole(1), whole(0), word((*STATES, *renamed.STATES))
 LABEL = one_of(str, int, float, bool, ABSENT, list)
 MEASURED = one_of(int, float, ABSENT, infinite=True)
 ROW = {"step": NATURAL, ...: MEASURED}
-STATUS = {"state": STATE, "step": NATURAL, "error": PERHAPS_TEXT, "time": NUMBER, "orders": many(TEXT)}
+STATUS = {"state": STATE, "step": NATURAL, "error": PERHAPS_LONG_TEXT, "time": NUMBER, "orders": many(TEXT)}
 SUMMARY: dict[Any, Kind] = {
     **dict.fromkeys(COLUMNS, MEASURED),
-    **dict.fromkeys(("run_id", "algo", "topology", "dataset", "partition", "model", "links", "compressor"), TEXT),
-    **dict.fromkeys(("loss", "regulariser", "engine", "tracker", "device", "init", "sampling", "eval_spacing"), TEXT),
+    **dict.fromkeys(("algo", "topology", "dataset", "partition", "model", "links", "compressor"), TEXT),
+    **dict.fromkeys(("loss", "regularizer", "engine", "tracker", "device", "init", "sampling", "eval_spacing"), TEXT),
     **dict.fromkeys(("nodes", "steps", "batch_size", "eval_every", "replicas"), COUNT),
     **dict.fromkeys(("schedule_nodes", "eval_samples", "checkpoint_every", "ranks", "jobs"), PERHAPS_WHOLE),
-    **dict.fromkeys(("scale", "stretch", "validation"), NUMBER),
+    **dict.fromkeys(("scale", "input_scale", "validation"), NUMBER),
     **dict.fromkeys(("results", "data_dir", "stale"), PERHAPS_TEXT),
     **{"seed": NATURAL, "eta": PERHAPS_NUMBER, "dtype": word(("float32", "float64")), "force": SWITCH, "state": STATE},
-    **{"sha256": mapping({...: TEXT}), ...: LABEL},
+    **{"run_id": NAME, "sha256": mapping({...: TEXT}), ...: LABEL},
 }
 NEEDED = ("algo", "topology", "dataset", "seed", "nodes", "steps", "state")
 """Labels without which no run is compared with others."""
 MANIFEST: dict[Any, Kind] = {
-    **dict.fromkeys(("run_id", "engine", "device", "plugins", "pythonpath", "started"), TEXT),
-    **dict.fromkeys(("fingerprint", "sweep"), PERHAPS_TEXT),
-    **dict.fromkeys(("also", "varies", "model"), many(TEXT)),
+    **dict.fromkeys(("engine", "device", "started"), TEXT),
+    **dict.fromkeys(("plugins", "pythonpath"), LONG_TEXT),
+    **{"run_id": NAME, "fingerprint": PERHAPS_TEXT, "sweep": PERHAPS_LONG_TEXT, "also": many(LONG_TEXT)},
+    **dict.fromkeys(("varies", "model"), many(TEXT)),
     **{"resumed": many(NATURAL), "ranks": COUNT, "replicas": COUNT, "heterogeneity": PERHAPS_NUMBER},
     **{
         "versions": mapping({...: TEXT}),
@@ -89,10 +135,11 @@ MANIFEST: dict[Any, Kind] = {
     "data": mapping({"sha256": PERHAPS_TEXT}),
     "algorithm": mapping(
         dict.fromkeys(("name", "label", "family", "cite"), TEXT)
-        | {"assumes": many(TEXT), "needs": many(TEXT), "sends": NUMBER}
+        | {"assumes": many(TEXT), "needs": many(TEXT)}
+        | dict.fromkeys(("vectors_per_step", "sends"), NUMBER)
     ),
     "mixing": mapping(
-        {"nodes": COUNT, "hash": TEXT, "rho": PERHAPS_NUMBER, "period": PERHAPS_WHOLE, "edges_by": TEXT}
+        {"nodes": COUNT, "hash": TEXT, "rho": PERHAPS_NUMBER, "period": PERHAPS_WHOLE, "edges_by": LONG_TEXT}
         | {"directed": SWITCH, "drawn": SWITCH}
     ),
     "metrics": mapping({...: mapping({"label": PERHAPS_TEXT, "more_is_better": one_of(bool, ABSENT)})}),
@@ -102,7 +149,7 @@ MANIFEST: dict[Any, Kind] = {
 def are_labels(columns: Mapping[str, Sequence[Any]]) -> bool:
     """Whether these may be labels of many runs, by their names."""
     return set(NEEDED) <= columns.keys() and all(
-        _fit(values, SUMMARY.get(name, LABEL)) for name, values in columns.items()
+        len(name) <= LONGEST and _fit(values, SUMMARY.get(name, LABEL)) for name, values in columns.items()
     )
 
 
@@ -113,4 +160,6 @@ def _fit(values: Sequence[Any], kind: Kind) -> bool:
         values = min(values), max(values)
     elif types == {float}:
         values = (sum(values),)
+    elif types == {str}:
+        values = [*set(values)]
     return types <= kind[0] or all(fits(value, kind) for _, value in set(zip(map(type, values), values, strict=True)))

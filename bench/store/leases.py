@@ -30,6 +30,8 @@ SIZE = 512
 _seen: dict[Path, tuple[Any, float]] = {}
 """Of leases that others hold: the latest beat, and when it was first seen."""
 _held: weakref.WeakSet[Lease] = weakref.WeakSet()
+_beats: set[int] = set()
+"""The process whose thread beats, if one does."""
 _beating = threading.Lock()
 
 
@@ -49,7 +51,9 @@ class Lease:
         _seen.pop(path, None)
         with _beating:
             _held.add(lease)
-            if len(_held) == 1 or not any(thread.name == "leases" for thread in threading.enumerate()):
+            if os.getpid() not in _beats:
+                _beats.clear()  # a fork has no threads of its parent
+                _beats.add(os.getpid())
                 threading.Thread(target=_beat, name="leases", daemon=True).start()
         return lease
 
@@ -142,6 +146,7 @@ def _beat() -> None:
         time.sleep(BEAT_S)
         with _beating:
             if not _held:
+                _beats.clear()
                 return
             for lease in list(_held):
                 with suppress(OSError, ValueError):  # a disk that is full, or a network that is away, for a moment

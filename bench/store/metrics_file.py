@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from bench.store.record import Row
 
-COUNTS = {"step", "samples", "rounds", "vectors", "bytes"}
+COUNTS = {"step", "samples", "rounds", "vectors_sent", "bytes"}
 PLAIN: dict[str, Any] = {"use_dictionary": False, "write_statistics": False, "store_schema": False}
 PLAIN["write_page_checksum"] = True
 """How the metrics are written: nobody searches in fifty rows, and thousands of files are read a third faster so."""

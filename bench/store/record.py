@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 COLUMNS = [
-    *("step", "epoch", "samples", "gradients", "rounds", "vectors", "numbers", "bytes"),
+    *("step", "epoch", "samples", "gradients", "rounds", "vectors_sent", "scalars_sent", "bytes"),
     *("train_loss", "test_loss", "test_accuracy", "stationarity", "grad_norm", "grad_norm_mean"),
     *("consensus", "consensus_z", "consensus_bound", "tracking_error"),
     *("compute_s", "comm_s", "eval_s", "wall_s"),
@@ -20,27 +20,28 @@ SCORE = "test_"
 """How the columns begin that say how good a prediction is, those of a loss among them: test_accuracy, test_rmse."""
 
 
-EXPLODED = 100.0
-"""By how many times its first value the train_loss of a run may rise and the run still be called done.
+DIVERGING_FROM = 100.0
+"""A finished run is ``diverging`` if its training loss rose by more than this many times its initial value.
 
-Of the suite's own runs, none beyond it knew more than the most frequent class; at 30 times one still had 81 % right.
+Of the suite's own runs, none above it predicted more than the most frequent class; one at 30 times had 81 % accuracy.
 """
 
 
-LATER = {"links": "reliable", "compressor": "none", "loss": "usual", "regulariser": "none"}
+LATER = {"links": "reliable", "compressor": "none", "loss": "usual", "regularizer": "none"}
 """Choices that came later, and what they were before."""
-SINCE = {**LATER, "stretch": 1.0, "validation": 0.0, "partition.equal": False, "dataset.exact": False}
+SINCE = {**LATER, "input_scale": 1.0, "validation": 0.0, "partition.equal": False, "dataset.exact": False}
 """All labels that came later and have a value when they change nothing."""
 STATES = {
-    "done": "made all its steps",
-    "exploded": f"made all its steps, but its training loss rose by more than {EXPLODED:g} times its first value",
-    "diverged": "ended early: a metric was no longer finite",
-    "failed": "stopped by an error, which is in its log",
-    "interrupted": "stopped from outside; the same command goes on with it",
-    "running": "being made now",
-    "missing": "not made yet",
-    "damaged": "has files that are not what was written; the same command sets them aside and makes it anew",
+    "done": "completed all steps",
+    "diverging": f"completed all steps, but the loss rose by more than {DIVERGING_FROM:g} times its initial value",
+    "nonfinite": "stopped early because a metric became NaN or infinite",
+    "failed": "stopped by an error (see the log)",
+    "interrupted": "stopped from outside; the same command resumes it",
+    "running": "in progress",
+    "missing": "not started",
+    "damaged": "has corrupt files; the same command moves them to damaged/ and repeats the run",
 }
+"""The states of a run. In sentences, a run that *diverged* is ``diverging`` or ``nonfinite``."""
 
 
 FACTS = (
@@ -48,22 +49,22 @@ FACTS = (
     *("algorithm", "metrics", "sweep", "also"),
 )
 """Entries of a manifest that a W&B run carries beside the labels."""
-DERIVED = ("rho", "heterogeneity", "exploded", "above_start", "run", "fact", "zeta", "index")
+DERIVED = ("rho", "heterogeneity", "diverging", "above_start", "run", "fact", "zeta", "index")
 """Columns that analysis adds to the labels of runs, or to those of an archive."""
 TAKEN = frozenset((*COLUMNS, *FACTS, *DERIVED, "run_id", "state", "replicas", "sha256", "certificate", "edges"))
 """Names that stand for something else beside the labels of a run. An option of a method with such a name, or with that
-of a setting, is labelled as it is typed: algo.rounds."""
-FINAL = ("done", "exploded", "diverged")
+of a setting, is labeled as it is typed: algo.rounds."""
+FINAL = ("done", "diverging", "nonfinite")
 """The states of a result: nothing is left to do, and the metrics are there."""
 
 
 def final_state(state: str, rows: Sequence[Mapping[str, Any]]) -> str:
-    """The word for a run that came to its end with these rows: a loss that exploded is no success.
+    """Return the state of a finished run with these rows: ``diverging`` if its loss rose too much.
 
     A ratio, so that c·f ends as f does. A loss may be negative; one that starts at 0 gives no measure.
     """
     first, last = rows[0]["train_loss"], rows[-1]["train_loss"]
-    return "exploded" if state == "done" and last - first > EXPLODED * abs(first) > 0 else state
+    return "diverging" if state == "done" and last - first > DIVERGING_FROM * abs(first) > 0 else state
 
 
 def divided(summary: Mapping[str, Any], own: Collection[str] = ()) -> tuple[dict[str, Any], dict[str, Any]]:

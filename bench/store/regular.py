@@ -11,6 +11,7 @@ import os
 import shutil
 import stat
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 LINK = "it is a link, and inside a results folder links are not followed: only that folder itself may be one"
@@ -68,8 +69,11 @@ def append(path: Path, text: str) -> None:
         file.write(text)
 
 
-def write_bytes(path: Path, content: bytes) -> None:
-    """Replace ``path``, be it a link or not, in one move: a reader sees the old content or the new, never a part."""
+def write_bytes(path: Path, content: bytes, check: Callable[[], None] = lambda: None) -> None:
+    """Replace ``path``, be it a link or not, in one move: a reader sees the old content or the new, never a part.
+
+    ``check`` is called at the last moment. It may raise, and then nothing is replaced.
+    """
     draft = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
         try:
@@ -79,8 +83,9 @@ def write_bytes(path: Path, content: bytes) -> None:
             descriptor, _ = opened(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         with open(descriptor, "wb") as file:  # noqa: PTH123
             file.write(content)
+        check()
         draft.replace(path)
-    except OSError:
+    except BaseException:
         draft.unlink(missing_ok=True)
         raise
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import yaml
 
-from bench.base.causes import Failure
+from bench.base.errors import Failure
 from bench.store.disk import make_lasting
 from bench.store.files import line_of, lock_of, sha256, stream_of, write_json, write_text
-from bench.store.integrity import SUMS, examine
+from bench.store.integrity import SUMS, examine, read_file
 from bench.store.locks import Lock
 from bench.store.metrics_file import parquet
 from bench.store.record import Row, final_state
@@ -26,7 +26,7 @@ REMEMBERED = 20
 """Orders that a run's status names."""
 
 
-class Taken(Failure):
+class LockLost(Failure):
     """Another process has believed this one dead, and makes the run itself."""
 
 
@@ -56,7 +56,7 @@ class RunFolder(StoredRun[C]):
     def must_be_ours(self) -> None:
         """Before every change, but those of who has looked for himself."""
         if self.lock.lost:
-            raise Taken(f"{self.path.name} was taken over by another process.")
+            raise LockLost(f"{self.path.name} was taken over by another process.")
 
     def release(self) -> None:
         self.lock.release()
@@ -99,9 +99,9 @@ class RunFolder(StoredRun[C]):
             remove(self.checkpoints)
         (self.path / "metrics.parquet").unlink(missing_ok=True)
         text, self._digest = stream_of(self._rows, self.path.name)
-        write_text(self.stream, text)
-        write_text(self.path / "config.yaml", yaml.safe_dump(self.config.plain(), sort_keys=False))
-        write_json(self.path / "manifest.json", self._manifest)
+        write_text(self.stream, text, self.must_be_ours)
+        write_text(self.path / "config.yaml", yaml.safe_dump(self.config.plain(), sort_keys=False), self.must_be_ours)
+        write_json(self.path / "manifest.json", self._manifest, self.must_be_ours)
         if damaged:
             self.log(damaged)
         verb = f"goes on after step {rows[-1]['step']}" if rows else "starts"
@@ -112,7 +112,7 @@ class RunFolder(StoredRun[C]):
         """What was found out about the run before its first step: into the manifest."""
         self.must_be_ours()
         self._manifest |= facts
-        write_json(self.path / "manifest.json", self._manifest)
+        write_json(self.path / "manifest.json", self._manifest, self.must_be_ours)
 
     def record(self, row: Row) -> None:
         """One evaluation: kept on disk from now on."""
@@ -130,18 +130,26 @@ class RunFolder(StoredRun[C]):
         self.must_be_ours()
         state = final_state(state, self._rows)
         content = parquet(self._rows)
-        write_bytes(self.path / "metrics.parquet", content)
+        write_bytes(self.path / "metrics.parquet", content, self.must_be_ours)
         config = content_of(self.path / "config.yaml")
         self._set_state(state, sums={"config.yaml": sha256(config), "metrics.parquet": sha256(content)})
         self.log(f"{state} at step {step}")
         return state
 
     def tidy(self) -> None:
-        """Remove what a kill at the very end has left beside the files of a run that has ended."""
-        if self.stream.exists() or self.checkpoints.exists():
+        """Remove what a finished run no longer needs, and correct a late write of its status.
+
+        A kill at the very end leaves a stream and checkpoints. A process that lost its claim while it was writing may
+        leave a status that says ``running``.
+        """
+        late = self.status().get("state") != self.state
+        if self.stream.exists() or self.checkpoints.exists() or late:
             with suppress(OSError):  # results that can only be read are good enough
                 if self.claim():
                     try:
+                        if late:
+                            self._rows = [read_file(self.path, "summary.json")]
+                            self._set_status(self.state)
                         settle([self])
                     finally:
                         self.release()
@@ -175,13 +183,15 @@ class RunFolder(StoredRun[C]):
 
     def _set_state(self, state: str, error: str | None = None, sums: dict[str, str] | None = None) -> None:
         last = {**(self._rows[-1] if self._rows else {}), **({SUMS: sums} if sums else {})}
-        write_json(self.path / "summary.json", {**self.row_labels(), **self._marks, "state": state, **last})
+        write_json(
+            self.path / "summary.json", {**self.row_labels(), **self._marks, "state": state, **last}, self.must_be_ours
+        )
         self._set_status(state, error)
 
     def _set_status(self, state: str, error: str | None = None) -> None:
         step = self._rows[-1]["step"] if self._rows else 0
         status = {"state": state, "step": step, "error": error, "time": time.time(), "orders": self._orders}
-        write_json(self.path / "status.json", status)
+        write_json(self.path / "status.json", status, self.must_be_ours)
 
 
 def orders_of(status: Mapping[str, Any]) -> list[str]:

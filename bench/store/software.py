@@ -1,4 +1,4 @@
-"""Whether runs were made with the same software: the suite's core, every other file they share, torch and NumPy."""
+"""Whether runs were made with the same software and data: the core, every file and dataset they share, torch, NumPy."""
 
 from __future__ import annotations
 
@@ -64,11 +64,7 @@ def mixed(runs: Iterable[tuple[str, Mapping[str, Any]]]) -> str | None:
 
     Two runs are comparable when their cores, every file that both used, and the versions of the libraries are equal.
     """
-    kinds: Kinds = {}
-    for algo, manifest in runs:
-        made = kinds.setdefault(tuple(software(manifest).items()), Made())
-        started = STAMP.match(str(manifest.get("started") or ""))
-        made.add(1, started[0] if started else "", [str(algo)])
+    kinds = _kinds(runs)
     if len(kinds) < 2:
         return None
     if unknown := kinds.pop((), None):
@@ -78,6 +74,22 @@ def mixed(runs: Iterable[tuple[str, Mapping[str, Any]]]) -> str | None:
             "can be compared with the others is not known." + (f" {said}" if said else "")
         )
     return mixed_kinds(kinds)
+
+
+def differing(runs: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
+    """The names of what is not the same in these runs, given by method and manifest."""
+    kinds = _kinds(runs)
+    names = dict.fromkeys(name for kind in kinds for name, _ in kind)
+    return [name for name in names if len(_versions(name, kinds)) > 1]
+
+
+def _kinds(runs: Iterable[tuple[str, Mapping[str, Any]]]) -> Kinds:
+    kinds: Kinds = {}
+    for algo, manifest in runs:
+        made = kinds.setdefault(tuple(software(manifest).items()), Made())
+        started = STAMP.match(str(manifest.get("started") or ""))
+        made.add(1, started[0] if started else "", [str(algo)])
+    return kinds
 
 
 def mixed_kinds(kinds: Kinds) -> str | None:
@@ -100,7 +112,7 @@ def mixed_kinds(kinds: Kinds) -> str | None:
     more = f"; and {len(different) - TOLD} more differences" * (len(different) > TOLD)
     again = "force=true" if set(different) <= set(LIBRARIES) else "stale=rerun"  # what is stale tells the source
     return (
-        "These runs were not made with the same software, and differences between them may come from that: "
+        "These runs were not made with the same software and data, and differences between them may come from that: "
         f"{told}{more}. To leave the {'older' if dated else 'fewer'} runs out of figures, tables, pages and claims, "
         f"add --without {' '.join(older)}; to make them again, {again}."
     )

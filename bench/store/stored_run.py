@@ -63,16 +63,21 @@ class StoredRun(Generic[C]):
         return read_file(self.path, "manifest.json")
 
     @property
+    def state(self) -> str:
+        """The state by the summary of a finished run, else by the status, which changes while a run is made."""
+        state = read_file(self.path, "summary.json").get("state")
+        return state if state in FINAL else self.status().get("state", "missing")
+
+    @property
     def final(self) -> bool:
-        """Whether there is nothing left to do: the state says so, and every file is what was written."""
+        """Whether the run is finished: its summary says so, and every file is what was written."""
         found = examine(self.path)
-        state = found.status.get("state")
-        return state in FINAL and state == found.summary.get("state") and not self.wrong(found)
+        return found.ended and not self.wrong(found)
 
     def wrong(self, found: Findings) -> dict[str, str]:
         """What is wrong with the files of this run, by their names."""
         wrong = dict(found.damaged)
-        if found.status.get("state") in FINAL:
+        if found.ended:
             needed = ("config.yaml", "manifest.json", "metrics.parquet")
             wrong |= {name: "is missing" for name in needed if not (self.path / name).exists()}
             if found.metrics and not wrong and not found.sealed and not self._all_due(found):
@@ -83,7 +88,7 @@ class StoredRun(Generic[C]):
         """Whether metrics that carry no digest at least have the columns and rows that they should."""
         table = read_table(found.metrics or b"")
         steps = table["step"].to_pylist()
-        due = self.due if found.summary["state"] != "diverged" else self.due[: len(steps)]
+        due = self.due if found.summary["state"] != "nonfinite" else self.due[: len(steps)]
         return table.schema.names[: len(COLUMNS)] == COLUMNS and steps == due
 
     @property

@@ -72,9 +72,9 @@ def vectors_alive(config: RunConfig, problem: Problem) -> float:
     x = torch.zeros(1, 1, problem.layout.size, dtype=problem.setting.dtype)
     state = blank_state(algorithm, x)
     held = sum(tensor.numel() for tensor in state) / x.numel()
-    measured = len(measured_states(algorithm.promise))
+    measured = len(measured_states(algorithm.properties))
     double = torch.float64.itemsize / x.dtype.itemsize
-    step = 2 * held + algorithm.promise.sends
+    step = 2 * held + algorithm.properties.vectors_per_step
     evaluation = held + double * (2 + (measured if double > 1 else 0))
     return held + max(step, evaluation) + SPARE
 

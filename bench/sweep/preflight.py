@@ -13,16 +13,17 @@ import torch
 from bench.base.errors import Refused, UserError
 from bench.base.registry import recipes
 from bench.build.build import build_compressor, problem_parts, refuse_dtype, refuse_nonsmooth
-from bench.build.network import declaration_of, mixing_of
+from bench.build.network import mixing_of, properties_of
 from bench.config.run_config import RunConfig, parse
 from bench.data.recipe import data_folder, prepare
 from bench.engine.engines import engine_of
+from bench.store.kinds import LONGEST
 from bench.store.record import LATER
 from bench.sweep.memory import problem_of
 from bench.terminal.console import Console
 
 DATA = (
-    *("dataset", "partition", "model", "loss", "nodes", "batch_size", "seed", "scale", "stretch"),
+    *("dataset", "partition", "model", "loss", "nodes", "batch_size", "seed", "scale", "input_scale"),
     *("init", "sampling", "eval_samples", "validation", "data_dir"),
 )
 """What the parts of a problem depend on."""
@@ -36,6 +37,9 @@ def check(config: RunConfig) -> None:
     if (data := repr([getattr(config, name) for name in DATA])) not in _passed:
         check_data(config)
         _passed.add(data)
+    for name, value in config.labels().items():  # after the data: the name of a run has the content of its file
+        if isinstance(value, str) and len(value) > LONGEST:
+            raise UserError(f"{name} must have at most {LONGEST} characters, got {len(value)}.")
     try:
         check_network(config)
     except UserError as error:
@@ -53,7 +57,7 @@ def check_data(config: RunConfig) -> None:
 
 def check_network(config: RunConfig) -> None:
     """There is a certified network, the method converges on it, and what it sends can be packed as asked."""
-    mixing_of(config).must_serve(declaration_of(config))
+    mixing_of(config).must_serve(properties_of(config))
     if config.compressor.name != LATER["compressor"]:
         build_compressor(config, problem_of(config).layout.size)
     refuse_dtype(config)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bench.base import causes, leaving
+from bench.base import errors, preemption
 from bench.store.disk import Pace
 from bench.store.record import Row
 from bench.sweep.resume import Run
 from bench.sweep.tracking.tracker import Tracker
 from bench.terminal.display import Display
 from bench.training import checkpoint
-from bench.training.observer import Moment, Observer, Outcome
+from bench.training.observer import Observer, Outcome, Snapshot
 
 
 class Stored(Observer):
@@ -24,17 +24,17 @@ class Stored(Observer):
         self._pace = Pace()
 
     def learn(self, r: int, facts: Row) -> None:
-        with causes.storing(self._folders[r].path):
+        with errors.store_errors(self._folders[r].path):
             self._folders[r].learn(facts)
 
     def record(self, r: int, row: Row) -> None:
-        with causes.storing(self._folders[r].path):
+        with errors.store_errors(self._folders[r].path):
             self._folders[r].record(row)
             self._pace.wait(row["step"], self._folders[r].stream)
         self._display.record(self._folders, r, row)
 
     def end(self, r: int, outcome: Outcome) -> None:
-        with causes.storing(self._folders[r].path):
+        with errors.store_errors(self._folders[r].path):
             self.outcomes[r] = replace(outcome, state=self._folders[r].finish(outcome.state, outcome.step))
         self._tracker.end(self._folders[r].path)
 
@@ -42,13 +42,13 @@ class Stored(Observer):
         self._display.tick(self._folders, t)
 
     def leaves(self, t: int) -> bool:
-        return leaving.asked() is not None
+        return preemption.requested() is not None
 
     def wait(self, reason: str) -> None:
         self._display.wait(self._folders, reason)
 
-    def checkpoint(self, r: int, moment: Moment) -> None:
+    def checkpoint(self, r: int, moment: Snapshot) -> None:
         folder = self._folders[r]
         folder.must_be_ours()
-        with causes.storing(folder.path):
+        with errors.store_errors(folder.path):
             checkpoint.write(folder.checkpoints, moment, range(folder.config.nodes))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def look_at_run(path: Path) -> dict[str, Any]:
     """Labels, state and latest metrics of one run folder. «running» is said only of what really runs."""
     found = examine(path)
-    state = found.status.get("state", "unreadable")
+    state = found.summary["state"] if found.ended else found.status.get("state", "unreadable")
     if state == "running" and not Lock(lock_of(path)).held():
         state = "interrupted"
     there = path.is_symlink() or os.path.lexists(path / "status.json")

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.base import causes
-from bench.base.account import has_agent, notices
+from bench.base import errors
+from bench.base.account import has_agent, notices, notices_of_existing
 from bench.base.errors import UserError
 from bench.config.run_config import RunConfig
 from bench.store.leases import DEAD_S
@@ -18,7 +18,7 @@ from bench.store.regular import make_folder
 from bench.sweep.groups import batches, common_jobs
 from bench.sweep.resume import Run, reusable, stale
 from bench.sweep.tracking.tracker import Trackers, tracks
-from bench.sweep.workers import Fate, Sweep
+from bench.sweep.workers import Executor, RunResult
 from bench.terminal.console import Console
 from bench.terminal.display import Display
 from bench.terminal.table import show_failures, show_mixed, show_table, varying
@@ -36,11 +36,11 @@ class Result:
 
 
 def run_all(configs: Sequence[RunConfig], console: Console, name: str | None = None) -> int:
-    """``sweep`` for a command: the exit code."""
-    return int(any(result.error is not None for result in sweep(configs, console, name)))
+    """``run_sweep`` for a command: the exit code."""
+    return int(any(result.error is not None for result in run_sweep(configs, console, name)))
 
 
-def sweep(configs: Sequence[RunConfig], console: Console, name: str | None = None) -> list[Result]:
+def run_sweep(configs: Sequence[RunConfig], console: Console, name: str | None = None) -> list[Result]:
     """Run what is not done yet, show the table of all, and hand it to who asked, in the order asked.
 
     The results folder is the memory of a search: what it asks for again is done. ``name`` is that of the sweep.
@@ -50,7 +50,7 @@ def sweep(configs: Sequence[RunConfig], console: Console, name: str | None = Non
     folders = [Run(config) for config in configs]
     refuse_stale(folders)
     with Display(console, [config.steps for config in configs]) as display:
-        made = Sweep(display, name, varying([config.labels() for config in configs]))
+        made = Executor(display, name, varying([config.labels() for config in configs]))
         made.agents = has_agent()
         todo = []
         for remark in remarks:
@@ -60,6 +60,9 @@ def sweep(configs: Sequence[RunConfig], console: Console, name: str | None = Non
                 made.reuse(folder)
             else:
                 todo.append(folder)
+        written = {folder.path for folder in (*todo, *made.joined)}
+        for remark in about_done([folder for folder in folders if folder.path not in written], alone):
+            display.say(remark)
         check_writable(todo)
         for where, reason in locks_not_trusted(todo).items():
             display.say(
@@ -91,14 +94,14 @@ def sweep(configs: Sequence[RunConfig], console: Console, name: str | None = Non
 
 def pull(
     groups: Sequence[Sequence[RunConfig]], jobs: int, console: Console, name: str, varies: Sequence[str], order: str
-) -> list[Fate]:
+) -> list[RunResult]:
     """One worker's part of the ``order`` with this id: until nothing is left to claim. What became of the runs that are
     not another's."""
     folders = [[Run(config, order) for config in group] for group in groups]
     flat = [folder for group in folders for folder in group]
     check_writable(flat)
     with Display(console, [folder.config.steps for folder in flat]) as display:
-        made = Sweep(display, name, varies, order)
+        made = Executor(display, name, varies, order)
         if locks_not_trusted(flat):
             made.waiting.patience = 2 * DEAD_S  # a lease tells only after so long that its holder has died
         made.tracker = trackers_of(flat)
@@ -132,6 +135,13 @@ def about_wandb(configs: Sequence[RunConfig], elsewhere: bool = False) -> list[s
     return notices(alone=len(configs) == 1 and not elsewhere)
 
 
+def about_done(folders: Sequence[Run], alone: bool) -> list[str]:
+    """A sentence about the variables of W&B that have no effect, as these runs were done before."""
+    count = sum(tracks(folder.config.tracker.name) for folder in folders)
+    why = "done before, so their W&B runs are not written again. Add force=true to make the runs again."
+    return notices_of_existing(count, why, alone)
+
+
 def refuse_stale(folders: Sequence[Run]) -> None:
     """What another version of the source has made is neither used nor replaced unless the user says so."""
     asked = [folder for folder in folders if not folder.config.force and folder.config.stale is None]
@@ -160,4 +170,4 @@ def check_writable(todo: Sequence[Run]) -> None:
             with tempfile.TemporaryFile(dir=parent):
                 pass
     except OSError as error:
-        raise UserError(causes.machine(error) or causes.unwritable(parent, error)) from error
+        raise UserError(errors.machine(error) or errors.unwritable(parent, error)) from error

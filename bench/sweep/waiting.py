@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 
-from bench.base import leaving
-from bench.base.leaving import Left
+from bench.base import preemption
+from bench.base.preemption import Preempted
 from bench.sweep.resume import Run
 
 Group = list[Run]
@@ -40,9 +40,9 @@ class Waiting:
         self._elsewhere += [group] if group else []
 
     def next(self) -> Group | None:
-        """The group that has waited longest, if one has; Left, where this process was asked to leave it."""
-        if self._groups and leaving.asked():
-            raise Left
+        """The group that has waited longest, if one has; Preempted, where this process was asked to leave it."""
+        if self._groups and preemption.requested():
+            raise Preempted
         try:
             return self._groups.popleft()
         except IndexError:  # none, or another worker was faster
@@ -63,8 +63,8 @@ class Waiting:
         """Wait for other processes, and ``work`` at what they leave undone; one that pulls leaves them to it."""
         last, said = time.monotonic(), ""
         while self._elsewhere:
-            if leaving.asked():
-                raise Left
+            if preemption.requested():
+                raise Preempted
             if self._pulls:
                 time.sleep(LATE_S)
             free = self._taken_back()

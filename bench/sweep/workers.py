@@ -9,15 +9,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 
-from bench.base import causes, leaving
+from bench.base import errors, preemption
 from bench.base.errors import Misfit
-from bench.base.leaving import Left
+from bench.base.preemption import Preempted
 from bench.build.fingerprint import has_plugins
 from bench.build.manifest import describe
 from bench.config.run_config import RunConfig
-from bench.engine.crew import Stopped
 from bench.engine.engines import engine_of
 from bench.engine.pool import Pool
+from bench.engine.rank_processes import Stopped
 from bench.store.record import Row
 from bench.store.run_folder import orders_of, settle
 from bench.sweep.recorder import Stored
@@ -40,14 +40,14 @@ def name_of(configs: Sequence[RunConfig]) -> str:
 
 
 @dataclass(frozen=True)
-class Fate:
+class RunResult:
     """What became of a run in this sweep."""
 
     state: str
     error: str | None = None
 
 
-class Sweep:
+class Executor:
     """Groups of runs, worked off by one or several workers side by side."""
 
     def __init__(
@@ -57,7 +57,7 @@ class Sweep:
         has made, or failed at, the others leave alone."""
         self._order = order
         self.waiting = Waiting(pulls=order is not None)
-        self.fates: dict[str, Fate] = {}
+        self.fates: dict[str, RunResult] = {}
         self.tracker = Tracker()
         self._name, self._varies = name, varies
         self.joined: list[Run] = []  # made in an earlier sweep, and news to W&B
@@ -75,9 +75,9 @@ class Sweep:
         if folder.join(self._name) or self.agents:
             self.joined.append(folder)
             self.tracker.end(folder.path)
-        state = folder.status()["state"]
+        state = folder.state
         old = f", with {reason}" if folder.config.stale == "keep" and (reason := stale(folder)) else ""
-        self._end(folder, Fate(state), f"{state} before, by engine {folder.manifest().get('engine', '?')}{old}")
+        self._end(folder, RunResult(state), f"{state} before, by engine {folder.manifest().get('engine', '?')}{old}")
 
     def _work(self, jobs: int) -> None:
         """Until nothing is waiting. One worker is this thread; more are threads with worlds of their own."""
@@ -93,7 +93,7 @@ class Sweep:
             try:
                 with closing(Pool(jobs, self._stop)) as pool:
                     self._serve(pool, in_process=False)
-            except (Stopped, Left):
+            except (Stopped, Preempted):
                 pass
             except BaseException as error:
                 errors.append(error)
@@ -112,8 +112,8 @@ class Sweep:
             self._stop.clear()
         if errors:
             raise errors[0]
-        if leaving.asked():
-            raise Left
+        if preemption.requested():
+            raise Preempted
 
     def _serve(self, pool: Pool, in_process: bool) -> None:
         while not self._stop.is_set() and (group := self.waiting.next()):
@@ -140,7 +140,7 @@ class Sweep:
         try:
             yield
         except OSError as error:
-            self._end(folder, *_failed(causes.machine(error) or causes.unwritable(folder.path, error)))
+            self._end(folder, *_failed(errors.machine(error) or errors.unwritable(folder.path, error)))
 
     def _settled(self, folder: Run) -> bool:
         """Whether another process has made this run in the meantime. Of one order, nobody tries twice what has failed,
@@ -151,7 +151,7 @@ class Sweep:
         if reusable(folder) or (ours and folder.final):
             self.reuse(folder)
         elif ours and folder.status().get("state") == "failed":
-            self._end(folder, Fate("failed"), "failed before, in the hands of another worker")
+            self._end(folder, RunResult("failed"), "failed before, in the hands of another worker")
         else:
             return False
         return True
@@ -166,7 +166,7 @@ class Sweep:
             for folder, rows in members:
                 facts = describe(folder.config, folder.manifest() if rows else None)
                 begun.append(folder)
-                with causes.storing(folder.path):
+                with errors.store_errors(folder.path):
                     facts |= {**how, "ranks": pool.ranks(folder.config)}
                     damage = folder.begin(facts, rows, damaged_checkpoints(folder))
                 if damage:
@@ -174,26 +174,26 @@ class Sweep:
                 self.tracker.begin(folder.path, live=len(members) == 1)
             self._display.begin(folders, name_of([folder.config for folder in folders]), folders[0].config.steps, step)
             self._compute(step, members, observer, pool, in_process)
-        except (KeyboardInterrupt, Stopped, Left):
+        except (KeyboardInterrupt, Stopped, Preempted):
             self._interrupt(begun)
             raise
         except BaseException as reason:  # whatever a method or dataset may raise, the sweep goes on
-            if leaving.asked():  # a queue ends every process that it finds: this is no failure of the run
+            if preemption.requested():  # a queue ends every process that it finds: this is no failure of the run
                 self._interrupt(begun)
-                raise Left from reason
-            error, misfit = causes.sentence(reason), isinstance(reason, Misfit)
-            details = reason.details if isinstance(reason, causes.Failure) else traceback.format_exc()
+                raise Preempted from reason
+            error, misfit = errors.sentence(reason), isinstance(reason, Misfit)
+            details = reason.details if isinstance(reason, errors.Failure) else traceback.format_exc()
         finally:
             self._display.leave(folders)
         try:
             settle([folders[r] for r in observer.outcomes])
         except OSError as reason:
             observer.outcomes.clear()  # the disk has not taken them
-            error, details = causes.unwritable(folders[0].path, reason), traceback.format_exc()
+            error, details = errors.unwritable(folders[0].path, reason), traceback.format_exc()
         for r, folder in enumerate(folders):
             if r in observer.outcomes:
                 outcome = observer.outcomes[r]
-                self._end(folder, Fate(outcome.state), f"{outcome.state} at step {outcome.step}")
+                self._end(folder, RunResult(outcome.state), f"{outcome.state} at step {outcome.step}")
             elif folder.lock.lost:
                 self.waiting.lose([folder])
             elif len(folders) > 1:
@@ -228,10 +228,10 @@ class Sweep:
                 if len(begun) == 1:
                     self.tracker.end(folder.path)
 
-    def _end(self, folder: Run, fate: Fate, text: str) -> None:
+    def _end(self, folder: Run, fate: RunResult, text: str) -> None:
         self.fates[folder.path.name] = fate
         self._display.end(folder.path.name, fate.state, text, folder.config.steps)
 
 
-def _failed(error: str) -> tuple[Fate, str]:
-    return Fate("failed", causes.shortened(error)), f"failed: {causes.shortened(error)}"
+def _failed(error: str) -> tuple[RunResult, str]:
+    return RunResult("failed", errors.shortened(error)), f"failed: {errors.shortened(error)}"

@@ -20,7 +20,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, ParamSpec, TextIO
 
-from bench.base import leaving
+from bench.base import preemption
 from bench.base.errors import UserError
 from bench.terminal.visible import visible
 
@@ -85,10 +85,17 @@ def config_flags() -> argparse.ArgumentParser:
     """The flags of all commands that read configurations, for ``parents``; they are Hydra's too."""
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument(
-        "--config-dir", "-cd", metavar="FOLDER", help="more configurations, as FOLDER/experiment/*.yaml"
+        "-cd",
+        "--config-dir",
+        metavar="FOLDER",
+        help="folder with further configurations, such as FOLDER/experiment/*.yaml (default: none)",
     )
-    parser.add_argument("--config-name", "-cn", metavar="NAME", help="the file to begin with, in the place of config")
-    parser.add_argument("--config-path", "-cp", metavar="FOLDER", help="a folder whose files win over those of conf")
+    parser.add_argument(
+        "-cn", "--config-name", metavar="NAME", help="main configuration file, without .yaml (default: config)"
+    )
+    parser.add_argument(
+        "-cp", "--config-path", metavar="FOLDER", help="folder whose files take precedence over conf (default: none)"
+    )
     return parser
 
 
@@ -125,8 +132,8 @@ def command(main: Callable[P, int]) -> Callable[P, int]:
         except KeyboardInterrupt:
             print("Interrupted.", file=sys.stderr)
             return INTERRUPTED
-        except leaving.Left:
-            number = leaving.asked() or signal.SIGTERM
+        except preemption.Preempted:
+            number = preemption.requested() or signal.SIGTERM
             say(f"Interrupted by {number.name}. The same command goes on where this one stopped.")
             return 128 + number  # as shells have it
         except OSError as error:

@@ -11,7 +11,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from bench.base.causes import shortened
+from bench.base.errors import shortened
 from bench.store.files import read_json
 from bench.store.record import COLUMNS, SCORE
 from bench.store.regular import end_of
@@ -33,7 +33,7 @@ UNDERWAY = ("running", "interrupted")
 LONG = 1000
 """Runs above which a table is written without frames: drawing them takes milliseconds a line."""
 ODD = "yellow"
-STYLES = {"done": "green", "exploded": ODD, "diverged": ODD, "failed": "red", "missing": "dim", "running": "cyan"}
+STYLES = {"done": "green", "diverging": ODD, "nonfinite": ODD, "failed": "red", "missing": "dim", "running": "cyan"}
 STYLES |= {"damaged": "red"}
 TAIL, LOG = 4, 1 << 20
 """Lines of a log that are shown, and bytes at its end that are looked at."""

@@ -1,1 +1,1 @@
-"""The one loop, and what it asks of the world."""
+"""The one loop, and what it asks of the hosting."""

@@ -22,8 +22,8 @@ from bench.base.errors import Misfit, UserError
 from bench.store.disk import Pace
 from bench.store.record import Row
 from bench.store.regular import content_of, make_folder, write_bytes
-from bench.training.ledger import SENT, SHARED, Stopwatch
-from bench.training.observer import Moment
+from bench.training.costs import SENT, SHARED, Stopwatch
+from bench.training.observer import Snapshot
 from bench.training.running_sums import CHANNEL
 
 KEEP = 2
@@ -45,9 +45,9 @@ class Resume:
     rows: Sequence[Row]
 
 
-def write(folder: Path, moment: Moment, hosted: range) -> None:
+def write(folder: Path, moment: Snapshot, hosted: range) -> None:
     """Keep the hosted nodes of one replica; forget all but the last two steps."""
-    arrays = {name: tensor[0].cpu().numpy() for name, tensor in {**moment.state, **moment.channel}.items()}
+    arrays = {name: tensor[0].cpu().numpy() for name, tensor in {**moment.state, **moment.in_flight}.items()}
     arrays[SECONDS] = np.array([moment.seconds[0][name] for name in Stopwatch.NAMES])
     arrays[COUNTS] = moment.counts[0]
     buffer = io.BytesIO()
@@ -77,7 +77,7 @@ def steps(folder: Path, nodes: int) -> list[int]:
     return sorted(whole, reverse=True)
 
 
-def load(resume: Resume, hosted: range, dtype: torch.dtype, device: torch.device) -> Moment:
+def load(resume: Resume, hosted: range, dtype: torch.dtype, device: torch.device) -> Snapshot:
     """The moment to go on from, for the hosted nodes of all replicas; Misfit where there is none."""
     try:
         parts = [_read(folder, resume.step, hosted) for folder in resume.folders]
@@ -88,9 +88,9 @@ def load(resume: Resume, hosted: range, dtype: torch.dtype, device: torch.device
     except (LookupError, ValueError) as error:
         raise Misfit(f"The files of the checkpoint at step {resume.step} do not belong together: {error}") from error
     held = {name: torch.as_tensor(array, dtype=dtype, device=device) for name, array in stacked.items()}
-    channel = {name: held.pop(name) for name in names if name.startswith(CHANNEL)}
+    in_flight = {name: held.pop(name) for name in names if name.startswith(CHANNEL)}
     seconds = [dict(zip(Stopwatch.NAMES, part[SECONDS].tolist(), strict=True)) for part in parts]
-    return Moment(resume.step, held, seconds, list(resume.rows), [part[COUNTS] for part in parts], channel)
+    return Snapshot(resume.step, held, seconds, list(resume.rows), [part[COUNTS] for part in parts], in_flight)
 
 
 def _are_counts(found: np.ndarray) -> bool:

@@ -10,18 +10,18 @@ import torch
 from torch import Tensor
 
 from bench.base.errors import Misfit, UserError
-from bench.base.leaving import Left
+from bench.base.preemption import Preempted
 from bench.method.algorithm import Algorithm
 from bench.method.trajectory import blank_state, trajectory
 from bench.network.compressor import Compressor
 from bench.network.mixing import Mixing
 from bench.problem.problem import Problem
-from bench.training.channel import Channel
-from bench.training.doors import open_doors
-from bench.training.ledger import Bookkeeper, Ledger, Stopwatch
+from bench.training.costs import CostCounter, RowBuilder, Stopwatch
+from bench.training.hosting import Hosting
 from bench.training.metrics import heterogeneity, measure
-from bench.training.observer import Moment, Observer, Outcome
-from bench.training.world import World
+from bench.training.network import Network
+from bench.training.observer import Observer, Outcome, Snapshot
+from bench.training.oracles import make_oracles
 
 
 @dataclass(frozen=True)
@@ -41,39 +41,39 @@ class Training:
         self,
         algorithm: Algorithm,
         problem: Problem,
-        world: World,
+        hosting: Hosting,
         mixings: Sequence[Mixing],
         timetable: Timetable,
         observer: Observer,
-        begin: Moment | None = None,
+        begin: Snapshot | None = None,
         compressor: Compressor | None = None,
     ) -> None:
         self._clock = Stopwatch(len(mixings), begin.seconds if begin else None)
-        self._ledger = Ledger(problem, mixings, begin.counts if begin else ())
-        self._books = Bookkeeper(algorithm, self._ledger, mixings, begin.last if begin else ())
-        self._algorithm, self._problem, self._world = algorithm, problem, world
+        self._costs = CostCounter(problem, mixings, begin.counts if begin else ())
+        self._books = RowBuilder(algorithm, self._costs, mixings, begin.last if begin else ())
+        self._algorithm, self._problem, self._hosting = algorithm, problem, hosting
         self._timetable, self._observer, self._begin = timetable, observer, begin
         self._shape = len(mixings), len(problem.setting.hosted), problem.layout.size
         self._outcomes: list[Outcome | None] = [None] * len(mixings)
         seeds, one_way = problem.setting.seeds, mixings[0].one_way
-        books = self._ledger, self._clock
-        self._channel = Channel(world, algorithm.promise, *books, seeds, compressor, one_way)
+        books = self._costs, self._clock
+        self._network = Network(hosting, algorithm.properties, *books, seeds, compressor, one_way)
         if begin:
-            world.mixer.restore(begin.channel)
+            hosting.mixer.restore(begin.in_flight)
 
-    def run(self) -> tuple[list[Outcome | None], Moment]:
+    def run(self) -> tuple[list[Outcome | None], Snapshot]:
         """Make the steps and tell the observer; how every replica ended, and where all of them stand then.
 
         A replica whose measurements are no longer finite ends there as diverged, with that last row. Where the
         timetable says ``thin``, everything stops once half of the replicas have ended: the others have no outcome
         yet, and can go on from the moment that is returned without the weight of the dead. Where the observer leaves,
-        the moment is written down, and Left is raised.
+        the moment is written down, and Preempted is raised.
         """
         times, begun = self._timetable, self._begin.step if self._begin else 0
         due = {t for t in times.evaluate_at if t > begun} if self._begin else {0, *times.evaluate_at}
-        grad, mix = open_doors(self._problem, self._channel, self._ledger)
+        grad, mix = make_oracles(self._problem, self._network, self._costs)
         for t, state in trajectory(self._algorithm, self._from(), grad, mix, times.steps):
-            self._channel.step = t
+            self._network.step = t
             if t > begun:
                 self._observer.tick(t)
             if t in due:
@@ -84,7 +84,7 @@ class Training:
             if times.checkpoint_every and begun < t < times.steps and (leaves or t % times.checkpoint_every == 0):
                 self._checkpoint(t, state)
             if leaves:
-                raise Left
+                raise Preempted
         _wait_for_gpu(state.x)
         return self._outcomes, self._moment(t, state)
 
@@ -99,7 +99,7 @@ class Training:
             )
         return x
 
-    def _state_of(self, moment: Moment) -> Any:
+    def _state_of(self, moment: Snapshot) -> Any:
         """The state that was kept, if it can be one of this method."""
         setting = self._problem.setting
         blank = blank_state(self._algorithm, torch.zeros(self._shape, dtype=setting.dtype, device=setting.device))
@@ -115,18 +115,18 @@ class Training:
         _wait_for_gpu(state.x)  # the steps before this one are computing, not evaluating
         if t == 0:
             with self._clock.evaluation():
-                zetas = heterogeneity(state.x, self._problem, self._world)
+                zetas = heterogeneity(state.x, self._problem, self._hosting)
             for r, zeta in enumerate(zetas):
                 self._observer.learn(r, {"heterogeneity": zeta})
         with self._clock.evaluation():
-            measured = measure(state, self._problem, self._world, self._algorithm.promise)
+            measured = measure(state, self._problem, self._hosting, self._algorithm.properties)
         seconds = self._clock.seconds()
         with self._clock.pause():
             for r, finite in enumerate(measured.finite):
                 if self._outcomes[r] is None:
                     self._observer.record(r, self._books.row(r, t, measured.row(r), seconds[r]))
                     if not finite or t == self._timetable.steps:
-                        self._outcomes[r] = outcome = Outcome("done" if finite else "diverged", t)
+                        self._outcomes[r] = outcome = Outcome("done" if finite else "nonfinite", t)
                         self._observer.end(r, outcome)
 
     def _over(self) -> bool:
@@ -140,10 +140,10 @@ class Training:
             for r in (r for r, outcome in enumerate(self._outcomes) if outcome is None):
                 self._observer.checkpoint(r, moment.only([r]))
 
-    def _moment(self, t: int, state: Any) -> Moment:
-        counts = [self._ledger.kept(r) for r in range(len(self._outcomes))]
-        channel = self._world.mixer.kept()
-        return Moment(t, state._asdict(), self._clock.seconds(), self._books.last, counts, channel)
+    def _moment(self, t: int, state: Any) -> Snapshot:
+        counts = [self._costs.kept(r) for r in range(len(self._outcomes))]
+        in_flight = self._hosting.mixer.kept()
+        return Snapshot(t, state._asdict(), self._clock.seconds(), self._books.last, counts, in_flight)
 
 
 def _wait_for_gpu(x: Tensor) -> None:

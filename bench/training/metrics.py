@@ -1,4 +1,4 @@
-"""What is measured, at the average point x̄ unless said."""
+"""Metrics of a run, at the average point x̄ unless stated otherwise."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from torch import Tensor
 
 from bench.base.errors import UserError
 from bench.base.registry import metrics
-from bench.method.declaration import Declaration
+from bench.method.properties import Properties
 from bench.problem.problem import Column, Problem
 from bench.store.record import COLUMNS, Row
-from bench.training.world import World
+from bench.training.hosting import Hosting
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """The state of all replicas after some step; every array has one entry per replica."""
+    """The metrics of all replicas after some step. Every array has one entry per replica, (R,)."""
 
     train_loss: np.ndarray
     test_loss: np.ndarray
@@ -29,16 +29,16 @@ class Measurement:
     consensus: np.ndarray
     consensus_z: np.ndarray | None
     tracking_error: np.ndarray | None
-    own: dict[str, np.ndarray] = field(default_factory=dict)  # of plug-ins; none of them makes a run diverge
+    own: dict[str, np.ndarray] = field(default_factory=dict)  # of plug-ins; they do not affect the state of a run
 
     @property
     def finite(self) -> np.ndarray:
-        """Per replica: is the run still a run?"""
+        """Whether all metrics of a replica are finite, (R,)."""
         values = [value for name, value in vars(self).items() if name != "own" and value is not None]
         return np.isfinite(np.stack(values)).all(axis=0)
 
     def row(self, r: int) -> Row:
-        """The columns of replica ``r`` that this measurement knows."""
+        """Return the columns of replica ``r``."""
         columns = {**{name: values for name, values in vars(self).items() if name != "own"}, **self.own}
         row: Row = {name: None if values is None else float(values[r]) for name, values in columns.items()}
         row["stationarity"] = row["grad_norm"] * row["grad_norm"]  # ** would raise where this overflows
@@ -49,20 +49,33 @@ class Measurement:
 
 @dataclass(frozen=True)
 class View:
-    """What a metric of one's own may look at, in double precision; R replicas, P parameters."""
+    """The argument of a metric: R replicas, P parameters, k nodes hosted by this process.
 
-    x: Tensor  # the average point x̄, (R, P)
-    gradient: Tensor  # ∇f(x̄) on all data, (R, P)
-    train_loss: Tensor  # (R,)
-    test_loss: Tensor  # (R,)
-    state: Any  # the method's own, (R, k, P) a field, of the k nodes that this process hosts
-    nodes: int  # of the whole network
+    Attributes:
+        x: The average points x̄, (R, P), float64.
+        gradient: ∇f(x̄) on all data, (R, P), float64.
+        train_loss: f(x̄), (R,), float64.
+        test_loss: The test loss at x̄, (R,), float64.
+        state: The state of the method, with fields (R, k, P), in the dtype of the run.
+        nodes: Nodes of the whole network.
+        problem: The problem, with what it knows, such as the minimizer.
+        total: Sums a tensor over processes: from a sum over the hosted nodes to one over all nodes.
+    """
+
+    x: Tensor
+    gradient: Tensor
+    train_loss: Tensor
+    test_loss: Tensor
+    state: Any
+    nodes: int
     problem: Problem
-    total: Callable[[Tensor], Tensor]  # the sum over processes: of what the hosted nodes gave, that over all nodes
+    total: Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
 class Metric:
+    """A registered metric, with the arguments of ``metric``."""
+
     label: str
     more_is_better: bool | None
     function: Callable[[View], Tensor]
@@ -71,8 +84,25 @@ class Metric:
 def metric(
     name: str, label: str | None = None, more_is_better: bool | None = None
 ) -> Callable[[Callable[[View], Tensor]], Callable[[View], Tensor]]:
-    """Add a column: a function of a View that gives a number for each replica, shape (R,). Of one that does not say
-    which way is better there is no best: nothing is tuned by it, and none is bold."""
+    """Register a metric, a column of all later runs. A decorator for a function from a ``View`` to (R,).
+
+    Args:
+        name: The name of the column: an identifier that is not a column yet and does not begin with test_ or val_.
+        label: The name in figures and tables. Default: ``name`` with spaces.
+        more_is_better: Whether larger values are better. None: the metric is not used for tuning, and tables do not
+            mark a best value.
+
+    Returns:
+        A decorator that registers the function and returns it.
+
+    Raises:
+        UserError: The name is invalid or already registered.
+
+    Example:
+        >>> @metric("traveled", label="distance from the origin")
+        ... def traveled(view: View) -> Tensor:
+        ...     return torch.linalg.vector_norm(view.x, dim=-1)
+    """
     if name in COLUMNS or name.startswith(("test_", "val_")) or not name.isidentifier():
         raise UserError(
             f"A metric cannot be called '{name}': that is a column already, or begins as one (test_, val_), or is no "
@@ -87,8 +117,7 @@ def metric(
 
 
 def describe_metrics(columns: Mapping[str, Column]) -> dict[str, Any]:
-    """What the columns of a run beside those that all have are called, and which way is up: those of its problem, and
-    then those of plug-ins."""
+    """Return labels and directions of the further columns of a run: those of its problem, then those of plug-ins."""
     own = {name: metrics[name] for name in metrics}
     known: dict[str, Column | Metric] = {**columns, **own}
     return {
@@ -101,12 +130,12 @@ PLUGIN = "plugin"
 
 
 def plugin_metrics(described: Mapping[str, Any]) -> list[str]:
-    """The metrics of plug-ins among those that a manifest describes."""
+    """Return the metrics of plug-ins among those that a manifest describes."""
     return [name for name, one in described.items() if one.get(PLUGIN)]
 
 
 def _own(view: View) -> dict[str, np.ndarray]:
-    """The metrics of plug-ins, in the same order on every process."""
+    """Return the metrics of plug-ins, in the same order on every process."""
     out = {}
     for name in metrics:
         value = metrics[name].function(view)
@@ -117,18 +146,18 @@ def _own(view: View) -> dict[str, np.ndarray]:
     return out
 
 
-def measured_states(declaration: Declaration) -> list[str]:
-    """The fields of a state that something is measured of."""
+def measured_states(declaration: Properties) -> list[str]:
+    """Return the fields of a state that metrics use."""
     named = ("x", declaration.averages, declaration.estimates, declaration.report)
     return list(dict.fromkeys(name for name in named if name))
 
 
-def measure(state: Any, problem: Problem, world: World, declaration: Declaration) -> Measurement:
-    """Two exchanges: one for the means over nodes, one for the shares of everything else."""
-    n = world.nodes
+def measure(state: Any, problem: Problem, hosting: Hosting, declaration: Properties) -> Measurement:
+    """Return the metrics of a state, by two exchanges: the means over nodes, then the shares of all metrics."""
+    n = hosting.nodes
     spread = [name for name in ("x", declaration.averages) if name]
     states = {name: getattr(state, name).double() for name in measured_states(declaration)}
-    flat = world.total(torch.cat([value.sum(1) for value in states.values()], dim=-1)) / n
+    flat = hosting.total(torch.cat([value.sum(1) for value in states.values()], dim=-1)) / n
     widths = [value.shape[-1] for value in states.values()]
     means = dict(zip(states, flat.split(widths, dim=-1), strict=True))
     point = means[declaration.report or "x"]
@@ -139,7 +168,7 @@ def measure(state: Any, problem: Problem, world: World, declaration: Declaration
         raise UserError(f"The problem's losses and gradient at points {tuple(point.shape)} have shapes {shapes}.")
     spreads = [_spread(states[name], means[name]) / n for name in spread]
     shares = torch.cat([torch.stack(spreads, dim=1), evaluation.flat()], dim=1)
-    totals = world.total(shares)
+    totals = hosting.total(shares)
     evaluation = evaluation.unflat(totals[:, len(spreads) :])
 
     apart = evaluation.gradient  # where all of f has one; else how far a proximal step of length 1 leads
@@ -149,7 +178,7 @@ def measure(state: Any, problem: Problem, world: World, declaration: Declaration
     if declaration.estimates is not None:
         tracking = _numpy(torch.linalg.vector_norm(means[declaration.estimates] - evaluation.gradient, dim=-1))
     losses = (evaluation.train_loss, evaluation.test_loss)
-    view = View(point, evaluation.gradient, *losses, state, n, problem, world.total)
+    view = View(point, evaluation.gradient, *losses, state, n, problem, hosting.total)
     return Measurement(
         train_loss=_numpy(evaluation.train_loss),
         test_loss=_numpy(evaluation.test_loss),
@@ -162,9 +191,9 @@ def measure(state: Any, problem: Problem, world: World, declaration: Declaration
     )
 
 
-def heterogeneity(x: Tensor, problem: Problem, world: World) -> list[float | None]:
-    """ζ² = (1/n) Σ ‖∇f_i(x̄) − ∇f(x̄)‖² of every replica; None where the problem cannot tell."""
-    mean = world.total(x.double().sum(1)) / world.nodes
+def heterogeneity(x: Tensor, problem: Problem, hosting: Hosting) -> list[float | None]:
+    """Return ζ² = (1/n) Σ ‖∇f_i(x̄) − ∇f(x̄)‖² of every replica; None if there are no exact gradients."""
+    mean = hosting.total(x.double().sum(1)) / hosting.nodes
     total = torch.zeros(len(x), 1 + mean.shape[1], dtype=torch.float64, device=x.device)
     gradients = problem.node_gradients(mean)
     if gradients is None:
@@ -172,7 +201,7 @@ def heterogeneity(x: Tensor, problem: Problem, world: World) -> list[float | Non
     for gradient in gradients:
         total[:, 0] += gradient.square().sum(-1)
         total[:, 1:] += gradient
-    total = world.total(total) / world.nodes
+    total = hosting.total(total) / hosting.nodes
     zeta = total[:, 0] - total[:, 1:].square().sum(-1)
     return [max(0.0, value) for value in zeta.tolist()]
 

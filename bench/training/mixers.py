@@ -13,8 +13,8 @@ from torch import Tensor
 from bench.network.faulty import OneWayNetwork
 from bench.network.mixing import Mixing, Operator
 from bench.network.sparse import Sparse
+from bench.training.hosting import Mixer
 from bench.training.running_sums import RunningSums, on_arcs, slots
-from bench.training.world import Mixer
 
 SPARSE_FROM = 64
 """Nodes from which a sparse graph is mixed edge by edge."""
@@ -57,7 +57,7 @@ class DenseMixer(Mixer):
 
 
 class SparseMixer(Mixer):
-    """Every node sums its neighbours' rows: O(edges) where W @ X would be O(n²). One graph for all replicas."""
+    """Every node sums its neighbors' rows: O(edges) where W @ X would be O(n²). One graph for all replicas."""
 
     def __init__(self, mixing: Mixing, replicas: int, dtype: torch.dtype, device: torch.device) -> None:
         self._mixing, self._replicas, self._dtype, self._device = mixing, replicas, dtype, device
@@ -85,7 +85,7 @@ class ChangingMixer(Mixer):
 
 
 class Bags:
-    """Sums over neighbours, for all replicas at once: their rows lie below each other."""
+    """Sums over neighbors, for all replicas at once: their rows lie below each other."""
 
     def __init__(self, dtype: torch.dtype, device: torch.device) -> None:
         self._dtype, self._device = dtype, device

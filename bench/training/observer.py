@@ -20,23 +20,23 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Moment:
+class Snapshot:
     """A run between two steps: all it takes to go on from there."""
 
     step: int
     state: Mapping[str, Tensor]  # every field of the algorithm's state, (R, k, …), of the hosted nodes
     seconds: list[Row]  # that every replica has spent so far
     last: list[Row]  # the latest row of every replica
-    counts: Sequence[np.ndarray]  # what its ledger keeps of every replica
-    channel: Mapping[str, Tensor] = field(default_factory=dict)  # what is under way between nodes, (R, k, …)
+    counts: Sequence[np.ndarray]  # what its costs keeps of every replica
+    in_flight: Mapping[str, Tensor] = field(default_factory=dict)  # what is under way between nodes, (R, k, …)
 
-    def only(self, replicas: Sequence[int]) -> Moment:
+    def only(self, replicas: Sequence[int]) -> Snapshot:
         """The same for some of the replicas."""
         keep = list(replicas)
         state = {name: tensor[keep] for name, tensor in self.state.items()}
         seconds, last = [self.seconds[r] for r in keep], [self.last[r] for r in keep]
-        channel = {name: tensor[keep] for name, tensor in self.channel.items()}
-        return Moment(self.step, state, seconds, last, [self.counts[r] for r in keep], channel)
+        in_flight = {name: tensor[keep] for name, tensor in self.in_flight.items()}
+        return Snapshot(self.step, state, seconds, last, [self.counts[r] for r in keep], in_flight)
 
 
 class Observer:
@@ -61,5 +61,5 @@ class Observer:
     def wait(self, reason: str) -> None:
         """Nothing happens for a while, and why."""
 
-    def checkpoint(self, r: int, moment: Moment) -> None:
+    def checkpoint(self, r: int, moment: Snapshot) -> None:
         """A good time to note where replica ``r`` stands; the moment is its alone."""

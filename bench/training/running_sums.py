@@ -17,7 +17,7 @@ from torch import Tensor
 from bench.base.errors import Misfit
 from bench.network.sparse import Pattern, Sparse
 
-CHANNEL = "channel."
+CHANNEL = "network."
 SENT, SEEN = f"{CHANNEL}sent.", f"{CHANNEL}seen."
 """Names that no state of a method can have."""
 

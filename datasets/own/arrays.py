@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import io
+import re
 import zlib
 from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
 
 from bench.base.errors import UserError, closest
-from datasets.own.content import Column, Content, refuse_merged, sentence
-from datasets.own.writing import PLAIN, of_words
+from datasets.own.content import Column, Content, sentence
+from datasets.own.writing import Writing, of_words
 
 DENSE = 8 << 30
 """Bytes that the table of a LIBSVM file may take with all its zeros."""
 
 
-def read_npz(name: str, raw: bytes, column: str | None) -> Content:
+def read_npz(name: str, raw: bytes, column: str | None, writing: Writing) -> Content:
     if not is_zipfile(io.BytesIO(raw)):
         raise UserError(f"{name} is not an npz file, which is a zip archive of arrays.")
     try:
@@ -38,7 +39,7 @@ def read_npz(name: str, raw: bytes, column: str | None) -> Content:
             f"of two; it has {', '.join(arrays)}."
         )
     parts = [(inputs, train_y)] + ([(test[0], test[1])] if test[0] and test[1] else [])
-    (x, y), *apart = [_pair(name, arrays, x, y) for x, y in parts if x and y]
+    (x, y), *apart = [_pair(name, arrays, x, y, writing) for x, y in parts if x and y]
     if apart and apart[0][0].shape[1:] != x.shape[1:]:
         raise UserError(f"{name}: a training input has shape {x.shape[1:]}, a test input {apart[0][0].shape[1:]}.")
     return Content(y, [], x, apart[0] if apart else None)
@@ -52,7 +53,7 @@ def _found(arrays: dict[str, np.ndarray], axis: str, words: tuple[str, ...]) -> 
     return next((key for word in wanted for key in arrays if key.lower() == word), None)
 
 
-def _pair(name: str, arrays: dict[str, np.ndarray], x: str, y: str) -> tuple[np.ndarray, Column]:
+def _pair(name: str, arrays: dict[str, np.ndarray], x: str, y: str, writing: Writing) -> tuple[np.ndarray, Column]:
     inputs, targets = arrays[x], arrays[y]
     if inputs.dtype.kind not in "biuf" or inputs.ndim == 0:
         raise UserError(f"The array {x!r} of {name} must be numbers, a row per sample; it is of type {inputs.dtype}.")
@@ -66,18 +67,18 @@ def _pair(name: str, arrays: dict[str, np.ndarray], x: str, y: str) -> tuple[np.
     if len(inputs) == 0:
         raise UserError(f"The array {x!r} of {name} has no rows.")
     targets = targets[:, 0] if targets.ndim == 2 and targets.shape[1] == 1 else targets
-    return inputs.reshape(len(inputs), -1) if inputs.ndim == 1 else inputs, _targets(y, targets)
+    if inputs.dtype.itemsize > 8:  # of long double, which torch does not have
+        with np.errstate(over="ignore"):  # what is too large is rejected by its value
+            inputs = inputs.astype(np.float64)
+    return inputs.reshape(len(inputs), -1) if inputs.ndim == 1 else inputs, _targets(y, targets, writing)
 
 
-def _targets(name: str, values: np.ndarray) -> Column:
-    """Words are numbers if they are written so, and not all whole: those are names of classes."""
+def _targets(name: str, values: np.ndarray, writing: Writing) -> Column:
+    """Words are numbers if they are written so, and not all digits alone: those are names of classes."""
     if values.dtype.kind == "U":
-        column = of_words(name, values.tolist(), PLAIN)
-        whole = column.numbers and bool((column.values == np.round(column.values)).all())
-        return Column(name, values.astype(object)) if whole else column
-    column = Column(name, values.astype(np.float64))
-    refuse_merged(name, values, column.values)
-    return column
+        return of_words(name, values.tolist(), writing, declared=bool(np.strings.isdecimal(values).all()))
+    with np.errstate(over="ignore"):
+        return Column(name, values.astype(np.float64))
 
 
 def read_libsvm(name: str, raw: bytes, column: str | None) -> Content:
@@ -89,6 +90,8 @@ def read_libsvm(name: str, raw: bytes, column: str | None) -> Content:
         x, y = load_svmlight_file(io.BytesIO(raw), dtype=np.float64)
     except (ValueError, OverflowError) as error:
         raise UserError(f"{name} is not a LIBSVM file: {sentence(error)}") from error
+    if wrong := re.search(rb"^[^#\n]*?([^\s#]*_[^\s#]*)", raw, re.MULTILINE) if b"_" in raw else None:
+        raise UserError(f"{name} has {wrong[1].decode(errors='replace')!r}: write numbers without underscores.")
     if x.nnz == 0:
         raise UserError(f"{name} has labels and no features.")
     if x.shape[0] * x.shape[1] * 8 > DENSE:

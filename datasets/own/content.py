@@ -11,10 +11,14 @@ from bench.base.errors import UserError
 
 @dataclass(frozen=True)
 class Column:
-    """Values of float64 with NaN where one is missing, or words with None."""
+    """Values of float64 with NaN where one is missing, or words with None.
+
+    ``declared``: they are words even if they look like numbers.
+    """
 
     name: str
     values: np.ndarray
+    declared: bool = False
 
     @property
     def numbers(self) -> bool:
@@ -42,22 +46,11 @@ def first_row(wrong: np.ndarray) -> int:
     return int(np.argwhere(wrong)[0][0]) + 1
 
 
-def refuse_large(name: str, values: np.ndarray) -> None:
+def refuse_large(where: str, values: np.ndarray) -> None:
     """A UserError where a number is infinite, or larger than a float32 can be."""
     wrong = np.abs(values) > np.finfo(np.float32).max
     if wrong.any():
-        raise UserError(
-            f"Column {name!r} has {values[wrong][0]:g} in row {first_row(wrong)}; numbers must be at most 3e38."
-        )
-
-
-def refuse_merged(name: str, before: np.ndarray, after: np.ndarray) -> None:
-    """A UserError where different whole numbers are the same as float64."""
-    if before.dtype.kind in "iu" and len(np.unique(before)) > len(np.unique(after)):
-        raise UserError(
-            f"Column {name!r} has whole numbers as {before[np.argmax(after)]}, which are rounded: beyond 2^53 several "
-            "become one. If they are names of classes, write words, as n123."
-        )
+        raise UserError(f"{where} has {values[wrong][0]:g} in row {first_row(wrong)}; numbers must be at most 3e38.")
 
 
 def some(words: list[str], most: int = 12) -> str:

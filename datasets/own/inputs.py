@@ -1,4 +1,4 @@
-"""What is predicted from: numbers, standardised; words, a column for each."""
+"""What is predicted from: numbers, standardized; words, a column for each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from bench.base.errors import UserError
 from datasets.own.content import Column, first_row, refuse_large, some
 from datasets.own.writing import Writing, refuse_numbers
-from datasets.standardised import moments
+from datasets.standardized import moments
 
 Missing = Literal["refuse", "mean"]
 VALUES = 100
@@ -30,8 +30,8 @@ SCALED, AS_IS, HOT, FILLED, CONSTANT, UNKNOWN = NOTES = (
 class Inputs:
     """Columns of float32 from those of a file, and what was done to them."""
 
-    def __init__(self, train: np.ndarray, standardise: bool, missing: Missing, writing: Writing) -> None:
-        self._train, self._standardise, self._missing, self._writing = train, standardise, missing, writing
+    def __init__(self, train: np.ndarray, standardize: bool, missing: Missing, writing: Writing) -> None:
+        self._train, self._standardize, self._missing, self._writing = train, standardize, missing, writing
         self._blocks: list[np.ndarray] = []
         self._said: dict[str, list[str]] = {line: [] for line in NOTES}
 
@@ -41,20 +41,23 @@ class Inputs:
 
     def _numbers(self, name: str, values: np.ndarray) -> np.ndarray:
         unknown = np.isnan(values)
-        refuse_large(name, values)
+        refuse_large(f"Column {name!r}", values)
         self._may_miss(name, unknown, "the mean")
         known = values[self._train][~unknown[self._train]]
         if len(known) == 0:
             raise UserError(f"Column {name!r} has no values in the rows for training. {leave_out(name)}")
         mean, sd = moments(known)
-        usual = SCALED if self._standardise else AS_IS
+        usual = SCALED if self._standardize else AS_IS
         self._said[CONSTANT if known.min() == known.max() else usual].append(name)
-        scaled = np.where(unknown, 0.0, (values - mean) / sd) if self._standardise else np.where(unknown, mean, values)
+        scaled = np.where(unknown, 0.0, (values - mean) / sd) if self._standardize else np.where(unknown, mean, values)
         return scaled[:, None]
 
     def _words(self, column: Column) -> np.ndarray:
-        refuse_numbers(column, self._writing)
         name, values = column.name, column.values
+        remedy = (
+            f"If they are categories, add 'dataset.words=[{name}]'. To skip the column, add 'dataset.drop=[{name}]'."
+        )
+        refuse_numbers(column, self._writing, remedy)
         unknown = np.array([word is None for word in values])
         self._may_miss(name, unknown, "no word at all")
         words, trained = set(values[~unknown]), sorted(set(values[self._train]) - {None})
@@ -98,12 +101,14 @@ def leave_out(name: str) -> str:
     return f"Leave it out: 'dataset.drop=[{name}]'."
 
 
-def of_images(x: np.ndarray, train: np.ndarray, standardise: bool) -> tuple[float, float, str]:
+def of_images(x: np.ndarray, train: np.ndarray, standardize: bool) -> tuple[float, float, str]:
     """One mean and deviation for arrays of several dimensions, whose entries are of one kind."""
     shape = "×".join(map(str, x.shape[1:]))
-    if x.dtype.kind == "f" and not np.isfinite(x).all():
-        raise UserError(f"The inputs have a value that is no finite number in row {first_row(~np.isfinite(x))}.")
-    if not standardise:
+    if x.dtype.kind == "f":
+        if np.isnan(x).any():
+            raise UserError(f"The array of inputs has no value in row {first_row(np.isnan(x))}.")
+        refuse_large("The array of inputs", x)
+    if not standardize:
         return 0.0, 1.0, f"inputs of {shape} numbers as they are"
     mean, sd = _of_all(x, train)
     if sd == 0:

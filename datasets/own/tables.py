@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bench.base.errors import UserError, closest
-from datasets.own.content import Column, Content, refuse_merged, sentence
-from datasets.own.writing import MISSING, Writing, no_dates, of_words, refuse_points
+from datasets.own.content import Column, Content, sentence
+from datasets.own.writing import MISSING, POINT, Writing, no_dates, of_words, refuse_points
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,16 +25,16 @@ POINTS = re.compile(rb"(?<![\d.])[1-9]\d{0,2}\.\d{3}(?![\d.])")
 
 
 def read_csv(
-    name: str, text: str, column: str | None, writing: Writing, header: bool | None, check: bool
+    name: str, text: str, column: str | None, writing: Writing, header: bool | None, uninterpreted: list[str]
 ) -> pd.DataFrame:
-    """``check``: nothing is known about the marks in its numbers."""
+    """Read a table; the columns ``uninterpreted`` stay text, the others are what pandas takes them for."""
     import pandas as pd  # here: only for those who use it
 
     text = text.lstrip("\r\n")
     named = SEPARATOR.match(text)
     text = text[named.end() :] if named else text
     head = text.partition("\n")[0]
-    marks = [mark for mark in ",;\t|" if mark in head and not (mark == "," and writing.decimal)]
+    marks = [mark for mark in ",;\t|" if mark in head and not (mark == "," and writing.decimal == "comma")]
     mark = named[1] if named else max(marks, key=head.count) if marks else ","
     raw = text.encode()  # a StringIO would take four times as much
     lines = csv.reader(io.TextIOWrapper(io.BytesIO(raw), "utf-8"), delimiter=mark, skipinitialspace=True)
@@ -73,18 +73,18 @@ def read_csv(
             na_values=list(MISSING),
             keep_default_na=False,
             skipinitialspace=True,
-            decimal="," if writing.decimal else ".",
+            decimal="," if writing.decimal == "comma" else ".",
             low_memory=False,  # types are told by all rows
             **options,
         )
 
-    frame = read()
+    frame = read(dtype=dict.fromkeys(uninterpreted, str))
     if header is None and all((frame[word] == word).any() for word in names):
         raise UserError(
             f"The words of the first line of {name} are in the rows, too ({head[:60].rstrip()!r}). If it is a row of "
             "data, add dataset.header=false: columns are called 1, 2, …. If these are names, add dataset.header=true."
         )
-    if check and POINTS.search(raw):
+    if writing.decimal is None and POINTS.search(raw):
         for word, values in frame.select_dtypes("float").items():
             size, whole = values.abs().dropna(), values.dropna() % 1 == 0
             if whole.any() and size.max() < 1000 and (size[~whole] > 1).all():  # few: these are read once more
@@ -97,12 +97,15 @@ def read_parquet(name: str, raw: bytes) -> pd.DataFrame:
     import pyarrow.parquet as pq
 
     try:
-        return pq.read_table(pa.BufferReader(raw)).to_pandas(ignore_metadata=True)  # an index is a column
+        table = pq.read_table(pa.BufferReader(raw))
+        return table.to_pandas(ignore_metadata=True, integer_object_nulls=True)  # an index is a column, integers exact
     except (pa.ArrowException, OSError) as error:
         raise UserError(f"{name} is not a parquet file: {sentence(error)}") from error
 
 
-def columns_of(name: str, frame: pd.DataFrame, column: str | None, drop: list[str], writing: Writing) -> Content:
+def columns_of(
+    name: str, frame: pd.DataFrame, column: str | None, drop: list[str], words: list[str], writing: Writing
+) -> Content:
     known = list(frame)
     if frame.empty:
         raise UserError(f"{name} has columns ({', '.join(known)}) and no rows.")
@@ -110,30 +113,31 @@ def columns_of(name: str, frame: pd.DataFrame, column: str | None, drop: list[st
         raise UserError(
             f"dataset=file needs dataset.column=NAME, what is to be predicted; {name} has {', '.join(known)}."
         )
-    for each in (column, *drop):
+    for each in (column, *drop, *words):
         if each not in known:
             raise UserError(f"{name} has no column called {each!r}.{closest(each, known)}")
-    columns = {each: _column(each, frame[each], writing) for each in known if each not in drop or each == column}
+    used = [each for each in known if each not in drop or each == column]
+    columns = {each: _column(each, frame[each], writing, each in words) for each in used}
     target = columns.pop(column)
-    if target.numbers and not frame[column].isna().any():
-        refuse_merged(column, frame[column].to_numpy(), target.values)
     if not columns:
         raise UserError(f"{name} has no column but {column!r}: there is nothing to predict it from.")
     return Content(target, list(columns.values()))
 
 
-def _column(name: str, values: pd.Series, writing: Writing) -> Column:
-    """Numbers where all are, else words."""
+def _column(name: str, values: pd.Series, writing: Writing, declared: bool) -> Column:
+    """Numbers where all are and the user has not declared them as words, else words."""
     from pandas.api import types
 
-    if values.dtype in ("object", "category"):
+    if values.dtype in ("object", "category") and not declared:  # this may round whole numbers
         values = values.astype(object).convert_dtypes()
     known = values.dropna()
-    if types.is_numeric_dtype(values) or known.empty:
+    numbers = types.is_numeric_dtype(values)
+    if known.empty or (numbers and not declared):
         return Column(name, values.to_numpy(np.float64, na_value=np.nan))
     if types.is_datetime64_any_dtype(values) or isinstance(known.iloc[0], datetime.date | datetime.time):
         raise UserError(no_dates(name, known.iloc[0]))
-    if not isinstance(known.iloc[0], str | int | decimal.Decimal):
+    text = isinstance(known.iloc[0], str)
+    if not (text or numbers or isinstance(known.iloc[0], int | decimal.Decimal)):
         raise UserError(f"Column {name!r} holds neither numbers nor words, but {type(known.iloc[0]).__name__}.")
     words = ["" if missing else str(value) for value, missing in zip(values, values.isna(), strict=True)]
-    return of_words(name, words, writing)
+    return of_words(name, words, writing if text else POINT, declared)

@@ -10,13 +10,15 @@ import numpy as np
 from bench.base.errors import UserError
 from datasets.own.content import Column, first_row, refuse_large, some
 from datasets.own.writing import Writing, refuse_numbers
-from datasets.standardised import moments
+from datasets.standardized import moments
 
 Task = Literal["auto", "classification", "regression"]
 FEW = 20
 """Whole numbers of at most so many different values are taken for classes;"""
 MOST = 1000
 """and so many classes there may be."""
+EXACT = 2**53
+"""From here on float64 cannot tell a whole number from its neighbors."""
 
 
 @dataclass(frozen=True)
@@ -29,22 +31,22 @@ class Targets:
     note: str
 
 
-def targets(column: Column, train: np.ndarray, task: Task, standardise: bool, writing: Writing) -> Targets:
-    """The column as the task needs it, standardised with its training rows if it is numbers."""
+def targets(column: Column, train: np.ndarray, task: Task, standardize: bool, writing: Writing) -> Targets:
+    """The column as the task needs it, standardized with its training rows if it is numbers."""
     values, name = column.values, column.name
     if not column.numbers:
         _refuse(name, values == None)  # noqa: E711, each element is asked
         if task != "classification":
-            refuse_numbers(column, writing)
+            refuse_numbers(column, writing, "If they are classes, add dataset.task=classification.")
         if task == "regression":
             raise UserError(f"dataset.task=regression needs numbers, and {name!r} has words, as {values[0]!r}.")
         return _classes(name, values.astype(str), "since they are words")
     _refuse(name, np.isnan(values))
-    refuse_large(name, values)
+    refuse_large(f"Column {name!r}", values)
     if values.ndim == 2:
         if task == "classification":
             raise UserError(f"{name!r} has {values.shape[1]} numbers a row; dataset.task=classification needs one.")
-        return _numbers(name, values, train, standardise, f"{values.shape[1]} numbers a row")
+        return _numbers(name, values, train, standardize, f"{values.shape[1]} numbers a row")
     if task == "classification":
         return _classes(name, values, "as asked for")
     different = len(np.unique(values))
@@ -55,10 +57,16 @@ def targets(column: Column, train: np.ndarray, task: Task, standardise: bool, wr
         why = "as asked for"
     else:
         why = f"since they are {different} different {'whole ' if whole else ''}numbers"
-    return _numbers(name, values, train, standardise, why)
+    return _numbers(name, values, train, standardize, why)
 
 
 def _classes(name: str, values: np.ndarray, why: str) -> Targets:
+    if values.dtype.kind == "f" and np.abs(values).max() >= EXACT:
+        raise UserError(
+            f"{name!r} has {np.abs(values).max():.0f}, too large for a class: beyond 2^53 several whole numbers become "
+            f"one. Number the classes 0, 1, …; in a csv or parquet file 'dataset.words=[{name}]' reads them as words. "
+            "Add dataset.task=regression if they are quantities."
+        )
     known, y = np.unique(values, return_inverse=True)
     if len(known) == 1:
         raise UserError(f"All rows have the same {name!r}, {_word(known[0])}: there is nothing to learn.")
@@ -73,11 +81,11 @@ def _classes(name: str, values: np.ndarray, why: str) -> Targets:
     return Targets(y.astype(np.int64), len(known), 1.0, f"predicted: {name}, classes {why}: {told}")
 
 
-def _numbers(name: str, values: np.ndarray, train: np.ndarray, standardise: bool, why: str) -> Targets:
+def _numbers(name: str, values: np.ndarray, train: np.ndarray, standardize: bool, why: str) -> Targets:
     """Several numbers of a row have means of their own and one unit, so that their errors can be added."""
     if values.min() == values.max():
         raise UserError(f"All rows have the same {name!r}, {values.flat[0]:g}: there is nothing to learn.")
-    if not standardise:
+    if not standardize:
         return Targets(values, None, 1.0, f"predicted: {name}, numbers {why}, as they are")
     apart = values - np.array([moments(part)[0] for part in values[train].reshape(len(train), -1).T]).squeeze()
     _, unit = moments(np.append(apart[train], -apart[train]))  # around 0

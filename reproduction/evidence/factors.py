@@ -35,7 +35,7 @@ def swept(results: Results, among: tuple[Among, ...] = EVERYWHERE) -> list[tuple
 @evidence
 def points_lost_by_the_multiplier(results: Results, factor: float) -> list[Case]:
     """Test accuracy that D-NASA loses with this factor before its stepsize, paired by seed: nothing is chosen. Infinite
-    where it diverged or exploded."""
+    where it diverged."""
     out = []
     for name, mine in swept(results):
         usual, other = (

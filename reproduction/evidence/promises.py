@@ -46,8 +46,8 @@ def _tried(algos: list[str], script: str = "bench/contract.py") -> dict[str, tup
         mine.append(line)
     out = {}
     for algo, lines in said.items():
-        broken = sum(line.startswith("  BROKEN  ") for line in lines)
-        kept = sum(line.startswith(("  kept  ", "  –  ")) for line in lines)  # what is not declared is not broken
+        broken = sum(line.startswith("  FAIL  ") for line in lines)
+        kept = sum(line.startswith(("  PASS  ", "  SKIP  ")) for line in lines)  # what is not declared is not broken
         out[algo] = (kept + broken, broken)
     checks, broken = (sum(each) for each in zip(*out.values(), strict=True))
     if not all(count for count, _ in out.values()) or done.returncode != (1 if broken else 0):

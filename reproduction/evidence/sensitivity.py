@@ -48,7 +48,7 @@ def points_lost_by_a_factor(
 
 
 def _worse_way(grid: Grid, factor: float, option: str) -> tuple[list[float], set[tuple[str, ...]]]:
-    """By seed; infinite where a run diverged or exploded. None where no such stepsize was run. And which ways there
+    """By seed; infinite where a run diverged. None where no such stepsize was run. And which ways there
     were."""
     values, etas = grid.values("test_accuracy"), grid.settings[option].to_numpy(float)
     out, ways = [], set()
@@ -130,7 +130,7 @@ def _by_method(results: Results, by: str | None = None) -> dict[str, dict[str, G
 
 
 def _lost(grid: Grid, eta: float, seeds: list[int]) -> float:
-    """Points lost at a stepsize against the best over these seeds; infinite where it diverged or exploded."""
+    """Points lost at a stepsize against the best over these seeds; infinite where it diverged."""
     values = grid.values("test_accuracy")[:, [grid.seeds.index(seed) for seed in seeds]].mean(axis=1)
     there = values[list(grid.settings["eta"]).index(eta)]
     best = grid.by_the_others[grid.seeds.index(seeds[0])] if len(seeds) == 1 else int(np.nanargmax(values))

@@ -69,8 +69,8 @@ def written(results: Results, runs: pd.DataFrame) -> pd.DataFrame:
 def plain(finals: pd.DataFrame) -> pd.Series:
     """Runs of f itself, from one start, with the formulas of as many nodes as there are."""
     keep = (finals["scale"] == 1.0) & (finals["init"] == "shared")
-    if "stretch" in finals:
-        keep &= finals["stretch"] == 1.0
+    if "input_scale" in finals:
+        keep &= finals["input_scale"] == 1.0
     return keep & finals["schedule_nodes"].isna() if "schedule_nodes" in finals else keep
 
 
@@ -84,7 +84,7 @@ def of(runs: pd.DataFrame, algo: str) -> pd.DataFrame:
 
 
 def by_seed(runs: pd.DataFrame, metric: str) -> pd.Series:
-    """A value per seed; NaN where the run diverged or exploded."""
+    """A value per seed; NaN where the run diverged."""
     table = runs.set_index("seed")
     return table[metric].astype(float).where(table["state"] == "done")
 

@@ -14,8 +14,8 @@ from analysis.study.families import at_most
 from analysis.study.select import as_written, problems
 from reproduction.study import PAPER
 
-Units = Literal["scale", "stretch"]
-POWER = {"scale": 1, "stretch": 2}
+Units = Literal["scale", "input_scale"]
+POWER = {"scale": 1, "input_scale": 2}
 """Of c, by which losses grow."""
 
 

@@ -10,7 +10,7 @@ from analysis.drawing.style import INK, PAGE, styles
 from analysis.figures import figure
 from analysis.results.labels import method_name
 from analysis.results.results import Results
-from analysis.study.ask import Ask
+from analysis.study.figure_options import FigureOptions
 from analysis.study.select import refuse_unless
 from analysis.study.statistics import exponents, mean
 from reproduction.study.controls import CONTROLS, controls, means_over_steps
@@ -25,8 +25,8 @@ THEORY = -0.25
     "python bench/run.py experiment=extra/controls",
     uses=("reference",),
 )
-def draw(results: Results, ask: Ask) -> Picture:
-    algo = ask.reference or "dnasa"
+def draw(results: Results, request: FigureOptions) -> Picture:
+    algo = request.reference or "dnasa"
     found = controls(results, algo)
     refuse_unless(bool(found), f"{method_name(algo, results)} was not run with the stepsizes of other numbers of nodes")
     look = styles([algo], results)[algo]
@@ -42,9 +42,9 @@ def draw(results: Results, ask: Ask) -> Picture:
                 values = mine["run_id"].map(means_over_steps(results, mine, "grad_norm", last))
                 fit = mean(np.array(exponents(mine["n"], values, mine["seed"])))
                 y = place + (0.14 if last == 1 else -0.14)
-                ax.plot([fit.low, fit.high], [y, y], color=look.colour, lw=1.2)
+                ax.plot([fit.low, fit.high], [y, y], color=look.color, lw=1.2)
                 full = "full" if last == 1 else "none"
-                ax.plot(fit.value, y, marker=marker, ms=4.5, color=look.colour, fillstyle=full, ls="")
+                ax.plot(fit.value, y, marker=marker, ms=4.5, color=look.color, fillstyle=full, ls="")
                 row = {"control": name, "schedule": schedule, "part": last, "exponent": fit.value}
                 data.append({**row, "low": fit.low, "high": fit.high, "seeds": fit.count})
             used |= set(mine["run_id"])
@@ -63,7 +63,7 @@ def draw(results: Results, ask: Ask) -> Picture:
             [],
             marker=marker,
             ms=4.5,
-            color=look.colour,
+            color=look.color,
             ls="",
             fillstyle="full" if last == 1 else "none",
             label=words,

@@ -10,12 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.patches import FancyArrowPatch
 
-from analysis.drawing.palette import COLOURS
+from analysis.drawing.palette import COLORS
 from analysis.drawing.panels import Picture, panels
 from analysis.drawing.style import COLUMN, INK, PAGE
 from analysis.figures import figure
 from analysis.results.results import Results
-from analysis.study.ask import Ask
+from analysis.study.figure_options import FigureOptions
 from analysis.study.select import refuse_unless
 from bench.network.drawing import Graph, edges_of, positions
 
@@ -24,7 +24,7 @@ MOST = 12
 
 
 @figure("graphs", "The graphs and their ρ", "python bench/run.py -m topology=ring,random,ladder,complete", uses=())
-def draw(results: Results, ask: Ask) -> Picture:
+def draw(results: Results, request: FigureOptions) -> Picture:
     unlisted: set[str] = set()
     looked: dict[int, bool] = {}
 
@@ -65,7 +65,7 @@ def draw(results: Results, ask: Ask) -> Picture:
         graph = Graph(name, mixing["nodes"], edges, bool(mixing.get("directed")), bool(mixing.get("drawn")))
         places = positions(graph)
         _edges(ax, graph, places)
-        ax.scatter(*places.T, s=42, color=[COLOURS[1]], zorder=2, edgecolor="white", lw=0.6)
+        ax.scatter(*places.T, s=42, color=[COLORS[1]], zorder=2, edgecolor="white", lw=0.6)
         ax.set(aspect="equal", xlim=(-0.12, 1.12), ylim=(-0.12, 1.12))
         alike = [mine for other, beside, mine in graphs if (other, beside["nodes"]) == (name, mixing["nodes"])]
         title = f"{name}, n = {mixing['nodes']}{', round 0' if graph.drawn else ''}"

@@ -26,7 +26,7 @@ def draw(ax: Axes, key: dict[str, Any], look: dict[str, Style], metric: str, opt
             theirs = published.of_dnasa(table).assign(eta=1.0)  # at the right edge, wherever other panels put it
         if theirs.empty:  # an empty line that is not clipped has its place in the corner of the figure
             continue
-        hollow = {"ls": "", "mfc": "none", "mec": style.colour, "mew": 0.6, "ms": 3.6, "zorder": 1}
+        hollow = {"ls": "", "mfc": "none", "mec": style.color, "mew": 0.6, "ms": 3.6, "zorder": 1}
         across = ax.get_yaxis_transform() if algo == "dnasa" else ax.transData
         ax.plot(theirs["eta"], theirs["test_accuracy"], marker=style.marker, clip_on=False, transform=across, **hollow)
     return not table.empty

@@ -14,7 +14,7 @@ from analysis.drawing.style import INK, PAGE, styles
 from analysis.figures import figure
 from analysis.results.labels import metric_name, name_of
 from analysis.results.results import Results
-from analysis.study.ask import Ask
+from analysis.study.figure_options import FigureOptions
 from analysis.study.select import what_else
 from reproduction.study.families import variants
 
@@ -27,7 +27,7 @@ SHOWN = ("test_accuracy", "stationarity", "consensus")
     "python bench/run.py experiment=paper/released_vs_written",
     uses=(),
 )
-def draw(results: Results, ask: Ask) -> Picture:
+def draw(results: Results, request: FigureOptions) -> Picture:
     finals = variants(results)
     splits = sorted(finals["split"].unique(), key=lambda split: split != "even")
     look = styles(finals["algo"].unique(), results)
@@ -66,15 +66,15 @@ def _order(finals: pd.DataFrame, algo: str) -> list[str]:
 def _dot(ax: Any, runs: pd.DataFrame, metric: str, y: float, style: Any, number: int) -> pd.DataFrame:
     table = spread(runs.assign(x=0.0), "x", metric)
     row = table.iloc[0]
-    filled = style.colour if number % 2 == 0 else "white"
+    filled = style.color if number % 2 == 0 else "white"
     alive = runs[(runs["state"] == "done") & np.isfinite(runs[metric].astype(float))]
-    if row["diverged"] or row["runs"] < BAND_FROM:
-        ax.plot(alive[metric], np.full(len(alive), y), ls="", marker="o", ms=2.2, color=style.colour)
+    if row["nonfinite"] or row["runs"] < BAND_FROM:
+        ax.plot(alive[metric], np.full(len(alive), y), ls="", marker="o", ms=2.2, color=style.color)
     else:
-        ax.plot([row["low"], row["high"]], [y, y], color=style.colour, lw=0.9)
-        ax.plot(row["mean"], y, marker="o", ms=3.6, mfc=filled, mec=style.colour, ls="")
-    if row["diverged"]:
-        ax.plot(0.99, y, transform=ax.get_yaxis_transform(), marker="x", color=style.colour, ls="")
+        ax.plot([row["low"], row["high"]], [y, y], color=style.color, lw=0.9)
+        ax.plot(row["mean"], y, marker="o", ms=3.6, mfc=filled, mec=style.color, ls="")
+    if row["nonfinite"]:
+        ax.plot(0.99, y, transform=ax.get_yaxis_transform(), marker="x", color=style.color, ls="")
     first = runs.iloc[0]
     return table.assign(metric=metric, algo=first["algo"], change=first["change"], split=first["split"]).drop(
         columns="x"

@@ -14,8 +14,8 @@ from analysis.drawing.symbols import in_symbols
 from analysis.figures import figure
 from analysis.results.labels import metric_name, name_of
 from analysis.results.results import Results
-from analysis.study.ask import Ask
 from analysis.study.families import at_most
+from analysis.study.figure_options import FigureOptions
 from analysis.study.select import as_written, first, metrics, problems, refuse_unless, what_else
 from analysis.study.settings import apart
 from analysis.study.statistics import score
@@ -33,7 +33,7 @@ class Units:
     f: str
 
 
-SCALE, STRETCH = Units("scale", 1, "c·f"), Units("stretch", 2, "c²·f(x/c)")
+SCALE, STRETCH = Units("scale", 1, "c·f"), Units("input_scale", 2, "c²·f(x/c)")
 
 
 @figure(
@@ -42,8 +42,8 @@ SCALE, STRETCH = Units("scale", 1, "c·f"), Units("stretch", 2, "c²·f(x/c)")
     "python bench/run.py experiment=extra/scale",
     uses=("metric", "tune_by"),
 )
-def draw(results: Results, ask: Ask) -> Picture:
-    return _draw(results, ask, SCALE)
+def draw(results: Results, request: FigureOptions) -> Picture:
+    return _draw(results, request, SCALE)
 
 
 @figure(
@@ -52,11 +52,11 @@ def draw(results: Results, ask: Ask) -> Picture:
     "python bench/run.py experiment=extra/stretch",
     uses=("metric", "tune_by"),
 )
-def draw_stretch(results: Results, ask: Ask) -> Picture:
-    return _draw(results, ask, STRETCH)
+def draw_stretch(results: Results, request: FigureOptions) -> Picture:
+    return _draw(results, request, STRETCH)
 
 
-def _draw(results: Results, ask: Ask, units: Units) -> Picture:
+def _draw(results: Results, request: FigureOptions, units: Units) -> Picture:
     finals, label = results.finals, units.label
     settings: list[tuple[dict, pd.DataFrame]] = []
     for key, runs in problems(results, finals, but=(label,)) if label in finals else ():
@@ -65,11 +65,11 @@ def _draw(results: Results, ask: Ask, units: Units) -> Picture:
             settings.append((key, runs[spans >= 2]))
     refuse_unless(bool(settings), f"no method was run with two values of {label} or more")
     key, runs = first(settings, apart(settings))
-    runs, notes = as_written(results, runs, ask)
+    runs, notes = as_written(results, runs, request)
     notes += what_else(results, runs, but=[label])
     runs = runs.assign(test_loss=runs["test_loss"] / runs[label] ** units.power)
-    runs, values, _ = at_most(label, results, runs, ask)
-    metric = metrics(results, ask.metrics[:1], [score(runs)[0]])[0]
+    runs, values, _ = at_most(label, results, runs, request)
+    metric = metrics(results, request.metrics[:1], [score(runs)[0]])[0]
     look = styles(runs["algo"].unique(), results)
     figure, axes = panels(1, 1, 2.1, look=look)
     ax, drawn = axes[0, 0], []
@@ -82,7 +82,7 @@ def _draw(results: Results, ask: Ask, units: Units) -> Picture:
     loss = f"test loss of {units.f}, divided by {divided}"
     ax.set(xscale="log", xlabel="c", ylabel=loss if metric == "test_loss" else metric_name(metric, results))
     log_scale(ax, runs[metric], metric)
-    letter_panel(ax, f"{name_of(key['dataset'])}, {key['topology']}: minimising {units.f}")
+    letter_panel(ax, f"{name_of(key['dataset'])}, {key['topology']}: minimizing {units.f}")
     data = pd.concat(drawn, ignore_index=True)
     legend(figure, [legend_entry(style) for style in look.values()])
     return Picture(figure, data, set(runs["run_id"]), notes, _title(data, look, units))

@@ -9,13 +9,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis.drawing.lines import curve, edge, spread
-from analysis.drawing.panels import DIVERGED, Picture, legend, legend_entry, letter_panel, panels
+from analysis.drawing.panels import NONFINITE, Picture, legend, legend_entry, letter_panel, panels
 from analysis.drawing.style import INK, Style, styles
 from analysis.figures import figure
 from analysis.results.errors import NoData
 from analysis.results.labels import METRICS, method_name
 from analysis.results.results import Results
-from analysis.study.ask import Ask
+from analysis.study.figure_options import FigureOptions
 from analysis.study.select import what_else
 from analysis.study.statistics import Interval, slope
 from reproduction.study.families import speedup_runs
@@ -31,8 +31,8 @@ bound. For D-SGT: of the root of the mean square, which is no smaller."""
     "python bench/run.py experiment=paper/speedup",
     uses=("reference",),
 )
-def draw(results: Results, ask: Ask) -> Picture:
-    algo, finals = _leading(results, ask.reference)
+def draw(results: Results, request: FigureOptions) -> Picture:
+    algo, finals = _leading(results, request.reference)
     mine = finals[finals["algo"] == algo]
     style = styles([algo], results)[algo]
     shades = _shades(sorted(mine["nodes"].unique()), style)
@@ -137,13 +137,13 @@ def _fits(
         label = f"{style.label}{at}: {fits['exponent'].iloc[0]:+.3f}".replace(": -", ": −")
         ax.errorbar(
             table[key], table["mean"], [table["mean"] - table["low"], table["high"] - table["mean"]],
-            color=style.colour, ls=style.dash, marker=style.marker, lw=1, capsize=1.5, label=label,
+            color=style.color, ls=style.dash, marker=style.marker, lw=1, capsize=1.5, label=label,
         )  # fmt: skip
         if (algo, key) in THEORY and algo == "dnasa":
             line = table["mean"].iloc[0] * (table[key] / table[key].iloc[0]) ** THEORY[algo, key]
             ax.plot(table[key], line, color=INK, lw=0.8, ls=":", label=f"theory: −{-THEORY[algo, key]:.2f}")
-        for place in table.loc[table["diverged"] > 0, key]:
-            edge(ax, place, style, DIVERGED)
+        for place in table.loc[table["nonfinite"] > 0, key]:
+            edge(ax, place, style, NONFINITE)
         drawn.append(table.rename(columns={key: "x"}).assign(setting=key, algo=algo, metric="grad_norm_mean"))
         used |= set(mine["run_id"])
     ax.set(xscale="log", yscale="log", xlabel="nodes n" if key == "nodes" else "horizon T", ylabel="")
@@ -159,11 +159,11 @@ def _fits(
 
 
 def _shades(counts: list[int], style: Style) -> dict[int, Style]:
-    """The method's colour, darker with more nodes."""
-    base = np.array(style.colour)
+    """The method's color, darker with more nodes."""
+    base = np.array(style.color)
     out = {}
     for place, nodes in enumerate(counts):
         weight = (place + 1) / len(counts)
-        colour = tuple(weight * base + (1 - weight) * (0.35 * base + 0.6)) if weight < 1 else tuple(0.75 * base)
-        out[nodes] = Style(f"n = {nodes}", colour, "", ((0, (1, 1)), (0, (4, 1.6)), "-")[min(place, 2)])
+        color = tuple(weight * base + (1 - weight) * (0.35 * base + 0.6)) if weight < 1 else tuple(0.75 * base)
+        out[nodes] = Style(f"n = {nodes}", color, "", ((0, (1, 1)), (0, (4, 1.6)), "-")[min(place, 2)])
     return out

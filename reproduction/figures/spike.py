@@ -13,7 +13,7 @@ from analysis.drawing.symbols import with_values
 from analysis.figures import figure
 from analysis.results.labels import METRICS
 from analysis.results.results import Results
-from analysis.study.ask import Ask
+from analysis.study.figure_options import FigureOptions
 from analysis.study.select import as_written, first, problems, refuse_unless, what_else
 from analysis.study.settings import apart
 from analysis.study.tuning import at_best, columns_of, rule_in_words, setting_of
@@ -25,7 +25,7 @@ from analysis.study.tuning import at_best, columns_of, rule_in_words, setting_of
     "python bench/run.py experiment=paper/spike",
     uses=("tune_by",),
 )
-def draw(results: Results, ask: Ask) -> Picture:
+def draw(results: Results, request: FigureOptions) -> Picture:
     finals = results.finals
     finals = finals[finals["dataset"] == "spike"]
     refuse_unless(not finals.empty, "no run of dataset spike has ended")
@@ -36,10 +36,10 @@ def draw(results: Results, ask: Ask) -> Picture:
     figure, axes = panels(2, len(readings), 1.7, look=look, sharex="col")
     drawn, used, notes, settings = [], set(), [], defaultdict(list)
     for column, sd in enumerate(sorted(readings)):
-        runs, said = as_written(results, readings[sd], ask)
-        best, chosen = at_best(results, runs, ask)
+        runs, said = as_written(results, readings[sd], request)
+        best, chosen = at_best(results, runs, request)
         notes += [f"sd {sd:g}: {words}" for words in what_else(results, runs, but=["dataset"])]
-        notes += [*said, *rule_in_words(results, runs, chosen, f"sd {sd:g}: ", ask)]
+        notes += [*said, *rule_in_words(results, runs, chosen, f"sd {sd:g}: ", request)]
         rows = results.curves(best)
         for ax, metric in zip(axes[:, column], ("test_loss", "grad_norm"), strict=True):
             for algo, style in look.items():

@@ -1,6 +1,6 @@
 """Which runs the paper's comparisons are about, and its published numbers."""
 
-from analysis.study.ask import Ask
+from analysis.study.figure_options import FigureOptions
 
-PAPER = Ask(schedule="diminishing")
+PAPER = FigureOptions(schedule="diminishing")
 """The methods as the paper compares them."""

@@ -6,21 +6,21 @@ import pandas as pd
 
 from analysis.results.labels import methods
 from analysis.results.results import Results
-from analysis.study.ask import Ask
+from analysis.study.figure_options import FigureOptions
 from analysis.tables import Table, table
-from analysis.tables.format import interval, summarise
+from analysis.tables.format import interval, summarize
 from reproduction.evidence.released import accuracy_as_released
 from reproduction.study.families import variants
 
 
 @table("variants", "As written and as released", uses=("metric",))
-def make(results: Results, ask: Ask) -> Table:
+def make(results: Results, request: FigureOptions) -> Table:
     finals = variants(results)
     gaps = {case.name: case.found for case in accuracy_as_released(results)}
     look = methods(finals["algo"].unique(), results)
     data, shown = [], []
     for (algo, split, change), some in finals.groupby(["algo", "split", "change"], sort=False):
-        numbers, words = summarise(some, results, ask)
+        numbers, words = summarize(some, results, request)
         gap = gaps.get(f"{look[algo]}, {change}, {split}")
         data.append(
             {"algo": algo, "split": split, "change": change, **numbers, "minus_written": gap.value if gap else None}

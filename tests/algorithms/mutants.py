@@ -9,7 +9,7 @@ from bench.method.gossip import momentum_of_gossip
 
 
 class MeanNorm(algorithms["dnasa"]):
-    """Normalises by the mean norm over nodes instead of each node's own."""
+    """Normalizes by the mean norm over nodes instead of each node's own."""
 
     def direction(self, z):
         norm = torch.linalg.vector_norm(z, dim=-1, keepdim=True).mean(1, keepdim=True)
@@ -24,7 +24,7 @@ class MoTEFReleased(algorithms["motef"]):
 
 
 class FSPDAReleased(algorithms["fspda"]):
-    """Its dual takes the node's new value and the neighbours' old ones."""
+    """Its dual takes the node's new value and the neighbors' old ones."""
 
     def step(self, s, t, grad, mix):
         (wx,) = mix(s.x)

@@ -76,7 +76,7 @@ def test_rounds_that_are_too_few_are_refused_with_a_number_that_is_enough(name):
     asks(1, "ring", 8)
     asks(1, "complete", 16)
     asks(1, "all_reduce", 16)
-    with pytest.raises(UserError, match="the eigenvalues of one symmetric W"):
+    with pytest.raises(UserError, match="symmetric"):
         asks(8, "directed_ring", 16)
 
 
@@ -90,8 +90,8 @@ def test_references_ask_for_the_exact_average():
 
 @pytest.mark.parametrize("name", REFERENCES)
 def test_references_are_refused_where_a_round_does_not_average(name):
-    promise = algorithms[name].declare_for({})
-    with pytest.raises(UserError, match=f"{name} is a reference .* Use topology=all_reduce or topology=complete"):
-        build_mixing("ring", 8).must_serve(promise)
+    properties = algorithms[name].declare_for({})
+    with pytest.raises(UserError, match=f"{name} .*topology=all_reduce .*topology=complete"):
+        build_mixing("ring", 8).must_serve(properties)
     for topology in ("complete", "all_reduce"):
-        build_mixing(topology, 8).must_serve(promise)
+        build_mixing(topology, 8).must_serve(properties)

@@ -42,7 +42,7 @@ def test_scale_free_in_float32_where_squares_would_vanish_or_overflow(exponent):
     assert torch.equal(one, trajectory("dnasa", 2.0**exponent, "diminishing", torch.float32))
 
 
-@pytest.mark.parametrize("name", [name for name in OURS if not algorithms[name].declaration.scale_free])
+@pytest.mark.parametrize("name", [name for name in OURS if not algorithms[name].properties.scale_free])
 def test_who_does_not_say_so_is_not_scale_free(name):
     """Also who is nearly: where gradients are as small as its ε."""
     assert not torch.equal(trajectory(name, 1.0, "diminishing"), trajectory(name, 2.0**-30, "diminishing"))
@@ -86,14 +86,14 @@ def test_sharp_consensus_bound_on_every_step(loud):
     assert excess(150, loud=loud) <= 1e-9
 
 
-def test_normalising_per_tensor_breaks_the_bound():
+def test_normalizing_per_tensor_breaks_the_bound():
     assert excess(150, "tensor", loud=1e4) > 0.1
 
 
 NOISY = {"name": "quadratics", "noise": 3.0}
 
 
-def test_on_all_reduce_it_is_pooled_normalised_sgd_with_momentum_one_step_late():
+def test_on_all_reduce_it_is_pooled_normalized_sgd_with_momentum_one_step_late():
     """m⁺ = (1−α_t) m + α_t ḡ(x) and x⁺ = x − η_t m/‖m‖ in NumPy: the step uses the average from before the gradient."""
     steps, c = 500, config(nodes=8, steps=500, topology="all_reduce", dataset=NOISY, batch_size=4)
     setting = Setting(8, range(8), (0,), 4, torch.float64, torch.device("cpu"))

@@ -64,7 +64,7 @@ EXACT: dict[str, dict[str, Any]] = {
     "dog": {"epsilon": 0.01},
     "storm": {"eta": 0.2},
 }
-"""They reach the minimiser, every node of them."""
+"""They reach the minimizer, every node of them."""
 LONGER = {"dsgt_hb": 1000, "dsmt": 800}
 
 
@@ -115,9 +115,9 @@ def end(
     row: str, options: dict[str, Any] | list[dict[str, Any]], f: Any = F.grad, times: int = 1, turned: bool = False
 ):
     cls = algorithms[row.split()[0]]
-    promise = cls.declare_for({})
-    w = RING if promise.mixes == "doubly" else PUSH
-    w, pull = (torch.as_tensor(m.T if turned else m) for m in (EVERYONE if promise.exact_average else w, PULL))
+    properties = cls.declare_for({})
+    w = RING if properties.mixes == "doubly" else PUSH
+    w, pull = (torch.as_tensor(m.T if turned else m) for m in (EVERYONE if properties.exact_average else w, PULL))
     given = [
         {"schedule": "constant", **o} for o in ([options] * len(exact.SEEDS) if isinstance(options, dict) else options)
     ]
@@ -129,8 +129,8 @@ def end(
 
 
 @pytest.mark.parametrize("row", EXACT)
-def test_reaches_the_minimiser(row):
-    far = end(row, EXACT[row]) - F.minimiser.unsqueeze(1)
+def test_reaches_the_minimizer(row):
+    far = end(row, EXACT[row]) - F.minimizer.unsqueeze(1)
     assert far.norm(dim=-1).max() <= 1e-8
 
 
@@ -143,18 +143,18 @@ def test_matrices_the_wrong_way_round_are_noticed(row):
 def test_stops_at_the_fixed_point_of_its_linear_system(row):
     options, point = BIASED[row]
     assert np.abs(end(row, options).numpy() - point).max() <= 1e-8 * np.abs(point).max()
-    assert (np.linalg.norm(point.mean(1) - F.minimiser.numpy(), axis=-1) > 1e-3).all()
+    assert (np.linalg.norm(point.mean(1) - F.minimizer.numpy(), axis=-1) > 1e-3).all()
 
 
 def with_stepsizes(row: str, options: dict[str, Any], name: str, values: tuple[float, ...]) -> torch.Tensor:
-    """Where it ends with each stepsize, (stepsizes, problems, n, P), less the minimiser."""
+    """Where it ends with each stepsize, (stepsizes, problems, n, P), less the minimizer."""
     shape = len(values), len(exact.SEEDS)
 
     def gradient(x: torch.Tensor, s: int, stream: int) -> torch.Tensor:
         return F.full(x.unflatten(0, shape)).flatten(0, 1)
 
     each = [{**options, name: value} for value in values for _ in exact.SEEDS]
-    return end(row, each, gradient, shape[0]).unflatten(0, shape) - F.minimiser.unsqueeze(1)
+    return end(row, each, gradient, shape[0]).unflatten(0, shape) - F.minimizer.unsqueeze(1)
 
 
 @pytest.mark.parametrize("row", NEARER)
@@ -171,14 +171,14 @@ def test_ends_elsewhere_however_small_its_stepsize_is(row):
 
 
 def test_clipped_gradients_cancel_where_gradients_do_not():
-    x = (with_stepsizes("dsgd_clip", {}, "eta", (0.1,))[0] + F.minimiser.unsqueeze(1)).mean(1, keepdim=True)
+    x = (with_stepsizes("dsgd_clip", {}, "eta", (0.1,))[0] + F.minimizer.unsqueeze(1)).mean(1, keepdim=True)
     g = F.full(x.expand(-1, exact.N, -1))
     clipped = g * (1 / g.norm(dim=-1, keepdim=True)).clamp_max(1)
     assert clipped.mean(1).norm(dim=-1).max() < 0.02
     assert g.mean(1).norm(dim=-1).min() > 0.3
 
 
-def test_with_a_tiny_epsilon_the_minimiser_is_reached_and_left():
+def test_with_a_tiny_epsilon_the_minimizer_is_reached_and_left():
     """Scales fade after the gradients have vanished, until steps are too long."""
     options = {"schedule": "constant"}
     trace = simulate(algorithms["prodigy"], torch.as_tensor(EVERYONE), F.grad, F.start(), 3000, options)

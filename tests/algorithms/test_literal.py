@@ -46,7 +46,7 @@ def is_lazy(cls, options: dict) -> bool:
 
 def coin_of(cls, seed: int):
     """The method's own coin, of the replica that has this seed."""
-    tossing = cls(LAYOUT, {}, {}, {}, cls.declaration, seeds=(seed,))
+    tossing = cls(LAYOUT, {}, {}, {}, cls.properties, seeds=(seed,))
     return lambda t, p: bool(tossing.coin(t, p))
 
 

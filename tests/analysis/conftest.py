@@ -7,7 +7,7 @@ from analysis import load
 from analysis.drawing.style import use_paper_style
 from analysis.figures import drawings
 from analysis.results.folder import load_folder
-from analysis.study.ask import Ask
+from analysis.study.figure_options import FigureOptions
 from tests.helpers import sweeps
 
 
@@ -35,7 +35,7 @@ def drawn(results):
     """A figure of these results, drawn once, whoever looks at it."""
 
     @cache
-    def draw(name: str, **ask: object):
-        return drawings()[name].draw(results, Ask(**ask))
+    def draw(name: str, **request: object):
+        return drawings()[name].draw(results, FigureOptions(**request))
 
     return draw

@@ -1,5 +1,6 @@
 """Texts and numbers of somebody else, where a document, a bibliography or a figure is made of them."""
 
+import csv
 import json
 import shutil
 import warnings
@@ -18,10 +19,11 @@ from analysis.report.claims import document
 from analysis.report.commands import run_command
 from analysis.results.read import read
 from analysis.results.warnings import warnings as warnings_of
-from analysis.results.words import ranges
-from analysis.study.ask import Ask
+from analysis.results.wording import ranges
+from analysis.study.figure_options import FigureOptions
 from analysis.study.outcome import outcome
-from analysis.study.statistics import told_apart
+from analysis.study.statistics import significantly_different
+from analysis.tables.format import csv as as_csv
 from bench.store import integrity
 from bench.store.integrity import read_table
 from bench.sweep.sweep import run_all
@@ -105,7 +107,7 @@ def test_braces_of_a_bibliography_are_balanced(results, cite):
 
 def test_of_runs_with_one_seed_the_first_is_compared():
     ours, theirs = pd.Series([1.0, 9.0, 2.0, 3.0], [0, 0, 1, 2]), pd.Series([0.0, 1.0, 2.0], [0, 1, 2])
-    assert told_apart(ours, theirs) == told_apart(ours.iloc[[0, 2, 3]], theirs)
+    assert significantly_different(ours, theirs) == significantly_different(ours.iloc[[0, 2, 3]], theirs)
 
 
 @pytest.mark.parametrize("algo", ["dnasa", "dsgd"])
@@ -119,7 +121,7 @@ def test_a_copy_of_a_run_counts_once(results, algo):
     assert found.copies == ["zcopy"]
     assert len(found.finals) == before
     assert "zcopy" in warnings_of(found)[0]
-    assert outcome(found, Ask())
+    assert outcome(found, FigureOptions())
 
 
 def test_seeds_may_be_far_apart():
@@ -145,6 +147,23 @@ def test_texts_of_an_archive_do_not_grow_without_end(monkeypatch):
     pq.write_table(pa.table({"algo": texts}), sink, store_schema=False)
     assert sink.getvalue().size < 10_000
     before = pa.total_allocated_bytes()
-    with pytest.raises(ValueError, match="texts take more"):
+    with pytest.raises(ValueError, match="texts"):
         read_table(sink.getvalue().to_pybytes(), texts=True)
     assert pa.total_allocated_bytes() - before < 10**6
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_no_cell_is_a_formula_whatever_separates_cells(separator):
+    formula = "=cmd|' /C calc'!A0"
+    signs = ["=1", "+x", "-x", "@x", "＝1", "＋x", "－x", "＠x"]
+    between = ["x;{}", "x\t{}", "x\n{}", "x\r{}", ' "{}', 'x;"{}"', "x; {}", "a,b;\t{}", "{};{}"]
+    cells = [pattern.replace("{}", text) for pattern in between for text in (formula, *signs)]
+    table = pd.DataFrame({"plain": 1, **{f"{n};{cell}": [cell, "x"] for n, cell in enumerate(cells)}})
+    for row in csv.reader(as_csv(table).splitlines(), delimiter=separator):
+        for cell in row:
+            assert cell.strip(' "')[:1] not in {*"=+-@＝＋－＠"}, cell
+
+
+def test_texts_without_a_formula_stay_as_they_are():
+    cells = ["a;b", "[1, -2]", "x=1", "a-b; c", "-1.5", "e\tf"]
+    assert [row[0] for row in csv.reader(as_csv(pd.DataFrame({"a": cells})).splitlines())] == ["a", *cells]

@@ -39,7 +39,7 @@ def command(capsys, monkeypatch):
 def test_everything_there_is_data_for(command, folder, tmp_path):
     done = command("--results", str(folder), "--out", str(tmp_path / "out"), "--format", "svg", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert re.search(r"^stepsize +21 runs \(15 done, 6 diverged\), seeds 0–2 → stepsize.svg$", done.stdout, re.M)
+    assert re.search(r"^stepsize +21 runs \(15 done, 6 nonfinite\), seeds 0–2 → stepsize.svg$", done.stdout, re.M)
     assert re.search(r"^robustness +\d+ rows", done.stdout, re.M)
     made = {path.name for path in (tmp_path / "out").iterdir()}
     for name in (
@@ -81,7 +81,7 @@ def test_one_figure_from_some_runs_and_what_would_make_the_missing(command, fold
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--results", "nowhere"), "there is no folder nowhere"),
+        (("--results", "nowhere"), "folder 'nowhere' does not exist"),
         (("--results", "."), "holds no runs"),
         (("--figure", "stepsise"), "no figure or table 'stepsise' (did you mean 'stepsize'?); there are stepsize, "),
         (("--figure", "accuracy"), "no figure or table 'accuracy'; there are stepsize, "),
@@ -107,9 +107,9 @@ def test_a_figure_that_is_not_there_names_the_plugin_that_is_broken(command, tmp
 def test_empty_folder_and_a_label_nobody_has(command, folder, tmp_path):
     (tmp_path / "results" / "runs").mkdir(parents=True)
     assert "holds no run that can be read" in command(cwd=tmp_path).stderr
-    done = command("--results", str(folder), "--where", "colour=red", "--out", "x", cwd=tmp_path)
+    done = command("--results", str(folder), "--where", "color=red", "--out", "x", cwd=tmp_path)
     assert done.returncode == 2
-    assert "no run has a label 'colour'" in done.stderr
+    assert "no run has a label 'color'" in done.stderr
     for words, sentence in NEAR.items():
         done = command("--results", str(folder), *words.split(), "--out", "x", cwd=tmp_path)
         assert (done.returncode, done.stdout) == (2, "")
@@ -174,7 +174,7 @@ def test_tables_count_diverged_runs_and_pair_seeds(command, folder, tmp_path):
     assert r"\toprule" in tex
     assert r"& $\eta$ = 0.1" in tex
     header, *lines = (tmp_path / "x" / "table_final.csv").read_text().splitlines()
-    assert {"algo", "test_accuracy", "runs", "diverged", "reference", "reference_minus_low"} <= set(header.split(","))
+    assert {"algo", "test_accuracy", "runs", "nonfinite", "reference", "reference_minus_low"} <= set(header.split(","))
     assert len(lines) > 4
 
 

@@ -18,7 +18,7 @@ from analysis.figures import drawings
 from analysis.report.commands import as_typed
 from analysis.report.table_files import make_table
 from analysis.results.errors import NoData
-from analysis.study.ask import Ask
+from analysis.study.figure_options import FigureOptions
 from analysis.study.select import can_be_asked
 from analysis.study.statistics import Interval
 from analysis.tables import Table, TableMaker, table_makers
@@ -48,10 +48,10 @@ def test_a_power_of_ten_fits_what_was_rounded(value, half, text):
 def test_a_strangers_numbers_are_readable_and_its_columns_its_own(tmp_path):
     numbers = pd.DataFrame({"name": ["a", "b", "c"], "size": [1 / 3, np.inf, np.nan]})
     some = made([{"algo": "dsgt", "end": 1.0}])
-    recipe = TableMaker("own", "Own", lambda results, ask: Table(numbers, numbers))
-    said, done = make_table(recipe, some, Ask(columns=("method",)), tmp_path)
+    recipe = TableMaker("own", "Own", lambda results, request: Table(numbers, numbers))
+    said, done = make_table(recipe, some, FigureOptions(columns=("method",)), tmp_path)
     assert done
-    assert "it has no column 'method'; there are name, size: it is as it would be without --columns" in said
+    assert "it has no column 'method'; there are name, size (ignored options: --columns)" in said
     text = (tmp_path / "table_own.md").read_text()
     assert all(line in text for line in ("| a | 0.3333 |", "| b | ∞ |", "| c | — |"))
     assert r"b & $\infty$ \\" in latex(Table(numbers, numbers), "t")
@@ -77,11 +77,11 @@ def several(**more):
 
 
 def test_what_went_wrong_is_called_what_it_was():
-    for state in ("exploded", "diverged"):
-        shown = table_makers()["final"].make(several(state=state), Ask()).shown.set_index("method")
-        assert shown.loc["D-SGD", "η"] == f"every one {state}"
-    picture = drawings()["curves"].draw(several(state="exploded"), Ask())
-    assert any("D-SGD not drawn: every stepsize exploded for some seed" in note for note in picture.notes)
+    for state in ("diverging", "nonfinite"):
+        shown = table_makers()["final"].make(several(state=state), FigureOptions()).shown.set_index("method")
+        assert shown.loc["D-SGD", "η"] == "every one diverged"
+    picture = drawings()["curves"].draw(several(state="diverging"), FigureOptions())
+    assert any("D-SGD not drawn: every stepsize diverged for some seed" in note for note in picture.notes)
 
 
 BOLD = {
@@ -101,7 +101,7 @@ def test_what_is_equal_is_bold_together(case):
     some = made(runs)
     rows = some.rows.merge(some.runs[["run_id", "algo", "seed"]], on="run_id")
     some = replace(some, rows=some.rows.assign(consensus=rows["algo"].map(ends) * (1 + rows["seed"] / 1e4)))
-    shown = table_makers()["final"].make(some, Ask()).shown
+    shown = table_makers()["final"].make(some, FigureOptions()).shown
     labels = {"dsgt": "D-SGT", "dsgd": "D-SGD", "d2": "D²"}
     assert {shown["method"][place] for place, column in best(shown) if column == "consensus"} == {
         labels[algo] for algo in expected
@@ -109,8 +109,8 @@ def test_what_is_equal_is_bold_together(case):
 
 
 def test_a_reference_that_is_not_seen_is_said(tmp_path):
-    def said(some, **ask):
-        return make_table(table_makers()["final"], some, Ask(reference="dsgt", **ask), tmp_path)[0]
+    def said(some, **request):
+        return make_table(table_makers()["final"], some, FigureOptions(reference="dsgt", **request), tmp_path)[0]
 
     assert "--reference dsgt is not seen in it: the differences are not among" in said(several(), columns=("method",))
     assert "--reference" not in said(several(), columns=("method", "difference"))
@@ -120,7 +120,7 @@ def test_a_reference_that_is_not_seen_is_said(tmp_path):
 
 def test_a_printed_table_fits_a_page_and_has_the_digits_of_the_other(tmp_path):
     some = several(topology="a_name_as_long_as_a_whole_sentence_is", dataset="and_another_such_name")
-    said, _ = make_table(table_makers()["final"], some, Ask(), tmp_path)
+    said, _ = make_table(table_makers()["final"], some, FigureOptions(), tmp_path)
     assert "in .tex left out to fit a page: seeds, consensus (--columns NAME,NAME chooses; the CSV has all)" in said
     tex, text = ((tmp_path / f"table_final.{kind}").read_text() for kind in ("tex", "md"))
     assert "% in every row: runs = 5" in tex
@@ -131,24 +131,24 @@ def test_a_printed_table_fits_a_page_and_has_the_digits_of_the_other(tmp_path):
 
 def test_one_row_is_one(tmp_path):
     one = pd.DataFrame({"name": ["a"]})
-    said, _ = make_table(TableMaker("own", "Own", lambda r, a: Table(one, one)), made([]), Ask(), tmp_path)
+    said, _ = make_table(TableMaker("own", "Own", lambda r, a: Table(one, one)), made([]), FigureOptions(), tmp_path)
     assert " 1 row → " in said
 
 
 def test_what_is_the_same_everywhere_chooses_nothing():
     some = made([{"algo": "dsgt", "eta": eta, "end": eta} for eta in (0.1, 0.2)])
-    can_be_asked(some, Ask(tune_by="grad_norm"))
-    with pytest.raises(NoData, match="end with the same train_loss: none is the best by it"):
-        can_be_asked(some, Ask(tune_by="train_loss"))
+    can_be_asked(some, FigureOptions(tune_by="grad_norm"))
+    with pytest.raises(NoData, match="train_loss"):
+        can_be_asked(some, FigureOptions(tune_by="train_loss"))
 
 
 def test_compare_says_from_where_it_is_drawn_and_why_there_is_no_curve():
     some = made([{"algo": "dsgt", "end": 0.1}])
-    notes = drawings()["compare"].draw(some, Ask(metrics=("test_loss",))).notes
+    notes = drawings()["compare"].draw(some, FigureOptions(metrics=("test_loss",))).notes
     assert "accuracies and consensus errors are drawn from the first evaluation after the start" in notes
     assert not any("eval_every" in note for note in notes)
     few = replace(some, rows=some.rows[some.rows["step"] != 200])
-    notes = drawings()["compare"].draw(few, Ask(metrics=("test_loss",))).notes
+    notes = drawings()["compare"].draw(few, FigureOptions(metrics=("test_loss",))).notes
     assert "runs of 400 steps were evaluated at their start and end alone: a smaller eval_every makes curves" in notes
 
 
@@ -157,7 +157,7 @@ def test_the_start_does_not_flatten_what_comes_after_and_is_said_to_lie_outside(
     some = results_of({"fast": 1, "slow": 1})
     slow = some.rows["run_id"].str.startswith("slow")
     accuracy = np.select([some.rows["step"] == 0, some.rows["step"] == 200, slow], [10.0, 12.0, 90.0], default=95.0)
-    picture = drawings()["curves"].draw(replace(some, rows=some.rows.assign(test_accuracy=accuracy)), Ask())
+    picture = drawings()["curves"].draw(replace(some, rows=some.rows.assign(test_accuracy=accuracy)), FigureOptions())
     (panel,) = (ax for ax in picture.figure.axes if ax.get_title(loc="left") == "test accuracy (%)")
     low, high = panel.get_ylim()
     assert 89 < low < 90
@@ -165,13 +165,13 @@ def test_the_start_does_not_flatten_what_comes_after_and_is_said_to_lie_outside(
     assert (
         sum("the start, and up to 5 % of the values after the first 5 % of the steps" in n for n in picture.notes) == 1
     )
-    plain = drawings()["curves"].draw(replace(some, rows=some.rows.assign(test_accuracy=50.0)), Ask())
+    plain = drawings()["curves"].draw(replace(some, rows=some.rows.assign(test_accuracy=50.0)), FigureOptions())
     assert not any("accuracies:" in note for note in plain.notes)
 
 
 def test_compare_says_once_what_it_says_of_several():
     rows = [{"algo": a, "eta": e, "end": e, "topology": g} for a in ("dsgt", "dsgd") for e in (0.1, 0.2) for g in "ab"]
-    notes = drawings()["compare"].draw(made(rows), Ask()).notes
+    notes = drawings()["compare"].draw(made(rows), FigureOptions()).notes
     chosen = [note for note in notes if "η" in note]
     assert chosen == [
         "a9a, a and a9a, b: D-SGD η=0.1 (the edge of its grid); D-SGT η=0.1 (the edge of its grid)",
@@ -184,7 +184,7 @@ def test_graphs_of_one_name_are_told_apart():
     certificate = {"nodes": 3, "edges": 2, "diameter": 2, "edge_list": [[0, 1], [1, 2]]}
     facts = [{"mixing": {**certificate, "rho": rho, "hash": str(rho)}} for rho in (0.5, 0.6)]
     rows = [{"algo": "dsgt", "end": 1.0, "topology.weights": rule} for rule in (None, "laplacian")]
-    figure = drawings()["graphs"].draw(made(rows, facts), Ask()).figure
+    figure = drawings()["graphs"].draw(made(rows, facts), FigureOptions()).figure
     assert [ax.get_title() for ax in figure.axes] == [
         *("ring, n = 3\nweights = usual\nρ = 0.500", "ring, n = 3\nweights = laplacian\nρ = 0.600")
     ]
@@ -192,7 +192,7 @@ def test_graphs_of_one_name_are_told_apart():
 
 def test_the_way_to_what_exploded_leads_to_its_mark():
     _, axes = panels(1, 1)
-    states = {0.1: "done", 1.0: "exploded"}
+    states = {0.1: "done", 1.0: "diverging"}
     runs = pd.DataFrame([{"eta": e, "state": s, "loss": 1e40 if e == 1 else 1.0} for e, s in states.items()])
     draw_against_setting(axes[0, 0], runs.assign(run_id=["a", "b"]), "eta", "loss", Style("m", (0, 0, 1), "o"))
     (way,) = axes[0, 0].texts

@@ -1,12 +1,19 @@
 """bench/methods.py: what the methods say of themselves, and sweeps over all of them."""
 
+import inspect
 import io
 import re
+import textwrap
 
 import pytest
 
 from bench.base.registry import algorithms
+from bench.config.choices import members
+from bench.config.names import CONF
 from bench.config.plan import of_command
+from bench.config.reference import ELSEWHERE, settings_page
+from bench.config.run_config import GROUPS
+from bench.contracts.methods import CHECKS
 from bench.methods import columns, example, page, show_all
 from bench.sweep.preflight import checked
 from bench.terminal.console import Console
@@ -15,11 +22,31 @@ from tests.helpers.few import few
 from tests.helpers.run_folders import folders
 
 
-def test_the_table_of_the_readme_is_what_the_command_prints(tmp_path):
+def test_docs_methods_has_the_table_that_the_command_prints(tmp_path):
     done = typed("--markdown", script="bench/methods.py", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert f"\n{done.stdout.strip()}\n\n" in (ROOT / "README.md").read_text(encoding="utf-8")
-    assert f"{len(list(algorithms))} [methods](#the-methods)" in (ROOT / "README.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/methods.md").read_text(encoding="utf-8")
+    assert f"\n{done.stdout.strip()}\n\n" in page
+    for link in re.findall(r"\]\((\.\./algorithms/\w+\.py)\)", done.stdout):
+        assert (ROOT / "docs" / link).is_file()
+    assert f"hearsay has {len(list(algorithms))} methods." in page
+    assert f"runs {len(CHECKS)} checks" in page
+
+
+def test_docs_settings_is_what_the_command_prints(tmp_path):
+    done = typed("--settings", script="bench/methods.py", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == (ROOT / "docs/settings.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_the_page_of_settings_documents_every_member(group):
+    """Each member of a group has a row; methods have a page of their own."""
+    section = settings_page().partition(f"\n## {group}\n")[2].partition("\n## ")[0]
+    assert "Default: `" in section
+    shipped = [name for name in members(group) if (CONF / group / f"{name}.yaml").is_file()]
+    for name in shipped if group not in ELSEWHERE else ():
+        assert re.search(rf"^\| `{name}` \| .* \| .*\|$", section, re.MULTILINE), name
 
 
 @pytest.mark.parametrize("width", [80, 120, 400])
@@ -40,11 +67,11 @@ def test_a_page_says_rule_cost_needs_and_options():
     text = "\n".join(page("dnasa"))
     for part in (
         "X̃ = X − η_t unit(Z)",
-        "sends 3 vectors to each neighbour in 1 round, evaluates 1 gradient on 1 sample",
-        "nothing but n and T",
+        "sends 3 vectors to each neighbor in 1 round, evaluates 1 gradient on 1 sample",
+        "only n (nodes) and T (steps)",
         "algo.multiplier=1.0",
         "mean u = mean v",
-        "no change under c·f",
+        "invariant to scaling f",
         "Li et al. 2024",
         "python bench/run.py algo=dnasa dataset=digits",
     ):
@@ -64,6 +91,19 @@ def test_the_command_of_a_page_can_be_run_and_its_options_are_those_of_the_yaml(
     assert config.algo.options == defaults
 
 
+@pytest.mark.parametrize("name", list(algorithms))
+def test_documents_the_idea_and_then_the_rule(name):
+    idea, rule = inspect.cleandoc(algorithms[name].__doc__).split("\n\n")
+    assert idea.endswith(".")
+    assert "\n" not in idea
+    assert re.search("[=←]", rule)
+    assert rule in "\n".join(textwrap.dedent(line) for line in "\n".join(page(name)).splitlines())
+
+
+def test_a_page_has_no_arguments_of_stepsizes():
+    assert not [name for name in algorithms if "Args:" in "\n".join(page(name))]
+
+
 def test_an_unknown_method_is_a_sentence(tmp_path):
     done = typed("gt_nsgd", script="bench/methods.py", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
@@ -75,7 +115,7 @@ def test_a_sweep_leaves_out_what_cannot_be_and_says_so(tmp_path):
     done = typed(*words.split(), cwd=tmp_path)
     assert done.returncode == 1
     assert "Skipping 2 of 6 configurations, which are invalid:" in done.stderr
-    assert "d2 needs the smallest eigenvalue of W above -0.3333; 'ring' with 8 nodes has" in done.stderr
+    assert "For 'ring' with 8 nodes it is -0.3333" in done.stderr
     assert "adam is a reference that knows the exact average of all nodes, and one round of 'ring'" in done.stderr
     assert done.stderr.rstrip().endswith("2 configurations were skipped: the first lines say why.")
     made = sorted(folder.name.rsplit("-", 1)[0] for folder in folders(tmp_path / "results"))

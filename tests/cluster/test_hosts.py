@@ -16,6 +16,7 @@ import pytest
 from tests.cluster.hosts import NAMES, Hosts
 from tests.helpers import openmpi
 from tests.helpers.cli import ROOT
+from tests.messages import KILLED
 
 pytestmark = [pytest.mark.thorough, pytest.mark.timeout(200), pytest.mark.xdist_group("hosts")]
 SMALL = ("engine=mpi", "nodes=6", "steps=30", "eval_every=10", "dataset.evaluation=50", "tracker=none")
@@ -121,7 +122,7 @@ def test_a_machine_that_ends_is_named_and_no_bystander_is_ended(machines, folder
         out, err = process.communicate(timeout=60)
         assert time.monotonic() - began < 10
         assert process.returncode == 1
-        assert only(folder, "status")["error"].startswith("rank 2 on h3 went away without a word, as when killed")
+        assert only(folder, "status")["error"].startswith(f"rank 2 on h3 {KILLED}")
         assert "Traceback" not in out + err
         assert ranks_on(machines, "h1") == ranks_on(machines, "h2") == []
         machines.run_in("h1", "kill", "-0", str(rank))
@@ -139,7 +140,7 @@ def test_a_cut_cable_ends_both_ends(machines, folder):
     try:
         process.communicate(timeout=60)
         assert process.returncode == 1
-        assert "went away without a word, as when killed" in only(folder, "status")["error"]
+        assert KILLED in only(folder, "status")["error"]
         assert " on h" in only(folder, "status")["error"]
         while ranks_on(machines, "h2") or ranks_on(machines, "h3"):
             assert time.monotonic() - began < 45

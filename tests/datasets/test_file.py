@@ -69,7 +69,7 @@ def test_the_same_table_is_the_same_classes_from_every_format(tmp_path):
     together = np.concatenate([first.train_y, first.test_y])
     assert np.bincount(together).tolist() == np.bincount(y).tolist()
     # the rows of either part are in the order of the file, and what they hold is what they held
-    raw = load(tmp_path / "t.csv", "y", standardise=False)
+    raw = load(tmp_path / "t.csv", "y", standardize=False)
     for inputs, labels in ((raw.train_x, raw.train_y), (raw.test_x, raw.test_y)):
         order = [int(np.flatnonzero((x.astype(np.float32) == row).all(1))[0]) for row in inputs]
         assert order == sorted(order)
@@ -100,7 +100,7 @@ def test_arrays_with_a_part_for_testing_and_more_dimensions(tmp_path):
     assert (a.mean, a.sd) == pytest.approx((images[:20].mean(), images[:20].std()))
     assert [["ant", "cat", "dog"][label] for label in a.test_y] == words[20:].tolist()
     assert any("0 = ant, 1 = cat, 2 = dog" in note for note in a.notes)
-    raw = load(tmp_path / "i.npz", standardise=False)
+    raw = load(tmp_path / "i.npz", standardize=False)
     assert (raw.mean, raw.sd) == (0.0, 1.0)
     # several numbers to predict: means of their own, one unit
     np.savez(tmp_path / "two.npz", x=g.random((30, 2)), y=np.column_stack([g.random(30), 9 + 5 * g.random(30)]))
@@ -109,12 +109,12 @@ def test_arrays_with_a_part_for_testing_and_more_dimensions(tmp_path):
     assert (two.train_y**2).mean() == pytest.approx(1)
 
 
-COLOURS = ["red", "green", "blue", "red", "green"] * 10
+COLORS = ["red", "green", "blue", "red", "green"] * 10
 
 
 def test_words_become_columns_and_every_decision_is_said(tmp_path):
     values = {
-        "colour": COLOURS,
+        "color": COLORS,
         "size": [*range(1, 50), "?"],
         "same": [7] * ROWS,
         "flag": ["true", "false"] * 25,
@@ -135,21 +135,21 @@ def test_words_become_columns_and_every_decision_is_said(tmp_path):
         "predicted: y, classes since they are words: 0 = no, 1 = yes",
         "40 rows for training, 10 for testing, chosen by a fixed key",
         "mean 0 and deviation 1 in the training rows: size, flag",
-        "a column for each word of the training rows: colour (3), day (3)",
+        "a column for each word of the training rows: color (3), day (3)",
         "missing values filled in: size (1 rows, the mean)",
         "constant in the training rows: same",
     ]
-    with pytest.raises(UserError, match=r"Column 'size' has no value in row 50 \(1 of 50.*dataset.missing=mean"):
+    with pytest.raises(UserError, match=r"'size' .*row 50 \(1 of 50.*dataset.missing=mean"):
         load(path, "y")
 
 
 def test_a_word_that_only_testing_rows_have_is_all_zeros(tmp_path):
-    first = load(as_csv(tmp_path / "a.csv", {"n": range(ROWS), "y": [0, 1] * 25}), "y", standardise=False)
+    first = load(as_csv(tmp_path / "a.csv", {"n": range(ROWS), "y": [0, 1] * 25}), "y", standardize=False)
     tested = int(first.test_x[0, 0])
-    colours = [*COLOURS[:tested], "ultraviolet", *COLOURS[tested + 1 :]]
-    a = load(as_csv(tmp_path / "b.csv", {"colour": colours, "y": [0, 1] * 25}), "y")
+    colors = [*COLORS[:tested], "ultraviolet", *COLORS[tested + 1 :]]
+    a = load(as_csv(tmp_path / "b.csv", {"color": colors, "y": [0, 1] * 25}), "y")
     assert a.test_x[0].tolist() == [0, 0, 0]
-    assert "words of testing rows alone, which have no column: colour (ultraviolet)" in a.notes
+    assert "words of testing rows alone, which have no column: color (ultraviolet)" in a.notes
 
 
 def test_the_task_is_told_by_the_column_unless_it_is_asked_for(tmp_path):
@@ -160,7 +160,7 @@ def test_the_task_is_told_by_the_column_unless_it_is_asked_for(tmp_path):
     assert load(path, "many").classes is load(path, "parts").classes is None
     assert load(path, "few", task="regression").classes is None
     assert load(path, "parts", task="classification").classes == 4
-    assert load(path, "many", standardise=False).unit == 1.0
+    assert load(path, "many", standardize=False).unit == 1.0
 
 
 def test_decimal_commas_and_thousands_separators_are_read_when_named(tmp_path):
@@ -184,7 +184,7 @@ def test_decimal_commas_and_thousands_separators_are_read_when_named(tmp_path):
 
 
 def test_a_file_without_names_in_another_encoding_and_with_columns_to_leave_out(tmp_path):
-    values = {"größe": range(ROWS), "farbe": COLOURS, "y": [0, 1] * 25}
+    values = {"größe": range(ROWS), "farbe": COLORS, "y": [0, 1] * 25}
     plain = load(as_csv(tmp_path / "plain.csv", values), "y")
     text = (tmp_path / "plain.csv").read_text()
     for encoding in ("latin-1", "utf-16"):
@@ -197,7 +197,7 @@ def test_a_file_without_names_in_another_encoding_and_with_columns_to_leave_out(
     more = {"id": [f"n{i}" for i in range(ROWS)], **values, "day": ["2020-01-02"] * ROWS}
     same(plain, load(as_csv(tmp_path / "more.csv", more), "y", drop=["id", "day"]))
     years = load(
-        as_csv(tmp_path / "years.csv", {"2019": range(ROWS), "2020": COLOURS, "2021": [0, 1] * 25}), "2021", header=True
+        as_csv(tmp_path / "years.csv", {"2019": range(ROWS), "2020": COLORS, "2021": [0, 1] * 25}), "2021", header=True
     )
     same(plain, years)
 

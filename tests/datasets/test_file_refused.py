@@ -58,22 +58,21 @@ BAD = {
         "Column 'a' has '1 250' in row 1, a number with another decimal mark or with thousands separators. Add "
         "dataset.thousands=space (read as 1250).",
     ),
-    "units.csv": (HEAD + "1,$5,0\n2,$7.50,1\n" * 9, "Column 'b' has '$5' in row 1, a number with a unit."),
-    "dates.csv": (
-        HEAD + "".join(f"{i},2020-01-{1 + i % 3:02},{i % 2}\n" for i in range(20)),
-        "Column 'b' has dates or times, as '2020-01-01', which hearsay does not read. Write numbers in their place "
-        "(the year, days since a start), or leave the column out: 'dataset.drop=[b]'.",
+    "units.csv": (
+        HEAD + "1,$5,0\n2,$7.50,1\n" * 9,
+        "Column 'b' has '$5' in row 1, which may be a number, a date or a time. Write plain numbers: units belong in "
+        "the column's name, dates become days since a start. If they are categories, add 'dataset.words=[b]'. To skip "
+        "the column, add 'dataset.drop=[b]'.",
     ),
-    "times.csv": (HEAD + "1,12:30,0\n2,3:05 PM,1\n" * 9, "Column 'b' has dates or times, as '12:30'"),
-    "months.csv": (HEAD + "1,3 Jan 2020,0\n2,4 May 2021,1\n" * 9, "Column 'b' has dates or times, as '3 Jan 2020'"),
+    "times.csv": (HEAD + "1,2,12:30\n2,3,3:05 PM\n" * 9, "If they are classes, add dataset.task=classification."),
     "ids.csv": (
-        HEAD + "".join(f"{i},n{i},{i % 2}\n" for i in range(20)),
+        HEAD + "".join(f"{i},n{chr(97 + i)},{i % 2}\n" for i in range(20)),
         "Column 'b' has another word in each of its 20 rows: nothing can be learned from it. Leave it out: "
         "'dataset.drop=[b]'.",
     ),
     "each.csv": (
-        HEAD + "".join(f"{i},{i % 7},n{i}\n" for i in range(20)),
-        "'y' has 20 different values in 20 rows, as n0: too many for classes",
+        HEAD + "".join(f"{i},{i % 7},n{chr(97 + i)}\n" for i in range(20)),
+        "'y' has 20 different values in 20 rows, as na: too many for classes",
     ),
     "short.txt": (
         "a text",
@@ -84,13 +83,13 @@ BAD = {
     "inf.csv": (GOOD.replace("3,3,1", "3,-inf,1"), "Column 'b' has -inf in row 4; numbers must be at most 3e38"),
     "inf_y.csv": (GOOD.replace("3,3,1", "3,3,inf"), "Column 'y' has inf in row 4; numbers must be at most"),
     "huge.csv": (GOOD.replace("3,3,1", "3,1e300,1"), "Column 'b' has 1e+300 in row 4; numbers must be at most"),
-    "text.csv": (GOOD.replace("3,3,1", "3,three,1"), "Column 'b' has numbers, and 'three' in row 4. Write numbers "),
-    "text_y.csv": (GOOD.replace("3,3,1", "3,3,one"), "Column 'y' has numbers, and 'one' in row 4. Write numbers "),
+    "text.csv": (GOOD.replace("3,3,1", "3,three,1"), "Column 'b' has 'three' in row 4, among numbers. Write numbers "),
+    "text_y.csv": (GOOD.replace("3,3,1", "3,3,one"), "Column 'y' has 'one' in row 4, among numbers. Write numbers "),
     "one.csv": (HEAD + "1,2,5\n3,4,5\n" * 9, "All rows have the same 'y', 5: there is nothing to learn."),
     "one_word.csv": (HEAD + "1,2,no\n3,4,no\n" * 9, "All rows have the same 'y', no: there is nothing to learn."),
     "constant.csv": (HEAD + "1,z,0\n1,z,1\n" * 9, "Every column is constant in the rows for training"),
     "names.csv": (
-        HEAD + "".join(f"{i},n{i}x,{i % 2}\n" for i in range(200)),
+        HEAD + "".join(f"{i},{chr(0x4E00 + i)},{i % 2}\n" for i in range(200)),
         "Column 'b' has 160 different words",
     ),
     "void.csv": (HEAD + "1,,0\n2,,1\n" * 9, "Column 'b' has no value in row 1 (18 of 18 rows)"),
@@ -142,7 +141,12 @@ ARRAYS = {
     "nan": ({"x": np.where(X > 0.9, np.nan, X), "y": Y}, "Column '"),
     "nan_images": (
         {"x": np.full((20, 2, 2), np.nan), "y": Y},
-        "The inputs have a value that is no finite number",
+        "The array of inputs has no value in row 1.",
+    ),
+    "huge_images": ({"x": X.reshape(20, 2, 1) * 1e300, "y": Y}, "numbers must be at most 3e38."),
+    "long_images": (
+        {"x": X.reshape(20, 2, 1).astype(np.longdouble) * np.longdouble(2) ** 1030, "y": Y},
+        "has inf in row 1",
     ),
 }
 
@@ -158,7 +162,7 @@ def test_arrays_that_cannot_be_used_are_answered_with_a_sentence(name, tmp_path)
 
 def test_a_parquet_column_that_is_neither_numbers_nor_words_is_named(tmp_path):
     pq.write_table(pa.table({"x": [[1, 2], [3]], "y": [0, 1]}), tmp_path / "t.parquet")
-    with pytest.raises(UserError, match=r"Column 'x' holds neither numbers nor words, but ndarray"):
+    with pytest.raises(UserError, match=r"'x' .*ndarray"):
         load(tmp_path / "t.parquet", "y")
     table = {"x": [datetime.date(2020, 1, 1), None] * 9, "t": [datetime.datetime(2020, 1, 1)] * 18, "y": [0, 1] * 9}
     pq.write_table(pa.table(table), tmp_path / "d.parquet")
@@ -188,5 +192,5 @@ def test_wrong_options_are_sentences(tmp_path):
         (f"dataset.path={path} dataset.column=y dataset.task=guess", "dataset.task must be one of auto"),
     ):
         refused(f"dataset=file {words}", sentence, home)
-    with pytest.raises(UserError, match=r"dataset.task=regression needs numbers, and 'y' has words, as 'no'"):
+    with pytest.raises(UserError, match=r"dataset.task=regression.*'y'.*'no'"):
         load(as_csv(tmp_path / "w.csv", {"a": range(20), "y": ["no", "yes"] * 10}), "y", task="regression")

@@ -6,23 +6,16 @@ import io
 import zipfile
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from bench.base.errors import UserError
-from tests.helpers.tables import load
-
-ROWS = 24
-WHOLE = [0, 1]
-
-
-def as_table(path, values, targets=WHOLE, mark=","):
-    rows = [mark.join(map(str, (i, values[i % len(values)], targets[i % len(targets)]))) for i in range(ROWS)]
-    path.write_text("\n".join([mark.join("aby"), *rows, ""]))
-    return path
+from tests.helpers.tables import ROWS, WHOLE, as_table, load
 
 
 def numbers(path, **options):
-    a = load(path, "y", standardise=False, **options)
+    a = load(path, "y", standardize=False, **options)
     return sorted(set(np.concatenate([a.train_x, a.test_x])[:, 1].tolist()))
 
 
@@ -45,6 +38,33 @@ def test_points_among_whole_numbers_must_be_explained(values, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("values", "options"),
+    [(["950", "1.101", "\u2212875"], {}), (["950 ", "1.101 ", "875 "], {}), (['" 950"', '"1.101 "', '"875"'], {}),
+     (["950", "1.101", "NA "], {"missing": "mean"}), (["950", "1.101"], {"thousands": "space"}),
+     (["950", "1.101"], {"thousands": "apostrophe"})],
+    ids=ascii,
+)  # fmt: skip
+def test_points_must_be_explained_however_the_column_is_written(values, options, tmp_path):
+    path = as_table(tmp_path / "t.csv", values)
+    with pytest.raises(UserError, match=r"1\.101.*dataset.thousands=point"):
+        load(path, "y", **options)
+    assert 1101 in numbers(path, **(options | {"thousands": "point"}))
+    assert load(path, "y", **(options | {"decimal": "point"})).classes == 2
+    assert load(path, "y", drop=["b"]).train_x.shape[1] == 1
+
+
+def test_points_of_words_must_be_explained(tmp_path):
+    rows = ["950", "1.101", "875"] * (ROWS // 3)
+    pq.write_table(pa.table({"a": rows, "y": WHOLE * (ROWS // 2)}), tmp_path / "t.parquet")
+    np.savez(tmp_path / "t.npz", x=np.arange(ROWS), y=np.array(rows))
+    for path, column in ((tmp_path / "t.parquet", "y"), (tmp_path / "t.npz", None)):
+        with pytest.raises(UserError, match=r"1\.101"):
+            load(path, column)
+        load(path, column, decimal="point")
+    assert load(tmp_path / "t.npz", thousands="point", task="regression").classes is None
+
+
+@pytest.mark.parametrize(
     "values", [["1.125", "2", "37"], ["1.250", "2.000"], ["0.125", "950"], ["950", "1.101", "2.5"], ["1950", "1.101"]]
 )
 def test_decimal_points_need_no_explanation(values, tmp_path):
@@ -55,55 +75,34 @@ def test_a_minus_sign_and_groups_of_two_are_read(tmp_path):
     assert numbers(as_table(tmp_path / "t.csv", ["\u22125", "\u22127.5", "3"])) == [-7.5, -5, 3]
     path = as_table(tmp_path / "t.csv", ['"1,23,456"', '"2,34,567"'])
     assert numbers(path, thousands="comma") == [123456, 234567]
-    with pytest.raises(UserError, match=r"dataset.thousands=comma \(read as 123456\)"):
+    with pytest.raises(UserError, match=r"dataset.thousands=comma .*123456"):
         load(path, "y")
-
-
-@pytest.mark.parametrize(
-    "values",
-    [["5kg", "7.5kg"], ["5 km", "7 km"], ["1.5k", "2M"], ["(5)", "7", "(9)"], ["USD 5", "USD 7"], ["5 EUR", "6 EUR"],
-     ["12h", "14h"], ["1,5 m²", "2 m²"]],
-)  # fmt: skip
-def test_numbers_with_units_are_no_words(values, tmp_path):
-    quoted = [f'"{value}"' for value in values]
-    for path in (as_table(tmp_path / "x.csv", quoted), as_table(tmp_path / "y.csv", WHOLE, quoted)):
-        with pytest.raises(UserError, match="a number with a unit"):
+    for blank in " \u00a0\u2007\u2009\u202f":
+        path = as_table(tmp_path / "t.csv", [f"1{blank}234", "7.5"])
+        assert numbers(path, thousands="space") == [7.5, 1234]
+        with pytest.raises(UserError, match=r"dataset.thousands=space"):
             load(path, "y")
-    assert load(tmp_path / "y.csv", "y", task="classification").classes == len(values)
 
 
-@pytest.mark.parametrize(
-    "values", [["<=50K", ">50K"], ["10th", "11th"], ["4wd", "2wd"], ["18-25", "26-40"], ["A1", "B2"], ["None", "low"]]
-)
-def test_words_with_digits_are_words(values, tmp_path):
-    assert load(as_table(tmp_path / "t.csv", WHOLE, values), "y").classes == 2
-    assert load(as_table(tmp_path / "t.csv", values), "y").train_x.shape[1] == 3
+def test_numbers_have_no_underscores(tmp_path):
+    for column in ({"values": ["1_1", "1_2"]}, {"values": WHOLE, "targets": ["1_1", "2_1"]}):
+        with pytest.raises(UserError, match="_1"):
+            load(as_table(tmp_path / "t.csv", **column), "y")
+    plain = [f"{i % 2} 1:{i} 2:15 # a_b\n" for i in range(ROWS)]
+    (tmp_path / "t.svm").write_text("".join(plain))
+    assert load(tmp_path / "t.svm").classes == 2
+    (tmp_path / "t.svm").write_text("".join(plain).replace("2:15", "2:1_5"))
+    with pytest.raises(UserError, match="2:1_5"):
+        load(tmp_path / "t.svm")
 
 
-def test_numbers_between_empty_words_are_no_classes(tmp_path):
-    for void in ("None", "-"):
-        path = as_table(tmp_path / "t.csv", WHOLE, [void, void, void, "5", "7.5"])
-        with pytest.raises(UserError, match=f"'y' has numbers, and '{void}' in row 1"):
-            load(path, "y")
-    for missing in ("#N/A", "n/a", "<NA>", "NaT"):
-        with pytest.raises(UserError, match="'y' is to be predicted, and has no value in row 1"):
-            load(as_table(tmp_path / "t.csv", WHOLE, [missing, "low", "high"]), "y")
-
-
-@pytest.mark.parametrize("date", ["1/2/20", "2020-01", "12/31/99"])
-def test_short_dates_are_dates(date, tmp_path):
-    with pytest.raises(UserError, match="dates or times"):
-        load(as_table(tmp_path / "t.csv", [date, "11/12/21"]), "y")
-
-
-def test_classes_beyond_float64_are_rejected(tmp_path):
-    large = [2**53, 2**53 + 1, 5]
-    y = np.array([large[i % 3] for i in range(ROWS)])
-    np.savez(tmp_path / "t.npz", x=np.random.default_rng(0).random((ROWS, 2)), y=y)
-    for path in (tmp_path / "t.npz", as_table(tmp_path / "t.csv", WHOLE, large)):
-        with pytest.raises(UserError, match=r"'y' has whole numbers as 900719925474099\d, which are rounded"):
-            load(path, "y")
-    assert load(as_table(tmp_path / "t.csv", WHOLE, [2**60, 2**61]), "y").classes == 2
+def test_images_of_long_double_are_read(tmp_path):
+    x = np.random.default_rng(0).random((ROWS, 4, 4))
+    for kind in (np.float64, np.longdouble):
+        np.savez(tmp_path / f"{kind.__name__}.npz", x=x.astype(kind), y=np.arange(ROWS, dtype=kind) % 2)
+    a, b = load(tmp_path / "float64.npz"), load(tmp_path / "longdouble.npz")
+    assert a.train_x.dtype == b.train_x.dtype
+    assert (a.train_x == b.train_x).all()
 
 
 def test_words_of_an_array_are_read_as_those_of_a_table(tmp_path):
@@ -113,7 +112,7 @@ def test_words_of_an_array_are_read_as_those_of_a_table(tmp_path):
         assert load(tmp_path / "t.npz").classes == classes
     for missing in ("", "nan"):
         np.savez(tmp_path / "t.npz", x=x, y=np.array(["a", missing] * (ROWS // 2)))
-        with pytest.raises(UserError, match="has no value in row 2"):
+        with pytest.raises(UserError, match="row 2"):
             load(tmp_path / "t.npz")
 
 
@@ -162,5 +161,5 @@ def test_damaged_archives_are_sentences(tmp_path):
     with zipfile.ZipFile(tmp_path / "t.npz", "w") as archive:
         archive.writestr("x", "<a/>")
         archive.writestr("y", "<b/>")
-    with pytest.raises(UserError, match="'x' is no array"):
+    with pytest.raises(UserError, match="'x'"):
         load(tmp_path / "t.npz")

@@ -102,11 +102,11 @@ def test_replicas_with_one_seed_are_one_problem():
     assert not torch.allclose(g[0], g[1])
 
 
-def test_the_minimiser_of_the_quadratics_is_one():
+def test_the_minimizer_of_the_quadratics_is_one():
     f = make("quadratics", seeds=(1, 2))
     assert isinstance(f, Quadratics)
-    assert f.evaluate(f.minimiser).gradient.abs().max().item() < 1e-12
-    assert f.grad(f.minimiser[:, None].expand(-1, 4, -1), 0).abs().max().item() > 0.1  # no node is at rest there
+    assert f.evaluate(f.minimizer).gradient.abs().max().item() < 1e-12
+    assert f.grad(f.minimizer[:, None].expand(-1, 4, -1), 0).abs().max().item() > 0.1  # no node is at rest there
     point = torch.randn(2, 10, dtype=torch.float64, requires_grad=True)
     e = f.evaluate(point)
     (derivative,) = torch.autograd.grad(e.train_loss.sum(), point)

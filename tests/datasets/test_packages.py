@@ -107,7 +107,7 @@ def test_moby_dick_is_a_text_and_what_comes_next():
     assert (arrays.train_x[:, 1:] == arrays.train_y[:, :-1]).all()
     assert (arrays.train_y[:-1, -1] == arrays.train_x[1:, 0]).all()  # pieces follow each other
     assert datasets["mobydick"](parts, context=50).train_x.shape == (21425, 50)
-    with pytest.raises(UserError, match=r"dataset.context=200000 is longer than the text; it can be 119031 at most"):
+    with pytest.raises(UserError, match=r"dataset.context=200000.*119031"):
         datasets["mobydick"](parts, context=200000)
 
 
@@ -168,7 +168,7 @@ def test_cifar10_from_png_and_from_the_authors_files_is_the_same(tmp_path):
     parts = cifar10.from_npm(tmp_path / "p.tgz")
     assert parts["train_x"][3].tobytes() == images["data_batch_2"][0].tobytes()
     assert checksum(parts) == checksum(recipes["cifar10"].sources[0].get(tmp_path, tmp_path))
-    with pytest.raises(ValueError, match="package/none is not in it"):
+    with pytest.raises(ValueError, match="package/none"):
         tar_members(tmp_path / "p.tgz", ["package/none"])
 
 

@@ -59,7 +59,7 @@ def test_mnist_is_mnist():
     assert checksum(m) == recipes["mnist"].sha256
     assert m["train_x"].mean() / 255 == pytest.approx(0.1307, abs=5e-5)
     assert m["train_x"].std() / 255 == pytest.approx(0.3081, abs=5e-5)
-    arrays = datasets["mnist"](m)  # what a batch is normalised with is in the units of the pixels
+    arrays = datasets["mnist"](m)  # what a batch is normalized with is in the units of the pixels
     assert (arrays.mean, arrays.sd) == pytest.approx((m["train_x"].mean(), m["train_x"].std()), rel=1e-3)
 
 
@@ -154,7 +154,7 @@ def test_miniboone_from_either_file_is_the_same_bytes(small, tmp_path):
     three = miniboone.from_openml(x[shuffled], signal[shuffled].astype(str))
     assert checksum(one) == checksum(three)
     recipes["miniboone"].check(one)
-    # standardised on the known values of the training part; 0 where a value is missing
+    # standardized on the known values of the training part; 0 where a value is missing
     assert one["train_x"].dtype == np.float32
     assert one["train_x"].shape == (10, 50)
     known = one["train_x"] != 0
@@ -170,7 +170,7 @@ def test_nothing_else_is_called_miniboone(small, tmp_path, monkeypatch):
     few = miniboone.prepared(x, signal)
     monkeypatch.setattr(miniboone, "SIGNAL", 6)
     monkeypatch.setattr(miniboone, "BACKGROUND", 7)
-    with pytest.raises(NotHere, match="5 signal events, MiniBooNE has 6"):
+    with pytest.raises(NotHere, match=r"5 .*MiniBooNE .*6"):
         miniboone.check(few)
     monkeypatch.undo()
     with pytest.raises(NotHere, match="shapes"):

@@ -1,6 +1,6 @@
-"""Do every harm as often as the table says, and write the table: python -m tests.faults --out docs/reliability.md
+"""Run all fault-injection tests and write their table: python -m tests.faults --out docs/reliability.md
 
-The table replaces what stands between two marks of the page.
+The table replaces the text between two marks of the page.
 """
 
 import argparse
@@ -17,9 +17,9 @@ BEGIN, END = "<!-- faults begin -->", "<!-- faults end -->"
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, help="the page whose table is replaced; printed where none is given")
-    parser.add_argument("--only", nargs="+", help="names of faults")
-    parser.add_argument("--jobs", type=int, default=2, help="processes that do harm side by side")
+    parser.add_argument("--out", type=Path, help="page whose table is replaced; default: print only")
+    parser.add_argument("--only", nargs="+", help="names of the faults to run")
+    parser.add_argument("--jobs", type=int, default=2, help="number of parallel processes")
     arguments = parser.parse_args()
     chosen = {name: fault for name, fault in discover().items() if not arguments.only or name in arguments.only}
     names = sorted(chosen, key=lambda name: chosen[name].theme)
@@ -31,14 +31,14 @@ def main() -> int:
 
 
 def write(page: Path, made: dict[str, str]) -> None:
-    """The table with these lines; a fault that was not asked for keeps the line that it had."""
+    """Write the table with these lines; a fault that was not run keeps its old line."""
     faults = discover()
     before, old, after = re.split(f"{BEGIN}|{END}", page.read_text())
     kept = {name: line for name in faults for line in old.splitlines() if line.startswith(f"| {faults[name].title} |")}
     lines = []
     names = sorted((name for name in faults if name in {**kept, **made}), key=lambda name: faults[name].theme)
     for theme, members in groupby(names, key=lambda name: faults[name].theme):
-        lines += [f"\n### {theme}\n", "| what is done | times | what was seen |", "|---|---|---|"]
+        lines += [f"\n### {theme}\n", "| fault | trials | outcome |", "|---|---|---|"]
         lines += [made.get(name) or kept[name] for name in members]
     page.write_text(before + BEGIN + "\n" + "\n".join(lines) + "\n\n" + END + after)
 

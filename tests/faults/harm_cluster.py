@@ -16,12 +16,11 @@ from tests.helpers.cli import ROOT
 
 THEME = "Clusters"
 SMALL = ("dataset.evaluation=50", "steps=20", "eval_every=10", "tracker=none", "engine=mpi")
-DONE = "done, by ranks of one world"
+DONE = "done, with all ranks in one MPI world"
 
 
-@fault(THEME, f"jobs of a real SLURM with {slurm.CPUS} CPUs, all of them the job's own, two ranks "
-       "each (bench/submit.py)", allowed=(DONE,), quick=0, full=6,
-       unless=slurm.lacking)  # fmt: skip
+@fault(THEME, f"run SLURM jobs (bench/submit.py) with {slurm.CPUS} CPUs and two ranks each", allowed=(DONE,),
+       quick=0, full=6, unless=slurm.lacking)  # fmt: skip
 def slurm_jobs(trials: int, folder: Path) -> Counter[str]:
     with slurm.cluster(folder / "slurm") as environment:
         seeds = ",".join(map(str, range(trials)))
@@ -30,7 +29,7 @@ def slurm_jobs(trials: int, folder: Path) -> Counter[str]:
         return _states(folder, ["submit.py", *words, "nodes=4", "ranks=2", *SMALL], trials, environment)
 
 
-@fault(THEME, "more ranks than cores with the OpenMPI of the system, as root: 8 ranks",
+@fault(THEME, "run 8 ranks on fewer cores, as root, with the OpenMPI of the system",
        allowed=(DONE,), quick=0, full=4, unless=openmpi.lacking)  # fmt: skip
 def openmpi_ranks(trials: int, folder: Path) -> Counter[str]:
     bare = {name: value for name, value in os.environ.items() if name not in OPENMPI}

@@ -13,7 +13,7 @@ from rich.console import Console
 from bench.base.registry import datasets
 from bench.config.choices import options_of
 from bench.problem.arrays import Arrays
-from bench.sweep.sweep import sweep
+from bench.sweep.sweep import run_sweep
 from tests.faults.table import fault
 from tests.helpers.configs import config
 
@@ -44,10 +44,10 @@ BAD = {
     "exits": lambda: _raises(SystemExit(3)),
     "no server": lambda: _raises(ConnectionRefusedError(111, "Connection refused")),
 }
-SENTENCE = "the run failed with a sentence that names the dataset, the other run is done"
+SENTENCE = "failed with an error that names the dataset; the other run is done"
 
 
-@fault("Data", f"a dataset that is wrong in {len(BAD)} ways, beside one that is right", allowed=(SENTENCE,),
+@fault("Data", f"load {len(BAD)} invalid datasets, each beside a valid one", allowed=(SENTENCE,),
        quick=len(BAD), full=len(BAD))  # fmt: skip
 def wrong_data(trials: int, folder: Path) -> Counter[str]:
     seen: Counter[str] = Counter()
@@ -57,7 +57,7 @@ def wrong_data(trials: int, folder: Path) -> Counter[str]:
         here = {"results": str(folder / str(number)), "steps": 5, "nodes": 2}
         runs = [config(dataset="spoilt", model="mlp", seed=number, **here), config(dataset="quadratics", **here)]
         try:
-            bad, good = sweep(runs, Console(quiet=True))
+            bad, good = run_sweep(runs, Console(quiet=True))
             told = json.loads((bad.path / "status.json").read_text())["error"]
             fine = (bad.state, good.state) == ("failed", "done") and "spoilt" in told and "Traceback" not in told
             seen[SENTENCE if fine else f"{name}: {bad.state}, {good.state}, {told[:100]}"] += 1

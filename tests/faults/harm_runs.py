@@ -15,9 +15,10 @@ import pyarrow.parquet as pq
 
 from tests.faults.table import fault
 from tests.helpers.cli import ROOT, python
+from tests.messages import KILLED
 
 OUTCOMES = {
-    "segfault": ("went away without a word",),
+    "segfault": (KILLED,),
     "ctrl_c": ("KeyboardInterrupt",),
     "no_memory": ("has no memory left",),
     "no_locks": ("no locks to give",),
@@ -29,15 +30,15 @@ OUTCOMES = {
     "shape": ("RuntimeError: ",),
     "raise": ("ValueError: the last rank has had enough",),
     "exit": ("SystemExit: 3",),
-    "vanish": ("went away without a word",),
-    "kill": ("went away without a word",),
+    "vanish": (KILLED,),
+    "kill": (KILLED,),
     "babble": ("which is no message",),
     "hang": ("no rank made progress for 3 s", "no progress for 3 s"),
 }
 """Each way to misbehave, and what the failed run must say; the same for both engines."""
 YAML = "name: trouble\nschedule: diminishing\neta: 0.01\nhow: none\n"
 SIZES = ("steps=40", "eval_every=5", "dataset.evaluation=50", "nodes=4", "tracker=none")
-NAMED, GOES_ON = "the run failed with its reason", "the run after it is done"
+NAMED, GOES_ON = "failed with the reason", "the correct run is done"
 
 
 def misbehaving(ways: list[str], engine: str, folder: Path) -> Counter[str]:
@@ -73,13 +74,13 @@ def _some(trials: int) -> list[str]:
     return list(OUTCOMES)[: trials - 1]
 
 
-@fault("Plug-ins", f"a method that misbehaves in {len(OUTCOMES)} ways, and one that behaves, on MPI ranks",
+@fault("Plug-ins", f"run a method that fails in {len(OUTCOMES)} ways, and then a correct one, on MPI ranks",
        allowed=(NAMED, GOES_ON), quick=0, full=len(OUTCOMES) + 1)  # fmt: skip
 def misbehaving_on_ranks(trials: int, folder: Path) -> Counter[str]:
     return misbehaving(_some(trials), "mpi", folder)
 
 
-@fault("Plug-ins", f"the same {len(OUTCOMES)} ways with engine=stacked",
+@fault("Plug-ins", f"run the same {len(OUTCOMES)} ways with engine=stacked",
        allowed=(NAMED, GOES_ON), quick=0, often=len(OUTCOMES) + 1, full=len(OUTCOMES) + 1)  # fmt: skip
 def misbehaving_stacked(trials: int, folder: Path) -> Counter[str]:
     return misbehaving(_some(trials), "stacked", folder)
@@ -92,10 +93,10 @@ HOW = {
     "mpi, two jobs": ("engine=mpi", "jobs=2", "ranks=1"),
     "stacked, two jobs": ("engine=stacked", "jobs=2", "engine.memory_gb=1e-9"),
 }
-RIGHT = "every run is right, or failed with the file's name; made anew, all are right"
+RIGHT = "every run is correct, or failed with the name of the file; repeated, all are correct"
 
 
-@fault("Source", "a method's file edited after the first run of a sweep, on five kinds of engine",
+@fault("Source", "edit the file of a method after the first run of a sweep, on five kinds of engine",
        allowed=(RIGHT,), quick=0, often=1, full=len(HOW))  # fmt: skip
 def edited_source(trials: int, folder: Path) -> Counter[str]:
     seen: Counter[str] = Counter()
@@ -157,10 +158,12 @@ assert lock.take()
 print("held", flush=True)
 time.sleep(100)
 """
-WAITS = "says for whom it waits, and ends when that process is gone"
+WAITS = "names the process it waits for, and finishes when that process is gone"
 
 
-@fault("Other processes", "a run that a stopped process holds", allowed=(WAITS,), quick=0, often=1, full=2)
+@fault(
+    "Other processes", "start a sweep while a paused process holds its run", allowed=(WAITS,), quick=0, often=1, full=2
+)
 def held_by_a_stopped_process(trials: int, folder: Path) -> Counter[str]:
     seen: Counter[str] = Counter()
     for number in range(trials):

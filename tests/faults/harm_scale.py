@@ -23,8 +23,8 @@ from tests.faults.table import Seen, fault
 from tests.helpers import sweeps
 from tests.helpers.many import multiply
 
-THEME = "Thousands"
-RIGHT, NAMED = "read back as written, without an index and with one", "damaged before or after, and named as unreadable"
+THEME = "Large numbers of runs"
+RIGHT, NAMED = "read as written, with and without an index", "damaged, and reported as unreadable"
 COMPOSED = "as typed"
 
 
@@ -41,8 +41,8 @@ def _cpu_s() -> float:
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
-@fault(THEME, "runs in one folder, of which one in a hundred gets a flipped bit, the half of these after an index was "
-       "made and with the old time of change", allowed=(RIGHT, NAMED), quick=0, often=300, full=20000)  # fmt: skip
+@fault(THEME, "load runs of one folder; one in a hundred has a flipped bit, half of these since the index was made and "
+       "with the old modification time", allowed=(RIGHT, NAMED), quick=0, often=300, full=20000)  # fmt: skip
 def many_runs(trials: int, folder: Path) -> Seen:
     seen, chance = Seen(), random.Random(16)
     many = multiply(sweeps.make(folder / "few", "tuned", "untuned"), folder / "many", trials)
@@ -103,7 +103,7 @@ def _same(found: tuple[object, np.ndarray] | None, expected: tuple[object, np.nd
     return labels and np.array_equal(found[1], expected[1], equal_nan=True)
 
 
-@fault(THEME, "configurations typed with -m: two methods, two graphs, 25 stepsizes, seeds", allowed=(COMPOSED,),
+@fault(THEME, "compose configurations typed with -m: two methods, two graphs, 25 stepsizes, seeds", allowed=(COMPOSED,),
        quick=0, often=1000, full=5000)  # fmt: skip
 def many_configurations(trials: int, folder: Path) -> Seen:
     seen = Seen()

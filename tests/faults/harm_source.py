@@ -17,7 +17,7 @@ OTHERS = {
     "algorithms/dsgd.py": ("self.eta[t] * g", "2 * self.eta[t] * g"),
     "bench/training/mixers.py": ('mode="sum"', 'mode="mean"'),
 }
-TOLD = "failed before its first step, with the rank and the file; with the same source everywhere, done"
+TOLD = "failed before its first step and names the rank and the file; done with the same source everywhere"
 RANK_1 = """#!/bin/sh
 # mpiexec, whose second rank finds the source of another machine
 ranks=$2; shift 2
@@ -25,7 +25,7 @@ exec {mpiexec} -n $ranks sh -c 'if [ "$PMI_RANK" = 1 ]; then cd {other}; PYTHONP
 """
 
 
-@fault("Source", "one of two hosts has another source: of the method, of the mixing",
+@fault("Source", "change the source on one of two hosts: of the method, of the mixing",
        allowed=(TOLD,), quick=0, full=len(OTHERS))  # fmt: skip
 def another_source_on_one_host(trials: int, folder: Path) -> Counter[str]:
     seen: Counter[str] = Counter()
@@ -36,10 +36,12 @@ def another_source_on_one_host(trials: int, folder: Path) -> Counter[str]:
 
 
 LIBRARIES = ("torch", "numpy")
-VERSIONS_TOLD = "failed before its first step, with the rank, the package and both versions; with the same ones, done"
+VERSIONS_TOLD = (
+    "failed before its first step and names the rank, the package and both versions; done with equal versions"
+)
 
 
-@fault("Source", "one of two hosts has another version of torch, of NumPy",
+@fault("Source", "change the version of torch or NumPy on one of two hosts",
        allowed=(VERSIONS_TOLD,), quick=0, often=2, full=2 * len(LIBRARIES))  # fmt: skip
 def another_library_on_one_host(trials: int, folder: Path) -> Counter[str]:
     return Counter(_other_library(LIBRARIES[n % len(LIBRARIES)], folder / str(n)) for n in range(trials))
@@ -82,10 +84,10 @@ ASKED = (
     ("analysis/make_report.py",),
     ("analysis/check_claims.py", "--claim", "consensus_sharp"),
 )
-SAID = "table, figures, page and claims say which part, how many runs and the way out; without the older, not a word"
+SAID = "table, figures, report and claims name the part, the number of runs and a remedy; no warning without the older"
 
 
-@fault("Source", "runs of one method made with another core, another file or another torch than those of another",
+@fault("Source", "compare two methods whose runs were made with different cores, files or versions of torch",
        allowed=(SAID,), quick=0, often=1, full=2 * len(COMPARED))  # fmt: skip
 def methods_made_with_other_software(trials: int, folder: Path) -> Counter[str]:
     return Counter(_compared(list(COMPARED)[n % len(COMPARED)], folder / str(n)) for n in range(trials))

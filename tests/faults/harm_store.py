@@ -31,11 +31,11 @@ from tests.helpers.cli import typed
 from tests.helpers.configs import config
 from tests.helpers.damage import cut, flip, swap, zero
 
-THEME = "Files that are not what was written"
+THEME = "Damaged files"
 NOTICED, SAME, ASIDE = (
-    "noticed and made anew",
+    "detected and repeated",
     "harmless: the same numbers",
-    "noticed, set aside, the same numbers again",
+    "detected, moved to damaged/, the same numbers again",
 )
 EARLIER, LATEST, START = "resumed from an earlier checkpoint", "resumed from the latest checkpoint", "started again"
 TIMES = ["compute_s", "comm_s", "eval_s", "wall_s"]
@@ -118,37 +118,37 @@ FINAL = (NOTICED, SAME, "harmless: nothing changed")
 OTHERS = (cut, zero, swap)
 
 
-@fault(THEME, "one flipped bit in metrics.parquet", allowed=(NOTICED,), quick=40, full=3000)
+@fault(THEME, "flip one bit in metrics.parquet", allowed=(NOTICED,), quick=40, full=3000)
 def flipped_metrics(trials: int, folder: Path) -> Counter[str]:
     return harm_final("metrics.parquet", (flip,))(trials, folder)
 
 
-@fault(THEME, "metrics.parquet cut, zeroed or mixed up", allowed=FINAL, quick=15, full=600)
+@fault(THEME, "truncate, zero or reorder parts of metrics.parquet", allowed=FINAL, quick=15, full=600)
 def torn_metrics(trials: int, folder: Path) -> Counter[str]:
     return harm_final("metrics.parquet", OTHERS)(trials, folder)
 
 
-@fault(THEME, "one flipped bit in summary.json", allowed=FINAL, quick=20, full=1000)
+@fault(THEME, "flip one bit in summary.json", allowed=FINAL, quick=20, full=1000)
 def flipped_summary(trials: int, folder: Path) -> Counter[str]:
     return harm_final("summary.json", (flip,))(trials, folder)
 
 
-@fault(THEME, "one flipped bit in status.json", allowed=FINAL, quick=10, full=1000)
+@fault(THEME, "flip one bit in status.json", allowed=FINAL, quick=10, full=1000)
 def flipped_status(trials: int, folder: Path) -> Counter[str]:
     return harm_final("status.json", (flip,))(trials, folder)
 
 
-@fault(THEME, "one flipped bit in manifest.json", allowed=FINAL, quick=10, full=1000)
+@fault(THEME, "flip one bit in manifest.json", allowed=FINAL, quick=10, full=1000)
 def flipped_manifest(trials: int, folder: Path) -> Counter[str]:
     return harm_final("manifest.json", (flip,))(trials, folder)
 
 
-@fault(THEME, "one flipped bit in config.yaml", allowed=FINAL, quick=10, full=500)
+@fault(THEME, "flip one bit in config.yaml", allowed=FINAL, quick=10, full=500)
 def flipped_config(trials: int, folder: Path) -> Counter[str]:
     return harm_final("config.yaml", (flip,))(trials, folder)
 
 
-@fault(THEME, "a JSON file or config.yaml cut, zeroed or mixed up", allowed=FINAL, quick=16, full=1200)
+@fault(THEME, "truncate, zero or reorder parts of a JSON file or config.yaml", allowed=FINAL, quick=16, full=1200)
 def torn_texts(trials: int, folder: Path) -> Counter[str]:
     names = ("summary.json", "status.json", "manifest.json", "config.yaml")
     shares = [trials // 4 + (i < trials % 4) for i in range(4)]
@@ -200,22 +200,22 @@ def harm_unfinished(pattern: str, ways: tuple[Way, ...], trials: int, folder: Pa
     return seen
 
 
-@fault(THEME, "one flipped bit in a checkpoint", allowed=(EARLIER, LATEST), quick=20, full=3000)
+@fault(THEME, "flip one bit in a checkpoint", allowed=(EARLIER, LATEST), quick=20, full=3000)
 def flipped_checkpoint(trials: int, folder: Path) -> Counter[str]:
     return harm_unfinished("checkpoint/*.npz", (flip,), trials, folder)
 
 
-@fault(THEME, "a checkpoint cut, zeroed or mixed up", allowed=(EARLIER, LATEST), quick=6, full=900)
+@fault(THEME, "truncate, zero or reorder parts of a checkpoint", allowed=(EARLIER, LATEST), quick=6, full=900)
 def torn_checkpoint(trials: int, folder: Path) -> Counter[str]:
     return harm_unfinished("checkpoint/*.npz", OTHERS, trials, folder)
 
 
-@fault(THEME, "one flipped bit in the stream", allowed=(EARLIER, LATEST, START), quick=40, full=2000)
+@fault(THEME, "flip one bit in metrics.jsonl", allowed=(EARLIER, LATEST, START), quick=40, full=2000)
 def flipped_stream(trials: int, folder: Path) -> Counter[str]:
     return harm_unfinished("metrics.jsonl", (flip,), trials, folder)
 
 
-@fault(THEME, "the stream cut, zeroed or mixed up", allowed=(EARLIER, LATEST, START), quick=15, full=900)
+@fault(THEME, "truncate, zero or reorder parts of metrics.jsonl", allowed=(EARLIER, LATEST, START), quick=15, full=900)
 def torn_stream(trials: int, folder: Path) -> Counter[str]:
     return harm_unfinished("metrics.jsonl", OTHERS, trials, folder)
 
@@ -223,7 +223,7 @@ def torn_stream(trials: int, folder: Path) -> Counter[str]:
 SWEEP = ("dataset=digits", "steps=60", "eval_every=20", "nodes=4", "batch_size=8", "engine=stacked", "tracker=none")
 
 
-@fault(THEME, "a file of a finished sweep, and the same command again", allowed=(ASIDE,), quick=0, often=5, full=25)
+@fault(THEME, "damage a file of a finished sweep and repeat the command", allowed=(ASIDE,), quick=0, often=5, full=25)
 def swept_again(trials: int, folder: Path) -> Counter[str]:
     chance, seen = random.Random(16), Counter[str]()
     words = [*SWEEP, "-m", "seed=0,1,2"]

@@ -30,7 +30,7 @@ def _swap(one: Path, other: Path, names: list[str]) -> None:
         (one / "aside").rename(other / name)
 
 
-@fault(THEME, "two finished runs have some or all of their files swapped", allowed=(NOTICED, SAME),
+@fault(THEME, "swap some or all files of two finished runs", allowed=(NOTICED, SAME),
        quick=12, full=500)  # fmt: skip
 def swapped_finals(trials: int, folder: Path) -> Counter[str]:
     seen, chance = Counter[str](), random.Random(16)
@@ -53,7 +53,7 @@ def swapped_finals(trials: int, folder: Path) -> Counter[str]:
     return seen
 
 
-@fault(THEME, "two runs under way have their streams, checkpoints or everything swapped", allowed=(START, NOTICED),
+@fault(THEME, "swap metrics.jsonl, the checkpoints or all files of two unfinished runs", allowed=(START, NOTICED),
        quick=4, full=200)  # fmt: skip
 def swapped_streams(trials: int, folder: Path) -> Counter[str]:
     seen, chance = Counter[str](), random.Random(16)

@@ -17,7 +17,7 @@ MPIEXEC = "hydra_"
 """How names begin that MPICH's process manager leaves; they are not the suite's."""
 
 
-@fault("Other processes", "a healthy sweep of three runs with the W&B mirror", allowed=(CLEAN,),
+@fault("Other processes", "run a sweep of three runs with the W&B mirror, without a fault", allowed=(CLEAN,),
        quick=0, full=4)  # fmt: skip
 def mirrored_sweep(trials: int, folder: Path) -> Counter[str]:
     seen: Counter[str] = Counter()

@@ -13,14 +13,14 @@ from pathlib import Path
 
 from bench.engine.link import Link
 from bench.engine.processes import Process, here
+from bench.engine.rank_pool import RankPool
 from bench.engine.reception import Reception
-from bench.engine.team import Team
 from bench.training.observer import Observer
 from tests.faults.stranger import KINDS, knock
 from tests.faults.table import fault
 from tests.helpers.cli import ROOT, python
 
-THEME = "Worlds of ranks"
+THEME = "Ranks"
 YAML = "name: trouble\nschedule: diminishing\neta: 0.01\nhow: none\n"
 ENDS = ("vanish", "behead", "babble", "raise", "kill", "exit")
 PROMPT_S = 10.0
@@ -42,8 +42,8 @@ def sweep(folder: Path, *words: str, **environment: str) -> list[tuple[dict, dic
 
 @fault(
     THEME,
-    "a world fails: a rank raises, leaves by sys.exit or os._exit, is killed, mpiexec is killed, nonsense is sent",
-    allowed=("failed with a sentence, nothing left in shared memory",),
+    "a rank raises, calls sys.exit or os._exit, is killed or sends invalid data; mpiexec is killed",
+    allowed=("failed with an error message, nothing left in shared memory",),
     quick=0,
     full=12,
 )
@@ -59,15 +59,15 @@ def a_world_fails(trials: int, folder: Path) -> Counter[str]:
         left = [name for name in names if Path(name).exists()]
         sentence = status["state"] == "failed" and "Traceback" not in status["error"] and status["error"]
         assert names, "the rank had no shared memory, so that nothing was tested"
-        how = "failed with a sentence" if sentence else status["state"]
+        how = "failed with an error message" if sentence else status["state"]
         seen[f"{how}, {len(left) or 'nothing'} left in shared memory"] += 1
     return seen
 
 
 @fault(
     THEME,
-    "strangers at the port: random bytes, half a line, wrong tokens, odd JSON, a line of 10 MB, silence; five each",
-    allowed=("the ranks came in at once, no stranger did",),
+    "connect other clients: random bytes, half a line, wrong tokens, odd JSON, a line of 10 MB, silence; five each",
+    allowed=("the ranks were accepted at once, no other client was",),
     quick=len(KINDS),
     full=25 * len(KINDS),
 )
@@ -96,13 +96,13 @@ def _at_the_port(kind: str, seed: int) -> str:
         for stranger in strangers:
             stranger.close()
     if sorted(came) == [0, 1] and seconds < PROMPT_S:
-        return "the ranks came in at once, no stranger did"
+        return "the ranks were accepted at once, no other client was"
     return f"{kind}: {came} after {seconds:.1f} s"
 
 
 @fault(
     THEME,
-    "the same at the port of a real run, from another process",
+    "connect the same clients to a real run, from another process",
     allowed=("done",),
     quick=0,
     often=1,
@@ -129,8 +129,8 @@ def strangers_at_a_run(trials: int, folder: Path) -> Counter[str]:
 
 @fault(
     THEME,
-    "ranks that started elsewhere or at another time have the number of a process here; one of ours will not end",
-    allowed=("the bystander lives, the rank is gone",),
+    "ranks of another machine or time have the id of a local process; one of our own ranks does not end",
+    allowed=("the other process lives, the rank is gone",),
     quick=0,
     often=1,
     full=10,
@@ -144,7 +144,7 @@ def a_rank_with_a_number_of_ours(trials: int, folder: Path) -> Counter[str]:
             (by, ours) = (_identity(process.pid) for process in (bystander, rank))
             claims = [{**by, "place": by["place"] + "2"}, {**by, "started": by["started"] - 1}, ours]
             script = [sys.executable, str(Path(__file__).with_name("false_rank.py")), json.dumps(claims)]
-            world = Team(3, script, "127.0.0.1", threading.Event(), Observer())
+            world = RankPool(3, script, "127.0.0.1", threading.Event(), Observer())
             launched = world.launched.process.pid
             world.kill()
             gone = rank.wait(5) == -9 and not Path(f"/proc/{launched}").exists()
@@ -153,7 +153,7 @@ def a_rank_with_a_number_of_ours(trials: int, folder: Path) -> Counter[str]:
             for process in (bystander, rank):
                 process.kill()
                 process.wait()
-        seen[f"the bystander {'lives' if lives else 'is killed'}, the rank is {'gone' if gone else 'left'}"] += 1
+        seen[f"the other process {'lives' if lives else 'is killed'}, the rank is {'gone' if gone else 'left'}"] += 1
     return seen
 
 
@@ -166,7 +166,7 @@ def _identity(pid: int) -> dict:
 
 @fault(
     THEME,
-    "a sweep of as many runs, three jobs side by side, in a process that may open 1024 files",
+    "run a sweep with three jobs at a time, in a process that may open 1024 files",
     allowed=("done",),
     quick=0,
     often=150,

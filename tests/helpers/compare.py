@@ -19,20 +19,20 @@ from bench.base.registry import algorithms
 from bench.build.build import build_algorithm, build_compressor, build_problem, run_in
 from bench.build.network import mixing_of
 from bench.engine import stacked
-from bench.engine.mpi import MPIWorld, agree
+from bench.engine.mpi import MPIHosting, agree
 from bench.engine.torch_setup import set_up_torch
 from bench.method.trajectory import trajectory
 from bench.problem.problem import Setting
 from bench.sweep.preflight import check_network
 from bench.training import checkpoint
-from bench.training.channel import Channel
 from bench.training.checkpoint import Resume
-from bench.training.doors import open_doors
-from bench.training.ledger import Ledger, Stopwatch
+from bench.training.costs import CostCounter, Stopwatch
+from bench.training.hosting import OneProcess
 from bench.training.metrics import measure
 from bench.training.mixers import make_mixer
+from bench.training.network import Network
 from bench.training.observer import Observer
-from bench.training.world import OneProcess
+from bench.training.oracles import make_oracles
 from tests.helpers.configs import config
 
 STEPS, DTYPE, CPU = 16, torch.float64, torch.device("cpu")
@@ -67,11 +67,11 @@ CASES = {
         f"choco {name}": {"algo": "choco", "dataset": LEAST_SQUARES, "compressor": {"name": name}}
         for name in ("none", "top_k", "random_k", "qsgd", "sign")
     },
-    "deepstorm l1": {"algo": "deepstorm", "dataset": "digits", "regulariser": {"name": "l1", "alpha": 1e-3}},
+    "deepstorm l1": {"algo": "deepstorm", "dataset": "digits", "regularizer": {"name": "l1", "alpha": 1e-3}},
     "dnasa logistic nonconvex": {
         "dataset": {"name": "planted", "samples": 300, "tests": 50, "features": 9},
         "loss": {"name": "logistic"},
-        "regulariser": {"name": "nonconvex"},
+        "regularizer": {"name": "nonconvex"},
     },
     "dnasa heavy tail": {"dataset": {"name": "heavy_tail"}},
 }
@@ -96,23 +96,23 @@ RESUMED = ("dnasa lossy", "dnasa matching", "d2 outages", "push_diging one way",
 """Those that go on here from where one process stood."""
 
 
-def computed(c, world):
+def computed(c, hosting):
     """States x after every step, and the measurements at the end."""
-    setting = Setting(c.nodes, world.hosted, (c.seed,), c.batch_size, DTYPE, CPU)
+    setting = Setting(c.nodes, hosting.hosted, (c.seed,), c.batch_size, DTYPE, CPU)
     problem = build_problem(c, setting)
     algorithm = build_algorithm([c], problem)
     mixing, clock = mixing_of(c), Stopwatch(1)
-    ledger = Ledger(problem, [mixing])
+    costs = CostCounter(problem, [mixing])
     compressor = build_compressor(c, problem.layout.size)
-    channel = Channel(world, algorithm.promise, ledger, clock, (c.seed,), compressor, mixing.one_way)
-    grad, mix = open_doors(problem, channel, ledger)
+    network = Network(hosting, algorithm.properties, costs, clock, (c.seed,), compressor, mixing.one_way)
+    grad, mix = make_oracles(problem, network, costs)
     states = []
     with torch.no_grad():
         for t, state in trajectory(algorithm, problem.start(), grad, mix, c.steps):
-            channel.step = t
+            network.step = t
             states.append(state)
         xs = torch.stack([state.x[0] for state in states])
-        return xs.numpy(), measure(states[-1], problem, world, algorithm.promise)
+        return xs.numpy(), measure(states[-1], problem, hosting, algorithm.properties)
 
 
 def alone(c):
@@ -127,8 +127,8 @@ def shared(comm, cases, compute) -> dict:
 
 def difference(comm, c, expected) -> float:
     """Between what the ranks compute together and what one process does."""
-    with MPIWorld(comm, mixing_of(c), DTYPE, CPU) as world:
-        x, measured = computed(c, world)
+    with MPIHosting(comm, mixing_of(c), DTYPE, CPU) as hosting:
+        x, measured = computed(c, hosting)
     whole = np.concatenate(comm.allgather(x), axis=1)
     xs, measures = expected
     off = [np.abs(whole - xs).max() / np.abs(xs).max()]
@@ -162,9 +162,9 @@ def resumed(comm, c, folder, rows) -> float:
     """A run that one process began goes on here: the largest difference in what it measures."""
     before, after = ([row for row in rows if (row["step"] <= STEPS // 2) == early] for early in (True, False))
     rest = Keeps(folder / c.run_id)
-    with MPIWorld(comm, mixing_of(c), DTYPE, CPU) as world:
-        begin = checkpoint.load(Resume(STEPS // 2, [rest.folder], before[-1:]), world.hosted, DTYPE, CPU)
-        run_in(world, [c], rest, begin)
+    with MPIHosting(comm, mixing_of(c), DTYPE, CPU) as hosting:
+        begin = checkpoint.load(Resume(STEPS // 2, [rest.folder], before[-1:]), hosting.hosted, DTYPE, CPU)
+        run_in(hosting, [c], rest, begin)
     names = ("train_loss", "grad_norm", "bytes")
     pairs = [(a[name], b[name]) for a, b in zip(after, rest.rows, strict=True) for name in names]
     return max(abs(a - b) / abs(a) for a, b in pairs)
@@ -190,11 +190,11 @@ def asked(nodes, ranks, whose) -> dict:
     """The configurations of this call, by name."""
     cases = {}
     for name in algorithms if whose == "all" else SOME:
-        promise = algorithms[name].declare_for({})
-        graphs = AVERAGE if promise.exact_average else [*GRAPHS, *ONCE] if name == "dnasa" else GRAPHS
+        properties = algorithms[name].declare_for({})
+        graphs = AVERAGE if properties.exact_average else [*GRAPHS, *ONCE] if name == "dnasa" else GRAPHS
         for graph in graphs:
             for dataset in ("synthetic", "digits") if graph == "ring" and name in PAPER else ("synthetic",):
-                topology = {"name": graph, **({"lazy": True} if promise.lambda_min is not None else {})}
+                topology = {"name": graph, **({"lazy": True} if properties.lambda_min is not None else {})}
                 size = {"dimension": 12, "evaluation": 100} if dataset == "synthetic" else {}
                 c = config(algo=name, topology=topology, dataset={"name": dataset, **size}, nodes=nodes, steps=STEPS)
                 with suppress(UserError):

@@ -1,4 +1,4 @@
-"""Heterogeneous quadratics with exact gradients and a known minimiser, on a lazy ring."""
+"""Heterogeneous quadratics with exact gradients and a known minimizer, on a lazy ring."""
 
 from __future__ import annotations
 
@@ -32,4 +32,4 @@ def error(cls, steps: int, **options: object) -> float:
 
 
 def distance(x: Tensor, f: Quadratics) -> float:
-    return float((x.mean(1) - f.minimiser).square().sum(-1).mean().sqrt())
+    return float((x.mean(1) - f.minimizer).square().sum(-1).mean().sqrt())

@@ -20,8 +20,8 @@ class State(NamedTuple):
 
 @algorithm(
     "generous",
-    sends=1 + 0.25 * 2,
-    scalars=0.25,
+    vectors_per_step=1 + 0.25 * 2,
+    scalars_per_step=0.25,
     rounds=1.25,
     samples=1,
     gradients=2,

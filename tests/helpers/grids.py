@@ -18,7 +18,7 @@ def grid(by_eta: dict[float, Values], metric: str = "test_accuracy") -> pd.DataF
     """By η the values of seeds 0, 1, …; None: that seed diverged."""
     return runs(
         [
-            (eta, seed, "done" if value is not None else "diverged", np.nan if value is None else value)
+            (eta, seed, "done" if value is not None else "nonfinite", np.nan if value is None else value)
             for eta, values in by_eta.items()
             for seed, value in enumerate(values)
         ],

@@ -1,10 +1,10 @@
 """A method that cannot stand large stepsizes: HEARSAY_PLUGINS=tests.helpers.picky"""
 
 from algorithms.dsgd import DSGD
-from bench.method.algorithm import algorithm
+from bench.method import algorithm
 
 
-@algorithm("picky", sends=1, cite="nobody")
+@algorithm("picky", vectors_per_step=1, cite="nobody")
 class Picky(DSGD):
     """D-SGD, unless η > 1."""
 

@@ -13,12 +13,12 @@ import pandas as pd
 from analysis import load
 from analysis.report.commands import sweep_commands
 from analysis.report.page import page
-from analysis.report.story import Story, facts, run_table, scope, settings
+from analysis.report.report_data import ReportData, facts, run_table, scope, settings
 from analysis.results.errors import NoData
 from analysis.results.read import read
 from analysis.results.results import Results
 from analysis.results.warnings import warnings
-from analysis.study.ask import Ask
+from analysis.study.figure_options import FigureOptions
 from analysis.study.outcome import outcome
 from analysis.tables import format as words
 from analysis.tables import table_makers
@@ -63,8 +63,10 @@ def tables_of(results: Results) -> str:
     """The tables, in the three ways that they are written."""
     out = []
     for name in TABLES:
-        table = table_makers()[name].table(results, Ask())
-        out += [words.markdown(table, name), latex(table, name), words.csv(table.data)]
+        table = table_makers()[name].table(results, FigureOptions())
+        typeset = latex(table, name)
+        assert "\\input{" not in typeset, "a command is passed on to TeX"
+        out += [words.markdown(table, name), typeset, words.csv(table.data)]
     return "\n".join(out)
 
 
@@ -72,11 +74,11 @@ def page_of(results: Path) -> str:
     """The page, without its figures, which take seconds."""
     found = read(results)
     told = [*facts(found), *settings(found)]
-    story = Story(
-        found, scope(found), told, warnings(found), scope(found), outcome(found, Ask()), sweep_commands(found)
+    report = ReportData(
+        found, scope(found), told, warnings(found), scope(found), outcome(found, FigureOptions()), sweep_commands(found)
     )
     assert len(run_table(found)[0]) == len(found.runs)
-    return page(story, results)
+    return page(report)
 
 
 def read_by_all(results: Path) -> tuple[str, pd.DataFrame]:

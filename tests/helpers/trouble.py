@@ -13,7 +13,7 @@ from typing import Literal
 
 from algorithms.dsgd import DSGD
 from bench.engine.link import ADDRESS
-from bench.method.algorithm import algorithm
+from bench.method import algorithm
 
 
 def on_the_last_rank() -> bool:
@@ -51,7 +51,7 @@ How = Literal[
 ]  # fmt: skip
 
 
-@algorithm("trouble", sends=1, cite="nobody")
+@algorithm("trouble", vectors_per_step=1, cite="nobody")
 class Trouble(DSGD):
     how: How = "none"
 

@@ -17,9 +17,9 @@ class Stub(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, behaviour: str) -> None:
+    def __init__(self, behavior: str) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
-        self.behaviour = behaviour
+        self.behavior = behavior
         self.history: dict[str, dict[int, dict[str, Any]]] = {}
         self.runs: dict[str, dict[str, Any]] = {}
         self.exits: dict[str, int] = {}
@@ -42,7 +42,7 @@ class Handler(BaseHTTPRequestHandler):
         raw = self.rfile.read(int(self.headers.get("content-length") or 0))
         if self.headers.get("content-encoding") == "gzip":
             raw = gzip.decompress(raw)
-        match self.server.behaviour:
+        match self.server.behavior:
             case "silent":
                 self.server.over.wait()
                 return
@@ -119,5 +119,5 @@ def serving(server: S) -> Iterator[S]:
         server.server_close()
 
 
-def stub(behaviour: str) -> AbstractContextManager[Stub]:
-    return serving(Stub(behaviour))
+def stub(behavior: str) -> AbstractContextManager[Stub]:
+    return serving(Stub(behavior))

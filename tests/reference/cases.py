@@ -18,11 +18,11 @@ from bench.engine import stacked
 from bench.store.record import Row
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume
-from bench.training.observer import Moment
+from bench.training.observer import Snapshot
 from tests.helpers.configs import Kept, config
 
 STEPS, EVERY = 200, 20
-COUNTS = ("step", "epoch", "samples", "rounds", "vectors", "bytes")
+COUNTS = ("step", "epoch", "samples", "rounds", "vectors_sent", "bytes")
 SECONDS = ("compute_s", "comm_s", "eval_s", "wall_s")
 METHODS: dict[str, dict[str, Any]] = {
     "dnasa": {"name": "dnasa"},
@@ -82,7 +82,7 @@ class Watched(Kept):
         self.x: list[list[list[list[float]]]] = [[] for _ in range(replicas)]
         self._folders, self._stop = folders, stop
 
-    def checkpoint(self, r: int, moment: Moment) -> None:
+    def checkpoint(self, r: int, moment: Snapshot) -> None:
         self.x[r].append(seen(moment.state["x"][0].cpu().numpy()))
         if self._folders:
             checkpoint.write(self._folders[r], moment, range(len(moment.state["x"][0])))

@@ -20,7 +20,7 @@ from bench.base.registry import algorithms
 from bench.method.schedules import stepsize_tables
 from reproduction.document import SET, coverage
 from reproduction.evidence.consensus import part_of_the_papers_bound, rho_tilde
-from reproduction.felt import experiments
+from reproduction.graph_effect import experiments
 from tests.helpers.cli import ROOT
 from tests.helpers.few import few
 
@@ -69,22 +69,23 @@ def test_every_experiment_says_whether_its_graph_is_felt():
             assert any(has), (name, problem)
 
 
-def test_the_readme_counts_claims_runs_and_problems():
-    readme = " ".join((ROOT / "README.md").read_text().split())
+def test_the_summary_counts_claims_runs_and_problems():
+    summary = " ".join((ROOT / "reproduction/README.md").read_text().split())
     runs = len(pd.read_parquet(ROOT / "reproduction/archive/runs.parquet", columns=["run_id"]))
-    assert f"goes through {len(CLAIMS)} claims" in readme
-    assert f"from an archive of {runs} full-size runs" in readme
+    assert f"evaluates {len(CLAIMS)} claims" in summary
+    assert f"each of the {len(coverage())} claims of the paper" in summary
+    assert f"from an archive of {runs} full-size runs" in summary
     text = (
         (ROOT / "REPRODUCTION.md").read_text().partition("## Is the graph felt?")[2].partition("Experiments without")[0]
     )
     rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| ") and "experiments" not in line]
     felt = [row for row in rows if row[2].endswith(", felt")]
-    assert f"on the {len(felt)} problems divided by labels" in readme
+    assert f"on the {len(felt)} problems divided by labels" in summary
     assert all("dirichlet" in row[0] for row in felt)
     assert sum("dirichlet" in row[0] for row in rows) == len(felt)
-    assert f"none of the {len(rows) - len(felt)} others" in readme
+    assert f"none of the {len(rows) - len(felt)} others" in summary
     points = [row[3] for row in rows if "—" not in row[3]]
-    assert f"by test accuracy on {sum(', felt' in said for said in points)} of {len(points)}," in readme
+    assert f"lower on {sum(', felt' in said for said in points)} of {len(points)} problems" in summary
 
 
 def test_what_notes_say_of_verdicts_is_so():
@@ -95,16 +96,16 @@ def test_what_notes_say_of_verdicts_is_so():
     assert re.search(r"\| MNIST, random, even, samples set aside \(best.*yes \|", part["competitive_validated"])
     assert re.search(r"\| MNIST, random, D-SGT .*not settled", part["sensitive"])
     assert re.search(r"\| MNIST, random, even, samples set aside, D-SGT .*yes \|", part["sensitive_beyond"])
-    readme = " ".join((ROOT / "README.md").read_text().split())
+    summary = " ".join((ROOT / "reproduction/README.md").read_text().split())
     counts = {}
     for name in ("sensitive", "sensitive_beyond", "sensitive_dnasa"):
         words = [line.split(" | ")[3] for line in part[name].splitlines() if line.startswith(("| MNIST", "| a9a"))]
         counts[name] = (words.count("yes |"), words.count("no |"), len(words))
     (paper, _, papers), (beyond, _, others), (ours, less, swept) = counts.values()
     assert counts["sensitive"][1] == counts["sensitive_beyond"][1] == 0
-    said = f"in all {paper} of the paper's {papers} cases that are settled, and in all {beyond} of {others} others"
-    assert said in readme
-    assert f"is in {ours} of the {ours + less} settled cases of {swept}." in readme
+    said = f"in all {paper} settled cases of the paper's {papers}, and in all {beyond} settled cases of {others} others"
+    assert said in summary
+    assert f"is sensitive in {ours} of {ours + less} settled cases of {swept} |" in summary
     assert re.search(r"\| MNIST, ring of 32.*\| not settled; not judged \|", part["felt_accuracy"])
     assert re.search(r"\| MNIST, ring of 32.*\| yes \|", part["felt_accuracy"])
     for graph in ("ring", "ladder"):
@@ -148,7 +149,7 @@ def diverge(results, **labels):
     for name, value in labels.items():
         hit &= runs[name] == value
     assert hit.any()
-    runs.loc[hit, "state"] = "diverged"
+    runs.loc[hit, "state"] = "nonfinite"
     rows = results.rows.copy()
     last = rows.drop_duplicates("run_id", keep="last").index
     gone = rows.index.isin(last) & rows["run_id"].isin(runs.loc[hit, "run_id"])
@@ -199,7 +200,7 @@ def test_an_archive_tells_the_same_story(results, folder, tmp_path):
     for column in ("algo", "eta", "state", "rho", "heterogeneity", "test_accuracy", "fingerprint"):
         pd.testing.assert_series_equal(here[column], there[column], check_dtype=False, rtol=1e-6)
     table, kept = load(folder), load(tmp_path)
-    kept_runs = table[table["state"].isin(["done", "diverged", "exploded"])].reset_index(drop=True)
+    kept_runs = table[table["state"].isin(["done", "nonfinite", "diverging"])].reset_index(drop=True)
     assert list(kept["run_id"]) == list(kept_runs["run_id"])
     for column in ("algo", "seed", "step", "test_accuracy"):
         pd.testing.assert_series_equal(kept[column], kept_runs[column], check_dtype=False, rtol=1e-6)
@@ -211,7 +212,7 @@ def test_an_archive_tells_the_same_story(results, folder, tmp_path):
             ours, theirs = (gather(one.evidence, r, one.parameters or {}) for r in (results, back))
             assert [case.found.value for case in ours] == pytest.approx([case.found.value for case in theirs], rel=1e-4)
     (tmp_path / "rows.parquet").write_bytes(b"PAR1")
-    with pytest.raises(NoData, match="no archive that can be read"):
+    with pytest.raises(NoData, match="archive"):
         read_archive(tmp_path)
 
 

@@ -21,7 +21,7 @@ from reproduction.evidence.factors import (
     points_lost_by_the_default,
     points_lost_by_the_multiplier,
 )
-from reproduction.evidence.felt import beside_the_complete_graph, ends_beside_the_complete_graph
+from reproduction.evidence.graph_effect import beside_the_complete_graph, ends_beside_the_complete_graph
 from reproduction.evidence.graphs import distance_from_printed_rho
 from reproduction.evidence.heterogeneity import growth_of_disagreement
 from reproduction.evidence.promises import _tried
@@ -130,7 +130,7 @@ def test_points_lost_by_a_factor_in_the_worse_direction_of_other_seeds():
         10.0
     )
     gone = made([*end("dnasa", DNASA), *swept("dsgd", GRID)])
-    gone.runs.loc[(gone.runs["eta"] == 10) & gone.runs["seed"].isin([2, 3]), "state"] = "diverged"
+    gone.runs.loc[(gone.runs["eta"] == 10) & gone.runs["seed"].isin([2, 3]), "state"] = "nonfinite"
     assert only(points_lost_by_a_factor(gone)).found.value == np.inf
 
 
@@ -176,7 +176,7 @@ def test_points_lost_by_the_multiplier_and_by_the_default():
     assert lost.name.endswith("(best factor 0.1)")
     assert lost.each == pytest.approx([10.0] * 5)
     gone = replace(results, runs=results.runs.copy())
-    gone.runs.loc[(gone.runs["multiplier"] == 10) & (gone.runs["seed"] == 2), "state"] = "diverged"
+    gone.runs.loc[(gone.runs["multiplier"] == 10) & (gone.runs["seed"] == 2), "state"] = "nonfinite"
     assert only(points_lost_by_the_multiplier(gone, 10.0)).found.value == np.inf  # and is not left out of the mean
 
 
@@ -227,12 +227,12 @@ def test_points_lost_in_files_that_are_not_ours(monkeypatch):
     [
         ("raise SystemError('half written')", "ended with 1 after 0 checks.*half written"),
         ("", "ended with 0 after 0 checks.*it said nothing"),
-        ("print('dnasa\\n  kept      x\\ndsgt\\n  kept      x'); exit(1)", "ended with 1 after 2 checks"),
+        ("print('dnasa\\n  PASS  x\\ndsgt\\n  PASS  x'); exit(1)", "ended with 1 after 2 checks"),
         (
-            "print('dnasa\\n  BROKEN    x\\ndsgt\\n  kept      x')",
+            "print('dnasa\\n  FAIL  x\\ndsgt\\n  PASS  x')",
             "1 are broken; one check or more of each, and 1, were",
         ),
-        ("print('dnasa\\n  kept      x\\ndsgt')", "ended with 0 after 1 checks"),
+        ("print('dnasa\\n  PASS  x\\ndsgt')", "ended with 0 after 1 checks"),
     ],
 )
 def test_a_contract_that_could_not_be_checked_raises(tmp_path, code, said):
@@ -242,7 +242,7 @@ def test_a_contract_that_could_not_be_checked_raises(tmp_path, code, said):
 
 
 def test_a_contract_that_is_broken_is_counted(tmp_path):
-    told = "dnasa\n  kept      x\n  BROKEN    y\n  –         z\ndsgt\n  kept      x"
+    told = "dnasa\n  PASS  x\n  FAIL  y\n  SKIP  z\ndsgt\n  PASS  x"
     (tmp_path / "contract.py").write_text(f"print({told!r}, flush=True); exit(1)")
     assert _tried(["dnasa", "dsgt"], str(tmp_path / "contract.py")) == {"dnasa": (3, 1), "dsgt": (1, 0)}
 
@@ -436,7 +436,7 @@ def test_exponents_of_nodes_at_every_horizon_without_other_schedules():
     for one in found:
         assert one.each == pytest.approx([-0.25] * 5)
     assert only(exponent_of_nodes(results, "diminishing")).each == pytest.approx([3.0] * 5)
-    gone = replace(results, runs=results.runs.assign(state=["diverged", *results.runs["state"][1:]]))
+    gone = replace(results, runs=results.runs.assign(state=["nonfinite", *results.runs["state"][1:]]))
     assert np.isnan(exponent_of_nodes(gone, "fixed", horizons=True)[0].found.value)
 
 
@@ -533,20 +533,20 @@ def test_the_spike_over_time():
 
 def test_other_units():
     rows = [
-        {"algo": a, "stretch": c, "seed": s, "topology": "ring"}
+        {"algo": a, "input_scale": c, "seed": s, "topology": "ring"}
         for a in ("dsgd", "dnasa")
         for c in (1.0, 4.0)
         for s in range(5)
     ]
 
     def value(run: dict, t: int) -> float:
-        moved = 3.0 if run["algo"] == "dnasa" and run["stretch"] > 1 and t else 1.0
-        return run["stretch"] ** 2 * moved * (1 + run["seed"]) / (1 + t)
+        moved = 3.0 if run["algo"] == "dnasa" and run["input_scale"] > 1 and t else 1.0
+        return run["input_scale"] ** 2 * moved * (1 + run["seed"]) / (1 + t)
 
     results = curves(rows, [0, 400], value, "train_loss")
-    assert only(change_with_units(results, "dsgd", "stretch")).found.value == 0
-    assert only(change_with_units(results, "dnasa", "stretch")).found.value == pytest.approx(2.0)
-    worst = only(loss_in_other_units(results, "dnasa", "stretch"))
+    assert only(change_with_units(results, "dsgd", "input_scale")).found.value == 0
+    assert only(change_with_units(results, "dnasa", "input_scale")).found.value == pytest.approx(2.0)
+    worst = only(loss_in_other_units(results, "dnasa", "input_scale"))
     assert worst.name.endswith("c = 4")
     assert worst.found.value == pytest.approx(3.0)
 
@@ -599,7 +599,7 @@ def test_one_stepsize_for_all_splits_is_the_best_on_average_over_them(uneven, co
 
 def test_runs_of_several_problems_are_no_grid():
     twice = pd.DataFrame({"eta": [0.1, 0.1], "seed": [0, 0], "state": "done", "test_loss": [1.0, 2.0]})
-    with pytest.raises(ValueError, match="several runs have one setting and one seed"):
+    with pytest.raises(ValueError, match="several runs"):
         Grid(twice, ["eta"])
 
 

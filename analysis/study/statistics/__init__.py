@@ -11,8 +11,8 @@ from analysis.study.statistics.intervals import (
     mean,
     paired,
     ratio,
+    significantly_different,
     slope,
-    told_apart,
 )
 from analysis.study.statistics.profiles import profile, tries
 from analysis.study.statistics.sensitivity import WITHIN, Robustness, losses, lost, robustness
@@ -42,7 +42,7 @@ __all__ = [
     "report",
     "robustness",
     "score",
+    "significantly_different",
     "slope",
-    "told_apart",
     "tries",
 ]

@@ -19,7 +19,7 @@ def score(finals: pd.DataFrame) -> tuple[str, float]:
 
 
 RULE = (
-    "best {what}: of those at which every run ended without diverging or exploding, the one with the best mean final "
+    "best {what}: of those at which every run ended without diverging, the one with the best mean final "
     "{score} over the seeds that most of them have; one that lacks such a seed is set aside; ties go to the smaller"
 )
 
@@ -31,7 +31,7 @@ class Best:
     values: dict[str, float | str]  # numbers, and the name of a schedule
     edges: list[str]  # options at the smallest or largest value of their grid: a better one may lie outside
     seeds: list[int]  # the tuning seeds, at which settings are compared
-    means: pd.Series  # by setting, over those seeds; −∞ for accuracies, ∞ for losses, where a run diverged or exploded
+    means: pd.Series  # by setting, over those seeds; −∞ for accuracies, ∞ for losses, where a run diverged
 
     @property
     def alone(self) -> bool:
@@ -102,7 +102,7 @@ class Grid:
     @cached_property
     def best(self) -> Best | None:
         """By the rule above; further seeds have a say (by diverging) only where they do not report. None where every
-        setting diverged or exploded for some seed."""
+        setting diverged for some seed."""
         means = self._means(elsewhere=not self.apart)
         if (place := _first(means)) is None:
             return None
@@ -123,7 +123,7 @@ class Grid:
         return [place for place in each if place is not None]  # what is best for all seeds is there for each
 
     def values(self, metric: str) -> np.ndarray:
-        """Of every setting at every tuning seed; NaN where a run diverged or exploded."""
+        """Of every setting at every tuning seed; NaN where a run diverged."""
         found = self.runs[metric].astype(float).where(self.runs["state"] == "done").to_numpy()
         return found[self.places]
 
@@ -140,5 +140,5 @@ def _first(means: np.ndarray) -> int | None:
 def best_setting(finals: pd.DataFrame, over: Sequence[str], by: tuple[str, float] | None = None) -> Best | None:
     """By the rule above, of the runs of one method on one problem, the best values of the options ``over``; of settings
     that tie, the smaller in the first option in which they differ; ``by`` the score, or another metric and its sign.
-    None where each diverged or exploded for some seed."""
+    None where each diverged for some seed."""
     return Grid(finals, over, by).best

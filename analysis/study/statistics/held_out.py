@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from analysis.results.words import ranges
+from analysis.results.wording import ranges
 from analysis.study.statistics.best import Best, Grid
 from analysis.study.statistics.intervals import FEWEST
 
 FRESH, CROSSED, OWN = "not used for the choice", "cross-fitted", "chose its setting itself"
-ALONE, UNTUNED, GONE = "the only setting run", "untuned", "every setting diverged or exploded for some seed"
+ALONE, UNTUNED, GONE = "the only setting run", "untuned", "every setting diverged for some seed"
 HELD_OUT = (
     f"the number of a tuned method is from seeds that did not choose its setting: {FEWEST} or more further seeds of "
     f"the chosen one ({FRESH}), else every seed at the setting that the others choose ({CROSSED}); a single seed has "
@@ -35,7 +35,7 @@ class Reported:
         return self.how != UNTUNED
 
     def values(self, metric: str) -> pd.Series:
-        """By seed; NaN where the run diverged or exploded."""
+        """By seed; NaN where the run diverged."""
         return self.runs.set_index("seed")[metric].astype(float).where((self.runs["state"] == "done").to_numpy())
 
     @property

@@ -71,7 +71,7 @@ def paired(ours: pd.Series, theirs: pd.Series, family: int = 1) -> Interval:
     return mean(both[:, 0] - both[:, 1], family)
 
 
-def told_apart(ours: pd.Series, theirs: pd.Series, family: int = 1) -> bool | None:
+def significantly_different(ours: pd.Series, theirs: pd.Series, family: int = 1) -> bool | None:
     """Whether the interval of the paired difference leaves 0 out; None where there are too few seeds for one."""
     gap = paired(ours, theirs, family)
     return bool(gap.low > 0 or gap.high < 0) if gap.known else None

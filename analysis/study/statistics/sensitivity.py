@@ -21,7 +21,7 @@ class Robustness:
 
     best: Best  # of all tuning seeds
     decades: Interval  # log10 of the widest range around the best within 0.5 points of it; NaN with a 0 in it
-    lost_up: Interval  # points lost at ten times the best; NaN: off the grid; infinite: it diverged or exploded
+    lost_up: Interval  # points lost at ten times the best; NaN: off the grid; infinite: it diverged
     lost_down: Interval  # at a tenth
 
 
@@ -39,7 +39,7 @@ def robustness(
 def losses(grid: Grid, option: str, to: Callable[[float], float]) -> np.ndarray:
     """What is lost, in the score, where the option is taken ``to`` another value than the best: at every tuning seed
     against the setting that the other seeds choose. Of the seeds at which that value was run; infinite where it
-    diverged or exploded."""
+    diverged."""
     metric, sign = score(grid.runs)
     values, found = grid.values(metric), []
     for seed, place in enumerate(grid.by_the_others):

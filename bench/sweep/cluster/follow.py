@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.base.causes import shortened
+from bench.base.errors import shortened
 from bench.config.run_config import RunConfig
 from bench.store.files import read_rows
 from bench.store.integrity import read_file

@@ -57,7 +57,7 @@ def main() -> None:
     project, entity = sys.argv[1], sys.argv[2] or None
     os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
     try:
-        from bench.sweep.tracking.wandb_run import Mirror, warm_up
+        from bench.sweep.tracking.wandb_run import WandbMirror, warm_up
 
         warm_up()
     except ImportError as error:
@@ -68,19 +68,19 @@ def main() -> None:
         return
     answer(ready=mode())
     stand_back()
-    followed: dict[str, Mirror] = {}
+    followed: dict[str, WandbMirror] = {}
     messages = Messages()
     while messages.open:
         for message in messages.wait():
             run = message["run"]
             try:
                 if "end" in message:
-                    mirror = followed.pop(run, None) or Mirror(Path(run), project, entity)
+                    mirror = followed.pop(run, None) or WandbMirror(Path(run), project, entity)
                     answer(alive=True)
                     mirror.finish()
                     answer(run=run)
                 elif message["live"] and mode() == "online":
-                    followed[run] = Mirror(Path(run), project, entity)
+                    followed[run] = WandbMirror(Path(run), project, entity)
             except Exception as error:  # one run's trouble is not the next one's
                 followed.pop(run, None)
                 answer(run=run, trouble=words_of(error))

@@ -114,8 +114,8 @@ class WandbTracker(Tracker):
         lost = len(self._open | {run for run in self._trouble if run})
         if lost:
             reason = f" ({next(iter(self._trouble.values()))})" if self._trouble else ""
-            remedy = f"python bench/sync.py {self._results} brings it up to date."
-            say(f"W&B has not got {lost} of these runs{reason}; {remedy}")
+            runs = "1 run was" if lost == 1 else f"{lost} runs were"
+            say(f"{runs} not uploaded to W&B{reason}. To upload: python bench/sync.py {self._results}")
 
     def abandon(self) -> None:
         """Let go. Everything it has finished is on disk."""

@@ -25,7 +25,7 @@ from bench.store.regular import no_link, remove
 
 MARK = "wandb.json"
 """In a run folder: what its W&B run holds."""
-AXES = ("step", "epoch", "samples", "gradients", "rounds", "numbers", "bytes", "wall_s")
+AXES = ("step", "epoch", "samples", "gradients", "rounds", "scalars_sent", "bytes", "wall_s")
 EXIT = {**dict.fromkeys(FINAL, 0), "failed": 1, "interrupted": 130, "running": 130}
 """Divergence is a result, too; what was stopped from outside ends as a shell would say it."""
 
@@ -55,7 +55,7 @@ def warm_up() -> None:
         run.finish()
 
 
-class Mirror:
+class WandbMirror:
     """The W&B run of one run folder."""
 
     def __init__(self, folder: Path, project: str, entity: str | None) -> None:

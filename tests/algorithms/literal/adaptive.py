@@ -20,7 +20,7 @@ def dadam(X, W, G, kind, T, o):
 
 
 def damsgrad(X, W, G, kind, T, o):
-    """A step divides by what the neighbours said: v̂ of its own gradient is in U from the next step on."""
+    """A step divides by what the neighbors said: v̂ of its own gradient is in U from the next step on."""
     n, out, m, v = len(X), [X], np.zeros_like(X), np.zeros_like(X)
     beta1, beta2, epsilon = o["beta1"], o["beta2"], o["epsilon"]
     U = v_hat = np.full_like(X, epsilon)

@@ -19,7 +19,7 @@ def gt_hsgd(X, W, G, kind, T, o):
 
 
 def deepstorm(X, W, G, kind, T, o):
-    """Without a regulariser: prox is the identity."""
+    """Without a regularizer: prox is the identity."""
     out, a0, k0, b0 = [X], o["a0"], o["k0"], o["b0"]
 
     def a(t):

@@ -38,11 +38,11 @@ def verdict(monkeypatch, bound: Claim, cases: list[Case]) -> Verdict:
         ({"at_least": 1.0}, {"a": 1.0, "c": 3.5}, "holds"),
         ({"within": 0.3}, {"a": -0.3, "c": 0.3}, "holds"),
         ({"within": 0.3}, {"a": -0.4, "c": 0.4}, "does not hold"),
-        ({"at_most": 1.0}, {"a": 2.0, "b": 0.5, "c": 3.0}, "holds only if b"),
-        ({"at_most": 1.0}, {"a": 2.0, "b": 0.5, "c": 0.3}, "holds only if not a"),
+        ({"at_most": 1.0}, {"a": 2.0, "b": 0.5, "c": 3.0}, "holds in part: 1 of 3 cases"),
+        ({"at_most": 1.0}, {"a": 2.0, "b": 0.5, "c": 0.3}, "holds in part: 2 of 3 cases"),
         ({"at_most": 1.0}, {"a": 0.0}, "holds; not tested here: c"),
         ({"at_most": 1.0}, {}, "not tested here"),
-        ({"at_most": 1.0}, {"a": float("nan"), "c": 0.0}, "holds only if c"),  # a diverged run keeps no bound
+        ({"at_most": 1.0}, {"a": float("nan"), "c": 0.0}, "holds in part: 1 of 2 cases"),  # nonfinite
         ({"at_most": 1.0}, {"a": float("inf"), "c": float("inf")}, "does not hold"),
         ({"at_least": 1.0}, {"a": float("inf"), "c": 2.0}, "holds"),
         ({"at_most": 1.0}, {"a": 0.0, "c": None}, "holds; not tested here: c"),
@@ -56,7 +56,7 @@ def test_the_words_of_a_verdict(monkeypatch, bound, cases, sentence):
 def test_what_is_not_settled_decides_nothing(monkeypatch):
     a, c, open_a = wide("a", 0.5, 0.2, 0.9), wide("c", 3.0, 2.0, 4.0), wide("a", 0.5, 0.2, 1.1)
     for cases, sentence in (
-        ([a, c], "holds only if a"),
+        ([a, c], "holds in part: 1 of 2 cases"),
         ([open_a, c], "does not hold (1 of 2 cases not settled)"),
         ([open_a, replace(a, name="c")], "holds (1 of 2 cases not settled)"),
         ([open_a], "not settled; not tested here: c"),
@@ -111,9 +111,7 @@ def test_a_claim_has_one_bound(bound, tmp_path):
     file = tmp_path / "mine.yaml"
     entry = "{id: mine, claim: So., source: here, unit: m, evidence: spike_ratio, because: so, holds: %s}"
     file.write_text("- " + entry % bound)
-    with pytest.raises(
-        NoData, match="'holds' of mine must be one of at_most, at_least, within, below, above with a number; got"
-    ):
+    with pytest.raises(NoData, match=r"'holds' of mine .*at_most, at_least, within, below, above"):
         claims(file)
 
 
@@ -132,7 +130,7 @@ def test_a_terminal_gets_lines_that_fit_and_a_table(monkeypatch):
 
 def test_bad_input(tmp_path, capsys):
     assert check_claims.main(["--results", str(tmp_path / "nowhere")]) == 2
-    assert "Nothing can be checked: there is no folder" in capsys.readouterr().err
+    assert "Nothing can be checked: folder" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         check_claims.main(["--claim", "the_earth_is_flat"])
     assert "there is no claim 'the_earth_is_flat'; there are " in capsys.readouterr().err

@@ -14,19 +14,19 @@ from analysis.figures import drawings
 from analysis.figures.profile import to_target
 from analysis.results.errors import NoData
 from analysis.results.folder import load_folder
-from analysis.study.ask import Ask
+from analysis.study.figure_options import FigureOptions
 from analysis.study.select import as_written
 from tests.helpers import sweeps
 from tests.helpers.few import few
 from tests.helpers.invented import made, of
 
 pytestmark = pytest.mark.xdist_group("figures")
-OF_NETWORKS = {"loss", "compression"}  # their runs are not in these sweeps: test_networks.py
+OF_NETWORKS = {"packet_loss", "compression"}  # their runs are not in these sweeps: test_networks.py
 NAMES = [name for name in drawings() if name not in OF_NETWORKS]
 
 
-def draw(name, results, **ask):
-    return drawings()[name].draw(results, Ask(**ask))
+def draw(name, results, **request):
+    return drawings()[name].draw(results, FigureOptions(**request))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -66,14 +66,14 @@ def test_stepsize(drawn, finals):
     mine = of(finals, dataset="digits", algo="dsgd", topology=point["topology"], nodes=8, eta=0.1, scale=1.0)
     assert point["mean"] == pytest.approx(mine["test_accuracy"].mean())
     assert (point["low"], point["high"]) == (mine["test_accuracy"].min(), mine["test_accuracy"].max())
-    assert (point["runs"], point["diverged"]) == (3, 0)
+    assert (point["runs"], point["nonfinite"]) == (3, 0)
 
 
 def test_diverged_runs_are_counted_and_have_no_mean(drawn):
     data = drawn("topology").data
     gone = data[data["x"] == 1e39]
     assert set(gone["algo"]) == {"dsgd", "dsgt"}
-    assert (gone["diverged"] == 3).all()
+    assert (gone["nonfinite"] == 3).all()
     assert gone["mean"].isna().all()
     picture = drawn("topology")
     marks = [line for ax in picture.figure.axes for line in ax.lines if line.get_marker() == "x"]
@@ -87,7 +87,7 @@ def test_topology_has_a_panel_per_graph_with_its_rho(drawn):
     assert titles == ["digits, ring (ρ = 0.805), T = 40", "digits, complete (ρ = 0.000), T = 40"]
 
 
-COSTS = ["step", "samples", "gradients", "rounds", "numbers", "bytes", "wall_s"]
+COSTS = ["step", "samples", "gradients", "rounds", "scalars_sent", "bytes", "wall_s"]
 
 
 @pytest.mark.parametrize("x", few(["epoch", *COSTS], ["epoch", "bytes"]))
@@ -101,15 +101,15 @@ def test_curves_along_every_axis(drawn, x):
 
 def test_what_was_not_counted_is_no_axis(results):
     """Older runs lack columns: all of them, or those that lie in one folder with newer ones."""
-    older = replace(results, rows=results.rows.drop(columns=["gradients", "numbers"]))
+    older = replace(results, rows=results.rows.drop(columns=["gradients", "scalars_sent"]))
     sentence = "no run has counted its gradients, as older ones have not; there are step, epoch, samples, rounds,"
-    for name, ask in (("curves", {"x": "gradients"}), ("profile", {"cost": "gradients"})):
+    for name, request in (("curves", {"x": "gradients"}), ("profile", {"cost": "gradients"})):
         with pytest.raises(NoData, match=sentence):
-            draw(name, older, **ask)
+            draw(name, older, **request)
     dsgt = results.rows["run_id"].isin(results.runs.loc[results.runs["algo"] == "dsgt", "run_id"])
     mixed = replace(results, rows=results.rows.assign(gradients=results.rows["gradients"].where(~dsgt)))
-    for name, ask in (("curves", {"x": "gradients"}), ("profile", {"cost": "gradients"})):
-        picture = draw(name, mixed, **ask)
+    for name, request in (("curves", {"x": "gradients"}), ("profile", {"cost": "gradients"})):
+        picture = draw(name, mixed, **request)
         assert set(picture.data["algo"].dropna()) == {"dnasa", "dsgd"}  # not a target that D-SGT missed
         assert any(note == "18 runs have not counted their gradients, and are not drawn" for note in picture.notes)
 
@@ -147,7 +147,7 @@ def test_consensus_draws_each_methods_own_bound():
         for line in panel.lines
         if line.get_ls() == "--" and not line.get_marker()
     }
-    assert drawn == {look["dasa"].colour: {0.047}, look["dnasa"].colour: {0.189}}
+    assert drawn == {look["dasa"].color: {0.047}, look["dnasa"].color: {0.189}}
     assert "ring: consensus of D-NASA at most 0.0529 of its bound" in picture.notes
 
 
@@ -161,11 +161,11 @@ def test_profile_counts_what_was_missed(drawn, finals):
 def test_a_target_does_not_move_when_a_method_is_added(results):
     finals = results.finals[results.finals["dataset"] == "digits"]
     few, more = ({"dnasa", "dsgd"}, {"dnasa", "dsgd", "dsgt"})
-    costs = [to_target(results, finals, methods, "dsgd", Ask())[0] for methods in (few, more)]
+    costs = [to_target(results, finals, methods, "dsgd", FigureOptions())[0] for methods in (few, more)]
     ours = [table[table["algo"] != "dsgt"].set_index("run_id")["cost"].sort_index() for table in costs]
     pd.testing.assert_series_equal(*ours)
     assert costs[0]["problem"].nunique() == 2  # graphs; the three seeds of one share its weight
-    other = to_target(results, finals, more, "dnasa", Ask())[0]
+    other = to_target(results, finals, more, "dnasa", FigureOptions())[0]
     assert not other.set_index("run_id")["cost"].equals(costs[1].set_index("run_id")["cost"])
 
 
@@ -196,8 +196,8 @@ def test_two_seeds_are_drawn_as_two_seeds(drawn, results):
 def test_one_seed_all_diverged_and_nothing_at_all(results):
     one = results.where([("seed", ["0"]), ("dataset", ["digits"])])
     assert len(draw("stepsize", one).data)
-    gone = results.where([("state", ["diverged"])])
-    with pytest.raises(NoData, match="two stepsizes or more"):
+    gone = results.where([("state", ["nonfinite"])])
+    with pytest.raises(NoData, match="two stepsizes"):
         draw("stepsize", gone)
     data = draw("compare", gone).data
     assert set(data["step"]) == {0}  # all that is finite
@@ -221,7 +221,7 @@ def test_labels_that_a_plug_in_invented(results):
 
 def test_every_method_has_a_style_of_its_own():
     many = styles([*STYLES, "b_method", "a_method"])
-    assert len({(style.colour, style.marker) for style in many.values()}) == len(STYLES) + 2
+    assert len({(style.color, style.marker) for style in many.values()}) == len(STYLES) + 2
     assert list(many)[-2:] == ["a_method", "b_method"]
 
 

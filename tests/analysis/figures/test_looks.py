@@ -11,11 +11,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from analysis.drawing.files import render
 from analysis.drawing.lines import draw_against_setting
-from analysis.drawing.panels import EXPLODED, Picture, has, legend, legend_entry, log_ticks, panels
+from analysis.drawing.panels import DIVERGING, Picture, has, legend, legend_entry, log_ticks, panels
 from analysis.drawing.style import styles, use_paper_style
 from analysis.figures import drawings
 from analysis.results.errors import NoData
-from analysis.study.ask import Ask
+from analysis.study.figure_options import FigureOptions
 from analysis.study.outcome import outcome
 from analysis.study.select import reference
 from analysis.study.statistics import Interval
@@ -29,8 +29,8 @@ from tests.helpers.invented import results_of
 pytestmark = pytest.mark.xdist_group("figures")
 
 
-def draw(name, results, **ask):
-    return drawings()[name].draw(results, Ask(**ask))
+def draw(name, results, **request):
+    return drawings()[name].draw(results, FigureOptions(**request))
 
 
 def renamed(results, names, declared=()):
@@ -76,7 +76,7 @@ def test_a_legend_of_any_length_fits_a_column(count):
     assert inside(figure)
     panel = figure.axes[0].get_window_extent().height / figure.dpi
     assert panel > 1.2  # the legend takes no room from the panel
-    assert len({(style.colour, style.marker, style.dash) for style in look.values()}) == count
+    assert len({(style.color, style.marker, style.dash) for style in look.values()}) == count
 
 
 def test_a_file_has_the_places_that_matplotlib_finds_and_keeps_them():
@@ -116,13 +116,13 @@ def test_what_exploded_stands_at_the_edge_and_does_not_set_the_axis(results):
     numbers = ["train_loss", "test_loss", "grad_norm", "stationarity", "consensus"]
     rows.loc[gone, numbers] = 1e48
     rows["test_accuracy"] = np.nan  # as on a stream
-    for state in ("done", "exploded"):
+    for state in ("done", "diverging"):
         runs.loc[high, "state"] = state
         made = replace(mine, runs=runs, rows=rows)
         for name in ("stepsize", "compare"):
             picture = draw(name, made.where([("eta", ["1.0"])]) if name == "compare" else made)
             assert all(ax.get_ylim()[1] < 1e6 for ax in picture.figure.axes)
-            assert "exploded, off the axis" in [text.get_text() for text in picture.figure.legends[0].texts]
+            assert "diverging (off the axis)" in [text.get_text() for text in picture.figure.legends[0].texts]
             assert any("marked at the upper edge" in note for note in picture.notes)
 
 
@@ -133,7 +133,7 @@ def test_captions_say_what_is_drawn(drawn, results):
     assert "D-NASA" in drawn("scale").title
     assert "D-NASA" not in draw("scale", results.where([("algo", ["dsgd"])])).title
     alone = results.where([("algo", ["dsgd"]), ("dataset", ["digits"]), ("eta", ["0.1"])])
-    curves, final = draw("curves", alone), table_makers()["final"].make(alone, Ask())
+    curves, final = draw("curves", alone), table_makers()["final"].make(alone, FigureOptions())
     assert (curves.title, final.title) == ("On the way: every method", "Final results")
     assert any(note.endswith("D-SGD η=0.1, the only one run") for note in curves.notes)
     assert not any(note.startswith("best stepsize") for note in [*curves.notes, *final.notes])
@@ -149,8 +149,8 @@ def test_every_method_and_metric_has_its_figures(drawn, without_dnasa, results):
     asked = draw("compare", without_dnasa, metrics=("tracking_error",))
     assert set(asked.data["metric"].dropna()) == {"tracking_error"}
     assert draw("stepsize", without_dnasa, metrics=("consensus",)).title.startswith("Final consensus error")
-    with pytest.raises(NoData, match="no run has a metric 'colour'; there are train_loss, "):
-        drawn("compare", metrics=("colour",))
+    with pytest.raises(NoData, match=r"'color'.*train_loss, "):
+        drawn("compare", metrics=("color",))
 
 
 def test_the_chosen_stepsize_is_in_the_legend_and_in_the_numbers(without_dnasa):
@@ -191,24 +191,26 @@ def test_lines_that_coincide_are_told_apart(without_dnasa):
 
 @pytest.mark.thorough
 def test_a_declared_label_and_family_reach_the_figures(results):
-    declared = {"wonder": {"label": "Wonder", "family": "dsgd", "needs": [], "assumes": [], "sends": 1, "cite": "us"}}
+    declared = {
+        "wonder": {"label": "Wonder", "family": "dsgd", "needs": [], "assumes": [], "vectors_per_step": 1, "cite": "us"}
+    }
     made = renamed(results.where([("dataset", ["digits"])]), {"dsgt": "wonder"}, declared.items())
     look = styles(made.runs["algo"].unique(), made)
     assert look["wonder"].label == "Wonder"
-    assert look["wonder"].colour == look["dsgd"].colour
+    assert look["wonder"].color == look["dsgd"].color
     assert (look["wonder"].marker, look["wonder"].dash) != (look["dsgd"].marker, look["dsgd"].dash)
     assert look["dsgd"].label == "D-SGD"  # its manifests say nothing: an older archive
     assert "Wonder, η = 0.1" in [text.get_text() for text in draw("curves", made).figure.legends[0].texts]
-    assert "Wonder" in set(table_makers()["final"].make(made, Ask()).shown["method"])
+    assert "Wonder" in set(table_makers()["final"].make(made, FigureOptions()).shown["method"])
 
 
 @pytest.mark.thorough
 def test_the_reference(results, without_dnasa):
     assert reference(results) == "dnasa"  # it has no stepsize
-    assert reference(results, Ask(reference="dsgt")) == "dsgt"
+    assert reference(results, FigureOptions(reference="dsgt")) == "dsgt"
     digits = without_dnasa.where([("dataset", ["digits"])])
     best_one = reference(digits)
-    table = table_makers()["final"].make(digits, Ask())
+    table = table_makers()["final"].make(digits, FigureOptions())
     label = styles([best_one])[best_one].label
     ours = table.data[table.data["algo"] != best_one].dropna(subset="reference_minus")
     assert f"{label} minus this" in table.shown
@@ -217,16 +219,16 @@ def test_the_reference(results, without_dnasa):
         same = table.data[(table.data["topology"] == row["topology"]) & (table.data["nodes"] == row["nodes"])]
         other = same.loc[same["algo"] == best_one, "test_accuracy"].iloc[0]
         assert row["reference_minus"] == pytest.approx(other - row["test_accuracy"])
-    asked = table_makers()["robustness"].make(results, Ask(reference="dsgt"))
+    asked = table_makers()["robustness"].make(results, FigureOptions(reference="dsgt"))
     assert "D-SGT minus this" in asked.shown
-    with pytest.raises(NoData, match="no run of the reference 'wonder' has ended; there are dnasa, dsgd"):
-        reference(results, Ask(reference="wonder"))
+    with pytest.raises(NoData, match=r"'wonder'.*dnasa, dsgd"):
+        reference(results, FigureOptions(reference="wonder"))
 
 
 def test_an_outcome_names_the_best_and_its_number(results):
-    ring = [("dataset", ["digits"]), ("topology", ["ring"]), ("nodes", ["8"]), ("scale", ["1"]), ("stretch", ["1"])]
+    ring = [("dataset", ["digits"]), ("topology", ["ring"]), ("nodes", ["8"]), ("scale", ["1"]), ("input_scale", ["1"])]
     two = results.where([*ring, ("algo", ["dnasa", "dsgd"]), ("seed", ["0", "1"])])
-    means = table_makers()["final"].make(two, Ask()).data.set_index("algo")["test_accuracy"]
+    means = table_makers()["final"].make(two, FigureOptions()).data.set_index("algo")["test_accuracy"]
     first = {"dnasa": "D-NASA", "dsgd": "D-SGD (η = 0.1)"}[means.idxmax()]
     best_one = f"{first} reaches the highest test accuracy on digits, ring: {means.max():.2f} %"
     assert outcome(two)[0].startswith(f"{best_one} (2 seeds, too few to test significance); ")
@@ -252,12 +254,12 @@ def test_digits_match_the_error(value, half, text):
 
 def test_a_latex_table_one_would_print(results):
     ring = results.where([("dataset", ["digits"]), ("topology", ["ring"]), ("nodes", ["8"]), ("scale", ["1"])])
-    table = table_makers()["final"].make(ring, Ask())
+    table = table_makers()["final"].make(ring, FigureOptions())
     text = latex(table, "Final")
     assert "% in every row: dataset = digits" in text
     assert all(word in text for word in (r"\toprule", r"\midrule", r"\bottomrule", r"\begin{tabular}{l"))
     assert r"\mathbf" not in text  # three seeds tell nothing apart
-    five = table_makers()["final"].make(results_of({"trial": 3}, seeds=5), Ask())
+    five = table_makers()["final"].make(results_of({"trial": 3}, seeds=5), FigureOptions())
     top = five.data["test_accuracy"].idxmax()
     assert (top, "test accuracy") in best(five.shown.reset_index(drop=True))
     line = next(line for line in latex(five, "Final").splitlines() if line.startswith(five.shown["method"].iloc[top]))
@@ -265,8 +267,8 @@ def test_a_latex_table_one_would_print(results):
     few = chosen(table, ["algo", "eta", "test_accuracy"], ring)
     assert list(few.printed) == ["method", "η", "test accuracy"]
     assert latex(few, "Final").count("&") == 2 * (len(table.shown) + 1)
-    with pytest.raises(NoData, match="it has no column 'colour'; there are dataset, "):
-        chosen(table, ["colour"], ring)
+    with pytest.raises(NoData, match=r"'color'.*dataset, "):
+        chosen(table, ["color"], ring)
 
 
 def test_a_metric_of_a_plug_in_is_a_column_like_any_other(results):
@@ -276,9 +278,9 @@ def test_a_metric_of_a_plug_in_is_a_column_like_any_other(results):
     assert list(made.measures) == ["size"]
     picture = draw("compare", made.where([("topology", ["ring"]), ("nodes", ["8"])]), metrics=("size",))
     assert picture.figure.axes[0].get_ylabel() == "how large"
-    table = table_makers()["configurations"].make(made, Ask())
+    table = table_makers()["configurations"].make(made, FigureOptions())
     assert "how large" in table.shown
-    whole = table.data[["diverged", "exploded"]].sum(axis=1) == 0
+    whole = table.data[["nonfinite", "diverging"]].sum(axis=1) == 0
     assert table.data.loc[whole, "size"].notna().all()
 
 
@@ -288,22 +290,22 @@ def test_a_picture_without_a_title_of_its_own_keeps_the_figures():
 
 
 def test_a_dozen_methods_are_told_apart():
-    """By colour and dash, those of one family too; in the order in which one counts."""
+    """By color and dash, those of one family too; in the order in which one counts."""
     look = styles([*(f"trial{i}" for i in range(12)), "dsgd"])
     assert list(look)[1:] == [f"trial{i}" for i in range(12)]
-    assert len({(style.colour, str(style.dash)) for style in look.values()}) == 13
+    assert len({(style.color, str(style.dash)) for style in look.values()}) == 13
 
 
 def test_the_worse_edge_of_a_metric_of_ones_own_is_where_its_runs_say():
     """What exploded in a loss is off the axis; in what is better the more there is, it is a value like any other."""
-    runs = pd.DataFrame({"run_id": ["a", "b"], "eta": [0.1, 1.0], "own": [1.0, 2.0], "state": ["done", "exploded"]})
+    runs = pd.DataFrame({"run_id": ["a", "b"], "eta": [0.1, 1.0], "own": [1.0, 2.0], "state": ["done", "diverging"]})
     look = styles(["dsgd"])["dsgd"]
     marks = {}
     for more in (False, True):
         fig, axes = panels(1, 1)
         measures = SimpleNamespace(measures={"own": {"more_is_better": more}})
         table = draw_against_setting(axes[0, 0], runs, "eta", "own", look, measures)
-        marks[more] = has(fig, EXPLODED), list(table["exploded"])
+        marks[more] = has(fig, DIVERGING), list(table["diverging"])
     assert marks == {False: (True, [0, 1]), True: (False, [0, 0])}
 
 
@@ -319,11 +321,11 @@ def test_forty_methods_in_a_dozen_families_are_told_apart():
     made = results_of(FAMILIES)
     look = styles(made.runs["algo"].unique(), made)
     assert len(look) == 40
-    assert len({(style.colour, str(style.dash), style.marker) for style in look.values()}) == 40
+    assert len({(style.color, str(style.dash), style.marker) for style in look.values()}) == 40
     by_family = {algo: algo.rpartition("_")[0] for algo in look}
     for family, count in FAMILIES.items():
         members = [look[algo] for algo in look if by_family[algo] == family]
-        assert len({style.colour for style in members}) == 1
+        assert len({style.color for style in members}) == 1
         assert len({str(style.dash) for style in members}) == len({style.marker for style in members}) == count
     assert len(list(itertools.groupby(look, by_family.get))) == len(FAMILIES)  # a family stands together
     picture = draw("curves", made)

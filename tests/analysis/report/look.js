@@ -26,7 +26,7 @@ seen.choices = all(".tools select").map((box) => box.parentElement.firstChild.da
 pick(choice("η"), "0.1");
 seen.etas = column("η");
 pick(choice("η"), "");
-pick(choice("state"), "diverged");
+pick(choice("state"), "nonfinite");
 seen.states = column("state");
 pick(choice("state"), "");
 pick('input[data-table="table-runs"]', "dnasa ring");

@@ -22,7 +22,7 @@ from tests.helpers.invented import made
     "words",
     [
         "algo=dsgd algo.eta=1e-05 dataset=digits partition=dirichlet validation=0.2 links=lossy links.p=0.1 nodes=4",
-        "algo=dnasa dataset=spike schedule_nodes=5 stretch=2 topology=random regulariser=l2 eval_samples=100",
+        "algo=dnasa dataset=spike schedule_nodes=5 input_scale=2 topology=random regularizer=l2 eval_samples=100",
         """topology=edges "topology.file='it\\\\'s, my graph.txt'" nodes=3""",
         "dataset=digits model=module model.target=torch.nn:Linear 'model.kwargs={in_features: 64, out_features: 10}'",
     ],

@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from analysis import make_report
 from analysis.drawing.panels import Picture
 from analysis.figures import drawings, figure
-from analysis.report.page import choices, embed, in_order
-from analysis.report.story import run_table, settings, tell_story
+from analysis.report.page import choices, embed, natural_order
+from analysis.report.report_data import gather_report, run_table, settings
 from bench.store.files import write_json
 from tests.helpers import sweeps
 from tests.helpers.browser import find, look
@@ -107,7 +107,7 @@ def test_runs_and_filters_are_in_the_order_of_their_numbers():
     assert table["eta"].tolist() == [1e-5] * 8 + [0.1] * 8
     assert varied == ["eta", "seed", "nodes"]
     assert [choices(table[name]) for name in varied] == [["1e-05", "0.1"], ["0", "1", "2", "10"], ["8", "16"]]
-    assert sorted(["dsgd-s10-a", "dsgd-s2-b"], key=in_order) == ["dsgd-s2-b", "dsgd-s10-a"]
+    assert sorted(["dsgd-s10-a", "dsgd-s2-b"], key=natural_order) == ["dsgd-s2-b", "dsgd-s10-a"]
 
 
 @pytest.mark.thorough
@@ -126,14 +126,14 @@ def test_a_figure_that_cannot_be_rendered_is_named_and_the_rest_is_made(monkeypa
     monkeypatch.setattr("analysis.figures.FIGURES", {"stepsize": rest})
 
     @figure("unreadable", "Unreadable", "nothing")
-    def unreadable(results, ask):
+    def unreadable(results, request):
         broken = Figure()
         broken.text(0, 0, r"$\frac{$")  # fails when it is rendered
         return Picture(broken, results.runs, set())
 
-    story = tell_story(made([{"algo": "dsgd", "eta": eta, "end": 1.0} for eta in (0.1, 1.0)]))
-    assert "unreadable not drawn" in [sentence.partition(":")[0] for sentence in story.troubles]
-    assert [drawing.name for drawing, *_ in story.figures] == ["stepsize"]
+    report = gather_report(made([{"algo": "dsgd", "eta": eta, "end": 1.0} for eta in (0.1, 1.0)]))
+    assert "unreadable not drawn" in [sentence.partition(":")[0] for sentence in report.troubles]
+    assert [drawing.name for drawing, *_ in report.figures] == ["stepsize"]
 
 
 def test_nothing_in_a_run_becomes_markup(page):
@@ -151,14 +151,14 @@ def test_what_is_embedded_can_not_end_its_script():
     assert json.loads(embed({"a": "</script>&<!--"})) == {"a": "</script>&<!--"}
 
 
-COLOURS = """const value = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+COLORS = """const value = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const names = ["--paper", "--ink", "--soft", "--link", "--good", "--bad", "--odd"];
-const colours = Object.fromEntries(names.map((name) => [name, value(name)]));
+const colors = Object.fromEntries(names.map((name) => [name, value(name)]));
 """
 FIT = """const width = document.documentElement.scrollWidth, button = document.querySelector(".fit:not([hidden])");
 const wide = button.nextElementSibling, before = wide.scrollWidth - wide.clientWidth;
 button.click();
-return { colours, width, before, after: wide.scrollWidth - wide.clientWidth };
+return { colors, width, before, after: wide.scrollWidth - wide.clientWidth };
 """
 
 
@@ -176,7 +176,7 @@ def test_the_page_in_a_browser(page, tmp_path):
     assert seen["aria_sort"] == "descending"
     assert seen["choices"] == ["state", "algo", "η", "topology", "seed", "partition"]
     assert set(seen["etas"]) == {"0.1"}
-    assert set(seen["states"]) == {"diverged"}
+    assert set(seen["states"]) == {"nonfinite"}
     assert seen["algos"] == ["dnasa"] * 3
     assert "3 of 18" in seen["shown"]
     assert len(seen["widths"]) >= 4
@@ -202,18 +202,18 @@ def test_the_page_in_a_browser(page, tmp_path):
 
 @pytest.mark.skipif(find() is None, reason="no Chromium or Chrome is installed here")
 def test_the_page_can_be_read_in_the_dark_and_on_a_phone(page, tmp_path):
-    dark, _ = look(page, f"{COLOURS} return colours;", tmp_path / "dark", dark=True)
-    phone, _ = look(page, f"{COLOURS} {FIT}", tmp_path / "phone", width=390)
-    assert dark["--paper"] != phone["colours"]["--paper"]
-    for colours in (dark, phone["colours"]):
-        for name in colours.keys() - {"--paper"}:
-            assert contrast(colours[name], colours["--paper"]) >= 4.5, name
+    dark, _ = look(page, f"{COLORS} return colors;", tmp_path / "dark", dark=True)
+    phone, _ = look(page, f"{COLORS} {FIT}", tmp_path / "phone", width=390)
+    assert dark["--paper"] != phone["colors"]["--paper"]
+    for colors in (dark, phone["colors"]):
+        for name in colors.keys() - {"--paper"}:
+            assert contrast(colors[name], colors["--paper"]) >= 4.5, name
     assert phone["width"] <= 390  # nothing but the sheets scrolls sideways
     assert phone["before"] > 1 >= phone["after"]
 
 
 def contrast(one: str, other: str) -> float:
-    """Between two colours, #rrggbb each, as WCAG counts it."""
+    """Between two colors, #rrggbb each, as WCAG counts it."""
 
     def luminance(text: str) -> float:
         parts = [int(text[i : i + 2], 16) / 255 for i in (1, 3, 5)]

@@ -14,7 +14,7 @@ import pytest
 
 from analysis import load
 from analysis.report import page
-from analysis.report.story import Story
+from analysis.report.report_data import ReportData
 from analysis.results import block, index
 from analysis.results.folder import load_folder, read_run
 from bench.store.files import read_json, sha256, write_json
@@ -125,7 +125,7 @@ def test_runs_with_other_columns_are_kept_apart(many, few):
         whole = pq.read_table(run / "metrics.parquet")
         tables = {
             "less": whole.drop_columns(["epoch"]),
-            "more": whole.append_column("travelled", whole["epoch"]),
+            "more": whole.append_column("traveled", whole["epoch"]),
             "type": whole.set_column(2, "samples", whole["samples"].cast(pa.float64())),
         }
         pq.write_table(tables[change], run / "metrics.parquet")
@@ -137,7 +137,7 @@ def test_runs_with_other_columns_are_kept_apart(many, few):
     shutil.rmtree(runs[30])
     left = load(many)
     pd.testing.assert_frame_equal(left, straight(many))
-    assert "travelled" not in left
+    assert "traveled" not in left
     assert left["samples"].dtype.kind == "i"
 
 
@@ -151,7 +151,7 @@ def reseal(run: Path) -> None:
 def test_a_page_of_many_runs_lists_some_and_says_so(few, tmp_path, monkeypatch):
     monkeypatch.setattr(page, "LISTED", 12)
     folder = multiply(few, tmp_path / "many", COUNT, failed_every=10)
-    text = page.page(Story(load_folder(folder), "Many", [], []), folder)
+    text = page.page(ReportData(load_folder(folder), "Many", [], []))
     assert "12 of 40 runs are listed here, and only these have details" in text
     assert f"python bench/status.py {folder.name}" in text
     details = json.loads(text.split('id="details">')[1].split("</script>")[0])

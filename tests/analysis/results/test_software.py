@@ -5,11 +5,15 @@ from argparse import ArgumentParser
 import pytest
 
 from analysis import load, make_figures
+from analysis.drawing.bands import Band
+from analysis.figures import drawings
+from analysis.report.caption import caption
+from analysis.report.table_files import make_table
 from analysis.results.archive import read_archive, write_archive
 from analysis.results.errors import NoData
 from analysis.results.read import add_source, condition, read
-from analysis.results.warnings import mixed_sources, warnings
-from analysis.study.ask import Ask
+from analysis.results.warnings import mixed_note, mixed_sources, warnings
+from analysis.study.figure_options import FigureOptions
 from analysis.tables import table_makers
 from bench.build.manifest import describe
 from bench.store.software import mixed
@@ -46,7 +50,7 @@ def test_another_core_under_another_method_is_said_with_counts_dates_and_remedie
     assert list(left.runs["algo"]) == ["dnasa"]
     assert set(left.rows["run_id"]) == set(left.runs["run_id"])
     assert warnings(left) == []
-    assert len(table_makers()["configurations"].make(left, Ask()).data) == 1
+    assert len(table_makers()["configurations"].make(left, FigureOptions()).data) == 1
 
 
 @pytest.mark.parametrize(
@@ -153,7 +157,7 @@ def test_who_loads_the_table_is_warned(tmp_path):
 
 def test_odd_values_are_no_reason_to_stop():
     assert mixed([("dsgd", {"sources": {"core": ["?"]}, "versions": 3, "started": 5}), ("dnasa", fact())])
-    with pytest.raises(NoData, match="no run was made with core=none; of core there are core=old, core=new"):
+    with pytest.raises(NoData, match=r"core=none.*core=old, core=new"):
         results(fact("old"), fact()).without([("core", ["none"])])
 
 
@@ -169,5 +173,26 @@ def test_what_is_given_twice_counts_twice():
 
 def test_nothing_is_made_where_no_run_is_left(tmp_path):
     write_archive(results(fact("old"), fact()), tmp_path)
-    with pytest.raises(NoData, match="--without core=old,new leaves none of the 2 runs"):
+    with pytest.raises(NoData, match=r"--without core=old,new .* 2 runs"):
         read(tmp_path, [("core", ["old", "new"])])
+
+
+def test_files_that_go_into_a_paper_say_it_too(tmp_path):
+    some = results(fact("old", started=OLD), fact())
+    (note,) = mixed_note(some, some.runs)
+    assert "core" in note
+    assert mixed_note(some, some.runs[:1]) == []
+    make_table(table_makers()["configurations"], some, FigureOptions(), tmp_path)
+    assert all(note in (tmp_path / f"table_configurations.{kind}").read_text() for kind in ("md", "tex"))
+    drawing = drawings()["compare"]
+    picture = drawing.picture(some, FigureOptions())
+    assert note in caption(drawing, picture, some, Band("range"))
+
+
+def test_runs_on_other_data_of_the_same_name_are_not_compared_silently():
+    first, second = (describe(config(dataset="digits"), None) for _ in range(2))
+    (name,) = [name for name in first["sources"] if name.startswith("data/digits")]
+    second["sources"][name] = "0123456789abcdef"
+    (said,) = warnings(results(first, second))
+    assert f"--without {name}=" in said
+    assert not [name for name in describe(config(dataset="quadratics"), None)["sources"] if name.startswith("data/")]

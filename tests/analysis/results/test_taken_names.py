@@ -6,7 +6,7 @@ import pytest
 from analysis import load
 from analysis.results.archive import read_archive, write_archive
 from analysis.results.read import read
-from analysis.study.ask import Ask
+from analysis.study.figure_options import FigureOptions
 from analysis.tables import table_makers
 from bench.sweep.sweep import run_all
 from bench.terminal.console import Console
@@ -36,9 +36,9 @@ def test_an_option_called_as_a_metric_has_its_prefix(results):
 
 
 def test_settings_that_differ_in_it_are_not_pooled(results):
-    configurations = table_makers()["configurations"].table(read(results), Ask()).data
+    configurations = table_makers()["configurations"].table(read(results), FigureOptions()).data
     assert sorted(configurations["algo.rounds"]) == [2, 3]
-    final = table_makers()["final"].table(read(results), Ask())
+    final = table_makers()["final"].table(read(results), FigureOptions())
     assert list(final.data["runs"]) == [3]
     assert "MG-DSGD: 3 runs of its variants are not drawn here" in final.notes
 

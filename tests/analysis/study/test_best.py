@@ -20,7 +20,7 @@ def test_the_rule_for_the_best_stepsize():
     assert not best_of({0.1: [80.0]}).edges
     assert best_of({0.1: [80.0]}).alone
     assert best_of({0.1: [None, 80], 1.0: [None, None]}) is None
-    blown = grid({0.1: [80.0], 1.0: [90.0]}).assign(state=["done", "exploded"])
+    blown = grid({0.1: [80.0], 1.0: [90.0]}).assign(state=["done", "diverging"])
     assert best_setting(blown, ["eta"]).values == {"eta": 0.1}
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.study.statistics import Interval, across, mean, paired, ratio, slope, told_apart
+from analysis.study.statistics import Interval, across, mean, paired, ratio, significantly_different, slope
 
 T4 = 2.7764451
 """The 97.5 % point of Student's distribution with four degrees of freedom, from a table."""
@@ -30,8 +30,8 @@ def test_of_a_family_all_intervals_hold_together():
     assert (wide.low, wide.high) == pytest.approx((3 - T4_OF_THREE * 0.5**0.5, 3 + T4_OF_THREE * 0.5**0.5), rel=1e-6)
     same = pd.Series(FIVE - 3 + 2.2)  # 2.2 / √0.5 = 3.11, between the two points
     zero = pd.Series(np.zeros(5))
-    assert told_apart(same, zero) is True
-    assert told_apart(same, zero, family=3) is False
+    assert significantly_different(same, zero) is True
+    assert significantly_different(same, zero, family=3) is False
     assert paired(same, zero, family=3).low < 0 < paired(same, zero).low
 
 
@@ -42,8 +42,8 @@ def test_differences_are_taken_seed_by_seed():
     assert (found.low, found.high) == pytest.approx((-T4 * 2**0.5, T4 * 2**0.5), rel=1e-6)
     shifted = paired(ours, ours - 5)
     assert (shifted.low, shifted.value, shifted.high) == (5.0, 5.0, 5.0)
-    assert told_apart(ours, ours - 5) is True
-    assert told_apart(ours[:4], ours[:4] - 5) is None  # four seeds tell nothing apart
+    assert significantly_different(ours, ours - 5) is True
+    assert significantly_different(ours[:4], ours[:4] - 5) is None  # four seeds tell nothing apart
 
 
 def test_a_ratio_is_ours_over_theirs():

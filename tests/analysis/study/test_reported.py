@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analysis.results.results import Results
-from analysis.study.ask import Ask
+from analysis.study.figure_options import FigureOptions
 from analysis.study.outcome import outcome
 from analysis.study.reported import best_of_all, reported_all
 from analysis.study.statistics import mean, paired
@@ -36,8 +36,8 @@ def three() -> Results:
     return made([*untuned(), *rows("dsgd", DSGD), *rows("dsgt", DSGT)])
 
 
-def final(results: Results, **ask):
-    table = table_makers()["final"].make(results, Ask(**ask))
+def final(results: Results, **request):
+    table = table_makers()["final"].make(results, FigureOptions(**request))
     return table, table.data.set_index("algo")
 
 
@@ -62,7 +62,7 @@ def test_the_differences_of_a_table_hold_together(three):
     assert found.tolist() == pytest.approx([two.value, two.low, two.high])
     assert two.low < paired(ours, theirs).low
     assert any("those of one setting together at 95 % (Bonferroni)" in note for note in table.notes)
-    robust = table_makers()["robustness"].make(three, Ask()).data.set_index("algo")
+    robust = table_makers()["robustness"].make(three, FigureOptions()).data.set_index("algo")
     assert robust.loc["dsgt", ["low", "high"]].tolist() == pytest.approx([two.low, two.high])
 
 
@@ -162,11 +162,11 @@ def test_what_blew_up_or_ended_above_its_start_is_counted():
     tuned = rows("dsgd", {0.1: [80.0] * 5, 1.0: [81.0] * 5, 10.0: [50.0] * 5, 100.0: [40.0] * 5})
     ends = [{**row, "train": 1.5 if row["eta"] == 10.0 else 0.5} for row in tuned]
     ends[-1] |= {"train": 500.0}  # an older run: called done
-    ends[-2] |= {"state": "exploded", "train": 500.0}
-    ends[-3] |= {"state": "diverged", "accuracy": None}
-    table = table_makers()["robustness"].make(made([*untuned(), *ends]), Ask())
+    ends[-2] |= {"state": "diverging", "train": 500.0}
+    ends[-3] |= {"state": "nonfinite", "accuracy": None}
+    table = table_makers()["robustness"].make(made([*untuned(), *ends]), FigureOptions())
     (row,) = table.shown.to_dict("records")
-    assert (row["diverged or exploded"], row["ended above its start"]) == ("3 of 20", "5 of 20")
+    assert (row["diverged"], row["ended above its start"]) == ("3 of 20", "5 of 20")
     assert row["lost at ten times"] == "31.00 ± 0.00"
     assert row["lost at a tenth"] == "1.00 ± 0.00"
 
@@ -175,11 +175,11 @@ def test_a_swept_multiplier_is_a_stepsize_like_any_other():
     swept = rows("dnasa", {0.1: [70.0] * 5, 1.0: DNASA, 10.0: [86.0] * 5}, "multiplier")
     results = made([*swept, *rows("dsgd", DSGD)])
     assert final(results)[1].loc["dnasa", "test_accuracy"] == pytest.approx(85.1)  # untuned, it has the multiplier 1
-    table = table_makers()["robustness"].make(results, Ask())
+    table = table_makers()["robustness"].make(results, FigureOptions())
     data = table.data.set_index("algo")
     assert (data.loc["dnasa", "option"], data.loc["dnasa", "multiplier"]) == ("multiplier", 10.0)
     assert data.loc["dnasa", "accuracy"] == 86.0
     assert data.loc["dnasa", "reference_minus"] == pytest.approx(85.1 - 86)  # what not to tune costs
     assert "D-NASA (multiplier)" in table.shown["method"].tolist()
     two = made([*(row for row in swept if row["multiplier"] < 10), *rows("dsgd", DSGD)])
-    assert table_makers()["robustness"].make(two, Ask()).data["algo"].tolist() == ["dsgd"]  # no sweep
+    assert table_makers()["robustness"].make(two, FigureOptions()).data["algo"].tolist() == ["dsgd"]  # no sweep

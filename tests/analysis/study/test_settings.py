@@ -7,7 +7,7 @@ import pytest
 from analysis.figures import drawings
 from analysis.results.results import Results
 from analysis.results.warnings import mixed_sources
-from analysis.study.ask import Ask
+from analysis.study.figure_options import FigureOptions
 from analysis.study.select import problems
 from analysis.study.settings import apart, in_order
 from analysis.tables import format as words
@@ -37,7 +37,7 @@ def lossy(ps=(0.4, 0.0, 0.1), seeds=3) -> list[dict]:
 
 
 def draw(name: str, results: Results, **asked):
-    return drawings()[name].draw(results, Ask(**asked))
+    return drawings()[name].draw(results, FigureOptions(**asked))
 
 
 def titles(picture) -> list[str]:
@@ -67,14 +67,14 @@ def test_a_table_says_of_every_row_which_setting_it_is(name):
     some = made(
         [{**row, "accuracy": 90 - row["end"]} for row in rows(compressor=("top_k", "none"), batch_size=(16, 8))]
     )
-    table = table_makers()[name].make(some, Ask())
+    table = table_makers()[name].make(some, FigureOptions())
     told = list(dict.fromkeys(table.shown["else"]))
     assert told == [f"compressor={form} batch_size={size}" for form in ("none", "top_k") for size in (8, 16)]
 
 
 def test_any_label_can_be_a_column_and_bold_stays_within_a_setting():
     some = made([{**row, "end": row["end"] + GOOD[row["algo"]]} for row in lossy(seeds=5)])
-    table = table_makers()["final"].make(some, Ask(columns=("graph", "links.p", "method", "test_loss")))
+    table = table_makers()["final"].make(some, FigureOptions(columns=("graph", "links.p", "method", "test_loss")))
     few = words.chosen(table, ("graph", "links.p", "method", "test_loss"), some)
     assert [line.split(" | ")[1] for line in words.markdown(few, "t").splitlines() if line.startswith("| ring")] == [
         *("0", "0", "0.1", "0.1", "0.4", "0.4")
@@ -133,11 +133,11 @@ def test_loss_takes_the_best_of_the_stepsizes_that_were_run_at_most_p():
         for eta in ends
         if row["eta"] == 0.1 and (eta < 0.3 or row["links.p"] < 0.3)
     ]
-    picture = draw("loss", made(each))
+    picture = draw("packet_loss", made(each))
     assert [text.get_text() for text in picture.figure.legends[0].texts] == ["D-SGT, η = 0.2", "sgp, η = 0.2"]
     assert picture.data["mean"].min() == pytest.approx(0.1)
     assert any("best mean final test loss" in note and "sgp η=0.2" in note for note in picture.notes)
-    by = draw("loss", made([{**row, "consensus": 1.0} for row in each]), tune_by="grad_norm")
+    by = draw("packet_loss", made([{**row, "consensus": 1.0} for row in each]), tune_by="grad_norm")
     assert any("best mean final grad norm" in note for note in by.notes)
 
 
@@ -145,13 +145,16 @@ def test_what_is_compared_is_named_and_else_what_settings_are_chosen_by():
     each = [{**row, "algo": algo, "end": row["end"] + add} for row in rows() for algo, add in GOOD.items()]
     some = made(each)
     make = table_makers()["final"].make
-    table = make(some, Ask(tune_by="consensus"))
+    table = make(some, FigureOptions(tune_by="consensus"))
     (gap,) = table.data["reference_minus"].dropna()
     assert abs(gap) == pytest.approx(0.5)  # training losses are all 1
     assert list(table.shown)[-1] == "D-SGT minus this, consensus"
-    assert list(make(some, Ask()).shown)[-1] == "D-SGT minus this"
-    for ask in (Ask(metrics=("train_loss",)), Ask(metrics=("train_loss", "consensus"), tune_by="consensus")):
-        shown = make(some, ask)
+    assert list(make(some, FigureOptions()).shown)[-1] == "D-SGT minus this"
+    for request in (
+        FigureOptions(metrics=("train_loss",)),
+        FigureOptions(metrics=("train_loss", "consensus"), tune_by="consensus"),
+    ):
+        shown = make(some, request)
         assert list(shown.shown)[-1] == "D-SGT minus this, training loss"
         assert set(shown.data["reference_minus"].dropna()) == {0.0}
 

@@ -95,3 +95,38 @@ def test_a_metric_may_be_any_callable():
     metric("partial")(functools.partial(lambda view, power: view.train_loss**power, power=2))
     metric("builtin")(torch.linalg.norm)
     assert "tests/bench/build/test_fingerprint.py" in sources(config())
+
+
+DECORATED = """
+import functools
+import torch
+from bench.method import schedule
+from bench.training.metrics import metric
+
+@metric("quiet")
+@torch.no_grad()
+def quiet(view):
+    return view.train_loss
+
+@schedule("strange")
+@functools.cache
+def strange(t, T, n):
+    return T, 1.0
+"""
+
+
+def test_decorators_of_a_plugin_are_looked_through(plugin):
+    plugin("decorated", DECORATED)
+    usual = config(algo="dsgd")
+    mine = replace(usual, algo=replace(usual.algo, options={**usual.algo.options, "schedule": "strange"}))
+    assert "decorated.py" in parts(mine)
+    assert "decorated.py" in sources(usual)
+    assert not any("site-packages" in name for name in sources(mine))
+
+
+def test_what_a_plugin_imports_from_another_folder_counts(plugin, monkeypatch, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "metrics_library.py").write_text("factor = 1.0\n")
+    monkeypatch.syspath_prepend(tmp_path / "elsewhere")
+    plugin("distant_metric", METRIC.replace("metrics_helper", "metrics_library"))
+    assert {"distant_metric.py", "metrics_library.py"} <= sources(config()).keys()

@@ -23,6 +23,10 @@ def folder(tmp_path):
         "bare.yaml": "steps: 7\n",
         "typo.yaml": "defaults: [config, _self_]\nstepps: 7\n",
         "tuned.yaml": "defaults: [config, _self_]\nhydra: {sweeper: {params: {seed: '0,1'}}}\n",
+        "first.yaml": "defaults: [_self_, config]\nsteps: 7\n",
+        "moved.yaml": "defaults: [config, _self_]\nhydra: {job: {chdir: true}}\n",
+        "experiment/everywhere.yaml": "# @package _global_\nnodez: 4\nexperiment: {blocks: [{algo: dsgd}]}\n",
+        "experiment/small.yaml": "quick: {steps: 3}\nblocks: [{algo: dsgd, steps: 50}]\n",
         "experiment/special.yaml": "steps: 6\nblocks:\n  - {algo: dsgd, seed: [0, 1]}\n",
         "site/near.yaml": "partition: nearby\n",
     }
@@ -52,6 +56,7 @@ def steps_of(done):
         ("seed=0,1 -cd {} -m -cn mine.yaml steps=5", {"dsgts0": 5, "dsgts1": 5}),
         ("--config-path={} --config-name=mine hydra.verbose=false", {"dsgts0": 7}),
         ("experiment=special --config-dir ../own", {"dsgds0": 6, "dsgds1": 6}),
+        ("experiment=small experiment.size=quick --config-dir ../own", {"dsgds0": 3}),
     ],
 )
 def test_a_run_uses_the_files_that_it_is_given(words, expected, folder, here):
@@ -94,6 +99,9 @@ def test_files_of_a_config_path_win_and_a_config_dir_has_none_that_would_not_be_
         ("--config-dir {} --config-name bare", "bare.yaml lacks algo, topology, links and 29 other settings: begin it"),
         ("--config-dir {} --config-name typo", "There is no setting called 'stepps'. Did you mean 'steps'?"),
         ("--config-dir {} --config-name tuned -m", "tuned.yaml sets hydra.sweeper.params or hydra.mode, which are not"),
+        ("--config-dir {} --config-name first", "steps"),
+        ("--config-dir {} --config-name moved", "hydra.job"),
+        ("--config-dir {} experiment=everywhere", "'nodez'"),
         ("--config-dir {} experiment=specal", "There is no experiment called 'specal'. Did you mean 'special'?"),
     ],
 )
@@ -108,5 +116,5 @@ def test_the_folders_of_plugins_are_known_to_hydra(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(source, "plugins", lambda: [EntryPoint("brought", "brought", "hearsay.plugins")])
     assert [run.algo.name for run in of_command(["experiment=theirs"])] == ["dsgd"]
-    with pytest.raises(UserError, match=r"no experiment called 'their'. Did you mean 'theirs'\? Known: .*theirs"):
+    with pytest.raises(UserError, match=r"'their'.*'theirs'.*theirs"):
         of_command(["experiment=their"])

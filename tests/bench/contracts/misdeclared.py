@@ -6,49 +6,51 @@ from tests.bench.contracts.mistakes import OwnGradient, Right, State
 
 
 class DeclaresOneVector(Right):
-    declaration = replace(Right.declaration, sends=1)
+    properties = replace(Right.properties, vectors_per_step=1)
 
 
 class DeclaresOneRound(Right):
-    declaration = replace(Right.declaration, rounds=1)
+    properties = replace(Right.properties, rounds=1)
 
 
 class DeclaresNoStart(Right):
-    declaration = replace(Right.declaration, start_samples=0)
+    properties = replace(Right.properties, start_samples=0)
 
 
 class EstimatesWhatIsNotThere(Right):
-    declaration = replace(Right.declaration, estimates="u")
+    properties = replace(Right.properties, estimates="u")
 
 
 class TracksWhatItDoesNot(Right):
-    declaration = replace(Right.declaration, tracks={"m": "v"})
+    properties = replace(Right.properties, tracks={"m": "v"})
 
 
 class SumsToZeroItSays(Right):
-    declaration = replace(Right.declaration, zero_sum=("m",))
+    properties = replace(Right.properties, zero_sum=("m",))
 
 
 class PushesItSays(Right):
-    declaration = replace(Right.declaration, mixes="push")
+    properties = replace(Right.properties, mixes="push")
 
 
 class BoundedItSays(Right):
-    declaration = replace(Right.declaration, bounded=True)
+    properties = replace(Right.properties, bounded_step=True)
 
 
 class ScaleFreeItSays(Right):
-    declaration = replace(Right.declaration, scale_free=True)
+    properties = replace(Right.properties, scale_free=True)
 
 
 class IsSGDItSays(Right):
-    declaration = replace(Right.declaration, pooled="sgd")
+    properties = replace(Right.properties, centralized_equivalent="sgd")
 
 
 class ExactItSays(OwnGradient):
     """D-SGD with momentum, and what is not read left out: it assumes bounded heterogeneity, and does not say so."""
 
-    declaration = replace(Right.declaration, sends=1, rounds=1, estimates=None, tracks={}, unread=("y",))
+    properties = replace(
+        Right.properties, vectors_per_step=1, rounds=1, estimates=None, tracks={}, diagnostic_states=("y",)
+    )
 
     def step(self, s, t, grad, mix):
         m = self.momentum(s)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from bench.method.algorithm import Algorithm
-from bench.method.declaration import Declaration
+from bench.method.properties import Properties
 
 
 class State(NamedTuple):
@@ -20,15 +20,15 @@ class State(NamedTuple):
 class Right(Algorithm):
     """M⁺ = β M + (1−β) Y,  X⁺ = W (X − η_t M⁺),  Y⁺ = W (Y + G(X⁺) − G(X));  Y⁰ = G(X⁰), M⁰ = 0"""
 
-    declaration = Declaration(
+    properties = Properties(
         name="right",
-        sends=2,
+        vectors_per_step=2,
         rounds=2,
         start_samples=1,
         needs=("smoothness", "topology"),
         estimates="y",
         tracks={"y": "v"},
-        pooled=True,
+        centralized_equivalent=True,
         cite="nobody",
         label="right",
         family="right",
@@ -110,7 +110,7 @@ class ForgetsToMix(Right):
 
 
 class ForgetsToMixAndSaysSo(ForgetsToMix):
-    declaration = replace(Right.declaration, sends=1, rounds=1)
+    properties = replace(Right.properties, vectors_per_step=1, rounds=1)
 
 
 class KeepsWhatItSent(Right):
@@ -158,7 +158,7 @@ class RandomOfItsOwn(Right):
         return super().momentum(s) * (1 + 0.1 * torch.rand(s.m.shape, dtype=s.m.dtype))
 
 
-class CountsItsNeighbours(Right):
+class CountsItsNeighbors(Right):
     """Takes the nodes that this process hosts for all."""
 
     def momentum(self, s):
@@ -179,7 +179,7 @@ class DecaysToZero(Right):
 
 
 class ExtraMessage(Right):
-    declaration = replace(Right.declaration, sends=3)
+    properties = replace(Right.properties, vectors_per_step=3)
 
     def step(self, s, t, grad, mix):
         m = self.momentum(s)
@@ -190,7 +190,7 @@ class ExtraMessage(Right):
 
 
 class ExtraGradient(Right):
-    declaration = replace(Right.declaration, gradients=2)
+    properties = replace(Right.properties, gradients=2)
 
     def step(self, s, t, grad, mix):
         grad(s.x, t + 1)

@@ -6,7 +6,7 @@ import pytest
 
 from bench.base.registry import algorithms
 from bench.contracts.literal import literal, load
-from bench.contracts.methods import CHECKS, BrokenPromise
+from bench.contracts.methods import CHECKS, CheckFailed
 from tests.algorithms.literal import RULES
 from tests.helpers.cli import typed
 from tests.helpers.few import few
@@ -66,14 +66,14 @@ def file(tmp_path, monkeypatch):
 def test_the_command_says_that_it_is_the_rule(file):
     done = typed("dsgdm", "--literal", "rules.py:heavy_ball", script="bench/contract.py", cwd=file.parent)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "kept    50 steps are those of rules.py:heavy_ball, on several networks" in done.stdout.splitlines()[-1]
-    assert done.stdout.count("\n  kept") + done.stdout.count("\n  –") == len(CHECKS) + 1
+    assert "PASS  50 steps are those of rules.py:heavy_ball, on several networks" in done.stdout.splitlines()[-1]
+    assert done.stdout.count("\n  PASS") + done.stdout.count("\n  SKIP") == len(CHECKS) + 1
 
 
 def test_the_command_says_where_it_is_not(file):
     done = typed("dsgdm", "--literal", "rules.py:forgets_beta", script="bench/contract.py", cwd=file.parent)
     assert done.returncode == 1
-    assert done.stdout.count("BROKEN") == 1
+    assert done.stdout.count("FAIL") == 1
     assert "on the ring network with schedule diminishing it first differs after step 2, by " in done.stdout
 
 
@@ -121,7 +121,7 @@ def test_what_cannot_be_compared_is_said(file, words, sentence):
 )
 def test_a_rule_that_does_not_work_is_said(file, name, sentence):
     where = f"{file}:{name}"
-    with pytest.raises(BrokenPromise, match=sentence):
+    with pytest.raises(CheckFailed, match=sentence):
         literal(load(where), where)(algorithms["dsgdm"])
 
 

@@ -23,7 +23,7 @@ CAUGHT = {
     mistakes.InPlace: "nothing_in_place",
     mistakes.Single: "shapes",
     mistakes.RandomOfItsOwn: "no_memory",
-    mistakes.CountsItsNeighbours: "one_voice",
+    mistakes.CountsItsNeighbors: "one_voice",
     mistakes.FirstNodeIsSpecial: "permutation",
     mistakes.DecaysToZero: "average",
     mistakes.ExtraMessage: "asked_read",
@@ -37,7 +37,7 @@ CAUGHT = {
     misdeclared.PushesItSays: "network_use",
     misdeclared.BoundedItSays: "bound",
     misdeclared.ScaleFreeItSays: "scale",
-    misdeclared.IsSGDItSays: "pooled",
+    misdeclared.IsSGDItSays: "centralized",
     misdeclared.ExactItSays: "end",
 }
 """The first check that notices it."""
@@ -76,9 +76,9 @@ def test_it_is_not_noticed_before(cls):
 @pytest.mark.thorough
 def test_who_divides_by_a_norm_of_its_own_is_not_pooled():
     class Honest(mistakes.Scaled):
-        declaration = replace(mistakes.Right.declaration, pooled=False)
+        properties = replace(mistakes.Right.properties, centralized_equivalent=False)
 
-    assert first(mistakes.Scaled) == "pooled"
+    assert first(mistakes.Scaled) == "centralized"
     assert first(Honest) is None
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from bench import contract
 from bench.base.registry import algorithms
-from bench.contracts.worlds import stepsizes, with_options
+from bench.contracts.fixtures import stepsizes, with_options
 from tests.helpers.cli import typed
 
 
@@ -17,8 +17,8 @@ def first_check_only(monkeypatch):
 
 def test_options_take_the_place_of_defaults_of_every_kind():
     cls = with_options(algorithms["dnasa"], {"normalize": "tensor", "schedule": "constant", "multiplier": 0.5})
-    assert cls.declare_for({}).bounded is False
-    assert algorithms["dnasa"].declare_for({}).bounded is True
+    assert cls.declare_for({}).bounded_step is False
+    assert algorithms["dnasa"].declare_for({}).bounded_step is True
     assert stepsizes(cls, 3)["eta"].values[:, 0].tolist() == [0.5] * 3
 
 
@@ -27,7 +27,7 @@ def test_a_promise_that_only_an_option_breaks(capsys, monkeypatch):
     monkeypatch.setattr(contract.of_methods, "CHECKS", (counts := contract.of_methods.CHECKS[3],))
     assert "sent" in counts.__doc__
     assert contract.main(["dsgd", "algo.gossip=twice"]) == 0
-    monkeypatch.setattr(algorithms["dsgd"], "declare", classmethod(lambda cls, **options: cls.declaration))
+    monkeypatch.setattr(algorithms["dsgd"], "declare", classmethod(lambda cls, **options: cls.properties))
     assert contract.main(["dsgd", "algo.gossip=once"]) == 0
     assert contract.main(["dsgd", "algo.gossip=twice"]) == 1
     assert "dsgd algo.gossip=twice\n" in capsys.readouterr().out
@@ -45,7 +45,7 @@ def test_several_options_of_several_methods_on_both_sides_of_the_names(capsys):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("dnasa algo.normalise=tensor", "algo=dnasa has no option 'algo.normalise'. Did you mean 'normalize'? Known: "),
+        ("dnasa algo.normalyze=tensor", "algo=dnasa has no option 'algo.normalyze'. Did you mean 'normalize'? Known: "),
         ("dsgd dnasa algo.eta=1", "algo=dnasa has no option 'algo.eta'. Known: alpha, average, multiplier, normalize"),
         ("dnasa algo.normalize=rows", "algo.normalize must be one of vector, tensor; got 'rows'."),
         ("dsgd algo.eta=-1", "algo.eta must be more than 0; got -1."),

@@ -100,7 +100,7 @@ def test_a_seal_spares_the_long_sum_and_is_never_believed_against_it(tmp_path, d
     (place / "seal.json").write_text(json.dumps(seal))
     labels = np.load(place / "train_y.npy")
     np.save(place / "train_y.npy", labels.astype(np.int16))  # the same numbers, and other bytes
-    with pytest.raises(UserError, match=r"is not slow: its checksum is wrong"):
+    with pytest.raises(UserError, match=r"slow.*checksum"):
         load("slow", tmp_path)
 
 
@@ -117,7 +117,7 @@ def test_where_no_source_answers_every_reason_is_given(tmp_path, monkeypatch):
 
 def test_a_source_with_other_bytes_is_refused(tmp_path, diary, monkeypatch):
     monkeypatch.setattr(local_data, "parts", lambda: {**PARTS, "train_y": PARTS["test_y"]})
-    with pytest.raises(UserError, match=r"what it gives is not slow: sha256 \w+… instead of \w+…"):
+    with pytest.raises(UserError, match=r"slow.* \w+….* \w+…"):
         prepare("slow", tmp_path, QUIET)
     assert not (tmp_path / "prepared").exists()
 
@@ -169,7 +169,7 @@ def test_files_of_the_user_must_be_there_once_and_readable(tmp_path):
     with pytest.raises(NotHere, match="none in"):
         source.get(tmp_path, tmp_path)
     (tmp_path / "a.txt").write_text("1 2\n3 x\n")
-    with pytest.raises(NotHere, match=r"a\.txt cannot be read: .*x"):
+    with pytest.raises(NotHere, match=r"a\.txt .*x"):
         source.get(tmp_path, tmp_path)
     (tmp_path / "b.txt").write_text("1")
     with pytest.raises(NotHere, match="several"):
@@ -248,14 +248,14 @@ def test_a_cache_that_cannot_be_parsed_is_not_deleted(tmp_path, monkeypatch):
 def test_a_package_is_used_only_with_the_known_sum(tmp_path):
     make = "import pathlib; pathlib.Path('a.whl').write_bytes(b'what')"
     wrong = Package("a registry", (sys.executable, "-c", make), "0" * 64, lambda path: {})
-    with pytest.raises(NotHere, match=r"a\.whl has sha256 749ab2c0d06c… instead of 000000000000…"):
+    with pytest.raises(NotHere, match=r"a\.whl .*749ab2c0d06c….*000000000000…"):
         wrong.get(tmp_path, tmp_path)
 
 
 def test_a_client_that_leaves_several_files_gives_a_reason(tmp_path):
     make = "import pathlib; [pathlib.Path(name).touch() for name in ('b.whl', 'a.whl')]"
     many = Package("a registry", (sys.executable, "-c", make), "", lambda path: {})
-    with pytest.raises(NotHere, match=r"gave 2 files where one was expected: a\.whl, b\.whl"):
+    with pytest.raises(NotHere, match=r"2 files.*a\.whl, b\.whl"):
         many.get(tmp_path, tmp_path)
 
 
@@ -264,10 +264,10 @@ def test_pip_is_never_asked_for_what_it_would_have_to_build():
 
 
 def test_a_client_that_fails_or_is_not_here_gives_a_reason(tmp_path):
-    with pytest.raises(NotHere, match="there is no nosuchclient here"):
+    with pytest.raises(NotHere, match="nosuchclient"):
         Package("a registry", ("nosuchclient",), "", lambda path: {}).get(tmp_path, tmp_path)
     talk = "import sys; sys.exit('notice: hello\\nERROR: no such package')"
-    with pytest.raises(NotHere, match="failed: ERROR: no such package"):
+    with pytest.raises(NotHere, match="ERROR: no such package"):
         Package("a registry", (sys.executable, "-c", talk), "", lambda path: {}).get(tmp_path, tmp_path)
 
 

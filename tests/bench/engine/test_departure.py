@@ -7,16 +7,18 @@ import time
 
 import pytest
 
-from bench.engine.departure import Departure, Farewell
+from bench.engine.shutdown import ShutdownClient, ShutdownCoordinator
 
 
-class Neighbours:
-    """Ranks on a line as threads, which exchange rows with their neighbours in every step."""
+class Neighbors:
+    """Ranks on a line as threads, which exchange rows with their neighbors in every step."""
 
     def __init__(self, ranks: int, steps: int, chance: random.Random, coupled: bool) -> None:
         self.ranks, self.steps, self.coupled = ranks, steps, coupled
         self.said: queue.Queue[tuple[int, dict]] = queue.Queue()
-        self.farewells = [Farewell(lambda message, rank=rank: self.said.put((rank, message))) for rank in range(ranks)]
+        self.farewells = [
+            ShutdownClient(lambda message, rank=rank: self.said.put((rank, message))) for rank in range(ranks)
+        ]
         self.rows = {(i, j): queue.Queue() for i in range(ranks) for j in (i - 1, i + 1) if 0 <= j < ranks}
         self.pace = [chance.uniform(0, 0.002) for _ in range(ranks)]
 
@@ -43,7 +45,7 @@ class Neighbours:
         for rank in range(self.ranks):
             threading.Thread(target=self.work, args=(rank,), daemon=True).start()
         time.sleep(seconds)
-        departure = Departure(self.ranks, self.steps, self.order)
+        departure = ShutdownCoordinator(self.ranks, self.steps, self.order)
         stopped: dict[int, int] = {}
         while len(stopped) < self.ranks:
             match self.said.get(timeout=20):
@@ -62,17 +64,17 @@ class Neighbours:
 def test_all_stop_after_one_step(ranks, coupled):
     chance = random.Random(ranks)
     for _ in range(5):
-        where = Neighbours(ranks, 100_000, chance, coupled).leave_after(chance.uniform(0, 0.05))
+        where = Neighbors(ranks, 100_000, chance, coupled).leave_after(chance.uniform(0, 0.05))
         assert len(set(where.values())) == 1
         assert where[0] < 100_000
 
 
 def test_who_is_at_the_end_ends():
     for seconds in (0, 0.003, 0.006, 0.02, 0.1):
-        where = Neighbours(3, 8, random.Random(3), True).leave_after(seconds)
+        where = Neighbors(3, 8, random.Random(3), True).leave_after(seconds)
         assert len(set(where.values())) == 1
     assert set(where.values()) == {8}
 
 
 def test_nobody_waits_who_was_not_asked():
-    assert not Farewell(lambda message: pytest.fail("said something")).after(5)
+    assert not ShutdownClient(lambda message: pytest.fail("said something")).after(5)

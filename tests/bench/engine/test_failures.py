@@ -13,11 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench.base.registry import algorithms
-from bench.engine.crew import WorldFailed
+from bench.engine.rank_processes import WorldFailed
 from tests.helpers import trouble as trouble_plugin
 from tests.helpers.cli import ROOT, run, typed
 from tests.helpers.configs import Kept, config
 from tests.helpers.processes import MARK, gone, marked
+from tests.messages import KILLED
 
 pytestmark = pytest.mark.timeout(200)
 PLUGIN = {"HEARSAY_PLUGINS": "tests.helpers.trouble", "PYTHONPATH": str(ROOT)}
@@ -87,7 +88,7 @@ def test_every_way_to_fail_takes_its_world_down_and_the_sweep_goes_on(trouble, m
     assert 'raise ValueError("the last rank has had enough")' in how["raise"]["log"]  # the traceback
     assert how["raise"]["step"] == 10  # evaluations made before are kept
     assert how["exit"]["error"] == "rank 1: SystemExit: 3"
-    assert "rank 1 went away without a word, as when killed" in how["kill"]["error"]
+    assert f"rank 1 {KILLED}" in how["kill"]["error"]
     assert "which is no message" in how["babble"]["error"]
     assert "no rank made progress for 3 s" in how["hang"]["error"]
     assert "time.sleep(1000)" in how["hang"]["log"]  # where the rank was
@@ -136,7 +137,7 @@ def test_killing_mpiexec(trouble, mark, tmp_path):
     os.kill(mpiexec, signal.SIGKILL)
     code, out, _ = ends(process, 15)
     assert code == 1
-    assert "went away without a word" in out
+    assert KILLED in out
     assert gone(mark)
     (status,) = statuses(tmp_path).values()
     assert status["state"] == "failed"

@@ -11,7 +11,7 @@ from contextlib import closing
 
 import pytest
 
-from bench.engine.link import Garbled, Link, Links
+from bench.engine.link import Connections, Garbled, Link
 from bench.engine.reception import Reception
 
 
@@ -73,7 +73,7 @@ def test_a_line_may_not_grow_without_end(pair):
 
 def test_links_tell_of_nonsense_and_of_the_end(pair):
     left, right = pair
-    links = Links()
+    links = Connections()
     links.add(3, right)
     left.send({"row": 1})
     assert links.receive(5) == [(3, {"row": 1})]
@@ -97,7 +97,7 @@ def test_more_connections_than_select_can_watch(pair):
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 1100), hard))
     high = fcntl.fcntl(right.fileno(), fcntl.F_DUPFD, 1050)
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    links = Links()
+    links = Connections()
     with closing(links):
         links.add(0, Link(socket.socket(fileno=high)))
         left.send({"step": 1})
@@ -121,7 +121,7 @@ class Reluctant(socket.socket):
 
 def test_closing_a_link_never_raises(pair):
     left, right = pair
-    links = Links()
+    links = Connections()
     for rank in (0, 1):
         links.add(rank, Link(Reluctant(fileno=right.raw.dup().detach())))
     left.raw.close()
@@ -154,7 +154,7 @@ def test_a_runner_that_does_not_read_for_long_loses_nothing():
         came = []
         while not came:
             came = reception.arrivals(1)
-        links = Links()
+        links = Connections()
         links.add(0, came[0][0])
         with closing(links):
             count = 3000

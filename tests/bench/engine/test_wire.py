@@ -55,7 +55,7 @@ def test_a_round_of_many_nodes_is_no_matrix_of_all_of_them(lossy):
         assert peak < 16 * 2 * 8 * n * 12 < 8 * n * n
 
 
-def test_a_rank_with_many_nodes_sums_over_neighbours():
+def test_a_rank_with_many_nodes_sums_over_neighbors():
     for nodes, name, expected in ((2 * SPARSE_FROM, "torus", True), (64, "torus", False), (600, "random", False)):
         w = build_mixing(name, nodes).at(0).any
         rows, mine = Rows(w.pattern, w.values, 2, 1), nodes_of_rank(nodes, 2, 1)

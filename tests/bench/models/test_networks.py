@@ -53,7 +53,7 @@ def alone(name: str, x: torch.Tensor) -> tuple[nn.Module, list[nn.Parameter], li
 @pytest.mark.parametrize("name", DEAR)
 def test_many_models_at_once_are_ordinary_modules(name, m):
     x, inputs = drawn(name, m)
-    out, pull = small(name).linearise(x, inputs)
+    out, pull = small(name).linearize(x, inputs)
     delta = torch.as_tensor(generator(0, 0, "delta").standard_normal(out.shape))
     gradient = pull(delta)
     for i in range(m):
@@ -95,9 +95,9 @@ def test_the_numbers_kept_for_a_sample_are_about_those_counted(name):
     x, peaks = torch.zeros(1, model.layout.size), []
     for count in (16, 32):
         some = torch.zeros(1, count, *inputs, dtype=torch.long if name == "transformer" else torch.float32)
-        model.linearise(x, some)  # what is written down once is not counted
+        model.linearize(x, some)  # what is written down once is not counted
         with Alive() as alive:
-            out, pull = model.linearise(x, some)
+            out, pull = model.linearize(x, some)
             pull(torch.ones_like(out))
         peaks.append(alive.peak)
     assert (peaks[1] - peaks[0]) / (16 * 4) == pytest.approx(model.floats, rel=0.15)
@@ -151,7 +151,7 @@ def test_tokens_beyond_the_vocabulary_are_not_those_of_the_next_model():
     x, text = drawn("transformer", 2)
     text[0, 1, 2] = VOCABULARY
     model = small("transformer")
-    with pytest.raises(UserError, match="knows the tokens 0 … 10, as many as there are to predict; one is 11"):
+    with pytest.raises(UserError, match=r"0 … 10.* 11"):
         model.forward(model.unpack(x), text)
     with pytest.raises(UserError, match="one is 11"):
         model.refuse(text[0, :2])

@@ -108,7 +108,5 @@ def test_a_law_that_can_tell_nodes_apart(monkeypatch):
     def beyond(nodes, draws):
         return np.array([(0, nodes)])
 
-    with pytest.raises(
-        UserError, match=r"topology=beyond must draw edges as an array of shape \(m, 2\) with nodes 0 … 3"
-    ):
+    with pytest.raises(UserError, match=r"topology=beyond.*\(m, 2\).* 3"):
         build_network("beyond", 4, {})

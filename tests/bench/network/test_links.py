@@ -8,8 +8,8 @@ import pytest
 from bench.base.errors import UserError
 from bench.base.registry import algorithms
 from bench.network.drawn import build_network
+from bench.network.failures import NodeOutages
 from bench.network.links import Lossy, OneWay, Outages
-from bench.network.losses import Silence
 from bench.network.mixing import build_mixing
 from tests.helpers.few import few
 
@@ -45,7 +45,7 @@ def test_what_is_lost_goes_back_and_the_average_stays(name, kind):
         off = ~np.eye(8, dtype=bool)
         assert ((now == w) | (now == 0))[off].all()
         lost += ((now != w) & off).sum() / ((w > 0) & off).sum()
-    up = Silence(0.1, 5.0, 8, 0).up
+    up = NodeOutages(0.1, 5.0, 8, 0).up
     expected = 0.3 if kind is Lossy else 1 - up**2
     assert lost / len(whole) == pytest.approx(expected, abs=0.06)
 
@@ -103,14 +103,14 @@ def without(w, dead):
 
 
 def test_a_node_is_silent_for_a_geometric_number_of_steps():
-    silence = Silence(0.05, 4.0, 200, seed=1)
+    silence = NodeOutages(0.05, 4.0, 200, seed=1)
     down = np.array([silence.silent(t) for t in range(2000)])
     assert 1 - down.mean() == pytest.approx(silence.up, abs=0.01)
     assert 1 - down[0].mean() == pytest.approx(silence.up, abs=0.12)  # from the first step on
     lengths = np.concatenate([_runs(column) for column in down.T])
     assert lengths.mean() == pytest.approx(4.0, rel=0.05)
     assert np.mean(lengths == 1) == pytest.approx(1 / 4, abs=0.02)  # geometric: memory is no part of it
-    again = Silence(0.05, 4.0, 200, seed=1)
+    again = NodeOutages(0.05, 4.0, 200, seed=1)
     assert np.array_equal(again.silent(1999), down[1999])  # asked first of all
 
 
@@ -132,7 +132,7 @@ def test_lost_messages_were_sent():
 @pytest.mark.parametrize("p", [-0.1, 1.0, 1.5])
 @pytest.mark.parametrize("kind", [Lossy, Outages, OneWay])
 def test_probabilities_that_are_none(kind, p):
-    with pytest.raises(UserError, match=r"links.p is a probability in \[0, 1\)"):
+    with pytest.raises(UserError, match=r"links.p .*less than 1"):
         over(kind=kind, p=p)
 
 
@@ -144,7 +144,7 @@ def test_who_may_lose():
         ("dsgd", over(kind=OneWay, p=0.1), "links=one_way is for methods that push"),
         ("push_pull", over("random_digraph", kind=OneWay, p=0.1), "links=one_way is for methods that push"),
         ("sgp", over("random_digraph", p=0.1, semantics="renormalise"), "sgp pushes"),
-        ("d2", over(p=0.1), r"smallest eigenvalue of W above -0.3333; 'ring' with 8 nodes has -0.3333"),
+        ("d2", over(p=0.1), r"-0.3333. For 'ring' with 8 nodes it is -0.3333"),
     ):
         with pytest.raises(UserError, match=sentence):
             network.must_serve(algorithms[method].declare_for({}))
@@ -157,7 +157,7 @@ def test_who_may_lose():
         ("push_pull", over("random_digraph", p=0.1)),
     ):
         network.must_serve(algorithms[method].declare_for({}))
-    with pytest.raises(UserError, match="topology=all_reduce is a reference without links"):
+    with pytest.raises(UserError, match="topology=all_reduce"):
         over("all_reduce")
 
 

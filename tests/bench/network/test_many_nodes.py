@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bench.build.manifest import describe_network
 from bench.build.network import mixing_of
-from bench.network import certificate, known, spectrum
+from bench.network import cache, certificate, spectrum
 from bench.network.certificate import diameter
 from bench.network.drawn import build_network
 from bench.network.links import Lossy
@@ -34,7 +34,7 @@ ALIKE = ["ring", "complete", "torus", "hypercube", "exponential"]
 @pytest.mark.parametrize("lossy", [False, True])
 def test_a_large_network_is_certified_as_a_small_one_is(name, nodes, lossy, monkeypatch):
     def made():
-        monkeypatch.setattr(known, "_known", {})
+        monkeypatch.setattr(cache, "_known", {})
         network = build_mixing(name, nodes)
         return (Lossy(p=0.2).over(network, 0) if lossy else network).certificate
 
@@ -109,12 +109,12 @@ def test_what_the_runner_has_computed_no_rank_computes_again(kind, monkeypatch):
         network = build_mixing("one_peer_exponential", 16) if kind == "turns" else build_mixing("random", 12)
         return Lossy(p=0.2).over(network, 0) if kind == "lossy" else network
 
-    monkeypatch.setattr(known, "_known", {})
+    monkeypatch.setattr(cache, "_known", {})
     first = made()
-    handed = json.loads(json.dumps(known.about(first.nodes)))
+    handed = json.loads(json.dumps(cache.about(first.nodes)))
     assert handed
-    assert known.about(first.nodes + 1) == {}
-    monkeypatch.setattr(known, "_known", {})
+    assert cache.about(first.nodes + 1) == {}
+    monkeypatch.setattr(cache, "_known", {})
 
     def never(*_):
         raise AssertionError("computed again")
@@ -125,13 +125,13 @@ def test_what_the_runner_has_computed_no_rank_computes_again(kind, monkeypatch):
         monkeypatch.setattr(f"bench.network.{place}.{name}", never)
     with pytest.raises(AssertionError):
         made()
-    known.learn(handed)
+    cache.learn(handed)
     assert made().certificate == first.certificate
 
 
 def test_one_matrix_in_two_roles_is_two_contents(monkeypatch):
     """Rounds a b a and a b b have the same distinct matrices, and not the same product."""
-    monkeypatch.setattr(known, "_known", {})
+    monkeypatch.setattr(cache, "_known", {})
     a, b = (m.any for m in build_mixing("one_peer_exponential", 4)._rounds)
     a, b = ([certificate.Matrices(w, w, w)] for w in (Sparse(a.pattern, a.values), Sparse(b.pattern, b.values).lazy()))
     rho = [Mixing(rounds, "turns").certificate.rho for rounds in (a + b + a, a + b + b)]

@@ -66,7 +66,7 @@ EYE = np.eye(3)
 
 BAD = {
     "no file given": (("topology=edges",), {}, "topology=edges needs topology.file=PATH."),
-    "no such file": (EDGES, {}, "there is no file"),
+    "no such file": (EDGES, {}, "g.txt: No such file"),
     "disconnected": (EDGES, {"g.txt": "0 1\n2 3\n"}, "not connected: nodes [0, 1] cannot reach the others"),
     "self-loop": (EDGES, {"g.txt": RING + "2 2\n"}, "g.txt, line 5: node 2 is joined to itself"),
     "duplicate": (EDGES, {"g.txt": RING + "1 0\n"}, "g.txt, line 5: the edge 1 – 0 is there already."),
@@ -79,7 +79,7 @@ BAD = {
         {"w.csv": np.roll(EYE, 1, axis=1)},
         "never reaches agreement: ρ = 1.000000",
     ),
-    "rows": (MATRIX, {"w.csv": EYE * 0.9}, "row 0 sums to 0.9, 0.1 away from 1"),
+    "rows": (MATRIX, {"w.csv": EYE * 0.9}, "row 0 sums to 0.9 "),
     "negative": (MATRIX, {"w.csv": 2 * EYE - np.ones((3, 3)) / 3}, "negative entry -0.333333 at (0, 1)"),
     "wrong size": (MATRIX, {"w.csv": np.ones((4, 4)) / 4}, "w.csv is a matrix for 4 nodes; set nodes=4."),
     "pickle": (
@@ -87,11 +87,11 @@ BAD = {
         {"w.npy": np.array([[print, 1], [1, 1]], dtype=object)},
         "w.npy is no matrix of numbers",
     ),
-    "hypercube": (("topology=hypercube", "nodes=6"), {}, "needs a power of two nodes; got 6. The nearest are 4 and 8."),
-    "one-peer": (("topology=one_peer_exponential", "nodes=12"), {}, "needs a power of two nodes; got 12."),
+    "hypercube": (("topology=hypercube", "nodes=6"), {}, "got 6. The nearest are 4 and 8."),
+    "one-peer": (("topology=one_peer_exponential", "nodes=12"), {}, "got 12."),
     "prime torus": (("topology=torus", "nodes=7"), {}, "7 nodes make no torus of two rows or more"),
     "rows of a grid": (("topology=grid", "topology.rows=3"), {}, "topology.rows=3 does not divide 8 nodes."),
-    "d2 on what is drawn": (("topology=random_each_round", "algo=d2"), {}, "is drawn anew each round, and nothing is"),
+    "d2 on a drawn graph": (("topology=random_each_round", "algo=d2"), {}, "'random_each_round' is drawn anew"),
     "model of a stream": (("model=mlp",), {}, "dataset=synthetic brings its own model"),
     "batch": (
         ("dataset=digits", "batch_size=200"),

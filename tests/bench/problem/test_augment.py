@@ -63,7 +63,7 @@ def test_mini_batches_are_changed_and_evaluations_are_not(gather, monkeypatch):
             literal(plain.train_x[row], *how) for row, how in zip(rows, drawn(7, node, 1, 1, 4, PIXELS)[6], strict=True)
         ]
         inputs = torch.as_tensor((np.stack(images).astype(float) - plain.mean) / plain.sd)
-        out, pull = model.linearise(x[:, k], inputs[None])
+        out, pull = model.linearize(x[:, k], inputs[None])
         expected = pull(loss.delta(out, torch.as_tensor(plain.train_y[rows])[None], 1 / 4))
         assert torch.allclose(found[:, k], expected, rtol=1e-11, atol=1e-14)
     assert torch.equal(f.evaluate(x.mean(1)).flat(), without.evaluate(x.mean(1)).flat())

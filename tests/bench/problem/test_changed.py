@@ -18,7 +18,7 @@ DIGITS = {"dataset": "digits", "model": "mlp"}
 def test_a_stretch_is_nothing_to_gradient_descent_and_something_to_unit_steps():
     """x = c y: η ∇(c² f(x/c)) = c η ∇f(y), bit for bit where c is a power of two; a unit step is not c units long."""
     for algo, same in (("dsgd", True), ("dsgt", True), ("dnasa", False)):
-        plain, other = rows(config(algo=algo)), rows(config(algo=algo, stretch=2.0**4))
+        plain, other = rows(config(algo=algo)), rows(config(algo=algo, input_scale=2.0**4))
         for a, b in zip(plain[0][1:], other[0][1:], strict=True):
             assert (b["train_loss"] / 2.0**8 == a["train_loss"]) == same
             assert (b["consensus"] / 2.0**8 == a["consensus"]) == same
@@ -26,7 +26,7 @@ def test_a_stretch_is_nothing_to_gradient_descent_and_something_to_unit_steps():
 
 
 def test_stretched_gradients_are_the_derivative_of_the_stretched_loss():
-    c = config(dataset="quadratics", stretch=3.0, dtype="float64")
+    c = config(dataset="quadratics", input_scale=3.0, dtype="float64")
     problem = build_problem(c, Setting(6, range(6), (0,), 2, torch.float64, CPU))
     x, h = torch.linspace(-1, 1, 10, dtype=torch.float64)[None], 1e-2
     slopes = [
@@ -103,6 +103,6 @@ def test_the_n_of_the_formulas_can_be_another_than_that_of_the_network():
 
 def test_settings_that_came_later_leave_earlier_runs_their_names():
     before = config()
-    assert (before.stretch, before.validation, before.schedule_nodes) == (1.0, 0.0, None)
-    others = [config(stretch=2.0), config(validation=0.1), config(schedule_nodes=3)]
+    assert (before.input_scale, before.validation, before.schedule_nodes) == (1.0, 0.0, None)
+    others = [config(input_scale=2.0), config(validation=0.1), config(schedule_nodes=3)]
     assert len({before.run_id, *(other.run_id for other in others)}) == 4

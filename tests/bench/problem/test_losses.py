@@ -1,18 +1,18 @@
-"""Losses and regularisers against autograd and against their own definitions."""
+"""Losses and regularizers against autograd and against their own definitions."""
 
 import numpy as np
 import pytest
 import torch
 
 from bench.base.errors import UserError
-from bench.base.registry import losses, regularisers
+from bench.base.registry import losses, regularizers
 from bench.build.network import mixing_of
 from bench.problem import Arrays
 from bench.problem.losses import Loss
-from bench.problem.regularised import Regularised
+from bench.problem.regularized import Regularized
 from bench.problem.scaled import changed
+from bench.training.hosting import OneProcess
 from bench.training.metrics import measure
-from bench.training.world import OneProcess
 from tests.helpers.configs import config, rows
 
 M, B, CLASSES, PLACES = 3, 5, 4, 6
@@ -104,9 +104,9 @@ def test_the_usual_loss_is_told_by_what_is_to_be_predicted(kind):
                 losses[name](arrays(kind))
 
 
-@pytest.mark.parametrize("name", sorted({*regularisers} - {"none"}))
-def test_a_regulariser_has_its_gradient_or_its_proximal_step(name):
-    r = regularisers[name](alpha=0.3)
+@pytest.mark.parametrize("name", sorted({*regularizers} - {"none"}))
+def test_a_regularizer_has_its_gradient_or_its_proximal_step(name):
+    r = regularizers[name](alpha=0.3)
     x = torch.tensor([[-2.0, -0.1, 0.0, 0.05, 3.0]], dtype=torch.float64).requires_grad_()
     if r.smooth:
         (expected,) = torch.autograd.grad(r.value(x).sum(), x)
@@ -129,25 +129,25 @@ VALUES = {
 
 
 @pytest.mark.parametrize("name", sorted(VALUES))
-def test_the_value_of_a_regulariser_is_its_formula(name):
+def test_the_value_of_a_regularizer_is_its_formula(name):
     x = np.array([-2.0, 0.5, 0.0])
-    assert regularisers[name](alpha=0.3).value(torch.as_tensor(x)).item() == pytest.approx(VALUES[name](x, 0.3))
+    assert regularizers[name](alpha=0.3).value(torch.as_tensor(x)).item() == pytest.approx(VALUES[name](x, 0.3))
 
 
-def made(regulariser: str, hosted: range = range(6), scale: float = 1.0, stretch: float = 1.0):
+def made(regularizer: str, hosted: range = range(6), scale: float = 1.0, input_scale: float = 1.0):
     from bench.build.build import build_problem
     from bench.problem.problem import Setting
 
-    some = config(dataset="quadratics", scale=scale, stretch=stretch)
+    some = config(dataset="quadratics", scale=scale, input_scale=input_scale)
     inner = build_problem(config(dataset="quadratics"), Setting(6, hosted, (0,), 2, torch.float64, torch.device("cpu")))
-    return changed(Regularised(inner, regularisers[regulariser](alpha=0.2)), some.scale, some.stretch)
+    return changed(Regularized(inner, regularizers[regularizer](alpha=0.2)), some.scale, some.input_scale)
 
 
 @pytest.mark.parametrize("name", sorted(VALUES))
-def test_f_and_its_gradients_have_the_regulariser_in_them(name):
+def test_f_and_its_gradients_have_the_regularizer_in_them(name):
     whole, bare = made(name), made(name).problem
     x = torch.randn(1, 6, whole.layout.size, dtype=torch.float64)
-    r = regularisers[name](alpha=0.2)
+    r = regularizers[name](alpha=0.2)
     more = r.gradient(x) if r.smooth else 0
     assert torch.allclose(whole.grad(x, 3), bare.grad(x, 3) + more)
     assert torch.allclose(whole.full(x), bare.full(x) + more)
@@ -160,11 +160,11 @@ def test_f_and_its_gradients_have_the_regulariser_in_them(name):
     assert torch.allclose(parts[0] + parts[1], e.flat(), rtol=1e-12)
 
 
-@pytest.mark.parametrize(("scale", "stretch"), [(1.0, 1.0), (3.0, 1.0), (1.0, 4.0), (0.5, 2.0)])
-def test_a_proximal_step_is_that_of_the_objective_in_its_units(scale, stretch):
-    """u = prox(x, η) is the minimiser of r̃(u) + ‖u − x‖²/(2η) with r̃(u) = c·s²·r(u/s): no neighbour is lower."""
-    problem = made("l1", scale=scale, stretch=stretch)
-    r = lambda u: scale * stretch**2 * 0.2 * (u / stretch).abs().sum()  # noqa: E731
+@pytest.mark.parametrize(("scale", "input_scale"), [(1.0, 1.0), (3.0, 1.0), (1.0, 4.0), (0.5, 2.0)])
+def test_a_proximal_step_is_that_of_the_objective_in_its_units(scale, input_scale):
+    """u = prox(x, η) is the minimizer of r̃(u) + ‖u − x‖²/(2η) with r̃(u) = c·s²·r(u/s): no neighbor is lower."""
+    problem = made("l1", scale=scale, input_scale=input_scale)
+    r = lambda u: scale * input_scale**2 * 0.2 * (u / input_scale).abs().sum()  # noqa: E731
     x = torch.tensor([1.7, -0.03, 0.2, -5.0], dtype=torch.float64)
     objective = lambda u: r(u) + (u - x).square().sum() / (2 * 0.6)  # noqa: E731
     u = problem.prox(x, 0.6)
@@ -187,7 +187,7 @@ def test_stationarity_of_a_nonsmooth_objective_is_a_unit_proximal_step():
     problem = made("l1")
     x = torch.randn(1, 6, problem.layout.size, dtype=torch.float64)
     world = OneProcess(6, make_mixer([mixing_of(config())], torch.float64, torch.device("cpu")))
-    found = measure(State(x), problem, world, algorithms["dsgd"].declaration).row(0)
+    found = measure(State(x), problem, world, algorithms["dsgd"].properties).row(0)
     mean = x[0].mean(0).numpy()
     v = mean - problem.evaluate(x.mean(1)).gradient[0].numpy()
     u = np.sign(v) * np.maximum(np.abs(v) - 0.2, 0)
@@ -196,7 +196,7 @@ def test_stationarity_of_a_nonsmooth_objective_is_a_unit_proximal_step():
 
 def test_deepstorm_with_an_l1_term_is_its_rule_in_numpy():
     some = config(
-        algo="deepstorm", dataset="quadratics", regulariser={"name": "l1", "alpha": 0.4}, steps=15, eval_every=5
+        algo="deepstorm", dataset="quadratics", regularizer={"name": "l1", "alpha": 0.4}, steps=15, eval_every=5
     )
     w = mixing_of(some).matrices[0]
     from bench.build.build import build_problem

@@ -25,7 +25,7 @@ from bench.sweep.resume import resume_point
 from bench.sweep.sweep import run_all
 from bench.terminal.table import run_columns
 from bench.training import checkpoint
-from bench.training.observer import Moment
+from bench.training.observer import Snapshot
 from tests.faults.harm_store import unfinished
 from tests.helpers.configs import config
 
@@ -228,7 +228,7 @@ def test_checkpoints_that_do_not_fit_are_not_used(tmp_path):
     seconds = [dict.fromkeys(TIMES, 0.0)]
 
     def write(step, shape, nodes):
-        checkpoint.write(tmp_path / "c", Moment(step, {"x": torch.zeros(shape)}, seconds, [{}], COUNTS), nodes)
+        checkpoint.write(tmp_path / "c", Snapshot(step, {"x": torch.zeros(shape)}, seconds, [{}], COUNTS), nodes)
 
     write(10, (1, 2, 5), range(3))  # rows of two nodes under the name of three
     assert checkpoint.steps(tmp_path / "c", 3) == []

@@ -21,14 +21,14 @@ def precious(tmp_path):
 def test_reads_no_link(tmp_path, precious):
     (tmp_path / "link").symlink_to(precious)
     for read in (regular.content_of, lambda path: regular.end_of(path, 10)):
-        with pytest.raises(OSError, match="it is a link"):
+        with pytest.raises(OSError, match="link"):
             read(tmp_path / "link")
     assert "it is a link" in str(check_json(tmp_path / "link")[1])
 
 
 def test_appends_to_no_link(tmp_path, precious):
     (tmp_path / "link").symlink_to(precious)
-    with pytest.raises(OSError, match="it is a link"):
+    with pytest.raises(OSError, match="link"):
         regular.append(tmp_path / "link", "more")
     assert precious.read_text() == "{}"
 
@@ -64,7 +64,7 @@ def test_removes_a_link_and_not_what_it_points_to(tmp_path, precious):
 
 def test_makes_no_folder_of_a_link(tmp_path, precious):
     (tmp_path / "link").symlink_to(precious.parent)
-    with pytest.raises(OSError, match="it is a link"):
+    with pytest.raises(OSError, match="link"):
         regular.make_folder(tmp_path / "link")
 
 
@@ -72,20 +72,20 @@ def test_makes_no_folder_of_a_link(tmp_path, precious):
 @pytest.mark.parametrize("flags", [os.O_RDONLY, os.O_WRONLY | os.O_APPEND])
 def test_waits_for_no_fifo(tmp_path, flags):
     os.mkfifo(tmp_path / "fifo")
-    with pytest.raises(OSError, match="not a regular file"):
+    with pytest.raises(OSError, match="regular"):
         regular.opened(tmp_path / "fifo", flags)
 
 
 def test_reads_no_device_and_no_folder():
     for path in ("/dev/zero", "/dev"):
-        with pytest.raises(OSError, match="not a regular file"):
+        with pytest.raises(OSError, match="regular"):
             regular.content_of(path)
 
 
 def test_reads_no_more_than_a_run_can_have(tmp_path):
     with (tmp_path / "large").open("wb") as file:
         file.truncate(1 << 42)
-    with pytest.raises(OSError, match=r"it has 4.4e\+03 GB, and at most 0.268 GB are read"):
+    with pytest.raises(OSError, match=r"4.4e\+03 GB.*0.268 GB"):
         regular.content_of(tmp_path / "large")
 
 
@@ -106,7 +106,7 @@ def test_reads_a_file_that_grows(tmp_path, monkeypatch):
 def test_a_lock_that_is_a_link_is_not_taken(tmp_path, precious):
     (tmp_path / ".locks").mkdir()
     (tmp_path / ".locks" / "run").symlink_to(precious)
-    with pytest.raises(OSError, match="it is a link"):
+    with pytest.raises(OSError, match="link"):
         Lock(tmp_path / ".locks" / "run").take()
     assert not Lock(tmp_path / ".locks" / "run").held()
     (tmp_path / ".locks" / "other.lease").symlink_to(precious.with_name("nothing"))

@@ -4,18 +4,18 @@ import json
 
 import pytest
 
-from bench.store.record import EXPLODED, FINAL, STATES, final_state
+from bench.store.record import DIVERGING_FROM, FINAL, STATES, final_state
 from tests.helpers.cli import ROOT, typed
 
 
 @pytest.mark.parametrize(
     ("first", "last", "state"),
     [
-        (2.0, 2.0 * (1 + EXPLODED) - 1e-9, "done"),
-        (2.0, 2.0 * (1 + EXPLODED) + 1e-9, "exploded"),
-        (2e-9, 1e-6, "exploded"),
-        (-2.0, -2.0 + 2 * EXPLODED, "done"),
-        (-2.0, -1.9 + 2 * EXPLODED, "exploded"),
+        (2.0, 2.0 * (1 + DIVERGING_FROM) - 1e-9, "done"),
+        (2.0, 2.0 * (1 + DIVERGING_FROM) + 1e-9, "diverging"),
+        (2e-9, 1e-6, "diverging"),
+        (-2.0, -2.0 + 2 * DIVERGING_FROM, "done"),
+        (-2.0, -1.9 + 2 * DIVERGING_FROM, "diverging"),
         (2.0, -1e9, "done"),
         (0.0, 1.0, "done"),
     ],
@@ -23,12 +23,12 @@ from tests.helpers.cli import ROOT, typed
 def test_a_loss_that_rose_a_hundredfold_is_no_success(first, last, state):
     rows = [{"train_loss": first}, {"train_loss": 1e30}, {"train_loss": last}]
     assert final_state("done", rows) == state
-    assert final_state("diverged", rows) == "diverged"
+    assert final_state("nonfinite", rows) == "nonfinite"
 
 
-def test_the_readme_says_what_every_state_means():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert all(f"| `{state}` | {meaning} |" in readme for state, meaning in STATES.items())
+def test_docs_results_defines_every_state():
+    page = (ROOT / "docs/results.md").read_text(encoding="utf-8")
+    assert all(f"| `{state}` | {meaning} |" in page for state, meaning in STATES.items())
     assert set(FINAL) < set(STATES)
 
 
@@ -37,7 +37,7 @@ def test_a_run_whose_loss_exploded_says_so_and_is_a_result(tmp_path):
     done = typed(*words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     states = [json.loads(path.read_text())["state"] for path in tmp_path.glob("results/runs/*/status.json")]
-    assert sorted(states) == ["done", "exploded"]
-    assert "exploded at step 20" in done.stdout
-    assert "exploded before" in typed(*words, cwd=tmp_path).stdout
-    assert "1 done, 1 exploded" in typed("results", cwd=tmp_path, script="bench/status.py").stdout
+    assert sorted(states) == ["diverging", "done"]
+    assert "diverging at step 20" in done.stdout
+    assert "diverging before" in typed(*words, cwd=tmp_path).stdout
+    assert "1 done, 1 diverging" in typed("results", cwd=tmp_path, script="bench/status.py").stdout

@@ -133,7 +133,7 @@ def test_each_run_goes_to_its_own_results_and_jobs_are_the_sweeps(tmp_path):
         (folder,) = folders(tmp_path / f"of {c.seed}")
         assert (folder.name, state(folder)["state"]) == (c.run_id, "done")
         assert f"Results: {c.results}/runs" in said.getvalue()
-    with pytest.raises(UserError, match="its runs ask for jobs=null and jobs=2: give one value"):
+    with pytest.raises(UserError, match=r"jobs=null .*jobs=2"):
         run_all([config(), config(seed=1, jobs=2)], Console(quiet=True))
 
 
@@ -185,7 +185,7 @@ def test_the_dead_are_dropped_and_the_rest_goes_on_as_if_alone():
     ]
     kept = Kept(4)
     outcomes = stacked.run(group, kept)
-    assert outcomes == [Outcome("diverged", 10), Outcome("done", 40), Outcome("diverged", 10), Outcome("done", 40)]
+    assert outcomes == [Outcome("nonfinite", 10), Outcome("done", 40), Outcome("nonfinite", 10), Outcome("done", 40)]
     assert kept.ends == dict(enumerate(outcomes))
     for r in (1, 3):
         (alone,) = rows(group[r])
@@ -207,7 +207,7 @@ def test_from_the_outside_a_group_is_so_many_runs(tmp_path):
     assert len(runs) == 12
     for folder in runs:
         wild = json.loads((folder / "summary.json").read_text())["eta"] == 1e38
-        assert state(folder)["state"] == ("diverged" if wild else "done")
+        assert state(folder)["state"] == ("nonfinite" if wild else "done")
         assert json.loads((folder / "manifest.json").read_text())["replicas"] == 12
     assert typed(*words, "seed=0,1,2", cwd=tmp_path).stdout.count("before, by engine stacked") == 12
     alone = typed(*SWEEP[:-1], "algo=dsgd", "algo.eta=0.1", "topology=star", "results=alone", cwd=tmp_path)

@@ -2,7 +2,7 @@
 
 from rich.console import Console
 
-from bench.sweep.sweep import sweep
+from bench.sweep.sweep import run_sweep
 from tests.helpers.configs import config
 
 QUIET = Console(quiet=True)
@@ -10,7 +10,7 @@ QUIET = Console(quiet=True)
 
 def ask(etas, results, **more):
     chosen = [config(algo={"name": "dsgd", "eta": eta}, results=str(results), steps=20, **more) for eta in etas]
-    return sweep(chosen, QUIET)
+    return run_sweep(chosen, QUIET)
 
 
 def test_a_search_asks_runs_and_asks_again(tmp_path):
@@ -33,8 +33,8 @@ def test_a_search_asks_runs_and_asks_again(tmp_path):
 def test_what_failed_and_what_diverged_are_told_apart(tmp_path):
     wild = config(algo={"name": "dsgd", "schedule": "constant", "eta": 1e200}, results=str(tmp_path))
     impossible = config(dataset={"name": "quadratics", "dimension": 10**9}, results=str(tmp_path))
-    first, second = sweep([wild, impossible], QUIET)
-    assert (first.state, first.error) == ("diverged", None)
+    first, second = run_sweep([wild, impossible], QUIET)
+    assert (first.state, first.error) == ("nonfinite", None)
     assert second.state == "failed"
     assert second.error
     assert second.summary["algo"] == "dnasa"

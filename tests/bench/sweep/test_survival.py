@@ -26,13 +26,13 @@ from bench.build import material
 from bench.build.manifest import describe
 from bench.engine import stacked
 from bench.store.disk import Pace
-from bench.store.files import read_rows, write_json
+from bench.store.files import read_json, read_rows, write_json
 from bench.store.run_folder import RunFolder
 from bench.sweep.resume import resume_point
 from bench.sweep.sweep import run_all
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume
-from bench.training.observer import Moment, Outcome
+from bench.training.observer import Outcome, Snapshot
 from tests.helpers.cli import ROOT, typed
 from tests.helpers.configs import Kept, config, rows
 from tests.helpers.disks import on_a_disk
@@ -104,7 +104,7 @@ def test_every_method_resumes_bit_for_bit_and_on_any_number_of_processes(algo, t
     whole = Kept()
 
     class Keeper(Kept):
-        def checkpoint(self, r: int, moment: Moment) -> None:
+        def checkpoint(self, r: int, moment: Snapshot) -> None:
             for nodes in (range(2), range(2, 5)):  # as two processes would
                 part = {name: tensor[:, nodes] for name, tensor in moment.state.items()}
                 checkpoint.write(tmp_path / "c", replace(moment, state=part), nodes)
@@ -131,7 +131,7 @@ def test_only_the_last_two_whole_checkpoints_count(tmp_path, monkeypatch):
     state = {"x": torch.arange(6.0).view(1, 3, 2)}
     seconds = [dict.fromkeys(TIMES, 1.0)]
     for step in (10, 20, 30, 40):
-        checkpoint.write(tmp_path / "c", Moment(step, state, seconds, [{}], COUNTS), range(3))
+        checkpoint.write(tmp_path / "c", Snapshot(step, state, seconds, [{}], COUNTS), range(3))
     assert checkpoint.steps(tmp_path / "c", 3) == [40, 30]
     assert checkpoint.steps(tmp_path / "c", 4) == []
     newest = tmp_path / "c" / "40.0-2.npz"
@@ -140,7 +140,7 @@ def test_only_the_last_two_whole_checkpoints_count(tmp_path, monkeypatch):
     moment = checkpoint.load(Resume(30, [tmp_path / "c"], [{}]), range(1, 3), torch.float64, torch.device("cpu"))
     assert moment.state["x"].tolist() == [[[2, 3], [4, 5]]]
     assert moment.seconds == seconds
-    slow = Moment(30, state, [dict.fromkeys(TIMES, 9.0)], [{}], COUNTS)
+    slow = Snapshot(30, state, [dict.fromkeys(TIMES, 9.0)], [{}], COUNTS)
     checkpoint.write(tmp_path / "d", slow, range(3))
     both = Resume(30, [tmp_path / "c", tmp_path / "d"], [{}, {}])
     pair = checkpoint.load(both, range(3), torch.float64, torch.device("cpu"))
@@ -154,10 +154,10 @@ def test_a_checkpoint_without_its_rows_is_not_used(tmp_path):
         folder.begin(describe(folder.config))
         for row in rows(c)[0][:3]:
             folder.record(row)
-        moment = Moment(30, {"x": torch.zeros(1, 6, 2)}, [dict.fromkeys(TIMES, 0.0)], [{}], COUNTS)
+        moment = Snapshot(30, {"x": torch.zeros(1, 6, 2)}, [dict.fromkeys(TIMES, 0.0)], [{}], COUNTS)
         checkpoint.write(folder.checkpoints, moment, range(6))
         assert resume_point(folder) is None
-        checkpoint.write(folder.checkpoints, Moment(25, moment.state, moment.seconds, [{}], COUNTS), range(6))
+        checkpoint.write(folder.checkpoints, Snapshot(25, moment.state, moment.seconds, [{}], COUNTS), range(6))
         step, kept = resume_point(folder)
         assert (step, [row["step"] for row in kept]) == (25, [0, 10, 20])
         manifest = folder.manifest()
@@ -177,7 +177,7 @@ def test_going_on_takes_the_columns_from_the_manifest(tmp_path, monkeypatch):
             folder.record(row)
         checkpoint.write(
             folder.checkpoints,
-            Moment(25, {"x": torch.zeros(1, 6, 2)}, [dict.fromkeys(TIMES, 0.0)], [{}], COUNTS),
+            Snapshot(25, {"x": torch.zeros(1, 6, 2)}, [dict.fromkeys(TIMES, 0.0)], [{}], COUNTS),
             range(6),
         )
         monkeypatch.setattr(material, "loss_of", None)  # to call it is an error
@@ -297,8 +297,9 @@ def test_status_tells_what_there_is_and_what_is_missing(tmp_path):
     assert typed(*SHORT, "-m", "seed=0,1", cwd=tmp_path).returncode == 0
     one, two = folders(tmp_path / "results")
     killed = {"state": "running", "step": 20, "error": None}
-    (one / "status.json").write_text(json.dumps(killed))
-    (two / "status.json").write_text(json.dumps({**killed, "state": "failed", "error": "rank 1 went away"}))
+    for run, status in ((one, killed), (two, {**killed, "state": "failed", "error": "rank 1 went away"})):
+        (run / "status.json").write_text(json.dumps(status))
+        write_json(run / "summary.json", {**read_json(run / "summary.json"), "state": status["state"]})
     done = typed("results", cwd=tmp_path, script="bench/status.py")
     assert done.returncode == 0
     assert "2 runs: 1 interrupted, 1 failed" in done.stdout
@@ -382,7 +383,7 @@ def test_the_tidy_table_is_labels_times_metrics_and_needs_no_torch(tmp_path):
     assert done.stdout.strip() == "[]", done.stderr
     (tmp_path / "empty" / "runs").mkdir(parents=True)
     assert load(tmp_path / "empty").empty
-    with pytest.raises(NoData, match="is no results folder"):
+    with pytest.raises(NoData, match="results folder"):
         load(tmp_path / "nowhere")
     assert np.isfinite(table.wall_s).all()
 

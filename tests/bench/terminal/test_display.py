@@ -36,7 +36,7 @@ def test_the_bar_is_full_when_everything_has_ended():
         assert percentage() == 40
         display.leave(pair)
         for name in ("one", "two"):
-            display.end(name, "diverged", "diverged at step 60", 100)
+            display.end(name, "nonfinite", "nonfinite at step 60", 100)
         assert percentage() == 60
         display.begin(failing, "failing", 100, 10)
         display.leave(failing)

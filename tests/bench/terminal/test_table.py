@@ -19,7 +19,7 @@ RUNS = [
         "partition": "dirichlet",
         "partition.alpha": alpha,
         "seed": seed,
-        "state": "exploded",
+        "state": "diverging",
         "step": 5000,
         "test_loss": 1.2345e-05 * (i + 1),
         "test_accuracy": 83.127 + i,
@@ -53,7 +53,7 @@ def test_no_number_is_cut_and_what_is_left_out_is_named(width):
 
 def test_what_is_the_same_is_said_once_before_anything_is_hidden():
     first, *lines = printed(80, terminal=True).splitlines()
-    same = "topology=ring  state=exploded  step=5000  grad_norm=0.004321  seconds=12.61"
+    same = "topology=ring  state=diverging  step=5000  grad_norm=0.004321  seconds=12.61"
     assert " ".join([first, lines[0]]).split() == f"Every row: {same}".split()
     assert lines[-1] == "Hidden columns (terminal too narrow): test_loss. A file or a pipe gets all."
     assert sum(line.startswith("│ dsgd") for line in lines) == 3
@@ -100,9 +100,9 @@ def test_a_failed_run_has_no_numbers():
 
 def test_a_failure_that_is_a_sentence_needs_no_traceback(tmp_path):
     end = '  File "loop.py", line 7, in run\n{}\nsome library was there too\n'
-    for error, kept in (("rank 0: It has no colour.", False), ("KeyError: 'colour'", True)):
+    for error, kept in (("rank 0: It has no color.", False), ("KeyError: 'color'", True)):
         (tmp_path / "log.txt").write_text(
-            end.format(error if kept else "bench.base.errors.UserError: It has no colour.")
+            end.format(error if kept else "bench.base.errors.UserError: It has no color.")
         )
         out = io.StringIO()
         show_failures(Console(file=out, width=200), [(tmp_path, error)])

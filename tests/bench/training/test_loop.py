@@ -18,12 +18,12 @@ from bench.method.assemble import assemble
 from bench.network.mixing import build_mixing
 from bench.problem.problem import Setting
 from bench.store.record import COLUMNS, evaluation_steps
-from bench.training import ledger
-from bench.training.ledger import Stopwatch
+from bench.training import costs
+from bench.training.costs import Stopwatch
+from bench.training.hosting import Mixer, OneProcess
 from bench.training.loop import Timetable, Training
 from bench.training.metrics import Measurement, measure
 from bench.training.mixers import DenseMixer
-from bench.training.world import Mixer, OneProcess
 from tests.helpers.configs import Kept, config, rows
 from tests.helpers.few import few
 
@@ -50,10 +50,10 @@ def test_metrics_are_what_their_definitions_say(name):
     f = datasets["synthetic"](setting, dimension=10, evaluation=100)
     w = torch.as_tensor(build_mixing("ring", 6, lazy=True).matrices[0])
     trace = simulate(algorithms[name], w, f.grad, f.start(), 40, c.algo.options)
-    theta, promise = f._target[0].numpy(), algorithms[name].declare_for({})
+    theta, properties = f._target[0].numpy(), algorithms[name].declare_for({})
     for t, (row, state) in enumerate(zip(measured, trace.states, strict=True)):
         X = state.x[0].numpy()
-        point = getattr(state, promise.report or "x").mean(1)
+        point = getattr(state, properties.report or "x").mean(1)
         mean, middle = X.mean(axis=0), point[0].numpy()
         gradient = 2 * (middle - theta)
         assert row["step"] == t
@@ -63,12 +63,12 @@ def test_metrics_are_what_their_definitions_say(name):
         assert row["grad_norm"] == pytest.approx(np.linalg.norm(gradient))
         assert row["stationarity"] == pytest.approx((gradient**2).sum())
         assert row["consensus"] == pytest.approx(((X - mean) ** 2).sum() / 6, rel=1e-9, abs=1e-25)
-        if promise.averages:
-            Z = getattr(state, promise.averages)[0].numpy()
+        if properties.averages:
+            Z = getattr(state, properties.averages)[0].numpy()
             assert row["consensus_z"] == pytest.approx(((Z - Z.mean(axis=0)) ** 2).sum() / 6, rel=1e-9, abs=1e-25)
         else:
             assert row["consensus_z"] is None
-        if estimate := promise.estimates:
+        if estimate := properties.estimates:
             off = getattr(state, estimate)[0].numpy().mean(axis=0) - gradient
             assert row["tracking_error"] == pytest.approx(np.linalg.norm(off))
         else:
@@ -91,7 +91,7 @@ def test_counts_of_the_network():
     # one sample at the start, one a step; 2 vectors of 10 float64 over 12 directed edges
     assert [row["samples"] for row in gt] == [(1 + t) * 2 * 6 for t in (0, 10, 20, 30, 40)]
     assert gt[-1]["rounds"] == 40
-    assert gt[-1]["vectors"] == 80
+    assert gt[-1]["vectors_sent"] == 80
     assert gt[-1]["bytes"] == 40 * 2 * 10 * 8 * 12
     assert gt[-1]["epoch"] is None  # a stream has no epochs
     (single,) = rows(config(algo="dsgd", dtype="float32"))
@@ -119,9 +119,9 @@ def test_time_in_mix_is_communication(monkeypatch):
             return tensors
 
     clock, kept = [0.0], Kept()
-    monkeypatch.setattr(ledger, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
-    method, world = build_algorithm([c], problem), OneProcess(6, Slow())
-    Training(method, problem, world, [mixing_of(c)], Timetable(5, [5]), kept).run()
+    monkeypatch.setattr(costs, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
+    method, hosting = build_algorithm([c], problem), OneProcess(6, Slow())
+    Training(method, problem, hosting, [mixing_of(c)], Timetable(5, [5]), kept).run()
     last = kept.rows[0][-1]
     assert last["comm_s"] == pytest.approx(0.1)
     assert last["compute_s"] == pytest.approx(0)
@@ -132,7 +132,7 @@ def test_rounds_are_numbered_through_the_run():
     seen = []
 
     class Twice(algorithms["dsgd"]):
-        declaration = replace(algorithms["dsgd"].declaration, rounds=2, sends=2)
+        declaration = replace(algorithms["dsgd"].properties, rounds=2, vectors_per_step=2)
 
         def step(self, s, t, grad, mix):
             (x,) = mix(s.x - self.eta[t] * grad(s.x, t))
@@ -181,8 +181,8 @@ def test_small_spreads_survive_float32():
     problem = build_problem(c, Setting(6, range(6), (0,), 2, torch.float32, torch.device("cpu")))
     x = torch.full((1, 6, 3), 1000.0)
     x[0, 0] += 2.0**-13
-    world = OneProcess(6, lambda r, tensors: tensors)
-    measured = measure(State(x), problem, world, algorithms["dsgd"].declaration)
+    hosting = OneProcess(6, lambda r, tensors: tensors)
+    measured = measure(State(x), problem, hosting, algorithms["dsgd"].properties)
     assert measured.consensus[0] == pytest.approx(3 * 2.0**-26 * 5 / 36, rel=1e-9)
 
 
@@ -252,7 +252,7 @@ def test_a_diverging_run_stops_with_its_metrics():
     c = config(algo={"name": "dsgd", "schedule": "constant", "eta": 1e200}, steps=1000)
     (outcome,) = stacked.run([c], observer)
     (kept,) = observer.rows
-    assert (outcome.state, outcome.step) == ("diverged", 10)
+    assert (outcome.state, outcome.step) == ("nonfinite", 10)
     assert [row["step"] for row in kept] == [0, 10]
     assert math.isfinite(kept[0]["train_loss"])
     assert not math.isfinite(kept[1]["train_loss"])
@@ -265,7 +265,7 @@ def test_numbers_that_overflow_when_squared_are_a_divergence_not_an_error():
         eval_every=1,
     )
     (outcome,) = stacked.run([c], Kept())
-    assert outcome.state == "diverged"
+    assert outcome.state == "nonfinite"
 
 
 def test_a_diverging_replica_touches_nobody():
@@ -273,7 +273,7 @@ def test_a_diverging_replica_touches_nobody():
     calm = config(algo={"name": "dsgd", "schedule": "constant", "eta": 1e-3})
     kept = Kept(2)
     outcomes = stacked.run([wild, calm], kept)
-    assert [outcome.state for outcome in outcomes] == ["diverged", "done"]
+    assert [outcome.state for outcome in outcomes] == ["nonfinite", "done"]
     (alone,) = rows(calm)
     assert [row["train_loss"] for row in kept.rows[1]] == [row["train_loss"] for row in alone]
 
@@ -289,12 +289,12 @@ def test_a_resumed_run_computes_no_gradient_but_those_of_its_steps():
 
     c = config(algo="dsgt")
     problem = Counted(Setting(6, range(6), (0,), 2, torch.float64, torch.device("cpu")), dimension=10, evaluation=100)
-    world = OneProcess(6, DenseMixer([mixing_of(c)], torch.float64, torch.device("cpu")))
+    hosting = OneProcess(6, DenseMixer([mixing_of(c)], torch.float64, torch.device("cpu")))
     method = build_algorithm([c], problem)
-    _, middle = Training(method, problem, world, [mixing_of(c)], Timetable(10, []), Kept()).run()
+    _, middle = Training(method, problem, hosting, [mixing_of(c)], Timetable(10, []), Kept()).run()
     assert asked == [0, *range(1, 11)]
     asked.clear()
-    Training(method, problem, world, [mixing_of(c)], Timetable(12, [12]), Kept(), middle).run()
+    Training(method, problem, hosting, [mixing_of(c)], Timetable(12, [12]), Kept(), middle).run()
     assert asked == [11, 12]
 
 

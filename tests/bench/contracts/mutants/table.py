@@ -7,5 +7,5 @@ MUTANTS: dict[str, type[Algorithm]] = {}
 
 
 def mutant(cls):
-    MUTANTS[f"{cls.declaration.name} {cls.__name__}"] = cls
+    MUTANTS[f"{cls.properties.name} {cls.__name__}"] = cls
     return cls

@@ -2,11 +2,12 @@
 
 import pytest
 
-from bench.base.account import ignored, mode
+from bench.base.account import base_url, ignored, mode
 from bench.base.errors import UserError
 from tests.bench.sweep.tracking.test_wandb import AGENTS, SHORT, command
 from tests.helpers.run_folders import folders
 from tests.helpers.wandb_files import images
+from tests.messages import NOT_UPLOADED
 
 WORDS = (*SHORT, "engine=stacked")
 
@@ -32,13 +33,13 @@ def test_modes_of_earlier_versions_have_their_present_names(monkeypatch):
 def test_the_reason_is_said_when_wandb_rejects_a_variable(tmp_path):
     done = command("bench/run.py", *WORDS, cwd=tmp_path, WANDB_PROJECT="a/b")
     assert done.returncode == 0, done.stderr
-    assert "W&B has not got 1 of these runs (UsageError: Invalid project name 'a/b'" in done.stdout
+    assert f"1 run was {NOT_UPLOADED} (UsageError: Invalid project name 'a/b'" in done.stdout
 
 
 def test_a_service_of_another_program_is_not_used(tmp_path):
     assert "WANDB_SERVICE" in ignored(alone=True) & ignored(alone=False)
     done = command("bench/run.py", *WORDS, cwd=tmp_path, WANDB_SERVICE="3-1-tcp-localhost-1-1")
-    assert "W&B has not got" not in done.stdout
+    assert NOT_UPLOADED not in done.stdout
     assert len(images(tmp_path / "results")) == 1
 
 
@@ -70,3 +71,29 @@ def test_a_hidden_folder_of_wandb_is_left_alone(kind, tmp_path):
     assert command("bench/run.py", *WORDS, cwd=tmp_path).returncode == 0
     assert len(images(tmp_path / "results")) == 1
     assert not list(hidden.iterdir())
+
+
+def test_variables_that_a_finished_run_ignores_are_named(tmp_path):
+    assert command("bench/run.py", *WORDS, cwd=tmp_path).returncode == 0
+    given = {"WANDB_NAME": "mine", "WANDB_TAGS": "a", "WANDB_PROJECT": "theirs", "WANDB_NOTES": ""}
+    for script, words in {"bench/run.py": (*WORDS, "tracker=wandb"), "bench/sync.py": ()}.items():
+        (line,) = (
+            line for line in command(script, *words, cwd=tmp_path, **given).stdout.splitlines() if "1 run:" in line
+        )
+        assert {"WANDB_PROJECT", "WANDB_TAGS"} <= {*line.replace(",", "").split()}
+        assert ("WANDB_NAME" in line) == (script == "bench/run.py")  # bench/sync.py names it with the reason
+        assert "WANDB_NOTES" not in line
+    assert "1 run:" not in command("bench/run.py", *WORDS, "tracker=none", cwd=tmp_path, **given).stdout
+    assert "1 run:" not in command("bench/run.py", *WORDS, "seed=9", cwd=tmp_path, **given).stdout
+    assert "1 run:" not in command("bench/run.py", *WORDS, cwd=tmp_path).stdout
+
+
+def test_an_empty_mode_is_none(tmp_path, monkeypatch):
+    done = command("bench/run.py", *WORDS, cwd=tmp_path, WANDB_MODE="")
+    assert (done.returncode, NOT_UPLOADED in done.stdout) == (0, False), done.stdout
+    (run,) = folders(tmp_path / "results")
+    (run / "wandb.json").unlink()
+    done = command("bench/sync.py", cwd=tmp_path, WANDB_MODE="")
+    assert "1 written (offline), 0 up to date, 0 failed." in done.stdout, done.stdout
+    monkeypatch.setenv("WANDB_MODE", "")
+    assert base_url().startswith("http")

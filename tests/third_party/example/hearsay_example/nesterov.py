@@ -13,7 +13,7 @@ class State(NamedTuple):
     m: Tensor
 
 
-@algorithm("nesterov", sends=1, needs={"smoothness"}, assumes={"bounded heterogeneity"}, cite="folklore")
+@algorithm("nesterov", vectors_per_step=1, needs={"smoothness"}, assumes={"bounded heterogeneity"}, cite="folklore")
 class Nesterov(Algorithm):
     """M⁺ = β M + G(X),  X⁺ = W (X − η_t (G(X) + β M⁺))"""
 

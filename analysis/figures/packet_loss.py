@@ -1,0 +1,78 @@
+"""Links that lose what is sent: what is done with the loss decides where a method ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pandas as pd
+
+from analysis.drawing.lines import draw_against_setting
+from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
+from analysis.drawing.style import styles
+from analysis.drawing.symbols import with_values
+from analysis.figures import figure
+from analysis.results.labels import metric_name, name_of
+from analysis.results.results import Results
+from analysis.study.families import at_most
+from analysis.study.figure_options import FigureOptions
+from analysis.study.select import as_written, first, metrics, problems, refuse_unless, what_else
+from analysis.study.settings import apart
+
+SEMANTICS = ("reabsorb", "renormalise", "zero_fill")
+KINDS = {"lossy": "probability that a link is down", "outages": "probability that a node falls silent"}
+P, HOW = "links.p", "links.semantics"
+
+
+@figure(
+    "packet_loss",
+    "What is done with a lost message",
+    "python bench/run.py -m algo=dsgd,dsgt links=lossy links.p=0,0.1,0.3",
+    uses=("metric", "tune_by"),
+)
+def draw(results: Results, request: FigureOptions) -> Picture:
+    key, runs = most_losses(results)
+    runs, notes = as_written(results, runs, request)
+    notes += what_else(results, runs, but=["links"])
+    runs, values, rule = at_most(P, results, runs, request)
+    notes += rule
+    metric = metrics(results, request.metrics[:1], ["grad_norm"])[0]
+    look = styles(runs["algo"].unique(), results)
+    kinds, forms = _found(runs["links"], KINDS), _found(runs[HOW], SEMANTICS)
+    figure, axes = panels(len(kinds), len(forms), 1.9, look=look, sharey=True, sharex="row")
+    drawn = []
+    for row, kind in enumerate(kinds):
+        for ax, form in zip(axes[row], forms, strict=True):
+            some = runs[(runs["links"] == kind) & (runs[HOW] == form)]
+            for algo, style in look.items():
+                if not (mine := some[some["algo"] == algo]).empty:
+                    table = draw_against_setting(ax, mine, P, metric, style, results)
+                    drawn.append(table.assign(algo=algo, links=kind, semantics=form))
+            letter_panel(ax, f"{kind}, {form.replace('_', ' ')}")
+            ax.set_xlabel(KINDS.get(kind, P))
+            log_scale(ax, runs[metric], metric)
+        axes[row, 0].set_ylabel(metric_name(metric, results))
+    legend(figure, [legend_entry(style, with_values(style.label, [values.get(a, {})])) for a, style in look.items()])
+    said = f"{name_of(key['dataset'])}, {key['topology']}, n = {key['nodes']}, T = {key['steps']}"
+    return Picture(figure, pd.concat(drawn, ignore_index=True), set(runs["run_id"]), [said, *notes])
+
+
+def most_losses(results: Results) -> tuple[dict[str, Any], pd.DataFrame]:
+    """The runs of the problem that has most of them, of methods and semantics with two values of p or more."""
+    finals = results.finals
+    sentence = "no method was run with two values of links.p or more"
+    refuse_unless({P, HOW} <= set(finals), sentence)
+    settings = []
+    for key, runs in problems(results, finals, but=("links",)):
+        lossy = runs[runs[P].notna() & runs[HOW].notna()]
+        spans = lossy.groupby(["algo", "links", HOW])[P].transform("nunique")
+        if (spans >= 2).any():
+            settings.append((key, lossy[spans >= 2]))
+    refuse_unless(bool(settings), sentence)
+    return first(settings, apart(settings))
+
+
+def _found(values: pd.Series, known: Iterable[str]) -> list[str]:
+    """Those that there are, the known ones first."""
+    there = set(values)
+    return [name for name in known if name in there] + sorted(there - set(known))

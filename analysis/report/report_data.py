@@ -1,0 +1,188 @@
+"""What a report tells, before it is a page or a W&B report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from analysis.drawing.files import page_svg
+from analysis.drawing.panels import Picture, seeds_in_words
+from analysis.figures import Drawing, drawings
+from analysis.report.commands import sweep_commands
+from analysis.results.errors import NoData, trouble
+from analysis.results.labels import methods, name_of
+from analysis.results.results import Results
+from analysis.results.warnings import warnings
+from analysis.results.wording import listed, many, ranges
+from analysis.study.figure_options import FigureOptions
+from analysis.study.outcome import outcome
+from analysis.study.settings import NEUTRAL, in_title
+from analysis.tables import Table, TableMaker, table_makers
+from bench.store.record import STATES
+
+TOLD = ("partition", "batch_size", "model", "validation")
+"""Settings that are told of every sweep, whatever they are."""
+COMMANDS = 6
+"""Commands that are shown at most."""
+
+
+@dataclass
+class ReportData:
+    """The parts of a report, in order."""
+
+    results: Results
+    headline: str
+    facts: list[tuple[str, str]]
+    warnings: list[str]
+    scope: str = ""
+    outcome: list[str] = field(default_factory=list)  # beside the headline
+    commands: list[tuple[str, int]] = field(default_factory=list)  # and how many runs each made
+    figures: list[tuple[Drawing, Picture, str, str]] = field(default_factory=list)  # as SVG; what it was made from
+    tables: list[tuple[TableMaker, Table]] = field(default_factory=list)
+    missing: list[tuple[str, str, str]] = field(default_factory=list)  # figures not drawn: title, why, command
+    troubles: list[str] = field(default_factory=list)  # figures and tables that raised something
+
+
+def gather_report(results: Results, request: FigureOptions | None = None) -> ReportData:
+    """Everything there is data for."""
+    request = request or FigureOptions()
+    headline, *more = [*outcome(results, request), scope(results)]
+    told = [*counts(results), *settings(results), *origin(results)]
+    report = ReportData(results, headline, told, warnings(results), scope(results), more[:-1], sweep_commands(results))
+    for drawing in drawings().values():
+        try:
+            picture = drawing.picture(results, request)
+            svg = page_svg(picture.figure, drawing.name)
+        except NoData as error:
+            report.missing.append((drawing.title, str(error), drawing.command))
+        except Exception as error:  # a stranger's figure may raise anything, and the others are drawn
+            report.troubles.append(f"{drawing.name} not drawn: {trouble(error, drawing.draw)}")
+        else:
+            used = results.runs[results.runs["run_id"].isin(picture.runs)]
+            report.figures.append((drawing, picture, svg, seeds_in_words(used)))
+    for recipe in table_makers().values():
+        try:
+            report.tables.append((recipe, recipe.table(results, request)))
+        except NoData:
+            continue
+        except Exception as error:  # as above
+            report.troubles.append(f"{recipe.name} not made: {trouble(error, recipe.make)}")
+    report.warnings += report.troubles
+    return report
+
+
+def scope(results: Results) -> str:
+    """4 runs: D-SGD and D-SGT on synthetic, ring and complete"""
+    runs = results.runs
+    if runs.empty:
+        return "No runs"
+    names = list(methods(runs["algo"].unique(), results).values())
+    datasets = [name_of(name) for name in runs["dataset"].unique()]
+    graphs = [str(name) for name in runs["topology"].unique()]
+    return f"{many(len(runs), 'run')}: {listed(names)} on {listed(datasets)}, {listed(graphs)}"
+
+
+def facts(results: Results) -> list[tuple[str, str]]:
+    """What was run, how much of it ended how, and on what."""
+    return [*counts(results), *origin(results)]
+
+
+def counts(results: Results) -> list[tuple[str, str]]:
+    """The number of runs, by their state, and their seeds, nodes and steps."""
+    runs = results.runs
+    if runs.empty:
+        return []
+    states = Counter(runs["state"])
+    out = [("Runs", ", ".join(f"{states[state]} {state}" for state in STATES if states[state]))]
+    out.append(("Seeds", ranges(runs["seed"].unique(), least=3)))
+    out.append(("Nodes", listed(str(n) for n in sorted(runs["nodes"].unique()))))
+    out.append(("Steps", listed(str(n) for n in sorted(runs["steps"].unique()))))
+    return out
+
+
+def settings(results: Results) -> list[tuple[str, str]]:
+    """Partition, batch size, model and validation, and what else is not as usual."""
+    runs, out = results.runs, []
+    for name in (*TOLD, *(c for c in NEUTRAL if c not in TOLD and "." not in c)):
+        if name in runs and (name in TOLD or (runs[name] != NEUTRAL[name]).any()):
+            options = [c for c in runs if c.startswith(f"{name}.")]
+            found = runs[[name, *options]].drop_duplicates().sort_values([name, *options], key=_order)
+            values = [_setting(name, row) for row in found.to_dict("records")]
+            out.append((name.replace("_", " ").capitalize(), listed(values)))
+    return out
+
+
+def _setting(name: str, row: dict[str, Any]) -> str:
+    """dirichlet (α 0.5, equal)"""
+    if name == "validation":
+        return f"{100 * row[name]:g} % of the training samples" if row[name] else "none"
+    options = [c for c in row if c != name and not pd.isna(row[c]) and row[c] != NEUTRAL.get(c)]
+    told = ", ".join(in_title(c, row[c]).removesuffix(" True") for c in options)
+    return f"{in_title('', row[name]).strip()}{f' ({told})' if told else ''}"
+
+
+def _order(column: pd.Series) -> pd.Series:
+    """For sorting: numbers as numbers."""
+    numbers = pd.to_numeric(column, errors="coerce")
+    return column.astype(str) if (numbers.isna() & column.notna()).any() else numbers
+
+
+def origin(results: Results) -> list[tuple[str, str]]:
+    """The machines, versions and data."""
+    runs, out = results.runs, list[tuple[str, str]]()
+    if runs.empty:
+        return out
+    made = [_environment(results.facts.get(run, {})) for run in runs["run_id"]]
+    out += [("Made by", f"{words} ({many(count, 'run')})") for words, count in Counter(made).most_common(6) if words]
+    versions = Counter(_versions(results.facts.get(run, {})) for run in runs["run_id"])
+    out += [("Versions", f"{words} ({many(count, 'run')})") for words, count in versions.most_common(4) if words]
+    data = {
+        run_data(results.facts.get(run, {}), name) for run, name in zip(runs["run_id"], runs["dataset"], strict=True)
+    }
+    out += [("Data", words) for words in sorted(words for words in data if words)]
+    return out
+
+
+def run_data(fact: dict[str, Any], name: str) -> str:
+    data = fact.get("data") or {}
+    return f"{name_of(name)}, sha256 {data['sha256'][:16]}…" if data.get("sha256") else ""
+
+
+def _environment(fact: dict[str, Any]) -> str:
+    if not fact:
+        return ""
+    host = fact.get("host") or {}
+    how = f"engine {fact.get('engine')}, {host.get('gpu') or fact.get('device')}"
+    if fact.get("engine") == "mpi":
+        how += f", {many(fact.get('ranks', 1), 'rank')}"
+    return f"{how}, {host.get('machine', 'unknown machine')} with {many(host.get('cores') or 0, 'core')}"
+
+
+def _versions(fact: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in (fact.get("versions") or {}).items())
+
+
+def run_table(results: Results) -> tuple[pd.DataFrame, list[str]]:
+    """A row per run: the method, its stepsize, what else varies, the last evaluation; and the columns to filter by."""
+    runs = results.runs
+    last = results.rows.drop_duplicates("run_id", keep="last") if len(results.rows) else pd.DataFrame({"run_id": []})
+    table = runs.merge(last, on="run_id", how="left")
+    front = list(dict.fromkeys(["algo", "eta", "dataset", "topology", *results.options, "seed"]))
+    varied = [c for c in dict.fromkeys([*front, *results.problem]) if c in runs and _varies(results, c)]
+    metrics = ["test_accuracy", "test_loss", "train_loss", "grad_norm", "consensus", *results.measures, "wall_s"]
+    found = [c for c in metrics if c in table and table[c].notna().any()]
+    labels = [c for c in front if c in varied or (c in ("algo", "eta") and c in runs)]
+    rest = [c for c in varied if c not in front] + [c for c in ("step",) if c in table]
+    table = table.sort_values([*(c for c in [*labels, *rest] if c != "seed"), "seed", "run_id"], key=_order)
+    return table[["run_id", "state", *labels, *found, *rest]], [c for c in ("state", *varied) if _varies(results, c)]
+
+
+def _varies(results: Results, name: str) -> bool:
+    """Whether a setting has several values; an option has, where methods, or runs with one choice, differ in it."""
+    runs, (group, _, option) = results.runs, name.partition(".")
+    if option and group in runs:
+        return bool((runs[name].astype(str).groupby(runs[group]).nunique() > 1).any())
+    return (runs[name].dropna() if name in results.options else runs[name]).astype(str).nunique() > 1

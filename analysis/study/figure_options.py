@@ -1,0 +1,50 @@
+"""The options of figures and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class FigureOptions:
+    """The options of ``make_figures.py``, the second argument of a figure or table.
+
+    Attributes:
+        x: The column on the x-axis of curves. None: the default of the figure.
+        cost: The cost measure, such as ``step`` or ``bytes``.
+        metrics: The metrics to show. Empty: the default of the figure.
+        reference: The method that the others are compared with.
+        over: The option whose sensitivity is shown.
+        columns: The columns of a table. Empty: the default of the table.
+        tune_by: The metric that settings are tuned by. None: test accuracy or loss.
+        schedule: The stepsize schedule to show. None: the schedule is tuned too.
+    """
+
+    x: str | None = None
+    cost: str = "step"
+    metrics: tuple[str, ...] = ()
+    reference: str | None = None
+    over: str = "eta"
+    columns: tuple[str, ...] = ()
+    tune_by: str | None = None
+    schedule: str | None = None
+
+
+USUAL = FigureOptions()
+OPTIONS = {"x": "x", "cost": "cost", "metric": "metrics", "reference": "reference", "over": "over"}
+OPTIONS |= {"columns": "columns", "tune_by": "tune_by"}
+"""Options that a figure or table may declare in ``uses``, with their fields of ``FigureOptions``."""
+
+
+def check_options(uses: Sequence[str] | None) -> Sequence[str] | None:
+    """Return the declared options; raise ``ValueError`` if one does not exist."""
+    if wrong := [name for name in uses or () if name not in OPTIONS]:
+        raise ValueError(f"there is no option {wrong[0]!r} to use; there are {', '.join(OPTIONS)}")
+    return uses
+
+
+def unused(request: FigureOptions, uses: Sequence[str] | None) -> list[str]:
+    """Return the given options that are not declared, as they are typed; none if nothing is declared."""
+    given = [name for name, field in OPTIONS.items() if getattr(request, field) != getattr(USUAL, field)]
+    return [f"--{name.replace('_', '-')}" for name in given if uses is not None and name not in uses]

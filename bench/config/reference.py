@@ -1,0 +1,68 @@
+"""The page docs/settings.md, generated from the comments of the files in conf."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench.config.comments import Described, described
+from bench.config.names import CONF
+from bench.config.run_config import GROUPS
+
+ELSEWHERE = {
+    "algo": "[methods.md](methods.md) lists the methods. `python bench/methods.py NAME` prints the options of one.",
+    "experiment": "[sweeps.md](sweeps.md#your-own-configuration-files) explains experiment files.",
+}
+"""Groups whose members are documented on another page."""
+INTRODUCTION = """# Settings
+
+Type settings as `NAME=VALUE` after `python bench/run.py`. With `-m`, commas separate the values of a sweep. Set an
+option of a group member as `GROUP.OPTION=VALUE`, for example `links=lossy links.p=0.3`. `python bench/run.py --cfg job`
+prints all settings of a run with their values. hearsay rejects unknown names and invalid values before any run starts.
+
+`python bench/methods.py --settings` generates this page from the comments in [conf](../conf)."""
+
+NO_OPTION = ("name", "defaults", "dataset")
+
+
+def settings_page() -> str:
+    """Return docs/settings.md: all settings, then one section for each group."""
+    keys = {key: found for key, found in described(CONF / "config.yaml").items() if key != "defaults"}
+    groups = {key: keys.pop(key) for key in [*keys] if key in (*GROUPS, "experiment")}
+    sections = (text for group, found in groups.items() for text in _group(group, found))
+    return "\n".join([INTRODUCTION, *_values(keys), *sections])
+
+
+def _values(settings: dict[str, Described]) -> Iterator[str]:
+    yield "\n## Single values\n"
+    yield "| setting | default | meaning |\n|---|---|---|"
+    yield from (f"| `{key}` | `{value}` | {_cell(comment)} |" for key, (value, comment) in settings.items())
+
+
+def _group(group: str, found: Described) -> Iterator[str]:
+    """Yield the section of one group: a row for each member, with its options and their defaults."""
+    yield f"\n## {group}\n"
+    yield f"Default: `{found.value}`. Meaning: {_cell(found.comment)}.\n"
+    if group in ELSEWHERE:
+        yield ELSEWHERE[group]
+        return
+    yield f"| `{group}` | meaning | options and defaults |\n|---|---|---|"
+    for file in sorted((CONF / group).glob("*.yaml")):
+        yield f"| `{file.stem}` | {_cell(_meaning(file))} | {'<br>'.join(_options(file))} |"
+
+
+def _meaning(file: Path) -> str:
+    """Return the first comment of a file, or an empty text."""
+    found = re.search(r"^(?:name:[^#\n]*)?# *([^@\n]+)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+    return found[1] if found else ""
+
+
+def _options(file: Path) -> Iterator[str]:
+    for key, (value, comment) in described(file).items():
+        if key not in NO_OPTION:
+            yield f"`{key}={value}` {_cell(comment)}".rstrip()
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

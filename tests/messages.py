@@ -1,0 +1,5 @@
+"""Wording of messages that several tests look for. Other wording is in tests/test_messages.py; tests assert values."""
+
+KILLED = "exited without an error message"
+NOT_UPLOADED = "not uploaded to W&B"
+IGNORED = "ignored options: "

@@ -1,0 +1,146 @@
+"""What a person may type or do, and the sentence or silence that answers."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.cli import ROOT, typed
+from tests.helpers.few import few
+
+FILES = {"few.txt": "0 1\n1 2\n2 3\n3 4\n", "empty.txt": "# nothing\n", "empty.csv": "\n", "gap.txt": "0 1\n1 3\n"}
+DIVIDED = "dataset=digits partition=dirichlet partition.alpha=0.001"
+
+
+SENTENCES = [
+    ("run", "algo=dsgd algo.eta=0", "algo.eta must be more than 0; got 0."),
+    ("run", "dataset=nan", "There is no dataset called 'nan'. Known: a9a, "),
+    ("run", "-m algo=dsgd,nan", "There is no algo called 'nan'. Known: "),
+    (
+        "run",
+        "algo={a:1}",
+        "One of the keys in algo={…} is unknown. Set them one at a time (algo.NAME=VALUE)",
+    ),
+    ("run", "seed=nan", "seed must be a whole number; got nan."),
+    ("run", "topology=edges topology.file=few.txt", "no edge for 3 of the 8 nodes: 5, 6, 7; set nodes=5 or give"),
+    ("run", "topology=complete nodes=100000", "takes 850 GB, and"),
+    ("run", "topology=row_stochastic", "or study the bias: topology.allow_biased=true."),
+    ("run", "links=lossy links.p=1", "links.p must be at least 0 and less than 1; got 1."),
+    ("run", "algo=dnasa compressor=top_k", "dnasa does not compress: leave out compressor=top_k"),
+    ("run", "algo=choco compressor=sign topology=all_reduce", "An all-reduce adds up numbers, not payloads"),
+    ("run", "algo=choco compressor=qsgd compressor.unbiased=true", "choco needs a contractive compressor"),
+    (
+        "run",
+        "topology=random_digraph",
+        "dnasa needs a doubly stochastic matrix; otherwise its result is biased. Use a method for directed graphs",
+    ),
+    (
+        "run",
+        "algo=d2 topology.lazy=true",
+        "d2 accumulates rounding errors quadratically in the number of steps",
+    ),
+    (
+        "run",
+        f"{DIVIDED} batch_size=8",
+        "the smallest shard, 1 sample; set batch_size=1 or partition.alpha=",
+    ),
+    ("run", "dataset=digits model=lenet", "these inputs are (8, 8). Use a model for any numbers: linear or mlp."),
+    ("run", "dataset=digits model=transformer", "model=transformer takes the tokens of a text, and the inputs of "),
+    ("run", "eval_samples=10", "dataset=synthetic has no shards to measure a part of: leave out eval_samples."),
+    ("run", "validation=0.1", "dataset=synthetic has no training samples to set aside: leave out validation."),
+    ("topology", "topology=ring --svg nowhere/ring.svg", "Cannot use nowhere/ring.svg: No such file or directory."),
+    ("contract", "dnaas", "There is no algorithm or compressor called 'dnaas'. Did you mean 'dnasa'?"),
+    ("partition", "dataset=synthetic", "dataset=synthetic is drawn at every node: there is nothing to divide."),
+    ("sync", "nowhere", "There are no runs in 'nowhere'."),
+    ("status", "nowhere", "There are no runs in 'nowhere'."),
+]
+MORE_SENTENCES = [
+    ("run", "algo=dsgt algo.eta=-0.1", "algo.eta must be more than 0; got -0.1."),
+    ("run", "algo=dnasa algo.multiplier=0", "algo.multiplier must be more than 0; got 0."),
+    ("run", "algo=dasagt algo.alpha=-1", "algo.alpha must be more than 0; got -1."),
+    ("run", "topology=1", "There is no topology called '1'. Known: all_reduce, "),
+    ("run", "model=true", "There is no model called 'true'. Known: cnn, lenet, linear, mlp, module, "),
+    ("run", "experiment=null", "There is no experiment called 'null'. Known: example, "),
+    ("run", "algo.name=nan", "There is no algorithm called 'nan'. Known: "),
+    ("run", "--cfg job dataset=nan", "There is no dataset called 'nan'. Known: a9a, "),
+    ("topology", "topology=null", "There is no topology called 'null'. Known: all_reduce, "),
+    ("run", "steps=inf", "steps must be a whole number; got inf."),
+    ("run", "topology=edges topology.file=gap.txt nodes=4", "no edge for 1 of the 4 nodes: 2; give each an edge."),
+    ("run", "topology=edges topology.file=empty.txt", "empty.txt has no edges in it; expected two node numbers"),
+    ("run", "topology=matrix topology.file=empty.csv", "empty.csv is no matrix of numbers: it is empty."),
+    ("topology", "topology=complete nodes=20000", "A complete graph of 20000 nodes takes 34 GB, and"),
+    (
+        "run",
+        "algo=choco compressor=top_k compressor.k=101",
+        "compressor.k is 101, but the vectors have 100 numbers",
+    ),
+    ("run", "algo=choco topology=matching", "choco needs the same matrix in every round, and 'matching' changes."),
+    ("run", "algo=dsgd links=one_way", "links=one_way is for methods that push, which keep running sums"),
+    ("run", "dataset=digits validation=1", "set aside, between 0 and 1; 1 of 1438 are 1438."),
+    ("run", "input_scale=0", "input_scale is how much farther away all is, and must be positive; got 0."),
+    ("run", "dataset=digits eval_samples=0", "eval_samples must be at least 1; got 0."),
+    ("run", "dataset=planted dataset.samples=0", "dataset.samples must be at least 1; got 0."),
+    (
+        "partition",
+        DIVIDED,
+        "batch_size=32 is larger than the smallest shard, 1 sample; set batch_size=1 or partition.alpha=",
+    ),
+]
+"""Of the same kinds."""
+
+
+@pytest.mark.parametrize(("script", "words", "sentence"), few([*SENTENCES, *MORE_SENTENCES], SENTENCES))
+def test_a_wrong_word_gets_a_sentence(script, words, sentence, tmp_path):
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    done = typed(*words.split(), cwd=tmp_path, script=f"bench/{script}.py")
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.returncode == 2
+    assert not (tmp_path / "results").exists()
+
+
+def command(*words: str, stdin: int = subprocess.DEVNULL, **environment: str) -> subprocess.Popen[bytes]:
+    full, pipe = [sys.executable, *words], subprocess.PIPE
+    return subprocess.Popen(full, cwd=ROOT, env={**os.environ, **environment}, stdin=stdin, stdout=pipe, stderr=pipe)
+
+
+@pytest.mark.thorough
+def test_a_terminal_without_our_letters_gets_their_names():
+    done = command("bench/topology.py", "nodes=4", PYTHONIOENCODING="latin-1")
+    out, err = done.communicate(timeout=60)
+    assert (done.returncode, err) == (0, b"")
+    assert b"rho = 0.333333" in out
+
+
+@pytest.mark.parametrize("buffered", ["", "1"])
+def test_a_reader_that_has_seen_enough_is_left_alone(buffered):
+    """As in `… | head -1`, where the pipe is closed before everything is said."""
+    program = (
+        "from bench.terminal.command import begin; begin(); import sys, os\n"
+        "os.read(0, 1)\n"  # until the reader has gone
+        "print('x' * 1_000_000); print('end', file=sys.stderr)"
+    )
+    process = command("-c", program, stdin=subprocess.PIPE, PYTHONUNBUFFERED=buffered)
+    process.stdout.close()
+    process.stdin.write(b"\n")
+    process.stdin.close()
+    with process.stderr as errors:
+        assert errors.read() == b"end\n"
+    assert process.wait(timeout=30) == 0
+
+
+@pytest.mark.parametrize("words", ["bench/run.py --cfg=job", "bench/contract.py --help"])
+def test_an_interruption_before_anything_began_is_a_word(words):
+    process = command(*words.split())
+    maps, deadline = Path(f"/proc/{process.pid}/maps"), time.monotonic() + 30
+    while "numpy" not in maps.read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (130, b"", b"Interrupted.\n")
