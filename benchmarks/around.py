@@ -31,10 +31,10 @@ from bench.store.record import Row
 from bench.store.run_folder import RunFolder
 from bench.sweep.recorder import Stored
 from bench.sweep.sweep import run_all
-from bench.sweep.workers import Sweep
+from bench.sweep.workers import Executor
 from bench.terminal.console import Console
 from bench.terminal.display import Display
-from bench.training.observer import Moment, Outcome
+from bench.training.observer import Outcome, Snapshot
 from benchmarks.clock import NODES, PERCEPTRON, Entry, best
 
 
@@ -63,7 +63,7 @@ class Timed(Stored):
     def end(self, r: int, outcome: Outcome) -> None:
         self._timed(super().end, r, outcome)
 
-    def checkpoint(self, r: int, moment: Moment) -> None:
+    def checkpoint(self, r: int, moment: Snapshot) -> None:
         self._timed(super().checkpoint, r, moment)
 
     def _timed(self, function: Callable[..., None], *arguments: object) -> None:
@@ -156,7 +156,7 @@ def overheads() -> list[Entry]:
     with closing(Pool()) as pool, tempfile.TemporaryDirectory() as folder:
         extra, waits, peaks = [], [], []
         runs = [RunConfig(**{**vars(config), "seed": seed, "results": folder}) for seed in range(6)]
-        sweep = Sweep(Display(Console(quiet=True), [run.steps for run in runs]))
+        sweep = Executor(Display(Console(quiet=True), [run.steps for run in runs]))
         for run in runs:
             store = RunFolder(run)
             began = time.perf_counter()

@@ -116,7 +116,7 @@ def networks() -> list[Entry]:
 
     def ours() -> None:
         with torch.inference_mode():
-            model.linearise(x, images)[1](delta)
+            model.linearize(x, images)[1](delta)
 
     def plain() -> None:
         for net, image, label in zip(nets, images, labels, strict=True):

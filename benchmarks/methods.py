@@ -8,7 +8,7 @@ import torch
 
 from bench.base.registry import algorithms
 from bench.build.build import build_problem
-from bench.build.network import declaration_of
+from bench.build.network import properties_of
 from bench.config.compose import compose_one
 from bench.config.run_config import RunConfig
 from bench.problem.problem import Setting
@@ -31,17 +31,17 @@ def methods(steps: int) -> list[Entry]:
         {"what": f"a gradient, {dtype}", "ms": ms, "ratio": 1.0, "beyond_ms": 0.0} for dtype, ms in gradients.items()
     ]
     for name, ms in sorted(best.items(), key=lambda pair: pair[0]):
-        own = declaration_of(runs[name]).gradients * gradients[runs[name].dtype]
+        own = properties_of(runs[name]).gradients * gradients[runs[name].dtype]
         entries.append({"what": name, "ms": ms, "ratio": ms / own, "beyond_ms": ms - own})
     return entries
 
 
 def config_of(name: str, steps: int) -> RunConfig:
     """On a ring that the method takes, or with the exact average."""
-    promise = algorithms[name].declare_for({})
-    where = ["topology=all_reduce"] if promise.exact_average else ["topology=ring", "topology.lazy=true"]
+    properties = algorithms[name].declare_for({})
+    where = ["topology=all_reduce"] if properties.exact_average else ["topology=ring", "topology.lazy=true"]
     words = [*PERCEPTRON, *where, f"nodes={NODES}", f"steps={steps}", f"eval_every={steps // 2}", "engine=stacked"]
-    return compose_one([f"algo={name}", *words, f"dtype={'float64' if promise.double else 'float32'}"])
+    return compose_one([f"algo={name}", *words, f"dtype={'float64' if properties.requires_float64 else 'float32'}"])
 
 
 def step_ms(config: RunConfig) -> float:

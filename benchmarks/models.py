@@ -15,15 +15,15 @@ from benchmarks import plain
 from benchmarks.clock import NODES, Entry, best, iteration_ms, on_stacked
 
 BATCH, CLASSES, CONTEXT, VOCABULARY = 32, 10, 128, 90
-COLOURS, SIDE = 3, 32
+COLORS, SIDE = 3, 32
 DRAWN = ["dataset=planted", f"dataset.features={SIDE**2}", "dataset.square=true", "dataset.samples=1024"]
 
 
 def residual(device: str) -> list[Entry]:
-    """ResNet-20 on images of CIFAR-10's size, and on one colour as a whole step of D-SGD."""
-    images = torch.randn(NODES, BATCH, COLOURS, SIDE, SIDE, device=device)
+    """ResNet-20 on images of CIFAR-10's size, and on one color as a whole step of D-SGD."""
+    images = torch.randn(NODES, BATCH, COLORS, SIDE, SIDE, device=device)
     labels = torch.randint(CLASSES, (NODES, BATCH), device=device)
-    nets = [plain.ResNet20(COLOURS, CLASSES).to(device) for _ in range(NODES)]
+    nets = [plain.ResNet20(COLORS, CLASSES).to(device) for _ in range(NODES)]
     floor = seconds(lambda: one_by_one(nets, images, labels), device)
     entries: list[Entry] = [{"what": f"{device}: 8 plain passes", "ms": 1e3 * floor, "ratio": 1.0}]
     ms = 1e3 * seconds(at_once("resnet20", images, labels), device)
@@ -32,7 +32,7 @@ def residual(device: str) -> list[Entry]:
     words = [*DRAWN, "model=resnet20", "algo=dsgd", f"nodes={NODES}", f"batch_size={BATCH}", "eval_samples=32"]
     rest = [f"steps={steps}", f"eval_every={steps // 2}", "engine=stacked", f"device={device}", "dataset.tests=32"]
     ms = iteration_ms(on_stacked, compose_one([*words, *rest]))
-    return [*entries, {"what": f"{device}: a step of D-SGD, one colour", "ms": ms, "ratio": ms / (1e3 * floor)}]
+    return [*entries, {"what": f"{device}: a step of D-SGD, one color", "ms": ms, "ratio": ms / (1e3 * floor)}]
 
 
 def texts(device: str) -> list[Entry]:
@@ -68,7 +68,7 @@ def at_once(name: str, inputs: Tensor, labels: Tensor) -> Callable[[], object]:
     x = 0.05 * torch.randn(NODES, model.layout.size, device=inputs.device)
 
     def gradient() -> Tensor:
-        out, pull = model.linearise(x, inputs)
+        out, pull = model.linearize(x, inputs)
         delta = torch.softmax(out, -1)
         return pull(delta.sub_(F.one_hot(labels, out.shape[-1])).div_(labels[0].numel()))
 

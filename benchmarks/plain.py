@@ -20,9 +20,9 @@ def lenet() -> nn.Module:
 
 
 def cnn(inputs: tuple[int, int, int], classes: int, channels: int = 32, hidden: int = 512) -> nn.Module:
-    colours, rows, columns = inputs
+    colors, rows, columns = inputs
     return nn.Sequential(
-        *(nn.Conv2d(colours, channels, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2)),
+        *(nn.Conv2d(colors, channels, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2)),
         *(nn.Conv2d(channels, 2 * channels, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2)),
         *(nn.Flatten(), nn.Linear(2 * channels * (rows // 4) * (columns // 4), hidden), nn.ReLU()),
         nn.Linear(hidden, classes),
@@ -54,9 +54,9 @@ class Block(nn.Module):
 
 
 class ResNet20(nn.Module):
-    def __init__(self, colours: int, classes: int, width: int = 16, groups: int = 2) -> None:
+    def __init__(self, colors: int, classes: int, width: int = 16, groups: int = 2) -> None:
         super().__init__()
-        self.conv = nn.Conv2d(colours, width, 3, padding=1, bias=False)
+        self.conv = nn.Conv2d(colors, width, 3, padding=1, bias=False)
         self.norm = nn.GroupNorm(groups, width)
         ends = [(width, width, 1)] * 3
         for wide in (2 * width, 4 * width):
