@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
+
+from bench.base.step_index import Ring, StepIndex
 
 T = TypeVar("T")
 
@@ -39,8 +41,16 @@ class Blocks(Generic[T]):
         self._draw = draw
         self._kept: dict[int, dict[int, T]] = {}
 
-    def at(self, s: int, stream: int = 0) -> tuple[T, int]:
+    @overload
+    def at(self, s: int, stream: int = 0) -> tuple[T, int]: ...
+
+    @overload
+    def at(self, s: StepIndex, stream: int = 0) -> tuple[Any, StepIndex]: ...
+
+    def at(self, s: int | StepIndex, stream: int = 0) -> tuple[T, int] | tuple[Any, StepIndex]:
         """The block that holds sample ``s`` of ``stream``, and the place of ``s`` in it."""
+        if isinstance(s, StepIndex):
+            return self._captured(s, stream), s
         number, offset = divmod(s, BLOCK)
         kept = self._kept.setdefault(stream, {})
         if number not in kept:
@@ -48,3 +58,14 @@ class Blocks(Generic[T]):
                 del kept[min(kept)]
             kept[number] = self._draw(stream, number)
         return kept[number], offset
+
+    def _captured(self, s: StepIndex, stream: int) -> Any:
+        """The samples of a stream as a captured step reads them."""
+
+        def block(number: int) -> T:
+            return self.at(number * BLOCK, stream)[0]
+
+        key = id(self), stream
+        ring = s.capture.buffer(key, lambda: Ring(BLOCK, block, s.now // BLOCK))
+        s.before_replay(key, lambda value: ring.load(s.key, value))
+        return ring.samples

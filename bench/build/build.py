@@ -47,7 +47,8 @@ def run_in(
     mixings = [mixing_of(config) for config in configs]
     timetable = Timetable(first.steps, due, first.checkpoint_every, thin)
     compressor = build_compressor(first, problem.layout.size)
-    training = Training(algorithm, problem, hosting, mixings, timetable, observer, begin, compressor)
+    capture = device.type == "cuda" and bool(first.engine.options.get("capture"))
+    training = Training(algorithm, problem, hosting, mixings, timetable, observer, begin, compressor, capture)
     with torch.no_grad() if problem.autograd else torch.inference_mode():
         return training.run()
 

@@ -88,6 +88,7 @@ class Stacked(Engine):
     grouped = True
     one_process = True
     memory_gb: Positive | None = None
+    capture: bool = True
     timeout_s: NonNegative = 300.0
 
     def compute(self, configs: Sequence[RunConfig], observer: Observer, resume: Resume | None, comm: Any) -> None:

@@ -16,8 +16,8 @@ from bench.method.protocols import Grad
 def mean_gradient(grad: Grad, x: Tensor, first: int, count: int) -> Tensor:
     """Return the mean gradient at x over the samples ``first``, …, ``first + count − 1``, (R, k, P)."""
     total = grad(x, first)
-    for s in range(first + 1, first + count):
-        total = total + grad(x, s)
+    for k in range(1, count):
+        total = total + grad(x, first + k)
     return total / count
 
 

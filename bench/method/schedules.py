@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from bench.base.registry import schedules
+from bench.base.step_index import StepIndex
 
 Shape = Callable[[np.ndarray, int, int], tuple[Any, Any]]
 """A function from t (an array), T and n to the pair (h, root), each a number or an array over t."""
@@ -130,12 +131,12 @@ class Schedule:
 
     def __init__(self, values: np.ndarray, dtype: torch.dtype, device: torch.device | str = "cpu") -> None:
         self.values = values  # (steps, R), float64, for the bounds of the theory
-        table = torch.as_tensor(values, dtype=dtype, device=device)
-        self._rows = list(table[:, :, None, None].unbind(0))
+        self._table = torch.as_tensor(values, dtype=dtype, device=device)[:, :, None, None]
+        self._rows = list(self._table.unbind(0))
 
-    def __getitem__(self, t: int) -> Tensor:
+    def __getitem__(self, t: int | StepIndex) -> Tensor:
         """Return the stepsizes of step t, (R, 1, 1)."""
-        return self._rows[t]
+        return t.pick(self._table) if isinstance(t, StepIndex) else self._rows[t]
 
 
 def stepsize_tables(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -13,7 +13,12 @@ from bench.method.protocols import Grad, Mix
 
 
 def trajectory(
-    algorithm: Algorithm, begin: Tensor | tuple[int, Any], grad: Grad, mix: Mix, steps: int
+    algorithm: Algorithm,
+    begin: Tensor | tuple[int, Any],
+    grad: Grad,
+    mix: Mix,
+    steps: int,
+    step: Callable[[Any, int], Any] | None = None,
 ) -> Iterator[tuple[int, Any]]:
     """Yield the pairs (t, state after t steps) up to ``steps``.
 
@@ -23,6 +28,7 @@ def trajectory(
         grad: Gradients of the hosted nodes.
         mix: Communication with the neighbors.
         steps: The number of steps in all.
+        step: A faster function with the values of ``algorithm.step(state, t, grad, mix)``.
 
     Yields:
         The pairs, the first one included.
@@ -31,7 +37,7 @@ def trajectory(
     del begin  # frees the memory of x if the method does not keep it
     yield t, state
     while t < steps:
-        state = algorithm.step(state, t, grad, mix)
+        state = step(state, t) if step else algorithm.step(state, t, grad, mix)
         t += 1
         yield t, state
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -45,8 +44,7 @@ def partition(name: str) -> Callable[[Partition], Partition]:
     return partitions.register(name)
 
 
-@dataclass(frozen=True)
-class Batches:
+class Batches(NamedTuple):
     """The mini-batches of one block of samples."""
 
     rows: Tensor  # of the training set, (BLOCK, S, k, B)

@@ -16,12 +16,14 @@ from bench.method.trajectory import blank_state, trajectory
 from bench.network.compressor import Compressor
 from bench.network.mixing import Mixing
 from bench.problem.problem import Problem
+from bench.store.record import Row
+from bench.training.captured import Step, Steps
 from bench.training.costs import CostCounter, RowBuilder, Stopwatch
 from bench.training.hosting import Hosting
 from bench.training.metrics import heterogeneity, measure
 from bench.training.network import Network
 from bench.training.observer import Observer, Outcome, Snapshot
-from bench.training.oracles import make_oracles
+from bench.training.oracles import GradOracle, MixOracle, make_oracles
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,10 @@ class Training:
         observer: Observer,
         begin: Snapshot | None = None,
         compressor: Compressor | None = None,
+        capture: bool = False,
     ) -> None:
+        """``capture``: replay a captured step where that is possible; only on a GPU."""
+        self._capture = capture
         self._clock = Stopwatch(len(mixings), begin.seconds if begin else None)
         self._costs = CostCounter(problem, mixings, begin.counts if begin else ())
         self._books = RowBuilder(algorithm, self._costs, mixings, begin.last if begin else ())
@@ -72,7 +77,7 @@ class Training:
         times, begun = self._timetable, self._begin.step if self._begin else 0
         due = {t for t in times.evaluate_at if t > begun} if self._begin else {0, *times.evaluate_at}
         grad, mix = make_oracles(self._problem, self._network, self._costs)
-        for t, state in trajectory(self._algorithm, self._from(), grad, mix, times.steps):
+        for t, state in trajectory(self._algorithm, self._from(), grad, mix, times.steps, self._faster(grad, mix)):
             self._network.step = t
             if t > begun:
                 self._observer.tick(t)
@@ -87,6 +92,20 @@ class Training:
                 raise Preempted
         _wait_for_gpu(state.x)
         return self._outcomes, self._moment(t, state)
+
+    def _faster(self, grad: GradOracle, mix: MixOracle) -> Step | None:
+        """A step that is captured as soon as the first ones have run; None: steps run one by one."""
+        if not self._capture:
+            return None
+
+        def learn(facts: Row) -> None:
+            for r in range(len(self._outcomes)):
+                self._observer.learn(r, facts)
+
+        def eager(state: Any, t: int) -> Any:
+            return self._algorithm.step(state, t, grad, mix)
+
+        return Steps(eager, self._algorithm, self._problem, self._network, self._costs, self._timetable.steps, learn)
 
     def _from(self) -> Tensor | tuple[int, Any]:
         """Where the trajectory begins."""

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from bench.base.step_index import StepIndex
 from bench.network.faulty import OneWayNetwork
 from bench.network.mixing import Mixing, Operator
 from bench.network.sparse import Sparse
@@ -44,10 +45,16 @@ class DenseMixer(Mixer):
         self._period, self._dtype, self._device = mixings[0].period or 1, dtype, device
         self._w: dict[Operator, list[Tensor]] = {}
 
-    def __call__(self, r: int, t: int, tensors: tuple[Tensor, ...], by: Operator = "mix") -> tuple[Tensor, ...]:
+    def __call__(
+        self, r: int | StepIndex, t: int, tensors: tuple[Tensor, ...], by: Operator = "mix"
+    ) -> tuple[Tensor, ...]:
         if by not in self._w:
             self._w[by] = [self._round(turn, by) for turn in range(self._period)]
-        w = self._w[by][r % self._period]
+        turns = self._w[by]
+        if isinstance(r, StepIndex) and self._period > 1:
+            w = r.pick(torch.stack(turns), self._period)
+        else:
+            w = turns[r % self._period]
         return tuple(torch.matmul(w, tensor) for tensor in tensors)
 
     def _round(self, turn: int, by: Operator) -> Tensor:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
+from typing import Any
 
 import numpy as np
 import torch
@@ -39,6 +41,12 @@ class Network:
         self._costs, self._clock, self._seeds = costs, clock, seeds
         self._compressor, self._one_way = compressor, one_way
         self._may = DECLARED[properties.mixes]
+
+    def recording(self, costs: Any, clock: Any, step: Any) -> Network:
+        """Return this network with other costs, clock and step number, for a step that is captured."""
+        out = copy(self)
+        out._costs, out._clock, out.step = costs, clock, step
+        return out
 
     def mix(self, tensors: tuple[Tensor, ...], when: Tensor | None = None) -> tuple[Tensor, ...]:
         """W times each, in the replicas where ``when`` is true."""

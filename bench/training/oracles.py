@@ -14,7 +14,6 @@ from torch import Tensor
 
 from bench.base.errors import UserError
 from bench.problem.problem import Problem
-from bench.training.costs import CostCounter
 from bench.training.network import Network
 
 
@@ -65,7 +64,7 @@ class MixOracle:
 _behind: WeakKeyDictionary[Any, tuple[Any, ...]] = WeakKeyDictionary()
 
 
-def make_oracles(problem: Problem, network: Network, costs: CostCounter) -> tuple[GradOracle, MixOracle]:
+def make_oracles(problem: Problem, network: Network, costs: Any) -> tuple[GradOracle, MixOracle]:
     """``grad`` and ``mix`` of one run; every call is written into the costs."""
     grad, mix = GradOracle(), MixOracle()
     _behind[grad], _behind[mix] = (problem, costs), (network,)
