@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
@@ -61,11 +62,7 @@ class Blocks(Generic[T]):
 
     def _captured(self, s: StepIndex, stream: int) -> Any:
         """The samples of a stream as a captured step reads them."""
-
-        def block(number: int) -> T:
-            return self.at(number * BLOCK, stream)[0]
-
         key = id(self), stream
-        ring = s.capture.buffer(key, lambda: Ring(BLOCK, block, s.now // BLOCK))
+        ring = s.capture.buffer(key, lambda: Ring(BLOCK, partial(self._draw, stream), s.now // BLOCK))
         s.before_replay(key, lambda value: ring.load(s.key, value))
         return ring.samples

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NoReturn, TypeVar
 
 import torch
@@ -138,11 +139,16 @@ class Samples:
 
 
 class Ring:
-    """Two consecutive blocks of samples in one buffer, from which a captured step reads the samples of any t."""
+    """Two consecutive blocks of samples in one buffer, from which a captured step reads the samples of any t.
+
+    While the GPU replays the steps of one block, a thread draws the next.
+    """
 
     def __init__(self, size: int, block: Callable[[int], Any], first: int) -> None:
         """``size``: samples in a block; ``block(b)``: block b, a tensor (size, …) or a tuple of them."""
         self._size, self._block = size, block
+        self._thread = ThreadPoolExecutor(1)
+        self._ahead: dict[int, Future[Any]] = {}
         self._held: list[int | None] = [None, None]
         self._wanted: dict[Hashable, int] = {}
         self.samples = _map(lambda x: Samples(x.new_empty(2 * size, *x.shape[1:])), block(first))
@@ -155,7 +161,10 @@ class Ring:
             raise NotCapturable(f"a step uses samples that are more than {self._size} apart")
         if self._held[number % 2] != number:
             begin = number % 2 * self._size
-            _map(lambda to, x: to.data[begin : begin + self._size].copy_(x), self.samples, self._block(number))
+            block = self._ahead.pop(number).result() if number in self._ahead else self._block(number)
+            _map(lambda to, x: to.data[begin : begin + self._size].copy_(x), self.samples, block)
+            if any(self._held):  # not in the rehearsal: a capture follows it
+                self._ahead = {number + 1: self._thread.submit(self._block, number + 1)}
             self._held[number % 2] = number
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from bench.base.machine import cores
 from bench.base.randomness import EVERYONE, generator
 
 
@@ -72,8 +74,10 @@ class Setting:
             The results, (S, nodes, …), in NumPy's dtype.
         """
         nodes = self.hosted if nodes is None else nodes
-        rows = [[function(generator(seed, node, purpose, block)) for node in nodes] for seed in self.distinct_seeds]
-        return np.stack([np.stack(row) for row in rows])
+        keys = [(seed, node) for seed in self.distinct_seeds for node in nodes]
+        many = threads().map if self.device.type == "cuda" else map  # a GPU must not wait for its samples
+        drawn = np.stack(list(many(lambda key: function(generator(*key, purpose, block)), keys)))
+        return drawn.reshape(len(self.distinct_seeds), len(nodes), *drawn.shape[1:])
 
     def draw_shared(self, purpose: str, function: Callable[[np.random.Generator], np.ndarray]) -> np.ndarray:
         """Draw random numbers for every distinct seed, the same for all nodes: (S, …)."""
@@ -91,6 +95,12 @@ class Setting:
         """Move numbers to the device; a GPU continues to compute meanwhile."""
         here = torch.as_tensor(np.ascontiguousarray(values), dtype=dtype)
         return here.pin_memory().to(self.device, non_blocking=True) if self.device.type == "cuda" else here
+
+
+@cache
+def threads() -> ThreadPoolExecutor:
+    """The threads that draw samples for a GPU; NumPy lets them run at the same time."""
+    return ThreadPoolExecutor(min(8, cores()))
 
 
 def hosted_share(setting: Setting) -> float:
