@@ -7,6 +7,7 @@ the files, not what this process has imported; what it says of itself must be th
 from __future__ import annotations
 
 import hashlib
+from functools import cache
 from pathlib import Path
 
 from bench.base.home import ROOT
@@ -29,7 +30,9 @@ def digest(file: Path) -> str:
     """sha256 of a file as it was imported; a plug-in's is taken when it is first asked for, right after its import."""
     if file in _digests:
         return _digests[file]
-    return _outside.setdefault(file, _hash(file))
+    if file not in _outside:
+        _outside[file] = _hash(file)
+    return _outside[file]
 
 
 def changed() -> list[str]:
@@ -38,6 +41,7 @@ def changed() -> list[str]:
     return sorted(name(file) for file, before in known.items() if _hash(file) != before)
 
 
+@cache
 def name(file: Path) -> str:
     """As a person would call it, on every machine the same."""
     return file.relative_to(ROOT if file.is_relative_to(ROOT) else above(file)).as_posix()

@@ -72,19 +72,19 @@ def fingerprint(config: RunConfig) -> str:
 
     Where the files lie makes no difference, nor does Python's own library; nor does a metric, which changes no step.
     """
-    return combined(_digests(_core() | _files(chosen(config))).values())
+    return combined(_counted(tuple(chosen(config))).values())
 
 
 def parts(config: RunConfig) -> dict[str, str]:
     """What the fingerprint covers, for runs to be compared by: one hash of the core, one of every other file."""
-    files, core = sources(config), {imported.name(file) for file in _core()}
+    files, core = sources(config), _core_names()
     others = {name: digest[:SHORT] for name, digest in sorted(files.items()) if name not in core}
     return {"core": combined(files[name] for name in core), **others}
 
 
 def sources(config: RunConfig) -> dict[str, str]:
     """The files that count for a configuration, those of metrics among them, by name, with their hashes."""
-    return {**_digests(_core() | _files(chosen(config))), **measuring()}
+    return {**_counted(tuple(chosen(config))), **measuring()}
 
 
 def measuring() -> dict[str, str]:
@@ -98,6 +98,17 @@ def _files(items: Iterable[object]) -> frozenset[Path]:
 
 def _digests(files: Iterable[Path]) -> dict[str, str]:
     return {imported.name(file): imported.digest(file) for file in files}
+
+
+@cache
+def _counted(items: tuple[object, ...]) -> dict[str, str]:
+    """The files of the core and of these items, by name, with their hashes: every run of a sweep asks."""
+    return _digests(_core() | _files(items))
+
+
+@cache
+def _core_names() -> frozenset[str]:
+    return frozenset(map(imported.name, _core()))
 
 
 @cache
