@@ -163,7 +163,7 @@ def overheads() -> list[Entry]:
             sweep.run_group([store], pool, in_process=False)
             waits.append(time.perf_counter() - began)
             extra.append(waits[-1] - store.summary()["wall_s"])
-            (world,) = pool._worlds.values()
+            (world,) = pool._rank_pools.values()
             peaks.append(max(world.peak_mb.values()))
         idle = max(world.idle_mb.values())
     return [
