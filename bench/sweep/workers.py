@@ -80,7 +80,7 @@ class Executor:
         self._end(folder, RunResult(state), f"{state} before, by engine {folder.manifest().get('engine', '?')}{old}")
 
     def _work(self, jobs: int) -> None:
-        """Until nothing is waiting. One worker is this thread; more are threads with worlds of their own."""
+        """Until nothing is waiting. One worker is this thread; more are threads with pools of ranks of their own."""
         if not self.waiting:
             return
         if jobs == 1:
