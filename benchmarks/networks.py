@@ -66,7 +66,7 @@ def gossip(steps: int) -> list[Entry]:
     """D-NASA on 64 nodes: changing networks, relative to a static ring; and rings of thousands of nodes."""
     kinds = {
         "a ring": ["topology=ring"],
-        "a ring with 10 % packet loss": ["topology=ring", "links=lossy"],
+        "a lossy ring, p = 0.1": ["topology=ring", "links=lossy"],
         "a ring with outages": ["topology=ring", "links=outages"],
         "matchings": ["topology=matching"],
         "random graphs, p = 0.05": ["topology=random_each_round", "topology.p=0.05"],

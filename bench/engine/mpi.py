@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import TracebackType
 
 import numpy as np
 import torch
@@ -191,8 +190,8 @@ class MPIHosting:
     def __enter__(self) -> MPIHosting:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        if error is None:  # after an error, freeing could wait for ranks that have ended
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:  # after an error, freeing could wait for ranks that have ended
             self.mixer.free()
             self._comm.Free()
 

@@ -190,9 +190,8 @@ def main() -> None:
         except Preempted:
             link.send({"left": True})
         except BaseException as error:  # SystemExit too, or the other ranks would wait
-            report: Message = {"error": errors.sentence(error), "traceback": traceback.format_exc()}
-            report |= {"misfit": True} if isinstance(error, Misfit) else {}
-            link.send({**report, "alive": True} if survives else report)
+            report = {"error": errors.sentence(error), "traceback": traceback.format_exc()}
+            link.send({**report, "misfit": isinstance(error, Misfit), "alive": survives})
             if not survives:
                 raise
 

@@ -10,6 +10,7 @@ from bench.engine.wire import SPARSE_FROM, Block, Rows, nodes_of_rank
 from bench.network.drawn import build_network
 from bench.network.links import Lossy
 from bench.network.mixing import build_mixing
+from bench.network.sparse import Sparse
 
 
 @pytest.mark.parametrize("name", ["ring", "star", "random_digraph", "directed_ring", "matching"])
@@ -54,13 +55,18 @@ def test_memory_of_a_round_grows_with_its_edges(lossy):
         assert peak < 16 * 2 * 8 * n * 12 < 8 * n * n
 
 
+def ring(n: int) -> np.ndarray:
+    return (np.eye(n) + np.roll(np.eye(n), 1, axis=0) + np.roll(np.eye(n), -1, axis=0)) / 3
+
+
 def test_blocks_are_sparse_for_many_nodes_with_few_neighbors():
-    for nodes, name, expected in ((2 * SPARSE_FROM, "torus", True), (64, "torus", False), (600, "random", False)):
-        w = build_mixing(name, nodes).at(0).any
-        rows, mine = Rows(w, 2, 1), nodes_of_rank(nodes, 2, 1)
-        block = Block(rows.local(w), len(rows.columns), torch.float64, torch.device("cpu"), sparse=False)
-        assert block.sparse is expected
-        heard = torch.randn(len(rows.columns), 5, dtype=torch.float64)
-        mixed = w.dense()[np.ix_(mine, rows.columns)] @ heard.numpy()
-        assert block(heard).numpy() == pytest.approx(mixed, abs=1e-14)
-        assert torch.equal(block(heard.unsqueeze(0))[0], block(heard))
+    for dense, expected in ((ring(2 * SPARSE_FROM), True), (ring(64), False), (np.full((600, 600), 1 / 600), False)):
+        w = Sparse.of_dense(dense)
+        rows, mine = Rows(w, 2, 1), nodes_of_rank(len(dense), 2, 1)
+        local, received = rows.local(w), torch.randn(len(rows.columns), 5, dtype=torch.float64)
+        mixed = dense[np.ix_(mine, rows.columns)] @ received.numpy()
+        for sparse in (False, True):
+            block = Block(local, len(rows.columns), torch.float64, torch.device("cpu"), sparse)
+            assert block.sparse is (expected or sparse)
+            assert block(received).numpy() == pytest.approx(mixed, abs=1e-14)
+            assert torch.equal(block(received.unsqueeze(0))[0], block(received))
