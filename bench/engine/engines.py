@@ -66,7 +66,7 @@ class Engine(ABC):
         return 1
 
     def threads(self, jobs: int = 1) -> int:
-        """Return the number of threads of each process."""
+        """Threads for each of them."""
         return core_share(jobs)
 
     def launch_by(self) -> Launch:
