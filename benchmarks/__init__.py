@@ -1,1 +1,1 @@
-"""What bench/perf.py measures, one file for each part of the suite."""
+"""Measurements of bench/perf.py, one file for each part of the suite."""

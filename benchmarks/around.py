@@ -1,4 +1,4 @@
-"""What is around a run: starting, storing, loading, drawing."""
+"""Time spent outside of runs: start of ranks, storage, loading of data, figures and reports."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from benchmarks.clock import NODES, PERCEPTRON, Entry, best
 
 
 def data() -> list[Entry]:
-    """Loading what lies prepared in the data folder, checksum included."""
+    """Time to load each prepared dataset, including its checksum."""
     entries: list[Entry] = []
     for name in recipes:
         with suppress(UserError):
@@ -50,7 +50,7 @@ def data() -> list[Entry]:
 
 
 class Timed(Stored):
-    """Counts the seconds that storing takes."""
+    """Measures the seconds that storage takes."""
 
     seconds = 0.0
 
@@ -73,7 +73,7 @@ class Timed(Stored):
 
 
 def storing(steps: int, runs: int) -> list[Entry]:
-    """What the run store costs a run with 50 evaluations, and what it takes to read many runs."""
+    """Storage time of a run with 50 evaluations, and time to load many runs."""
     words = [*PERCEPTRON, f"nodes={NODES}", f"steps={steps}", f"eval_every={steps // 50}", "engine=stacked"]
     with tempfile.TemporaryDirectory() as place:
         folder = RunFolder(compose_one([*words, f"results={place}"]))
@@ -91,23 +91,23 @@ def storing(steps: int, runs: int) -> list[Entry]:
                 write_json(copy / name, {**json.loads((copy / name).read_text()), "run_id": copy.name})
         code = "import sys, time; import analysis; t = time.perf_counter(); n = len(analysis.load(sys.argv[1]))"
         command = [sys.executable, "-c", f"{code}; print(time.perf_counter() - t, n)", place]
-        said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+        printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     return [
         {"what": f"storing a run of {wall:.1f} s with 50 evaluations", "s": observer.seconds},
-        {"what": "the same, as a part of the run", "ratio": observer.seconds / wall},
-        {"what": f"analysis.load of {runs} runs, {said[1]} rows", "s": float(said[0])},
+        {"what": "storage / duration of the run", "ratio": observer.seconds / wall},
+        {"what": f"analysis.load of {runs} runs, {printed[1]} rows", "s": float(printed[0])},
     ]
 
 
 def digests(runs: int) -> list[Entry]:
     """CPU time of a sweep of short runs with 21 evaluations each, stored and read back, and of its digests alone.
 
-    They are computed again by themselves: the difference of two sweeps would be lost in what else a machine does.
+    The digests are timed separately, since the difference of two sweeps is smaller than the noise.
     """
     words = ["dataset=quadratics", "algo=dsgd", "steps=20", "eval_every=1", "engine=stacked", "tracker=none"]
     hashed: list[bytes] = []
 
-    class Noting:
+    class Recording:
         @staticmethod
         def sha256(content: bytes) -> Any:
             hashed.append(content)
@@ -115,7 +115,7 @@ def digests(runs: int) -> list[Entry]:
 
     with tempfile.TemporaryDirectory() as place:
         configs = of_command([*words, f"seed=range({runs})", f"results={place}"])
-        vars(files)["hashlib"] = Noting
+        vars(files)["hashlib"] = Recording
         try:
             began = time.process_time()
             run_all(configs, Console(quiet=True))
@@ -132,7 +132,7 @@ def digests(runs: int) -> list[Entry]:
 
 
 def reporting(seeds: int) -> list[Entry]:
-    """What it takes to draw and report a real sweep of 62 runs a seed with 50 evaluations each."""
+    """Time of the figures and the report of a sweep with 62 runs per seed and 50 evaluations each."""
     small = ["dataset=digits", "steps=50", "eval_every=1", "topology=ring,complete", "engine=stacked", "tracker=none"]
     numbers = f"seed={','.join(map(str, range(seeds)))}"
     with tempfile.TemporaryDirectory() as place:
@@ -151,7 +151,7 @@ def reporting(seeds: int) -> list[Entry]:
 
 
 def overheads() -> list[Entry]:
-    """Starting a world, one more configuration in a warm one, and the memory of a rank."""
+    """Time to start ranks and to run one more configuration on warm ranks, and the memory of a rank."""
     config = compose_one([*PERCEPTRON, f"nodes={NODES}", "steps=100", "engine=mpi"])
     with closing(Pool()) as pool, tempfile.TemporaryDirectory() as folder:
         extra, waits, peaks = [], [], []
@@ -163,12 +163,12 @@ def overheads() -> list[Entry]:
             sweep.run_group([store], pool, in_process=False)
             waits.append(time.perf_counter() - began)
             extra.append(waits[-1] - store.summary()["wall_s"])
-            (world,) = pool._worlds.values()
-            peaks.append(max(world.peak_mb.values()))
-        idle = max(world.idle_mb.values())
+            (ranks,) = pool._rank_pools.values()
+            peaks.append(max(ranks.peak_mb.values()))
+        idle = max(ranks.idle_mb.values())
     return [
-        {"what": f"start of {world.ranks} ranks", "s": extra[0] - statistics.median(extra[1:])},
-        {"what": "one more configuration in a warm world", "s": statistics.median(extra[1:])},
+        {"what": f"start of {ranks.ranks} ranks", "s": extra[0] - statistics.median(extra[1:])},
+        {"what": "one more configuration on warm ranks", "s": statistics.median(extra[1:])},
         {"what": "memory of an idle rank", "mb": idle},
-        {"what": "the most a rank needed beyond that", "mb": peaks[-1] - idle},
+        {"what": "peak memory of a rank beyond that", "mb": peaks[-1] - idle},
     ]

@@ -1,4 +1,4 @@
-"""What is timed, and how."""
+"""Workloads and timers of the benchmarks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PERCEPTRON = ["dataset=planted", "model=mlp", "batch_size=32"]
 IMAGES = ["dataset.samples=1024", "dataset.tests=1024", "dataset.features=784", "dataset.square=true"]
 LENET = ["dataset=planted", *IMAGES, "model=lenet", "batch_size=32"]
 LEAST_SQUARES = ["dataset=synthetic", "batch_size=1", "dataset.evaluation=100"]
-MATRICES = {  # (rows, inner, columns) of the products of one node's gradient
+MATRICES = {  # (rows, inner, columns) of the matrix products of one node's gradient
     "perceptron": [(32, 123, 64), (32, 64, 2), (64, 32, 2), (32, 2, 64), (123, 32, 64)],
     "least squares": [(1, 100, 1), (1, 1, 100)],
 }
@@ -29,13 +29,13 @@ Entry = dict[str, Any]
 
 
 def floor_ms(work: str) -> float:
-    """The products alone."""
+    """Milliseconds of the batched matrix products alone."""
     pairs = [(torch.randn(NODES, a, b), torch.randn(NODES, b, c)) for a, b, c in MATRICES[work]]
     return 1e3 * best(lambda: [torch.bmm(x, y) for x, y in pairs], 200)
 
 
 def best(function: Callable[[], object], repeat: int, rounds: int = 7) -> float:
-    """Seconds a call, the best of some rounds."""
+    """Seconds per call: the minimum over rounds of the mean over ``repeat`` calls."""
     times = []
     for _ in range(rounds):
         began = time.perf_counter()
@@ -46,7 +46,7 @@ def best(function: Callable[[], object], repeat: int, rounds: int = 7) -> float:
 
 
 class Rows(Observer):
-    """Keeps the rows of one run, the first of a group."""
+    """Records the rows of the first run of a group."""
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
@@ -57,13 +57,13 @@ class Rows(Observer):
 
 
 def iteration_ms(run: Callable[[RunConfig, Observer], object], config: RunConfig, repeat: int = 3) -> float:
-    """Computing and communicating in the second half of a run, per step; the median of so many runs."""
+    """Milliseconds of computation and communication per step in the second half of a run; median of ``repeat`` runs."""
     times = []
     for _ in range(repeat):
-        kept = Rows()
-        run(config, kept)
-        spent = [row["compute_s"] + row["comm_s"] for row in kept.rows]
-        times.append(1e3 * (spent[-1] - spent[-2]) / (kept.rows[-1]["step"] - kept.rows[-2]["step"]))
+        recorded = Rows()
+        run(config, recorded)
+        spent = [row["compute_s"] + row["comm_s"] for row in recorded.rows]
+        times.append(1e3 * (spent[-1] - spent[-2]) / (recorded.rows[-1]["step"] - recorded.rows[-2]["step"]))
     return statistics.median(times)
 
 

@@ -1,4 +1,4 @@
-"""Steps of D-NASA by engine, and of many runs as one program."""
+"""Time per step of D-NASA by engine, and of many runs as one program."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from benchmarks.plain import lenet
 
 
 def engines(steps: int) -> list[Entry]:
-    """Milliseconds an iteration of D-NASA on 8 nodes in a ring, by engine."""
+    """Milliseconds per iteration of D-NASA on a ring of 8 nodes, by engine."""
     with closing(Pool()) as pool:
         return list(_engines(pool, steps))
 
@@ -53,9 +53,9 @@ REPLICAS = (1, 5, 25, 125)
 
 
 def batched(device: str, work: str, words: list[str], sizes: Sequence[int], steps: int) -> list[Entry]:
-    """Milliseconds per replica and step of D-NASA on 8 nodes, for R runs as one program, beside R separate runs.
+    """Milliseconds per replica and step of D-NASA on 8 nodes, for R runs as one program.
 
-    On a CPU, R runs are shared between a process per core, as in a long sweep; one run has a core.
+    On a CPU, the R runs are divided among one process per core, as in a long sweep.
     """
     entries: list[Entry] = []
     lanes = cores() if device == "cpu" else 1
@@ -80,7 +80,7 @@ def lane_ms(rows: list[Row]) -> float:
 
 
 def side_by_side(groups: Sequence[Sequence[RunConfig]]) -> list[list[Row]]:
-    """Run groups at the same time, each in a process of its own; the rows of each one's first run."""
+    """Run groups at the same time, each in its own process; return the rows of the first run of each."""
     kept = [Rows() for _ in groups]
 
     def work(group: Sequence[RunConfig], observer: Rows) -> None:
@@ -96,7 +96,7 @@ def side_by_side(groups: Sequence[Sequence[RunConfig]]) -> list[list[Row]]:
 
 
 def all_batched(device: str, sizes: Sequence[int], steps: int) -> list[Entry]:
-    """Perceptrons and LeNets on one device; LeNet's larger groups are left to GPUs."""
+    """Perceptrons and LeNets on one device; groups of more than 25 LeNets run on GPUs only."""
     floor: Entry = {"what": "perceptron: floor of one run on one core", "ms": floor_ms("perceptron")}
     lenets = [r for r in sizes if device == "cuda" or r <= 25]
     return [
@@ -107,7 +107,7 @@ def all_batched(device: str, sizes: Sequence[int], steps: int) -> list[Entry]:
 
 
 def networks() -> list[Entry]:
-    """Gradients of 8 LeNets on batches of 32 images, against torch.nn one network at a time; on one core and on all."""
+    """Gradients of 8 LeNets on batches of 32 images, and the same with torch.nn one by one; on one core and on all."""
     entries: list[Entry] = []
     images, labels = torch.randn(NODES, 32, 28, 28), torch.randint(0, 10, (NODES, 32))
     model = models["lenet"]((28, 28), 10)

@@ -1,4 +1,4 @@
-"""What a step of every method costs beside its gradients."""
+"""Time per step of every method, relative to its gradients."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from bench.problem.problem import Setting
 from benchmarks.clock import NODES, PERCEPTRON, Entry, Rows, on_stacked
 
 ROUNDS = 5
-"""In turns, of which the best counts: what else the machine does comes and goes."""
+"""Repetitions, in turn over all methods; the minimum counts, since other load on the machine varies."""
 
 
 def methods(steps: int) -> list[Entry]:
-    """Milliseconds a step, in units of the method's own gradients, and what it takes beyond them."""
+    """Milliseconds per step, the ratio to the method's gradients, and the difference."""
     runs = {name: config_of(name, steps) for name in algorithms}
     best: dict[str, float] = {}
     gradients: dict[str, float] = {}
@@ -37,7 +37,7 @@ def methods(steps: int) -> list[Entry]:
 
 
 def config_of(name: str, steps: int) -> RunConfig:
-    """On a ring that the method takes, or with the exact average."""
+    """Return a run on a lazy ring, or with the exact average if the method needs it."""
     properties = algorithms[name].declare_for({})
     where = ["topology=all_reduce"] if properties.exact_average else ["topology=ring", "topology.lazy=true"]
     words = [*PERCEPTRON, *where, f"nodes={NODES}", f"steps={steps}", f"eval_every={steps // 2}", "engine=stacked"]
@@ -45,15 +45,15 @@ def config_of(name: str, steps: int) -> RunConfig:
 
 
 def step_ms(config: RunConfig) -> float:
-    """Computing and communicating in the second half of a run."""
-    kept = Rows()
-    on_stacked(config, kept)
-    spent = [row["compute_s"] + row["comm_s"] for row in kept.rows]
-    return 1e3 * (spent[-1] - spent[-2]) / (kept.rows[-1]["step"] - kept.rows[-2]["step"])
+    """Milliseconds of computation and communication per step in the second half of a run."""
+    recorded = Rows()
+    on_stacked(config, recorded)
+    spent = [row["compute_s"] + row["comm_s"] for row in recorded.rows]
+    return 1e3 * (spent[-1] - spent[-2]) / (recorded.rows[-1]["step"] - recorded.rows[-2]["step"])
 
 
 def gradient_ms(config: RunConfig) -> float:
-    """One of all nodes, its samples drawn."""
+    """Milliseconds of one gradient of all nodes, including the sampling."""
     setting = Setting(
         config.nodes,
         range(config.nodes),

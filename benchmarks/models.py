@@ -1,4 +1,4 @@
-"""Gradients of 8 networks at once, beside those of 8 ordinary modules one after the other."""
+"""Gradients of 8 networks at once, compared with 8 torch modules one by one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DRAWN = ["dataset=planted", f"dataset.features={SIDE**2}", "dataset.square=true"
 
 
 def residual(device: str) -> list[Entry]:
-    """ResNet-20 on images of CIFAR-10's size, and on one color as a whole step of D-SGD."""
+    """ResNet-20: gradients on images of the size of CIFAR-10, and steps of D-SGD on images of one color."""
     images = torch.randn(NODES, BATCH, COLORS, SIDE, SIDE, device=device)
     labels = torch.randint(CLASSES, (NODES, BATCH), device=device)
     nets = [plain.ResNet20(COLORS, CLASSES).to(device) for _ in range(NODES)]
@@ -36,7 +36,7 @@ def residual(device: str) -> list[Entry]:
 
 
 def texts(device: str) -> list[Entry]:
-    """The transformer on texts of 128 characters."""
+    """Transformer: gradients on texts of 128 characters."""
     tokens = torch.randint(VOCABULARY, (NODES, BATCH, CONTEXT), device=device)
     nets = [plain.Transformer(CONTEXT, VOCABULARY).to(device) for _ in range(NODES)]
     floor = seconds(lambda: one_by_one(nets, tokens, tokens), device)
@@ -48,7 +48,7 @@ def texts(device: str) -> list[Entry]:
 
 
 def modules() -> list[Entry]:
-    """The perceptron of a9a's size written out, and as a module of the user's."""
+    """The perceptron for a9a as model=mlp, and as a torch module (model=module)."""
     words = ["dataset=planted", "algo=dsgd", f"nodes={NODES}", "steps=600", "eval_every=300", "engine=stacked"]
     target = f"{plain.__name__}:{plain.Perceptron.__name__}"
     entries: list[Entry] = []
@@ -82,7 +82,7 @@ def one_by_one(nets: Sequence[nn.Module], inputs: Tensor, labels: Tensor) -> Non
 
 
 def seconds(function: Callable[[], Any], device: str) -> float:
-    """A call, once it is warm and the device is done."""
+    """Seconds per call after one warm-up call, with the device synchronized."""
 
     def done() -> None:
         function()

@@ -1,4 +1,4 @@
-"""Networks that change, and large ones."""
+"""Networks that change, and large networks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from benchmarks.clock import NODES, PERCEPTRON, Entry, Rows, iteration_ms, on, o
 
 
 def scaling(sizes: list[int]) -> list[Entry]:
-    """Stacked D-NASA on a ring, per node and step, relative to the first size."""
+    """Time per node and step of D-NASA on rings with the stacked engine, relative to the first size."""
     entries: list[Entry] = []
     for n in sizes:
         words = [*PERCEPTRON, f"nodes={n}", "steps=20", "eval_every=10", "engine=stacked", "dataset.samples=32768"]
@@ -28,7 +28,7 @@ def scaling(sizes: list[int]) -> list[Entry]:
 
 
 def many(sizes: list[int]) -> list[Entry]:
-    """Quadratics on a ring: a whole command that makes one step, and steps by engine, the best of five in turns."""
+    """Quadratics on a ring: a whole command with one step, and time per step by engine, the minimum of five."""
     entries: list[Entry] = []
     for n in (NODES, *sizes):
         wall, cpu = map(min, zip(*(_command(n) for _ in range(3)), strict=True))
@@ -52,21 +52,21 @@ def many(sizes: list[int]) -> list[Entry]:
 
 
 def _command(n: int) -> tuple[float, float]:
-    """Seconds of a command that makes one step, from Python's start to the table of results; and those of CPU."""
+    """Wall and CPU seconds of a command with one step, from the start of Python to the table of results."""
     words = ["engine=stacked", "dataset=quadratics", "topology=ring", f"nodes={n}", "steps=1", "tracker=none"]
     with tempfile.TemporaryDirectory() as place:
         began, before = time.perf_counter(), os.times()
         command = [sys.executable, "bench/run.py", *words, f"results={place}"]
         subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
         wall, after = time.perf_counter() - began, os.times()
-    return wall, sum(after[2:4]) - sum(before[2:4])  # of children
+    return wall, sum(after[2:4]) - sum(before[2:4])  # of child processes
 
 
 def gossip(steps: int) -> list[Entry]:
-    """D-NASA on 64 nodes: networks that change, relative to the ring that does not; and thousands of nodes."""
+    """D-NASA on 64 nodes: changing networks, relative to a static ring; and rings of thousands of nodes."""
     kinds = {
         "a ring": ["topology=ring"],
-        "a ring that loses 10 %": ["topology=ring", "links=lossy"],
+        "a lossy ring, p = 0.1": ["topology=ring", "links=lossy"],
         "a ring with outages": ["topology=ring", "links=outages"],
         "matchings": ["topology=matching"],
         "random graphs, p = 0.05": ["topology=random_each_round", "topology.p=0.05"],
@@ -79,9 +79,9 @@ def gossip(steps: int) -> list[Entry]:
         times: dict[str, list[float]] = {kind: [] for kind in kinds}
         for _ in range(5):
             for kind, config in runs.items():
-                kept = Rows()
-                on_stacked(config, kept)
-                spent = [row["compute_s"] + row["comm_s"] for row in kept.rows]
+                recorded = Rows()
+                on_stacked(config, recorded)
+                spent = [row["compute_s"] + row["comm_s"] for row in recorded.rows]
                 times[kind].append(1e3 * (spent[-1] - spent[-2]) / (size - size // 2))
         floor = min(times["a ring"])
         entries += [{"what": f"64 {work}: {k}", "ms": min(t), "ratio": min(t) / floor} for k, t in times.items()]

@@ -1,6 +1,6 @@
-"""The networks that the suite has for many models at once, as one would write them for one: ordinary modules.
+"""The models of the suite as torch modules, for comparison.
 
-Their parameters come in the order of the suite's; a dense layer's matrix is the transpose.
+Their parameters have the same order as in the suite; the matrix of a dense layer is the transpose.
 """
 
 from __future__ import annotations

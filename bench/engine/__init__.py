@@ -1,1 +1,1 @@
-"""How a run is computed: in this process, in another, on ranks."""
+"""Engines: compute a run in this process, in another one, or on MPI ranks."""

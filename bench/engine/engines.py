@@ -1,4 +1,4 @@
-"""The engines: how runs are computed, by name. What differs between them is said here and nowhere else."""
+"""The engines, by name: how each computes a run, and how many processes and threads it uses."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from bench.build.build import run_in
 from bench.build.network import mixing_of
 from bench.config.run_config import RunConfig
 from bench.engine import stacked
-from bench.engine.addresses import AUTO, LOOPBACK
 from bench.engine.launch import launcher
+from bench.engine.listener import AUTO, LOOPBACK
 from bench.store.record import Row
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume
@@ -26,47 +26,43 @@ from bench.training.observer import Observer
 
 
 class Launch(NamedTuple):
-    """How the processes of a world are started; without words, it is one process."""
+    """How to start the processes of a rank pool."""
 
-    words: list[str] | None = None
-    host: str = LOOPBACK  # where they reach the runner
-    elsewhere: bool = False  # they may live on other machines
+    words: list[str] | None = None  # the launch command; None: a single process
+    host: str = LOOPBACK  # where the processes reach the runner
+    elsewhere: bool = False  # whether the processes may run on other machines
 
 
 class Engine(ABC):
     """Base of all engines. Annotated class attributes with a value are options of the engine."""
 
-    grouped: ClassVar[bool]  # runs that differ only in stepsizes, seed and graph are replicas of one program
-    one_process: ClassVar[bool]  # the runner's own will do, and one that is started outlives a run that fails
+    grouped: ClassVar[bool]  # whether runs that differ only in stepsizes, seed and graph form one program
+    one_process: ClassVar[bool]  # whether a run needs one process, which survives a failed run
+    timeout_s: NonNegative = 300.0  # seconds without progress after which a run fails
 
     def __init__(self, **options: Any) -> None:
         for name, value in options.items():
             setattr(self, name, value)
 
     @property
-    @abstractmethod
-    def timeout_s(self) -> float:
-        """Seconds without progress after which a run has failed."""
-
-    @property
     def stays(self) -> bool:
-        """Whether its processes are kept for the next run."""
+        """Whether the processes stay for the next run."""
         return True
 
     @property
     def memory_gb(self) -> float | None:
-        """What the groups under way may take together; None: as much as the machine can spare."""
+        """Memory in GB for all groups that run at the same time; None: the free memory of the machine."""
         return None
 
     def check(self, config: RunConfig) -> None:
-        """A UserError if this run cannot be made here."""
+        """Raise UserError if this engine cannot compute the run on this machine."""
         if config.device == "cuda" and not torch.cuda.is_available():
-            raise UserError("device=cuda, but torch finds no GPU here; use device=cpu.")
+            raise UserError("device=cuda needs a GPU, and torch finds none. Use device=cpu.")
         if self.one_process and config.ranks:
-            raise UserError(f"ranks={config.ranks} is for engine=mpi; engine={config.engine.name} is one process.")
+            raise UserError(f"engine={config.engine.name} uses one process, got ranks={config.ranks}. Use engine=mpi.")
 
     def ranks(self, config: RunConfig, jobs: int = 1) -> int:
-        """Processes for one run, where so many jobs share the machine."""
+        """Return the number of processes of a run, if so many jobs share the machine."""
         return 1
 
     def threads(self, jobs: int = 1) -> int:
@@ -78,7 +74,7 @@ class Engine(ABC):
 
     @abstractmethod
     def compute(self, configs: Sequence[RunConfig], observer: Observer, resume: Resume | None, comm: Any) -> None:
-        """The part of this process in these runs; ``comm`` joins the processes that have one, None: this one alone."""
+        """Compute this process's part of the runs; ``comm`` is the MPI communicator, None for a single process."""
 
 
 @engines.register("stacked")
@@ -89,7 +85,6 @@ class Stacked(Engine):
     one_process = True
     memory_gb: Positive | None = None
     capture: bool = True
-    timeout_s: NonNegative = 300.0
 
     def compute(self, configs: Sequence[RunConfig], observer: Observer, resume: Resume | None, comm: Any) -> None:
         stacked.run(configs, observer, resume)
@@ -103,7 +98,6 @@ class Ranks(Engine):
     one_process = False
     launch: list[str] | None = None
     pool: bool = True
-    timeout_s: NonNegative = 300.0
     host: str = AUTO
 
     @property
@@ -113,11 +107,11 @@ class Ranks(Engine):
     def check(self, config: RunConfig) -> None:
         super().check(config)
         if config.ranks and config.ranks > config.nodes:
-            raise UserError(f"ranks={config.ranks} is more than nodes={config.nodes}: some ranks would host nobody.")
+            raise UserError(f"ranks must be at most nodes={config.nodes}, got {config.ranks}.")
         launcher(self.launch)
 
     def ranks(self, config: RunConfig, jobs: int = 1) -> int:
-        """One per core, or per task of a SLURM job, but no more than nodes; cores are shared between jobs."""
+        """Return one per core or task of a SLURM job, divided by the jobs, and at most one per node."""
         return config.ranks or min(config.nodes, max(1, (allocation.tasks() or cores()) // jobs))
 
     def threads(self, jobs: int = 1) -> int:
@@ -129,7 +123,7 @@ class Ranks(Engine):
         return Launch(launcher(self.launch), host, elsewhere)
 
     def compute(self, configs: Sequence[RunConfig], observer: Observer, resume: Resume | None, comm: Any) -> None:
-        from bench.engine.mpi import MPIHosting, agree, take_gpu  # whoever imports mpi4py is a rank; the runner is none
+        from bench.engine.mpi import MPIHosting, agree, take_gpu  # not in the runner: importing mpi4py starts MPI
 
         (config,) = configs
         mixing = mixing_of(config)
@@ -142,16 +136,16 @@ class Ranks(Engine):
             begin = None if resume is None else checkpoint.load(resume, hosting.hosted, dtype, device)
             _, moment = run_in(hosting, [config], observer, begin)
             seconds = comm.allgather(moment.seconds[0])
-        observer.learn(0, {"seconds": of_all(seconds)})
+        observer.learn(0, {"seconds": mean_and_max(seconds)})
 
 
-def of_all(seconds: Sequence[Row]) -> dict[str, dict[str, float]]:
-    """What ranks have spent, for the manifest: on average, and the most of any."""
+def mean_and_max(seconds: Sequence[Row]) -> dict[str, dict[str, float]]:
+    """Return the mean and the maximum over ranks of each timer, for the manifest."""
     spent = {name: [one[name] for one in seconds] for name in seconds[0]}
     return {name: {"mean": sum(each) / len(each), "max": max(each)} for name, each in spent.items()}
 
 
 def engine_of(config: RunConfig) -> Engine:
-    """The engine of a configuration, with its options."""
+    """Return the engine of a configuration, with its options."""
     engine: Engine = engines[config.engine.name](**config.engine.options)
     return engine

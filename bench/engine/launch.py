@@ -1,8 +1,9 @@
-"""Starting the processes of a world, and ending every one of them."""
+"""Starting the processes of a rank pool, and ending every one of them."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -20,33 +21,41 @@ from bench.engine.link import ADDRESS, TOKEN
 from bench.engine.processes import Process, end, marked
 
 FORWARDED = ("HEARSAY_", "MPI4PY_", "OMP_", "PYTHON")
-"""How the names begin of what a rank needs of the environment."""
+"""Prefixes of the environment variables that ranks need."""
 TO_PASS_ON = "OMPI_MCA_mca_base_env_list"
-OPENMPI = {  # OpenMPI refuses root, and more ranks than cores, without these; others ignore them
+OPENMPI = {  # OpenMPI rejects root, and more ranks than cores, without these; other libraries ignore them
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",  # version 4
     "PRTE_MCA_rmaps_default_mapping_policy": "slot:oversubscribe",  # version 5; without "slot" one machine gets all
 }
+NO_RUNNER = "cannot connect to the runner"
+"""Part of the message that a rank prints before it exits; ``explain`` finds it in the output of the launcher."""
+UNREACHED = re.compile(rf"rank \d+ on \S+ {NO_RUNNER}.*")
+NO_FOLDER = re.compile(r"@(\S+)\] .*: unable to change wdir to (.*) \(")
+"""Output of MPICH on a machine that lacks the working directory."""
+SSH = re.compile(r"^ssh: .*|^.*(?:Permission denied \(|Host key verification failed).*", re.MULTILINE)
+CLOSED = "assert (!closed) failed"
+"""Sometimes the only output of MPICH after a machine failed to start its ranks."""
 
 
 def launcher(launch: list[str] | None) -> list[str]:
-    """The words that start ranks, or mpiexec: the environment's own where it has one, activated or not."""
+    """Return the launch command, by default mpiexec; programs of the Python environment take precedence."""
     words = launch or ["mpiexec"]
     found = shutil.which(words[0], path=str(Path(sys.executable).parent)) or shutil.which(words[0])
     if found is None:
         raise UserError(
-            f"There is no '{words[0]}' to start ranks with. Install an MPI (pip install mpich), name yours with "
+            f"Cannot start ranks: the program '{words[0]}' was not found. Install MPI (pip install mpich), set "
             "engine.launch=[...], or use engine=stacked."
         )
     return [str(Path(found).absolute()), *words[1:]]
 
 
 def passing_on(environment: dict[str, str], launch: Sequence[str]) -> list[str]:
-    """The words of the launcher, once ranks on other machines will be given what they need of this environment.
+    """Return the launch command; add options or a variable that make OpenMPI pass ``environment`` on by ssh.
 
-    OpenMPI passes on by ssh what it is told to, in one of two ways that exclude each other; others pass on all. Only
-    names are told, since everybody can read the words of a command.
+    OpenMPI accepts either -x or the variable, not both. Other launchers pass on everything. Only names are given,
+    since all users of a machine can read command lines, and the token is secret.
     """
     names = sorted(name for name in environment if name.startswith(FORWARDED))
     if "-x" in launch:
@@ -55,14 +64,31 @@ def passing_on(environment: dict[str, str], launch: Sequence[str]) -> list[str]:
     return list(launch)
 
 
+def explain(output: str) -> str | None:
+    """Return why ranks did not connect, from the output of the launcher; None if the cause is unknown."""
+    if found := UNREACHED.search(output):
+        return found[0]
+    if found := NO_FOLDER.search(output):
+        return f"{found[1]} lacks the folder {found[2]}. Start the command in a folder that all machines have."
+    if found := SSH.search(output):
+        return f"ssh cannot reach a machine: {found[0].strip()}"
+    if CLOSED in output:
+        return (
+            f"A machine failed before its ranks had started. Check that all machines have the folder {Path.cwd()}, "
+            "where the command was started, and this Python environment."
+        )
+    return None
+
+
 class Launched:
-    """mpiexec and all that it started; without words to launch it, a single process."""
+    """mpiexec and all processes that it started; a single worker process if ``launch`` is None."""
 
     def __init__(self, ranks: int, launch: Sequence[str] | None, address: str, token: str) -> None:
         self.name = "mpiexec" if launch else "the worker process"
-        self.hint = shared_memory.hint(ranks)
+        shortage = shared_memory.shortage(ranks, shared_memory.USUAL)
+        self.hint = f" Possible cause: {shortage}" if shortage else ""
         self._token = f"{TOKEN}={token}"
-        self._known: set[Process] = set()
+        self.processes: set[Process] = set()  # each is killed only if it proves to be the same process
         self._segments: set[shared_memory.Segment] = set()
         self._mark = 0  # where the output of the current run begins
         given = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
@@ -74,61 +100,52 @@ class Launched:
         self._output = tempfile.TemporaryFile()  # noqa: SIM115
         try:
             self.process = subprocess.Popen(
-                # -P: a package called datasets in the folder of the user, where files named to the launcher lie,
-                # must not be found
+                # -P: do not import from the working directory, where the user may have a package called datasets
                 [*prefix, sys.executable, "-P", "-m", "mpi4py", "-m", "bench.engine.worker"],
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=self._output,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,  # Ctrl-C is ours to pass on
+                start_new_session=True,  # the runner handles Ctrl-C
             )
         except BaseException:
             self._output.close()
             raise
 
-    def know(self, process: Process) -> None:
-        """A process that says that it belongs here; it is ended only where that proves true."""
-        self._known.add(process)
-
     def mark(self) -> None:
-        """A run begins: what was printed before is not its own."""
+        """Start the output of a new run."""
         self._mark = self._output.seek(0, os.SEEK_END)
 
     def output(self) -> str:
-        """The end of what was printed during the current run."""
+        """Return the last 20 kB that the ranks printed during the current run."""
         end = self._output.seek(0, os.SEEK_END)
         self._output.seek(max(self._mark, end - 20_000))
         text = self._output.read().decode(errors="replace").strip()
         return f"\noutput of the ranks:\n{text}\n" if text else ""
 
-    def ended(self, patience: float) -> int | None:
-        """The exit code, if there is one within ``patience`` seconds."""
+    def ended(self, timeout: float | None) -> int | None:
+        """Wait up to ``timeout`` seconds for the exit code; return None if the process still runs."""
         try:
-            return self.process.wait(timeout=patience)
+            return self.process.wait(timeout)
         except subprocess.TimeoutExpired:
             return None
 
     def kill(self) -> None:
-        """End every process on this machine, wait until it is gone, and remove what it left in shared memory."""
-        self._look()
-        if self.ended(0.0) is None:
-            self._signal(signal.SIGTERM)
-            if self.ended(3.0) is None:
-                self._signal(signal.SIGKILL)
-                self.process.wait()
-        self._look()
-        end(self._known, patience=1.0)
+        """End every process on this machine, wait until it is gone, and remove its shared-memory segments."""
+        self._find()
+        for number, timeout in ((signal.SIGTERM, 3.0), (signal.SIGKILL, None)):
+            if self.ended(0.0) is None:
+                with suppress(ProcessLookupError):
+                    os.killpg(self.process.pid, number)
+                self.ended(timeout)
+        self._find()
+        end(self.processes, timeout=1.0)
         shared_memory.sweep(self._segments)
         self._output.close()
 
-    def _look(self) -> None:
-        """Who belongs to this world by what it was started with, and which shared memory is in use."""
-        self._known |= marked(self._token)
-        for process in self._known:
+    def _find(self) -> None:
+        """Find the processes of this pool by the token in their environment, and their shared-memory segments."""
+        self.processes |= marked(self._token)
+        for process in self.processes:
             if process.alive:
                 self._segments |= shared_memory.mapped(process.pid)
-
-    def _signal(self, number: signal.Signals) -> None:
-        with suppress(ProcessLookupError):
-            os.killpg(self.process.pid, number)

@@ -9,79 +9,87 @@ import threading
 from contextlib import suppress
 from typing import Any
 
-from bench.engine.addresses import connect
-
 Message = dict[str, Any]
 ADDRESS, TOKEN = "HEARSAY_ADDRESS", "HEARSAY_TOKEN"
-"""Environment variables that tell a rank where its runner listens, and how to show that it is one."""
-LONGEST = 1 << 26
-"""Bytes of a message at most."""
+"""Environment variables of a rank: the address of its runner, and the secret that its handshake must contain."""
+MAX_BYTES = 1 << 26
+"""Maximum size of a message."""
 CONNECT_S = 20
-"""Seconds that a rank waits for its runner to answer, under each of its names."""
+"""Seconds that a rank waits for each address of its runner."""
 SEND_S = 60
-"""Seconds in which a rank must have taken a message."""
+"""Seconds that the runner waits for a rank to accept a message."""
 KEEPALIVE = {"TCP_KEEPIDLE": 15, "TCP_KEEPALIVE": 15, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 4, "TCP_USER_TIMEOUT": 35_000}
-"""A machine that is lost or cut off is noticed after 35 seconds; not every system has every option."""
-AHEAD = 1 << 15
-"""Bytes that a rank sends before the runner confirms that it has read them. They fit into the runner's receive buffer:
-TCP gives up after the same 35 seconds if a runner that is stopped (SIGSTOP) leaves its buffer full."""
+"""These options detect a lost machine after 35 seconds; not every system has every option."""
+WINDOW = 1 << 15
+"""Bytes that a rank sends before the runner acknowledges them. They fit into the runner's receive buffer: TCP gives up
+after the same 35 seconds if a stopped runner (SIGSTOP) leaves its buffer full."""
 
 
-class Garbled(Exception):
-    """What arrived is not a message."""
+class MalformedMessage(Exception):
+    """The other end sent bytes that are not a message."""
 
 
 class Link:
-    """One end of a connection, to which several threads may write."""
+    """One end of a connection; several threads may send."""
 
-    def __init__(self, connection: socket.socket, longest: int = LONGEST) -> None:
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # a row is on its way before the next step
+    def __init__(self, connection: socket.socket, max_bytes: int = MAX_BYTES) -> None:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # send each row before the next step
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         for name, value in KEEPALIVE.items():
             if hasattr(socket, name):
                 connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
-        self._connection, self.longest = connection, longest
+        self._connection, self.max_bytes = connection, max_bytes
         self._received = bytearray()
         self._writing = threading.Condition()
-        self._paced = False  # whether the other end confirms what it has read
-        self._ahead = 0  # bytes sent that it has not confirmed
-        self._read = 0  # bytes read that this end has not confirmed
+        self._paced = False  # whether the other end acknowledges the bytes it has read
+        self._unacknowledged = 0  # bytes sent and not yet acknowledged by the other end
+        self._read = 0  # bytes read and not yet acknowledged by this end
 
     @classmethod
     def connect(cls, address: str) -> Link:
-        """A rank's end: to ``host:port``, or the first of several hosts that answers."""
-        link = cls(connect(address, CONNECT_S))
-        link._paced = True
-        return link
+        """Connect a rank to the first of ``host,host,…:port`` that answers; raise the last OSError if none does."""
+        hosts, _, port = address.rpartition(":")
+        last: OSError = ConnectionError(f"invalid address: {address}")
+        for host in hosts.split(","):
+            try:
+                connection = socket.create_connection((host, int(port)), timeout=CONNECT_S)
+            except OSError as error:
+                last = error
+            else:
+                link = cls(connection)
+                link._paced = True
+                return link
+        raise last
 
     def fileno(self) -> int:
         return self._connection.fileno()
 
-    def patience(self, seconds: float | None) -> None:
-        """How long sending and receiving may take; None: for ever."""
+    def set_timeout(self, seconds: float | None) -> None:
+        """Limit the time of sending and receiving; None: no limit."""
         self._connection.settimeout(seconds)
 
     def send(self, message: Message) -> None:
         line = json.dumps(message).encode() + b"\n"
         with self._writing:
-            self._writing.wait_for(lambda: self._ahead < AHEAD)
-            self._ahead += len(line) if self._paced else 0
+            self._writing.wait_for(lambda: self._unacknowledged < WINDOW)
+            self._unacknowledged += len(line) if self._paced else 0
             self._connection.sendall(line)
 
-    def confirm(self) -> None:
-        """Tell the other end from time to time how much has been read."""
-        if self._read >= AHEAD // 4:
-            _sent(self, {"read": self._read})
+    def acknowledge(self) -> None:
+        """Tell the other end how many bytes this end has read, once they are a quarter of the window."""
+        if self._read >= WINDOW // 4:
+            with suppress(OSError):  # the next receive reports the end of the connection
+                self.send({"read": self._read})
             self._read = 0
 
-    def confirmed(self, count: int) -> None:
-        """The other end has read so many bytes more."""
+    def acknowledged(self, count: int) -> None:
+        """Note that the other end has read ``count`` more bytes."""
         with self._writing:
-            self._ahead -= count
+            self._unacknowledged -= count
             self._writing.notify_all()
 
     def receive(self) -> list[Message] | None:
-        """What has arrived whole, after waiting for something to; None at the end of the connection."""
+        """Wait for data and return all complete messages; None at the end of the connection."""
         try:
             data = self._connection.recv(1 << 16)
         except (BlockingIOError, TimeoutError):
@@ -94,17 +102,17 @@ class Link:
         self._received += data
         *lines, rest = self._received.split(b"\n") if b"\n" in data else [self._received]
         self._received = rest
-        if max(map(len, [*lines, rest])) > self.longest:
-            raise Garbled(f"a line of more than {self.longest} bytes")
-        return [_message(line) for line in lines]
+        if max(map(len, [*lines, rest])) > self.max_bytes:
+            raise MalformedMessage(f"a line of more than {self.max_bytes} bytes")
+        return [_parse(line) for line in lines]
 
     def close(self) -> None:
-        with suppress(OSError):  # the other end may be gone
+        with suppress(OSError):  # some systems raise if the other end has closed
             self._connection.close()
 
 
 class Connections:
-    """The connections to all ranks."""
+    """The runner's connections to all ranks."""
 
     def __init__(self) -> None:
         self._links: dict[int, Link] = {}
@@ -117,31 +125,36 @@ class Connections:
         return rank in self._links
 
     def add(self, rank: int, link: Link) -> None:
-        link.patience(SEND_S)
+        link.set_timeout(SEND_S)
         self._links[rank] = link
         self._selector.register(link, selectors.EVENT_READ, rank)
 
     def send(self, message: Message) -> list[tuple[int, Message]]:
-        """To all; «gone» stands for a rank that cannot be told anything any more, but may have said why."""
-        return [(rank, {"gone": True}) for rank, link in self._links.items() if not _sent(link, message)]
-
-    def receive(self, patience: float) -> list[tuple[int, Message]]:
-        """What ranks have said within ``patience`` seconds; «gone» stands for the end of a connection."""
-        out: list[tuple[int, Message]] = []
-        for key, _ in self._selector.select(patience):
-            rank = key.data
+        """Send to all ranks; return ``{"gone": True}`` for unreachable ones. Their earlier messages may say why."""
+        gone: list[tuple[int, Message]] = []
+        for rank, link in self._links.items():
             try:
-                messages = self._links[rank].receive()
-                self._links[rank].confirm()
-            except Garbled as error:
-                messages = [{"error": f"the runner was sent {error}.", "traceback": ""}]
-            out += [self._gone(rank)] if messages is None else [(rank, message) for message in messages]
-        return out
+                link.send(message)
+            except OSError:
+                gone.append((rank, {"gone": True}))
+        return gone
 
-    def _gone(self, rank: int) -> tuple[int, Message]:
-        self._selector.unregister(self._links[rank])
-        self._links.pop(rank).close()
-        return rank, {"gone": True}
+    def receive(self, timeout: float) -> list[tuple[int, Message]]:
+        """Wait up to ``timeout`` seconds for messages; ``{"gone": True}`` marks the end of a connection."""
+        out: list[tuple[int, Message]] = []
+        for key, _ in self._selector.select(timeout):
+            rank, link = key.data, self._links[key.data]
+            try:
+                messages = link.receive()
+                link.acknowledge()
+            except MalformedMessage as error:
+                messages = [{"error": f"malformed message to the runner: {error}.", "traceback": ""}]
+            if messages is None:
+                self._selector.unregister(link)
+                self._links.pop(rank).close()
+                messages = [{"gone": True}]
+            out += [(rank, message) for message in messages]
+        return out
 
     def close(self) -> None:
         for link in self._links.values():
@@ -149,19 +162,11 @@ class Connections:
         self._selector.close()
 
 
-def _sent(link: Link, message: Message) -> bool:
-    try:
-        link.send(message)
-        return True
-    except OSError:
-        return False
-
-
-def _message(line: bytearray) -> Message:
+def _parse(line: bytearray) -> Message:
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):
         message = None
     if not isinstance(message, dict):
-        raise Garbled(f"'{line[:40].decode(errors='replace')}', which is no message")
+        raise MalformedMessage(repr(line[:40].decode(errors="replace")))
     return message

@@ -1,4 +1,4 @@
-"""Processes by more than their number: numbers are used again, and other machines use them too."""
+"""Processes identified by machine, number and start time: systems reuse process numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROC = Path("/proc")
 
 @cache
 def here() -> str:
-    """This machine since it was last started, and the numbering of processes that this one belongs to."""
+    """Identify this machine since its last boot, and the PID namespace of this process."""
     try:
         boot = (PROC / "sys/kernel/random/boot_id").read_text().strip()
         return f"{socket.gethostname()} {boot} {(PROC / 'self/ns/pid').readlink()}"
@@ -27,11 +27,11 @@ def here() -> str:
 
 @dataclass(frozen=True)
 class Process:
-    """One process, which no other can be mistaken for."""
+    """One process, identified uniquely."""
 
     place: str
     pid: int
-    started: int  # clock ticks after the machine
+    started: int  # clock ticks after boot
 
     @classmethod
     def own(cls) -> Process:
@@ -39,52 +39,50 @@ class Process:
 
     @property
     def alive(self) -> bool:
-        """Whether it runs on this machine; of others nothing is known."""
+        """Whether it runs on this machine; False for processes of other machines."""
         return self.place == here() and _started(self.pid) == self.started
 
     def kill(self) -> None:
-        """End it, if it is on this machine and the number is still its own."""
+        """Kill it if it is on this machine and its number has not passed to another process."""
         if not self.alive:
             return
         with suppress(ProcessLookupError, PermissionError):
             try:
                 handle = os.pidfd_open(self.pid)
-            except OSError:  # an old system: the number could pass to another between the look and the kill
+            except OSError:  # a kernel before 5.3: the number could pass to another process before the kill
                 os.kill(self.pid, signal.SIGKILL)
                 return
             try:
-                if self.alive:  # and from here on it cannot
+                if self.alive:  # the handle refers to this process from here on
                     signal.pidfd_send_signal(handle, signal.SIGKILL)
             finally:
                 os.close(handle)
 
 
 def marked(mark: str) -> set[Process]:
-    """Processes on this machine that were started with ``mark`` in their environment."""
+    """Return the processes on this machine that have ``mark`` in their environment."""
     out = set()
     for folder in PROC.iterdir() if PROC.is_dir() else ():
         if folder.name.isdigit():
-            with suppress(OSError):  # ended meanwhile, or another user's
+            with suppress(OSError):  # the process has ended or belongs to another user
                 if mark.encode() in (folder / "environ").read_bytes().split(b"\0"):
                     pid = int(folder.name)
                     out.add(Process(here(), pid, _started(pid) or 0))
     return out
 
 
-def end(processes: Collection[Process], patience: float) -> None:
-    """Leave them ``patience`` seconds to end by themselves, then kill them, and wait until they are gone."""
-    deadline = time.monotonic() + patience
-    while any(process.alive for process in processes) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    for process in processes:
-        process.kill()
-    deadline = time.monotonic() + 2.0
-    while any(process.alive for process in processes) and time.monotonic() < deadline:
-        time.sleep(0.02)
+def end(processes: Collection[Process], timeout: float) -> None:
+    """Wait ``timeout`` seconds for processes to exit, kill the others, and wait until they are gone."""
+    for seconds in (timeout, 2.0):
+        deadline = time.monotonic() + seconds
+        while any(process.alive for process in processes) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        for process in processes:
+            process.kill()
 
 
 def _started(pid: int) -> int | None:
-    """When the process started; None where there is none, or only what its parent has not taken note of."""
+    """Return the start time of a process; None if it does not exist or is a zombie."""
     try:
         fields = (PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
     except OSError:

@@ -1,7 +1,7 @@
-"""Shared memory of a world of ranks: none is left behind, and none of another program is touched.
+"""Shared-memory segments of MPI ranks: none is left behind, and those of other programs are not touched.
 
-MPICH names a file in /dev/shm at random and removes it only when a world ends in peace. Here its name is removed
-as soon as every rank has the file open: the memory then goes with the last rank, whatever becomes of it.
+MPICH creates a randomly named file in /dev/shm and removes it only if all ranks exit normally. A rank here removes the
+name as soon as every rank has opened the file. The kernel then frees the memory with the last rank.
 """
 
 from __future__ import annotations
@@ -12,29 +12,28 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.base.errors import UserError
 from bench.engine.processes import PROC
 
 FOLDER = Path("/dev/shm")
 EARLY = ("mpich_shm_",)
-"""How the names begin that nobody asks for again once all ranks have started."""
+"""Name prefixes of files that no process opens after all ranks have started."""
 NAMES = (*EARLY, "ucx_shm_posix_", "vader_segment.", "sm_segment.")
-"""How the names begin that MPI libraries give."""
+"""Name prefixes of files that MPI libraries create."""
 LEAST, USUAL = 1_100_000, 5_500_000
-"""Bytes per rank without which MPICH's ranks die by SIGBUS, and those it takes where it can."""
+"""Bytes per rank: with less than LEAST, ranks of MPICH die by SIGBUS; USUAL is its size if enough is free."""
 
 
 class Segment(NamedTuple):
-    """A file in shared memory; device and inode tell it from a later one of the same name."""
+    """A file in shared memory; device and inode distinguish it from a later file of the same name."""
 
     path: Path
     number: str
 
 
 def mapped(pid: int | str = "self", names: tuple[str, ...] = NAMES) -> set[Segment]:
-    """What MPI has put into shared memory under a name, of what the process uses."""
+    """Return the named segments of MPI that a process has mapped."""
     out = set()
-    with suppress(OSError):  # another user's, or ended
+    with suppress(OSError):  # the process belongs to another user or has ended
         for line in (PROC / str(pid) / "maps").read_text(errors="replace").splitlines():
             fields = line.split(maxsplit=5)
             path = Path(fields[5] if len(fields) == 6 else "")
@@ -44,7 +43,7 @@ def mapped(pid: int | str = "self", names: tuple[str, ...] = NAMES) -> set[Segme
 
 
 def remove_names(segments: Collection[Segment]) -> None:
-    """The files stay for those who have them open, and vanish with the last of them."""
+    """Unlink segments; processes that have them mapped keep the memory."""
     for path, number in segments:
         with suppress(OSError):
             found = path.stat()
@@ -53,35 +52,23 @@ def remove_names(segments: Collection[Segment]) -> None:
 
 
 def sweep(segments: Collection[Segment]) -> None:
-    """Remove what a world that has ended left behind, unless somebody uses it after all."""
-    left = [segment for segment in segments if segment.path.exists()]
+    """Remove the segments of ranks that have ended, except those that another process uses."""
+    left = {segment for segment in segments if segment.path.exists()}
     if left:
         used = set().union(*(mapped(folder.name) for folder in PROC.iterdir() if folder.name.isdigit()))
-        remove_names(set(left) - used)
+        remove_names(left - used)
 
 
-def free() -> float:
-    """Bytes of shared memory that are left; infinity where there is no such folder."""
+def shortage(ranks: int, bytes_per_rank: int) -> str:
+    """Return an error message if there is not so much free shared memory, else an empty string."""
     try:
         state = os.statvfs(FOLDER)
-    except OSError:
-        return float("inf")
-    return state.f_bavail * state.f_frsize
-
-
-def refuse_full(ranks: int) -> None:
-    """Say so where a world could not even start."""
-    if free() < ranks * LEAST:
-        raise UserError(f"{ranks} ranks cannot be started: {_scarce(free(), ranks * LEAST)}")
-
-
-def hint(ranks: int) -> str:
-    """A sentence to add should the ranks that are about to start die: empty where there is memory enough."""
-    return f" It may be that {_scarce(free(), ranks * USUAL)}" if free() < ranks * USUAL else ""
-
-
-def _scarce(left: float, wanted: float) -> str:
+    except OSError:  # a system without /dev/shm
+        return ""
+    free, needed = state.f_bavail * state.f_frsize, ranks * bytes_per_rank
+    if free >= needed:
+        return ""
     return (
-        f"shared memory is scarce: {FOLDER} has {left / 1e6:.1f} MB left, and {wanted / 1e6:.1f} MB are wanted. Remove "
-        "what other programs have left there, give the container more (docker run --shm-size=1g), or use fewer ranks."
+        f"{FOLDER} has {free / 1e6:.1f} MB of free shared memory, and {ranks} ranks need {needed / 1e6:.1f} MB. Delete "
+        "files that other programs left there, give the container more (docker run --shm-size=1g), or use fewer ranks."
     )

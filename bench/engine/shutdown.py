@@ -1,4 +1,4 @@
-"""Leaving a run that several ranks make: all of them stop after the same step, and write down one moment."""
+"""Preemption of a run on several ranks: all of them stop after the same step and write one checkpoint."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ from bench.base.awake import Awake
 from bench.engine.link import Message
 
 GRACE_S = 60.0
-"""Seconds after which ranks that have not come to one step are left where they are."""
+"""Seconds within which the ranks must agree on a step."""
 Send = Callable[[Message], Any]
 
 
 class ShutdownCoordinator:
-    """The runner's side. Ranks are some steps apart and wait for each other's rows: whoever reports first may make one
-    step more, until the last one has reported; then all go on to where the foremost stands."""
+    """The runner's side.
+
+    Ranks are some steps apart and wait for each other's rows. Until all have reported, the goal is one step beyond the
+    foremost rank, so that no rank waits for the rows of a stopped one. Then all continue to the foremost rank's step.
+    """
 
     def __init__(self, ranks: int, steps: int, send: Send) -> None:
-        """``send`` reaches all ranks."""
+        """``send`` sends a message to all ranks."""
         self._ranks, self._steps, self._send = ranks, steps, send
         self._at: dict[int, int] = {}
         self._goal, self._clock = -1, Awake()
@@ -30,17 +33,17 @@ class ShutdownCoordinator:
         return self._clock() > GRACE_S
 
     def at(self, rank: int, t: int) -> None:
-        """A rank stands after step t, and waits there if it has not been told to go on."""
+        """Note that a rank has finished step t, and waits there unless the goal is beyond t."""
         self._at[rank] = t
-        everybody, foremost = len(self._at) == self._ranks, max(self._at.values())
-        goal = max(self._goal, foremost if everybody else foremost + 1)
-        final = everybody and set(self._at.values()) == {goal}
+        complete, foremost = len(self._at) == self._ranks, max(self._at.values())
+        goal = max(self._goal, foremost if complete else foremost + 1)
+        final = complete and set(self._at.values()) == {goal}
         if final or goal > self._goal:
             self._goal = goal
             self._order(final)
 
     def ended(self, rank: int) -> None:
-        """A rank has made its last step: the others will, too."""
+        """Note that a rank has finished the last step: the others will, too."""
         self.at(rank, self._steps)
 
     def _order(self, final: bool) -> None:
@@ -53,22 +56,22 @@ class ShutdownClient:
     def __init__(self, send: Send) -> None:
         self._send = send
         self._orders: queue.Queue[Message] = queue.Queue()
-        self._asked = self._known = False
+        self._requested = self._reported = False
         self._goal = -1
 
-    def hear(self, order: Message) -> None:
-        """From the thread that listens to the runner."""
+    def receive(self, order: Message) -> None:
+        """Take an order of the runner; called by the thread that reads its messages."""
         self._orders.put(order)
-        self._asked = True
+        self._requested = True
 
     def after(self, t: int) -> bool:
-        """Whether this and every other rank stop after step t; until that is known, this one waits here."""
-        if not self._asked:
+        """Return whether all ranks stop after step t; wait until the runner has decided."""
+        if not self._requested:
             return False
         while not self._orders.empty():
             self._goal = self._orders.get()["leave"]
-        if not self._known or t >= self._goal:
-            self._known = True  # whoever only followed the foremost would never be waited for
+        if not self._reported or t >= self._goal:
+            self._reported = True  # report at least once: the runner waits for every rank
             self._send({"at": t})
         final = False
         while self._goal <= t and not final:

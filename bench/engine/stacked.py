@@ -21,7 +21,7 @@ from bench.training.observer import Observer, Outcome, Snapshot
 def run(configs: Sequence[RunConfig], observer: Observer, resume: Resume | None = None) -> list[Outcome]:
     """Run configurations that differ only in stepsizes, seed or graph, as replicas of one program.
 
-    When half of them have diverged, the program is built anew for the others.
+    When half of the replicas have diverged, the program is rebuilt for the others.
     """
     set_up_torch()
     first = configs[0]
@@ -32,15 +32,15 @@ def run(configs: Sequence[RunConfig], observer: Observer, resume: Resume | None 
     while running:
         chosen = [configs[r] for r in running]
         hosting = OneProcess(first.nodes, make_mixer([mixing_of(c) for c in chosen], dtype, device))
-        outcomes, moment = run_in(hosting, chosen, Part(observer, running), moment, thin=len(running) > 1)
+        outcomes, moment = run_in(hosting, chosen, ReplicaObserver(observer, running), moment, thin=len(running) > 1)
         ended |= {r: outcome for r, outcome in zip(running, outcomes, strict=True) if outcome}
         moment = moment.only([i for i, outcome in enumerate(outcomes) if outcome is None])
         running = [r for r in running if r not in ended]
     return [ended[r] for r in range(len(configs))]
 
 
-class Part(Observer):
-    """Tells another observer about some of its replicas, by the numbers it knows them by."""
+class ReplicaObserver(Observer):
+    """Reports a subset of replicas to another observer, under their original numbers."""
 
     def __init__(self, whole: Observer, replicas: Sequence[int]) -> None:
         self._whole, self._number = whole, list(replicas)

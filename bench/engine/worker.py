@@ -1,8 +1,7 @@
-"""One rank of a warm world: mpiexec -n N python -m mpi4py -m bench.engine.worker
+"""One rank of a warm pool: mpiexec -n N python -m mpi4py -m bench.engine.worker
 
-Without mpiexec it is a world of one, for engine=stacked in a process of its own. Started by the runner,
-which sends one job after another to every rank. Rank 0 answers with the metrics; any rank answers when
-it fails. When the runner is gone, so is the rank.
+The runner starts the ranks and sends one job after another to each. Rank 0 answers with the metrics; every rank reports
+its errors. A rank exits when its runner is gone. Without mpiexec, the process is the single worker of engine=stacked.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 if __name__ == "__main__":
-    gc.disable()  # until all is imported
+    gc.disable()  # during the imports
 
 import torch
 from mpi4py import MPI
@@ -32,10 +31,10 @@ from bench.base.errors import Misfit
 from bench.base.preemption import Preempted, ignore
 from bench.base.registry import discover, engines
 from bench.build.origin import made_of
-from bench.config.run_config import RunConfig, parse
+from bench.config.run_config import parse
 from bench.engine.engines import engine_of
-from bench.engine.link import TOKEN, Garbled, Link, Message
-from bench.engine.lost import connected
+from bench.engine.launch import NO_RUNNER
+from bench.engine.link import ADDRESS, TOKEN, Link, MalformedMessage, Message
 from bench.engine.processes import Process
 from bench.engine.shared_memory import EARLY, mapped, remove_names
 from bench.engine.shutdown import ShutdownClient
@@ -48,45 +47,45 @@ from bench.training.checkpoint import Resume
 from bench.training.observer import Observer, Outcome, Snapshot
 
 BEAT_S = 0.5
-"""Seconds between signs of life."""
+"""Seconds between heartbeats."""
 
 
-class Orders:
-    """What the runner wants, read by a thread of its own so that its end is noticed at once."""
+class Inbox:
+    """The messages of the runner, read by a separate thread so that the rank notices at once when the runner ends."""
 
     def __init__(self, link: Link) -> None:
         self._link = link
         self._jobs: queue.Queue[Message | None] = queue.Queue()
         self._permissions: queue.Queue[bool] = queue.Queue()
-        self.farewell = ShutdownClient(link.send)
+        self.shutdown = ShutdownClient(link.send)
         self._main = threading.main_thread().ident
         self._stopping = False
         threading.Thread(target=self._read, daemon=True).start()
 
     def next(self) -> Message | None:
-        """The next configuration; None when there is none to come."""
+        """Wait for the next job; None: exit."""
         return self._jobs.get()
 
-    def allow(self) -> bool:
-        """Whether the runner agrees with what this rank said that it is made of."""
+    def allowed(self) -> bool:
+        """Wait for the runner to compare this rank's files, libraries and data with its own; True if they are equal."""
         return self._permissions.get()
 
     def _read(self) -> None:
-        with suppress(Garbled, OSError):  # whoever speaks there now is no runner, or nobody listens any more
+        with suppress(MalformedMessage, OSError):  # the runner is gone
             while (messages := self._link.receive()) is not None:
                 for message in messages:
                     self._take(message)
         if not self._stopping:
-            os._exit(70)  # the runner is gone, and this rank must not outlive it
+            os._exit(70)  # a rank without a runner must end
 
     def _take(self, message: Message) -> None:
         if "where" in message:
             frame = sys._current_frames().get(self._main or 0)
             self._link.send({"stack": "".join(traceback.format_stack(frame)) if frame else ""})
         elif "read" in message:
-            self._link.confirmed(message["read"])
+            self._link.acknowledged(message["read"])
         elif "leave" in message:
-            self.farewell.hear(message)
+            self.shutdown.receive(message)
         elif "go" in message:
             self._permissions.put(message["go"])
         else:
@@ -95,11 +94,11 @@ class Orders:
 
 
 class Reporter(Observer):
-    """Tells the runner: rank 0 what was found, every rank that it is alive. Each keeps its own nodes' checkpoints."""
+    """Sends results (rank 0) and heartbeats (every rank) to the runner; writes the checkpoints of the hosted nodes."""
 
-    def __init__(self, link: Link, farewell: ShutdownClient, rank: int, hosted: range, folders: Sequence[str]) -> None:
+    def __init__(self, link: Link, shutdown: ShutdownClient, rank: int, hosted: range, folders: Sequence[str]) -> None:
         self._link, self._first, self._beat = link, rank == 0, time.monotonic()
-        self._farewell = farewell
+        self._shutdown = shutdown
         self._hosted, self._folders = hosted, [Path(folder) for folder in folders]
 
     def _tell(self, message: Message) -> None:
@@ -122,45 +121,48 @@ class Reporter(Observer):
             self._link.send({"step": t})
 
     def leaves(self, t: int) -> bool:
-        return self._farewell.after(t)
+        return self._shutdown.after(t)
 
     def checkpoint(self, r: int, moment: Snapshot) -> None:
         with errors.store_errors(self._folders[r]):
             checkpoint.write(self._folders[r], moment, self._hosted)
 
 
-def resume_from(job: Message) -> Resume | None:
-    """Where the runner wants the job to go on."""
-    if job["resume"] is None:
-        return None
-    return Resume(job["resume"]["step"], [Path(folder) for folder in job["checkpoints"]], job["resume"]["rows"])
+def connect_to_runner(rank: int) -> Link:
+    """Connect to the runner; exit with an error message if that fails."""
+    problem = f"rank {rank} on {socket.gethostname()} {NO_RUNNER}"
+    if not (address := os.environ.get(ADDRESS)):
+        sys.exit(f"{problem}: {ADDRESS} is not set. Let the launcher (engine.launch) pass on {ADDRESS} and {TOKEN}.")
+    try:
+        return Link.connect(address)
+    except OSError as error:
+        hosts, _, port = address.rpartition(":")
+        sys.exit(
+            f"{problem} at {hosts.replace(',', ' or ')}, port {port} ({error.strerror or error}). Remove engine.host, "
+            "or set it to a name or an address of the runner's machine that other machines can reach."
+        )
 
 
-class NotAllowed(Exception):
-    """The runner meant something else: another source, other data."""
-
-
-def permitted(job: Message, link: Link, orders: Orders) -> list[RunConfig]:
-    """The configurations of a job, once the runner has heard what this process would compute them with."""
-    configs = [parse(values) for values in job["runs"]]
-    link.send({"made_of": made_of(configs)})
-    if not orders.allow():
-        raise NotAllowed
-    return configs
-
-
-def run(job: Message, comm: MPI.Intracomm, link: Link, orders: Orders) -> None:
-    """This process's part of one job."""
+def run(job: Message, comm: MPI.Intracomm, link: Link, inbox: Inbox) -> None:
+    """Compute this process's part of one job, unless the runner finds other source, libraries or data here."""
     torch.set_num_threads(job["threads"])
     cache.learn(job["known"])
-    configs = permitted(job, link, orders)
+    configs = [parse(values) for values in job["runs"]]
+    link.send({"made_of": made_of(configs)})
+    if not inbox.allowed():
+        return
+    resume = None
+    if job["resume"] is not None:
+        folders = [Path(folder) for folder in job["checkpoints"]]
+        resume = Resume(job["resume"]["step"], folders, job["resume"]["rows"])
     hosted = nodes_of_rank(configs[0].nodes, comm.size, comm.rank)
-    observer = Reporter(link, orders.farewell, comm.rank, hosted, job["checkpoints"])
-    engine_of(configs[0]).compute(configs, observer, resume_from(job), comm)
+    observer = Reporter(link, inbox.shutdown, comm.rank, hosted, job["checkpoints"])
+    engine_of(configs[0]).compute(configs, observer, resume, comm)
+    link.send({"done": True, "peak_mb": peak_mb()})
 
 
 def peak_mb() -> float:
-    """The most memory this process has had, in megabytes."""
+    """Return the peak memory of this process in MB."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / 1e6 if sys.platform == "darwin" else peak / 1e3
 
@@ -168,32 +170,28 @@ def peak_mb() -> float:
 def main() -> None:
     ignore()
     comm = MPI.COMM_WORLD
-    comm.Barrier()  # every rank has opened what they share
+    comm.Barrier()  # every rank has opened the shared-memory segment
     remove_names(mapped(names=EARLY))
     torch.set_num_threads(1)
     set_up_torch()
     discover()
-    gc.freeze()  # what the imports left need never be searched for garbage again
+    gc.freeze()  # exclude imported objects from garbage collection
     gc.enable()
-    link = connected(comm.rank)
-    link.patience(None)
+    link = connect_to_runner(comm.rank)
+    link.set_timeout(None)
     who = {"token": os.environ[TOKEN], "rank": comm.rank, "size": comm.size, **asdict(Process.own())}
     library = MPI.Get_library_version().split("\n")[0]
     link.send({**who, "host": socket.gethostname(), "library": library, "peak_mb": peak_mb()})
-    orders = Orders(link)
-    while (job := orders.next()) is not None:
+    inbox = Inbox(link)
+    while (job := inbox.next()) is not None:
         survives = engines[job["runs"][0]["engine"]["name"]].one_process
         try:
-            run(job, comm, link, orders)
-            link.send({"done": True, "peak_mb": peak_mb()})
-        except NotAllowed:
-            continue
+            run(job, comm, link, inbox)
         except Preempted:
             link.send({"left": True})
-        except BaseException as error:  # SystemExit too: no rank may leave the others waiting
-            words: Message = {"error": errors.sentence(error), "traceback": traceback.format_exc()}
-            words |= {"misfit": True} if isinstance(error, Misfit) else {}
-            link.send({**words, "alive": True} if survives else words)
+        except BaseException as error:  # SystemExit too, or the other ranks would wait
+            report = {"error": errors.sentence(error), "traceback": traceback.format_exc()}
+            link.send({**report, "misfit": isinstance(error, Misfit), "alive": survives})
             if not survives:
                 raise
 

@@ -17,7 +17,7 @@ from bench.build.manifest import describe
 from bench.config.run_config import RunConfig
 from bench.engine.engines import engine_of
 from bench.engine.pool import Pool
-from bench.engine.rank_processes import Stopped
+from bench.engine.rank_pool import Stopped
 from bench.store.record import Row
 from bench.store.run_folder import orders_of, settle
 from bench.sweep.recorder import Stored
@@ -80,7 +80,7 @@ class Executor:
         self._end(folder, RunResult(state), f"{state} before, by engine {folder.manifest().get('engine', '?')}{old}")
 
     def _work(self, jobs: int) -> None:
-        """Until nothing is waiting. One worker is this thread; more are threads with worlds of their own."""
+        """Until nothing is waiting. One worker is this thread; more are threads with pools of ranks of their own."""
         if not self.waiting:
             return
         if jobs == 1:

@@ -1,4 +1,4 @@
-"""Machines are made once, and used by one test at a time."""
+"""Fixtures: three simulated machines, started once and used by one test at a time."""
 
 from __future__ import annotations
 

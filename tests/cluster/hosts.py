@@ -1,7 +1,7 @@
-"""Three machines on this one: namespaces for network, names, processes, shared memory and mounts, and an sshd in each.
+"""Three simulated machines: namespaces for network, names, processes, shared memory and mounts, and an sshd in each.
 
-They share the file system, as machines of a cluster do, and nothing else. No name, file or setting of the machine they
-are on is changed: a host is a process, and ends with it; so does the switch that joins them.
+They share only the file system, as machines of a cluster do. A machine and the network switch are processes; the real
+machine is not changed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NEEDED = ("ip", "unshare", "nsenter", "setpriv", "sshd", "ssh", "ssh-keygen")
 PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 SPACES = ("--net", "--uts", "--pid", "--ipc", "--mount")
 MORTAL = ("setpriv", "--pdeathsig", "KILL")
-"""Before the words of what must not outlive these tests, however they end."""
+"""Prefix of commands that must end with these tests."""
 SSHD = """
 HostKey {place}/key
 AuthorizedKeysFile {place}/key.pub
@@ -58,7 +58,7 @@ exec {sshd} -D -e -f {place}/sshd_config
 
 
 def lacking() -> str | None:
-    """Why there can be no such hosts here."""
+    """Return why this system cannot simulate machines; None if it can."""
     missing = [name for name in NEEDED if shutil.which(name, path=PATH) is None]
     if missing:
         return f"no {', '.join(missing)} on this machine"
@@ -73,7 +73,7 @@ def lacking() -> str | None:
 
 
 class Host(NamedTuple):
-    """One of the machines: the process outside that holds it, and the number outside of the first process in it."""
+    """A machine: the process that holds its namespaces, and the outer process number of its first process."""
 
     name: str
     holder: subprocess.Popen[bytes]
@@ -81,7 +81,7 @@ class Host(NamedTuple):
 
 
 class Hosts:
-    """The machines and their switch. A machine's own name means 127.0.1.1 on itself, as Debian has it."""
+    """The machines and their switch. A machine resolves its own name to 127.0.1.1, as Debian does."""
 
     def __init__(self, place: Path) -> None:
         self._place = place
@@ -126,7 +126,7 @@ class Hosts:
         self._at_the_switch(f"ip link set {name} master bridge up")
 
     def kill(self, name: str) -> None:
-        """End a machine with all its processes; its connections are closed by that."""
+        """End a machine with all its processes, which closes its connections."""
         host = self._hosts.pop(name)
         host.holder.kill()
         host.holder.wait()
@@ -136,7 +136,7 @@ class Hosts:
         self._at_the_switch(f"ip link set {name} {state}")
 
     def start_in(self, name: str, words: Sequence[str], cwd: Path, **environment: str) -> subprocess.Popen[str]:
-        """A process on a machine, with this environment and no more."""
+        """Start a process on a machine, with only this environment."""
         process = subprocess.Popen(
             self._entered(name, words, cwd),
             env={"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "HOME": str(self._place), "LANG": "C.UTF-8", **environment},
@@ -150,7 +150,7 @@ class Hosts:
 
     @contextmanager
     def far(self, name: str, folder: Path) -> Iterator[Path]:
-        """A folder as a machine sees it that has mounted it from h1 by sshfs, with what sshfs does by itself."""
+        """Mount a folder of h1 on another machine by sshfs, with the default options."""
         place = Path("/run/far")
         self.run_in(name, "mkdir", "-p", str(place))
         process = self.start_in(name, ["sshfs", "-f", f"h1:{folder}", str(place)], Path("/"))
@@ -163,16 +163,16 @@ class Hosts:
             process.wait(timeout=20)
 
     def tidy(self) -> None:
-        """End what was started on the machines and still runs."""
+        """End all processes that were started on the machines."""
         for process in self._started:
             if process.poll() is None:
                 for child in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
-                    os.kill(int(child), signal.SIGKILL)  # what nsenter waits for; its number is the one out here
+                    os.kill(int(child), signal.SIGKILL)  # the child of nsenter, by its outer number
             process.communicate(timeout=20)
         self._started.clear()
 
     def run_in(self, name: str, *words: str, cwd: Path = Path("/"), at_most_s: float = 20, **environment: str) -> str:
-        """What a short command prints on a machine; it has to succeed."""
+        """Run a short command on a machine, which must succeed, and return its output."""
         process = self.start_in(name, words, cwd, **environment)
         out, err = process.communicate(timeout=at_most_s)
         assert process.returncode == 0, f"{words} on {name}: {out}{err}"
@@ -211,18 +211,18 @@ def address(name: str) -> str:
 
 
 def _card(name: str) -> str:
-    """The number of a network card, which a machine keeps when it is switched off and on."""
+    """Return the MAC address of a machine, which it keeps after a restart."""
     return f"02:00:00:00:00:0{NAMES.index(name) + 1}"
 
 
 @contextmanager
 def hosts(place: Path) -> Iterator[Hosts]:
-    world = Hosts(place)
+    made = Hosts(place)
     try:
-        world.up()
-        yield world
+        made.up()
+        yield made
     finally:
-        world.close()
+        made.close()
 
 
 def _net(pid: int | str) -> Path:

@@ -1,4 +1,4 @@
-"""Ranks on three machines, over ssh: what they compute, what a user must know, and what becomes of a lost machine."""
+"""Ranks on three machines over ssh: numbers, errors, and lost machines."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ YAML = "name: trouble\nschedule: diminishing\neta: 0.01\nhow: none\n"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A user's folder: a hosts file, a method, and a package with the name of one of ours."""
+    """A user's folder: a hosts file, a method, and a package with the name of a package of hearsay."""
     (tmp_path / "hosts").write_text("h1\nh2\nh3\n")
     (tmp_path / "slots").write_text("h1 slots=1\nh2 slots=1\n")
     (tmp_path / "datasets").mkdir()
@@ -39,13 +39,13 @@ def folder(tmp_path: Path) -> Path:
 
 
 def start(machines: Hosts, folder: Path, *words: str, **environment: str) -> subprocess.Popen[str]:
-    """The command on h1, typed in the user's folder without the environment being activated."""
+    """Start the command on h1, in the user's folder, without activating the Python environment."""
     command = [sys.executable, str(ROOT / "bench" / "run.py"), *SMALL, *words]
     return machines.start_in("h1", command, folder, PYTHONDONTWRITEBYTECODE="1", OMP_NUM_THREADS="1", **environment)
 
 
 def trouble(machines: Hosts, folder: Path, how: str, *words: str) -> subprocess.Popen[str]:
-    """A run that would never end, once its first evaluation is there."""
+    """Start an endless run, and wait for its first evaluation."""
     searched = f"hydra.searchpath=[file://{folder}/conf]"
     words = (searched, "algo=trouble", f"algo.how={how}", "steps=100000", LAUNCH, *words)
     process = start(machines, folder, *words, **PLUGIN)
@@ -71,14 +71,14 @@ def only(folder: Path, name: str) -> dict[str, Any]:
 
 
 def ranks_on(machines: Hosts, name: str) -> list[int]:
-    """Numbers that the ranks on a machine have there."""
+    """Return the process numbers of the ranks on a machine."""
     lines = machines.run_in(name, "ps", "axww", "-o", "pid=,args=").splitlines()
     return [int(line.split()[0]) for line in lines if "bench.engine.worker" in line and "-m mpi4py" in line
             and line.split()[1] == sys.executable]  # fmt: skip
 
 
 def tokens_seen(machines: Hosts, names: Sequence[str], process: subprocess.Popen[str]) -> int:
-    """On how many command lines of all machines the token of the ranks stands, while all of them are there."""
+    """Count the command lines on all machines that contain the token, while all ranks run."""
     until(lambda: all(ranks_on(machines, name) for name in names), process)
     rank = ranks_on(machines, names[-1])[0]
     variables = machines.run_in(names[-1], "cat", f"/proc/{rank}/environ").split("\0")
@@ -110,7 +110,7 @@ def test_three_machines_give_the_numbers_of_one(machines, folder):
     assert len(numbers(folder)) == 2 * 4
 
 
-def test_a_machine_that_ends_is_named_and_no_bystander_is_ended(machines, folder):
+def test_names_a_lost_machine_and_kills_no_other_process(machines, folder):
     process = trouble(machines, folder, "slow", "ranks=3")
     (rank,) = ranks_on(machines, "h3")
     sleep = "(exec -a bench.engine.worker sleep 300) </dev/null >/dev/null 2>&1 & echo $!"
@@ -131,7 +131,7 @@ def test_a_machine_that_ends_is_named_and_no_bystander_is_ended(machines, folder
         machines.run_in("h1", "kill", str(rank))
 
 
-def test_a_cut_cable_ends_both_ends(machines, folder):
+def test_a_network_failure_ends_runner_and_ranks(machines, folder):
     (folder / "hosts").write_text("h2\nh3\n")
     process = trouble(machines, folder, "rest", "ranks=2")
     assert ranks_on(machines, "h2")
@@ -149,7 +149,7 @@ def test_a_cut_cable_ends_both_ends(machines, folder):
         machines.link("h1", "up")
 
 
-def test_another_source_on_one_machine_is_refused(machines, folder):
+def test_rejects_another_source_on_one_machine(machines, folder):
     (folder / "hosts").write_text("h1\nh2\n")
     source, other = ROOT / "algorithms" / "dsgt.py", folder / "other.py"
     other.write_text(source.read_text() + "\n# edited here alone\n")
@@ -160,47 +160,48 @@ def test_another_source_on_one_machine_is_refused(machines, folder):
     finally:
         machines.run_in("h2", "umount", str(source))
     assert process.returncode == 1, out + err
-    assert only(folder, "status")["error"].startswith(
-        "rank 1 on h2 has another version of algorithms/dsgt.py, not the same on all machines"
-    )
+    error = only(folder, "status")["error"]
+    assert error.startswith("rank 1 on h2 ")
+    assert "algorithms/dsgt.py" in error
 
 
 @pytest.mark.parametrize("name", ["torch", "numpy"])
-def test_another_version_of_a_library_on_one_machine_is_refused(machines, folder, name):
+def test_rejects_another_version_of_a_library_on_one_machine(machines, folder, name):
     (folder / "hosts").write_text("h1\nh2\n")
     text = f"import socket, {name}\nif socket.gethostname() == 'h2':\n    {name}.__version__ = '2.2.0'\n"
     (folder / "site").mkdir()
-    (folder / "site" / "sitecustomize.py").write_text(text)  # which Python imports before all else
+    (folder / "site" / "sitecustomize.py").write_text(text)  # Python imports it at its start
     process = start(machines, folder, "algo=dsgt", "ranks=2", LAUNCH, PYTHONPATH=str(folder / "site"))
     out, err = process.communicate()
     assert process.returncode == 1, out + err
     here = only(folder, "manifest")["versions"][name]
-    assert only(folder, "status")["error"].startswith(
-        f"rank 1 on h2 has {name} 2.2.0, and this command has {name} {here}: "
-    )
+    error = only(folder, "status")["error"]
+    assert error.startswith("rank 1 on h2 ")
+    assert f"{name} 2.2.0" in error
+    assert f"{name} {here}" in error
     assert only(folder, "status")["step"] == 0
     assert not results(folder, "metrics.parquet")
 
 
-def test_an_address_that_means_another_machine_there_is_said_to(machines, folder):
+def test_reports_a_runner_that_ranks_cannot_reach(machines, folder):
     (folder / "hosts").write_text("h2\n")
     process = start(machines, folder, "ranks=1", LAUNCH, "engine.host=127.0.0.1")
     out, err = process.communicate()
     assert process.returncode == 1, out + err
-    assert "rank 0 on h2 cannot reach its runner at 127.0.0.1, port " in only(folder, "status")["error"]
-    assert "Leave engine.host out, or set it to a name" in out
+    error = only(folder, "status")["error"]
+    assert error.startswith("rank 0 on h2 ")
+    assert "127.0.0.1, port " in error
+    assert "engine.host" in error
     assert "Traceback" not in out + err
 
 
-def test_a_folder_that_only_one_machine_has(machines, folder):
-    mine = Path("/run/mine")  # which each machine has for itself
+def test_reports_a_folder_that_one_machine_lacks(machines, folder):
+    mine = Path("/run/mine")  # /run is separate on each machine
     machines.run_in("h1", "mkdir", "-p", str(mine))
     process = start(machines, mine, "ranks=1", 'engine.launch="mpiexec -hosts h2"', f"results={folder}/results")
     out, err = process.communicate()
     assert process.returncode == 1, out + err
-    assert (
-        "the folder /run/mine" in only(folder, "status")["error"]
-    )  # by one of two sentences: MPICH may lose its words
+    assert "the folder /run/mine" in only(folder, "status")["error"]
 
 
 @pytest.mark.skipif(openmpi.lacking() is not None, reason=str(openmpi.lacking()))

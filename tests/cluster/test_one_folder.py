@@ -1,4 +1,4 @@
-"""Several machines on one results folder: by sshfs, which has no locks between them, and with clocks that differ."""
+"""Several machines share a results folder: by sshfs, which has no locks between machines, and with different clocks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ time.time = lambda: now() + ahead
 time.time_ns = lambda: int(time.time() * 1e9)
 time.strftime = lambda form, moment=None: of_now(form, time.localtime(time.time()) if moment is None else moment)
 """
-"""A sitecustomize of Python: the clock of a host. faketime breaks the sleep of Python 3.11 and later."""
+"""sitecustomize.py that shifts the clock of a host; faketime breaks time.sleep of Python 3.11 and later."""
 needs_sshfs = pytest.mark.skipif(shutil.which("sshfs") is None or not Path("/dev/fuse").exists(), reason="no sshfs")
 
 
@@ -53,25 +53,25 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
 
 @needs_sshfs
 @pytest.mark.parametrize("names", [("h2", "h1"), ("h2", "h3")], ids=["one far", "both far"])
-def test_hosts_that_share_a_folder_by_sshfs_make_every_run_once(machines, names, tmp_path):
+def test_hosts_with_an_sshfs_folder_make_every_run_once(machines, names, tmp_path):
     with ExitStack() as mounts:
         seen = [tmp_path if name == "h1" else mounts.enter_context(machines.far(name, tmp_path)) for name in names]
-        if "h1" in names:  # which might be the first to decide
+        if "h1" in names:  # h1 has locks and could choose them first
             (tmp_path / ".locks").mkdir()
             (tmp_path / ".locks" / "kind").write_text("leases\n")
         places = zip(names, seen, strict=True)
         sweeps = [start(machines, name, "run.py", *SWEEP, f"results={place}") for name, place in places]
-        said = [ended(sweep) for sweep in sweeps]
-    assert [code for code, _ in said] == [0, 0], said
-    assert sum(text.count("done at step 400") for _, text in said) == 8, said
-    assert sum(text.count("done before") for _, text in said) == 8, said
+        results = [ended(sweep) for sweep in sweeps]
+    assert [code for code, _ in results] == [0, 0], results
+    assert sum(text.count("done at step 400") for _, text in results) == 8, results
+    assert sum(text.count("done before") for _, text in results) == 8, results
     assert [state(folder)["state"] for folder in folders(tmp_path)] == ["done"] * 8
     assert not [folder for folder in folders(tmp_path) if (folder / "damaged").exists()]
     assert [path.name for path in (tmp_path / ".locks").iterdir()] == ["kind"]
 
 
 @needs_sshfs
-def test_a_host_by_sshfs_is_refused_where_others_use_locks(machines, tmp_path):
+def test_rejects_sshfs_if_other_hosts_use_locks(machines, tmp_path):
     small = ("dataset=digits", "nodes=4", "steps=20", "engine=stacked", "tracker=none")
     with machines.far("h2", tmp_path) as far:
         assert ended(start(machines, "h1", "run.py", *small, f"results={tmp_path}"))[0] == 0
@@ -85,8 +85,8 @@ def test_a_host_by_sshfs_is_refused_where_others_use_locks(machines, tmp_path):
 
 
 @needs_sshfs
-def test_a_file_that_has_grown_elsewhere_is_read_whole(machines, tmp_path):
-    """sshfs believes for 20 s that a file is as long as it was."""
+def test_reads_files_completely_that_another_host_extended(machines, tmp_path):
+    """sshfs caches the size of a file for 20 s."""
     with machines.far("h2", tmp_path) as far:
         reader = subprocess.Popen(
             machines._entered("h2", [sys.executable, "-c", READ, f"{far}/a.json"], Path(ROOT)),
@@ -96,14 +96,14 @@ def test_a_file_that_has_grown_elsewhere_is_read_whole(machines, tmp_path):
         assert reader.stdout is not None
         for size in (1, 100, 5000, 10, 20000):
             write_json(tmp_path / "a.json", {"a": "x" * size})
-            machines.run_in("h2", "sleep", "1.5")  # the kernel asks again after a second, and is told what was
+            machines.run_in("h2", "sleep", "1.5")  # the cache of the kernel expires after a second
             print(file=reader.stdin, flush=True)
             assert reader.stdout.readline().strip() == str(({"a": "x" * size}, None))
         reader.communicate(timeout=20)
 
 
 def test_clocks_ten_minutes_ahead_and_behind(machines, tmp_path):
-    """Each order tries once what failed, and makes once what is forced, by whichever of two hosts comes first."""
+    """Each order retries a failed run once and makes a forced run once, on the first of two hosts."""
     huge = config(dataset={"name": "synthetic", "dimension": 10, "evaluation": 10**12}, results=str(tmp_path))
     fine = [replace(config(results=str(tmp_path), seed=seed), force=True) for seed in range(2)]
     (tmp_path / "sitecustomize.py").write_text(CLOCK)
@@ -113,10 +113,10 @@ def test_clocks_ten_minutes_ahead_and_behind(machines, tmp_path):
         orders.make([huge, *fine], "trial", lambda todo: ([[place] for place in range(len(todo))], 1)).keep(folder)
         words = ("submit.py", "--work", str(folder))
         clocks = [{"PYTHONPATH": str(tmp_path), "AHEAD_S": ahead[name]} for name in names]
-        said = [ended(start(machines, name, *words, **clock)) for name, clock in zip(names, clocks, strict=True)]
-        assert [code for code, _ in said] == [1, 0], said
-        assert [text.count("done at step") for _, text in said] == [2, 0], said
-        assert [text.count("done before") for _, text in said] == [0, 2], said
-        assert "failed before, in the hands of another worker" in said[1][1]
+        results = [ended(start(machines, name, *words, **clock)) for name, clock in zip(names, clocks, strict=True)]
+        assert [code for code, _ in results] == [1, 0], results
+        assert [text.count("done at step") for _, text in results] == [2, 0], results
+        assert [text.count("done before") for _, text in results] == [0, 2], results
+        assert "failed before, in the hands of another worker" in results[1][1]
     behind = [time.time() - state(folder)["time"] for folder in folders(tmp_path)]
     assert min(behind) > 500, behind

@@ -1,4 +1,4 @@
-"""A real SLURM on this machine: arrays of workers, ended in every way that queues know."""
+"""A real SLURM on this machine: arrays of workers, canceled, timed out and preempted."""
 
 import json
 import re
@@ -26,13 +26,13 @@ pytestmark = [
 SHORT = ("dataset.dimension=10", "dataset.evaluation=50", "nodes=4", "steps=200", "eval_every=50", "tracker=none")
 LONG = ("dataset=digits", "nodes=4", "batch_size=8", "eval_every=100", "tracker=none")
 NEVER = "checkpoint_every=100000"
-"""By itself: what is there to go on from was written because a signal came."""
+"""No regular checkpoints: every checkpoint was written because of a signal."""
 TWELVE = ("algo=dsgd,dsgt", "algo.eta=0.01,0.03,0.1", "seed=0,1", "engine=stacked", *SHORT)
 
 
 @pytest.fixture(scope="module")
 def queue(tmp_path_factory):
-    """The environment in which commands find the cluster."""
+    """Environment variables with which commands find the cluster."""
     with slurm.cluster(tmp_path_factory.mktemp("slurm")) as environment:
         yield environment
 
@@ -67,7 +67,7 @@ def states(results: Path) -> list[str]:
 
 
 def assert_same(results: Path, words: tuple[str, ...], scratch: Path) -> None:
-    """To the last bit the numbers of a sweep that was made here, in one go."""
+    """Compare bit for bit with an uninterrupted sweep on this machine."""
     done = typed("-m", *words, f"results={scratch}", cwd=scratch.parent)
     assert done.returncode == 0, done.stdout + done.stderr
     for ours, local in zip(folders(results), folders(scratch), strict=True):
@@ -76,13 +76,13 @@ def assert_same(results: Path, words: tuple[str, ...], scratch: Path) -> None:
 
 
 def starts(folder: Path) -> int:
-    """How often the run was begun from its first step."""
+    """Return how often the run started from its first step."""
     return (folder / "log.txt").read_text().count(" starts: ")
 
 
 @pytest.mark.parametrize("words", [TWELVE, ("seed=range(4)", "engine=mpi", "ranks=1", *SHORT)], ids=["stacked", "mpi"])
 def test_an_array_of_workers_makes_every_run_once(words, queue, tmp_path):
-    tmp_path = tmp_path / "50%j of it"  # which SLURM would read as the number of a job
+    tmp_path = tmp_path / "50%j of it"  # SLURM replaces %j by the job number
     tmp_path.mkdir()
     asked = submit(*words, "workers=2", "--dry-run", queue=queue, cwd=tmp_path)
     assert asked.returncode == 0, asked.stderr
@@ -111,7 +111,7 @@ def scancel(job: str, queue: dict[str, str]) -> None:
 
 
 def time_is_up(job: str, queue: dict[str, str]) -> None:
-    """What SLURM sends --signal=B:USR1@… seconds before the end."""
+    """Send the signal of --signal=B:USR1@SECONDS."""
     ask("scancel", "--signal=USR1", "--batch", f"{job}_0", queue=queue)
 
 
@@ -127,7 +127,7 @@ def preempt(job: str, queue: dict[str, str]) -> None:
         (preempt, ("steps=4000", "engine=stacked", "seed=0,1")),
     ],
 )
-def test_workers_that_are_ended_lose_no_step(end, how, queue, tmp_path):
+def test_workers_resume_after_cancel_timeout_and_preemption(end, how, queue, tmp_path):
     words, results = (*LONG, *how, NEVER), tmp_path / "results"
     assert submit(*words, "workers=1", queue=queue, cwd=tmp_path).returncode == 0
     job, runs = job_of(results), 2 if "seed=0,1" in how else 1
@@ -139,7 +139,7 @@ def test_workers_that_are_ended_lose_no_step(end, how, queue, tmp_path):
     if end is scancel:
         until(lambda: "is over (1 cancelled)" in status(queue, tmp_path))
         assert set(states(results)) == {"interrupted"}
-        time.sleep(8)  # longer than what is queued again would take to start
+        time.sleep(8)  # longer than a requeued job takes to start
         assert set(states(results)) == {"interrupted"}
         assert submit(*words, "workers=1", "--wait", queue=queue, cwd=tmp_path).returncode == 0
     until(lambda: set(states(results)) == {"done"})
@@ -150,7 +150,7 @@ def test_workers_that_are_ended_lose_no_step(end, how, queue, tmp_path):
     assert_same(results, words, tmp_path / "local")
 
 
-def test_who_waits_waits_for_runs_that_an_earlier_array_makes(queue, tmp_path):
+def test_wait_includes_runs_of_an_earlier_array(queue, tmp_path):
     words, results = (*LONG, "steps=12000", "engine=stacked"), tmp_path / "results"
     assert submit(*words, "workers=1", queue=queue, cwd=tmp_path).returncode == 0
     until(lambda: list(results.glob("runs/*/metrics.jsonl")))
@@ -161,7 +161,7 @@ def test_who_waits_waits_for_runs_that_an_earlier_array_makes(queue, tmp_path):
     assert (state(folder)["state"], starts(folder)) == ("done", 1)
 
 
-def test_who_stops_watching_is_told_that_the_jobs_go_on(queue, tmp_path):
+def test_interrupting_wait_leaves_the_jobs(queue, tmp_path):
     words = ("workers=1", "--wait", "engine=stacked", *LONG, "steps=100000")
     command = [sys.executable, str(ROOT / "bench/submit.py"), *words]
     watching = subprocess.Popen(command, cwd=tmp_path, env=queue, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -179,7 +179,7 @@ def test_who_stops_watching_is_told_that_the_jobs_go_on(queue, tmp_path):
     until(lambda: not ask(*tasks, queue=queue))
 
 
-def test_what_slurm_refuses_is_said(queue, tmp_path):
+def test_reports_errors_of_slurm(queue, tmp_path):
     done = submit("workers=2", "site.partition=nowhere", *SHORT, queue=queue, cwd=tmp_path)
     assert done.returncode == 2
     assert "invalid partition specified: nowhere" in done.stderr

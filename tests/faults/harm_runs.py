@@ -32,7 +32,7 @@ OUTCOMES = {
     "exit": ("SystemExit: 3",),
     "vanish": (KILLED,),
     "kill": (KILLED,),
-    "babble": ("which is no message",),
+    "babble": ("malformed message",),
     "hang": ("no rank made progress for 3 s", "no progress for 3 s"),
 }
 """Each way to misbehave, and what the failed run must say; the same for both engines."""

@@ -12,9 +12,9 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from bench.engine.link import Link
+from bench.engine.listener import Listener
 from bench.engine.processes import Process, here
 from bench.engine.rank_pool import RankPool
-from bench.engine.reception import Reception
 from bench.training.observer import Observer
 from tests.faults.stranger import KINDS, knock
 from tests.faults.table import fault
@@ -77,18 +77,18 @@ def strangers_at_the_port(trials: int, folder: Path) -> Counter[str]:
 
 def _at_the_port(kind: str, seed: int) -> str:
     """Two ranks and five strangers come at the same time."""
-    with ExitStack() as closing_all, Reception("127.0.0.1", ranks=2) as reception:
+    with ExitStack() as closing_all, Listener("127.0.0.1", ranks=2) as listener:
         strangers: list[socket.socket] = []
-        harm = threading.Thread(target=lambda: strangers.extend(knock(kind, reception.address, seed)))
+        harm = threading.Thread(target=lambda: strangers.extend(knock(kind, listener.address, seed)))
         harm.start()
         time.sleep(0.01)
         began = time.monotonic()
         for rank in range(2):
-            link = closing_all.enter_context(closing(Link.connect(reception.address)))
-            link.send({"token": reception.token, "rank": rank})
+            link = closing_all.enter_context(closing(Link.connect(listener.address)))
+            link.send({"token": listener.token, "rank": rank})
         came: list[int] = []
         while (harm.is_alive() or len(came) < 2) and time.monotonic() < began + 2 * PROMPT_S:
-            for link, hello in reception.arrivals(0.05):
+            for link, hello in listener.arrivals(0.05):
                 closing_all.enter_context(closing(link))
                 came.append(hello["rank"])
         seconds = time.monotonic() - began

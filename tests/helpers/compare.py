@@ -67,6 +67,13 @@ CASES = {
         f"choco {name}": {"algo": "choco", "dataset": LEAST_SQUARES, "compressor": {"name": name}}
         for name in ("none", "top_k", "random_k", "qsgd", "sign")
     },
+    "choco matching": {
+        "algo": "choco",
+        "dataset": LEAST_SQUARES,
+        "topology": "matching",
+        "compressor": {"name": "top_k"},
+    },
+    "choco lossy": {"algo": "choco", "dataset": LEAST_SQUARES, "links": {"name": "lossy", "p": 0.3}},
     "deepstorm l1": {"algo": "deepstorm", "dataset": "digits", "regularizer": {"name": "l1", "alpha": 1e-3}},
     "dnasa logistic nonconvex": {
         "dataset": {"name": "planted", "samples": 300, "tests": 50, "features": 9},

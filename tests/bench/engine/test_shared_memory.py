@@ -1,5 +1,6 @@
-"""What a dead world left in shared memory is removed, and nothing else is."""
+"""Shared-memory segments of ended ranks are removed, and no other file."""
 
+import ast
 import shutil
 import subprocess
 import sys
@@ -24,7 +25,7 @@ input()
 
 @contextmanager
 def user_of(*paths: Path):
-    """A process that has the files in use."""
+    """A process that has mapped the files."""
     process = subprocess.Popen(
         [sys.executable, "-c", HOLD, *map(str, paths)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
@@ -39,7 +40,7 @@ def user_of(*paths: Path):
 
 @pytest.fixture
 def files():
-    """One with a name of MPICH's, and one of somebody's who keeps data there."""
+    """One file with a name of MPICH, and one of another program."""
     name = uuid.uuid4().hex
     out = [FOLDER / f"mpich_shm_{name}_0", FOLDER / f"numbers_{name}.npy"]
     for path in out:
@@ -49,15 +50,15 @@ def files():
         path.unlink(missing_ok=True)
 
 
-def test_only_what_mpi_named_is_seen(files):
+def test_finds_only_segments_of_mpi(files):
     segment, data = files
     with user_of(segment, data) as process:
         assert {found.path for found in mapped(process.pid)} == {segment}
         segment.unlink()
-        assert mapped(process.pid) == set()  # it has no name any more
+        assert mapped(process.pid) == set()  # unlinked
 
 
-def test_nothing_in_use_is_swept(files):
+def test_keeps_segments_in_use(files):
     segment, data = files
     with user_of(segment) as process, user_of(segment, data):
         found = mapped(process.pid)
@@ -71,7 +72,7 @@ def test_nothing_in_use_is_swept(files):
     assert data.exists()
 
 
-def test_another_file_of_the_same_name_stays(files):
+def test_keeps_a_later_file_of_the_same_name(files):
     segment, _ = files
     with user_of(segment) as process:
         found = mapped(process.pid)
@@ -83,19 +84,21 @@ def test_another_file_of_the_same_name_stays(files):
         assert segment.exists()
 
 
-@pytest.mark.parametrize(("size", "says"), [("1m", "shared memory is scarce"), ("9m", "")])
-def test_too_little_of_it_is_said_before_ranks_start(size, says):
-    """In a /dev/shm of our own, where the system lets us have one."""
-    words = "from bench.engine.shared_memory import refuse_full, hint; refuse_full(2); print(hint(2))"
+def test_reports_too_little_shared_memory():
+    """In a mount namespace with a small /dev/shm, if the system allows one."""
+    words = (
+        "from bench.engine.shared_memory import *; print([shortage(2, LEAST), shortage(8, LEAST), shortage(2, USUAL)])"
+    )
     check = f"{sys.executable} -c '{words}'"
-    mount = ["unshare", "-rm", "sh", "-c", f"mount -t tmpfs -o size={size} none {FOLDER} && echo mounted && {check}"]
+    mount = ["unshare", "-rm", "sh", "-c", f"mount -t tmpfs -o size=8m none {FOLDER} && echo mounted && {check}"]
     if not shutil.which("unshare"):
         pytest.skip("no unshare here")
     done = subprocess.run(mount, cwd=ROOT, capture_output=True, text=True, timeout=60)
     if "mounted" not in done.stdout:
-        pytest.skip(f"no mount of our own: {done.stderr}")
-    if says:
-        assert "2 ranks cannot be started: shared memory is scarce: /dev/shm has 1.0 MB left" in done.stderr
-        assert "--shm-size" in done.stderr
-    else:
-        assert "It may be that shared memory is scarce: /dev/shm has 9.4 MB left" in done.stdout
+        pytest.skip(f"no mount: {done.stderr}")
+    enough, *messages = ast.literal_eval(done.stdout.splitlines()[1])
+    assert enough == ""
+    for message, needed in zip(messages, ("8.8 MB", "11.0 MB"), strict=True):
+        assert "/dev/shm has 8.4 MB" in message
+        assert needed in message
+        assert "--shm-size" in message
