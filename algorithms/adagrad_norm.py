@@ -12,7 +12,7 @@ from bench.method import Algorithm, Grad, Mix, algorithm
 
 class State(NamedTuple):
     x: Tensor
-    s: Tensor  # sum of squared norms, a number
+    s: Tensor  # sum of squared norms, a scalar
 
 
 @algorithm(

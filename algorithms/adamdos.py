@@ -11,7 +11,7 @@ from bench.method import Algorithm, Grad, Mix, algorithm
 
 class State(NamedTuple):
     x: Tensor
-    wx: Tensor  # W X, which traveled with the tracker
+    wx: Tensor  # W X, sent together with the tracker
     a: Tensor  # moving average of squared gradients
     u: Tensor  # recursive estimate of the own gradient
     y: Tensor  # tracks its average: ȳ = ū
@@ -29,7 +29,7 @@ class State(NamedTuple):
     estimates="y",
     tracks={"y": "u"},
     cite="Huang, Zhao 2024, Faster Adaptive Decentralized Learning Algorithms",
-    source="memory; the recursion of the scales from notes on the paper",
+    source="memory; the recursion of the scales from a summary of the paper",
 )
 class AdaMDOS(Algorithm):
     """Track a recursive variance-reduced gradient, and scale every coordinate by an average of squared gradients.

@@ -11,10 +11,10 @@ from bench.method import Algorithm, Grad, Mix, algorithm
 
 class State(NamedTuple):
     x: Tensor
-    h: Tensor  # what the neighbors know of x
-    wh: Tensor  # W h, of what was heard
+    h: Tensor  # copy of x that the neighbors hold
+    wh: Tensor  # W h, from received messages
     v: Tensor  # tracks the average gradient: v̄ = ḡ
-    q: Tensor  # what the neighbors know of v
+    q: Tensor  # copy of v that the neighbors hold
     wq: Tensor  # W q
     g: Tensor  # own gradient
 

@@ -10,8 +10,8 @@ from bench.method import Algorithm, Grad, Mix, algorithm
 
 class State(NamedTuple):
     x: Tensor
-    h: Tensor  # what the neighbors know of x
-    wh: Tensor  # W h, of what was heard
+    h: Tensor  # copy of x that the neighbors hold
+    wh: Tensor  # W h, from received messages
 
 
 @algorithm(

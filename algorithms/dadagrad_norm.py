@@ -12,7 +12,7 @@ from bench.method import Algorithm, Grad, Mix, Properties, Steps, algorithm
 
 class State(NamedTuple):
     x: Tensor
-    s: Tensor  # sum of squared norms, a number a node
+    s: Tensor  # sum of squared norms, one scalar per node
 
 
 @algorithm(
@@ -24,13 +24,13 @@ class State(NamedTuple):
     assumes={"bounded heterogeneity"},
     cite="Huang, Li, Shen, He, Xu 2024, Achieving Near-Optimal Convergence for Distributed Minimax Optimization "
     "with Adaptive Stepsizes (D-AdaST)",
-    source="the abstract has the principle; the rule for minimizing is ours",
+    source="the principle from the abstract; the rule for minimization is ours",
 )
 class DAdaGradNorm(Algorithm):
     """Adapt one stepsize per node to its gradient norms, and mix the accumulated norms so that nodes agree on it.
 
     S⁺ = W (S + ‖G‖²),  X⁺ = W (X − η_t G/√S⁺),  G = G(X), ‖G‖² of each node;  S⁰ = ε
-    track false: S⁺ = S + ‖G‖², every node with a stepsize of its own, which converges to another point
+    track false: S⁺ = S + ‖G‖², with separate stepsizes of the nodes, which converges to a biased point
     """
 
     track: bool = True
@@ -38,14 +38,13 @@ class DAdaGradNorm(Algorithm):
 
     @staticmethod
     def stepsizes(at: Steps, eta: Positive = 1.0) -> dict[str, Any]:
-        """η in every schedule: the sum is what makes steps shrink."""
+        """η in every schedule: the accumulated norms make the steps smaller."""
         return {"eta": eta}
 
     @classmethod
     def declare(cls, *, track: bool, **others: Any) -> Properties:
-        return (
-            cls.properties if track else replace(cls.properties, scalars_per_step=0, rounds=1, fixed_point="elsewhere")
-        )
+        untracked = replace(cls.properties, scalars_per_step=0, rounds=1, fixed_point="elsewhere")
+        return cls.properties if track else untracked
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         return State(x, s=torch.zeros_like(x[..., :1]) + self.epsilon)

@@ -30,7 +30,7 @@ class DAdam(Algorithm):
     """Run Adam on every node with local gradients, then average the model with the neighbors.
 
     M⁺ = β₁ M + (1−β₁) G,  V⁺ = β₂ V + (1−β₂) G²,  M̂ = M⁺/(1−β₁^(t+1)),  V̂ = V⁺/(1−β₂^(t+1)),  G = G(X)
-    X⁺ = W (X − η_t M̂/(√V̂ + ε));  M⁰ = V⁰ = 0. It does not converge where the nodes differ, whatever the stepsizes.
+    X⁺ = W (X − η_t M̂/(√V̂ + ε));  M⁰ = V⁰ = 0. It does not converge on heterogeneous data, for any stepsizes.
     """
 
     beta1: float = 0.9

@@ -26,14 +26,14 @@ class State(NamedTuple):
     assumes={"bounded heterogeneity"},
     tracks={"u": "v_max"},
     cite="Chen, Karimi, Zhao, Li 2023, On the Convergence of Decentralized Adaptive Gradient Methods",
-    source="memory, and two third parties' codes that agree",
+    source="memory, and the code of two third parties, which agree",
 )
 class DAMSGrad(Algorithm):
     """Mix the second moments between neighbors, so that all nodes scale their steps alike.
 
     M⁺ = β₁ M + (1−β₁) G,  V⁺ = β₂ V + (1−β₂) G²,  V̂⁺ = max(V̂, V⁺),  G = G(X)
     U½ = W U,  X⁺ = W X − η_t M⁺/√max(U½, ε),  U⁺ = U½ + V̂⁺ − V̂;  M⁰ = V⁰ = 0,  V̂⁰ = U⁰ = ε
-    The first steps are divided by √ε: a small ε makes them long.
+    The first steps are divided by √ε, so that a small ε makes them long.
     """
 
     beta1: float = 0.9

@@ -34,19 +34,19 @@ class DASAGT(Algorithm):
 
     V⁺ = G(X),  Ũ = U + V⁺ − V,  U⁺ = W Ũ
     X⁺ = W ((1−α_t) X + α_t (X − η_t Z)),  Z⁺ = W ((1−α_t) Z + α_t Ũ);  Z⁰ = U⁰ = V⁰ = 0
-    average="gradient", as in the released code of D-NASA's paper, puts V⁺ in the place of Ũ in Z⁺
+    average="gradient", as in the released code of D-NASA's paper, uses V⁺ instead of Ũ in Z⁺
     """
 
     average: Literal["tracker", "gradient"] = "tracker"
 
     @classmethod
     def declare(cls, *, average: str, **others: Any) -> Properties:
-        released = replace(cls.properties, diagnostic_states=("u", "v"), fixed_point="near")  # it ends where D-ASA does
+        released = replace(cls.properties, diagnostic_states=("u", "v"), fixed_point="near")  # as D-ASA
         return released if average == "gradient" else cls.properties
 
     @staticmethod
     def stepsizes(at: Steps, eta: Positive = 0.01, alpha: Positive = 0.3) -> dict[str, Any]:
-        """η_t = η√(n/t), or η when fixed;  α_t = min(√(n/h), 0.3). ``alpha`` is for constant."""
+        """η_t = η√(n/t), or η when fixed;  α_t = min(√(n/h), 0.3). ``alpha`` applies to ``constant``."""
         if not at.formula:
             return {"eta": eta * at.root, "alpha": alpha}
         return {"eta": eta if at.kind == "fixed" else eta * at.root, "alpha": np.minimum(at.root, 0.3)}

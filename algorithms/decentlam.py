@@ -10,7 +10,7 @@ from bench.method import Algorithm, Grad, Mix, algorithm
 
 class State(NamedTuple):
     x: Tensor
-    m: Tensor  # sum of D, old ones fading
+    m: Tensor  # exponentially weighted sum of D
 
 
 @algorithm(
@@ -28,7 +28,7 @@ class DecentLaM(Algorithm):
     """Apply momentum to the whole D-SGD update, mixing included, so that momentum does not amplify the bias.
 
     D = (X − W (X − η_t G(X))) / η_t,  M⁺ = β M + D,  X⁺ = X − η_t M⁺;  M⁰ = 0
-    While η_t = 0, M stays as it is, and X⁺ = W X, the limit.
+    For η_t = 0, M is unchanged and X⁺ = W X, the limit.
     """
 
     beta: float = 0.9

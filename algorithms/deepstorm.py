@@ -13,7 +13,7 @@ from bench.method.schedules import Schedule
 
 class State(NamedTuple):
     x: Tensor
-    wx: Tensor  # W X, which traveled with the tracker
+    wx: Tensor  # W X, sent together with the tracker
     d: Tensor  # recursive estimate of the own gradient
     y: Tensor  # tracks its average: ȳ = d̄
 

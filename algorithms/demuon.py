@@ -7,7 +7,7 @@ from torch import Tensor
 
 from bench.method import Algorithm, Grad, Mix, algorithm
 
-NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)  # drives singular values to about one in five rounds
+NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)  # maps singular values close to one in five steps
 
 
 class State(NamedTuple):
@@ -27,7 +27,7 @@ class State(NamedTuple):
     scale_free=True,
     centralized_equivalent=True,
     cite="He et al. 2025, DeMuon: A Decentralized Muon for Matrix Optimization over Graphs",
-    source="notes on the paper and a third party's code",
+    source="a summary of the paper, and the code of a third party",
 )
 class DeMuon(Algorithm):
     """Track the momentum, and orthogonalize it before every step, as Muon does.

@@ -13,8 +13,8 @@ from bench.method.gossip import accelerated
 
 class State(NamedTuple):
     x: Tensor
-    y: Tensor  # tracks the average gradient, one phase late: ȳ = mean of g
-    g: Tensor  # Ḡ₋, the mean of own gradients in the phase before
+    y: Tensor  # tracks the average gradient of the previous phase: ȳ = mean of g
+    g: Tensor  # Ḡ₋, mean of own gradients in the previous phase
 
 
 @algorithm(
@@ -32,7 +32,7 @@ class State(NamedTuple):
     accelerates=4,
     centralized_equivalent=True,
     cite="Lu, De Sa 2021, Optimal Complexity in Decentralized Training",
-    source="a third party's code, with the mistakes in its start and buffer mended",
+    source="the code of a third party, with corrected start and buffer",
 )
 class DeTAG(Algorithm):
     """Track the average of several gradients, and mix model and tracker by accelerated gossip.
@@ -45,14 +45,8 @@ class DeTAG(Algorithm):
 
     @classmethod
     def declare(cls, *, rounds: int, **others: Any) -> Properties:
-        return replace(
-            cls.properties,
-            vectors_per_step=2 * rounds,
-            rounds=rounds,
-            samples=rounds,
-            gradients=rounds,
-            accelerates=rounds,
-        )
+        costs: dict[str, Any] = dict.fromkeys(("rounds", "samples", "gradients", "accelerates"), rounds)
+        return replace(cls.properties, vectors_per_step=2 * rounds, **costs)
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         g = grad(x, 0, stream=1)

@@ -35,8 +35,8 @@ class DNASA(Algorithm):
 
     X̃ = X − η_t unit(Z),  V⁺ = G(X),  Ũ = U + V⁺ − V,  Z̃ = (1−α_t) Z + α_t Ũ
     X⁺, U⁺, Z⁺ = W X̃, W Ũ, W Z̃;  Z⁰ = U⁰ = V⁰ = 0
-    As in the released code: average="gradient" puts V⁺ in the place of Ũ in Z̃, so that the tracker is sent and
-    never read; normalize="tensor" takes unit of every tensor of the model by itself.
+    As in the released code: average="gradient" uses V⁺ instead of Ũ in Z̃, so that the tracker is sent but not used;
+    normalize="tensor" normalizes every tensor of the model separately.
     """
 
     normalize: Literal["vector", "tensor"] = "vector"
@@ -44,20 +44,14 @@ class DNASA(Algorithm):
 
     @classmethod
     def declare(cls, *, normalize: str, average: str = "tracker", **others: Any) -> Properties:
-        """A step of one unit per tensor is longer than η_t; units of each node's own gradients cancel elsewhere."""
+        """Per-tensor steps are longer than η_t; normalized local gradients have another fixed point."""
         properties = replace(cls.properties, bounded_step=normalize == "vector")
-        return (
-            properties
-            if average == "tracker"
-            else replace(properties, diagnostic_states=("u", "v"), fixed_point="elsewhere")
-        )
+        released = replace(properties, diagnostic_states=("u", "v"), fixed_point="elsewhere")
+        return properties if average == "tracker" else released
 
     @staticmethod
     def stepsizes(at: Steps, multiplier: Positive = 1.0, alpha: Positive = 0.3) -> dict[str, Any]:
-        """η_t = n^¼ / h^¾,  α_t = min(1, √(n/h)).
-
-        The multiplier of η is never tuned; ``constant`` takes it as η itself, and ``alpha`` as given.
-        """
+        """η_t = n^¼ / h^¾,  α_t = min(1, √(n/h)). ``constant`` takes ``multiplier`` as η, and ``alpha`` as given."""
         if not at.formula:
             return {"eta": multiplier * at.root, "alpha": alpha}
         return {"eta": multiplier * at.n**0.25 / at.h**0.75, "alpha": np.minimum(1.0, at.root)}

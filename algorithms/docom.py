@@ -12,10 +12,10 @@ from bench.method.estimates import Recursive, start_gradient
 
 class State(NamedTuple):
     x: Tensor
-    h: Tensor  # what the neighbors know of x
-    wh: Tensor  # W h, of what was heard
+    h: Tensor  # copy of x that the neighbors hold
+    wh: Tensor  # W h, from received messages
     y: Tensor  # tracks the average estimate: ȳ = v̄
-    q: Tensor  # what the neighbors know of y
+    q: Tensor  # copy of y that the neighbors hold
     wq: Tensor  # W q
     v: Tensor  # recursive estimate of the own gradient
 
@@ -35,13 +35,13 @@ class State(NamedTuple):
     static=True,
     compresses="contractive",
     cite="Yau, Wai 2023, DoCoM: Compressed Decentralized Optimization with Near-Optimal Sample Complexity",
-    source="the authors' code, which gossips before it compresses; the paper's order is the other, from memory",
+    source="the authors' code, which gossips before it compresses; the paper has the opposite order (from memory)",
 )
 class DoCoM(Recursive):
     """Track a recursive variance-reduced gradient, and send only compressed changes of the model and the tracker.
 
     X⁺ = X + γ (W−I) H − η_t Y,  H⁺ = H + C(X⁺ − H),  V⁺ = G(X⁺; s) + (1−β) (V − G(X; s)), one sample s
-    Y⁺ = Y + γ (W−I) Q + V⁺ − V,  Q⁺ = Q + C(Y⁺ − Q);  H⁰ = X⁰, sent once whole,  Q⁰ = 0
+    Y⁺ = Y + γ (W−I) Q + V⁺ − V,  Q⁺ = Q + C(Y⁺ − Q);  H⁰ = X⁰, sent once uncompressed,  Q⁰ = 0
     Y⁰ = V⁰ = mean of ``start_batches`` gradients
     """
 

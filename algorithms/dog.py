@@ -9,15 +9,15 @@ from bench.base.options import Positive
 from bench.method import Algorithm, Grad, Mix, Steps, algorithm
 
 ONCE = 1e-8
-"""Added to the sum of squared gradients at the start."""
+"""Initial value of the sum of squared gradient norms."""
 
 
 class State(NamedTuple):
     x: Tensor
     x0: Tensor
-    far: Tensor  # r̄, the largest distance from x⁰ so far, a number
-    total: Tensor  # sum of ‖ḡ‖², a number
-    average: Tensor  # x̂, in which later points count more
+    far: Tensor  # r̄, largest distance from x⁰ so far, a scalar
+    total: Tensor  # sum of ‖ḡ‖², a scalar
+    average: Tensor  # x̂, average with larger weights of later points
 
 
 @algorithm(
@@ -34,14 +34,14 @@ class DoG(Algorithm):
     """Set the stepsize to the largest distance from the start over the root of the summed squared gradient norms.
 
     r̄⁺ = max(r̄, ‖X − X⁰‖),  S⁺ = S + ‖ḡ‖²,  X⁺ = X − r̄⁺/√S⁺ ḡ,  ḡ the average of all G(X)
-    x̂⁺ = (1−w) x̂ + w X⁺,  w = 9/(9+t);  r̄⁰ = ε (1 + ‖X⁰‖),  S⁰ = 1e-8. What is measured is x̂.
+    x̂⁺ = (1−w) x̂ + w X⁺,  w = 9/(9+t);  r̄⁰ = ε (1 + ‖X⁰‖),  S⁰ = 1e-8. Results are measured at x̂.
     """
 
     epsilon: Positive = 1e-6
 
     @staticmethod
     def stepsizes(at: Steps) -> dict[str, Any]:
-        """None: whatever the schedule."""
+        """No stepsizes: the schedule has no effect."""
         return {}
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:

@@ -43,9 +43,7 @@ class DSGD(Algorithm):
                 return replace(cls.properties, centralized_equivalent=False)
             return cls.properties
         if order != "adapt_then_combine":
-            raise UserError(
-                f"dsgd gossips twice only when it adapts first: leave out algo.gossip or algo.order={order}."
-            )
+            raise UserError(f"algo.gossip=twice needs algo.order=adapt_then_combine, got algo.order={order}.")
         return replace(cls.properties, vectors_per_step=2, rounds=2)
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:

@@ -23,7 +23,7 @@ class State(NamedTuple):
     fixed_point="elsewhere",
     cite="Yu et al. 2025, Decentralized Nonconvex Optimization under Heavy-Tailed Noise: Normalization and Optimal "
     "Convergence (its baseline DSGD-GClip)",
-    source="code that seems to be the authors'",
+    source="code apparently by the authors",
 )
 class DSGDClip(Algorithm):
     """Clip the norm of every local gradient, take a step, then average the model with the neighbors.

@@ -10,7 +10,7 @@ from bench.method import Algorithm, Grad, Mix, algorithm
 
 class State(NamedTuple):
     x: Tensor
-    m: Tensor  # sum of own gradients, old ones fading
+    m: Tensor  # exponentially weighted sum of own gradients
 
 
 @algorithm(

@@ -10,7 +10,7 @@ from bench.method.gossip import lazily
 
 class State(NamedTuple):
     x: Tensor
-    psi: Tensor  # ψ₋, where the last gradient step led
+    psi: Tensor  # ψ₋, result of the last gradient step
 
 
 @algorithm(
@@ -21,7 +21,7 @@ class State(NamedTuple):
     needs={"smoothness", "topology"},
     requires_float64=True,
     cite="Yuan, Ying, Zhao, Sayed 2019, Exact Diffusion for Distributed Optimization and Learning",
-    source="public code of three libraries, which agree",
+    source="the code of three libraries, which agree",
 )
 class ED(Algorithm):
     """Correct every local step by the previous one, so that differences between the nodes' data cause no bias.

@@ -12,7 +12,7 @@ from bench.method.gossip import lazily
 
 class State(NamedTuple):
     x: Tensor
-    psi: Tensor  # ψ₋, where the last step led before mixing
+    psi: Tensor  # ψ₋, result of the last step before mixing
     m: Tensor  # moving average of own gradients
 
 
@@ -27,13 +27,13 @@ class State(NamedTuple):
     centralized_equivalent=True,
     cite="Hu, Chen, Liu, Mao 2025, A Bias-Correction Decentralized Stochastic Gradient Algorithm with "
     "Momentum Acceleration",
-    source="notes on the paper: its recursion; the factor 1−β from memory",
+    source="the recursion from a summary of the paper; the factor 1−β from memory",
 )
 class EDM(Algorithm):
     """Correct every local momentum step by the previous one, as exact diffusion does.
 
     M⁺ = β M + (1−β) G(X),  ψ = X − η_t M⁺,  X⁺ = W (ψ + X − ψ₋);  M⁰ = 0, ψ₋ = X⁰ at the start
-    lazy: (I + W)/2 in the place of W
+    lazy: (I + W)/2 instead of W
     """
 
     beta: float = 0.9

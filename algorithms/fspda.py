@@ -27,10 +27,10 @@ class State(NamedTuple):
     source="the authors' code, with the dual of the paper",
 )
 class FSPDA(Algorithm):
-    """Enforce consensus by a dual variable, which every round updates along the edges that are available.
+    """Enforce consensus by a dual variable, which is updated along the available edges of each round.
 
     X⁺ = X − η_t G(X) − κ Λ − γ ℒ X,  Λ⁺ = Λ + β ℒ X;  Λ⁰ = 0
-    ℒ X = X − W X with the W of the round: the Laplacian of the edges that are alive;  κ is ``pull``
+    ℒ X = X − W X with the W of the round: the Laplacian of the available edges;  κ is ``pull``
     """
 
     pull: Positive = 0.1
@@ -39,7 +39,7 @@ class FSPDA(Algorithm):
 
     @classmethod
     def declare(cls, *, pull: float, gamma: float, beta: float) -> Properties:
-        """Where its eigenvalues on every mode of ℒ lie within the circle."""
+        """Require stability: the eigenvalues of every mode of ℒ must lie in the unit circle."""
         if not pull * beta < gamma <= 1 + pull * beta / 2:
             raise UserError(
                 f"fspda is stable only if algo.pull·algo.beta < algo.gamma ≤ 1 + algo.pull·algo.beta/2; got {pull:g}·"

@@ -25,14 +25,14 @@ class State(NamedTuple):
     tracks={"y": "v"},
     centralized_equivalent="sgd",
     cite="Xu, Zhu, Soh, Xie 2015, Augmented Distributed Gradient Methods; Di Lorenzo, Scutari 2016, NEXT",
-    source="public code of several libraries, which agree",
+    source="the code of several libraries, which agree",
 )
 class GT(Algorithm):
     """Step along a tracker of the average gradient, so that differences between the nodes' data cause no bias.
 
     form atc (adapt, then combine): X⁺ = W (X − η_t Y),  Y⁺ = W (Y + V⁺ − V)
     semi: X⁺ = W (X − η_t Y),  Y⁺ = W Y + V⁺ − V;  awc (adapt while combining): X⁺ = W X − η_t Y,  Y⁺ as in semi
-    V⁺ = G(X⁺);  Y⁰ = V⁰ = G(X⁰), or, if it begins mixed, Y⁰ = W V⁰
+    V⁺ = G(X⁺);  Y⁰ = V⁰ = G(X⁰), or Y⁰ = W V⁰ with begins=mixed
     """
 
     form: Literal["atc", "semi", "awc"] = "atc"

@@ -28,7 +28,7 @@ class State(NamedTuple):
     scale_free=True,
     cite="Yu et al. 2025, Decentralized Nonconvex Optimization under Heavy-Tailed Noise: Normalization and Optimal "
     "Convergence",
-    source="code that seems to be the authors'; the powers of T where the tail is not known, derived from the rate",
+    source="code apparently by the authors; the powers of T for an unknown tail, derived from the rate",
 )
 class GTNSGDm(Algorithm):
     """Take normalized steps along a tracked moving average of gradients, so that noise cannot make a step long.

@@ -12,7 +12,7 @@ from bench.method import Algorithm, Grad, Mix, Properties, algorithm
 
 class State(NamedTuple):
     x: Tensor
-    c: Tensor  # what makes own gradients those of f
+    c: Tensor  # correction from own gradients to ∇f
 
 
 @algorithm(
@@ -24,12 +24,12 @@ class State(NamedTuple):
     needs={"smoothness", "topology"},
     zero_sum="c",
     cite="Liu, Lin, Koloskova, Stich 2024, Decentralized Gradient Tracking with Local Steps",
-    source="public code of two libraries; the start C⁰ = 0 as there",
+    source="the code of two libraries, with their start C⁰ = 0",
 )
 class KGT(Algorithm):
     """Take several local steps per round, and correct each by the tracked deviation from the average direction.
 
-    H = X, K times H ← H − η_t (G(H) + C);  Z = (X − H)/(K η_t), the mean of what was stepped along
+    H = X, K times H ← H − η_t (G(H) + C);  Z = (X − H)/(K η_t), the mean direction
     X⁺ = W (X − κ K η_t Z),  C⁺ = C − Z + W Z;  C⁰ = 0;  κ is ``server``
     """
 

@@ -12,7 +12,7 @@ from bench.method import Algorithm, Grad, Mix, Properties, algorithm
 
 class State(NamedTuple):
     x: Tensor
-    y: Tensor  # dual: what mixing took away so far
+    y: Tensor  # dual: sum of the changes by mixing
 
 
 @algorithm(
@@ -26,7 +26,7 @@ class State(NamedTuple):
     zero_sum="y",
     requires_float64=True,
     cite="Alghunaim 2024, Local Exact-Diffusion for Decentralized Optimization and Learning",
-    source="public code of two libraries",
+    source="the code of two libraries",
 )
 class LED(Algorithm):
     """Take several local steps per round, and correct each by a dual variable, as exact diffusion does.

@@ -29,7 +29,7 @@ class State(NamedTuple):
     centralized_equivalent=True,
     cite="Yuan et al. 2022, Revisiting Optimal Convergence Rate for Smooth and Non-convex Stochastic Decentralized "
     "Optimization",
-    source="the abstract and memory; the gossip as in three public codes",
+    source="the abstract and memory; the gossip as in the code of three libraries",
 )
 class MGDSGD(Algorithm):
     """Step along the mean of several gradients, then mix by several rounds of accelerated gossip.
@@ -41,9 +41,9 @@ class MGDSGD(Algorithm):
 
     @classmethod
     def declare(cls, *, rounds: int, **others: Any) -> Properties:
-        return replace(
-            cls.properties, vectors_per_step=rounds, rounds=rounds, samples=rounds, gradients=rounds, accelerates=rounds
-        )
+        names = ("vectors_per_step", "rounds", "samples", "gradients", "accelerates")
+        costs: dict[str, Any] = dict.fromkeys(names, rounds)
+        return replace(cls.properties, **costs)
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         return State(x)

@@ -11,7 +11,7 @@ from bench.method import Algorithm, Grad, Mix, algorithm
 class State(NamedTuple):
     x: Tensor
     u: Tensor  # momentum of own gradients
-    c: Tensor  # how far the own momentum is off the average
+    c: Tensor  # deviation of the own momentum from the average
 
 
 @algorithm(

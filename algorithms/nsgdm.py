@@ -24,7 +24,7 @@ class State(NamedTuple):
     scale_free=True,
     cite="Cutkosky, Mehta 2020, Momentum Improves Normalized SGD; Hübler, Yang, Li, He 2024, Parameter-Agnostic "
     "Optimization under Relaxed Smoothness",
-    source="the abstract, constants from memory; delayed is what D-NASA does on the complete graph",
+    source="the abstract, constants from memory; order delayed is D-NASA on the complete graph",
 )
 class NSGDm(Algorithm):
     """Take normalized steps along a moving average of the exact average gradient.

@@ -14,9 +14,9 @@ class State(NamedTuple):
     x0: Tensor
     m: Tensor  # moving average of d ḡ
     v: Tensor  # and of d² ḡ²
-    s: Tensor  # fading sum of gradients, as far as steps went
-    along: Tensor  # r, how far the way led against the gradients, a number
-    d: Tensor  # estimated distance to the solution, a number
+    s: Tensor  # exponentially weighted sum of scaled gradients
+    along: Tensor  # r, sum of ⟨ḡ, x⁰ − x⟩, weighted alike, a scalar
+    d: Tensor  # estimated distance to the solution, a scalar
 
 
 @algorithm(
@@ -44,7 +44,7 @@ class Prodigy(Algorithm):
 
     @staticmethod
     def stepsizes(at: Steps, eta: Positive = 1.0) -> dict[str, Any]:
-        """η in every schedule: it is d that is learnt."""
+        """η in every schedule: d adapts the stepsize."""
         return {"eta": eta}
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:

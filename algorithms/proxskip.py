@@ -12,7 +12,7 @@ from bench.method import Algorithm, Grad, Mix, Properties, algorithm
 
 class State(NamedTuple):
     x: Tensor
-    y: Tensor  # dual: what mixing took away so far
+    y: Tensor  # dual: sum of the changes by mixing
 
 
 @algorithm(
@@ -49,5 +49,5 @@ class ProxSkip(Algorithm):
     def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
         z = s.x - self.eta[t] * grad(s.x, t) - s.y
         (wz,) = mix(z, when=self.coin(t, self.p))
-        x = z + self.c * (wz - z)  # wz is z where nobody talked
+        x = z + self.c * (wz - z)  # wz = z without communication
         return State(x, s.y + self.p * (z - x))

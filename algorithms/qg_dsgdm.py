@@ -28,8 +28,8 @@ class QGDSGDm(Algorithm):
     """Build the momentum from changes of the mixed model, which approximates the momentum of the whole network.
 
     X⁺ = W (X − η_t (β M + G(X))),  M⁺ = μ M + (1−μ) (X − X⁺)/η_t;  M⁰ = 0
-    nesterov: G + β (β M + G) in the place of β M + G. While η_t = 0, M stays as it is.
-    Nodes drift apart where an eigenvalue of W is below −(1+μ)/(1 + μ + 2 (1−μ) β), which few graphs have.
+    nesterov: G + β (β M + G) instead of β M + G. For η_t = 0, M is unchanged.
+    Consensus fails if an eigenvalue of W is below −(1+μ)/(1 + μ + 2 (1−μ) β), which is rare.
     """
 
     beta: float = 0.9

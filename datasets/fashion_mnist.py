@@ -22,5 +22,5 @@ RECIPE = Recipe(
 
 @dataset("fashion_mnist", RECIPE)
 def fashion_mnist(parts: Parts) -> Arrays:
-    """60000 training and 10000 test images of Xiao, Rasul and Vollgraf (2017); mean and sd of the training part."""
+    """60000 training and 10000 test images of Xiao, Rasul and Vollgraf (2017); mean and sd of the training set."""
     return Arrays.of(parts, classes=10, mean=255 * 0.2860, sd=255 * 0.3530)

@@ -1,4 +1,4 @@
-"""Least squares with gradient noise of infinite variance: where clipped and normalized steps are said to be needed."""
+"""Least squares with gradient noise of infinite variance, for methods with clipped or normalized steps."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from datasets.known import SUBOPTIMALITY, Noisy
 class HeavyTail(Noisy):
     """f_i(x) = ½ (x − θ_i)ᵀ Σ (x − θ_i), Σ diagonal, 1 … ``condition``, θ_i ~ N(θ, spread² I), θ ~ N(0, I), x⁰ = 0.
 
-    Every entry of a gradient has noise of its own, symmetric and stable: E exp(itZ) = exp(−|noise·t|^tail), so moments
-    from ``tail`` on are infinite, and with tail = 2 it is Gaussian of variance 2 noise². The mean of B of them is such
-    a draw times B^(1/tail − 1). There are no samples: test_loss is f as well.
+    Every entry of a gradient has independent symmetric stable noise: E exp(itZ) = exp(−|noise·t|^tail). Its moments are
+    infinite from order ``tail`` on; with tail = 2 it is Gaussian with variance 2 noise². The mean of B draws has the
+    law of one draw times B^(1/tail − 1). There are no samples: test_loss is f.
     """
 
     columns = SUBOPTIMALITY
@@ -45,27 +45,21 @@ class HeavyTail(Noisy):
         self.least = self._half_squares(each - self.minimizer.unsqueeze(1)).mean(1)  # f*, (R,)
         self._theta = each[:, setting.hosted.start : setting.hosted.stop]
 
-    def start(self) -> Tensor:
-        return torch.zeros_like(self._theta, dtype=self.setting.dtype)
-
     def exact(self, x: Tensor) -> Tensor:
         return self._sigma * (x - self._theta)
 
     def evaluate(self, mean: Tensor) -> Evaluation:
-        point = mean.double()
-        suboptimality = hosted_share(self.setting) * self._half_squares(
-            point - self.minimizer
-        )  # without any cancellation
-        loss = suboptimality + hosted_share(self.setting) * self.least
-        gradient = hosted_share(self.setting) * self._sigma * (point - self.minimizer)
-        return Evaluation(loss, loss, None, gradient, {"suboptimality": suboptimality})
+        apart, part = mean.double() - self.minimizer, hosted_share(self.setting)
+        suboptimality = part * self._half_squares(apart)  # without cancellation
+        loss = suboptimality + part * self.least
+        return Evaluation(loss, loss, None, part * self._sigma * apart, {"suboptimality": suboptimality})
 
     def _half_squares(self, apart: Tensor) -> Tensor:
         return (self._sigma * apart.square()).sum(-1) / 2
 
 
 def stable(g: np.random.Generator, tail: float, shape: tuple[int, ...]) -> np.ndarray:
-    """Symmetric stable draws with E exp(itZ) = exp(−|t|^tail), as Chambers, Mallows and Stuck (1976) make them."""
+    """Symmetric stable draws with E exp(itZ) = exp(−|t|^tail), by the method of Chambers, Mallows and Stuck (1976)."""
     angle = np.pi * (g.random(shape) - 0.5)
     waiting = g.standard_exponential(shape)
     turned = np.cos((1 - tail) * angle)

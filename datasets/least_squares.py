@@ -1,4 +1,4 @@
-"""Least squares on a stream of Gaussian samples, with the population's values in closed form."""
+"""Least squares on a stream of Gaussian samples, with population loss and gradient in closed form."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from datasets.known import Known
 class LeastSquares(Known):
     """F(θ) = (Y − Xᵀθ)²,  Y = Xᵀθ* + ε,  X ~ N(0, diag(sd²)),  θ* ~ N(0, I),  x⁰ = 0.
 
-    A stream has no training set: train_loss and the gradient are the population's,
-    f(θ) = (θ−θ*)ᵀ Σ (θ−θ*) + noise²; test_loss is the mean over evaluation samples.
-    ``exact``: gradients are the population's too, without any noise.
+    A stream has no training set: train_loss and gradient norm are those of the population,
+    f(θ) = (θ−θ*)ᵀ Σ (θ−θ*) + noise². test_loss is the mean over evaluation samples.
+    ``exact``: methods get the population gradient, without noise.
     """
 
     def __init__(self, setting: Setting, sd: np.ndarray, noise: float, evaluation: int, exact: bool = False) -> None:
@@ -31,10 +31,6 @@ class LeastSquares(Known):
         self._variance = torch.as_tensor(sd**2, device=setting.device)
         self._evaluation, self._exact = evaluation, exact
 
-    def start(self) -> Tensor:
-        s = self.setting
-        return torch.zeros(len(s.seeds), len(s.hosted), self.layout.size, dtype=s.dtype, device=s.device)
-
     def grad(self, x: Tensor, s: int, stream: int = 0) -> Tensor:
         if self._exact:
             return self.full(x)
@@ -45,7 +41,7 @@ class LeastSquares(Known):
         return torch.matmul(residual.mT, a).squeeze(-2) * (2.0 / self.setting.batch_size)
 
     def exact(self, x: Tensor) -> Tensor:
-        """The population's gradient: of a stream, that is all data of a node, the same for each of them."""
+        """The population gradient, which is the full gradient of every node."""
         return 2 * self._variance * (x - self._target.unsqueeze(1))
 
     def evaluate(self, mean: Tensor) -> Evaluation:
@@ -76,10 +72,7 @@ class LeastSquares(Known):
 
     @cached_property
     def _test_moments(self) -> list[Tensor]:
-        """What the test loss needs of the evaluation samples of the hosted nodes, for every replica.
-
-        With e = θ − θ* the residual is ε − Xᵀe, so the mean loss is eᵀAe − 2bᵀe + c.
-        """
+        """A, b and c of the test loss eᵀAe − 2bᵀe + c, e = θ − θ*, over the evaluation samples of the hosted nodes."""
 
         def moments(g: np.random.Generator) -> np.ndarray:
             draws = g.standard_normal((self._evaluation, len(self._sd) + 1))

@@ -1,4 +1,4 @@
-"""Letter recognition: which of 26 capitals? 16 numbers from 0 to 15 that describe a distorted image of it."""
+"""Letter recognition: 26 capitals from 16 integers (0 to 15) that describe a distorted image."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ TRAIN = 16000
 
 
 def prepared(x: np.ndarray, classes: list[str]) -> Parts:
-    """Four fifths for training; class 0 is A."""
+    """Four fifths are training rows; class 0 is A."""
     return divided("letter", x, np.array([ord(letter) - ord("A") for letter in classes]), TRAIN, scaled=16)
 
 

@@ -1,4 +1,4 @@
-"""MAGIC gamma telescope: a gamma ray (signal) or a hadron (background)? 10 measurements of each shower's image."""
+"""MAGIC gamma telescope: gamma rays (signal) or hadrons (background) from 10 measurements of a shower."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ TRAIN = 15216
 
 
 def prepared(x: np.ndarray, classes: list[str]) -> Parts:
-    """Four fifths for training; class 1 is the gamma ray."""
+    """Four fifths are training rows; class 1 is the gamma ray."""
     return divided("magic", x, np.array(classes) == "g", TRAIN, scaled=10)
 
 
@@ -25,5 +25,5 @@ RECIPE = Recipe(
 
 @dataset("magic", RECIPE)
 def magic(parts: Parts) -> Arrays:
-    """15216 training and 3804 test showers, 12332 of all from gamma rays."""
+    """15216 training and 3804 test showers, 12332 in total from gamma rays."""
     return Arrays.of(parts, classes=2)

@@ -1,4 +1,4 @@
-"""MiniBooNE: electron neutrinos (signal) or muon neutrinos (background)? 50 measurements of each event."""
+"""MiniBooNE: electron neutrinos (signal) or muon neutrinos (background) from 50 measurements of each event."""
 
 import io
 from pathlib import Path
@@ -16,24 +16,24 @@ SIGNAL, BACKGROUND, FEATURES, TRAIN = 36499, 93565, 50, 100000
 
 
 def prepared(x: np.ndarray, signal: np.ndarray) -> Parts:
-    """The first 100000 of the shuffled rows for training; −999 stands for a measurement that is missing."""
+    """The first 100000 of the shuffled rows are training rows; −999 marks a missing measurement."""
     return divided("miniboone", x, signal, len(x) * TRAIN // (SIGNAL + BACKGROUND), FEATURES, missing=-999.0)
 
 
 def from_uci(path: Path) -> Parts:
-    """A line with the numbers of signal and background events, then the events in that order."""
+    """Read a line with the numbers of signal and background events, then the events in that order."""
     with path.open(encoding="ascii") as stream:
         counts = [int(word) for word in stream.readline().split()]
         if len(counts) != 2:
-            raise ValueError("the first line does not hold two counts")
+            raise ValueError("the first line must have two counts")
         x = np.loadtxt(stream, dtype=np.float64, ndmin=2)
     if x.shape != (sum(counts), FEATURES):
-        raise ValueError(f"{x.shape[0]}×{x.shape[1]} numbers where {sum(counts)}×{FEATURES} were announced")
+        raise ValueError(f"the file has {x.shape[0]}×{x.shape[1]} numbers, expected {sum(counts)}×{FEATURES}")
     return prepared(x, np.arange(len(x)) < counts[0])
 
 
 def from_arff(path: Path) -> Parts:
-    """OpenML's file: 50 numbers and the target signal, in the order of its header."""
+    """Read the file of OpenML: 50 features and the target signal, in the order of its header."""
     table, header = loadarff(io.StringIO(unzipped(path.read_bytes()).decode()))
     features = [name for name in header.names() if name != "signal"]
     if len(features) != FEATURES or len(header.names()) != FEATURES + 1:
@@ -44,12 +44,12 @@ def from_arff(path: Path) -> Parts:
 def from_openml(data: Any, target: Any) -> Parts:
     words = np.char.lower(np.asarray(target).astype(str))
     if not np.isin(words, ("true", "false", "1", "0")).all():
-        raise ValueError("a target that is neither True nor False")
+        raise ValueError("a target is neither True nor False")
     return prepared(np.asarray(data, dtype=np.float64), np.isin(words, ("true", "1")))
 
 
 def check(parts: Parts) -> None:
-    """Nobody may call anything else MiniBooNE."""
+    """Reject data of another shape or with another number of signal events."""
     shapes = parts["train_x"].shape, parts["test_x"].shape
     wanted = (TRAIN, FEATURES), (SIGNAL + BACKGROUND - TRAIN, FEATURES)
     if shapes != wanted:

@@ -23,5 +23,5 @@ RECIPE = Recipe(
 
 @dataset("mnist", RECIPE)
 def mnist(parts: Parts) -> Arrays:
-    """60000 training and 10000 test images of LeCun, Cortes and Burges; mean and sd as is usual."""
+    """60000 training and 10000 test images of LeCun, Cortes and Burges; the usual mean and sd."""
     return Arrays.of(parts, classes=10, mean=255 * 0.1307, sd=255 * 0.3081)

@@ -1,4 +1,4 @@
-"""Moby Dick: which character comes next? Herman Melville's novel (1851) as one long text."""
+"""Moby Dick (Herman Melville, 1851) as one text: predict the next character."""
 
 import numpy as np
 
@@ -10,13 +10,12 @@ from bench.problem import Arrays, dataset
 
 
 def prepared(text: str) -> Parts:
-    """The last tenth of the text is for testing: no piece of it is known to any node, however the rest is cut."""
+    """The last tenth of the text is the test set, so that no training sequence is adjacent to a test sequence."""
     return predicting(text, len(text) * 9 // 10)
 
 
 def predicting(text: str, cut: int) -> Parts:
-    """Characters by their place among those that occur, sorted, for training up to ``cut``; what is to be predicted is
-    the next one."""
+    """Characters as indices into the sorted alphabet, and their successors as targets; training data up to ``cut``."""
     alphabet, codes = np.unique(np.array(list(text)), return_inverse=True)
     codes = codes.astype(np.uint8 if len(alphabet) <= 256 else np.int32)
     train, test = codes[:cut], codes[cut:]
@@ -44,11 +43,11 @@ def mobydick(parts: Parts, context: Count = 128) -> Arrays:
 
 
 def pieces(parts: Parts, context: int, tested: str) -> Arrays:
-    """Pieces of ``context`` characters, one after the other; the few at the end that fill no piece are left out."""
+    """Consecutive sequences of ``context`` characters; an incomplete last one is dropped."""
     shortest = min(len(part) for part in parts.values())
     if context > shortest:
-        raise UserError(f"dataset.context={context} is longer than the text; it can be {shortest} at most.")
+        raise UserError(f"dataset.context must be at most {shortest} for this text, got {context}.")
     cut = {name: part[: len(part) // context * context].reshape(-1, context) for name, part in parts.items()}
     characters = 1 + max(int(part.max()) for part in parts.values())
-    note = f"pieces of {context} characters, {characters} different ones; the last {tested} of the text is for testing"
+    note = f"sequences of {context} characters ({characters} different ones); the last {tested} of the text is tested"
     return Arrays.of(cut, classes=characters, tokens=True, notes=(note,))

@@ -76,7 +76,7 @@ def _fitted(proportions: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 def by_label(labels: np.ndarray, nodes: int, g: np.random.Generator, pieces: Count = 2) -> list[np.ndarray]:
     """Samples sorted by label, cut into ``pieces`` per node and dealt at random: most nodes have few classes."""
     if nodes * pieces > len(labels):
-        raise UserError(f"partition.pieces={pieces} for {nodes} nodes is more pieces than {len(labels)} samples.")
+        raise UserError(f"partition.pieces={pieces} for {nodes} nodes needs more than the {len(labels)} samples.")
     rows = g.permutation(len(labels))
     cut = np.array_split(rows[np.argsort(labels[rows], kind="stable")], nodes * pieces)
     deal = g.permutation(nodes * pieces).reshape(nodes, pieces)

@@ -1,4 +1,4 @@
-"""Phase retrieval: a vector from the squares of its projections. Far out, f is steeper than any L-smooth function."""
+"""Phase retrieval: recover a vector from squares of its projections. f is not L-smooth."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from datasets.known import SUBOPTIMALITY, Known
 class PhaseRetrieval(Known):
     """f_i(x) = mean over node i's samples of ((aᵀx)² − y)²/4, y = (aᵀx*)² + noise·ε, a ~ N(0, I), ε ~ N(0, 1).
 
-    (L₀, L₁)-smooth and not convex: 0 is a stationary point, x* and −x* are the minimizers, with f* = 0 where there is
-    no noise. Where there is, f* stands for f(x*), below which only a fit to the noise can get. x* and x⁰, the same for
-    all, are of length 1. test_loss is the mean over fresh samples of every node.
+    f is (L₀, L₁)-smooth and not convex: 0 is a stationary point, x* and −x* are the minimizers. Without noise f* = 0;
+    with noise, f(x*) replaces f*, and only a fit to the noise is lower. x* and x⁰ have length 1 and are equal for all
+    nodes. test_loss is the mean over new samples of every node.
     """
 
     columns = SUBOPTIMALITY
@@ -42,10 +42,6 @@ class PhaseRetrieval(Known):
         self._blocks = Blocks(self._draw_block)
         self._least = self._mean(self.minimizer, self._data)
 
-    def start(self) -> Tensor:
-        start = self.setting.exact(self._x0).to(self.setting.dtype)
-        return start.unsqueeze(1).repeat(1, len(self.setting.hosted), 1)
-
     def grad(self, x: Tensor, s: int, stream: int = 0) -> Tensor:
         (a, y), at = self._blocks.at(s, stream)
         return _gradient(x, self.setting.per_replica(a[at]), self.setting.per_replica(y[at]))
@@ -59,7 +55,7 @@ class PhaseRetrieval(Known):
         return Evaluation(loss, test, None, self.mean_gradient(mean), {"suboptimality": loss - self._least})
 
     def _mean(self, point: Tensor, data: tuple[np.ndarray, np.ndarray]) -> Tensor:
-        """This process's share of the mean loss at (R, P), (R,)."""
+        """The share of this process in the mean loss at (R, P), (R,)."""
         a, y = map(self.setting.exact, data)
         seen = torch.matmul(a, point[:, None, :, None]).squeeze(-1)
         return (seen.square() - y).square().mean((1, 2)) / 4 * hosted_share(self.setting)
@@ -72,7 +68,7 @@ class PhaseRetrieval(Known):
         return draws[..., :d], seen**2 + self._noise * draws[..., d]
 
     def _draw_block(self, stream: int, block: int) -> tuple[Tensor, Tensor]:
-        """Samples (BLOCK, S, k, B, …), drawn with replacement from those of the node."""
+        """Samples (BLOCK, S, k, B, …), drawn with replacement from the samples of the node."""
         shape = (BLOCK, self.setting.batch_size)
         draws = self.setting.draw(f"batch {stream}", lambda g: g.integers(self._samples, size=shape), block)
         seeds, nodes = np.ogrid[: draws.shape[0], : draws.shape[1]]
@@ -81,7 +77,7 @@ class PhaseRetrieval(Known):
 
 
 def _gradient(x: Tensor, a: Tensor, y: Tensor) -> Tensor:
-    """The mean of ((aᵀx)² − y) aᵀx a over samples, at x (R, k, d)."""
+    """Mean of ((aᵀx)² − y) aᵀx a over the samples, at x (R, k, d)."""
     seen = torch.matmul(a, x.unsqueeze(-1)).squeeze(-1)
     weights = (seen.square() - y) * seen / y.shape[-1]
     return torch.matmul(weights.unsqueeze(-2), a).squeeze(-2)

@@ -1,4 +1,4 @@
-"""Binary features with a planted rule: the shape of a9a without the download."""
+"""Binary features with a planted rule: the shape of a9a without a download."""
 
 import math
 
@@ -22,19 +22,19 @@ def planted(
 ) -> Arrays:
     """y = argmax(x A + noise), A ~ N(0, 1), each feature 1 with probability ``density``, else 0.
 
-    ``square`` makes square images of the features, for models that want images.
+    ``square`` reshapes the features to square images, for models of images.
     """
     g = generator(0, EVERYONE, "planted")
     rule = g.standard_normal((features, classes))
     x: np.ndarray = np.empty((samples + tests, features), dtype=np.uint8)
     y = np.empty(len(x), dtype=np.int64)
-    for start in range(0, len(x), 1024):  # piece by piece, to need little memory
+    for start in range(0, len(x), 1024):  # in pieces, to save memory
         piece = x[start : start + 1024]
         piece[:] = g.random(piece.shape) < density
         y[start : start + 1024] = (piece @ rule + noise * g.standard_normal((len(piece), classes))).argmax(axis=1)
     if square:
         side = math.isqrt(features)
         if side**2 != features:
-            raise UserError(f"dataset.square=true needs a square number of features; {features} is none.")
+            raise UserError(f"dataset.square=true needs a square number of features, got {features}.")
         x = x.reshape(-1, side, side)
     return Arrays(x[:samples], y[:samples], x[samples:], y[samples:], classes)

@@ -1,4 +1,4 @@
-"""Heterogeneous quadratics with a known minimizer: where bias shows."""
+"""Heterogeneous quadratics with a known minimizer, which show the bias of a method."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Quadratics(Noisy):
     """f_i(x) = ½ (x − b_i)ᵀ A_i (x − b_i) with eigenvalues of A_i in [1, condition], b_i ~ N(0, spread² I).
 
     Gradients are exact unless ``noise`` (standard deviation per coordinate) is set; x⁰ = 0.
-    There are no samples: test_loss is f as well.
+    There are no samples: test_loss is f.
     """
 
     def __init__(
@@ -39,14 +39,11 @@ class Quadratics(Noisy):
         self._a64, self._b64 = setting.exact(a[:, hosted]), setting.exact(b[:, hosted])
         self._a, self._b = self._a64.to(setting.dtype), self._b64.to(setting.dtype)
 
-    def start(self) -> Tensor:
-        return torch.zeros_like(self._b)
-
     def exact(self, x: Tensor) -> Tensor:
         return _times(self._a64, x - self._b64)
 
     def full(self, x: Tensor) -> Tensor:
-        """In the precision of the run."""
+        """Gradient in the precision of the run."""
         return _times(self._a, x - self._b)
 
     def evaluate(self, mean: Tensor) -> Evaluation:

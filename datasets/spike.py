@@ -1,4 +1,4 @@
-"""The spike model of the paper: one direction is far steeper than the rest."""
+"""Spike model of the D-NASA paper: one direction has a much larger curvature."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from datasets.least_squares import LeastSquares
 class Spike(LeastSquares):
     """X ~ N(0, diag(spike_sd², 1, …, 1)).
 
-    The paper's text says variance 100 (spike_sd = 10); its figure looks like spike_sd = 100.
+    The text of the paper states variance 100 (spike_sd = 10); its figure suggests spike_sd = 100.
     """
 
     def __init__(

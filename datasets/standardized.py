@@ -1,4 +1,4 @@
-"""What tables share: rows divided by a fixed key, and columns of mean 0 and variance 1, the same on every machine."""
+"""Split and standardization of tables, with the same result on every machine."""
 
 import math
 
@@ -9,10 +9,7 @@ from bench.data.recipe import Parts
 
 
 def moments(values: np.ndarray) -> tuple[float, float]:
-    """Mean and standard deviation of a list of numbers, 1 where they are all the same.
-
-    Sums are exact, so that they do not depend on the order in which a machine adds.
-    """
+    """Mean and standard deviation (1 if all are equal), from exact sums, which do not depend on the order of adding."""
     flat = values.astype(np.float64)
     if flat.min() == flat.max():
         return float(flat[0]), 1.0
@@ -21,9 +18,9 @@ def moments(values: np.ndarray) -> tuple[float, float]:
 
 
 def standardize(columns: np.ndarray, train: int, missing: float | None = None) -> None:
-    """Each column of float64 minus its mean, divided by its deviation: those of the first ``train`` rows; in place.
+    """Standardize columns of float64 in place, by the mean and standard deviation of the first ``train`` rows.
 
-    What is ``missing`` counts in neither, and becomes the mean, 0.
+    The value ``missing`` is excluded from both and becomes 0, the mean.
     """
     for column in columns.T:
         known = np.full(len(column), True) if missing is None else column != missing
@@ -32,9 +29,9 @@ def standardize(columns: np.ndarray, train: int, missing: float | None = None) -
 
 
 def divided(key: str, x: np.ndarray, y: np.ndarray, train: int, scaled: int, missing: float | None = None) -> Parts:
-    """The first ``train`` rows for training, the first ``scaled`` columns standardized, all as float32.
+    """Split a table after ``train`` rows, and standardize its first ``scaled`` columns.
 
-    Rows are sorted and then shuffled by a fixed key, because sources need not have one order.
+    Rows are sorted and then shuffled by a fixed key, since sources may differ in their order.
     """
     order = np.lexsort((y, *x.T[::-1]))[generator(0, EVERYONE, f"{key} split").permutation(len(x))]
     x, y = x[order].astype(np.float64), y[order].astype(np.uint8)

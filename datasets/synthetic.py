@@ -1,4 +1,4 @@
-"""The least squares of the paper's speed-up experiment."""
+"""Least squares of the speed-up experiment of the D-NASA paper."""
 
 from typing import Annotated
 
@@ -11,7 +11,7 @@ from datasets.least_squares import LeastSquares
 
 @dataset("synthetic")
 class Synthetic(LeastSquares):
-    """X ~ N(0, I): every direction is equally steep."""
+    """X ~ N(0, I): all directions have the same curvature."""
 
     def __init__(
         self,

@@ -1,1 +1,1 @@
-"""The paper behind the suite, reproduced: a plug-in like any other. Its folder ``conf`` holds its experiments."""
+"""Reproduction of the D-NASA paper, as a plug-in. The folder ``conf`` holds its experiments."""

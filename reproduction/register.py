@@ -1,4 +1,4 @@
-"""What the paper adds to ``analysis``: figures, a table, statistics, claims, and how its method looks."""
+"""Register the figures, tables, statistics and claims of the paper with ``analysis``, and the style of its method."""
 
 import importlib
 import pkgutil

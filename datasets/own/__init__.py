@@ -1,1 +1,1 @@
-"""Files of the user's own, as dataset=file reads them."""
+"""Readers for dataset=file."""

@@ -1,4 +1,4 @@
-"""npz and LIBSVM files, as arrays."""
+"""Readers of npz and LIBSVM files."""
 
 from __future__ import annotations
 
@@ -14,78 +14,86 @@ from datasets.own.content import Column, Content, sentence
 from datasets.own.writing import Writing, of_words
 
 DENSE = 8 << 30
-"""Bytes that the table of a LIBSVM file may take with all its zeros."""
+"""Largest size in bytes of a LIBSVM file as a dense array."""
+NAMES = {"x": ("x", "data", "inputs", "features"), "y": ("y", "target", "targets", "labels")}
+"""Usual names of the arrays of inputs and of targets."""
 
 
 def read_npz(name: str, raw: bytes, column: str | None, writing: Writing) -> Content:
     if not is_zipfile(io.BytesIO(raw)):
-        raise UserError(f"{name} is not an npz file, which is a zip archive of arrays.")
+        raise UserError(f"{name} is not an npz file: it is not a zip archive.")
     try:
-        with np.load(io.BytesIO(raw), allow_pickle=False) as opened:
-            arrays = {key: opened[key] for key in opened.files}
+        with np.load(io.BytesIO(raw), allow_pickle=False) as archive:
+            arrays = {key: archive[key] for key in archive.files}
     except (ValueError, OSError, EOFError, BadZipFile, RuntimeError, zlib.error) as error:
         raise UserError(f"{name} is not an npz file of plain arrays: {sentence(error)}") from error
     if strange := [key for key, array in arrays.items() if not isinstance(array, np.ndarray)]:
-        raise UserError(f"{name} is not an npz file of plain arrays: {strange[0]!r} is no array.")
+        raise UserError(f"{name} is not an npz file of plain arrays: {strange[0]!r} is not an array.")
     if column is not None and column not in arrays:
         raise UserError(f"{name} has no array called {column!r}.{closest(column, arrays)}")
-    train_x, train_y = _found(arrays, "x", ("train",)), column or _found(arrays, "y", ("train",))
-    test = _found(arrays, "x", ("test", "val")), _found(arrays, "y", ("test", "val"))
-    others = [key for key in arrays if key not in (train_y, *test)]
-    inputs = train_x or (others[0] if len(others) == 1 else None)
-    if inputs is None or train_y is None or inputs == train_y:
+    train_x, train_y = _find(arrays, "x", ("train",)), column or _find(arrays, "y", ("train",))
+    test_x, test_y = _find(arrays, "x", ("test", "val")), _find(arrays, "y", ("test", "val"))
+    others = [key for key in arrays if key not in (train_y, test_x, test_y)]
+    train_x = train_x or (others[0] if len(others) == 1 else None)
+    if train_x is None or train_y is None or train_x == train_y:
         raise UserError(
-            f"{name} must have arrays x and y, or X_train, y_train, X_test and y_test, or dataset.column must name one "
-            f"of two; it has {', '.join(arrays)}."
+            f"{name} must have arrays x and y, or X_train, y_train, X_test and y_test, or two arrays of which "
+            f"dataset.column names the targets; it has {', '.join(arrays)}."
         )
-    parts = [(inputs, train_y)] + ([(test[0], test[1])] if test[0] and test[1] else [])
-    (x, y), *apart = [_pair(name, arrays, x, y, writing) for x, y in parts if x and y]
-    if apart and apart[0][0].shape[1:] != x.shape[1:]:
-        raise UserError(f"{name}: a training input has shape {x.shape[1:]}, a test input {apart[0][0].shape[1:]}.")
-    return Content(y, [], x, apart[0] if apart else None)
+    x, y = _pair(name, arrays, train_x, train_y, writing)
+    tests = 0
+    if test_x and test_y:
+        more_x, more_y = _pair(name, arrays, test_x, test_y, writing)
+        if more_x.shape[1:] != x.shape[1:]:
+            raise UserError(f"{name}: training inputs have shape {x.shape[1:]}, test inputs {more_x.shape[1:]}.")
+        if more_y.values.shape[1:] != y.values.shape[1:] or more_y.values.dtype != y.values.dtype:
+            raise UserError(f"{name}: {y.name!r} and {more_y.name!r} differ in their type or number of values per row.")
+        x, tests = np.concatenate([x, more_x]), len(more_x)
+        y = Column(y.name, np.concatenate([y.values, more_y.values]), y.declared and more_y.declared)
+    return Content(y, [], x, tests) if x.ndim > 2 else Content(y, _columns(x), tests=tests)
 
 
-def _found(arrays: dict[str, np.ndarray], axis: str, words: tuple[str, ...]) -> str | None:
-    """The name of an array, in any of the usual ways to write it."""
-    plain = {"x": ("x", "data", "inputs", "features"), "y": ("y", "target", "targets", "labels")}[axis]
-    marked = [pattern.format(w=w, a=a) for w in words for a in plain for pattern in ("{a}_{w}", "{w}_{a}", "{a}{w}")]
-    wanted = (*marked, *plain) if "train" in words else marked
+def _find(arrays: dict[str, np.ndarray], axis: str, parts: tuple[str, ...]) -> str | None:
+    """The name of the array of inputs or targets of a part of the data."""
+    patterns = ("{a}_{p}", "{p}_{a}", "{a}{p}")
+    wanted = [pattern.format(p=p, a=a) for p in parts for a in NAMES[axis] for pattern in patterns]
+    wanted += NAMES[axis] if "train" in parts else ()
     return next((key for word in wanted for key in arrays if key.lower() == word), None)
 
 
 def _pair(name: str, arrays: dict[str, np.ndarray], x: str, y: str, writing: Writing) -> tuple[np.ndarray, Column]:
     inputs, targets = arrays[x], arrays[y]
     if inputs.dtype.kind not in "biuf" or inputs.ndim == 0:
-        raise UserError(f"The array {x!r} of {name} must be numbers, a row per sample; it is of type {inputs.dtype}.")
+        raise UserError(f"The array {x!r} of {name} must be numbers, one row per sample; its type is {inputs.dtype}.")
     if targets.dtype.kind not in "biufU" or not 1 <= targets.ndim <= (1 if targets.dtype.kind == "U" else 2):
         raise UserError(
-            f"The array {y!r} of {name} must have a number or a word per sample; it is of type {targets.dtype} and "
+            f"The array {y!r} of {name} must have numbers or one word per sample; its type is {targets.dtype} and its "
             f"shape {targets.shape}."
         )
     if len(inputs) != len(targets):
-        raise UserError(f"The array {x!r} of {name} has {len(inputs)} rows and {y!r} {len(targets)}.")
+        raise UserError(f"The array {x!r} of {name} has {len(inputs)} rows, but {y!r} has {len(targets)}.")
     if len(inputs) == 0:
         raise UserError(f"The array {x!r} of {name} has no rows.")
     targets = targets[:, 0] if targets.ndim == 2 and targets.shape[1] == 1 else targets
-    if inputs.dtype.itemsize > 8:  # of long double, which torch does not have
-        with np.errstate(over="ignore"):  # what is too large is rejected by its value
+    with np.errstate(over="ignore"):  # the checks of values reject inf
+        if inputs.dtype.itemsize > 8:  # torch has no long double
             inputs = inputs.astype(np.float64)
-    return inputs.reshape(len(inputs), -1) if inputs.ndim == 1 else inputs, _targets(y, targets, writing)
+        inputs = inputs[:, None] if inputs.ndim == 1 else inputs
+        if targets.dtype.kind != "U":
+            return inputs, Column(y, targets.astype(np.float64))
+    digits = bool(np.strings.isdecimal(targets).all())  # words of digits are names of classes
+    return inputs, of_words(y, targets.tolist(), writing, declared=digits)
 
 
-def _targets(name: str, values: np.ndarray, writing: Writing) -> Column:
-    """Words are numbers if they are written so, and not all digits alone: those are names of classes."""
-    if values.dtype.kind == "U":
-        return of_words(name, values.tolist(), writing, declared=bool(np.strings.isdecimal(values).all()))
-    with np.errstate(over="ignore"):
-        return Column(name, values.astype(np.float64))
+def _columns(x: np.ndarray) -> list[Column]:
+    return [Column(str(number), column.astype(np.float64)) for number, column in enumerate(x.T, 1)]
 
 
 def read_libsvm(name: str, raw: bytes, column: str | None) -> Content:
     from sklearn.datasets import load_svmlight_file
 
     if column not in (None, "label"):
-        raise UserError(f"In a LIBSVM file the label is what is to be predicted: leave out dataset.column={column}.")
+        raise UserError(f"The target of a LIBSVM file is its label. Remove dataset.column={column}.")
     try:
         x, y = load_svmlight_file(io.BytesIO(raw), dtype=np.float64)
     except (ValueError, OverflowError) as error:
@@ -93,10 +101,7 @@ def read_libsvm(name: str, raw: bytes, column: str | None) -> Content:
     if wrong := re.search(rb"^[^#\n]*?([^\s#]*_[^\s#]*)", raw, re.MULTILINE) if b"_" in raw else None:
         raise UserError(f"{name} has {wrong[1].decode(errors='replace')!r}: write numbers without underscores.")
     if x.nnz == 0:
-        raise UserError(f"{name} has labels and no features.")
+        raise UserError(f"{name} has labels but no features.")
     if x.shape[0] * x.shape[1] * 8 > DENSE:
-        raise UserError(
-            f"{name} has {x.shape[0]} rows of {x.shape[1]} features: with all its zeros that is more than "
-            f"{DENSE >> 30} GiB."
-        )
-    return Content(Column("label", y.astype(np.float64)), [], x.toarray())
+        raise UserError(f"{name} has {x.shape[0]} rows of {x.shape[1]} features: more than {DENSE >> 30} GiB if dense.")
+    return Content(Column("label", y.astype(np.float64)), _columns(x.toarray()))

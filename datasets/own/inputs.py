@@ -1,4 +1,4 @@
-"""What is predicted from: numbers, standardized; words, a column for each."""
+"""Preprocessing of inputs: standardized numbers and one-hot words."""
 
 from __future__ import annotations
 
@@ -13,115 +13,98 @@ from datasets.own.writing import Writing, refuse_numbers
 from datasets.standardized import moments
 
 Missing = Literal["refuse", "mean"]
-VALUES = 100
-"""How many different words a column may have."""
-
-
+Notes = dict[str, list[str]]
+WORDS = 100
+"""Largest number of different words in a column."""
 SCALED, AS_IS, HOT, FILLED, CONSTANT, UNKNOWN = NOTES = (
-    "mean 0 and deviation 1 in the training rows",
-    "numbers as they are",
-    "a column for each word of the training rows",
-    "missing values filled in",
+    "standardized with the training rows",
+    "not standardized",
+    "one-hot columns, one per word of the training rows",
+    "missing values filled",
     "constant in the training rows",
-    "words of testing rows alone, which have no column",
+    "words that only test rows have, without a column",
 )
 
 
-class Inputs:
-    """Columns of float32 from those of a file, and what was done to them."""
+def prepared(
+    columns: list[Column], train: np.ndarray, standardize: bool, missing: Missing, writing: Writing
+) -> tuple[np.ndarray, list[str]]:
+    """The inputs as float32, one row per sample, and the decisions, one per line."""
+    notes: Notes = {line: [] for line in NOTES}
+    blocks = []
+    for column in columns:
+        if column.numbers:
+            refuse_large(f"Column {column.name!r}", column.values)
+        else:
+            drop = f"To skip the column, add 'dataset.drop=[{column.name}]'."
+            refuse_numbers(column, writing, f"If they are categories, add 'dataset.words=[{column.name}]'. {drop}")
+        absent = column.missing
+        if absent.any():
+            count = int(absent.sum())
+            if missing == "refuse":
+                raise UserError(
+                    f"Column {column.name!r} has no value in row {first_row(absent)} ({count} of {len(absent)} rows). "
+                    "Fill them, or add dataset.missing=mean."
+                )
+            notes[FILLED].append(f"{column.name} ({count} rows, {'the mean' if column.numbers else 'zeros'})")
+        block = _numbers(column, train, standardize, notes) if column.numbers else _one_hot(column, train, notes)
+        blocks.append(block.astype(np.float32))
+    if len(notes[CONSTANT]) == len(blocks):
+        raise UserError("Every input column is constant in the training rows, so nothing can be learned.")
+    return np.concatenate(blocks, axis=1), [f"{line}: {some(names)}" for line, names in notes.items() if names]
 
-    def __init__(self, train: np.ndarray, standardize: bool, missing: Missing, writing: Writing) -> None:
-        self._train, self._standardize, self._missing, self._writing = train, standardize, missing, writing
-        self._blocks: list[np.ndarray] = []
-        self._said: dict[str, list[str]] = {line: [] for line in NOTES}
 
-    def add(self, column: Column) -> None:
-        made = self._numbers(column.name, column.values) if column.numbers else self._words(column)
-        self._blocks.append(made.astype(np.float32))
+def _numbers(column: Column, train: np.ndarray, standardize: bool, notes: Notes) -> np.ndarray:
+    values, absent = column.values, column.missing
+    known = values[train][~absent[train]]
+    if len(known) == 0:
+        raise UserError(f"Column {column.name!r} has no values in the training rows. {_skip(column)}")
+    mean, sd = moments(known)
+    notes[CONSTANT if known.min() == known.max() else SCALED if standardize else AS_IS].append(column.name)
+    filled = np.where(absent, 0.0, (values - mean) / sd) if standardize else np.where(absent, mean, values)
+    return filled[:, None]
 
-    def _numbers(self, name: str, values: np.ndarray) -> np.ndarray:
-        unknown = np.isnan(values)
-        refuse_large(f"Column {name!r}", values)
-        self._may_miss(name, unknown, "the mean")
-        known = values[self._train][~unknown[self._train]]
-        if len(known) == 0:
-            raise UserError(f"Column {name!r} has no values in the rows for training. {leave_out(name)}")
-        mean, sd = moments(known)
-        usual = SCALED if self._standardize else AS_IS
-        self._said[CONSTANT if known.min() == known.max() else usual].append(name)
-        scaled = np.where(unknown, 0.0, (values - mean) / sd) if self._standardize else np.where(unknown, mean, values)
-        return scaled[:, None]
 
-    def _words(self, column: Column) -> np.ndarray:
-        name, values = column.name, column.values
-        remedy = (
-            f"If they are categories, add 'dataset.words=[{name}]'. To skip the column, add 'dataset.drop=[{name}]'."
+def _one_hot(column: Column, train: np.ndarray, notes: Notes) -> np.ndarray:
+    name, values, known = column.name, column.values, ~column.missing
+    words, trained = set(values[known]), sorted(set(values[train]) - {None})
+    if len(trained) > WORDS:
+        raise UserError(
+            f"Column {name!r} has {len(trained)} different words; at most {WORDS} are allowed. {_skip(column)}"
         )
-        refuse_numbers(column, self._writing, remedy)
-        unknown = np.array([word is None for word in values])
-        self._may_miss(name, unknown, "no word at all")
-        words, trained = set(values[~unknown]), sorted(set(values[self._train]) - {None})
-        if len(trained) > VALUES:
-            raise UserError(
-                f"Column {name!r} has {len(trained)} different words; at most {VALUES} can become columns. "
-                f"{leave_out(name)}"
-            )
-        if len(words) == (~unknown).sum() > 2:
-            raise UserError(
-                f"Column {name!r} has another word in each of its {len(words)} rows: nothing can be learned from it. "
-                f"{leave_out(name)}"
-            )
-        self._said[CONSTANT] += [name] * (len(trained) < 2)
-        self._said[HOT].append(f"{name} ({len(trained)})")
-        if strangers := sorted(words - set(trained)):
-            self._said[UNKNOWN].append(f"{name} ({some(strangers, 4)})")
-        return values[:, None] == np.array(trained, dtype=object)
-
-    def _may_miss(self, name: str, unknown: np.ndarray, instead: str) -> None:
-        if not unknown.any():
-            return
-        if self._missing == "refuse":
-            raise UserError(
-                f"Column {name!r} has no value in row {first_row(unknown)} ({int(unknown.sum())} of {len(unknown)} "
-                f"rows): fill them in, or use dataset.missing=mean."
-            )
-        self._said[FILLED].append(f"{name} ({int(unknown.sum())} rows, {instead})")
-
-    def array(self) -> np.ndarray:
-        """All columns beside each other."""
-        if len(self._said[CONSTANT]) == len(self._blocks):
-            raise UserError("Every column is constant in the rows for training: there is nothing to predict from.")
-        return np.concatenate(self._blocks, axis=1)
-
-    def notes(self) -> list[str]:
-        return [f"{line}: {some(names)}" for line, names in self._said.items() if names]
+    if len(words) == known.sum() > 2:
+        raise UserError(
+            f"Column {name!r} has a different word in each of its {len(words)} rows, so nothing can be learned from "
+            f"it. {_skip(column)}"
+        )
+    notes[CONSTANT] += [name] * (len(trained) < 2)
+    notes[HOT].append(f"{name} ({len(trained)})")
+    if unknown := sorted(words - set(trained)):
+        notes[UNKNOWN].append(f"{name} ({some(unknown, 4)})")
+    return values[:, None] == np.array(trained, dtype=object)
 
 
-def leave_out(name: str) -> str:
-    return f"Leave it out: 'dataset.drop=[{name}]'."
+def _skip(column: Column) -> str:
+    return f"Skip it: add 'dataset.drop=[{column.name}]'."
 
 
 def of_images(x: np.ndarray, train: np.ndarray, standardize: bool) -> tuple[float, float, str]:
-    """One mean and deviation for arrays of several dimensions, whose entries are of one kind."""
+    """One mean and one standard deviation of all entries of images, and the decision as a line."""
     shape = "×".join(map(str, x.shape[1:]))
     if x.dtype.kind == "f":
         if np.isnan(x).any():
-            raise UserError(f"The array of inputs has no value in row {first_row(np.isnan(x))}.")
+            raise UserError(f"The array of inputs has a missing value (NaN) in row {first_row(np.isnan(x))}.")
         refuse_large("The array of inputs", x)
     if not standardize:
-        return 0.0, 1.0, f"inputs of {shape} numbers as they are"
-    mean, sd = _of_all(x, train)
+        return 0.0, 1.0, f"inputs of {shape} numbers, not standardized"
+    entries = len(train) * x[0].size
+    if x.dtype.itemsize <= 2 and x.dtype.kind in "biu":  # pixels: integer sums are exact
+        total = sum(int(x[row].sum(dtype=np.int64)) for row in train)
+        squares = sum(int((x[row].astype(np.int64) ** 2).sum()) for row in train)
+        mean, sd = total / entries, math.sqrt(entries * squares - total**2) / entries
+    else:  # fsum: the same result on every machine
+        mean = math.fsum(math.fsum(x[row].ravel().tolist()) for row in train) / entries
+        sd = math.sqrt(math.fsum(math.fsum(((x[row] - mean) ** 2).ravel().tolist()) for row in train) / entries)
     if sd == 0:
-        raise UserError("Every input is the same in the rows for training: there is nothing to predict from.")
-    return mean, sd, f"inputs of {shape} numbers, minus {mean:.6g} and divided by {sd:.6g}, as the training rows are"
-
-
-def _of_all(x: np.ndarray, rows: np.ndarray) -> tuple[float, float]:
-    """Mean and deviation of all entries of these rows, with sums that are the same on every machine."""
-    entries = len(rows) * x[0].size
-    if x.dtype.itemsize <= 2 and x.dtype.kind in "biu":  # pixels: whole numbers are added without any rounding
-        total = sum(int(x[row].sum(dtype=np.int64)) for row in rows)
-        squares = sum(int((x[row].astype(np.int64) ** 2).sum()) for row in rows)
-        return total / entries, math.sqrt(entries * squares - total**2) / entries
-    mean = math.fsum(math.fsum(x[row].ravel().tolist()) for row in rows) / entries
-    return mean, math.sqrt(math.fsum(math.fsum(((x[row] - mean) ** 2).ravel().tolist()) for row in rows) / entries)
+        raise UserError("All training inputs are equal, so nothing can be learned.")
+    return mean, sd, f"inputs of {shape} numbers, {SCALED}: minus {mean:.6g}, divided by {sd:.6g}"

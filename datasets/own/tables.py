@@ -1,4 +1,4 @@
-"""csv and parquet files, as columns."""
+"""Readers of csv and parquet files."""
 
 from __future__ import annotations
 
@@ -13,22 +13,26 @@ import numpy as np
 
 from bench.base.errors import UserError, closest
 from datasets.own.content import Column, Content, sentence
-from datasets.own.writing import MISSING, POINT, Writing, no_dates, of_words, refuse_points
+from datasets.own.writing import MISSING, POINT, Writing, of_words, refuse_points
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SEPARATOR = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
-"""A first line by which Excel names the separator."""
+"""First line with which Excel sets the separator."""
+HEADER = (
+    "If it is a row of data, add dataset.header=false; columns are then named 1, 2, …. If these are names, add "
+    "dataset.header=true."
+)
 POINTS = re.compile(rb"(?<![\d.])[1-9]\d{0,2}\.\d{3}(?![\d.])")
-"""A point that may be a thousands separator."""
+"""Point that may be a thousands separator."""
 
 
 def read_csv(
     name: str, text: str, column: str | None, writing: Writing, header: bool | None, uninterpreted: list[str]
 ) -> pd.DataFrame:
-    """Read a table; the columns ``uninterpreted`` stay text, the others are what pandas takes them for."""
-    import pandas as pd  # here: only for those who use it
+    """Read a table. The columns ``uninterpreted`` stay text; pandas infers the types of the others."""
+    import pandas as pd  # slow to import
 
     text = text.lstrip("\r\n")
     named = SEPARATOR.match(text)
@@ -36,31 +40,28 @@ def read_csv(
     head = text.partition("\n")[0]
     marks = [mark for mark in ",;\t|" if mark in head and not (mark == "," and writing.decimal == "comma")]
     mark = named[1] if named else max(marks, key=head.count) if marks else ","
-    raw = text.encode()  # a StringIO would take four times as much
+    raw = text.encode()  # a StringIO needs four times the memory
     lines = csv.reader(io.TextIOWrapper(io.BytesIO(raw), "utf-8"), delimiter=mark, skipinitialspace=True)
     try:
         names = [word.strip() for word in next(line for line in lines if line)]
         odd = next(((len(line), lines.line_num) for line in lines if line and len(line) != len(names)), None)
     except csv.Error as error:
-        raise UserError(f"{name} cannot be read as csv: {sentence(error)}") from error
+        raise UserError(f"{name} is not a csv file: {sentence(error)}") from error
     if odd:
         raise UserError(
-            f"Line {odd[1]} of {name} has {odd[0]} values, the first line {len(names)} (separated by {mark!r})."
+            f"Line {odd[1]} of {name} has {odd[0]} values, but the first line has {len(names)} (separator {mark!r})."
         )
     numbers = [word for word in names if writing.number(word) is not None]
     if header is None and (len(numbers) == len(names) or (numbers and column not in (None, *names))):
-        raise UserError(
-            f"The first line of {name} has numbers ({head[:60].rstrip()!r}). If it is a row of data, add "
-            "dataset.header=false: columns are called 1, 2, …. If these are names, add dataset.header=true."
-        )
+        raise UserError(f"The first line of {name} has numbers ({head[:60].rstrip()!r}). {HEADER}")
     if header is False:
         names = [str(number) for number in range(1, len(names) + 1)]
     if "" in names:
         raise UserError(f"Column {names.index('') + 1} of {name} has no name in the first line.")
     if double := sorted({word for word in names if names.count(word) > 1}):
         raise UserError(
-            f"{name} has several columns called {double[0]!r}; each needs a name of its own. If the first line is a "
-            "row of data, add dataset.header=false."
+            f"{name} has several columns called {double[0]!r}; names must be unique. If the first line is a row of "
+            "data, add dataset.header=false."
         )
 
     def read(**options: Any) -> pd.DataFrame:
@@ -74,20 +75,19 @@ def read_csv(
             keep_default_na=False,
             skipinitialspace=True,
             decimal="," if writing.decimal == "comma" else ".",
-            low_memory=False,  # types are told by all rows
+            low_memory=False,  # infer types from all rows
             **options,
         )
 
     frame = read(dtype=dict.fromkeys(uninterpreted, str))
     if header is None and all((frame[word] == word).any() for word in names):
         raise UserError(
-            f"The words of the first line of {name} are in the rows, too ({head[:60].rstrip()!r}). If it is a row of "
-            "data, add dataset.header=false: columns are called 1, 2, …. If these are names, add dataset.header=true."
+            f"The words of the first line of {name} also occur in the rows ({head[:60].rstrip()!r}). {HEADER}"
         )
     if writing.decimal is None and POINTS.search(raw):
         for word, values in frame.select_dtypes("float").items():
             size, whole = values.abs().dropna(), values.dropna() % 1 == 0
-            if whole.any() and size.max() < 1000 and (size[~whole] > 1).all():  # few: these are read once more
+            if whole.any() and size.max() < 1000 and (size[~whole] > 1).all():  # rare: read such a column again as text
                 refuse_points(str(word), read(usecols=[word], dtype=str)[word].dropna().tolist())
     return frame
 
@@ -108,11 +108,9 @@ def columns_of(
 ) -> Content:
     known = list(frame)
     if frame.empty:
-        raise UserError(f"{name} has columns ({', '.join(known)}) and no rows.")
+        raise UserError(f"{name} has columns ({', '.join(known)}) but no rows.")
     if column is None:
-        raise UserError(
-            f"dataset=file needs dataset.column=NAME, what is to be predicted; {name} has {', '.join(known)}."
-        )
+        raise UserError(f"Add dataset.column=NAME, the column to predict. {name} has {', '.join(known)}.")
     for each in (column, *drop, *words):
         if each not in known:
             raise UserError(f"{name} has no column called {each!r}.{closest(each, known)}")
@@ -120,24 +118,27 @@ def columns_of(
     columns = {each: _column(each, frame[each], writing, each in words) for each in used}
     target = columns.pop(column)
     if not columns:
-        raise UserError(f"{name} has no column but {column!r}: there is nothing to predict it from.")
+        raise UserError(f"{name} has no other column than {column!r}, so there are no inputs.")
     return Content(target, list(columns.values()))
 
 
 def _column(name: str, values: pd.Series, writing: Writing, declared: bool) -> Column:
-    """Numbers where all are and the user has not declared them as words, else words."""
+    """A column of numbers if all values are numbers and not declared as words, else of words."""
     from pandas.api import types
 
-    if values.dtype in ("object", "category") and not declared:  # this may round whole numbers
+    if values.dtype in ("object", "category") and not declared:  # this may round integers
         values = values.astype(object).convert_dtypes()
     known = values.dropna()
     numbers = types.is_numeric_dtype(values)
     if known.empty or (numbers and not declared):
         return Column(name, values.to_numpy(np.float64, na_value=np.nan))
     if types.is_datetime64_any_dtype(values) or isinstance(known.iloc[0], datetime.date | datetime.time):
-        raise UserError(no_dates(name, known.iloc[0]))
+        raise UserError(
+            f"Column {name!r} has dates or times such as {str(known.iloc[0])!r}, which hearsay does not read. Write "
+            f"numbers instead (the year, days since a start date), or skip the column: add 'dataset.drop=[{name}]'."
+        )
     text = isinstance(known.iloc[0], str)
     if not (text or numbers or isinstance(known.iloc[0], int | decimal.Decimal)):
-        raise UserError(f"Column {name!r} holds neither numbers nor words, but {type(known.iloc[0]).__name__}.")
+        raise UserError(f"Column {name!r} must have numbers or words; it has {type(known.iloc[0]).__name__}.")
     words = ["" if missing else str(value) for value, missing in zip(values, values.isna(), strict=True)]
     return of_words(name, words, writing if text else POINT, declared)

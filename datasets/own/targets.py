@@ -1,9 +1,8 @@
-"""What is to be predicted: classes or numbers."""
+"""Preprocessing of targets: classes or numbers."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -14,16 +13,15 @@ from datasets.standardized import moments
 
 Task = Literal["auto", "classification", "regression"]
 FEW = 20
-"""Whole numbers of at most so many different values are taken for classes;"""
+"""Largest number of different integers that are classes without being declared."""
 MOST = 1000
-"""and so many classes there may be."""
+"""Largest number of classes."""
 EXACT = 2**53
-"""From here on float64 cannot tell a whole number from its neighbors."""
+"""From here on, float64 does not distinguish neighboring integers."""
 
 
-@dataclass(frozen=True)
-class Targets:
-    """Labels below ``classes``, or numbers in multiples of ``unit``."""
+class Targets(NamedTuple):
+    """Labels below ``classes``, or numbers in multiples of ``unit``; and the decision as a line."""
 
     y: np.ndarray
     classes: int | None
@@ -32,71 +30,60 @@ class Targets:
 
 
 def targets(column: Column, train: np.ndarray, task: Task, standardize: bool, writing: Writing) -> Targets:
-    """The column as the task needs it, standardized with its training rows if it is numbers."""
+    """The targets for the task; numbers are standardized with the training rows."""
     values, name = column.values, column.name
+    if column.missing.any():
+        raise UserError(f"The target {name!r} has no value in row {first_row(column.missing)}.")
     if not column.numbers:
-        _refuse(name, values == None)  # noqa: E711, each element is asked
         if task != "classification":
             refuse_numbers(column, writing, "If they are classes, add dataset.task=classification.")
         if task == "regression":
-            raise UserError(f"dataset.task=regression needs numbers, and {name!r} has words, as {values[0]!r}.")
-        return _classes(name, values.astype(str), "since they are words")
-    _refuse(name, np.isnan(values))
+            raise UserError(f"dataset.task=regression needs numbers, but {name!r} has words such as {values[0]!r}.")
+        return _classes(name, values.astype(str), "words")
     refuse_large(f"Column {name!r}", values)
     if values.ndim == 2:
         if task == "classification":
-            raise UserError(f"{name!r} has {values.shape[1]} numbers a row; dataset.task=classification needs one.")
-        return _numbers(name, values, train, standardize, f"{values.shape[1]} numbers a row")
-    if task == "classification":
-        return _classes(name, values, "as asked for")
+            raise UserError(f"dataset.task=classification needs one number per row; {name!r} has {values.shape[1]}.")
+        return _numbers(name, values, train, standardize, f"{values.shape[1]} per row")
     different = len(np.unique(values))
-    whole, few = bool((values == np.round(values)).all()), different <= min(FEW, len(values) // 2)
-    if task == "auto" and whole and few:
-        return _classes(name, values, f"since they are {different} different whole numbers")
-    if task == "regression":
-        why = "as asked for"
+    whole = bool((values == np.round(values)).all())
+    if task == "auto":
+        task = "classification" if whole and different <= min(FEW, len(values) // 2) else "regression"
+        why = f"{different} different {'integers' if whole else 'numbers'}"
     else:
-        why = f"since they are {different} different {'whole ' if whole else ''}numbers"
-    return _numbers(name, values, train, standardize, why)
+        why = f"dataset.task={task}"
+    return _classes(name, values, why) if task == "classification" else _numbers(name, values, train, standardize, why)
 
 
 def _classes(name: str, values: np.ndarray, why: str) -> Targets:
     if values.dtype.kind == "f" and np.abs(values).max() >= EXACT:
         raise UserError(
-            f"{name!r} has {np.abs(values).max():.0f}, too large for a class: beyond 2^53 several whole numbers become "
-            f"one. Number the classes 0, 1, …; in a csv or parquet file 'dataset.words=[{name}]' reads them as words. "
-            "Add dataset.task=regression if they are quantities."
+            f"{name!r} has {np.abs(values).max():.0f}, which is too large for a class: float64 does not distinguish "
+            f"integers beyond 2^53. Number the classes 0, 1, …. For a csv or parquet file, 'dataset.words=[{name}]' "
+            "reads them as words. For quantities, add dataset.task=regression."
         )
     known, y = np.unique(values, return_inverse=True)
+    words = [f"{value:g}" if isinstance(value, float) else str(value) for value in known]
     if len(known) == 1:
-        raise UserError(f"All rows have the same {name!r}, {_word(known[0])}: there is nothing to learn.")
+        raise UserError(f"All rows have the same target {name!r}, {words[0]}, so nothing can be learned.")
     if len(known) > MOST:
-        raise UserError(f"{name!r} has {len(known)} different values, which is too many for classes (at most {MOST}).")
+        raise UserError(f"{name!r} has {len(known)} different values; at most {MOST} can be classes.")
     if 2 * len(known) > len(y):
         raise UserError(
-            f"{name!r} has {len(known)} different values in {len(y)} rows, as {_word(known[0])}: too many for classes, "
-            "which need two rows each or more. Add dataset.task=regression if it is a number; else name another column."
+            f"{name!r} has {len(known)} different values in {len(y)} rows, such as {words[0]}; classes need at least "
+            "two rows each on average. For numbers, add dataset.task=regression. Otherwise set another dataset.column."
         )
-    told = some([f"{number} = {_word(value)}" for number, value in enumerate(known)])
-    return Targets(y.astype(np.int64), len(known), 1.0, f"predicted: {name}, classes {why}: {told}")
+    labels = some([f"{number} = {word}" for number, word in enumerate(words)])
+    return Targets(y.astype(np.int64), len(known), 1.0, f"target: {name}, classes ({why}): {labels}")
 
 
 def _numbers(name: str, values: np.ndarray, train: np.ndarray, standardize: bool, why: str) -> Targets:
-    """Several numbers of a row have means of their own and one unit, so that their errors can be added."""
+    """Several numbers per row have separate means and one unit, so that their errors can be added."""
     if values.min() == values.max():
-        raise UserError(f"All rows have the same {name!r}, {values.flat[0]:g}: there is nothing to learn.")
+        raise UserError(f"All rows have the same target {name!r}, {values.flat[0]:g}, so nothing can be learned.")
+    note = f"target: {name}, numbers ({why})"
     if not standardize:
-        return Targets(values, None, 1.0, f"predicted: {name}, numbers {why}, as they are")
+        return Targets(values, None, 1.0, f"{note}, not standardized")
     apart = values - np.array([moments(part)[0] for part in values[train].reshape(len(train), -1).T]).squeeze()
-    _, unit = moments(np.append(apart[train], -apart[train]))  # around 0
-    note = f"predicted: {name}, numbers {why}, minus the mean and divided by {unit:.6g}"
-    return Targets(apart / unit, None, unit, note)
-
-
-def _refuse(name: str, wrong: np.ndarray) -> None:
-    if wrong.any():
-        raise UserError(f"{name!r} is to be predicted, and has no value in row {first_row(wrong)}.")
-
-
-def _word(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    _, unit = moments(np.append(apart[train], -apart[train]))  # the deviation from 0
+    return Targets(apart / unit, None, unit, f"{note}, minus the mean and divided by {unit:.6g}")

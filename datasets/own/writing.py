@@ -1,4 +1,4 @@
-"""How a file writes its numbers, and which words only look like words."""
+"""Number formats of a file, and detection of words that may be numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 from unicodedata import category
 
 import numpy as np
@@ -18,21 +18,18 @@ Decimal = Literal["comma", "point"]
 Thousands = Literal["comma", "point", "space", "apostrophe"]
 MARKS = {"point": ".", "comma": ",", "space": " \u00a0\u2007\u2009\u202f", "apostrophe": "'\u2019"}
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NaT", "null", "NULL", "?")
-"""What stands for a missing value in a file."""
+"""Markers of missing values."""
 
 
 class Writing(NamedTuple):
-    """The mark before the fraction of a number, and the one between its thousands.
-
-    Without a decimal mark it is the point, and a column in which points may separate thousands is rejected.
-    """
+    """Decimal mark and thousands separator. By default the point is decimal, and ambiguous points are rejected."""
 
     decimal: Decimal | None = None
     thousands: Thousands | None = None
 
     def number(self, word: str) -> float | None:
-        """The number that a word is; None if it is none."""
-        word = word.replace("\u2212", "-")  # the minus sign of typesetting
+        """The number that a word represents, or None."""
+        word = word.replace("\u2212", "-")  # typographic minus sign
         if not _pattern(self).fullmatch(word):
             return None
         for mark in MARKS[self.thousands] if self.thousands else "":
@@ -40,37 +37,28 @@ class Writing(NamedTuple):
         return float(word.replace(MARKS[self.decimal or "point"], "."))
 
     def typed(self, now: Writing) -> str:
-        """The options that lead here from ``now``."""
+        """The options that change ``now`` into this format."""
         parts = zip(self._fields, self, now, strict=True)
         return " ".join(f"dataset.{name}={value or 'null'}" for name, value, before in parts if value != before)
 
 
-DECIMALS: tuple[Decimal, ...] = ("point", "comma")
-GROUPED: tuple[Thousands | None, ...] = (None, "comma", "point", "space", "apostrophe")
 POINT = Writing("point")
-WRITINGS = [Writing(d, t) for t in GROUPED for d in DECIMALS if t != d]
+WRITINGS = [Writing(d, t) for t in (None, *get_args(Thousands)) for d in reversed(get_args(Decimal)) if t != d]
 
 
 @cache
 def _pattern(writing: Writing) -> re.Pattern[str]:
     point = re.escape(MARKS[writing.decimal or "point"])
     mark = rf"[{MARKS[writing.thousands]}]" if writing.thousands else ""
-    groups = rf"\d{{1,3}}(?:{mark}\d{{2,3}})*{mark}\d{{3}}|" if mark else ""  # by two in India
+    groups = rf"\d{{1,3}}(?:{mark}\d{{2,3}})*{mark}\d{{3}}|" if mark else ""  # groups of two in India
     return re.compile(rf"[+-]?(?:(?:{groups}\d+)(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?")
 
 
 def refuse_numbers(column: Column, now: Writing, remedy: str) -> None:
-    """Reject words that may be numbers, dates or times.
+    """Reject words that may be numbers, dates or times, unless the user has declared them as words.
 
-    One plain number among them is enough, or a digit in half of the rows or in half of the different words.
-
-    Args:
-        column: Words, or None where one is missing.
-        now: How the user says that the file writes its numbers.
-        remedy: What to type where they are words, as the end of the error.
-
-    Raises:
-        UserError: They may be numbers, and the user has not declared the column as words.
+    One plain number is enough, or digits in half of the rows or in half of the different words. The error ends with the
+    ``remedy``.
     """
     times = Counter(word for word in column.values.tolist() if word is not None)
     digits = {word: count for word, count in times.items() if any(category(each)[0] == "N" for each in word)}
@@ -86,45 +74,43 @@ def refuse_numbers(column: Column, now: Writing, remedy: str) -> None:
 def _complaint(
     times: dict[str, int], digits: dict[str, int], numbers: dict[Writing, int], now: Writing
 ) -> tuple[str, str]:
-    """The word of a column that is no number, and what to do about it."""
+    """A word that is not a number, and the end of the error message about it."""
     most = max(numbers.values())
     fits = sorted((w for w in WRITINGS if numbers[w] == most), key=lambda w: len(w.typed(now)))
     if most and now in fits:
         odd = next(word for word in times if now.number(word) is None)
-        return odd, "among numbers. Write numbers in all rows, and nothing where a value is missing."
+        return odd, "but other rows have numbers. Write numbers in all rows, and empty cells for missing values."
     if 2 * most >= sum(digits.values()):
         odd = next(word for word in digits if now.number(word) is None and fits[0].number(word) is not None)
         ways: dict[float, str] = {}
-        for each in fits:  # the shortest to type, for each number that it may be
+        for each in fits:  # the shortest options for each possible number
             if (value := each.number(odd)) is not None:
                 ways.setdefault(value, f"{each.typed(now)} (read as {value:.10g})")
-        return (
-            odd,
-            f"a number with another decimal mark or with thousands separators. Add {' or '.join(ways.values())}.",
-        )
+        options = " or ".join(ways.values())
+        return odd, f"a number with another decimal mark or with thousands separators. Add {options}."
     odd = next(word for word in digits if now.number(word) is None)
     return odd, (
-        "which may be a number, a date or a time. Write plain numbers: units belong in the column's name, dates become "
-        "days since a start."
+        "which may be a number, a date or a time. Write plain numbers: move units to the column name, and convert "
+        "dates to days since a start date."
     )
 
 
 def refuse_points(name: str, words: Sequence[str]) -> None:
-    """A UserError where numbers as 950 and 1.101 stand together: the point may stand between thousands."""
+    """Reject a column with numbers such as 950 and 1.101, whose point may be a thousands separator."""
     words = [word.strip().lstrip("+-\u2212") for word in words]
     points = [word for word in words if re.fullmatch(r"[1-9]\d{0,2}\.\d{3}", word)]
     whole = [word for word in words if re.fullmatch(r"\d{1,3}", word)]
-    told = any(word.endswith("0") for word in points) or any(len(word) == 3 for word in whole)
-    if points and whole and len(points) + len(whole) == len(words) and told:
+    likely = any(word.endswith("0") for word in points) or any(len(word) == 3 for word in whole)
+    if points and whole and len(points) + len(whole) == len(words) and likely:
         raise UserError(
-            f"Column {name!r} has {whole[0]!r} and {points[0]!r}. Is the point a thousands separator? Add "
+            f"Column {name!r} has {whole[0]!r} and {points[0]!r}. The point may be a thousands separator. Add "
             f"dataset.thousands=point (read as {points[0].replace('.', '')}) or dataset.decimal=point (read as "
             f"{float(points[0]):g})."
         )
 
 
 def of_words(name: str, words: Sequence[str], writing: Writing, declared: bool = False) -> Column:
-    """Numbers where all are and the user has not declared them as words, else words."""
+    """A column of numbers if all words are numbers and not declared as words, else of words."""
     known = [None if (word := each.strip()) in MISSING else word for each in words]
     numbers = [np.nan if word is None else writing.number(word) for word in known]
     if declared or None in numbers:
@@ -132,10 +118,3 @@ def of_words(name: str, words: Sequence[str], writing: Writing, declared: bool =
     if writing.decimal is None:
         refuse_points(name, [word for word in known if word is not None])
     return Column(name, np.array(numbers, dtype=np.float64))
-
-
-def no_dates(name: str, example: object) -> str:
-    return (
-        f"Column {name!r} has dates or times, as {str(example)!r}, which hearsay does not read. Write numbers in their "
-        f"place (the year, days since a start), or leave the column out: 'dataset.drop=[{name}]'."
-    )

@@ -1,1 +1,1 @@
-"""The statistics behind the claims of the paper, a file per theme."""
+"""Statistics of the claims, one file per topic."""

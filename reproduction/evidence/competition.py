@@ -1,4 +1,4 @@
-"""D-NASA, untuned, beside tuned methods: every one chosen on other seeds than those that report it."""
+"""Untuned D-NASA compared with tuned methods, whose stepsizes are selected on seeds that do not report them."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def against_the_best_tuned(
     topology: str | None = None,
     tune_by: tuple[str, ...] = (),
 ) -> list[Case]:
-    """Untuned D-NASA against the best method at its best stepsize, at the end: method and stepsize are chosen on other
-    seeds: by what is compared; by validation accuracy where samples were set aside and accuracies are compared; by what
-    a case says, where it does."""
+    """Final result of untuned D-NASA compared with that of the best method at its best stepsize. Both are selected on
+    other seeds, by the compared metric. Accuracies with a validation split are selected by validation accuracy. A case
+    may name another criterion."""
     usual = None if metric == POINTS else metric
     out = []
     for name, runs, by in (
@@ -50,8 +50,8 @@ def against_each_tuned(
     tune_by: tuple[str, ...] = ("test_accuracy",),
     at: Literal["steps", "bytes"] = "steps",
 ) -> list[Case]:
-    """Untuned D-NASA as a multiple of each tuned method on the random graph, after as many steps or as many bytes; its
-    stepsize is chosen on other seeds, by accuracy or by what is said."""
+    """Ratio of untuned D-NASA to each tuned method on the random graph, after the same number of steps or bytes. The
+    stepsize of a method is selected on other seeds, by accuracy or by the criterion that the case names."""
     out = []
     for name, runs, by in ((*setting, by) for setting in settings(results, topology="random") for by in tune_by):
         runs = written(results, runs)
@@ -67,7 +67,7 @@ def against_each_tuned(
 
 
 def _when_spent(results: Results, runs: pd.DataFrame, metric: str, spent: float) -> pd.Series:
-    """By seed, a metric at the last evaluation at which no more had been sent."""
+    """By seed: a metric at the last evaluation within this number of bytes."""
     rows = results.curves(runs)
     rows = rows[rows["bytes"] <= spent * (1 + 1e-9)]
     return rows.sort_values("step").groupby("seed")[metric].last().astype(float)

@@ -1,4 +1,4 @@
-"""D-NASA with other factors before its stepsize than 1."""
+"""D-NASA with factors before its stepsize."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ EVERYWHERE: tuple[Among, ...] = ("paper", "validated", "uneven", "felt")
 
 
 def several(results: Results, among: tuple[Among, ...]) -> list[tuple[str, pd.DataFrame]]:
-    """The settings of several kinds."""
+    """Settings of several kinds."""
     return [one for kind in among for one in settings(results, kind)]
 
 
 def swept(results: Results, among: tuple[Among, ...] = EVERYWHERE) -> list[tuple[str, pd.DataFrame]]:
-    """D-NASA with several factors."""
+    """Settings in which D-NASA was run with at least three factors, and these runs."""
     out = []
     for name, runs in several(results, among):
         mine = of(runs, "dnasa")
@@ -34,8 +34,8 @@ def swept(results: Results, among: tuple[Among, ...] = EVERYWHERE) -> list[tuple
 
 @evidence
 def points_lost_by_the_multiplier(results: Results, factor: float) -> list[Case]:
-    """Test accuracy that D-NASA loses with this factor before its stepsize, paired by seed: nothing is chosen. Infinite
-    where it diverged."""
+    """Test accuracy that D-NASA loses with this factor before its stepsize, compared with the default, paired by seed.
+    The loss is infinite where a run diverged."""
     out = []
     for name, mine in swept(results):
         usual, other = (
@@ -50,7 +50,7 @@ def points_lost_by_the_multiplier(results: Results, factor: float) -> list[Case]
 
 @evidence
 def points_lost_by_the_default(results: Results) -> list[Case]:
-    """Test accuracy that D-NASA loses with the factor 1 against the best factor, which is chosen on other seeds."""
+    """Test accuracy that D-NASA loses with the factor 1, compared with the best factor, selected on other seeds."""
     out = []
     for name, mine in swept(results):
         best = report(mine, ["multiplier"], criterion(results, mine, PAPER))
@@ -64,8 +64,8 @@ def points_lost_by_the_default(results: Results) -> list[Case]:
 
 @evidence
 def loss_by_the_default(results: Results) -> list[Case]:
-    """D-NASA's final test loss on the spike model with the factor 1 as a multiple of that with the best factor, which
-    is chosen by the same on other seeds, paired by seed."""
+    """Final test loss of D-NASA on the spike model with the factor 1, as a ratio to that with the best factor, paired
+    by seed. The best factor is selected by test loss on other seeds."""
     finals = results.finals
     mine = of(finals[plain(finals) & (finals["dataset"] == "spike") & (finals["topology"] == "ring")], "dnasa")
     mine = mine[has_no_variant(mine, "multiplier") & (mine["schedule"] == PAPER.schedule)]

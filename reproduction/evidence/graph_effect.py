@@ -1,4 +1,4 @@
-"""Whether a method feels its graph: where tuned D-SGD ends, beside where it ends on the complete graph."""
+"""Effect of the graph: final results of a method on a graph, compared with those on the complete graph."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ from reproduction.study import PAPER
 
 @dataclass(frozen=True)
 class Beside:
-    """One problem on one graph and on the complete one: what a method ends with, by the seeds that both have."""
+    """Final results of a method on one graph (``here``) and on the complete graph (``whole``), for common seeds."""
 
     setting: str
     metric: str
     here: np.ndarray
     whole: np.ndarray
-    labels: bool  # whether its data is divided by labels
+    labels: bool  # data divided by labels
 
     @property
     def deviations(self) -> float:
-        """How much worse the mean is here, in standard deviations over seeds (of both graphs, pooled)."""
+        """Difference of the means in standard deviations over seeds, pooled over both graphs; positive is worse."""
         pooled = np.sqrt((np.var(self.here, ddof=1) + np.var(self.whole, ddof=1)) / 2)
         gap = float(np.mean(self.here - self.whole)) * (-1 if direction(self.metric) else 1)
         return gap / pooled if pooled else np.nan
 
     @property
-    def told(self) -> str:
-        """+2.4"""
+    def in_deviations(self) -> str:
+        """For example +2.4."""
         return f"{round(self.deviations, 2) + 0.0:+.2g}"
 
     @property
     def name(self) -> str:
-        return f"{self.setting} ({self.told} standard deviations)"
+        return f"{self.setting} ({self.in_deviations} standard deviations)"
 
 
 def beside_the_complete_graph(
     results: Results, metric: str, algo: str = "dsgd", eta: float | None = None
 ) -> list[Beside]:
-    """Every problem that was run there too, with the stepsizes (three or more, of a method that has them, or this one
-    alone) and seeds that both have."""
+    """Every problem that was also run on the complete graph, with the common seeds and stepsizes. A method with a
+    stepsize needs at least three of them, or the one given."""
     finals = results.finals
     mine = of(finals[plain(finals) & (finals["topology"] != "row_stochastic")], algo)
     mine = mine if eta is None else mine[mine["eta"] == eta]
@@ -64,7 +64,8 @@ def beside_the_complete_graph(
                 ends = [_reported(results, each, metric) for each in (here, there)]
                 both = pd.concat(ends, axis=1, join="inner").to_numpy(float)
                 uneven = some["partition"].iloc[0] != "even"
-                horizon = "" if algo == "dsgd" else f", T = {int(some['steps'].iloc[0])}"  # others may have another
+                # only D-SGD always has the T of the paper
+                horizon = "" if algo == "dsgd" else f", T = {int(some['steps'].iloc[0])}"
                 out.append(Beside(in_words(some) + horizon, metric, both[:, 0], both[:, 1], uneven))
     return sorted(out, key=lambda one: one.setting)
 
@@ -73,11 +74,10 @@ def beside_the_complete_graph(
 def ends_beside_the_complete_graph(
     results: Results, metric: str, algo: str = "dsgd", labels: bool | None = None, eta: float | None = None
 ) -> list[Case]:
-    """Where tuned D-SGD, or untuned D-NASA, ends, beside where it ends on the complete graph, paired by seed: a
-    multiple of the loss, or a difference in points. A stepsize is chosen on other seeds, on each graph by itself out of
-    the same grid: by this metric, or by validation accuracy where samples were set aside and accuracies are compared.
-    In brackets the same in standard deviations over seeds (of both graphs, pooled), positive where it is worse than on
-    the complete graph."""
+    """Final result of tuned D-SGD, or untuned D-NASA, compared with the complete graph, paired by seed: a ratio of
+    losses or a difference in points. The stepsize of each graph is selected on other seeds, from one grid, by this
+    metric. Accuracies with a validation split are selected by validation accuracy. Brackets show the same difference in
+    standard deviations over seeds, pooled over both graphs; positive is worse than on the complete graph."""
     out = []
     for one in beside_the_complete_graph(results, metric, algo, eta):
         if labels is not None and one.labels != labels:
@@ -90,10 +90,9 @@ def ends_beside_the_complete_graph(
 
 
 def _in_both(runs: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
-    """The runs whose stepsize and seed the others have too."""
-    mine, theirs = (list(zip(some["eta"].fillna(0.0), some["seed"], strict=True)) for some in (runs, others))
-    known = set(theirs)
-    return runs[[pair in known for pair in mine]]
+    """The runs whose stepsize and seed also occur among the others."""
+    mine, theirs = (pd.MultiIndex.from_arrays([some["eta"].fillna(0.0), some["seed"]]) for some in (runs, others))
+    return runs[mine.isin(theirs)]
 
 
 def _reported(results: Results, runs: pd.DataFrame, metric: str) -> pd.Series:

@@ -1,4 +1,4 @@
-"""Disagreement on unevenly divided data."""
+"""Consensus error on data divided unevenly."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from reproduction.study import PAPER
 
 @evidence
 def growth_of_disagreement(results: Results, algos: list[str]) -> list[Case]:
-    """Final consensus error on the most uneven data as a multiple of that on evenly divided data, seeds paired: with
-    one η for both, the best on average over all splits, so that only the data changes; and with each at the η that
-    other seeds choose for it, which changes the steps too (where that is another)."""
+    """Final consensus error on the most uneven data as a ratio to that on evenly divided data, paired by seed. First
+    with one η for both, the best on average over all partitions, so that only the data change. Then, if it differs,
+    with the η that other seeds select for each, which also changes the steps."""
     splits = uneven_splits(results)
     finals = as_written(results, pd.concat([runs.assign(split=split) for split, runs in splits.items()]), PAPER)[0]
     same, _ = one_setting(results, finals)
@@ -35,8 +35,8 @@ def growth_of_disagreement(results: Results, algos: list[str]) -> list[Case]:
         out.append(_growth(named + one, *(mine[mine["split"] == split] for split in (order[-1], order[0]))))
         own = [end.best.values["eta"] for end in apart if end.best and len(etas)]
         if len(own) == 2 and not {run for end in apart for run in end.runs["run_id"]} <= set(mine["run_id"]):
-            told = " and ".join(f"{eta:g}" for eta in own)
-            out.append(_growth(f"{named}, each at its own η ({told})", *(end.runs for end in apart)))
+            each = " and ".join(f"{eta:g}" for eta in own)
+            out.append(_growth(f"{named}, each at its own η ({each})", *(end.runs for end in apart)))
     return out
 
 

@@ -1,4 +1,4 @@
-"""What a method declares of itself, and whether its code keeps it."""
+"""Properties that a method declares, and the checks of its contract."""
 
 from __future__ import annotations
 
@@ -14,47 +14,42 @@ from reproduction.evidence.settings import label
 
 @evidence
 def differences_from_table_1(results: Results, expected: dict[str, dict[str, list[str]]]) -> list[Case]:
-    """How many entries of the paper's Table 1 differ from the method's own declaration."""
+    """Number of entries of the paper's Table 1 that differ from the declaration of the method."""
     out = []
     for algo, row in expected.items():
-        mine = results.runs[results.runs["algo"] == algo]
-        declared = next(
-            (results.facts[run]["algorithm"] for run in mine["run_id"] if results.facts.get(run, {}).get("algorithm")),
-            None,
-        )
+        runs = results.runs.loc[results.runs["algo"] == algo, "run_id"]
+        declared = next(filter(None, (results.facts.get(run, {}).get("algorithm") for run in runs)), None)
         if declared:
-            differ = sum(set(row[word]) ^ set(declared[word]) != set() for word in ("needs", "assumes"))
-            out.append(exact(label(algo), float(differ), len(mine)))
+            differ = sum(set(row[word]) != set(declared[word]) for word in ("needs", "assumes"))
+            out.append(exact(label(algo), float(differ), len(runs)))
     return out
 
 
 @evidence
 def broken_promises(results: Results, algos: list[str]) -> list[Case]:
-    """Promises that a method's code breaks now: python bench/contract.py runs every check on it."""
-    tried = _tried(algos)
-    return [exact(f"{label(algo)}, {checks} checks", float(broken), checks) for algo, (checks, broken) in tried.items()]
+    """Number of failed contract checks of the current code: python bench/contract.py runs them all."""
+    counts = contract_checks(algos).items()
+    return [exact(f"{label(algo)}, {checks} checks", float(failed), checks) for algo, (checks, failed) in counts]
 
 
-def _tried(algos: list[str], script: str = "bench/contract.py") -> dict[str, tuple[int, int]]:
-    """How many promises of each were checked, and how many of them are broken; a script that could not check raises."""
+def contract_checks(algos: list[str], script: str = "bench/contract.py") -> dict[str, tuple[int, int]]:
+    """The numbers of checks and of failed checks of each method; a UserError if the script did not run them."""
     words = [script, *algos]
     done = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True, text=True, timeout=600)
-    said: dict[str, list[str]] = {algo: [] for algo in algos}
-    mine: list[str] = []
+    counts: dict[str, tuple[int, int]] = dict.fromkeys(algos, (0, 0))
+    algo = ""
     for line in done.stdout.splitlines():
-        mine = said.get(line, mine)
-        mine.append(line)
-    out = {}
-    for algo, lines in said.items():
-        broken = sum(line.startswith("  FAIL  ") for line in lines)
-        kept = sum(line.startswith(("  PASS  ", "  SKIP  ")) for line in lines)  # what is not declared is not broken
-        out[algo] = (kept + broken, broken)
-    checks, broken = (sum(each) for each in zip(*out.values(), strict=True))
-    if not all(count for count, _ in out.values()) or done.returncode != (1 if broken else 0):
-        last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        algo = line if line in counts else algo
+        if algo and line.startswith(("  PASS  ", "  SKIP  ", "  FAIL  ")):  # skipped: the property is not declared
+            checks, failed = counts[algo]
+            counts[algo] = checks + 1, failed + line.startswith("  FAIL  ")
+    checks, failed = (sum(each) for each in zip(*counts.values(), strict=True))
+    expected = 1 if failed else 0
+    if not all(count for count, _ in counts.values()) or done.returncode != expected:
+        last = (done.stderr.strip().splitlines() or ["no error message"])[-1]
         raise UserError(
-            f"python {' '.join(words)} ended with {done.returncode} after {checks} checks, of which {broken} are "
-            f"broken; one check or more of each, and {1 if broken else 0}, were expected: {last}. "
-            "Run it by itself, and this again when it ends well."
+            f"python {' '.join(words)} exited with status {done.returncode} after {checks} checks, {failed} of them "
+            f"failed. Expected: at least one check of each method, and status {expected}. Last line of its errors: "
+            f"{last}. Run this command by itself, correct its error, and repeat."
         )
-    return out
+    return counts

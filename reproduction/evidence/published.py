@@ -1,4 +1,4 @@
-"""Our accuracies beside the authors' published ones."""
+"""Our accuracies compared with the published ones, and with those of the released code."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from analysis.study.statistics import Interval, report
 from analysis.study.tuning import tuned_over
 from reproduction.evidence.settings import by_seed, label, settings, written
 from reproduction.study import published
+from reproduction.study.families import variants
 
 
 @evidence
 def from_published(results: Results, dataset: str) -> list[Case]:
-    """Our test accuracy at the best stepsize, chosen on other seeds, minus the published best of its grid, of which
-    some points are single runs."""
+    """Our test accuracy at the best stepsize, selected on other seeds, minus the best published accuracy over the grid.
+    Some published points are single runs."""
     out = []
     for name, runs in settings(results, dataset=dataset):
         theirs = published.rows_of_setting(dataset, str(runs["topology"].iloc[0]), int(runs["steps"].iloc[0]))
@@ -35,7 +36,7 @@ def from_published(results: Results, dataset: str) -> list[Case]:
 
 @evidence
 def from_published_with_schedule(results: Results, dataset: str, algo: str, schedule: str) -> list[Case]:
-    """The same for one method with another schedule than the paper's formula."""
+    """Our test accuracy minus the best published one, for one method with a schedule that is not the paper's."""
     finals = results.finals
     mine = finals[(finals["dataset"] == dataset) & (finals["algo"] == algo) & (finals["schedule"] == schedule)]
     mine = mine[(mine["partition"] == "even") & has_no_variant(mine)]
@@ -52,19 +53,36 @@ def from_published_with_schedule(results: Results, dataset: str, algo: str, sche
 
 @evidence
 def points_lost_in_the_published_files(results: Results, eta: float) -> list[Case]:
-    """Test accuracy lost at this stepsize of the authors' own axis against the best of their grid, in their files:
-    Welch's interval from the standard deviations there, none where a point is a single run."""
+    """Test accuracy lost at this stepsize of the published axis, compared with the best of the published grid. Welch's
+    interval uses the published standard deviations; a single run has no interval."""
     out = []
     for (dataset, topology), some in published.published().groupby(["dataset", "topology"], sort=False):
         for algo, mine in some[some["algo"] != "dnasa"].groupby("algo", sort=False):
             if (mine["eta"] == eta).any():
                 best, there = mine.loc[mine["test_accuracy"].idxmax()], mine[mine["eta"] == eta].iloc[0]
-                told = f"best of {len(mine)}: η = {best['eta']:g}, {best['runs']} run{'s' if best['runs'] > 1 else ''}"
-                name = f"{name_of(str(dataset))}, {topology}, {label(str(algo))} ({told})"
+                grid = f"best of {len(mine)}: η = {best['eta']:g}, {best['runs']} run{'s' if best['runs'] > 1 else ''}"
+                name = f"{name_of(str(dataset))}, {topology}, {label(str(algo))} ({grid})"
                 none = Case(name, Interval(0.0, 0.0, 0.0, best["runs"]), int(best["runs"]), error=(0.0, np.inf))
-                out.append(none if best["eta"] == eta else difference(name, _told(best), _told(there)))
+                out.append(none if best["eta"] == eta else difference(name, _summary(best), _summary(there)))
     return out
 
 
-def _told(row: pd.Series) -> Summary:
+@evidence
+def accuracy_as_released(results: Results) -> list[Case]:
+    """Test accuracy with a change of the released code minus that of the method as written, paired by seed."""
+    finals = variants(results)
+    out = []
+    for (algo, split, change), some in finals.groupby(["algo", "split", "change"]):
+        if change == "as written":
+            continue
+        written = finals[(finals["algo"] == algo) & (finals["split"] == split) & (finals["change"] == "as written")]
+        keys = ["seed", "eta"] if "eta" in finals and some["eta"].notna().any() else ["seed"]
+        both = some.merge(written, on=keys, suffixes=("", "_written"))
+        if len(both):
+            gap = both["test_accuracy"] - both["test_accuracy_written"]
+            out.append(case(f"{label(algo)}, {change}, {split}", gap, 2 * len(both)))
+    return out
+
+
+def _summary(row: pd.Series) -> Summary:
     return Summary(float(row["test_accuracy"]), float(row["test_accuracy_sd"]), int(row["runs"]))

@@ -1,4 +1,4 @@
-"""What a wrong stepsize costs: against the setting that other seeds choose."""
+"""Accuracy lost by a wrong stepsize, compared with the setting that other seeds select."""
 
 from __future__ import annotations
 
@@ -14,14 +14,7 @@ from analysis.results.results import Results
 from analysis.study.statistics import Grid, losses
 from analysis.study.tuning import criterion, tuned_over
 from reproduction.evidence.factors import several, swept
-from reproduction.evidence.settings import (
-    Among,
-    label,
-    of,
-    settings,
-    tuned_methods,
-    written,
-)
+from reproduction.evidence.settings import Among, label, of, settings, tuned_methods, written
 from reproduction.study import PAPER
 
 
@@ -29,9 +22,9 @@ from reproduction.study import PAPER
 def points_lost_by_a_factor(
     results: Results, factor: float = 10.0, among: tuple[Among, ...] = ("paper",), option: str = "eta"
 ) -> list[Case]:
-    """Test accuracy lost where the best stepsize, or D-NASA's best factor before it, is multiplied or divided by ten,
-    whichever is worse: the best, and which is worse, are chosen on other seeds. Where the grid has one of the two
-    alone, a case says so."""
+    """Test accuracy lost when the best stepsize, or the best factor before D-NASA's stepsize, is multiplied or divided
+    by ten, whichever is worse. Other seeds select the best value and the worse direction. A case names its direction if
+    the grid has only one."""
     some: list[tuple[str, pd.DataFrame, str, str | None]]
     if option == "multiplier":
         some = [(name, mine, "dnasa", option) for name, mine in swept(results, among)]
@@ -48,15 +41,15 @@ def points_lost_by_a_factor(
 
 
 def _worse_way(grid: Grid, factor: float, option: str) -> tuple[list[float], set[tuple[str, ...]]]:
-    """By seed; infinite where a run diverged. None where no such stepsize was run. And which ways there
-    were."""
+    """Points lost by seed (infinite if a run diverged; seeds without such a stepsize are omitted), and the directions
+    that the grid allows."""
     values, etas = grid.values("test_accuracy"), grid.settings[option].to_numpy(float)
     out, ways = [], set()
     for seed, best in enumerate(grid.by_the_others):
         to = {"upwards": factor, "downwards": 1 / factor}
         near = {way: k for way, f in to.items() for k in np.flatnonzero(np.isclose(etas, f * etas[best], rtol=1e-6))}
         if near:
-            others = np.delete(values, seed, axis=1).mean(axis=1)  # NaN where one of them diverged: the worst
+            others = np.delete(values, seed, axis=1).mean(axis=1)  # NaN, the worst, if one diverged
             worse = min(near.values(), key=lambda k: -np.inf if np.isnan(others[k]) else others[k])
             lost = values[best, seed] - values[worse, seed]
             out.append(np.inf if np.isnan(values[worse, seed]) else float(lost))
@@ -65,15 +58,15 @@ def _worse_way(grid: Grid, factor: float, option: str) -> tuple[list[float], set
 
 
 def _one_way(ways: set[tuple[str, ...]]) -> str:
-    """(only upwards), or (at some seeds only upwards), where the other way was not run."""
+    """For example (only upwards), or (at some seeds only upwards), if the other direction was not run."""
     alone = sorted(way[0] for way in ways if len(way) == 1)
     return f" ({'at some seeds ' if len(ways) > 1 else ''}only {' or '.join(alone)})" if alone else ""
 
 
 @evidence
 def points_lost_at_the_best_common_stepsize(results: Results) -> list[Case]:
-    """The most that a method loses on any dataset (random graph) with one stepsize for all: for every seed the one that
-    loses least on the others."""
+    """Largest loss of test accuracy over the datasets (random graph) with one common stepsize. For every seed, the
+    other seeds select the stepsize with the smallest such loss."""
     out = []
     for algo, grids in _by_method(results).items():
         common = sorted(set.intersection(*(set(grid.settings["eta"]) for grid in grids.values())))
@@ -94,8 +87,8 @@ def points_lost_at_the_best_common_stepsize(results: Results) -> list[Case]:
 
 @evidence
 def points_lost_with_the_stepsize_of_another(results: Results) -> list[Case]:
-    """Test accuracy lost on a dataset (random graph) with the stepsize that is best on the other one, by accuracy and
-    by test loss."""
+    """Test accuracy lost on a dataset (random graph) with the best stepsize of the other dataset, selected by accuracy
+    and by test loss."""
     out = []
     for by in ("test_accuracy", "test_loss"):
         for algo, grids in _by_method(results, by).items():
@@ -119,7 +112,7 @@ def _grid(results: Results, mine: pd.DataFrame, by: str | None = None, asked: st
 
 
 def _by_method(results: Results, by: str | None = None) -> dict[str, dict[str, Grid]]:
-    """Of every tuned method, by dataset, on the random graph: settings and seeds."""
+    """By tuned method and dataset, on the random graph: the grid of settings and seeds."""
     out: dict[str, dict[str, Grid]] = {}
     for name, runs in settings(results, topology="random"):
         for algo in tuned_methods(runs):
@@ -130,7 +123,7 @@ def _by_method(results: Results, by: str | None = None) -> dict[str, dict[str, G
 
 
 def _lost(grid: Grid, eta: float, seeds: list[int]) -> float:
-    """Points lost at a stepsize against the best over these seeds; infinite where it diverged."""
+    """Points lost at a stepsize, compared with the best over these seeds; infinite if a run diverged."""
     values = grid.values("test_accuracy")[:, [grid.seeds.index(seed) for seed in seeds]].mean(axis=1)
     there = values[list(grid.settings["eta"]).index(eta)]
     best = grid.by_the_others[grid.seeds.index(seeds[0])] if len(seeds) == 1 else int(np.nanargmax(values))

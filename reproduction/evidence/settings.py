@@ -1,4 +1,4 @@
-"""What several statistics ask for: settings with stepsize grids, and methods by their names."""
+"""Settings with stepsize grids, and their runs, for several statistics."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from analysis.study.select import as_written, problems
 from reproduction.study import PAPER
 
 Among = Literal["paper", "validated", "uneven", "felt"]
-"""The paper's own settings; the same with samples set aside; data divided by labels, beside even data, with samples set
-aside; and 32 nodes so."""
+"""Settings of the paper; the same with a validation split; data divided by labels, and evenly for comparison, with a
+validation split; and these with 32 nodes."""
 
 POINTS = "test_accuracy"
-"""Compared by differences; everything else by ratios."""
+"""Accuracies are compared by differences, other metrics by ratios."""
 
 
 def settings(
     results: Results, among: Among = "paper", dataset: str | None = None, topology: str | None = None
 ) -> list[tuple[str, pd.DataFrame]]:
-    """Settings with accuracies and stepsize grids, of two methods or more: one per dataset, graph and split."""
+    """Settings with accuracies and stepsize grids of at least two methods: one per dataset, graph and partition."""
     finals = results.finals
     finals = finals[plain(finals) & (finals["topology"] != "row_stochastic")]
     aside = finals["validation"] > 0 if "validation" in finals else pd.Series(False, index=finals.index)
     few, even = finals["nodes"] == 8, finals["partition"] == "even"
     where = [finals[c] for c in ("dataset", "topology", "steps")]
-    divided = (few & aside & ~even).groupby(where).transform("any")  # so that its even data is beside it
+    divided = (few & aside & ~even).groupby(where).transform("any")  # includes the evenly divided data
     wanted = {
         "paper": few & even & ~aside,
         "validated": few & aside & ~divided,
@@ -50,24 +50,24 @@ def settings(
 
 
 def in_words(runs: pd.DataFrame) -> str:
-    """a9a, ring of 32, dirichlet(0.1): the setting of runs on one problem; the paper's split and 8 nodes go without
-    saying."""
+    """The setting of runs on one problem, for example: a9a, ring of 32, dirichlet(0.1). Even data and 8 nodes, as in
+    the paper, are omitted."""
     row = runs.iloc[0].to_dict()
     words = [name_of(row["dataset"])]
     words += [f"standard deviation {row['dataset.spike_sd']:g}"] if pd.notna(row.get("dataset.spike_sd")) else []
     words += [row["topology"] if row["nodes"] == 8 else f"{row['topology']} of {row['nodes']}"]
     if row["partition"] != "even":
         return ", ".join([*words, split_in_words(row)])
-    return ", ".join([*words, *(["even, samples set aside"] if row.get("validation", 0) > 0 else [])])
+    return ", ".join([*words, *(["even, validation split"] if row.get("validation", 0) > 0 else [])])
 
 
 def written(results: Results, runs: pd.DataFrame) -> pd.DataFrame:
-    """Of the runs of one setting, those of every method as the paper has it, D-NASA untuned."""
+    """The runs of every method as written in the paper, with D-NASA untuned."""
     return as_written(results, runs, PAPER)[0]
 
 
 def plain(finals: pd.DataFrame) -> pd.Series:
-    """Runs of f itself, from one start, with the formulas of as many nodes as there are."""
+    """Mask of runs on unscaled f, from equal starts, with the actual n in the stepsize formulas."""
     keep = (finals["scale"] == 1.0) & (finals["init"] == "shared")
     if "input_scale" in finals:
         keep &= finals["input_scale"] == 1.0
@@ -75,7 +75,7 @@ def plain(finals: pd.DataFrame) -> pd.Series:
 
 
 def tuned_methods(runs: pd.DataFrame) -> list[str]:
-    """Those with a stepsize, in the order of the style table."""
+    """Methods with a stepsize, in the order of the style table."""
     return [algo for algo in methods(runs["algo"].unique()) if runs.loc[runs["algo"] == algo, "eta"].notna().any()]
 
 

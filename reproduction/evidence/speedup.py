@@ -1,4 +1,4 @@
-"""Linear speed-up: how errors fall with nodes and steps, and what is behind it."""
+"""Linear speed-up: exponents of the number of nodes and of steps, and their causes."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def exponent_of_nodes(
     last: float = 1.0,
     horizons: bool = False,
 ) -> list[Case]:
-    """The exponent p of n in a metric's mean over all steps or their last part, by least squares in logarithms for each
-    seed: at the longest horizon, or at every one."""
+    """Exponent of n in the mean of a metric over all steps, or over their last part, at the longest horizon or at every
+    horizon. Least squares in logarithms gives one exponent per seed."""
     finals = speedup_runs(results)
     mine = finals[(finals["algo"] == algo) & (finals["schedule"] == schedule)]
     mine = mine if horizons else mine[mine["steps"] == mine["steps"].max()]
@@ -45,12 +45,12 @@ def exponent_of_nodes(
 def exponent_of_control(
     results: Results, control: str | list[str], algo: str = "dnasa", metric: str = "grad_norm"
 ) -> list[Case]:
-    """The same exponent where but one thing changes with n: see the figure of the controls."""
+    """Exponent of n in the mean gradient norm when only one factor changes with n (see the figure of the controls)."""
     names = [control] if isinstance(control, str) else control
     out = []
     for name, runs in ((name, controls(results, algo).get(name)) for name in names):
         if runs is None:
-            raise NoData(f"{algo} was not run under the control '{name}'")
+            raise NoData(f"{algo} has no runs of the control '{name}'")
         for schedule, some in runs.groupby("schedule", sort=False):
             for last in (1.0, 0.2):
                 means = some["run_id"].map(means_over_steps(results, some, metric, last))
@@ -62,8 +62,8 @@ def exponent_of_control(
 
 @evidence
 def exponent_of_time(results: Results, levels: list[float]) -> list[Case]:
-    """The exponent of n in T(ε), the horizon at which the mean of ‖∇f‖ over all steps falls to ε: between the horizons
-    that were run, by a line in logarithms. The paper defines linear speed-up as −1."""
+    """Exponent of n in T(ε), the horizon at which the mean of ‖∇f‖ over all steps reaches ε, interpolated linearly in
+    logarithms between the horizons that were run. The paper defines linear speed-up as −1."""
     finals = speedup_runs(results)
     mine = finals[(finals["algo"] == "dnasa") & (finals["schedule"] == "fixed")]
     if mine["steps"].nunique() < 2 or mine["nodes"].nunique() < 2:
@@ -79,8 +79,8 @@ def exponent_of_time(results: Results, levels: list[float]) -> list[Case]:
 
 @evidence
 def exponent_of_steps(results: Results, algo: str, metrics: list[str], schedule: Schedule = "fixed") -> list[Case]:
-    """The exponent p of T in the mean over all steps of the sum of these metrics, for every n: of one run for each T
-    with the fixed schedule, of the beginnings of one run with the diminishing one."""
+    """Exponent of T in the mean over all steps of the sum of these metrics, for every n. The fixed schedule has one run
+    per T; for the diminishing schedule, the first T steps of one run are used."""
     finals = speedup_runs(results)
     mine = finals[(finals["algo"] == algo) & (finals["schedule"] == schedule)]
     out = []
@@ -100,7 +100,7 @@ def exponent_of_steps(results: Results, algo: str, metrics: list[str], schedule:
 
 @evidence
 def loss_with_nodes(results: Results) -> list[Case]:
-    """The final test loss of the most nodes as a multiple of that of the fewest, paired by seed."""
+    """Final test loss with the most nodes as a ratio to that with the fewest nodes, paired by seed."""
     finals = speedup_runs(results)
     out = []
     for schedule, mine in finals[finals["algo"] == "dnasa"].groupby("schedule"):
@@ -121,7 +121,7 @@ HORIZONS = (1000, 2000, 4000, 8000, 15000)
 
 
 def _beginnings(results: Results, runs: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """The mean over the first T steps, for several T; NaN where the run diverged."""
+    """Mean over the first T steps, for several T; NaN if the run diverged."""
     out = []
     for run in runs.to_dict("records"):
         at, values = results.course(run["run_id"], metric)
@@ -133,7 +133,7 @@ def _beginnings(results: Results, runs: pd.DataFrame, metric: str) -> pd.DataFra
 
 
 def _time_to(table: pd.DataFrame, level: float) -> float:
-    """The first crossing of a level, by a line in logarithms; NaN where it is not crossed."""
+    """First crossing of a level, interpolated linearly in logarithms; NaN without a crossing."""
     table = table.sort_values("steps")
     if (table["state"] != "done").any():
         return np.nan

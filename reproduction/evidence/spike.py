@@ -1,4 +1,4 @@
-"""The spike model: one steep direction."""
+"""The spike model, which has one steep direction."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from analysis.study.statistics import report
 from reproduction.evidence.settings import by_seed, label, of, written
 
 PARTS = (0.1, 0.5, 1.0)
-"""Of the horizon: where the methods are compared."""
+"""Fractions of the horizon at which the methods are compared."""
 
 
 @evidence
 def spike_ratio(results: Results, metric: str = "test_loss", parts: tuple[float, ...] = PARTS) -> list[Case]:
-    """D-NASA's value as a multiple of the best tuned method's after a tenth, half and all of the steps, geometric means
-    over seeds; method and stepsize are the best for that step by the same mean, chosen on other seeds."""
+    """Ratio of D-NASA to the best tuned method after a tenth, half and all of the steps, as geometric means over seeds.
+    Method and stepsize are the best at that step, selected on other seeds by the same mean."""
     out = []
     for sd, runs, rows in _curves(results):
         steps = sorted(rows["step"].unique())
@@ -34,15 +34,15 @@ def spike_ratio(results: Results, metric: str = "test_loss", parts: tuple[float,
             ours, theirs = by_seed(of(there, "dnasa"), "log"), best.values("log")
             both = pd.concat([ours, theirs], axis=1, join="inner").to_numpy(float)
             name = f"standard deviation {sd:g}, t = {step} (best: {label(str(best.best.values['algo']))}"
-            name += f"; beside the best in hindsight {_ahead(runs, rows, metric)})" if part == parts[-1] else ")"
+            name += f"; against the best in hindsight: {_ahead(runs, rows, metric)})" if part == parts[-1] else ")"
             out.append(case(name, both[:, 0] - both[:, 1], 2 * len(both), logs=True))
     return out
 
 
 @evidence
 def rises_on_the_way(results: Results) -> list[Case]:
-    """The sum of all rises of log loss over the first half of the steps, D-NASA's minus that of the best tuned method
-    there, paired by seed; the method and its stepsize are those with the lowest loss at the end."""
+    """Sum of all rises of log loss over the first half of the steps, D-NASA minus the best tuned method, paired by
+    seed. The best method and its stepsize have the lowest loss at the end."""
     out = []
     for sd, runs, rows in _curves(results):
         ends = runs[["run_id", "algo", "eta", "seed", "state"]].merge(
@@ -65,7 +65,7 @@ def rises_on_the_way(results: Results) -> list[Case]:
 
 
 def _curves(results: Results) -> Iterator[tuple[float, pd.DataFrame, pd.DataFrame]]:
-    """By standard deviation: the runs, and their evaluations after the start."""
+    """By standard deviation: the runs and their evaluations after the start."""
     finals = results.finals
     for key, runs in problems(results, finals[finals["dataset"] == "spike"]):
         runs = written(results, runs)
@@ -75,13 +75,13 @@ def _curves(results: Results) -> Iterator[tuple[float, pd.DataFrame, pd.DataFram
 
 
 def _ahead(runs: pd.DataFrame, rows: pd.DataFrame, metric: str) -> str:
-    """ahead at every evaluation from t = 200 to 6800, by up to 20 times: in geometric means, beside the best then"""
-    told = rows.merge(runs[["run_id", "algo", "eta", "state"]], on="run_id")
-    well = told.groupby(["algo", "eta"], dropna=False)["state"].transform(lambda states: (states == "done").all())
-    told = told[well.astype(bool)].assign(log=np.log(told[metric]))
-    if not {"dnasa"} < set(told["algo"]):
+    """Comparison with the best setting of each step, for example: ahead … from t = 200 to 6800, by up to 20 times."""
+    rows = rows.merge(runs[["run_id", "algo", "eta", "state"]], on="run_id")
+    finished = rows.groupby(["algo", "eta"], dropna=False)["state"].transform(lambda states: (states == "done").all())
+    rows = rows[finished.astype(bool)].assign(log=np.log(rows[metric]))
+    if not {"dnasa"} < set(rows["algo"]):
         return "a run of D-NASA diverged"
-    means = told.groupby(["algo", "eta", "step"], dropna=False)["log"].mean()
+    means = rows.groupby(["algo", "eta", "step"], dropna=False)["log"].mean()
     ours, others = means.xs("dnasa", level="algo").droplevel("eta"), means.drop("dnasa", level="algo")
     ratio = np.exp(ours - others.groupby("step").min()).dropna().sort_index()
     ahead = ratio < 1

@@ -1,4 +1,4 @@
-"""f in other units: c·f, and c²·f(x/c)."""
+"""Rescaled problems: c·f, and c²·f(x/c)."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from reproduction.study import PAPER
 
 Units = Literal["scale", "input_scale"]
 POWER = {"scale": 1, "input_scale": 2}
-"""Of c, by which losses grow."""
+"""Power of c by which losses grow."""
 
 
 @evidence
 def change_with_units(results: Results, algo: str, what: Units) -> list[Case]:
-    """The largest relative change, over all c, seeds and evaluations, of the training loss in the units of c = 1."""
+    """Largest relative change of the training loss, in the units of c = 1, over all c, seeds and evaluations."""
     out = []
     for name, rows, runs in _in_one_unit(results, algo, what):
         plain = rows[rows[what] == 1.0].set_index(["seed", "step"])["f"]
         others = rows[(rows[what] != 1.0) & rows["seed"].isin(plain.index.get_level_values(0))]
         base = plain.reindex(pd.MultiIndex.from_frame(others[["seed", "step"]])).to_numpy()
-        whole = len(others) == others.groupby([what, "seed"]).ngroups * rows["step"].nunique()  # none ended early
+        whole = len(others) == others.groupby([what, "seed"]).ngroups * rows["step"].nunique()  # no run ended early
         worst = float(np.max(np.abs(others["f"].to_numpy() - base) / np.abs(base))) if whole else np.nan
         out.append(exact(name, worst, runs))
     return out
@@ -35,7 +35,7 @@ def change_with_units(results: Results, algo: str, what: Units) -> list[Case]:
 
 @evidence
 def loss_in_other_units(results: Results, algo: str, what: Units) -> list[Case]:
-    """The final training loss in the units of c = 1 as a multiple of that at c = 1, at the c where it is largest."""
+    """Final training loss, in the units of c = 1, as a ratio to that at c = 1, at the c with the largest ratio."""
     out = []
     for name, rows, runs in _in_one_unit(results, algo, what):
         ends = rows.sort_values("step").groupby([what, "seed"])["f"].last().unstack(what)
@@ -46,19 +46,17 @@ def loss_in_other_units(results: Results, algo: str, what: Units) -> list[Case]:
 
 
 def _in_one_unit(results: Results, algo: str, what: Units) -> list[tuple[str, pd.DataFrame, int]]:
-    """By problem: its name, all evaluations with f in the units of c = 1, and how many runs they are of."""
+    """By problem: its name, all evaluations with f in the units of c = 1, and the number of runs."""
     finals = results.finals
     out: list[tuple[str, pd.DataFrame, int]] = []
     if what not in finals:
         return out
     for key, runs in problems(results, finals[finals["algo"] == algo], but=(what,)):
-        if runs[what].nunique() < 2:
-            continue
         runs, _ = as_written(results, runs, PAPER)
         if runs[what].nunique() < 2 or 1.0 not in set(runs[what]):
             continue
-        told = runs.assign(test_loss=runs["test_loss"] / runs[what] ** POWER[what])
-        runs, _, _ = at_most(what, results, told, PAPER)
+        rescaled = runs.assign(test_loss=runs["test_loss"] / runs[what] ** POWER[what])
+        runs, _, _ = at_most(what, results, rescaled, PAPER)
         rows = results.curves(runs).assign(f=lambda table: table["train_loss"] / table[what] ** POWER[what])
         others = sorted(runs.loc[runs[what] != 1.0, what].unique())
         name = f"{name_of(key['dataset'])}, {key['topology']}, c from {others[0]:g} to {others[-1]:g}"

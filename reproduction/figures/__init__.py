@@ -1,1 +1,1 @@
-"""Figures that only the paper needs."""
+"""Figures of the paper."""

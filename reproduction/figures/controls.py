@@ -1,9 +1,12 @@
-"""What is behind the speed-up: exponents of n where but one thing changes with it."""
+"""Causes of the speed-up: exponents of n when only one factor changes with n."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
+from matplotlib.lines import Line2D
 
 from analysis.drawing.panels import Picture, legend, letter_panel, panels
 from analysis.drawing.style import INK, PAGE, styles
@@ -21,14 +24,14 @@ THEORY = -0.25
 
 @figure(
     "controls",
-    "What is behind the speed-up: exponents of n where but one thing changes with it",
+    "Causes of the speed-up: exponents of n when only one factor changes with n",
     "python bench/run.py experiment=extra/controls",
     uses=("reference",),
 )
 def draw(results: Results, request: FigureOptions) -> Picture:
     algo = request.reference or "dnasa"
     found = controls(results, algo)
-    refuse_unless(bool(found), f"{method_name(algo, results)} was not run with the stepsizes of other numbers of nodes")
+    refuse_unless(bool(found), f"{method_name(algo, results)} has no runs with the stepsizes of other numbers of nodes")
     look = styles([algo], results)[algo]
     schedules = [
         name for name in ("fixed", "diminishing") if any(name in set(runs["schedule"]) for runs in found.values())
@@ -38,13 +41,12 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     for ax, schedule in zip(axes[0], schedules, strict=True):
         for place, (name, runs) in enumerate(found.items()):
             mine = runs[runs["schedule"] == schedule]
-            for last, (_, marker) in PARTS.items() if len(mine) else ():
+            for last in PARTS if len(mine) else ():
                 values = mine["run_id"].map(means_over_steps(results, mine, "grad_norm", last))
                 fit = mean(np.array(exponents(mine["n"], values, mine["seed"])))
                 y = place + (0.14 if last == 1 else -0.14)
                 ax.plot([fit.low, fit.high], [y, y], color=look.color, lw=1.2)
-                full = "full" if last == 1 else "none"
-                ax.plot(fit.value, y, marker=marker, ms=4.5, color=look.color, fillstyle=full, ls="")
+                ax.plot(fit.value, y, color=look.color, ls="", **_shape(last))
                 row = {"control": name, "schedule": schedule, "part": last, "exponent": fit.value}
                 data.append({**row, "low": fit.low, "high": fit.high, "seeds": fit.count})
             used |= set(mine["run_id"])
@@ -58,22 +60,14 @@ def draw(results: Results, request: FigureOptions) -> Picture:
         )
         letter_panel(ax, f"{schedule} schedule")
     entries = [
-        ax.plot(
-            [],
-            [],
-            marker=marker,
-            ms=4.5,
-            color=look.color,
-            ls="",
-            fillstyle="full" if last == 1 else "none",
-            label=words,
-        )[0]
-        for last, (words, marker) in PARTS.items()
+        Line2D([], [], ls="", color=look.color, label=words, **_shape(last)) for last, (words, _) in PARTS.items()
     ]
-    entries.append(
-        ax.plot([], [], color=INK, lw=0.8, ls=":", label="−1/4, the theory for the fixed schedule, all steps")[0]
-    )
-    legend(figure, entries)
+    theory = Line2D([], [], color=INK, lw=0.8, ls=":", label="−1/4, the theory for the fixed schedule, all steps")
+    legend(figure, [*entries, theory])
     notes = [f"{name}: {CONTROLS[name]}" for name in found]
     notes.append("exponents by least squares in logarithms for each seed, with Student's 95 % intervals over seeds")
-    return Picture(figure, pd.DataFrame(data), used, notes, f"What is behind the speed-up of {look.label}")
+    return Picture(figure, pd.DataFrame(data), used, notes, f"Causes of the speed-up of {look.label}")
+
+
+def _shape(last: float) -> dict[str, Any]:
+    return {"marker": PARTS[last][1], "ms": 4.5, "fillstyle": "full" if last == 1 else "none"}

@@ -1,4 +1,4 @@
-"""Figure 4: the graphs, with their ρ."""
+"""Figure 4: the graphs and their ρ."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     looked: dict[int, bool] = {}
 
     def listed(mixing: dict[str, Any]) -> bool:
-        """Whether it has all that a picture needs: thousands of runs share what is said of their network."""
+        """True if a picture is possible. Thousands of runs share one record of their network, so check it once."""
         if id(mixing) not in looked:
             looked[id(mixing)] = {"rho", "hash"} <= mixing.keys() and edges_of(mixing) is not None
         return looked[id(mixing)]
@@ -40,20 +40,20 @@ def draw(results: Results, request: FigureOptions) -> Picture:
         if mixing and "edges_by" in mixing:
             unlisted.add(f"{topology} of {mixing.get('nodes')} nodes")
         if mixing and listed(mixing):
-            # what is drawn each round is one law for all seeds
+            # a network drawn in each round has one distribution for all seeds
             key = (topology, mixing["nodes"], mixing["rho"]) if mixing.get("drawn") else (mixing["hash"],)
             known = found.setdefault(key, (topology, mixing, set()))
             known[2].add(run)
-            if mixing.get("period") is not None and known[1].get("period") is None:  # rather without loss
+            if mixing.get("period") is not None and known[1].get("period") is None:  # prefer one without packet loss
                 found[key] = topology, mixing, known[2]
-    refuse_unless(bool(found), "no run lists the edges of its graph")
+    refuse_unless(bool(found), "no run records the edges of its graph")
     graphs = sorted(found.values(), key=_place)
     notes = [f"the first {MOST} of {len(graphs)} graphs"] if len(graphs) > MOST else []
     graphs = graphs[:MOST]
     if large := sorted(unlisted):
-        notes.append(f"not drawn, for their edges are too many to be listed: {', '.join(large)}")
+        notes.append(f"not drawn, since results do not record so many edges: {', '.join(large)}")
     if any(mixing.get("drawn") for _, mixing, _ in graphs):
-        notes.append("of a network that is drawn each round, the first round of one run")
+        notes.append("networks drawn in each round: the first round of one run")
     columns = min(4, len(graphs))
     width = PAGE if columns > 2 else COLUMN
     figure, axes = panels(-(-len(graphs) // columns), columns, width / columns, width)
@@ -75,7 +75,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
 
 
 def _options(results: Results, runs: set[str], alike: list[set[str]]) -> str:
-    """weights = metropolis: what tells a graph apart from those of the same name and size."""
+    """Options that distinguish a graph from others of the same name and size, for example: weights = metropolis."""
     table = results.runs.set_index("run_id")
     columns = [c for c in table if c.startswith("topology.")]
     values = [
@@ -103,8 +103,8 @@ def _edges(ax: Axes, graph: Graph, places: np.ndarray) -> None:
 
 def _rho(mixing: dict[str, Any]) -> str:
     if mixing["rho"] is None:
-        return "ρ is not known"
+        return "ρ unknown"
     meaning = str(mixing.get("rho_is", ""))
     word = "second |λ|" if mixing.get("biased") or "eigenvalue" in meaning else "ρ"
-    loss = ", with loss" if not mixing.get("static", True) and "E[W²]" in meaning else ""
+    loss = ", with packet loss" if not mixing.get("static", True) and "E[W²]" in meaning else ""
     return f"{word} = {max(mixing['rho'], 0):.3f}{loss}"

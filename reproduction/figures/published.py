@@ -1,4 +1,4 @@
-"""The published runs over our own, as hollow markers."""
+"""Published results, as hollow markers over our own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from analysis.figures import overlay
 from reproduction.study import published
 
 ENTRY = Line2D([], [], color=INK, ls="", marker="o", mfc="none", label="published (their η axis)")
-NOTE = "hollow markers: the published runs; their η axis is another, so they do not line up with ours"
+NOTE = "hollow markers: published results, whose η axis differs from ours"
 
 
 @overlay(ENTRY, NOTE)
@@ -23,8 +23,8 @@ def draw(ax: Axes, key: dict[str, Any], look: dict[str, Style], metric: str, opt
     for algo, style in look.items():
         theirs = table[table["algo"] == algo]
         if algo == "dnasa":
-            theirs = published.of_dnasa(table).assign(eta=1.0)  # at the right edge, wherever other panels put it
-        if theirs.empty:  # an empty line that is not clipped has its place in the corner of the figure
+            theirs = published.of_dnasa(table).assign(eta=1.0)  # at the right edge of the panel
+        if theirs.empty:  # matplotlib draws an empty line that is not clipped in the corner
             continue
         hollow = {"ls": "", "mfc": "none", "mec": style.color, "mew": 0.6, "ms": 3.6, "zorder": 1}
         across = ax.get_yaxis_transform() if algo == "dnasa" else ax.transData

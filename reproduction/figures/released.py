@@ -1,4 +1,4 @@
-"""The methods as the paper writes them, and as its released code has them."""
+"""Methods as written in the paper and as in its released code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHOWN = ("test_accuracy", "stationarity", "consensus")
 
 @figure(
     "released",
-    "As written and as released: what each difference does",
+    "Methods as written and as released: effect of each difference",
     "python bench/run.py experiment=paper/released_vs_written",
     uses=(),
 )

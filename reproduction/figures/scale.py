@@ -1,4 +1,4 @@
-"""What parameter-free means: c·f in the place of f, and c²·f(x/c)."""
+"""Invariance of every method to rescaling f: c·f, and c²·f(x/c)."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from analysis.study.settings import apart
 from analysis.study.statistics import score
 
 SAME = 1e-3
-"""As a part of the value: what is not noticed."""
+"""Largest relative difference that counts as invariant."""
 
 
 @dataclass(frozen=True)
 class Units:
-    """One way to change the units of a problem."""
+    """A rescaling of the objective."""
 
-    label: str  # of the runs
-    power: int  # of c, by which losses grow
+    label: str  # column of the runs
+    power: int  # power of c by which losses grow
     f: str
 
 
@@ -38,7 +38,7 @@ SCALE, STRETCH = Units("scale", 1, "c·f"), Units("input_scale", 2, "c²·f(x/c)
 
 @figure(
     "scale",
-    "Every method on c·f in the place of f",
+    "Every method on c·f instead of f",
     "python bench/run.py experiment=extra/scale",
     uses=("metric", "tune_by"),
 )
@@ -48,7 +48,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
 
 @figure(
     "stretch",
-    "Every method on c²·f(x/c) in the place of f",
+    "Every method on c²·f(x/c) instead of f",
     "python bench/run.py experiment=extra/stretch",
     uses=("metric", "tune_by"),
 )
@@ -63,7 +63,7 @@ def _draw(results: Results, request: FigureOptions, units: Units) -> Picture:
         spans = runs.groupby("algo")[label].transform("nunique")
         if (spans >= 2).any():
             settings.append((key, runs[spans >= 2]))
-    refuse_unless(bool(settings), f"no method was run with two values of {label} or more")
+    refuse_unless(bool(settings), f"no method has runs with at least two values of {label}")
     key, runs = first(settings, apart(settings))
     runs, notes = as_written(results, runs, request)
     notes += what_else(results, runs, but=[label])
@@ -89,7 +89,7 @@ def _draw(results: Results, request: FigureOptions, units: Units) -> Picture:
 
 
 def _title(data: pd.DataFrame, look: dict[str, Style], units: Units) -> str:
-    """With the name of the one method that ends the same at every c, or alone does not."""
+    """Name the only method that is invariant to c, or the only one that is not."""
     same: list[str] = []
     other: list[str] = []
     for algo, mine in data.groupby("algo"):
@@ -97,7 +97,7 @@ def _title(data: pd.DataFrame, look: dict[str, Style], units: Units) -> str:
         even = len(ends) > 1 and np.isfinite(ends).all() and np.ptp(ends) <= SAME * abs(ends).max()
         (same if even else other).append(look[str(algo)].label)
     if len(same) == 1 < len(look):
-        return f"Every method on {units.f}: only {same[0]} does not notice"
+        return f"Every method on {units.f}: only {same[0]} is invariant"
     if len(other) == 1 < len(look):
-        return f"Every method on {units.f}: only {other[0]} notices"
+        return f"Every method on {units.f}: only {other[0]} is not invariant"
     return f"Every method on {units.f}"

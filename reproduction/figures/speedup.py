@@ -1,4 +1,4 @@
-"""Figure 1: more nodes, smaller error; and the exponents of n and T beside theory's."""
+"""Figure 1: errors with more nodes, and the exponents of n and T compared with theory."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from analysis.results.labels import METRICS, method_name
 from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
 from analysis.study.select import what_else
-from analysis.study.statistics import Interval, slope
+from analysis.study.statistics import slope
 from reproduction.study.families import speedup_runs
 
 THEORY = {("dnasa", "nodes"): -0.25, ("dnasa", "steps"): -0.25, ("dsgt", "steps"): -0.25}
-"""Exponents of the mean gradient norm over all steps that the theory promises for the fixed schedule, as an upper
-bound. For D-SGT: of the root of the mean square, which is no smaller."""
+"""Upper bounds on the exponents of the mean gradient norm over all steps, fixed schedule. For D-SGT the theory bounds
+the root of the mean square, which is at least the mean."""
 
 
 @figure(
@@ -41,9 +41,8 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     figure, axes = panels(len(schedules), 3 if len(rates) else 2, 1.8)
     drawn, used = [], set()
     for row, schedule in zip(axes, schedules, strict=True):
-        longest = mine[
-            (mine["schedule"] == schedule) & (mine["steps"] == mine.loc[mine["schedule"] == schedule, "steps"].max())
-        ]
+        longest = mine[mine["schedule"] == schedule]
+        longest = longest[longest["steps"] == longest["steps"].max()]
         rows = results.curves(longest)
         used |= set(longest["run_id"])
         for ax, metric in zip(row, ("test_loss", "grad_norm"), strict=False):
@@ -61,65 +60,46 @@ def draw(results: Results, request: FigureOptions) -> Picture:
         found = f"exponent of {rate['of']} at {rate['at']}: {rate['exponent']:+.3f}{span}{promised}"
         notes.append(f"{method_name(rate['algo'], results)}, {found}")
     legend(figure, [legend_entry(shade, marker=False) for shade in shades.values()])
-    title = f"Linear speed-up: {style.label} with more nodes" + (
-        ", and the fitted exponents of n and T" * (len(rates) > 0)
-    )
+    title = f"Linear speed-up: {style.label} with more nodes"
+    title += ", and the fitted exponents of n and T" if len(rates) else ""
     return Picture(figure, pd.concat([*drawn, rates], ignore_index=True), used, notes, title)
 
 
 def _leading(results: Results, wanted: str | None) -> tuple[str, pd.DataFrame]:
-    """The method whose speed-up is shown: the one asked for, else D-NASA, else any that was run with more nodes."""
+    """The method to show: the wanted one, else D-NASA, else any method with several numbers of nodes."""
     order = styles(results.finals["algo"].unique(), results)
     for algo in [wanted] if wanted else order:
         try:
             return algo, speedup_runs(results, algo)
         except NoData:
             continue
-    raise NoData(
-        f"{wanted or 'no method'} was {'not ' * bool(wanted)}run on one problem with two numbers of nodes or more"
-    )
+    who = f"{wanted} has no runs" if wanted else "no method has runs"
+    raise NoData(f"{who} on one problem with at least two numbers of nodes")
 
 
 def exponents(finals: pd.DataFrame) -> pd.DataFrame:
-    """The exponents of n at the longest T, and of T at every n, for the fixed schedule."""
+    """Exponents of n at the longest T, and of T at every n, for the fixed schedule."""
     fixed = finals[finals["schedule"] == "fixed"]
     fixed = fixed.assign(grad_norm_mean=fixed["grad_norm_mean"].where(fixed["state"] == "done"))
-    out: list[dict[str, Any]] = []
+    out: list[tuple[Any, ...]] = []
 
-    def add(algo: str, of: str, at: str, fit: Interval) -> None:
-        theory = THEORY.get((algo, of), np.nan)
-        out.append(
-            {
-                "algo": algo,
-                "of": of,
-                "at": at,
-                "exponent": fit.value,
-                "low": fit.low,
-                "high": fit.high,
-                "seeds": fit.count,
-                "theory": theory,
-            }
-        )
+    def add(algo: str, of: str, at: str, runs: pd.DataFrame) -> None:
+        if runs[of].nunique() >= 2:
+            fit = slope(runs[of], runs["grad_norm_mean"], runs["seed"])
+            out.append((algo, of, at, fit.value, fit.low, fit.high, fit.count, THEORY.get((algo, of), np.nan)))
 
     for algo, runs in fixed.groupby("algo"):
-        if runs["nodes"].nunique() >= 2:
-            longest = runs[runs["steps"] == runs["steps"].max()]
-            add(
-                str(algo),
-                "nodes",
-                f"T = {longest['steps'].iloc[0]}",
-                slope(longest["nodes"], longest["grad_norm_mean"], longest["seed"]),
-            )
+        longest = runs["steps"].max()
+        add(str(algo), "nodes", f"T = {longest}", runs[runs["steps"] == longest])
         for nodes, some in runs.groupby("nodes"):
-            if some["steps"].nunique() >= 2:
-                add(str(algo), "steps", f"n = {nodes}", slope(some["steps"], some["grad_norm_mean"], some["seed"]))
+            add(str(algo), "steps", f"n = {nodes}", some)
     return pd.DataFrame(out, columns=["algo", "of", "at", "exponent", "low", "high", "seeds", "theory"])
 
 
 def _fits(
     ax: Axes, finals: pd.DataFrame, key: str, rates: pd.DataFrame, drawn: list[pd.DataFrame], look: dict[str, Style]
 ) -> set[str]:
-    """Mean gradient norm against n or T, in logarithms, with theory's slope through the first point."""
+    """Mean gradient norm against n or T on log axes, with the slope of the theory through the first point."""
     fixed = finals[finals["schedule"] == "fixed"]
     used: set[str] = set()
     for algo, style in look.items():
@@ -153,7 +133,7 @@ def _fits(
     letter_panel(ax, f"{METRICS['grad_norm_mean']}, fixed")
     if ax.get_legend_handles_labels()[0]:
         low, high = ax.get_ylim()
-        ax.set_ylim(low / (high / low) ** 0.7, high)  # room for the legend below the lines
+        ax.set_ylim(low / (high / low) ** 0.7, high)  # space for the legend below the lines
         ax.legend(handlelength=1.8, loc="lower left")
     return used
 

@@ -1,4 +1,4 @@
-"""Figure 2: one steep direction, in both readings of the paper."""
+"""Figure 2: the spike model, in both readings of the paper."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from analysis.study.tuning import at_best, columns_of, rule_in_words, setting_of
 def draw(results: Results, request: FigureOptions) -> Picture:
     finals = results.finals
     finals = finals[finals["dataset"] == "spike"]
-    refuse_unless(not finals.empty, "no run of dataset spike has ended")
+    refuse_unless(not finals.empty, "no run on dataset spike has finished")
     found, readings = list(problems(results, finals)), {}
     for sd in finals["dataset.spike_sd"].unique():
         readings[sd] = first([one for one in found if one[0]["dataset.spike_sd"] == sd], apart(found))[1]

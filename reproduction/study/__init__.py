@@ -1,6 +1,6 @@
-"""Which runs the paper's comparisons are about, and its published numbers."""
+"""Selection of the runs that the paper compares, and its published numbers."""
 
 from analysis.study.figure_options import FigureOptions
 
 PAPER = FigureOptions(schedule="diminishing")
-"""The methods as the paper compares them."""
+"""The paper compares methods with the diminishing schedule."""

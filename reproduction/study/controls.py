@@ -1,4 +1,4 @@
-"""The speed-up and its controls: which runs change but one thing with n, and what is fitted to them."""
+"""Controls of the speed-up: runs in which only one factor changes with n."""
 
 from __future__ import annotations
 
@@ -20,35 +20,34 @@ CONTROLS = {
 
 
 def controls(results: Results, algo: str = "dnasa") -> dict[str, pd.DataFrame]:
-    """By control, the runs of the longest horizon, with ``n``: what changes."""
+    """By control: the runs of the longest horizon, with the changing number as column ``n``."""
     finals = results.finals
     mine = finals[has_no_variant(finals) & (finals["algo"] == algo) & (finals["dataset"] == "synthetic")]
     if "schedule_nodes" not in mine or mine.empty:
         return {}
     mine = mine[(mine["steps"] == mine["steps"].max()) & (mine["scale"] == 1.0)]
-    told, exact = mine["schedule_nodes"], mine["dataset.exact"].astype(bool)
+    formula, exact = mine["schedule_nodes"], mine["dataset.exact"].astype(bool)
     fewest = mine.loc[mine["nodes"] > 1, "nodes"].min()
     several, ring = mine["nodes"] > 1, mine["topology"] == "ring"
     which = {
-        PRINTED: several & ring & told.isna(),
-        COMPLETE: several & (mine["topology"] == "complete") & told.isna(),
-        AVERAGING: several & ring & ((told == fewest) | (told.isna() & (mine["nodes"] == fewest))),
-        NOISY: ~several & told.notna() & ~exact,
-        FORMULA: ~several & told.notna() & exact,
+        PRINTED: several & ring & formula.isna(),
+        COMPLETE: several & (mine["topology"] == "complete") & formula.isna(),
+        AVERAGING: several & ring & (formula.fillna(mine["nodes"]) == fewest),
+        NOISY: ~several & formula.notna() & ~exact,
+        FORMULA: ~several & formula.notna() & exact,
     }
-    n = mine["nodes"].where(several, told)
-    found = {name: mine[keep & (exact == (name == FORMULA))].assign(n=n) for name, keep in which.items()}
-    return {name: runs for name, runs in found.items() if runs["n"].nunique() >= 2}
+    n = mine["nodes"].where(several, formula)
+    runs = {name: mine[keep & (exact == (name == FORMULA))].assign(n=n) for name, keep in which.items()}
+    return {name: some for name, some in runs.items() if some["n"].nunique() >= 2}
 
 
 def means_over_steps(results: Results, finals: pd.DataFrame, metric: str, last: float = 1.0) -> pd.Series:
-    """By run, the mean of a metric over the last part of the steps, by the trapezoid rule over the evaluations; NaN
-    where the run diverged."""
-    well = set(finals.loc[finals["state"] == "done", "run_id"]) if "state" in finals else set(finals["run_id"])
+    """By run: mean of a metric over the last part of the steps, by the trapezoid rule over the evaluations; NaN if the
+    run diverged."""
     out = {}
-    for run in finals["run_id"]:
+    for run, state in zip(finals["run_id"], finals["state"], strict=True):
         steps, values = results.course(run, metric)
-        if run not in well or not len(steps):
+        if state != "done" or not len(steps):
             out[run] = np.nan
             continue
         late = steps >= (1 - last) * steps.max()

@@ -1,1 +1,1 @@
-"""Tables that only the paper needs."""
+"""Tables of the paper."""

@@ -1,4 +1,4 @@
-"""The methods as written and as released, change by change."""
+"""Methods as written in the paper and as released, one change at a time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
 from analysis.tables import Table, table
 from analysis.tables.format import interval, summarize
-from reproduction.evidence.released import accuracy_as_released
+from reproduction.evidence.published import accuracy_as_released
 from reproduction.study.families import variants
 
 
@@ -19,14 +19,15 @@ def make(results: Results, request: FigureOptions) -> Table:
     gaps = {case.name: case.found for case in accuracy_as_released(results)}
     look = methods(finals["algo"].unique(), results)
     data, shown = [], []
-    for (algo, split, change), some in finals.groupby(["algo", "split", "change"], sort=False):
+    for (algo, split, change), some in finals.groupby(["algo", "split", "change"]):
         numbers, words = summarize(some, results, request)
         gap = gaps.get(f"{look[algo]}, {change}, {split}")
         data.append(
             {"algo": algo, "split": split, "change": change, **numbers, "minus_written": gap.value if gap else None}
         )
-        told = {"method": look[algo], "data": split, "change": change, **words}
-        shown.append({**told, "accuracy minus as written": interval(gap, signed=True)})
-    order = pd.DataFrame(data).sort_values(["algo", "split", "change"], kind="stable").index
-    notes = ["differences are paired by seed; they and means have Student's 95 % intervals, none where a run diverged"]
-    return Table(pd.DataFrame(shown, dtype=object).loc[order], pd.DataFrame(data).loc[order], notes)
+        row = {"method": look[algo], "data": split, "change": change, **words}
+        shown.append({**row, "accuracy minus as written": interval(gap, signed=True)})
+    notes = [
+        "differences are paired by seed; they and the means have Student's 95 % intervals, except where a run diverged"
+    ]
+    return Table(pd.DataFrame(shown, dtype=object), pd.DataFrame(data), notes)

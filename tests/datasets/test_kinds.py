@@ -41,7 +41,7 @@ def test_by_label_gives_a_node_a_range_of_numbers_or_a_place_of_the_text():
         assert all(one[1] < two[0] for one, two in pairwise(ranges))
 
 
-def test_partition_py_says_what_is_divided_by(tmp_path):
+def test_partition_py_names_the_strata(tmp_path):
     g = np.random.default_rng(0)
     path = as_csv(tmp_path / "t.csv", {"a": g.random(100), "y": g.random(100)})
     done = typed(

@@ -83,7 +83,7 @@ def test_gradients_are_those_of_f_as_it_is_defined(name):
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_at_the_minimizer_nothing_is_in_excess(name):
+def test_suboptimality_and_gradient_vanish_at_the_minimizer(name):
     f = make(name, seeds=(3, 5))
     best = f.evaluate(f.minimizer)
     assert best.gradient.abs().max().item() < 1e-12
@@ -99,7 +99,7 @@ def test_at_the_minimizer_nothing_is_in_excess(name):
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_shares_of_processes_add_up_and_samples_do_not_depend_on_who_hosts(name):
+def test_shares_of_processes_add_up_and_samples_do_not_depend_on_the_host(name):
     seeds = (1, 2, 1)
     whole, parts = make(name, seeds=seeds), [make(name, hosted, seeds) for hosted in (range(3), range(3, 4))]
     assert torch.equal(torch.cat([p.start() for p in parts], dim=1), whole.start())
@@ -176,7 +176,7 @@ def test_small_steps_come_near_the_optimum(name, eta, steps, left):
     assert measured[-1]["suboptimality"] >= 0
 
 
-def test_excess_is_in_the_units_of_f():
+def test_suboptimality_is_in_the_units_of_f():
     plain = config(dataset="heavy_tail")
     changed = config(dataset="heavy_tail", scale=3.0, input_scale=2.0)
     f, g = (build_problem(c, Setting(6, range(6), (0,), 2, torch.float64, CPU)) for c in (plain, changed))
@@ -184,12 +184,11 @@ def test_excess_is_in_the_units_of_f():
     assert torch.allclose(g.evaluate(2 * x).also["suboptimality"], 12 * f.evaluate(x).also["suboptimality"])
 
 
-def test_what_cannot_be_drawn(tmp_path):
+def test_rejects_invalid_options(tmp_path):
     with pytest.raises(UserError, match=" 4 nodes"):
         make("factorisation", observed=0.01)
     refused("dataset=heavy_tail dataset.tail=2.5", "dataset.tail must be at most 2; got 2.5.", tmp_path)
     refused("dataset=heavy_tail dataset.tail=1", "dataset.tail must be more than 1; got 1.", tmp_path)
-    refused("dataset=factorisation dataset.observed=2", "dataset.observed must be at most 1; got 2.", tmp_path)
 
 
 def test_from_the_command_line(tmp_path):

@@ -49,7 +49,7 @@ def test_graphs(drawn):
     assert data.set_index(["topology", "nodes"])["rho"][("ring", 8)] == pytest.approx(0.8047, abs=1e-4)
 
 
-def test_scale_shows_that_dnasa_does_not_notice(drawn):
+def test_scale_shows_that_dnasa_is_invariant(drawn):
     data = drawn("scale").data
     ours = data[data["algo"] == "dnasa"]
     assert set(ours["x"]) == {0.5, 1.0, 4.0}
