@@ -76,7 +76,7 @@ class Setting:
         nodes = self.hosted if nodes is None else nodes
         keys = [(seed, node) for seed in self.distinct_seeds for node in nodes]
         many = threads().map if self.device.type == "cuda" else map  # a GPU must not wait for its samples
-        drawn = np.stack(list(many(lambda key: function(generator(*key, purpose, block)), keys)))
+        drawn = np.stack(list(many(lambda key: function(generator(key[0], key[1], purpose, block)), keys)))
         return drawn.reshape(len(self.distinct_seeds), len(nodes), *drawn.shape[1:])
 
     def draw_shared(self, purpose: str, function: Callable[[np.random.Generator], np.ndarray]) -> np.ndarray:
