@@ -6,7 +6,7 @@ import secrets
 import selectors
 
 from bench.base.awake import Awake
-from bench.base.machine import shortage
+from bench.base.errors import shortage
 from bench.engine.addresses import advertised, listening
 from bench.engine.link import LONGEST, Garbled, Link, Message
 

@@ -225,9 +225,17 @@ def test_the_fingerprint_covers_the_numbers_and_nothing_else():
 
 
 PLUMBING = (
-    *("base/errors", "base/memory", "base/options", "base/registry", "base/home", "base/imported"),
-    *("base/allocation", "base/renamed"),
-    *("base/machine", "base/preemption", "store/", "config/", "data/", "network/cache", "network/drawing"),
+    *("base/errors", "base/options", "base/registry", "base/home", "base/imported"),
+    *(
+        "base/renamed",
+        "base/machine",
+        "base/preemption",
+        "store/",
+        "config/",
+        "data/",
+        "network/cache",
+        "network/drawing",
+    ),
     *("network/describe", "build/fingerprint", "build/origin", "engine/addresses", "engine/link", "engine/engines"),
     *("terminal/",),
 )
