@@ -1,11 +1,11 @@
-"""How far things are that take a while before anything runs: downloads, long lists of configurations."""
+"""Progress of downloads and of long lists, before any run starts."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +14,16 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeE
 from bench.terminal.console import Console
 
 PATIENCE_S = 0.1
-"""Seconds between looks;"""
+"""Seconds between updates."""
 SOON_S, MILESTONE_S = 0.7, 5.0
-"""after which something is said at all, and between lines where there is no terminal;"""
+"""Seconds before the first line, and between lines without a terminal."""
 MANY = 100
-"""how many there must be for a line there."""
+"""The number of items from which lines are printed without a terminal."""
 
 
 @contextmanager
 def showing_growth(console: Console, title: str, folder: Path) -> Iterator[None]:
-    """A bar that shows how much a folder holds, while something fills it; a plain line without a terminal."""
+    """Show the size of a folder while the body fills it; without a terminal, print one line."""
     if not console.is_terminal:
         console.print(f"{title} …")
         yield
@@ -35,7 +35,7 @@ def showing_growth(console: Console, title: str, folder: Path) -> Iterator[None]
 
         def look() -> None:
             while not finished.wait(PATIENCE_S):
-                progress.update(task, completed=size(folder))
+                progress.update(task, completed=_size(folder))
 
         watcher = threading.Thread(target=look, daemon=True)
         watcher.start()
@@ -46,33 +46,30 @@ def showing_growth(console: Console, title: str, folder: Path) -> Iterator[None]
             watcher.join()
 
 
-def size(folder: Path) -> int:
-    """Bytes of the files in a folder that may change under our eyes."""
+def _size(folder: Path) -> int:
+    """Return the bytes of the files in a folder, which may change meanwhile."""
     total = 0
     for path in folder.rglob("*"):
-        try:
+        with suppress(OSError):
             total += 0 if path.is_symlink() else path.stat().st_size
-        except OSError:
-            continue
     return total
 
 
 @contextmanager
 def counting(console: Console, words: str) -> Iterator[Callable[[int, int], None]]:
-    """A function to be told how many are made, of how many: a line that moves, or a plain one now and then.
+    """Yield a function that shows its two arguments in ``words``, as in "composing {} of {} configurations".
 
-    ``words`` has a place for both, as in "composing {} of {} configurations". Nothing is said of what is quickly done.
+    A terminal has one line that changes, a file a line every few seconds. Nothing is printed about quick work.
     """
-    began = said = time.monotonic()
+    began = shown = time.monotonic()
     line = console.status("") if console.is_terminal else None
 
     def tell(made: int, of: int) -> None:
-        nonlocal said
-        now = time.monotonic()
-        first = said == began
-        if now - said < (SOON_S if first else PATIENCE_S if line else MILESTONE_S) or (line is None and of < MANY):
+        nonlocal shown
+        now, first = time.monotonic(), shown == began
+        if now - shown < (SOON_S if first else PATIENCE_S if line else MILESTONE_S) or (line is None and of < MANY):
             return
-        said = now
+        shown = now
         if line is None:
             console.print(f"{words.format(made, of)} …")
             return
