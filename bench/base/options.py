@@ -128,12 +128,8 @@ def coerce(
 ) -> dict[str, Any]:
     """Return typed values for all options: the given ones, and defaults for the rest.
 
-    Args:
-        options: The options by name.
-        values: The given values by name.
-        where: The prefix on the command line, such as ``algo.``.
-        owner: The owner of the options, for messages.
-        meant: Suggests options of the same name elsewhere.
+    In messages, ``where`` is the prefix on the command line, such as ``algo.``, ``owner`` has the options, and
+    ``meant`` suggests options of the same name elsewhere.
 
     Raises:
         NoOption: A name is no option.
@@ -172,9 +168,8 @@ def convert(value: Any, to: Any, name: str) -> Any:
         inner, limit = typing.get_args(to)
         number = convert(value, inner, name)
         if number < limit.bound or (limit.strict and number == limit.bound):
-            raise UserError(
-                f"{name} must be {'more than' if limit.strict else 'at least'} {limit.bound}; got {number:g}."
-            )
+            allowed = f"{'more than' if limit.strict else 'at least'} {limit.bound}"
+            raise UserError(f"{name} must be {allowed}; got {number:g}.")
         if number > limit.most:
             raise UserError(f"{name} must be at most {limit.most}; got {number:g}.")
         return number

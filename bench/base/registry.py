@@ -29,6 +29,7 @@ MODULES = "HEARSAY_PLUGINS"
 """Environment variable with modules to import as plug-ins, separated by commas."""
 SIGNATURE = "found by the harness through the registry"
 """A phrase in the first line of the packages algorithms and datasets, by which they are recognized."""
+_registries: list[Registry[Any]] = []
 HOME = ("algorithms", "datasets", "bench.models", "bench.problem", "bench.network", "bench.engine.engines")
 
 
@@ -48,6 +49,7 @@ class Registry(Generic[T]):
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self._items: dict[str, T] = {}
+        _registries.append(self)
 
     def add(self, name: str, item: T) -> None:
         """Add a function or class under its name on the command line; raise ``UserError`` if the name is taken."""
@@ -97,10 +99,6 @@ schedules: Registry[Any] = Registry("schedule")
 engines: Registry[Any] = Registry("engine")
 links: Registry[Any] = Registry("kind of links")
 compressors: Registry[Any] = Registry("compressor")
-EVERYTHING = (
-    *(algorithms, topologies, weight_rules, datasets, recipes, partitions, models, metrics, schedules, engines),
-    *(links, compressors, losses, regularizers),
-)
 
 broken_plugins: dict[str, str] = {}
 """Plug-ins whose import failed, with the reason."""
@@ -116,7 +114,7 @@ def discover() -> None:
     for name in modules_named()[1]:
         broken_plugins[name] = NO_MODULE
     for plugin in plugins():
-        before = {registry: set(registry._items) for registry in EVERYTHING}
+        before = {registry: set(registry._items) for registry in _registries}
         try:
             plugin.load()
         except (Exception, SystemExit) as error:  # a plug-in may raise anything

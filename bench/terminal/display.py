@@ -1,4 +1,4 @@
-"""Progress of a sweep: bars in a terminal, lines in a file."""
+"""Progress of sweeps, downloads and long lists: bars in a terminal, lines in a file."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import statistics
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from rich.console import Group as Stack
 from rich.live import Live
 from rich.progress import (
     BarColumn,
+    DownloadColumn,
     MofNCompleteColumn,
     Progress,
     TaskID,
@@ -29,6 +33,8 @@ PATIENCE_S = 0.1
 """Seconds between updates of a bar."""
 MILESTONE_S = 30.0
 """Seconds between lines about one run without a terminal."""
+SOON_S, COUNT_S, MANY = 0.7, 5.0, 100
+"""For ``counting``: seconds before the first line and between lines, and the least count, without a terminal."""
 WIDE = 110
 """Columns of a terminal from which running groups have a bar."""
 Group = Sequence[object]
@@ -147,3 +153,66 @@ class Running:
             if values := [row[name] for row in list(self.rows.values()) if row[name] is not None]:
                 parts.append(("median " if self.runs > 1 else "") + text.format(statistics.median(values)))
         return "  ".join([*parts, f"{rate:.0f} steps/s"])
+
+
+@contextmanager
+def showing_growth(console: Console, title: str, folder: Path) -> Iterator[None]:
+    """Show the size of a folder while the body fills it; without a terminal, print one line."""
+    if not console.is_terminal:
+        console.print(f"{title} …")
+        yield
+        return
+    columns: list[Any] = [TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn()]
+    finished = threading.Event()
+    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
+        task = progress.add_task(title, total=None)
+
+        def look() -> None:
+            while not finished.wait(PATIENCE_S):
+                progress.update(task, completed=_size(folder))
+
+        watcher = threading.Thread(target=look, daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            finished.set()
+            watcher.join()
+
+
+def _size(folder: Path) -> int:
+    """Return the bytes of the files in a folder, which may change meanwhile."""
+    total = 0
+    for path in folder.rglob("*"):
+        with suppress(OSError):
+            total += 0 if path.is_symlink() else path.stat().st_size
+    return total
+
+
+@contextmanager
+def counting(console: Console, words: str) -> Iterator[Callable[[int, int], None]]:
+    """Yield a function that shows its two arguments in ``words``, as in "composing {} of {} configurations".
+
+    A terminal has one line that changes, a file a line every few seconds. Nothing is printed about quick work.
+    """
+    began = shown = time.monotonic()
+    line = console.status("") if console.is_terminal else None
+
+    def tell(made: int, of: int) -> None:
+        nonlocal shown
+        now, first = time.monotonic(), shown == began
+        if now - shown < (SOON_S if first else PATIENCE_S if line else COUNT_S) or (line is None and of < MANY):
+            return
+        shown = now
+        if line is None:
+            console.print(f"{words.format(made, of)} …")
+            return
+        line.update(f"{words.format(made, of)} …")
+        if first:
+            line.start()
+
+    try:
+        yield tell
+    finally:
+        if line is not None:
+            line.stop()

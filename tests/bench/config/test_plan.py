@@ -15,7 +15,7 @@ from bench.config.compose import hydra_here, resolved
 from bench.config.plan import jobs_of, of_command, unique
 from bench.config.run_config import parse
 from bench.sweep.preflight import checked
-from bench.terminal.progress import counting
+from bench.terminal.display import counting
 from tests.helpers.cli import python, refused, run, typed
 from tests.helpers.few import few
 
