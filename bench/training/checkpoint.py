@@ -58,9 +58,8 @@ def write(folder: Path, moment: Snapshot, hosted: range) -> None:
     write_bytes(path, buffer.getvalue() + _seal(_names(path), buffer.getvalue()))
     if pace.wait(moment.step, path):
         _lasting[folder] = moment.step
-    mine = sorted(_files(folder, f"*.{span}"), key=_step)
-    for old in mine[:-KEEP]:
-        if _step(old) != _lasting.get(folder):
+    for old in sorted(_files(folder, f"*.{span}"), key=_numbers)[:-KEEP]:
+        if _numbers(old)[0] != _lasting.get(folder):
             old.unlink()
 
 
@@ -161,7 +160,3 @@ def _numbers(path: Path) -> tuple[int, int, int]:
     """Return the step, the first node and the last node in a file's name."""
     step, first, last = map(int, path.name.removesuffix(".npz").replace("-", ".").split("."))
     return step, first, last
-
-
-def _step(path: Path) -> int:
-    return _numbers(path)[0]

@@ -112,15 +112,13 @@ class Training:
 
     def _evaluate(self, t: int, state: Any) -> None:
         _wait_for_gpu(state.x)  # the earlier steps count as computing, not as evaluating
-        if t == 0:
-            with self._clock.timing("eval_s"):
-                zetas = heterogeneity(state.x, self._problem, self._hosting)
-            for r, zeta in enumerate(zetas):
-                self._observer.learn(r, {"heterogeneity": zeta})
         with self._clock.timing("eval_s"):
+            zetas = heterogeneity(state.x, self._problem, self._hosting) if t == 0 else []
             measured = measure(state, self._problem, self._hosting, self._algorithm.properties)
         seconds = self._clock.seconds()
         with self._clock.timing("paused"):
+            for r, zeta in enumerate(zetas):
+                self._observer.learn(r, {"heterogeneity": zeta})
             for r, finite in enumerate(measured.finite):
                 if self._outcomes[r] is None:
                     self._observer.record(r, self._books.row(r, t, measured.row(r), seconds[r]))
