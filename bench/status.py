@@ -28,7 +28,7 @@ from bench.sweep.cluster.tickets import queue_lines, tickets
 from bench.sweep.states import look_at_run, show_found, states_of
 from bench.terminal.command import command, config_flags
 from bench.terminal.console import Console
-from bench.terminal.progress import counting
+from bench.terminal.display import counting
 from bench.terminal.table import in_order
 
 if TYPE_CHECKING:

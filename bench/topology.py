@@ -35,7 +35,7 @@ from bench.network.drawing import caption, svg
 from bench.network.mixing import Mixing, Operator
 from bench.store.record import LATER
 from bench.terminal.command import command, config_flags
-from bench.training.averages import ROUNDS, moved
+from bench.training.mixers import ROUNDS, change_of_average
 
 SIZES = (8, 16, 64)
 """The numbers of nodes in the table."""
@@ -76,7 +76,7 @@ def averages(config: RunConfig) -> Iterator[str]:
         yield f"by (root mean square over seeds {config.seed} … {config.seed + SEEDS - 1})"
     for name, choice in forms.items():
         networks = [mixing_of(replace(config, links=choice, seed=config.seed + k)) for k in range(SEEDS)]
-        yield f"  {name:12} {moved(networks, by):.1e}"
+        yield f"  {name:12} {change_of_average(networks, by):.1e}"
 
 
 def picture(config: RunConfig) -> str:

@@ -182,4 +182,4 @@ class TestBesideHuggingFace:
         done = run(python, str(tmp_path / "suite/bench/run.py"), *WORDS, cwd=tmp_path)
         assert done.returncode == 2
         assert done.stderr.count("\n") == 1
-        assert "is not the suite's: another one has that name." in done.stderr
+        assert "another package called" in done.stderr

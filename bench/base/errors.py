@@ -1,4 +1,4 @@
-"""Sentences that a user can act on."""
+"""Errors that a user can act on, and their messages."""
 
 from __future__ import annotations
 
@@ -10,23 +10,44 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from bench.base.machine import SHORTAGES, shortage
+CLOSE = 0.7
+"""The similarity above which one word counts as a typo of another: eta is no typo of stale."""
+SHOWN = 600
+"""Characters of an error that a terminal shows; the log has all of them."""
+SHORTAGES = {
+    errno.EMFILE: "This process may not open more files: raise the limit (ulimit -n), or use fewer jobs or ranks",
+    errno.ENFILE: "This machine cannot open more files: end other programs, or raise fs.file-max",
+    errno.ENOMEM: "This machine has no memory left: use fewer jobs or ranks, or a smaller engine.memory_gb",
+    errno.EAGAIN: "No more processes can be started: raise the limit (ulimit -u), or use fewer jobs or ranks",
+    errno.ENOLCK: "The file system of the results folder has no locks to give: put it on another one (results=...)",
+}
 
 
 class UserError(Exception):
-    """Something the user can put right; shown as a sentence, without a traceback."""
+    """An error that the user can correct; commands print it without a traceback."""
 
 
 class Misfit(UserError):
-    """A checkpoint that cannot be one of this run."""
+    """A checkpoint that does not belong to the run."""
 
 
 class Refused(UserError):
-    """A combination that cannot be, of choices that are right by themselves: a sweep may leave it out and say so."""
+    """An incompatible combination of valid choices, which a sweep skips and reports."""
+
+
+class Failure(Exception):
+    """The reason why a run failed, in one sentence, with details for the log."""
+
+    def __init__(self, sentence: str, details: str = "") -> None:
+        super().__init__(sentence)
+        self.details = details
 
 
 def place(error: BaseException, module: str) -> str:
-    """(nets.py, line 12): the last line of a stranger's package that was reached; a SyntaxError says it itself."""
+    """Return the last line of a plug-in's package in a traceback, as in " (nets.py, line 12)".
+
+    A SyntaxError already names its line.
+    """
     frames = traceback.walk_tb(error.__traceback__)
     package = module.partition(".")[0]
     theirs = [(f.f_code.co_filename, n) for f, n in frames if f.f_globals.get("__name__", "").split(".")[0] == package]
@@ -35,13 +56,8 @@ def place(error: BaseException, module: str) -> str:
     return f" ({Path(theirs[-1][0]).name}, line {theirs[-1][1]})"
 
 
-CLOSE = 0.7
-"""The part of two words that must be the same for one to be taken for a slip of the other: eta is no slip of stale."""
-
-
 def nearest(name: object, known: Iterable[str]) -> str | None:
-    """The known name that was probably meant: one that is close, or the only one of which the name is a whole part, as
-    batch is of batch_size; the name may be no word at all."""
+    """Return the known name that is similar, or the only one with ``name`` as a part, as batch is of batch_size."""
     word, names = str(name).lower(), {each.lower(): each for each in sorted(known)}
     near = difflib.get_close_matches(word, names, n=1, cutoff=CLOSE)
     parts = near or [each for each in names if word in re.split(r"[_./]", each)]
@@ -49,58 +65,48 @@ def nearest(name: object, known: Iterable[str]) -> str | None:
 
 
 def closest(name: object, known: Iterable[str], meant: Sequence[str] | None = None) -> str:
-    """Known names for an error message, before them what was probably ``meant``: the nearest, unless that is known."""
+    """Return the end of an error message: suggestions (default: the nearest known name), then all known names."""
     known = sorted(known)
     near = [one for one in [nearest(name, known)] if one is not None] if meant is None else meant
     hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
     return f"{hint} Known: {', '.join(known) or 'none'}."
 
 
-SHOWN = 600
-"""Characters of an error that a terminal shows; the log has all of them."""
-
-
-class Failure(Exception):
-    """Why a run failed, in a sentence; and what there is to read about it."""
-
-    def __init__(self, sentence: str, details: str = "") -> None:
-        super().__init__(sentence)
-        self.details = details
-
-
-class StoreError(Failure):
-    """The results folder does not take what a run has to keep."""
-
-
 @contextmanager
 def store_errors(path: Path) -> Iterator[None]:
-    """What fails inside is the results folder's fault, not the run's."""
+    """Raise an ``OSError`` of the body as a ``Failure`` of the results folder."""
     try:
         yield
     except OSError as error:
-        raise StoreError(machine(error) or unwritable(path, error)) from error
+        raise Failure(machine(error) or unwritable(path, error)) from error
 
 
 def unwritable(path: Path, error: OSError) -> str:
     return f"Cannot write to the results folder '{path}': {error.strerror or error}."
 
 
+def shortage(error: OSError) -> str | None:
+    """Return a message if the machine lacks a resource, None for other errors."""
+    sentence = SHORTAGES.get(error.errno or 0)
+    return sentence and f"{sentence} ({error.strerror})."
+
+
 def machine(error: BaseException) -> str | None:
-    """A sentence, where it is this machine that lacks something."""
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":  # torch's, of a GPU
+    """Return a message if the machine or its GPU lacks a resource, None for other errors."""
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":  # of torch
         return f"{SHORTAGES[errno.ENOMEM]} ({type(error).__name__}: {error})."
     return shortage(error) if isinstance(error, OSError) else None
 
 
 def sentence(error: BaseException) -> str:
-    """What ended a run, in the words of whoever knows best."""
+    """Return the message for an error that ended a run."""
     if isinstance(error, UserError | Failure):
         return str(error)
     return machine(error) or f"{type(error).__name__}: {error}"
 
 
 def shortened(text: str) -> str:
-    """For a terminal: the beginning and the end of what is too long."""
+    """Return the beginning and the end of a text that is too long for a terminal."""
     if len(text) <= SHOWN:
         return text
     half = SHOWN // 2

@@ -1,4 +1,4 @@
-"""Where the suite lies."""
+"""The folder of the suite."""
 
 from pathlib import Path
 

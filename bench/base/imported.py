@@ -1,7 +1,7 @@
-"""Which source this process runs: every file hashed before it is imported, and asked again after.
+"""The source that this process has imported: hashes of all files, taken before their import.
 
-Whatever computes imports this module before any other of the suite. An edit while a sweep is under way changes
-the files, not what this process has imported; what it says of itself must be the latter.
+Processes that compute import this module before any other of the suite. An edit during a sweep changes the files but
+not the imported modules, and fingerprints must be those of the modules.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FOLDERS = ("bench", "benchmarks", "algorithms", "datasets")
 def _hash(file: Path) -> str:
     try:
         return hashlib.sha256(file.read_bytes()).hexdigest()
-    except OSError:  # gone: another file is as good as a changed one
+    except OSError:  # a deleted file counts as changed
         return "missing"
 
 
@@ -27,7 +27,7 @@ _outside: dict[Path, str] = {}
 
 
 def digest(file: Path) -> str:
-    """sha256 of a file as it was imported; a plug-in's is taken when it is first asked for, right after its import."""
+    """Return the sha256 of a file at its import; for a plug-in at the first call, right after its import."""
     if file in _digests:
         return _digests[file]
     if file not in _outside:
@@ -36,19 +36,19 @@ def digest(file: Path) -> str:
 
 
 def changed() -> list[str]:
-    """Files of the suite and of plug-ins that are no longer what this process has imported."""
+    """Return the files of the suite and of plug-ins that were edited since their import."""
     known = {**_digests, **_outside}
     return sorted(name(file) for file, before in known.items() if _hash(file) != before)
 
 
 @cache
 def name(file: Path) -> str:
-    """As a person would call it, on every machine the same."""
+    """Return the path of a file below the suite or its package's parent folder, the same on every machine."""
     return file.relative_to(ROOT if file.is_relative_to(ROOT) else above(file)).as_posix()
 
 
 def above(file: Path) -> Path:
-    """The folder that a file, or the package it belongs to, lies in."""
+    """Return the parent folder of a file or of its top-level package."""
     top = file.parent
     while (top / "__init__.py").exists():
         top = top.parent

@@ -57,11 +57,7 @@ Options = dict[str, Option]
 
 def without_neutral(options: Options, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values that are not neutral, which distinguish runs."""
-    return {
-        name: value
-        for name, value in values.items()
-        if not ((mark := options[name].neutral) is not None and value == mark.value)
-    }
+    return {name: value for name, value in values.items() if options[name].neutral != Neutral(value)}
 
 
 @dataclass(frozen=True)
@@ -98,13 +94,16 @@ def keyword_options(function: Callable[..., Any]) -> Options:
 
 def attribute_options(cls: type) -> Options:
     """Return the annotated class attributes of ``cls`` and its bases that have a value, as options."""
-    return _attribute_options(cls)
+    return _attribute_options(cls)  # mypy does not accept type[Self] for an argument of a cached function
 
 
-@cache  # asked for every run of a sweep
+@cache  # every run of a sweep calls this
 def _attribute_options(cls: type) -> Options:
-    hints = {k: v for k, v in typing.get_type_hints(cls, include_extras=True).items() if not is_classvar(v)}
-    return {name: _option(hint, getattr(cls, name)) for name, hint in hints.items() if hasattr(cls, name)}
+    return {
+        name: _option(hint, getattr(cls, name))
+        for name, hint in typing.get_type_hints(cls, include_extras=True).items()
+        if typing.get_origin(hint) is not typing.ClassVar and hasattr(cls, name)
+    }
 
 
 def _option(hint: Any, default: Any) -> Option:
@@ -114,11 +113,6 @@ def _option(hint: Any, default: Any) -> Option:
         return Option(hint, default)
     rest = tuple(mark for mark in marks if mark is not neutral)
     return Option(Annotated[(hint.__origin__, *rest)] if rest else hint.__origin__, default, neutral)
-
-
-def is_classvar(hint: Any) -> bool:
-    """Return whether an annotation is a ClassVar."""
-    return typing.get_origin(hint) is typing.ClassVar
 
 
 class NoOption(UserError):
@@ -134,12 +128,8 @@ def coerce(
 ) -> dict[str, Any]:
     """Return typed values for all options: the given ones, and defaults for the rest.
 
-    Args:
-        options: The options by name.
-        values: The given values by name.
-        where: The prefix on the command line, such as ``algo.``.
-        owner: The owner of the options, for messages.
-        meant: Suggests options of the same name elsewhere.
+    In messages, ``where`` is the prefix on the command line, such as ``algo.``, ``owner`` has the options, and
+    ``meant`` suggests options of the same name elsewhere.
 
     Raises:
         NoOption: A name is no option.
@@ -178,9 +168,8 @@ def convert(value: Any, to: Any, name: str) -> Any:
         inner, limit = typing.get_args(to)
         number = convert(value, inner, name)
         if number < limit.bound or (limit.strict and number == limit.bound):
-            raise UserError(
-                f"{name} must be {'more than' if limit.strict else 'at least'} {limit.bound}; got {number:g}."
-            )
+            allowed = f"{'more than' if limit.strict else 'at least'} {limit.bound}"
+            raise UserError(f"{name} must be {allowed}; got {number:g}.")
         if number > limit.most:
             raise UserError(f"{name} must be at most {limit.most}; got {number:g}.")
         return number

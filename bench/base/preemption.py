@@ -1,6 +1,6 @@
-"""Asked to leave: queues send SIGTERM, SIGUSR1 or SIGUSR2 before they take a machine away.
+"""Preemption: queues send SIGTERM, SIGUSR1 or SIGUSR2 before they end a job.
 
-What is under way finishes its step, writes down where it stands, and goes on from there when it is started again.
+A preempted run finishes its step and writes a checkpoint. The same command resumes it.
 """
 
 from __future__ import annotations
@@ -11,34 +11,34 @@ from types import FrameType
 
 SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
 AGAIN_S = 5.0
-"""A signal that comes so many seconds after the first means: at once. Sooner, it is the first, sent to everybody."""
+"""Seconds after which a second signal ends the process at once; queues may send the first one several times."""
 
 
 class Preempted(Exception):
-    """What was under way has been written down, and this process is to end."""
+    """The run has written its checkpoint, and this process must end."""
 
 
-_heard: list[tuple[signal.Signals, float]] = []
+_received: list[tuple[signal.Signals, float]] = []
 
 
 def listen() -> None:
-    """From now on a signal is a wish, which ``requested`` returns."""
+    """Install handlers that record the signals; see ``requested``."""
     for number in SIGNALS:
-        signal.signal(number, _hear)
+        signal.signal(number, _record)
 
 
 def ignore() -> None:
-    """Signals are for the runner, who tells this process what to do: queues send them to every process."""
+    """Ignore the signals in a rank: queues send them to every process, and the runner forwards them."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 
 
 def requested() -> signal.Signals | None:
-    """The signal that asked this process to leave, if one has."""
-    return _heard[0][0] if _heard else None
+    """Return the signal that has preempted this process, if any."""
+    return _received[0][0] if _received else None
 
 
-def _hear(number: int, frame: FrameType | None) -> None:
-    if _heard and time.monotonic() - _heard[0][1] > AGAIN_S:
+def _record(number: int, frame: FrameType | None) -> None:
+    if _received and time.monotonic() - _received[0][1] > AGAIN_S:
         raise KeyboardInterrupt
-    _heard.append((signal.Signals(number), time.monotonic()))
+    _received.append((signal.Signals(number), time.monotonic()))

@@ -1,7 +1,6 @@
-"""Random numbers keyed by what they are for, never by when or where they are drawn.
+"""Random numbers with a key (seed, node, purpose, block), independent of time and place.
 
-Every draw belongs to (seed, node, purpose, block), so each engine, rank count and batching sees
-the same samples, and so does a run that was interrupted and continued.
+So all engines, rank counts and groups of replicas draw the same samples, and so do resumed runs.
 """
 
 from __future__ import annotations
@@ -18,24 +17,23 @@ from bench.base.step_index import Ring, StepIndex
 T = TypeVar("T")
 
 BLOCK = 64
-"""Samples per block: part of the key, so changing it changes every number of every run."""
+"""Samples per block. It is part of the key: changing it changes the results of every run."""
 
 EVERYONE = -1
 """The node of draws that all nodes share."""
 
 
 def generator(seed: int, node: int, purpose: str, block: int = 0) -> np.random.Generator:
-    """A fresh generator for one key. Distinct keys give independent streams."""
+    """Return a new generator for one key. Distinct keys give independent streams."""
     key = f"{seed}/{node}/{purpose}/{block}".encode()
     digest = hashlib.blake2b(key, digest_size=16).digest()
     return np.random.Generator(np.random.PCG64(int.from_bytes(digest, "little")))
 
 
 class Blocks(Generic[T]):
-    """Sample number s, served from blocks of consecutive samples that are drawn when first needed.
+    """Samples in blocks, which ``draw(stream, block)`` draws when they are first needed.
 
-    ``draw(stream, block)`` makes one block. Two blocks per stream are kept: methods that look back
-    one sample (or D-SGT's start beside its first step) never draw a block twice.
+    Two blocks per stream stay in memory, since methods use the current and the previous sample.
     """
 
     def __init__(self, draw: Callable[[int, int], T]) -> None:

@@ -29,6 +29,7 @@ MODULES = "HEARSAY_PLUGINS"
 """Environment variable with modules to import as plug-ins, separated by commas."""
 SIGNATURE = "found by the harness through the registry"
 """A phrase in the first line of the packages algorithms and datasets, by which they are recognized."""
+_registries: list[Registry[Any]] = []
 HOME = ("algorithms", "datasets", "bench.models", "bench.problem", "bench.network", "bench.engine.engines")
 
 
@@ -48,21 +49,13 @@ class Registry(Generic[T]):
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self._items: dict[str, T] = {}
+        _registries.append(self)
 
     def add(self, name: str, item: T) -> None:
-        """Add an item.
-
-        Args:
-            name: The name on the command line.
-            item: The function or class.
-
-        Raises:
-            UserError: The name is already registered.
-        """
+        """Add a function or class under its name on the command line; raise ``UserError`` if the name is taken."""
         if name in self._items:
             raise UserError(
-                f"There is already {'an' if self.kind[0] in 'aeiou' else 'a'} {self.kind} called '{name}' "
-                f"({_origin(self._items[name])}); "
+                f"The {self.kind} '{name}' is already registered by {_origin(self._items[name])}. "
                 f"{_origin(item)} must use another name."
             )
         self._items[name] = item
@@ -96,7 +89,7 @@ algorithms: Registry[Any] = Registry("algorithm")
 topologies: Registry[Any] = Registry("topology")
 weight_rules: Registry[Any] = Registry("weight rule")
 datasets: Registry[Any] = Registry("dataset")
-recipes: Registry[Any] = Registry("dataset that is fetched")
+recipes: Registry[Any] = Registry("downloaded dataset")
 partitions: Registry[Any] = Registry("partition")
 models: Registry[Any] = Registry("model")
 losses: Registry[Any] = Registry("loss")
@@ -106,13 +99,9 @@ schedules: Registry[Any] = Registry("schedule")
 engines: Registry[Any] = Registry("engine")
 links: Registry[Any] = Registry("kind of links")
 compressors: Registry[Any] = Registry("compressor")
-EVERYTHING = (
-    *(algorithms, topologies, weight_rules, datasets, recipes, partitions, models, metrics, schedules, engines),
-    *(links, compressors, losses, regularizers),
-)
 
 broken_plugins: dict[str, str] = {}
-"""Plug-ins that could not be imported, with the reason."""
+"""Plug-ins whose import failed, with the reason."""
 
 
 @cache
@@ -125,15 +114,15 @@ def discover() -> None:
     for name in modules_named()[1]:
         broken_plugins[name] = NO_MODULE
     for plugin in plugins():
-        before = {registry: set(registry._items) for registry in EVERYTHING}
+        before = {registry: set(registry._items) for registry in _registries}
         try:
             plugin.load()
         except (Exception, SystemExit) as error:  # a plug-in may raise anything
             broken_plugins[plugin.name] = f"{type(error).__name__}: {error}{place(error, plugin.module)}"
             if isinstance(error, ModuleNotFoundError) and error.name == plugin.module.partition(".")[0]:
-                broken_plugins[plugin.name] += "; the folder it lies in must be on PYTHONPATH"
+                broken_plugins[plugin.name] += "; add its folder to PYTHONPATH"
             if kept := sorted(name for registry, names in before.items() for name in set(registry._items) - names):
-                broken_plugins[plugin.name] += f"; what it had registered by then is there: {', '.join(kept)}"
+                broken_plugins[plugin.name] += f"; it had already registered {', '.join(kept)}"
 
 
 def _ours(home: str) -> ModuleType:
@@ -142,15 +131,15 @@ def _ours(home: str) -> ModuleType:
     file = Path(spec.origin) if spec and spec.origin else None
     if file is None or not file.is_relative_to(ROOT) or ("." not in home and SIGNATURE not in file.read_text("utf-8")):
         raise UserError(
-            f"The package '{home}' that Python finds here ({file}) is not the suite's: another one has that name. "
-            f"Start the suite by its commands, as in python {ROOT / 'bench' / 'run.py'}, and install no such package "
-            f"into {ROOT}; README.md says how to have both."
+            f"Python finds another package called '{home}' ({file}) instead of hearsay's. Start hearsay by its "
+            f"commands, as in python {ROOT / 'bench' / 'run.py'}, and do not install that package into {ROOT}. "
+            "README.md explains how to use both."
         )
     return importlib.import_module(home)
 
 
 def say_broken_plugins() -> None:
-    """Print which plug-ins could not be imported, and why."""
+    """Print the plug-ins whose import failed, with the reason."""
     discover()
     for name, reason in broken_plugins.items():
         print(f"Plug-in '{name}' is left out, it cannot be imported: {reason}", file=sys.stderr)
@@ -160,8 +149,8 @@ def no_such(kind: str, name: str, known: Iterable[str]) -> str:
     """Return the message for an unknown name, with similar names and the plug-ins that are missing."""
     discover()
     missing = ", ".join(f"'{plugin}'" for plugin in broken_plugins)
-    brought = f" It may be of a plug-in that could not be imported: {missing}." if missing else ""
-    return f"There is no {kind} called '{name}'.{brought}{closest(name, known)}"
+    hint = f" It may belong to a plug-in whose import failed: {missing}." if missing else ""
+    return f"There is no {kind} called '{name}'.{hint}{closest(name, known)}"
 
 
 def plugins() -> list[EntryPoint]:
@@ -172,20 +161,19 @@ def plugins() -> list[EntryPoint]:
 def announced(group: str) -> list[EntryPoint]:
     """Return the plug-ins of one entry-point group: of installed packages and of this checkout, by name.
 
-    This checkout is read from pyproject.toml, because it may have been installed before it had plug-ins.
+    pyproject.toml names those of this checkout, which may have been installed before it had plug-ins.
     """
     found = list(entry_points(group=group))
     if (file := ROOT / "pyproject.toml").is_file():
         own = tomllib.loads(file.read_text("utf-8"))["project"].get("entry-points", {}).get(group, {})
-        found += [
-            EntryPoint(name, module, group) for name, module in own.items() if name not in [p.name for p in found]
-        ]
+        installed = {plugin.name for plugin in found}
+        found += [EntryPoint(name, module, group) for name, module in own.items() if name not in installed]
     return sorted(found, key=lambda plugin: plugin.name)
 
 
 NO_MODULE = (
-    "that is no name of a module; give it alone, as in mine for mine.py, several with commas between, and put the "
-    "folder it lies in on PYTHONPATH"
+    "that is no name of a module; type mine for mine.py, several names with commas between them, and add the folder "
+    "of the module to PYTHONPATH"
 )
 
 

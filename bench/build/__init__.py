@@ -1,1 +1,1 @@
-"""From a configuration to what runs it: problem, method, network; where its numbers come from."""
+"""The problem, method and network of a configuration, and the provenance of its results."""

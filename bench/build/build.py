@@ -1,4 +1,4 @@
-"""From a configuration to the objects that run it."""
+"""Builds the problem, the method and the compressor of a configuration, and runs them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run_in(
     begin: Snapshot | None = None,
     thin: bool = False,
 ) -> tuple[list[Outcome | None], Snapshot]:
-    """Run configurations that differ only in stepsizes, seed or graph, as replicas of one program."""
+    """Run configurations that differ only in stepsizes, seed or graph as replicas of one program."""
     first = configs[0]
     dtype, device = getattr(torch, first.dtype), torch.device(first.device)
     setting = Setting(first.nodes, hosting.hosted, tuple(c.seed for c in configs), first.batch_size, dtype, device)
@@ -54,13 +54,12 @@ def run_in(
 
 
 def build_problem(config: RunConfig, setting: Setting) -> Problem:
-    """The problem of a configuration, for the nodes and seeds of ``setting``."""
+    """Return the problem of a configuration for the nodes and seeds of ``setting``."""
     parts = problem_parts(config, setting.distinct_seeds)
     if parts is None:
         problem: Problem = datasets[config.dataset.name](setting, **config.dataset.options)
     else:
-        aside = held_out(config)
-        problem = Supervised(setting, *parts, config.init, config.sampling, config.eval_samples, aside)
+        problem = Supervised(setting, *parts, config.init, config.sampling, config.eval_samples, held_out(config))
     if config.regularizer.name != LATER["regularizer"]:
         problem = Regularized(problem, regularizers[config.regularizer.name](**config.regularizer.options))
     return changed(problem, config.scale, config.input_scale)
@@ -70,38 +69,37 @@ Parts = tuple[Arrays, list[list[np.ndarray]], Model, Loss]
 
 
 def problem_parts(config: RunConfig, seeds: Sequence[int]) -> Parts | None:
-    """Data, shards under each seed, model and loss; None where the dataset is a problem of its own.
+    """Return data, shards for each seed, model and loss; None if the dataset is a problem of its own.
 
-    Each part refuses what cannot be, so that whoever asks for them knows that a problem can be made.
+    Raises:
+        UserError: The problem of the configuration is invalid.
     """
     name = config.dataset.name
     refuse(config.scale, config.input_scale)
     if not is_problem(datasets[name]):
         arrays, loss = load_arrays(config), loss_of(config)
-        model = build_model(config, arrays, loss)
-        return arrays, [shards(config, seed) for seed in seeds], model, loss
+        return arrays, [shards(config, seed) for seed in seeds], build_model(config, arrays, loss), loss
     given = config.model.name, config.loss.name, config.partition.name, config.init, config.sampling
     if given != ("linear", LATER["loss"], "even", "shared", "replacement"):
         raise UserError(
-            f"dataset={name} brings its own model, loss, start and samples: leave out model, loss, partition, init, "
+            f"dataset={name} brings its own model, loss, start and samples. Remove model, loss, partition, init and "
             "sampling."
         )
     if config.eval_samples is not None:
-        raise UserError(f"dataset={name} has no shards to measure a part of: leave out eval_samples.")
+        raise UserError(f"dataset={name} has no shards to draw evaluation samples from. Remove eval_samples.")
     if config.validation:
-        raise UserError(f"dataset={name} has no training samples to set aside: leave out validation.")
+        raise UserError(f"dataset={name} has no training samples to set aside. Remove validation.")
     return None
 
 
 SPECTRUM = ("rho", "lambda_2", "lambda_n")
-"""What a method may know of W, if it says so."""
+"""The properties of W that a method with needs={"topology"} may read."""
 
 
 def build_algorithm(configs: Sequence[RunConfig], problem: Problem, steps: int | None = None) -> Algorithm:
-    """The method with the numbers of all replicas, for all steps or the first few."""
+    """Return the method with the options of all replicas, for all steps or the first ``steps``."""
     first, setting = configs[0], problem.setting
-    refuse_dtype(first)
-    refuse_nonsmooth(first)
+    check_method(first)
     certificates = [mixing_of(config).certificate for config in configs]
     return assemble(
         method_of(first),
@@ -117,38 +115,36 @@ def build_algorithm(configs: Sequence[RunConfig], problem: Problem, steps: int |
     )
 
 
-def refuse_dtype(config: RunConfig) -> None:
-    """A UserError where a method's numbers are not to be believed in this precision."""
-    if properties_of(config).requires_float64 and config.dtype != "float64":
+def check_method(config: RunConfig) -> None:
+    """Raise ``UserError`` if the method needs another precision, or cannot handle a nonsmooth regularizer."""
+    properties, name = properties_of(config), config.regularizer.name
+    if properties.requires_float64 and config.dtype != "float64":
         raise UserError(
             f"{config.algo.name} accumulates rounding errors quadratically in the number of steps, which "
             f"{config.dtype} cannot support. Use dtype=float64."
         )
-
-
-def refuse_nonsmooth(config: RunConfig) -> None:
-    """A UserError where the objective has a part without a gradient that a method would not see."""
-    name = config.regularizer.name
-    if not regularizers[name].smooth and not properties_of(config).proximal:
+    if not regularizers[name].smooth and not properties.proximal:
         able = [other for other in algorithms if algorithms[other].properties.proximal]
         raise UserError(
-            f"regularizer={name} has no gradient at 0, and {config.algo.name} has no proximal step: use one that has "
-            f"({', '.join(able)}), or regularizer=l2."
+            f"regularizer={name} has no gradient at 0, and {config.algo.name} has no proximal step. Use regularizer=l2 "
+            f"or a method with proximal steps: {', '.join(able)}."
         )
 
 
 def build_compressor(config: RunConfig, size: int) -> Compressor | None:
-    """What vectors of so many numbers are packed with; None: nothing is. A sentence where it cannot be."""
-    name, asks = config.compressor.name, properties_of(config).compresses
+    """Return the compressor for vectors of ``size`` numbers, if any; raise ``UserError`` if the method has none."""
+    name, supported = config.compressor.name, properties_of(config).compresses
     if name == "none":
         return None
-    if asks == "no":
-        raise UserError(f"{config.algo.name} does not compress: leave out compressor={name}, or take another method.")
+    if supported == "no":
+        raise UserError(f"{config.algo.name} does not use compressors. Remove compressor={name} or change algo.")
     if topologies[config.topology.name].kind == "all_reduce":
-        raise UserError(f"An all-reduce adds up numbers, not payloads: leave out compressor={name}, or use a network.")
+        raise UserError(
+            f"topology={config.topology.name} does not use compressors. Remove compressor={name} or change topology."
+        )
     compressor: Compressor = compressors[name](**config.compressor.options)
     compressor.check(size)
-    if asks == "contractive" and compressor.delta(size) is None:
+    if supported == "contractive" and compressor.delta(size) is None:
         raise UserError(
             f"{config.algo.name} needs a contractive compressor. {name} is not contractive with "
             "compressor.unbiased=true. Remove compressor.unbiased=true."
@@ -157,11 +153,11 @@ def build_compressor(config: RunConfig, size: int) -> Compressor | None:
 
 
 _notes: dict[str, tuple[str, ...]] = {}
-"""By dataset, model and loss: every run of a sweep asks."""
+"""Notes by dataset, model and loss, since every run of a sweep needs them."""
 
 
 def model_notes(config: RunConfig) -> tuple[str, ...]:
-    """What its model says of how it is computed; only a module of the user's has something to say."""
+    """Return notes on the computation of the model; only a module of the user has some."""
     if not issubclass(models[config.model.name], Wrapped):
         return ()
     key = repr((config.dataset, config.model, config.loss, config.data_dir))
@@ -171,14 +167,14 @@ def model_notes(config: RunConfig) -> tuple[str, ...]:
 
 
 def build_model(config: RunConfig, arrays: Arrays, loss: Loss) -> Model:
-    """The model for these inputs and this loss; a sentence where what it gives has another shape."""
+    """Return the model for these inputs and this loss; raise ``UserError`` if its outputs have a wrong shape."""
     name, shape = config.model.name, arrays.train_x.shape[1:]
     outputs = loss.outputs
     if models[name].tokens not in (None, arrays.tokens):
         able = ", ".join(other for other in models if models[other].tokens in (None, arrays.tokens))
         raise UserError(
-            f"model={name} takes {'numbers' if arrays.tokens else 'the tokens of a text'}, and the inputs of "
-            f"dataset={config.dataset.name} are {'a text' if arrays.tokens else 'numbers'}. Use another model: {able}."
+            f"model={name} takes {'numbers' if arrays.tokens else 'the tokens of a text'} as inputs, but "
+            f"dataset={config.dataset.name} has {'a text' if arrays.tokens else 'numbers'}. Use another model: {able}."
         )
     with in_words(f"model={name} cannot be made for inputs of shape {shape} and outputs of shape {outputs}"):
         model = models[name](shape, outputs[-1], **config.model.options)

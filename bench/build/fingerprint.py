@@ -1,4 +1,4 @@
-"""Which source made the numbers: a hash of the files that can change them, as they were imported."""
+"""The fingerprint of a run: a hash of the source files that can change its results, as they were imported."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ CORE = (
     "bench/base/layout.py",
     "bench/base/prox.py",
     "bench/base/randomness.py",
+    "bench/base/step_index.py",
     "bench/build/build.py",
     "bench/build/material.py",
     "bench/build/network.py",
@@ -61,34 +62,34 @@ CORE = (
     "bench/problem",
     "bench/training",
 )
-"""Files and folders that have a part in every number; what is chosen by name is counted where it is chosen."""
+"""Files and folders that affect all results. The fingerprint adds the choices of a configuration."""
 
 SHORT = 16
-"""Digits of a hash that a manifest has."""
+"""Digits of a hash in a manifest."""
 
 
 def fingerprint(config: RunConfig) -> str:
-    """Over the core and what was chosen: algorithm, graph, dataset, partition, model, with their bases.
+    """Return a hash of the core and of the choices: algorithm, graph, dataset, partition, model, with their bases.
 
-    Where the files lie makes no difference, nor does Python's own library; nor does a metric, which changes no step.
+    It depends neither on the paths of the files, nor on Python's standard library, nor on metrics of plug-ins.
     """
     return combined(_counted(tuple(chosen(config))).values())
 
 
 def parts(config: RunConfig) -> dict[str, str]:
-    """What the fingerprint covers, for runs to be compared by: one hash of the core, one of every other file."""
+    """Return the parts of the fingerprint for comparisons of runs: a hash of the core, and one of every other file."""
     files, core = sources(config), _core_names()
     others = {name: digest[:SHORT] for name, digest in sorted(files.items()) if name not in core}
     return {"core": combined(files[name] for name in core), **others}
 
 
 def sources(config: RunConfig) -> dict[str, str]:
-    """The files that count for a configuration, those of metrics among them, by name, with their hashes."""
+    """Return the hashes of all source files of a configuration, including those of metrics, by name."""
     return {**_counted(tuple(chosen(config))), **measuring()}
 
 
 def measuring() -> dict[str, str]:
-    """The files of the metrics of plug-ins, by name, with their hashes."""
+    """Return the hashes of the files of plug-in metrics, by name."""
     return _digests(_files([metrics[name].function for name in metrics]))
 
 
@@ -119,7 +120,7 @@ def _core() -> frozenset[Path]:
 
 @cache
 def with_imports(file: Path) -> frozenset[Path]:
-    """Return a file of a plug-in and all files that it imports, directly or not, without installed packages."""
+    """Return a file of a plug-in and all files that it imports, also indirectly, without installed packages."""
     found, todo = set(), [file]
     while todo:
         here = todo.pop()
@@ -130,11 +131,11 @@ def with_imports(file: Path) -> frozenset[Path]:
 
 
 _one_parser = threading.Lock()
-"""Python 3.11 loses count of its recursion where two threads parse at once, and raises SystemError."""
+"""Python 3.11 raises SystemError if two threads parse at once."""
 
 
 def _imports(file: Path) -> Iterator[Path]:
-    """Where the modules that a file names would lie, seen from its own folder and from that of its package."""
+    """Yield the possible files of the modules that a file imports."""
     top = imported.above(file)
     with _one_parser:
         tree = ast.parse(file.read_bytes())
@@ -156,14 +157,14 @@ def _imports(file: Path) -> Iterator[Path]:
 
 
 def _near(name: str, file: Path, top: Path) -> bool:
-    """Whether a package beside a file belongs to it: where things are installed, libraries lie there too."""
+    """Return whether a package beside a file belongs to it; in site-packages the neighbors are libraries."""
     own = file.relative_to(top).parts[0].removesuffix(".py")
     return name == own or {name, own} <= set(imported.FOLDERS) or not _installed(top)
 
 
 @cache
 def _loose_folders(path: tuple[str, ...]) -> list[Path]:
-    """Folders of PYTHONPATH whose modules have no version: neither Python's own, nor pip's, nor the suite."""
+    """Return the folders of PYTHONPATH without versions: neither Python's, nor pip's, nor the suite."""
     own = [Path(place) for place in sysconfig.get_paths().values()]
     found = [Path(place).resolve() for place in path if Path(place).is_dir()]
     return [folder for folder in found if folder not in (*own, ROOT) and not _installed(folder)]
@@ -171,7 +172,7 @@ def _loose_folders(path: tuple[str, ...]) -> list[Path]:
 
 @cache
 def _installed(folder: Path) -> bool:
-    """Whether pip puts packages here: site-packages, or what was named with --target."""
+    """Return whether pip has installed packages here: site-packages, or a folder of --target."""
     return any(folder.glob("*.dist-info"))
 
 
@@ -181,7 +182,7 @@ def _places(base: Path, name: str) -> tuple[Path, Path]:
 
 
 def _ours(place: Path, file: Path) -> bool:
-    """What the suite itself offers counts by the rules above, whoever imports it: all but a method's own neighbors."""
+    """Return whether an imported file belongs to the suite, which CORE and the choices cover already."""
     return place.is_relative_to(ROOT / "bench") or (place.is_relative_to(ROOT) and not file.is_relative_to(ROOT))
 
 
@@ -190,40 +191,37 @@ def combined(digests: Iterable[str]) -> str:
 
 
 def chosen(config: RunConfig) -> list[object]:
-    """What the configuration names: functions, and classes with their bases."""
+    """Return the choices of a configuration: functions, and classes with their bases."""
     out: list[object] = [topologies[config.topology.name].graph, partitions[config.partition.name]]
     if (rule := config.topology.options.get("weights")) is not None:
         out.append(weight_rules[rule].weigh)
     network = links[config.links.name], compressors[config.compressor.name]
     objective = losses[config.loss.name], regularizers[config.regularizer.name]
     out += [schedules[name][0] for name in schedules if name == config.algo.options.get("schedule")]
-    for item in (method_of(config), datasets[config.dataset.name], models[config.model.name], *network, *objective):
+    model = models[config.model.name]
+    further = (*network, *objective, *model.sources(**config.model.options))
+    for item in (method_of(config), datasets[config.dataset.name], model, *further):
         out += inspect.getmro(item) if inspect.isclass(item) else [item]
-    for source in models[config.model.name].sources(**config.model.options):
-        out += inspect.getmro(source) if inspect.isclass(source) else [source]
     return out
 
 
 def libraries() -> dict[str, str]:
-    """The versions of the packages that compute, as this process has imported them."""
+    """Return the versions of torch and NumPy in this process."""
     return {name: str(import_module(name).__version__) for name in LIBRARIES}
 
 
 def has_plugins(config: RunConfig) -> bool:
-    """Whether somebody else's code has a part in this run."""
+    """Return whether a run uses code of plug-ins."""
     ours = (*imported.FOLDERS, *sys.stdlib_module_names, *LIBRARIES)
     return any(str(getattr(item, "__module__", "")).partition(".")[0] not in ours for item in chosen(config))
 
 
 def _source(item: object) -> Path | None:
-    """The file that defines something of ours or of a plug-in; what has a version of its own beside this is none.
-
-    Decorators are looked through: a function under ``functools.cache`` or ``torch.no_grad`` is its author's.
-    """
+    """Return the file that defines an item under its decorators; None for Python's and the libraries' own."""
     while isinstance(item, partial) or hasattr(item, "__wrapped__"):
         item = item.func if isinstance(item, partial) else item.__wrapped__
     if not inspect.isroutine(item) and not inspect.isclass(item):
-        item = type(item)  # a metric may be any object that can be called
+        item = type(item)  # a metric may be any callable
     if str(getattr(item, "__module__", "")).partition(".")[0] in {*sys.stdlib_module_names, *LIBRARIES}:
         return None
     return Path(inspect.getfile(item))

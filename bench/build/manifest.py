@@ -1,4 +1,4 @@
-"""What a run's manifest says of where its numbers come from."""
+"""The manifest of a run: the provenance of its results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import shlex
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +26,8 @@ from bench.store.record import COLUMNS
 from bench.training.metrics import describe_metrics
 
 
-@cache
-def versions() -> dict[str, str]:
-    return {"hearsay": __version__, "python": platform.python_version(), **libraries()}
-
-
 def describe_network(config: RunConfig) -> dict[str, Any]:
-    """The certificate and the edges; of a graph with too many of them, the command that writes them."""
+    """Return the certificate and the edges; of a large graph, the command that writes its edges."""
     facts = mixing_of(config).describe()
     if "edge_list" in facts:
         return facts
@@ -45,7 +39,7 @@ def describe_network(config: RunConfig) -> dict[str, Any]:
 
 
 def _plugins(config: RunConfig) -> dict[str, str]:
-    """What the same command needs in its environment: the plug-ins, and where they or the model's module lie."""
+    """Return the environment that the same command needs: plug-ins and PYTHONPATH."""
     modules, path = os.environ.get(MODULES), os.environ.get("PYTHONPATH")
     out = {"plugins": modules} if modules else {}
     if path and (modules or config.model.name == "module"):
@@ -55,13 +49,13 @@ def _plugins(config: RunConfig) -> dict[str, str]:
 
 
 def describe(config: RunConfig, before: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Where the numbers come from: versions, source, machine, and the promises of method and graph.
+    """Return the manifest: versions, source, machine, and the properties of method and graph.
 
-    A run that goes on has the data and columns that its manifest from ``before`` names.
+    A resumed run keeps the data and columns of its manifest ``before``.
     """
     known = before or _of_data(config)
     return {
-        "versions": versions(),
+        "versions": {"hearsay": __version__, "python": platform.python_version(), **libraries()},
         "fingerprint": fingerprint(config),
         "sources": {**parts(config), **_data_part(config, known.get("data") or {})},
         "started": time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime()),
@@ -81,7 +75,7 @@ def describe(config: RunConfig, before: Mapping[str, Any] | None = None) -> dict
 
 
 def _data_part(config: RunConfig, data: Mapping[str, Any]) -> dict[str, str]:
-    """The data as a part that runs are compared by: its name, with a hash of its options, and its checksum."""
+    """Return name and checksum of the data for comparisons of runs; the name has a hash of the options."""
     if not data.get("sha256"):
         return {}
     chosen = {name: value for name, value in config.plain(identity_only=True)["dataset"].items() if name != "name"}
@@ -90,7 +84,7 @@ def _data_part(config: RunConfig, data: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _of_data(config: RunConfig) -> dict[str, Any]:
-    """What can only be told once the dataset is loaded."""
+    """Return the entries that need the dataset."""
     notes, described = model_notes(config), describe_metrics(columns_of(config))
     return {
         "data": describe_data(config),

@@ -1,4 +1,4 @@
-"""The data of a configuration, and which node holds what of it."""
+"""The data of a configuration, and their partition among the nodes."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from bench.problem.problem import Column, Problem
 
 
 def is_problem(entry: object) -> bool:
-    """Whether a dataset is a problem of its own; if not, it is a function that returns Arrays."""
+    """Return whether a dataset is a problem of its own, rather than a function that returns Arrays."""
     return inspect.isclass(entry) and issubclass(entry, Problem)
 
 
 def load_arrays(config: RunConfig) -> Arrays:
-    """The dataset, which must have been prepared if it is one that is fetched."""
+    """Return the dataset. Downloaded datasets must have been prepared."""
     folder = data_folder(config.data_dir)
     options = {name: tuple(v) if isinstance(v, list) else v for name, v in config.dataset.options.items()}
     return _load(config.dataset.name, tuple(sorted(options.items())), folder)
@@ -41,24 +41,21 @@ def _load(name: str, options: tuple[tuple[str, object], ...], folder: Path) -> A
 
 
 def loss_of(config: RunConfig) -> Loss:
-    """The loss on the data of a configuration; a sentence where it does not fit them."""
+    """Return the loss on the data of a configuration; raise ``UserError`` if it does not fit them."""
     with in_words(f"loss={config.loss.name} cannot be made for dataset={config.dataset.name}"):
         made: Loss = losses[config.loss.name](load_arrays(config), **config.loss.options)
         return made
 
 
 def columns_of(config: RunConfig) -> Mapping[str, Column]:
-    """What the problem of a configuration measures beside what every problem does."""
+    """Return the further columns that the problem of a configuration measures."""
     entry = datasets[config.dataset.name]
-    if is_problem(entry):
-        told: Mapping[str, Column] = entry.columns
-        return told
-    return columns(loss_of(config), config.validation > 0)
+    return entry.columns if is_problem(entry) else columns(loss_of(config), config.validation > 0)
 
 
 @contextmanager
 def in_words(what: str) -> Iterator[None]:
-    """Whatever a stranger's part raises in here, as a sentence."""
+    """Raise the errors of a plug-in's part as ``UserError``."""
     try:
         yield
     except UserError:
@@ -68,7 +65,7 @@ def in_words(what: str) -> Iterator[None]:
 
 
 def shards(config: RunConfig, seed: int) -> list[np.ndarray]:
-    """The rows of each node under one seed, enough for a mini-batch each."""
+    """Return the rows of each node for one seed; raise ``UserError`` if a shard is smaller than a mini-batch."""
     split = _divided(config, seed)
     smallest = min(map(len, split))
     if smallest == 0:
@@ -77,7 +74,7 @@ def shards(config: RunConfig, seed: int) -> list[np.ndarray]:
             f"The {samples} samples of {config.dataset.name} do not give each of {config.nodes} nodes at least one."
         )
     if config.batch_size > smallest:
-        remedy = f"set batch_size={smallest}{_larger_alpha(config, seed)} or take fewer nodes"
+        remedy = f"set batch_size={smallest}{_larger_alpha(config, seed)} or use fewer nodes"
         raise UserError(
             f"batch_size={config.batch_size} is larger than the smallest shard, {smallest} "
             f"sample{'s' * (smallest != 1)}; {remedy}."
@@ -86,7 +83,7 @@ def shards(config: RunConfig, seed: int) -> list[np.ndarray]:
 
 
 def _divided(config: RunConfig, seed: int) -> list[np.ndarray]:
-    """What the partition gives each node, if it is a partition."""
+    """Return the rows that the partition gives each node; raise ``UserError`` if they are invalid."""
     kept, name = _kept(config), config.partition.name
     labels = load_arrays(config).strata()[kept]
     g = generator(seed, EVERYONE, "partition")
@@ -101,21 +98,21 @@ def _divided(config: RunConfig, seed: int) -> list[np.ndarray]:
 
 
 def held_out(config: RunConfig) -> np.ndarray | None:
-    """The rows of the training data that no node sees: the same whatever the seed, as the test data are."""
+    """Return the validation rows of the training data, which no node uses; they do not depend on the seed."""
     if not config.validation:
         return None
     count = len(load_arrays(config).train_y)
     aside = round(config.validation * count)
     if not 1 <= aside < count:
         raise UserError(
-            f"validation is the part of the training samples that is set aside, between 0 and 1; "
-            f"{config.validation:g} of {count} are {aside}."
+            f"validation must set aside 1 to {count - 1} of the {count} training samples; "
+            f"validation={config.validation:g} sets aside {aside}."
         )
     return np.sort(generator(0, EVERYONE, "validation").permutation(count)[:aside])
 
 
 def _kept(config: RunConfig) -> np.ndarray:
-    """The rows that are divided among the nodes."""
+    """Return the rows that are divided among the nodes."""
     rows = np.arange(len(load_arrays(config).train_y))
     return rows if (aside := held_out(config)) is None else np.delete(rows, aside)
 
@@ -124,18 +121,18 @@ ALPHAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 
 
 def _larger_alpha(config: RunConfig, seed: int) -> str:
-    """The least unevenness, of round values, with which the smallest shard holds a batch, as it would be typed."""
+    """Return a remedy: the smallest round alpha with which every shard has a mini-batch."""
     now = config.partition.options.get("alpha")
     for alpha in (value for value in ALPHAS if now is not None and value > now):
         options = {**config.partition.options, "alpha": alpha}
         smallest = min(map(len, _divided(replace(config, partition=replace(config.partition, options=options)), seed)))
         if smallest >= config.batch_size:
-            return f" or partition.alpha={alpha:g} (there it has {smallest})"
+            return f" or partition.alpha={alpha:g} (smallest shard: {smallest})"
     return ""
 
 
 def describe_data(config: RunConfig) -> dict[str, object]:
-    """For the manifest: the checksum of the data, and how many samples of which class each node holds."""
+    """Return the entry of the manifest: the checksum of the data, and the samples of each node by class."""
     sha256 = data_checksum(config)
     if sha256 is None:
         return {"sha256": None}
@@ -153,12 +150,12 @@ def describe_data(config: RunConfig) -> dict[str, object]:
 
 
 def data_checksum(config: RunConfig) -> str | None:
-    """Of the arrays that the run is made from; None where it draws its own."""
+    """Return the checksum of the arrays of a run; None if its problem draws the data."""
     return None if is_problem(datasets[config.dataset.name]) else _checksum(load_arrays(config))
 
 
 def class_counts(arrays: Arrays, split: Sequence[np.ndarray]) -> np.ndarray:
-    """Samples by node and class; where there are none, by what partitions divide by."""
+    """Return the number of samples by node and class; without classes, by stratum of the partition."""
     kinds = arrays.strata()
     count = int(kinds.max()) + 1 if arrays.classes is None or arrays.train_y.ndim > 1 else arrays.classes
     return np.stack([np.bincount(kinds[rows], minlength=count) for rows in split])

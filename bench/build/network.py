@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import Any
 
 from bench.base.registry import algorithms, links, topologies
-from bench.config.choices import Choice
 from bench.config.run_config import RunConfig
 from bench.method.algorithm import Algorithm
 from bench.method.properties import Properties
@@ -19,28 +18,27 @@ Key = tuple[str, tuple[tuple[str, Any], ...]]
 
 
 def method_of(config: RunConfig) -> type[Algorithm]:
+    """Return the class of the method."""
     return algorithms[config.algo.name]
 
 
 def properties_of(config: RunConfig) -> Properties:
-    """What the method promises with the options of this run."""
+    """Return the properties of the method with the options of this run."""
     return method_of(config).declare_for(config.algo.options)
 
 
 def mixing_of(config: RunConfig) -> Mixing:
-    """The network, certified. The same object for all runs on one network."""
-    chance = topologies[config.topology.name].drawn or config.links.name != LATER["links"]
-    drawn_by = config.seed if chance else None  # a graph that is drawn once has a seed of its own
-    return _mixing(config.nodes, drawn_by, *(_key(choice) for choice in (config.topology, config.links)))
-
-
-def _key(choice: Choice) -> Key:
-    return choice.name, tuple(sorted(choice.options.items()))
+    """Return the certified network: the same object for all runs on one network."""
+    random = topologies[config.topology.name].drawn or config.links.name != LATER["links"]
+    seed = config.seed if random else 0  # a graph that is drawn once has a seed of its own
+    topology, over = (
+        (choice.name, tuple(sorted(choice.options.items()))) for choice in (config.topology, config.links)
+    )
+    return _mixing(config.nodes, seed, topology, over)
 
 
 @lru_cache(maxsize=512)
-def _mixing(nodes: int, seed: int | None, topology: Key, over: Key) -> Mixing:
-    (name, options), (kind, of_links) = topology, over
-    network = build_network(name, nodes, dict(options), seed or 0)
-    lossy: LinkModel = links[kind](**dict(of_links))
-    return lossy.over(network, seed or 0)
+def _mixing(nodes: int, seed: int, topology: Key, over: Key) -> Mixing:
+    network = build_network(topology[0], nodes, dict(topology[1]), seed)
+    model: LinkModel = links[over[0]](**dict(over[1]))
+    return model.over(network, seed)

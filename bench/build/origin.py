@@ -1,4 +1,4 @@
-"""What a run is made of, as the process that makes it has imported and loaded it: is it what was meant?"""
+"""Checks that all processes of a run have the same source, libraries and data."""
 
 from __future__ import annotations
 
@@ -14,43 +14,37 @@ Origin = dict[str, Any]
 
 
 def made_of(configs: Sequence[RunConfig]) -> Origin:
-    """The files that count for these runs with their hashes; library versions; the checksum of each run's data."""
-    files: dict[str, str] = {}
-    for config in configs:
-        files |= sources(config)
+    """Return the hashes of the source files of these runs, library versions, and the checksum of each run's data."""
+    files = {name: digest for config in configs for name, digest in sources(config).items()}
     return {"files": files, "libraries": libraries(), "data": [data_checksum(config) for config in configs]}
 
 
-def disagreement(said: Mapping[str, Any], meant: Origin, who: str) -> str | None:
-    """A sentence, where ``who`` would compute something else than was asked for."""
-    theirs = said.get("files") or {}
+AGAIN = "Start the same command again; finished runs are kept."
+
+
+def disagreement(reported: Mapping[str, Any], meant: Origin, who: str) -> str | None:
+    """Return a message if a process, called ``who``, has reported another origin than this command has."""
+    theirs = reported.get("files") or {}
     other = sorted(name for name, digest in meant["files"].items() if theirs.get(name) != digest)
     if other:
         files = other[0] if len(other) == 1 else f"{other[0]} and {len(other) - 1} more files"
         edited = set(other) & set(imported.changed())
         why = "edited since this command was started" if edited else "not the same on all machines"
-        return (
-            f"{who} has another version of {files}, {why}: its numbers would not be those of this run. "
-            "Start the same command again; what is done stays done."
-        )
-    theirs = said.get("libraries") or {}
+        return f"{who} has another version of {files}, {why}: its results would differ. {AGAIN}"
+    theirs = reported.get("libraries") or {}
     for name, version in meant["libraries"].items():
         if theirs.get(name) != version:
             return (
-                f"{who} has {name} {theirs.get(name)}, and this command has {name} {version}: its numbers would not be "
-                f"those of this run. Install {name} {version} on all machines, then start the same command again; what "
-                "is done stays done."
+                f"{who} has {name} {theirs.get(name)}, and this command has {name} {version}: its results would "
+                f"differ. Install {name} {version} on all machines. {AGAIN}"
             )
-    if said.get("data") != meant["data"]:
-        return (
-            f"{who} has other data than this command was started with. Is the file the same on all machines, and was "
-            "it left alone? Start the same command again; what is done stays done."
-        )
+    if reported.get("data") != meant["data"]:
+        return f"{who} has other data than this command. The file must be the same on all machines. {AGAIN}"
     return None
 
 
-def confirmed(config: RunConfig, said: Sequence[Mapping[str, Any]], hosts: Mapping[int, str]) -> dict[str, Any]:
-    """For the manifest: which processes made this run, where, and the fingerprint of what they said they imported."""
-    prints = {combined(one["files"][name] for name in sources(config)) for one in said}
+def confirmed(config: RunConfig, reported: Sequence[Mapping[str, Any]], hosts: Mapping[int, str]) -> dict[str, Any]:
+    """Return the entry of the manifest about the processes of a run: ranks, hosts, and reported fingerprints."""
+    prints = {combined(one["files"][name] for name in sources(config)) for one in reported}
     places = {host: [rank for rank in sorted(hosts) if hosts[rank] == host] for host in sorted(set(hosts.values()))}
-    return {"workers": {"ranks": len(said), "hosts": places, "fingerprints": sorted(prints)}}
+    return {"workers": {"ranks": len(reported), "hosts": places, "fingerprints": sorted(prints)}}

@@ -25,7 +25,7 @@ import numpy as np
 from bench.base.errors import UserError
 from bench.base.registry import recipes
 from bench.terminal.console import Console
-from bench.terminal.progress import showing_growth
+from bench.terminal.display import showing_growth
 
 PREPARED = "prepared"
 """The subfolder of the data folder for prepared arrays. Other files in the data folder belong to the user."""

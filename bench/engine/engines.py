@@ -8,9 +8,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import torch
 
-from bench.base import allocation
 from bench.base.errors import UserError
-from bench.base.machine import core_share, cores
+from bench.base.machine import core_share, cores, several_machines, slurm_tasks
 from bench.base.options import NonNegative, Positive
 from bench.base.registry import engines
 from bench.build.build import run_in
@@ -112,13 +111,13 @@ class Ranks(Engine):
 
     def ranks(self, config: RunConfig, jobs: int = 1) -> int:
         """Return one per core or task of a SLURM job, divided by the jobs, and at most one per node."""
-        return config.ranks or min(config.nodes, max(1, (allocation.tasks() or cores()) // jobs))
+        return config.ranks or min(config.nodes, max(1, (slurm_tasks() or cores()) // jobs))
 
     def threads(self, jobs: int = 1) -> int:
         return 1
 
     def launch_by(self) -> Launch:
-        elsewhere = bool(self.launch) or allocation.several_machines()
+        elsewhere = bool(self.launch) or several_machines()
         host = LOOPBACK if self.host == AUTO and not elsewhere else self.host
         return Launch(launcher(self.launch), host, elsewhere)
 

@@ -10,7 +10,7 @@ import socket
 from contextlib import suppress
 
 from bench.base.awake import Awake
-from bench.base.machine import shortage
+from bench.base.errors import shortage
 from bench.engine.link import MAX_BYTES, Link, MalformedMessage, Message
 
 LOOPBACK = "127.0.0.1"

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.base.errors import UserError
-from bench.base.machine import PER_JOB, SHORTAGES, files_left, shortage
+from bench.base.errors import SHORTAGES, UserError, shortage
+from bench.base.machine import PER_JOB, files_left
 from bench.build.network import mixing_of
 from bench.config.run_config import RunConfig
 from bench.engine import shared_memory

@@ -14,7 +14,7 @@ import networkx as nx
 import numpy as np
 
 from bench.base.errors import UserError
-from bench.base.memory import require
+from bench.base.machine import check_memory
 from bench.base.options import Part
 from bench.base.randomness import EVERYONE, generator
 from bench.base.registry import topologies
@@ -107,7 +107,7 @@ def ring(nodes: int) -> nx.Graph:
 @topology("complete", weights="uniform")
 def complete(nodes: int) -> nx.Graph:
     """Every node has an edge to every other node."""
-    require(EDGE_BYTES * nodes**2 / 2, f"A complete graph of {nodes} nodes", "use fewer nodes or a sparser graph")
+    check_memory(EDGE_BYTES * nodes**2 / 2, f"A complete graph of {nodes} nodes", "use fewer nodes or a sparser graph")
     return nx.complete_graph(nodes)
 
 

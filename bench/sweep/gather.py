@@ -12,7 +12,7 @@ from bench.config.plan import Make, of_command, same_run_twice, unique
 from bench.config.run_config import RunConfig
 from bench.config.source import USUAL, Source
 from bench.terminal.console import Console
-from bench.terminal.progress import counting
+from bench.terminal.display import counting
 
 
 class Gathered(NamedTuple):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import torch
 
-from bench.base.memory import free_memory
+from bench.base.machine import free_memory
 from bench.build.build import build_algorithm, build_problem
 from bench.config.run_config import RunConfig
 from bench.engine.engines import engine_of

@@ -12,7 +12,7 @@ import torch
 
 from bench.base.errors import Refused, UserError
 from bench.base.registry import recipes
-from bench.build.build import build_compressor, problem_parts, refuse_dtype, refuse_nonsmooth
+from bench.build.build import build_compressor, check_method, problem_parts
 from bench.build.network import mixing_of, properties_of
 from bench.config.run_config import RunConfig, parse
 from bench.data.recipe import data_folder, prepare
@@ -60,8 +60,7 @@ def check_network(config: RunConfig) -> None:
     mixing_of(config).must_serve(properties_of(config))
     if config.compressor.name != LATER["compressor"]:
         build_compressor(config, problem_of(config).layout.size)
-    refuse_dtype(config)
-    refuse_nonsmooth(config)
+    check_method(config)
 
 
 @cache

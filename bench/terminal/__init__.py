@@ -1,1 +1,1 @@
-"""All that a person sees: how a command ends, bars, tables."""
+"""Terminal output: messages, progress bars, tables, exit codes."""

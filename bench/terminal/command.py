@@ -1,6 +1,6 @@
-"""The manners of every command: it ends with a sentence or in silence, never with a traceback a person cannot use.
+"""Messages and exit codes of all commands: users see sentences, not tracebacks.
 
-A script calls ``begin`` before it imports anything large, and its ``main`` is a ``command``.
+A script calls ``begin`` before it imports large packages, and decorates its ``main`` with ``command``.
 """
 
 from __future__ import annotations
@@ -27,20 +27,19 @@ from bench.terminal.visible import visible
 P = ParamSpec("P")
 PLAIN = "hearsay.plain"
 INTERRUPTED = 130
-"""The exit code of what Ctrl-C has ended, as shells have it."""
+"""The exit code after Ctrl-C, as in shells."""
 
 
 def begin() -> None:
-    """Ctrl-C during imports ends the process with a word, a pipe may be closed by its reader, a character that the
-    terminal does not have is written out or replaced, and a Python without our packages is told so."""
-    gc.disable()  # until all is imported, which leaves next to no garbage: a tenth of the time would go into searching
+    """Prepare a command: Ctrl-C during imports, closed pipes, terminals without Unicode, missing packages."""
+    gc.disable()  # until all modules are imported: they leave little garbage, and searching takes a tenth of the time
     codecs.register_error(PLAIN, _plain)
     sys.excepthook = _uncaught
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
     for name in ("stdout", "stderr"):
         old = getattr(sys, name)
-        if isinstance(old, io.TextIOWrapper):  # None, where the descriptor is closed
+        if isinstance(old, io.TextIOWrapper):  # None if the descriptor is closed
             old.flush()
             raw = Pipe(old.fileno(), "w", closefd=False)
             at_once = old.line_buffering or old.write_through
@@ -48,18 +47,18 @@ def begin() -> None:
 
 
 def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """The most frequent reason why nothing starts: not the environment that ``make install`` made."""
+    """Explain a missing package: the usual cause is a Python outside of the environment of ``make install``."""
     if isinstance(error, ModuleNotFoundError):
         say(
-            f"The Python that runs this ({sys.executable}) has no package '{error.name}', which is needed. Use that of "
-            "the environment which make install made: . .venv/bin/activate, or .venv/bin/python in the place of python."
+            f"This Python ({sys.executable}) lacks the package '{error.name}'. Use the environment of make install: "
+            "type . .venv/bin/activate first, or .venv/bin/python instead of python."
         )
     else:
         sys.__excepthook__(kind, error, trace)
 
 
 def say(sentence: object, stream: TextIO | None = None, indent: int = 0) -> None:
-    """On stderr, or another stream; in a terminal with lines that end between words, and go on after an indent."""
+    """Print to stderr or another stream; in a terminal, wrap lines between words and indent continued lines."""
     stream = stream or sys.stderr
     text = visible(str(sentence))
     if stream and stream.isatty():
@@ -68,13 +67,15 @@ def say(sentence: object, stream: TextIO | None = None, indent: int = 0) -> None
 
 
 def wrapped(text: str, width: int, indent: int = 0) -> str:
-    """With lines that end between words."""
-    whole: Any = {"break_long_words": False, "break_on_hyphens": False, "subsequent_indent": " " * indent}
-    return "\n".join(textwrap.fill(line, width, **whole) for line in text.splitlines())
+    """Return the text with line breaks between words and an indent of continued lines."""
+    wrapper = textwrap.TextWrapper(
+        width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False
+    )
+    return "\n".join(map(wrapper.fill, text.splitlines()))
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:
-    """Greek letters by their names; for all else a question mark."""
+    """Encode Greek letters by their names, other characters as question marks."""
     assert isinstance(error, UnicodeEncodeError)
     names = [unicodedata.name(c, "") for c in error.object[error.start : error.end]]
     words = [name.split()[3].lower() if name.startswith("GREEK SMALL LETTER") else "?" for name in names]
@@ -82,7 +83,7 @@ def _plain(error: UnicodeError) -> tuple[str, int]:
 
 
 def config_flags() -> argparse.ArgumentParser:
-    """The flags of all commands that read configurations, for ``parents``; they are Hydra's too."""
+    """Return the flags of all commands that read configurations, for ``parents``; Hydra has the same."""
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument(
         "-cd",
@@ -100,7 +101,7 @@ def config_flags() -> argparse.ArgumentParser:
 
 
 class Pipe(io.FileIO):
-    """A descriptor whose reader may leave: what is written from then on goes nowhere, and the work goes on."""
+    """A descriptor that discards its output once the reader has closed the pipe, so that the command goes on."""
 
     def write(self, data: Any) -> int:
         try:
@@ -112,11 +113,11 @@ class Pipe(io.FileIO):
 
 def _leave(number: int, frame: object) -> None:
     os.write(2, b"Interrupted.\n")
-    os._exit(INTERRUPTED)  # an exception would be dressed up by whichever library is being imported
+    os._exit(INTERRUPTED)  # a library that is being imported could catch an exception
 
 
 def command(main: Callable[P, int]) -> Callable[P, int]:
-    """For a ``main``: what the user can put right is said in a sentence, and so is the signal that ended it."""
+    """Decorate a ``main``: print user errors and signals as sentences, and return their exit codes."""
 
     @wraps(main)
     def polite(*args: P.args, **kwargs: P.kwargs) -> int:
@@ -135,7 +136,7 @@ def command(main: Callable[P, int]) -> Callable[P, int]:
         except preemption.Preempted:
             number = preemption.requested() or signal.SIGTERM
             say(f"Interrupted by {number.name}. The same command goes on where this one stopped.")
-            return 128 + number  # as shells have it
+            return 128 + number  # as in shells
         except OSError as error:
             if error.filename is None:
                 raise

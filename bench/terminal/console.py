@@ -13,8 +13,7 @@ from bench.terminal.visible import visible
 
 
 class Console(rich.console.Console):
-    """Rich's; but what it is given to print has no commands to the terminal in it, and is shown as it is: without
-    markup, unless that is asked for, and without colors of its own."""
+    """Rich's console without control characters in texts, and by default without markup and highlighting."""
 
     def __init__(self, *, highlight: bool = False, markup: bool = False, **options: Any) -> None:
         super().__init__(highlight=highlight, markup=markup, **options)

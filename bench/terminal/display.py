@@ -1,17 +1,22 @@
-"""How a sweep is going: bars for people who wait, lines for those who read later."""
+"""Progress of sweeps, downloads and long lists: bars in a terminal, lines in a file."""
 
 from __future__ import annotations
 
 import statistics
 import threading
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from rich.console import Group as Stack
 from rich.live import Live
 from rich.progress import (
     BarColumn,
+    DownloadColumn,
     MofNCompleteColumn,
     Progress,
     TaskID,
@@ -25,27 +30,26 @@ from bench.store.record import Row
 from bench.terminal.console import Console
 
 PATIENCE_S = 0.1
-"""Seconds between looks at a bar;"""
+"""Seconds between updates of a bar."""
 MILESTONE_S = 30.0
-"""and between lines about one run, where there is no terminal."""
-
-
+"""Seconds between lines about one run without a terminal."""
+SOON_S, COUNT_S, MANY = 0.7, 5.0, 100
+"""For ``counting``: seconds before the first line and between lines, and the least count, without a terminal."""
 WIDE = 110
-"""Columns of a terminal from which on a running group has a bar beside its numbers."""
+"""Columns of a terminal from which running groups have a bar."""
 Group = Sequence[object]
-"""Runs that are made together, whatever stands for them."""
+"""Runs that are replicas of one program; the first object identifies the group."""
 
 
 class Display:
-    """How a sweep is going. With a terminal: a bar for the sweep and one for each running group."""
+    """Progress of a sweep. In a terminal: a bar for the sweep and one for each running group."""
 
     def __init__(self, console: Console, steps: Sequence[int]) -> None:
-        """``steps`` has those of every run."""
+        """``steps`` has the number of steps of every run."""
         self._console, self._total = console, len(steps)
         self._lock = threading.Lock()
-        self._count = 0
-        self._made = 0  # steps of the runs that have ended, whoever made them
-        self._states: dict[str, int] = {}
+        self._ended_steps = 0  # of all ended runs, also those of other processes
+        self._states = Counter[str]()
         self._running: dict[int, Running] = {}
         self._live: Live | None = None
         if console.is_terminal:
@@ -54,7 +58,7 @@ class Display:
                 text, BarColumn(30), TextColumn("{task.percentage:3.0f} %"), TimeElapsedColumn(), TimeRemainingColumn()
             )
             name = TextColumn("{task.description}", markup=False, table_column=Column(overflow="ellipsis"))
-            bar = [BarColumn(20)] if console.width >= WIDE else []  # where it is narrow names are cut, no numbers
+            bar = [BarColumn(20)] if console.width >= WIDE else []  # a narrow terminal cuts names, never numbers
             count = MofNCompleteColumn(table_column=Column(no_wrap=True))
             self._bars = Progress(name, *bar, count, TextColumn("{task.fields[news]}"))
             self._all = self._sweep.add_task("", total=sum(steps))
@@ -71,12 +75,12 @@ class Display:
             self._live.stop()
 
     def begin(self, group: Group, name: str, steps: int, step: int) -> None:
-        """A group of runs starts, or goes on after ``step``."""
+        """Add a group of runs, which starts or resumes after ``step``."""
         with self._lock:
             bar = self._bars.add_task(name, total=steps, completed=step, news="") if self._live else None
             self._running[id(group[0])] = Running(name, steps, len(group), step, bar)
             if step and not self._live:
-                self._console.print(f"{name}: goes on after step {step}", soft_wrap=True)
+                self._console.print(f"{name}: resumes after step {step}", soft_wrap=True)
             self._headline()
 
     def tick(self, group: Group, t: int) -> None:
@@ -103,24 +107,22 @@ class Display:
         self._running[id(group[0])].rows[r] = row
 
     def leave(self, group: Group) -> None:
-        """A group is not running any more."""
+        """Remove a group."""
         with self._lock:
             run = self._running.pop(id(group[0]), None)
             if run and self._live:
                 self._bars.remove_task(run.bar)  # type: ignore[arg-type]
 
     def end(self, run_id: str, state: str, text: str, steps: int) -> None:
-        """One run has come to its end, now or before, after all of its ``steps`` or fewer: none are left to make."""
+        """Count a run that has ended, now or in an earlier command, and print a line."""
         with self._lock:
-            self._count += 1
-            self._made += steps
-            self._states[state] = self._states.get(state, 0) + 1
-            line = f"[{self._count}/{self._total}] {run_id}: {text}"
-            self._console.print(line, soft_wrap=True)
+            self._ended_steps += steps
+            self._states[state] += 1
+            self._console.print(f"[{self._states.total()}/{self._total}] {run_id}: {text}", soft_wrap=True)
             self._headline()
 
     def say(self, text: str) -> None:
-        """A line above the bars."""
+        """Print a line above the bars."""
         with self._lock:
             self._console.print(text, soft_wrap=True)
 
@@ -128,14 +130,13 @@ class Display:
         if self._live:
             under_way = list(self._running.values())
             running = sum(run.runs for run in under_way)
-            made = self._made + sum(run.step * run.runs for run in under_way)
-            parts = [f"{count} {state}" for state, count in self._states.items()]
-            words = ", ".join([*parts, f"{running} running"])
-            self._sweep.update(self._all, description=f"{words} of {self._total}", completed=made)
+            made = self._ended_steps + sum(run.step * run.runs for run in under_way)
+            counts = [*(f"{count} {state}" for state, count in self._states.items()), f"{running} running"]
+            self._sweep.update(self._all, description=f"{', '.join(counts)} of {self._total}", completed=made)
 
 
 class Running:
-    """What is known of a group under way."""
+    """The progress of one group."""
 
     def __init__(self, name: str, steps: int, runs: int, step: int, bar: TaskID | None) -> None:
         self.name, self.steps, self.runs, self.step, self.bar = name, steps, runs, step, bar
@@ -145,14 +146,73 @@ class Running:
         self._first = step
 
     def news(self, t: int) -> str:
-        """Loss and accuracy at the last evaluation, in the middle of the group, and the pace."""
+        """Return the median loss and accuracy of the last evaluation, and the steps per second."""
         rate = (t - self._first) / max(1e-9, time.monotonic() - self._began)
-        middle = {name: self._median(name) for name in ("train_loss", "test_accuracy")}
-        words = {"train_loss": "loss {:.4g}", "test_accuracy": "accuracy {:.2f} %"}
-        whose = "median " if self.runs > 1 else ""
-        parts = [whose + words[name].format(value) for name, value in middle.items() if value is not None]
+        parts = []
+        for name, text in (("train_loss", "loss {:.4g}"), ("test_accuracy", "accuracy {:.2f} %")):
+            if values := [row[name] for row in list(self.rows.values()) if row[name] is not None]:
+                parts.append(("median " if self.runs > 1 else "") + text.format(statistics.median(values)))
         return "  ".join([*parts, f"{rate:.0f} steps/s"])
 
-    def _median(self, name: str) -> float | None:
-        values = [row[name] for row in list(self.rows.values()) if row[name] is not None]
-        return statistics.median(values) if values else None
+
+@contextmanager
+def showing_growth(console: Console, title: str, folder: Path) -> Iterator[None]:
+    """Show the size of a folder while the body fills it; without a terminal, print one line."""
+    if not console.is_terminal:
+        console.print(f"{title} …")
+        yield
+        return
+    columns: list[Any] = [TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn()]
+    finished = threading.Event()
+    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
+        task = progress.add_task(title, total=None)
+
+        def look() -> None:
+            while not finished.wait(PATIENCE_S):
+                progress.update(task, completed=_size(folder))
+
+        watcher = threading.Thread(target=look, daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            finished.set()
+            watcher.join()
+
+
+def _size(folder: Path) -> int:
+    """Return the bytes of the files in a folder, which may change meanwhile."""
+    total = 0
+    for path in folder.rglob("*"):
+        with suppress(OSError):
+            total += 0 if path.is_symlink() else path.stat().st_size
+    return total
+
+
+@contextmanager
+def counting(console: Console, words: str) -> Iterator[Callable[[int, int], None]]:
+    """Yield a function that shows its two arguments in ``words``, as in "composing {} of {} configurations".
+
+    A terminal has one line that changes, a file a line every few seconds. Nothing is printed about quick work.
+    """
+    began = shown = time.monotonic()
+    line = console.status("") if console.is_terminal else None
+
+    def tell(made: int, of: int) -> None:
+        nonlocal shown
+        now, first = time.monotonic(), shown == began
+        if now - shown < (SOON_S if first else PATIENCE_S if line else COUNT_S) or (line is None and of < MANY):
+            return
+        shown = now
+        if line is None:
+            console.print(f"{words.format(made, of)} …")
+            return
+        line.update(f"{words.format(made, of)} …")
+        if first:
+            line.start()
+
+    try:
+        yield tell
+    finally:
+        if line is not None:
+            line.stop()

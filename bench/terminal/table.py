@@ -21,26 +21,25 @@ from bench.terminal.visible import visible
 
 ALWAYS = ("algo", "topology")
 CHOICES = ("algo", "topology", "dataset", "partition", "model")
-NEVER = {"run_id", "results", "data_dir", "force", "stale", "tracker", "state", "engine", "device", "ranks", "jobs"}
 WRONG = "wrong"
-"""What is wrong with a damaged run: no column."""
+"""The reason why a run is damaged; not a column."""
+NEVER = {"run_id", "results", "data_dir", "force", "stale", "tracker", "state", "engine", "device", "ranks", "jobs"}
 NEVER |= {"checkpoint_every", "replicas", WRONG}
 SHOWN = {name: name for name in ("test_loss", "test_accuracy", "grad_norm", "consensus")} | {"wall_s": "seconds"}
-"""The metrics of a table, and their headings."""
+"""The metrics of a table, with their headings."""
 SPARED = ("seconds", "grad_norm", "step", "test_loss", "consensus")
-"""What a narrow terminal can do without, in this order."""
+"""The columns that a narrow terminal hides, in this order."""
 UNDERWAY = ("running", "interrupted")
 LONG = 1000
-"""Runs above which a table is written without frames: drawing them takes milliseconds a line."""
-ODD = "yellow"
-STYLES = {"done": "green", "diverging": ODD, "nonfinite": ODD, "failed": "red", "missing": "dim", "running": "cyan"}
-STYLES |= {"damaged": "red"}
+"""Runs above which a table has no frames, which take milliseconds a line."""
+STYLES = {"done": "green", "diverging": "yellow", "nonfinite": "yellow", "failed": "red", "damaged": "red"}
+STYLES |= {"missing": "dim", "running": "cyan"}
 TAIL, LOG = 4, 1 << 20
-"""Lines of a log that are shown, and bytes at its end that are looked at."""
+"""Lines of a log that are shown, and bytes at its end that are read."""
 
 
 def show_table(console: Console, summaries: Sequence[Mapping[str, Any]]) -> None:
-    """A table of runs, or a sentence where there are none."""
+    """Print a table of runs, or a sentence if there are none."""
     if not summaries:
         console.print("No runs.")
         return
@@ -51,15 +50,17 @@ def show_table(console: Console, summaries: Sequence[Mapping[str, Any]]) -> None
         console.file.writelines(plain_lines(columns))
         return
     spared = [name for name in SPARED if name != "test_loss" or "test_accuracy" in columns]
-    if any(s.get("state") in UNDERWAY for s in summaries):  # how far they have come is what is asked of these
+    if any(s.get("state") in UNDERWAY for s in summaries):  # their progress matters most
         spared.sort(key=lambda name: name == "step")
     show_columns(console, columns, spared)
 
 
 def show_columns(console: Console, columns: Mapping[str, Sequence[str]], spared: Sequence[str]) -> None:
-    """A table whose cells are never cut: of all columns; else without those that are the same in every row, which are
-    said above it; else also without as many of the ``spared`` as it takes, which are named below it; else a paragraph
-    for each row."""
+    """Print a table without cutting cells.
+
+    If it is too wide, constant columns are printed above it; then columns of ``spared`` are hidden, in this order; if
+    that is not enough, each row is a paragraph.
+    """
     if fits(console, table := _table(columns)):
         print_whole(console, table)
         return
@@ -84,64 +85,59 @@ def show_columns(console: Console, columns: Mapping[str, Sequence[str]], spared:
 
 
 def _paragraph(console: Console, before: str, cells: Mapping[str, str]) -> None:
-    """A name and its value are never apart."""
+    """Print names with their values, without a line break between the two."""
     text = before + "  ".join(f"{name}={cell}" for name, cell in cells.items())
     lines = textwrap.wrap(text, console.width, subsequent_indent="    ", break_on_hyphens=False)
     console.print("\n".join(lines), soft_wrap=True)
 
 
 def fits(console: Console, table: Table) -> bool:
-    """Whether nothing has to be cut: always, where there is no terminal."""
+    """Return whether a table fits without cutting; always true of files."""
     return not console.is_terminal or full_width(console, table) <= console.width
 
 
 def print_whole(console: Console, table: Table) -> None:
-    """A table at the width it needs, whatever a console believes of a file's or a pipe's."""
+    """Print a table at its full width, also to a file or a pipe."""
     if not console.is_terminal:
         console = Console(file=console.file, width=full_width(console, table))
     console.print(table)
 
 
 def full_width(console: Console, table: Table) -> int:
-    """The characters that a table needs if nothing in it is cut."""
+    """Return the width of a table without cutting, in characters."""
     return console.measure(table, options=console.options.update(width=sys.maxsize)).maximum
 
 
 def in_order(summaries: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """By method, graph and then every label, numbers ascending: as a sweep over all of them would have it."""
-
-    def key(s: Mapping[str, Any]) -> list[tuple[int, float, str]]:
-        return [_rank(s.get(name)) for name in names]
-
+    """Sort by method, graph and all other labels, numbers ascending, as in a sweep."""
     found = list(summaries)
     differ = [name for name in _label_names(found) if len({str(s.get(name)) for s in found}) > 1]
-    labels = [name for name in differ if name not in ("seed", *ALWAYS)]
-    names = [*ALWAYS, *labels, "seed"]
-    return sorted(found, key=key)
+    names = [*ALWAYS, *(name for name in differ if name not in ("seed", *ALWAYS)), "seed"]
+    return sorted(found, key=lambda s: [_rank(s.get(name)) for name in names])
 
 
 def _rank(value: Any) -> tuple[int, float, str]:
-    """Nothing, then numbers, then words."""
+    """Return a sorting key: missing values, then numbers, then words."""
     if value is None:
         return 0, 0.0, ""
     return (1, float(value), "") if isinstance(value, int | float) else (2, 0.0, str(value))
 
 
 def show_mixed(console: Console, runs: Iterable[tuple[str, Path]]) -> None:
-    """Below a table: a sentence where its runs, given by method and folder, were made with different software."""
-    if said := mixed((algo, read_json(folder / "manifest.json")) for algo, folder in runs):
-        console.print(said, soft_wrap=True)
+    """Print a sentence if runs, given by method and folder, were made with different software."""
+    if sentence := mixed((algo, read_json(folder / "manifest.json")) for algo, folder in runs):
+        console.print(sentence, soft_wrap=True)
 
 
 def show_failures(console: Console, failures: Sequence[tuple[Path, str]]) -> None:
-    """For each failed run its sentence, the last lines of its log unless the sentence says it all, and where it is."""
+    """Print the error of each failed run, the end of its log unless that repeats the error, and the log's path."""
     for path, error in failures:
         log = path / "log.txt"
         lines = [f"{path.name} failed: {error}"]
         try:
             written = end_of(log, LOG).rstrip().splitlines()
-            said = [line.partition("errors.UserError: ")[2] for line in written]
-            if not any(words and words in error for words in said):
+            errors = [line.partition("errors.UserError: ")[2] for line in written]
+            if not any(words and words in error for words in errors):
                 lines += [f"    {shortened(line)}" for line in written[-TAIL:]]
             lines.append(f"  see {log}")
         except OSError:
@@ -150,7 +146,7 @@ def show_failures(console: Console, failures: Sequence[tuple[Path, str]]) -> Non
 
 
 def plain_lines(columns: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """The same table as plain text, a line per row, at full width."""
+    """Return a table as plain text at full width, one line per row."""
     aligned = []
     for name, cells in columns.items():
         width = max(map(len, (name, *cells)))
@@ -159,9 +155,9 @@ def plain_lines(columns: Mapping[str, Sequence[str]]) -> Iterator[str]:
 
 
 def run_columns(summaries: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """A cell per run: the labels that tell the runs apart, the state, the final metrics."""
+    """Return the columns of a table of runs: labels that differ, the state, the final metrics."""
     labels = [name for name in _label_names(summaries) if name in ALWAYS or _varies(summaries, name)]
-    ended = [s for s in summaries if s.get("state") != "failed"]  # of a failed run the numbers are those of some step
+    ended = [s for s in summaries if s.get("state") != "failed"]  # the metrics of a failed run are not final
     scores = dict.fromkeys(name for s in summaries for name in s if name.startswith(SCORE))
     found = {name for name in {**SHOWN, **scores} if any(s.get(name) is not None for s in ended)}
     metrics = [name for name in dict.fromkeys(("test_loss", *scores, *SHOWN)) if name in found]
@@ -179,19 +175,19 @@ def _table(columns: Mapping[str, Sequence[str]]) -> Table:
 
 
 def varying(labels: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The labels that tell these runs apart."""
+    """Return the labels that distinguish these runs."""
     return [name for name in _label_names(labels) if _varies(labels, name)]
 
 
 def _label_names(summaries: Sequence[Mapping[str, Any]]) -> list[str]:
-    """All that can tell runs apart: whatever is no metric and not how a run was made."""
-    kinds = dict.fromkeys(map(tuple, summaries))  # thousands of runs have the same few lists of names
+    """Return the labels that can distinguish runs: neither metrics nor settings of the execution."""
+    kinds = dict.fromkeys(map(tuple, summaries))  # most runs have the same names
     names = dict.fromkeys(name for kind in kinds for name in kind)
     return [name for name in names if name not in NEVER and name not in COLUMNS and not name.startswith(SCORE)]
 
 
 def _varies(summaries: Sequence[Mapping[str, Any]], name: str) -> bool:
-    """Whether runs differ in a label; in an option only if runs of the same choice do."""
+    """Return whether runs differ in a label; for an option, whether runs of the same choice do."""
     if name in CHOICES:
         return len({s.get(name) for s in summaries}) > 1
     owner = name.split(".")[0] if "." in name else "algo"

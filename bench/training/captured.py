@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -13,8 +14,7 @@ from bench.method.algorithm import Algorithm
 from bench.problem.problem import Problem
 from bench.store.record import Row
 from bench.training.costs import CostCounter
-from bench.training.network import Network
-from bench.training.oracles import make_oracles
+from bench.training.network import Network, make_oracles
 
 WARM = 3
 """Steps that run as usual before one is captured: libraries set themselves up in them."""
@@ -58,11 +58,13 @@ class Recorder:
 class Untimed:
     """Stands in for the clock: a captured step is one unit of work for the GPU, whose rounds have no times."""
 
-    def begin_round(self, on_gpu: bool) -> None:
-        """Do nothing."""
+    def gpu_round(self) -> AbstractContextManager[None]:
+        """Time nothing."""
+        return nullcontext()
 
-    def end_round(self, began: None) -> None:
-        """Do nothing."""
+    def timing(self, part: str) -> AbstractContextManager[None]:
+        """Time nothing."""
+        return nullcontext()
 
 
 class CapturedStep:

@@ -1,8 +1,8 @@
-"""Where a run stood, on disk: a file per process with the state of its nodes, readable by any number of processes.
+"""Checkpoints: one file per process with the state of its nodes, which any number of processes can read.
 
-<run>/checkpoint/<step>.<first node>-<last node>.npz holds plain arrays, never pickles, and after them the
-digest of its run, its name and its content: before it has been compared, nothing of a file is interpreted. The
-last two steps are kept, and the last one that is on the disk for good.
+<run>/checkpoint/<step>.<first node>-<last node>.npz holds plain arrays, never pickles, followed by a digest of the
+names of run and file and of the content. No file is interpreted before its digest is checked. hearsay keeps the last
+two steps, and the last step that the disk has confirmed.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ SECONDS, COUNTS = "seconds", "counts"
 NAME = re.compile(r"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)-(0|[1-9][0-9]*)\.npz")
 SEAL = b"\nsha256 "
 LARGEST = 1 << 36
-"""Bytes of a file that is read."""
+"""The largest file that is read, in bytes."""
 pace = Pace()
-_lasting: dict[Path, int] = {}  # the last step that is on the disk for good, by folder
+_lasting: dict[Path, int] = {}  # the last step that the disk has confirmed, by folder
 
 
 @dataclass(frozen=True)
 class Resume:
-    """Where to go on: the step, and for every replica its folder and latest row."""
+    """The step to resume from, with the folder and the latest row of every replica."""
 
     step: int
     folders: Sequence[Path]
@@ -46,7 +46,7 @@ class Resume:
 
 
 def write(folder: Path, moment: Snapshot, hosted: range) -> None:
-    """Keep the hosted nodes of one replica; forget all but the last two steps."""
+    """Write the hosted nodes of one replica; delete all but the last two steps."""
     arrays = {name: tensor[0].cpu().numpy() for name, tensor in {**moment.state, **moment.in_flight}.items()}
     arrays[SECONDS] = np.array([moment.seconds[0][name] for name in Stopwatch.NAMES])
     arrays[COUNTS] = moment.counts[0]
@@ -58,14 +58,13 @@ def write(folder: Path, moment: Snapshot, hosted: range) -> None:
     write_bytes(path, buffer.getvalue() + _seal(_names(path), buffer.getvalue()))
     if pace.wait(moment.step, path):
         _lasting[folder] = moment.step
-    mine = sorted(_files(folder, f"*.{span}"), key=_step)
-    for old in mine[:-KEEP]:
-        if _step(old) != _lasting.get(folder):
+    for old in sorted(_files(folder, f"*.{span}"), key=_numbers)[:-KEEP]:
+        if _numbers(old)[0] != _lasting.get(folder):
             old.unlink()
 
 
 def steps(folder: Path, nodes: int) -> list[int]:
-    """The steps at which every node can be read, the latest first."""
+    """Return the steps with a valid checkpoint of every node, the latest first."""
     held: dict[int, set[int]] = {}
     shapes: dict[int, set[str]] = {}
     for path in _files(folder):
@@ -78,43 +77,40 @@ def steps(folder: Path, nodes: int) -> list[int]:
 
 
 def load(resume: Resume, hosted: range, dtype: torch.dtype, device: torch.device) -> Snapshot:
-    """The moment to go on from, for the hosted nodes of all replicas; Misfit where there is none."""
+    """Return the snapshot of the hosted nodes of all replicas; raise Misfit if the files are inconsistent."""
     try:
         parts = [_read(folder, resume.step, hosted) for folder in resume.folders]
         names = [name for name in parts[0] if name not in (SECONDS, COUNTS)]
-        if not all(_are_counts(part[COUNTS]) for part in parts):
-            raise ValueError(f"{COUNTS} are not whole numbers")
+        for counts in (part[COUNTS] for part in parts):
+            if counts.ndim != 1 or counts.dtype.kind != "i" or len(counts) < len(SHARED) + len(SENT):
+                raise ValueError(f"{COUNTS} must be whole numbers, got {counts.dtype} of shape {counts.shape}")
         stacked = {name: np.stack([part[name] for part in parts]) for name in names}
     except (LookupError, ValueError) as error:
-        raise Misfit(f"The files of the checkpoint at step {resume.step} do not belong together: {error}") from error
+        raise Misfit(f"The files of the checkpoint at step {resume.step} are inconsistent: {error}.") from error
     held = {name: torch.as_tensor(array, dtype=dtype, device=device) for name, array in stacked.items()}
     in_flight = {name: held.pop(name) for name in names if name.startswith(CHANNEL)}
     seconds = [dict(zip(Stopwatch.NAMES, part[SECONDS].tolist(), strict=True)) for part in parts]
     return Snapshot(resume.step, held, seconds, list(resume.rows), [part[COUNTS] for part in parts], in_flight)
 
 
-def _are_counts(found: np.ndarray) -> bool:
-    return found.ndim == 1 and found.dtype.kind == "i" and len(found) >= len(SHARED) + len(SENT)
-
-
 def forget(folder: Path, step: int) -> None:
-    """Delete a step that cannot be gone on from."""
+    """Delete the checkpoint of a step."""
     for path in _files(folder, f"{step}.*.npz"):
         path.unlink()
 
 
 def damage(folder: Path) -> dict[str, str]:
-    """The files that are not what was written, and why."""
+    """Return the damaged files, with the reason."""
     return {path.name: "is not what was written" for path in _files(folder) if arrays(path) is None}
 
 
 def _read(folder: Path, step: int, hosted: range) -> Mapping[str, np.ndarray]:
-    """The rows of the hosted nodes, from whichever files hold them."""
+    """Return the rows of the hosted nodes, from all files that have some."""
     found: dict[str, dict[int, np.ndarray]] = {}
     seconds, counts = np.zeros(len(Stopwatch.NAMES)), np.zeros(0, dtype=np.int64)
     for path in _files(folder, f"{step}.*.npz"):
         if (file := arrays(path)) is None:
-            raise UserError(f"The checkpoint '{path}' was damaged meanwhile. Run again: an earlier one is used.")
+            raise UserError(f"The checkpoint '{path}' is damaged. Run the command again to use an earlier one.")
         seconds, counts = np.maximum(seconds, file.pop(SECONDS)), file.pop(COUNTS)
         for name, rows in file.items():
             found.setdefault(name, {}).update({_numbers(path)[1] + i: row for i, row in enumerate(rows)})
@@ -123,7 +119,7 @@ def _read(folder: Path, step: int, hosted: range) -> Mapping[str, np.ndarray]:
 
 
 def arrays(path: Path) -> dict[str, np.ndarray] | None:
-    """What a checkpoint file holds, if it is what was written: a row for each of its nodes, and seconds."""
+    """Return the arrays of a file, one row per node, and its seconds; None if the file is damaged."""
     try:
         content = content_of(path, LARGEST)
     except (OSError, MemoryError):
@@ -134,12 +130,12 @@ def arrays(path: Path) -> dict[str, np.ndarray] | None:
     try:
         with zipfile.ZipFile(io.BytesIO(body)) as file:
             if any(part.compress_type != zipfile.ZIP_STORED for part in file.infolist()):
-                return None  # hearsay compresses none: what grows when it is read was forged
+                return None  # hearsay never compresses: a forged file may grow without bound
         with np.load(io.BytesIO(body), allow_pickle=False) as file:
             found = {name: file[name] for name in file.files}
         if any(array.dtype.kind not in "biuf" for array in found.values()):
             return None
-    except Exception:  # a digest can be forged, and then NumPy raises anything
+    except Exception:  # the digest of a forged file may match, and NumPy may raise anything
         return None
     _, first, last = _numbers(path)
     fits = all(array.shape[:1] == (last + 1 - first,) for name, array in found.items() if name not in (SECONDS, COUNTS))
@@ -147,7 +143,7 @@ def arrays(path: Path) -> dict[str, np.ndarray] | None:
 
 
 def _names(path: Path) -> str:
-    """Of the run and of the file."""
+    """Return the names of the run and of the file."""
     return f"{path.parents[1].name}/{path.name}"
 
 
@@ -156,15 +152,11 @@ def _seal(name: str, body: bytes) -> bytes:
 
 
 def _files(folder: Path, pattern: str = "*.npz") -> list[Path]:
-    """Those that may be checkpoints; none of a folder that is a link."""
+    """Return the files with a checkpoint's name; none if the folder is a link."""
     return [] if folder.is_symlink() else [path for path in folder.glob(pattern) if NAME.fullmatch(path.name)]
 
 
 def _numbers(path: Path) -> tuple[int, int, int]:
-    """The step, the first and the last node, as the file's name says them."""
+    """Return the step, the first node and the last node in a file's name."""
     step, first, last = map(int, path.name.removesuffix(".npz").replace("-", ".").split("."))
     return step, first, last
-
-
-def _step(path: Path) -> int:
-    return _numbers(path)[0]

@@ -1,4 +1,4 @@
-"""Where the nodes live: the few things the loop must ask of all processes together."""
+"""The processes that host the nodes, and the operations that need all of them."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from torch import Tensor
 from bench.network.mixing import Operator
 
 Unpack = Callable[[int, Tensor, Sequence[int]], Tensor]
-"""From the number of a tensor, payloads (R, m, B) and the nodes they come from to what they say, (R, m, P)."""
+"""Decodes payloads, (R, m, B), of tensor number i from m nodes to vectors, (R, m, P)."""
 
 
 class Mixer(ABC):
-    """What the hosted nodes hear in round r, which is in step t."""
+    """Communication of the hosted nodes in round r of step t."""
 
     @abstractmethod
     def __call__(self, r: int, t: int, tensors: tuple[Tensor, ...], by: Operator = "mix") -> tuple[Tensor, ...]:
-        """Every (R, k, q) tensor of the hosted nodes, multiplied by a matrix of the round across all nodes."""
+        """Multiply (R, k, q) tensors of the hosted nodes by a matrix of the round, across all nodes."""
 
     def both(
         self, r: int, t: int, pushed: tuple[Tensor, ...], pulled: tuple[Tensor, ...]
     ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
-        """Some pushed and some pulled, in one round."""
+        """Push some tensors and pull others in one round."""
         return self(r, t, pushed, "push"), self(r, t, pulled, "pull")
 
     def compressed(
-        self, r: int, t: int, payloads: tuple[Tensor, ...], said: tuple[Tensor, ...], unpack: Unpack
+        self, r: int, t: int, payloads: tuple[Tensor, ...], decoded: tuple[Tensor, ...], unpack: Unpack
     ) -> tuple[Tensor, ...]:
-        """``said`` mixed; where nodes are heard from afar, their payloads travel and are unpacked there."""
-        return self(r, t, said)
+        """Mix the ``decoded`` vectors. Between processes, the payloads are sent and the receiver decodes them."""
+        return self(r, t, decoded)
 
     def kept(self) -> dict[str, Tensor]:
-        """What is under way between the nodes, (R, k, …) of the hosted ones: part of where a run stands."""
+        """Return the messages in flight for a checkpoint, (R, k, …) of the hosted nodes."""
         return {}
 
     def restore(self, kept: Mapping[str, Tensor]) -> None:  # noqa: B027
-        """Go on from what was kept."""
+        """Restore the messages in flight."""
 
 
 class Hosting(Protocol):
@@ -51,16 +51,14 @@ class Hosting(Protocol):
     def mixer(self) -> Mixer: ...
 
     def total(self, share: Tensor) -> Tensor:
-        """The sum over processes."""
+        """Return the sum over processes."""
 
 
 class OneProcess:
-    """All nodes here."""
+    """A single process that hosts all nodes."""
 
     def __init__(self, nodes: int, mixer: Mixer) -> None:
-        self.nodes = nodes
-        self.hosted = range(nodes)
-        self.mixer = mixer
+        self.nodes, self.hosted, self.mixer = nodes, range(nodes), mixer
 
     def total(self, share: Tensor) -> Tensor:
         return share

@@ -1,4 +1,4 @@
-"""The one training loop: stacked, batched and MPI runs all pass through here."""
+"""The training loop of all engines."""
 
 from __future__ import annotations
 
@@ -21,23 +21,22 @@ from bench.training.captured import Step, Steps
 from bench.training.costs import CostCounter, RowBuilder, Stopwatch
 from bench.training.hosting import Hosting
 from bench.training.metrics import heterogeneity, measure
-from bench.training.network import Network
+from bench.training.network import GradOracle, MixOracle, Network, make_oracles
 from bench.training.observer import Observer, Outcome, Snapshot
-from bench.training.oracles import GradOracle, MixOracle, make_oracles
 
 
 @dataclass(frozen=True)
 class Timetable:
-    """When what happens between the first step and the last."""
+    """The steps at which a run evaluates and writes checkpoints."""
 
     steps: int
     evaluate_at: Sequence[int]
     checkpoint_every: int | None = None
-    thin: bool = False  # stop once half of the replicas have ended
+    thin: bool = False  # stop when half of the replicas have ended
 
 
 class Training:
-    """Replicas of one method on one problem, on their way from the start or from a moment to their last step."""
+    """Replicas of one method on one problem, from the start or a snapshot to the last step."""
 
     def __init__(
         self,
@@ -61,18 +60,19 @@ class Training:
         self._shape = len(mixings), len(problem.setting.hosted), problem.layout.size
         self._outcomes: list[Outcome | None] = [None] * len(mixings)
         seeds, one_way = problem.setting.seeds, mixings[0].one_way
-        books = self._costs, self._clock
-        self._network = Network(hosting, algorithm.properties, *books, seeds, compressor, one_way)
+        properties = algorithm.properties
+        self._network = Network(hosting, properties, self._costs, self._clock, seeds, compressor, one_way)
         if begin:
             hosting.mixer.restore(begin.in_flight)
 
     def run(self) -> tuple[list[Outcome | None], Snapshot]:
-        """Make the steps and tell the observer; how every replica ended, and where all of them stand then.
+        """Run the steps and report to the observer; return how every replica ended, and the last snapshot.
 
-        A replica whose measurements are no longer finite ends there as diverged, with that last row. Where the
-        timetable says ``thin``, everything stops once half of the replicas have ended: the others have no outcome
-        yet, and can go on from the moment that is returned without the weight of the dead. Where the observer leaves,
-        the moment is written down, and Preempted is raised.
+        A replica ends when a metric is not finite. With ``thin``, the run stops when half of the replicas have ended;
+        the others have no outcome and can resume from the snapshot without the ended ones.
+
+        Raises:
+            Preempted: The observer has preempted the run, after a checkpoint.
         """
         times, begun = self._timetable, self._begin.step if self._begin else 0
         due = {t for t in times.evaluate_at if t > begun} if self._begin else {0, *times.evaluate_at}
@@ -108,39 +108,36 @@ class Training:
         return Steps(eager, self._algorithm, self._problem, self._network, self._costs, self._timetable.steps, learn)
 
     def _from(self) -> Tensor | tuple[int, Any]:
-        """Where the trajectory begins."""
+        """Return the start of the trajectory: x, or a step and its state."""
         if self._begin:
-            return self._begin.step, self._state_of(self._begin)
+            return self._begin.step, self._restored(self._begin)
         x = self._problem.start()
         if x.shape != self._shape:
-            raise UserError(
-                f"The problem's start has shape {tuple(x.shape)}; replicas, nodes, parameters are {self._shape}."
-            )
+            wanted = f"{self._shape} (replicas, nodes, parameters)"
+            raise UserError(f"The problem's start must have shape {wanted}, got {tuple(x.shape)}.")
         return x
 
-    def _state_of(self, moment: Snapshot) -> Any:
-        """The state that was kept, if it can be one of this method."""
+    def _restored(self, moment: Snapshot) -> Any:
+        """Return the state of a snapshot, if its shapes are those of this method."""
         setting = self._problem.setting
         blank = blank_state(self._algorithm, torch.zeros(self._shape, dtype=setting.dtype, device=setting.device))
         shapes, expected = ({k: tuple(v.shape) for k, v in s.items()} for s in (moment.state, blank._asdict()))
         if shapes != expected:
             raise Misfit(
-                f"The checkpoint at step {moment.step} is not one of this run: it holds {shapes}, and {expected} was "
-                "expected."
+                f"The checkpoint at step {moment.step} does not belong to this run: its states have shapes {shapes}, "
+                f"expected {expected}."
             )
         return type(blank)(**moment.state)
 
     def _evaluate(self, t: int, state: Any) -> None:
-        _wait_for_gpu(state.x)  # the steps before this one are computing, not evaluating
-        if t == 0:
-            with self._clock.evaluation():
-                zetas = heterogeneity(state.x, self._problem, self._hosting)
-            for r, zeta in enumerate(zetas):
-                self._observer.learn(r, {"heterogeneity": zeta})
-        with self._clock.evaluation():
+        _wait_for_gpu(state.x)  # the earlier steps count as computing, not as evaluating
+        with self._clock.timing("eval_s"):
+            zetas = heterogeneity(state.x, self._problem, self._hosting) if t == 0 else []
             measured = measure(state, self._problem, self._hosting, self._algorithm.properties)
         seconds = self._clock.seconds()
-        with self._clock.pause():
+        with self._clock.timing("paused"):
+            for r, zeta in enumerate(zetas):
+                self._observer.learn(r, {"heterogeneity": zeta})
             for r, finite in enumerate(measured.finite):
                 if self._outcomes[r] is None:
                     self._observer.record(r, self._books.row(r, t, measured.row(r), seconds[r]))
@@ -154,7 +151,7 @@ class Training:
 
     def _checkpoint(self, t: int, state: Any) -> None:
         _wait_for_gpu(state.x)
-        with self._clock.pause():
+        with self._clock.timing("paused"):
             moment = self._moment(t, state)
             for r in (r for r, outcome in enumerate(self._outcomes) if outcome is None):
                 self._observer.checkpoint(r, moment.only([r]))
@@ -166,6 +163,6 @@ class Training:
 
 
 def _wait_for_gpu(x: Tensor) -> None:
-    """Until all that it was told to do is done, where x lives on one."""
+    """Wait until the GPU of x, if it is on one, has finished its work."""
     if x.is_cuda:
         torch.cuda.synchronize()

@@ -32,14 +32,17 @@ class Measurement:
     own: dict[str, np.ndarray] = field(default_factory=dict)  # of plug-ins; they do not affect the state of a run
 
     @property
+    def _builtin(self) -> dict[str, np.ndarray | None]:
+        return {name: values for name, values in vars(self).items() if name != "own"}
+
+    @property
     def finite(self) -> np.ndarray:
         """Whether all metrics of a replica are finite, (R,)."""
-        values = [value for name, value in vars(self).items() if name != "own" and value is not None]
-        return np.isfinite(np.stack(values)).all(axis=0)
+        return np.isfinite(np.stack([values for values in self._builtin.values() if values is not None])).all(axis=0)
 
     def row(self, r: int) -> Row:
         """Return the columns of replica ``r``."""
-        columns = {**{name: values for name, values in vars(self).items() if name != "own"}, **self.own}
+        columns = {**self._builtin, **self.own}
         row: Row = {name: None if values is None else float(values[r]) for name, values in columns.items()}
         row["stationarity"] = row["grad_norm"] * row["grad_norm"]  # ** would raise where this overflows
         if row["test_accuracy"] is not None and not np.isfinite(row["test_accuracy"]):
@@ -105,8 +108,8 @@ def metric(
     """
     if name in COLUMNS or name.startswith(("test_", "val_")) or not name.isidentifier():
         raise UserError(
-            f"A metric cannot be called '{name}': that is a column already, or begins as one (test_, val_), or is no "
-            "single word."
+            f"A metric cannot be called '{name}'. The name must be an identifier that is not a column already and does "
+            "not begin with test_ or val_."
         )
 
     def decorate(function: Callable[[View], Tensor]) -> Callable[[View], Tensor]:
@@ -141,7 +144,7 @@ def _own(view: View) -> dict[str, np.ndarray]:
         value = metrics[name].function(view)
         if not isinstance(value, Tensor) or value.shape != view.x.shape[:1]:
             got = f"a tensor of shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
-            raise UserError(f"The metric '{name}' gave {got}; it must be one number per replica, ({len(view.x)},).")
+            raise UserError(f"The metric '{name}' must return a tensor of shape ({len(view.x)},), got {got}.")
         out[name] = _numpy(value.double())
     return out
 
@@ -155,7 +158,6 @@ def measured_states(declaration: Properties) -> list[str]:
 def measure(state: Any, problem: Problem, hosting: Hosting, declaration: Properties) -> Measurement:
     """Return the metrics of a state, by two exchanges: the means over nodes, then the shares of all metrics."""
     n = hosting.nodes
-    spread = [name for name in ("x", declaration.averages) if name]
     states = {name: getattr(state, name).double() for name in measured_states(declaration)}
     flat = hosting.total(torch.cat([value.sum(1) for value in states.values()], dim=-1)) / n
     widths = [value.shape[-1] for value in states.values()]
@@ -165,25 +167,27 @@ def measure(state: Any, problem: Problem, hosting: Hosting, declaration: Propert
     evaluation = problem.evaluate(point)
     shapes = [tuple(part.shape) for part in (evaluation.train_loss, evaluation.test_loss, evaluation.gradient)]
     if shapes != [(len(flat),)] * 2 + [tuple(point.shape)]:
-        raise UserError(f"The problem's losses and gradient at points {tuple(point.shape)} have shapes {shapes}.")
-    spreads = [_spread(states[name], means[name]) / n for name in spread]
-    shares = torch.cat([torch.stack(spreads, dim=1), evaluation.flat()], dim=1)
-    totals = hosting.total(shares)
+        raise UserError(
+            f"The problem's losses and gradient at points {tuple(point.shape)} have wrong shapes: {shapes}."
+        )
+    spread = [name for name in ("x", declaration.averages) if name]
+    spreads = [(states[name] - means[name].unsqueeze(1)).square().sum(dim=(1, 2)) / n for name in spread]
+    totals = hosting.total(torch.cat([torch.stack(spreads, dim=1), evaluation.flat()], dim=1))
     evaluation = evaluation.unflat(totals[:, len(spreads) :])
 
-    apart = evaluation.gradient  # where all of f has one; else how far a proximal step of length 1 leads
-    if problem.prox is not None:
-        apart = point - problem.prox(point - evaluation.gradient, 1.0)
+    stationarity = evaluation.gradient
+    if problem.prox is not None:  # f + r: the change by a proximal step of length 1
+        stationarity = point - problem.prox(point - evaluation.gradient, 1.0)
     tracking = None
     if declaration.estimates is not None:
         tracking = _numpy(torch.linalg.vector_norm(means[declaration.estimates] - evaluation.gradient, dim=-1))
-    losses = (evaluation.train_loss, evaluation.test_loss)
+    losses = evaluation.train_loss, evaluation.test_loss
     view = View(point, evaluation.gradient, *losses, state, n, problem, hosting.total)
     return Measurement(
         train_loss=_numpy(evaluation.train_loss),
         test_loss=_numpy(evaluation.test_loss),
         test_accuracy=None if evaluation.test_correct is None else 100 * _numpy(evaluation.test_correct),
-        grad_norm=_numpy(torch.linalg.vector_norm(apart, dim=-1)),
+        grad_norm=_numpy(torch.linalg.vector_norm(stationarity, dim=-1)),
         consensus=_numpy(totals[:, 0]),
         consensus_z=_numpy(totals[:, 1]) if declaration.averages else None,
         tracking_error=tracking,
@@ -194,20 +198,16 @@ def measure(state: Any, problem: Problem, hosting: Hosting, declaration: Propert
 def heterogeneity(x: Tensor, problem: Problem, hosting: Hosting) -> list[float | None]:
     """Return ζ² = (1/n) Σ ‖∇f_i(x̄) − ∇f(x̄)‖² of every replica; None if there are no exact gradients."""
     mean = hosting.total(x.double().sum(1)) / hosting.nodes
-    total = torch.zeros(len(x), 1 + mean.shape[1], dtype=torch.float64, device=x.device)
     gradients = problem.node_gradients(mean)
     if gradients is None:
         return [None] * len(x)
+    total = torch.zeros(len(x), 1 + mean.shape[1], dtype=torch.float64, device=x.device)
     for gradient in gradients:
         total[:, 0] += gradient.square().sum(-1)
         total[:, 1:] += gradient
     total = hosting.total(total) / hosting.nodes
     zeta = total[:, 0] - total[:, 1:].square().sum(-1)
     return [max(0.0, value) for value in zeta.tolist()]
-
-
-def _spread(x: Tensor, mean: Tensor) -> Tensor:
-    return (x - mean.unsqueeze(1)).square().sum(dim=(1, 2))
 
 
 def _numpy(x: Tensor) -> np.ndarray:

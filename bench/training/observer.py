@@ -1,4 +1,4 @@
-"""What a run tells while it is under way, and where it stands between two steps."""
+"""Snapshots of a run between two steps, and the interface that receives its progress."""
 
 from __future__ import annotations
 
@@ -13,53 +13,52 @@ from bench.store.record import Row
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one replica ended."""
+    """The end of one replica."""
 
-    state: str  # of bench.store.record.FINAL; in this loop done or diverged
-    step: int  # the last evaluation: T, or the first one that is not finite
+    state: str  # done or nonfinite
+    step: int  # of the last evaluation: T, or the first non-finite one
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A run between two steps: all it takes to go on from there."""
+    """A run between two steps, complete enough to resume it."""
 
     step: int
-    state: Mapping[str, Tensor]  # every field of the algorithm's state, (R, k, …), of the hosted nodes
-    seconds: list[Row]  # that every replica has spent so far
+    state: Mapping[str, Tensor]  # of the method, fields (R, k, …) of the hosted nodes
+    seconds: list[Row]  # spent by every replica
     last: list[Row]  # the latest row of every replica
-    counts: Sequence[np.ndarray]  # what its costs keeps of every replica
-    in_flight: Mapping[str, Tensor] = field(default_factory=dict)  # what is under way between nodes, (R, k, …)
+    counts: Sequence[np.ndarray]  # CostCounter.kept of every replica
+    in_flight: Mapping[str, Tensor] = field(default_factory=dict)  # messages between nodes, (R, k, …)
 
     def only(self, replicas: Sequence[int]) -> Snapshot:
-        """The same for some of the replicas."""
+        """Return the snapshot of some replicas."""
         keep = list(replicas)
-        state = {name: tensor[keep] for name, tensor in self.state.items()}
-        seconds, last = [self.seconds[r] for r in keep], [self.last[r] for r in keep]
-        in_flight = {name: tensor[keep] for name, tensor in self.in_flight.items()}
+        state, in_flight = ({k: v[keep] for k, v in part.items()} for part in (self.state, self.in_flight))
+        seconds, last = ([rows[r] for r in keep] for rows in (self.seconds, self.last))
         return Snapshot(self.step, state, seconds, last, [self.counts[r] for r in keep], in_flight)
 
 
 class Observer:
-    """Hears what a run has to tell while it is under way. Any method may be overridden, none must."""
+    """Receives the progress of a run. Override any of the methods."""
 
     def learn(self, r: int, facts: Row) -> None:
-        """What is found out about replica ``r`` before its first step."""
+        """Receive facts about replica ``r``, before its first step."""
 
     def record(self, r: int, row: Row) -> None:
-        """An evaluation of replica ``r``."""
+        """Receive an evaluation of replica ``r``."""
 
     def end(self, r: int, outcome: Outcome) -> None:
-        """Replica ``r`` has made its last evaluation."""
+        """Note that replica ``r`` has made its last evaluation."""
 
     def tick(self, t: int) -> None:
-        """Step t is done."""
+        """Note that step t is done."""
 
     def leaves(self, t: int) -> bool:
-        """Whether the run is to stop after step t, to go on from there another time."""
+        """Return whether the run is preempted after step t."""
         return False
 
     def wait(self, reason: str) -> None:
-        """Nothing happens for a while, and why."""
+        """Note that the run waits, and the reason."""
 
     def checkpoint(self, r: int, moment: Snapshot) -> None:
-        """A good time to note where replica ``r`` stands; the moment is its alone."""
+        """Write a checkpoint of replica ``r``; the snapshot has no other replica."""

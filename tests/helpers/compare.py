@@ -30,9 +30,8 @@ from bench.training.costs import CostCounter, Stopwatch
 from bench.training.hosting import OneProcess
 from bench.training.metrics import measure
 from bench.training.mixers import make_mixer
-from bench.training.network import Network
+from bench.training.network import Network, make_oracles
 from bench.training.observer import Observer
-from bench.training.oracles import make_oracles
 from tests.helpers.configs import config
 
 STEPS, DTYPE, CPU = 16, torch.float64, torch.device("cpu")

@@ -31,23 +31,23 @@ def test_conversions(value, to, expected):
 
 
 @pytest.mark.parametrize(
-    ("value", "to", "sentence"),
+    ("value", "to"),
     [
-        ("abc", float, "algo.eta must be a number; got 'abc'"),
-        (True, float, "must be a number"),
-        (float("nan"), float, "must be a number"),
-        (float("inf"), int, "must be a whole number"),
-        (3.5, int, "must be a whole number; got 3.5"),
-        ("yes", bool, "must be true or false"),
-        ("c", Literal["a", "b"], "must be one of a, b; got 'c'"),
-        (None, int, "must be a whole number"),
+        ("abc", float),
+        (True, float),
+        (float("nan"), float),
+        (float("inf"), int),
+        (3.5, int),
+        ("yes", bool),
+        ("c", Literal["a", "b"]),
+        (None, int),
     ],
 )
-def test_wrong_values_get_a_sentence(value, to, sentence):
-    with pytest.raises(UserError, match=sentence):
+def test_rejects_invalid_values(value, to):
+    with pytest.raises(UserError, match=rf"^algo\.eta .*{value!r}"):
         convert(value, to, "algo.eta")
 
 
-def test_unknown_options_are_refused_with_the_known_ones():
+def test_rejects_unknown_options_with_the_known_ones():
     with pytest.raises(UserError, match=r"algo=dsgd .*'algo.etaa'.*'eta'.* eta."):
         coerce({"eta": Option(float, 0.1)}, {"etaa": 1}, "algo.", "algo=dsgd")

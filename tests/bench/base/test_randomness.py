@@ -3,7 +3,7 @@ import numpy as np
 from bench.base.randomness import BLOCK, Blocks, generator
 
 
-def test_draws_belong_to_their_key_alone():
+def test_draws_depend_on_their_key_only():
     keys = [(0, 0, "a", 0), (1, 0, "a", 0), (0, 1, "a", 0), (0, 0, "b", 0), (0, 0, "a", 1), (10, 0, "a", 0)]
     first = {key: generator(*key).standard_normal(4).tolist() for key in keys}
     again = {key: generator(*key).standard_normal(4).tolist() for key in reversed(keys)}
@@ -17,7 +17,7 @@ def test_streams_of_different_keys_are_uncorrelated():
     assert np.abs(off).max() < 5 / np.sqrt(4000)
 
 
-def test_blocks_serve_any_sample_and_draw_each_block_once():
+def test_blocks_return_any_sample_and_are_drawn_once():
     drawn = []
     blocks = Blocks(lambda stream, block: drawn.append((stream, block)) or (stream, block))
     assert blocks.at(0) == ((0, 0), 0)

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.base import allocation
-from bench.base.machine import cores
+from bench.base.machine import HOST_LISTS, cores
 from bench.engine.engines import engine_of
 from bench.engine.launch import TO_PASS_ON, explain, launcher, passing_on
 from bench.engine.link import ADDRESS, TOKEN, Link
@@ -20,7 +19,7 @@ QUEUE = ("SLURM_NTASKS", "SLURM_JOB_NUM_NODES", "SLURM_JOB_CPUS_PER_NODE", "SLUR
 
 @pytest.fixture
 def no_queue(monkeypatch):
-    for name in (*QUEUE, *allocation.LISTS):
+    for name in (*QUEUE, *HOST_LISTS):
         monkeypatch.delenv(name, raising=False)
     return monkeypatch
 

@@ -176,8 +176,8 @@ class Elsewhere(Broadcast):
 @pytest.mark.parametrize(
     ("problem", "sentence"),
     [
-        (Broadcast, r"gradient at x of shape \(1, 6, 3\) has shape \(1, 1, 3\)"),
-        (Elsewhere, r"start has shape \(1, 5, 3\); replicas, nodes, parameters are \(1, 6, 3\)"),
+        (Broadcast, r"gradient .*\(1, 6, 3\).*\(1, 1, 3\)"),
+        (Elsewhere, r"start .*\(1, 6, 3\).*\(1, 5, 3\)"),
     ],
 )
 def test_a_problem_of_another_size_gets_a_sentence(problem, sentence, monkeypatch):

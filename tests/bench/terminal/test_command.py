@@ -1,4 +1,4 @@
-"""How every command begins."""
+"""Garbage collection while a command starts."""
 
 import gc
 
@@ -14,12 +14,12 @@ command(lambda: print(gc.isenabled(), gc.get_freeze_count() > 0))()
 """
 
 
-def test_no_garbage_is_searched_for_until_all_is_imported(tmp_path):
+def test_garbage_collection_is_off_during_imports(tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT)
     done = fresh(tmp_path / "script.py", PYTHONPATH=str(ROOT))
     assert (done.stdout, done.stderr) == ("False\nTrue True\n", "")
 
 
-def test_a_main_that_is_called_by_another_program_leaves_its_garbage_alone():
+def test_a_main_called_by_another_program_does_not_freeze_its_objects():
     before = gc.get_freeze_count()
     assert command(gc.get_freeze_count)() == before

@@ -1,4 +1,4 @@
-"""What is seen of a sweep while it runs."""
+"""Progress of a sweep in a terminal."""
 
 import io
 
@@ -9,7 +9,7 @@ from bench.terminal.display import Display
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_no_number_of_a_running_group_is_cut(width):
+def test_numbers_of_a_running_group_are_not_cut(width):
     out = io.StringIO()
     console = Console(file=out, width=width, force_terminal=True, color_system=None)
     display, group = Display(console, [60000]), [object()]
@@ -20,8 +20,8 @@ def test_no_number_of_a_running_group_is_cut(width):
     assert max(map(len, out.getvalue().splitlines())) <= width
 
 
-def test_the_bar_is_full_when_everything_has_ended():
-    """Runs made before, a group that ended early, and one whose members are made again, each alone."""
+def test_bar_is_full_when_all_runs_have_ended():
+    """With earlier runs, a group that ends early, and a group whose runs are repeated one by one."""
     console = Console(file=io.StringIO(), width=100, force_terminal=True, color_system=None)
     with Display(console, [100] * 5) as display:
 

@@ -40,34 +40,34 @@ def printed(width: int, terminal: bool, runs=RUNS) -> str:
 
 
 @pytest.mark.parametrize("width", [80, 100, 120, 200])
-def test_no_number_is_cut_and_what_is_left_out_is_named(width):
+def test_cuts_no_number_and_names_hidden_columns(width):
     text = printed(width, terminal=True)
     assert "…" not in text
     assert max(map(len, text.splitlines())) <= width
-    left_out = text.partition("Hidden columns (terminal too narrow): ")[2]
+    hidden = text.partition("Hidden columns")[2]
     for heading, value in {"grad_norm": "0.004321", "consensus": "4.363e-09", "seconds": "12.61"}.items():
-        assert (heading in left_out) == (value not in text)
+        assert (heading in hidden) == (value not in text)
     assert "83.13" in text
     assert "┃" in text
 
 
-def test_what_is_the_same_is_said_once_before_anything_is_hidden():
+def test_constant_columns_are_printed_once_before_any_is_hidden():
     first, *lines = printed(80, terminal=True).splitlines()
     same = "topology=ring  state=diverging  step=5000  grad_norm=0.004321  seconds=12.61"
-    assert " ".join([first, lines[0]]).split() == f"Every row: {same}".split()
-    assert lines[-1] == "Hidden columns (terminal too narrow): test_loss. A file or a pipe gets all."
+    assert " ".join([first, lines[0]]).split()[-5:] == same.split()
+    assert re.findall(r"\w+_\w+", lines[-1]) == ["test_loss"]
     assert sum(line.startswith("│ dsgd") for line in lines) == 3
 
 
 @pytest.mark.parametrize("width", [30, 40])
-def test_where_not_even_the_labels_fit_each_run_is_a_paragraph(width):
+def test_very_narrow_terminals_get_a_paragraph_per_run(width):
     text = printed(width, terminal=True)
     assert max(map(len, text.splitlines())) <= width
-    assert text.startswith("Every row: topology=ring")
+    assert text.count("topology=ring") == 1
     assert re.findall(r"consensus=(\S+)", text) == ["4.363e-09", "8.726e-09", "1.309e-08", "1.745e-08"]
 
 
-def test_a_pipe_gets_everything_however_narrow_it_says_it_is():
+def test_a_pipe_gets_all_columns():
     text = printed(40, terminal=False)
     assert all(
         f" {name} " in text for name in ("partition.alpha", "test_accuracy", "grad_norm", "consensus", "seconds")
@@ -82,7 +82,7 @@ def test_rows_are_in_the_order_of_a_sweep():
 
 
 @pytest.mark.parametrize(("width", "terminal"), [(80, True), (30, True), (30, False)])
-def test_every_count_of_a_partition_is_whole(width, terminal):
+def test_counts_of_a_partition_are_not_cut(width, terminal):
     counts = np.arange(1500, 1500 + 8 * 30).reshape(8, 30)
     out = io.StringIO()
     show(Console(file=out, width=width, force_terminal=terminal, color_system=None), counts, "class")
@@ -90,15 +90,15 @@ def test_every_count_of_a_partition_is_whole(width, terminal):
     assert not terminal or max(map(len, out.getvalue().splitlines())) <= max(width, 35)
 
 
-def test_a_failed_run_has_no_numbers():
-    """Those of its last evaluation would read as its result."""
+def test_a_failed_run_has_no_metrics():
+    """Those of its last evaluation are not its result."""
     text = printed(200, terminal=True, runs=[RUNS[0], {**RUNS[1], "state": "failed", "test_accuracy": 12.345}])
     assert "83.13" in text
     assert "12.35" not in text
     assert "12.34" not in text
 
 
-def test_a_failure_that_is_a_sentence_needs_no_traceback(tmp_path):
+def test_a_user_error_is_shown_without_traceback(tmp_path):
     end = '  File "loop.py", line 7, in run\n{}\nsome library was there too\n'
     for error, kept in (("rank 0: It has no color.", False), ("KeyError: 'color'", True)):
         (tmp_path / "log.txt").write_text(
@@ -106,6 +106,6 @@ def test_a_failure_that_is_a_sentence_needs_no_traceback(tmp_path):
         )
         out = io.StringIO()
         show_failures(Console(file=out, width=200), [(tmp_path, error)])
-        assert f"failed: {error}" in out.getvalue()
+        assert error in out.getvalue()
         assert ("line 7, in run" in out.getvalue()) == kept
-        assert f"see {tmp_path}/log.txt" in out.getvalue()
+        assert f"{tmp_path}/log.txt" in out.getvalue()

@@ -1,4 +1,4 @@
-"""What rounds alone do to an average, through the mixers that runs use."""
+"""The change of an average by rounds alone, with the mixers of runs."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from bench.network.drawn import build_network
 from bench.network.links import Lossy, OneWay
 from bench.network.mixing import build_mixing
-from bench.training.averages import moved, start
+from bench.training.mixers import change_of_average, start
 
 ROUNDS = 200
 
@@ -22,22 +22,22 @@ def test_numbers_begin_with_mean_and_standard_deviation_one():
 
 
 def test_only_reabsorbing_keeps_the_average():
-    assert moved(lossy("ring", "reabsorb"), rounds=ROUNDS) < 1e-13
-    assert moved(lossy("ring", "renormalise"), rounds=ROUNDS) > 1e-3
-    assert moved(lossy("ring", "zero_fill"), rounds=ROUNDS) == pytest.approx(1, abs=1e-6)  # nothing is left
-    assert moved([build_network("matching", 6, {})], rounds=ROUNDS) < 1e-13
+    assert change_of_average(lossy("ring", "reabsorb"), rounds=ROUNDS) < 1e-13
+    assert change_of_average(lossy("ring", "renormalise"), rounds=ROUNDS) > 1e-3
+    assert change_of_average(lossy("ring", "zero_fill"), rounds=ROUNDS) == pytest.approx(1, abs=1e-6)  # nothing is left
+    assert change_of_average([build_network("matching", 6, {})], rounds=ROUNDS) < 1e-13
 
 
-def test_running_sums_keep_what_is_pushed():
+def test_running_sums_keep_the_push_sum_average():
     whole = build_mixing("random_digraph", 6, seed=0)
-    assert moved([OneWay(p=0.3).over(whole, seed) for seed in range(3)], "push", ROUNDS) < 1e-11
-    assert moved(lossy("random_digraph", "zero_fill"), "push", ROUNDS) > 1e-2
+    assert change_of_average([OneWay(p=0.3).over(whole, seed) for seed in range(3)], "push", ROUNDS) < 1e-11
+    assert change_of_average(lossy("random_digraph", "zero_fill"), "push", ROUNDS) > 1e-2
 
 
-def test_it_is_what_matrices_do():
+def test_matches_products_of_matrices():
     """By hand, for one seed."""
     (network,) = lossy("ring", "renormalise")[:1]
     x = start(6).numpy()
     for t in range(20):
         x = network.at(t, t).mix.dense() @ x
-    assert moved([network], rounds=20) == pytest.approx(abs(np.mean(x) - 1), rel=1e-10)
+    assert change_of_average([network], rounds=20) == pytest.approx(abs(np.mean(x) - 1), rel=1e-10)

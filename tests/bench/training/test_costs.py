@@ -1,4 +1,4 @@
-"""What a run costs is counted where it happens: by hand, resumed, in a batch and on ranks."""
+"""Costs of a run against counts by hand: resumed, in replicas and on ranks."""
 
 from dataclasses import replace
 
@@ -65,7 +65,7 @@ def test_rounds_with_different_amounts_by_hand():
         assert counted(row) == by_hand(0, row["step"], SAMPLES, P)
 
 
-def test_only_replicas_that_talk_are_billed():
+def test_only_replicas_that_communicate_are_charged():
     many = [chosen(seed=seed) for seed in (0, 1)] + [chosen(topology="all_reduce"), chosen(topology="alone")]
     ring, other, every, alone = (measured[-1] for measured in rows(*many))
     assert counted(ring) == by_hand(0, STEPS, SAMPLES, P)
@@ -75,7 +75,7 @@ def test_only_replicas_that_talk_are_billed():
     assert (alone["scalars_sent"], alone["bytes"], alone["rounds"]) == (0, 0, ring["rounds"])
 
 
-def test_a_resumed_run_has_spent_what_an_uninterrupted_one_has(tmp_path):
+def test_a_resumed_run_has_the_costs_of_an_uninterrupted_one(tmp_path):
     (whole,) = rows(chosen())
 
     class Keeper(Kept):
@@ -95,7 +95,7 @@ def test_a_resumed_run_has_spent_what_an_uninterrupted_one_has(tmp_path):
 @pytest.mark.thorough
 @pytest.mark.xdist_group("mpi")
 @pytest.mark.parametrize("graphs", [["ring"], ["all_reduce", "alone"]])
-def test_ranks_count_what_one_process_counts(ranks, graphs):
+def test_ranks_have_the_costs_of_one_process(ranks, graphs):
     for topology in graphs:
         (alone,) = rows(chosen(topology=topology))
         kept = Kept()
@@ -106,17 +106,17 @@ def test_ranks_count_what_one_process_counts(ranks, graphs):
 
 
 @pytest.mark.thorough
-def test_it_keeps_its_promises_but_wastes_what_it_is_given():
+def test_checks_report_only_its_unused_states_and_messages():
     wasteful = {contract.states_read, contract.asked_read}
     for check in (check for check in contract.CHECKS if check not in wasteful):
         check(generous.Generous)
-    for check, sentence in ((contract.states_read, "state c"), (contract.asked_read, "message 1 of the start")):
-        with pytest.raises(contract.CheckFailed, match=f"{sentence} is never read"):
+    for check, unused in ((contract.states_read, "state c"), (contract.asked_read, "message 1 of the start")):
+        with pytest.raises(contract.CheckFailed, match=unused):
             check(generous.Generous)
 
 
-def test_measured_at_the_state_that_is_reported():
-    """At the mean of the iterates so far, which is another point than the last of them."""
+def test_measures_at_the_reported_state():
+    """The mean of the iterates, which differs from the last iterate."""
     c = config(algo={"name": "generous", "eta": 0.05}, dataset={"name": "quadratics", "dimension": 3}, steps=40)
     problem = build_problem(c, Setting(6, range(6), (0,), 2, torch.float64, torch.device("cpu")))
     seen = []

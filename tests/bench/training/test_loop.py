@@ -1,4 +1,4 @@
-"""The loop's rows against what they say."""
+"""The training loop: rows against the definitions of their columns, divergence, resuming."""
 
 import math
 from dataclasses import fields, replace
@@ -42,7 +42,7 @@ def test_evaluation_steps():
 
 
 @pytest.mark.parametrize("name", few(algorithms, ["dsgd", "dsgt", "dnasa"]))
-def test_metrics_are_what_their_definitions_say(name):
+def test_metrics_match_their_definitions(name):
     """Recomputed from a simulation on the same problem, with NumPy."""
     c = config(algo=name, topology={"name": "ring", "lazy": True}, eval_every=1)
     (measured,) = rows(c)
@@ -76,7 +76,7 @@ def test_metrics_are_what_their_definitions_say(name):
 
 
 @pytest.mark.parametrize("spacing", ["linear", "log"])
-def test_the_running_mean_is_the_trapezoid_over_the_evaluated_steps(spacing):
+def test_running_mean_is_the_trapezoid_rule_over_evaluated_steps(spacing):
     (measured,) = rows(config(eval_every=7, eval_spacing=spacing))
     steps = [row["step"] for row in measured]
     norms = [row["grad_norm"] for row in measured]
@@ -86,7 +86,7 @@ def test_the_running_mean_is_the_trapezoid_over_the_evaluated_steps(spacing):
         assert measured[k]["grad_norm_mean"] == pytest.approx(area / steps[k], rel=1e-12)
 
 
-def test_counts_of_the_network():
+def test_counts_samples_rounds_and_bytes():
     (gt,) = rows(config(algo="dsgt"))
     # one sample at the start, one a step; 2 vectors of 10 float64 over 12 directed edges
     assert [row["samples"] for row in gt] == [(1 + t) * 2 * 6 for t in (0, 10, 20, 30, 40)]
@@ -164,7 +164,7 @@ def test_rounds_are_numbered_through_the_run():
     assert last["bytes"] == 8 * 4 * 10 * 8
 
 
-def test_every_part_of_a_measurement_counts_for_divergence():
+def test_any_nonfinite_metric_is_a_divergence():
     whole = {field.name: np.ones(2) for field in fields(Measurement) if field.name != "own"}
     assert Measurement(**whole).finite.tolist() == [True, True]
     assert Measurement(**{**whole, "test_accuracy": None, "consensus_z": None}).finite.all()
@@ -175,8 +175,8 @@ def test_every_part_of_a_measurement_counts_for_divergence():
     assert broken.row(1)["test_accuracy"] == 50.0
 
 
-def test_small_spreads_survive_float32():
-    """Consensus is computed in float64: 1e-4 apart at 1000 is not rounding."""
+def test_consensus_is_computed_in_float64():
+    """A difference of 1e-4 at 1000 is not rounding."""
     c = config(dtype="float32", dataset={"name": "quadratics", "dimension": 3})
     problem = build_problem(c, Setting(6, range(6), (0,), 2, torch.float32, torch.device("cpu")))
     x = torch.full((1, 6, 3), 1000.0)
@@ -188,14 +188,14 @@ def test_small_spreads_survive_float32():
 
 def test_consensus_stays_below_its_bound_and_only_dnasa_has_one():
     for topology in ("ring", "ladder", "random"):
-        (measured,) = rows(config(topology=topology, eval_every=1, steps=200))
+        (measured,) = rows(config(topology=topology, eval_every=1, steps=100))
         for row in measured:
             assert row["consensus"] <= row["consensus_bound"] * (1 + 1e-9)
         rho, b = mixing_of(config(topology=topology)).certificate.rho, 0.0
         for t, row in enumerate(measured):
             assert row["consensus_bound"] == pytest.approx(b**2, rel=1e-12, abs=1e-300)
             b = rho * (b + (6**0.25 / t**0.75 if t else 0.0))
-        sparse = rows(config(topology=topology, eval_every=100, steps=200))[0]
+        sparse = rows(config(topology=topology, eval_every=50, steps=100))[0]
         assert sparse[-1]["consensus_bound"] == pytest.approx(measured[-1]["consensus_bound"])
     assert rows(config(algo="dsgd"))[0][-1]["consensus_bound"] is None
     assert rows(config(topology="one_peer_exponential", nodes=8))[0][-1]["consensus_bound"] is None
@@ -238,7 +238,7 @@ def test_replicas_equal_separate_runs(name):
                     assert a[column] == pytest.approx(b[column], rel=1e-10, abs=1e-20), column
 
 
-def test_the_scale_of_f_scales_losses_and_leaves_dnasa_alone():
+def test_scale_multiplies_losses_and_dnasa_is_invariant():
     (one,), (eight,) = rows(config()), rows(config(scale=8.0))
     for a, b in zip(one, eight, strict=True):
         assert b["consensus"] == a["consensus"]
@@ -258,7 +258,7 @@ def test_a_diverging_run_stops_with_its_metrics():
     assert not math.isfinite(kept[1]["train_loss"])
 
 
-def test_numbers_that_overflow_when_squared_are_a_divergence_not_an_error():
+def test_overflow_of_a_square_is_a_divergence():
     c = config(
         algo={"name": "dsgd", "schedule": "constant", "eta": 1e160},
         dataset={"name": "synthetic", "dimension": 1},
@@ -268,7 +268,7 @@ def test_numbers_that_overflow_when_squared_are_a_divergence_not_an_error():
     assert outcome.state == "nonfinite"
 
 
-def test_a_diverging_replica_touches_nobody():
+def test_a_diverging_replica_does_not_affect_the_others():
     wild = config(algo={"name": "dsgd", "schedule": "constant", "eta": 1e200})
     calm = config(algo={"name": "dsgd", "schedule": "constant", "eta": 1e-3})
     kept = Kept(2)
@@ -279,7 +279,7 @@ def test_a_diverging_replica_touches_nobody():
 
 
 def test_a_resumed_run_computes_no_gradient_but_those_of_its_steps():
-    """D-SGT starts with a gradient; a run that goes on needs the form of its state, not its value."""
+    """D-SGT starts with a gradient; a resumed run needs the shapes of that state, not its values."""
     asked = []
 
     class Counted(datasets["synthetic"]):
@@ -299,16 +299,15 @@ def test_a_resumed_run_computes_no_gradient_but_those_of_its_steps():
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
-def test_on_a_gpu_communication_is_what_it_takes_not_what_it_takes_to_ask_for_it():
+def test_gpu_communication_time_is_that_of_the_gpu():
     torch.cuda._sleep(1)  # the first call compiles
     torch.cuda.synchronize()
     for compute, communicate in ((2_000_000, 1_000_000), (1_000_000, 2_000_000)):
         clock = Stopwatch(1)
         for _ in range(200):
             torch.cuda._sleep(compute)
-            began = clock.begin_round(on_gpu=True)
-            torch.cuda._sleep(communicate)
-            clock.end_round(began)
+            with clock.gpu_round():
+                torch.cuda._sleep(communicate)
         torch.cuda.synchronize()
         (spent,) = clock.seconds()
         assert spent["comm_s"] / spent["compute_s"] == pytest.approx(communicate / compute, rel=0.1)

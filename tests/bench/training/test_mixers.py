@@ -6,16 +6,14 @@ from bench.network.mixing import Mixing, build_mixing
 from bench.training.mixers import DenseMixer, SparseMixer, make_mixer
 
 CPU = torch.device("cpu")
+MIXERS = {"dense": DenseMixer, "sparse": SparseMixer}
 
 
 @pytest.mark.parametrize("topology", ["ring", "random", "ladder", "complete", "one_peer_exponential", "star"])
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_mixing_is_w_times_x_and_preserves_the_mean(topology, kind):
     mixing = build_mixing(topology, 8)
-    if kind == "dense":
-        mixer = DenseMixer([mixing] * 3, torch.float64, CPU)
-    else:
-        mixer = SparseMixer(mixing, 3, torch.float64, CPU)
+    mixer = MIXERS[kind]([mixing] * 3, torch.float64, CPU)
     x, y = torch.randn(3, 8, 7, dtype=torch.float64), torch.randn(3, 8, 1, dtype=torch.float64)
     for round_number in range(4):
         w = mixing.matrices[round_number % mixing.period]
@@ -26,12 +24,12 @@ def test_mixing_is_w_times_x_and_preserves_the_mean(topology, kind):
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_each_node_hears_by_its_row(kind):
+def test_node_i_applies_row_i_of_w(kind):
     """A doubly stochastic W that is not symmetric: node i hears node i + 1 with ½ and node i − 1 with ¼."""
     own = np.eye(8)
     w = own / 4 + np.roll(own, 1, axis=1) / 2 + np.roll(own, -1, axis=1) / 4
     mixing = Mixing(w[None], "one way more than the other")
-    mixer = DenseMixer([mixing], torch.float64, CPU) if kind == "dense" else SparseMixer(mixing, 1, torch.float64, CPU)
+    mixer = MIXERS[kind]([mixing], torch.float64, CPU)
     said = torch.zeros(1, 8, 1, dtype=torch.float64)
     said[0, 3] = 1.0
     (heard,) = mixer(0, 0, (said,))
@@ -39,9 +37,9 @@ def test_each_node_hears_by_its_row(kind):
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_what_is_pushed_keeps_its_sum_and_what_is_pulled_a_constant(kind):
+def test_push_keeps_the_sum_and_pull_keeps_constants(kind):
     mixing = build_mixing("random_digraph", 8)
-    mixer = DenseMixer([mixing], torch.float64, CPU) if kind == "dense" else SparseMixer(mixing, 1, torch.float64, CPU)
+    mixer = MIXERS[kind]([mixing], torch.float64, CPU)
     x, ones = torch.randn(1, 8, 3, dtype=torch.float64), torch.ones(1, 8, 3, dtype=torch.float64)
     (pushed,), (pulled,) = mixer(0, 0, (x,), "push"), mixer(0, 0, (ones,), "pull")
     assert torch.allclose(pushed.sum(1), x.sum(1), rtol=0, atol=1e-14)
