@@ -92,7 +92,7 @@ class Lease:
     def lost(self) -> bool:
         """Whether another process has taken it, believing this one dead: asked of the file whenever it matters."""
         if not self._gone:
-            said, wrong = check_json(self._path)
+            said, wrong = check_json(self._path, sealed=False)
             self._gone = wrong is None and said.get("name") != self._name
         return self._gone
 
@@ -135,7 +135,7 @@ def create(path: Path, content: bytes) -> bool:
 
 def _beat_at(path: Path) -> tuple[Any, Any] | None:
     """Whose beat a lease has, and which; None where there is no lease."""
-    said, wrong = check_json(path)
+    said, wrong = check_json(path, sealed=False)
     name, beat = said.get("name"), said.get("beat")
     good = isinstance(name, str) and name.isalnum() and len(name) <= 32 and isinstance(beat, int)  # else: anything
     return None if not said and wrong is None else (name, beat) if good else (None, None)

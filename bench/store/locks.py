@@ -19,10 +19,9 @@ from contextlib import suppress
 from functools import cache
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any
 
 from bench.base.errors import UserError
-from bench.store.files import read_json
+from bench.store.files import check_json
 from bench.store.kinds import COUNT, NUMBER, TEXT, odd
 from bench.store.leases import Lease, create
 from bench.store.regular import content_of, make_folder, no_link, opened
@@ -45,7 +44,7 @@ TRIAL = "import fcntl, sys; fcntl.flock(open(sys.argv[1], 'a'), fcntl.LOCK_EX | 
 KIND = "kind"
 """A file in a folder of locks, which the first process makes: how runs are claimed there, by all hosts;"""
 FLOCK, LEASES, UNKNOWN = "flock", "leases", ""
-"""what it says, the second with a reason. Earlier versions made a file called leases, with the reason."""
+"""what it says, the second with a reason."""
 WRITTEN_S = 5.0
 """Seconds after which whoever has made the file has also written it."""
 
@@ -121,7 +120,7 @@ class Lock:
 
     def holder(self) -> str:
         """process 123 on this machine, since 14:05:11"""
-        said: dict[str, Any] = read_json(self._leased) or read_json(self.path)
+        said = check_json(self._leased, sealed=False)[0] or check_json(self.path, sealed=False)[0]
         if not HOLDER.keys() <= said.keys() or odd(said, HOLDER):
             return "another process"
         here, day = (
@@ -167,8 +166,6 @@ def _said(folder: Path, wait_s: float = WRITTEN_S) -> str | None:
         while not (text := content_of(folder / KIND).decode(errors="replace").strip()) and time.monotonic() < deadline:
             time.sleep(0.1)
         return text
-    with suppress(FileNotFoundError):
-        return f"{LEASES} {content_of(folder / LEASES).decode(errors='replace').strip()}"
     return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from bench.store.integrity import Findings, examine, read_file, read_table
+from bench.store.integrity import Findings, examine, read_file
 from bench.store.record import COLUMNS, FINAL, SCORE, Spacing, evaluation_steps
 
 
@@ -80,16 +80,7 @@ class StoredRun(Generic[C]):
         if found.ended:
             needed = ("config.yaml", "manifest.json", "metrics.parquet")
             wrong |= {name: "is missing" for name in needed if not (self.path / name).exists()}
-            if found.metrics and not wrong and not found.sealed and not self._all_due(found):
-                wrong["metrics.parquet"] = "has not the rows that it should have"
         return wrong
-
-    def _all_due(self, found: Findings) -> bool:
-        """Whether metrics that carry no digest at least have the columns and rows that they should."""
-        table = read_table(found.metrics or b"")
-        steps = table["step"].to_pylist()
-        due = self.due if found.summary["state"] != "nonfinite" else self.due[: len(steps)]
-        return table.schema.names[: len(COLUMNS)] == COLUMNS and steps == due
 
     @property
     def due(self) -> list[int]:

@@ -85,8 +85,8 @@ def test_where_locks_cannot_be_asked_what_runs_is_believed(tmp_path, monkeypatch
     assert Lock(tmp_path / "b").held()
 
 
-def test_leases_where_an_earlier_version_found_that_they_are_needed(tmp_path):
-    (tmp_path / LEASES).write_text("no locks to be had")
+def test_leases_where_the_folder_says_so(tmp_path):
+    (tmp_path / KIND).write_text("leases no locks to be had\n")
     assert untrusted(tmp_path) == "no locks to be had"
     one, two = Lock(tmp_path / "a"), Lock(tmp_path / "a")
     assert one.take()
@@ -98,7 +98,7 @@ def test_leases_where_an_earlier_version_found_that_they_are_needed(tmp_path):
     assert not two.held()
     assert two.take()
     two.release()
-    assert [path.name for path in tmp_path.iterdir()] == [LEASES]
+    assert [path.name for path in tmp_path.iterdir()] == [KIND]
 
 
 def test_a_lease_lives_as_long_as_its_heart_beats(tmp_path, fast):
@@ -163,7 +163,7 @@ def test_who_wakes_does_not_write_into_what_an_heir_has(tmp_path, fast, monkeypa
 def test_who_was_stopped_for_too_long_notices(tmp_path, fast, monkeypatch):
     monkeypatch.setattr(Lease, "beat", lambda self: None)  # as of a process that is stopped
     lock = Lock(tmp_path / "a")
-    (tmp_path / LEASES).write_text("no locks")
+    (tmp_path / KIND).write_text("leases no locks\n")
     assert lock.take()
     assert Lease.take(tmp_path / "a.lease") is None
     time.sleep(0.4)

@@ -26,7 +26,7 @@ from bench.build import material
 from bench.build.manifest import describe
 from bench.engine import stacked
 from bench.store.disk import Pace
-from bench.store.files import read_json, read_rows, write_json
+from bench.store.files import FOREIGN, read_json, read_rows, stream_of, write_json
 from bench.store.run_folder import RunFolder
 from bench.sweep.resume import resume_point
 from bench.sweep.sweep import run_all
@@ -202,11 +202,11 @@ def test_damaged_results_are_made_again_and_never_believed(tmp_path):
     assert done.returncode == 0
     assert done.stdout.count("done at step 60") == 2
     assert done.stdout.count("done before, by engine stacked") == 1
-    assert f"{status.name}: status.json is not JSON. What was there is kept in" in done.stdout
-    assert f"{parquet.name}: metrics.parquet is not what was written. What was there is kept in" in done.stdout
+    assert f"{status.name}: status.json {FOREIGN}." in done.stdout
+    assert f"{parquet.name}: metrics.parquet {FOREIGN}." in done.stdout
     assert (status / "damaged" / "status.json.0").read_text() == '{"state": "do'
     assert (parquet / "damaged" / "metrics.parquet.0").read_bytes() == whole[: len(whole) // 2]
-    assert "metrics.parquet is not what was written" in (parquet / "log.txt").read_text()
+    assert f"metrics.parquet {FOREIGN}" in (parquet / "log.txt").read_text()
     pd.testing.assert_frame_equal(metrics(parquet), expected, check_exact=True)
     assert load(tmp_path / "results").attrs["unreadable"] == []
 
@@ -298,7 +298,7 @@ def test_status_tells_what_there_is_and_what_is_missing(tmp_path):
     one, two = folders(tmp_path / "results")
     killed = {"state": "running", "step": 20, "error": None}
     for run, status in ((one, killed), (two, {**killed, "state": "failed", "error": "rank 1 went away"})):
-        (run / "status.json").write_text(json.dumps(status))
+        write_json(run / "status.json", status)
         write_json(run / "summary.json", {**read_json(run / "summary.json"), "state": status["state"]})
     done = typed("results", cwd=tmp_path, script="bench/status.py")
     assert done.returncode == 0
@@ -374,7 +374,8 @@ def test_the_tidy_table_is_labels_times_metrics_and_needs_no_torch(tmp_path):
     (first / "metrics.parquet").unlink()
     summary = json.loads((first / "summary.json").read_text())
     write_json(first / "summary.json", {**summary, "state": "running"})
-    (first / "metrics.jsonl").write_text(json.dumps({"step": 0, "test_loss": 1.5}) + '\n{"step": 20, "te')
+    stream = stream_of([{"step": 0, "test_loss": 1.5}], first.name)[0]
+    (first / "metrics.jsonl").write_text(stream + '{"step": 20, "te')
     partial = load(tmp_path / "results")
     assert len(partial) == 13
     assert partial[partial.run_id == first.name].test_loss.tolist() == [1.5]
