@@ -1,4 +1,4 @@
-"""The runs that a command line stands for: composed, checked, and each one once."""
+"""Compose and check the runs of a command line."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from bench.terminal.progress import counting
 
 
 class Gathered(NamedTuple):
-    """The runs of a command, and why other combinations of its settings are invalid."""
+    """The distinct valid runs of a command, and its invalid combinations."""
 
     configs: list[RunConfig]
-    skipped: Counter[str]  # invalid combinations, by reason
+    skipped: Counter[str]  # number of invalid combinations, by reason
 
 
 def gather(words: Sequence[str], make: Make, errors: Console, source: Source, several: bool = True) -> Gathered:
-    """Compose and check the whole sweep before its first run starts; ``errors`` reports what is skipped."""
+    """Compose and check all runs of a sweep, and report skipped combinations to ``errors``."""
     refuse_plugins(words)
     skipped: Counter[str] = Counter()
     with counting(errors, "composing {} of {} configurations") as say:
@@ -39,7 +39,7 @@ def gather(words: Sequence[str], make: Make, errors: Console, source: Source, se
 
 
 def sweep_name(words: Sequence[str], source: Source = USUAL) -> str:
-    """The experiment, if nothing else was typed; else all settings, quoted for a shell."""
+    """Return the name of the experiment if nothing else was typed; else all settings, quoted for a shell."""
     typed = [word for word in words if "=" in word and not word.startswith(("-", "hydra", "results", "tracker"))]
     if len(typed) == 1 and not source.flags and typed[0].startswith("experiment="):
         return typed[0].partition("=")[2]

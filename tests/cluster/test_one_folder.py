@@ -77,7 +77,7 @@ def test_a_host_by_sshfs_is_refused_where_others_use_locks(machines, tmp_path):
         assert ended(start(machines, "h1", "run.py", *small, f"results={tmp_path}"))[0] == 0
         code, said = ended(start(machines, "h2", "run.py", *small, f"results={far}", "seed=1"))
         assert (code, len(folders(tmp_path))) == (2, 1)
-        assert "fuse.sshfs keeps them to one machine" in said
+        assert "fuse.sshfs has locks for one machine only" in said
         remedy = said.partition("type: ")[2].partition(", and start again")[0]
         machines.run_in("h2", "sh", "-c", remedy)
         assert ended(start(machines, "h2", "run.py", *small, f"results={far}", "seed=1"))[0] == 0
@@ -117,6 +117,6 @@ def test_clocks_ten_minutes_ahead_and_behind(machines, tmp_path):
         assert [code for code, _ in said] == [1, 0], said
         assert [text.count("done at step") for _, text in said] == [2, 0], said
         assert [text.count("done before") for _, text in said] == [0, 2], said
-        assert "failed before, in the hands of another worker" in said[1][1]
+        assert "failed before, in another worker" in said[1][1]
     behind = [time.time() - state(folder)["time"] for folder in folders(tmp_path)]
     assert min(behind) > 500, behind
