@@ -5,9 +5,10 @@ from __future__ import annotations
 import ctypes
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 FEW = 8
 """Up to this many folders, every file is synced by itself; for more, the whole file system is synced once."""
@@ -15,7 +16,8 @@ FEW = 8
 
 def make_lasting(folders: Sequence[Path]) -> None:
     """Sync all files of these folders to disk."""
-    if len(folders) > FEW and _sync_file_system(folders[0]):
+    sync_file_system = getattr(ctypes.CDLL(None), "syncfs", None)  # not on every operating system
+    if len(folders) > FEW and sync_file_system and wait_for(folders[0], sync_file_system) == 0:
         return
     for folder in folders:
         for path in folder.iterdir():
@@ -25,23 +27,11 @@ def make_lasting(folders: Sequence[Path]) -> None:
         wait_for(folder)
 
 
-def wait_for(path: Path) -> None:
-    """Sync a file, or the names in a folder, to disk."""
+def wait_for(path: Path, sync: Callable[[int], Any] | None = None) -> Any:
+    """Sync a file, or the names in a folder, to disk, with fsync or another call."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _sync_file_system(folder: Path) -> bool:
-    """Sync the file system of a folder with one call; False if the operating system has no such call."""
-    library = ctypes.CDLL(None)
-    if not hasattr(library, "syncfs"):
-        return False
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        return bool(library.syncfs(descriptor) == 0)
+        return (sync or os.fsync)(descriptor)
     finally:
         os.close(descriptor)
 

@@ -97,11 +97,6 @@ def stream_of(rows: Iterable[dict[str, Any]], run: str) -> tuple[str, str]:
     return "".join(lines), digest
 
 
-def read_rows(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of a stream before any damage."""
-    return check_rows(path)[0]
-
-
 def check_rows(path: Path) -> tuple[list[dict[str, Any]], str | None]:
     """Return the valid rows at the beginning of a stream, and the damage after them, if any.
 

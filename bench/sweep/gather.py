@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from bench.config.flags import refuse_plugins
 from bench.config.plan import Make, of_command, same_run_twice, unique
@@ -15,15 +14,10 @@ from bench.terminal.console import Console
 from bench.terminal.progress import counting
 
 
-class Gathered(NamedTuple):
-    """The distinct valid runs of a command, and its invalid combinations."""
-
-    configs: list[RunConfig]
-    skipped: Counter[str]  # number of invalid combinations, by reason
-
-
-def gather(words: Sequence[str], make: Make, errors: Console, source: Source, several: bool = True) -> Gathered:
-    """Compose and check all runs of a sweep, and report skipped combinations to ``errors``."""
+def gather(
+    words: Sequence[str], make: Make, errors: Console, source: Source, several: bool = True
+) -> tuple[list[RunConfig], Counter[str]]:
+    """Return the distinct valid runs of a sweep and the number of skipped ones by reason; print these to ``errors``."""
     refuse_plugins(words)
     skipped: Counter[str] = Counter()
     with counting(errors, "composing {} of {} configurations") as say:
@@ -35,7 +29,7 @@ def gather(words: Sequence[str], make: Make, errors: Console, source: Source, se
             errors.print(f"  {reason}{f' ({times} runs)' * (times > 1)}")
     if note := same_run_twice(runs):
         errors.print(note)
-    return Gathered(unique(runs), skipped)
+    return unique(runs), skipped
 
 
 def sweep_name(words: Sequence[str], source: Source = USUAL) -> str:

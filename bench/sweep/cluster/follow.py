@@ -9,7 +9,7 @@ from typing import Any
 
 from bench.base.errors import shortened
 from bench.config.run_config import RunConfig
-from bench.store.files import read_rows
+from bench.store.files import check_rows
 from bench.store.integrity import read_file
 from bench.store.record import FINAL
 from bench.sweep.cluster.order import Order
@@ -60,7 +60,7 @@ class Watched:
         if step != self._step:
             self._step = step
             for r, run in enumerate(running):
-                if rows := read_rows(self._runs / run / "metrics.jsonl"):
+                if rows := check_rows(self._runs / run / "metrics.jsonl")[0]:
                     display.record([self], r, rows[-1])
             display.tick([self], step)
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 
@@ -66,15 +66,8 @@ MEMORY = r"(\d+)([KMGT]?)B?"
 TIME = r"\d+(:\d+){0,2}|\d+-\d+(:\d+){0,2}"
 
 
-class Given(NamedTuple):
-    """The words of a command line that do not set the site, and the site."""
-
-    words: list[str]
-    site: Site
-
-
-def of_command(words: Sequence[str], source: Source = USUAL) -> Given:
-    """Read ``site=NAME`` or ``site=PATH``, and ``site.KEY=VALUE``, from a command line."""
+def of_command(words: Sequence[str], source: Source = USUAL) -> tuple[list[str], Site]:
+    """Read ``site=NAME`` or ``site=PATH``, and ``site.KEY=VALUE``; returns the other words and the site."""
     rest: list[str] = []
     name, typed = DEFAULT, {}
     for word in words:
@@ -85,7 +78,7 @@ def of_command(words: Sequence[str], source: Source = USUAL) -> Given:
             typed[key.removeprefix("site.")] = _yaml(value, word)
         else:
             rest.append(word)
-    return Given(rest, made({**_read(name, source), **typed}, f"site={name}"))
+    return rest, made({**_read(name, source), **typed}, f"site={name}")
 
 
 def _yaml(text: str, owner: object) -> Any:

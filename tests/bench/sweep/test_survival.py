@@ -1,5 +1,6 @@
 """Runs that are killed, disturbed, repeated and done twice at once lose nothing and invent nothing."""
 
+import io
 import json
 import os
 import pty
@@ -22,11 +23,12 @@ from rich.console import Console
 
 from analysis import load
 from analysis.results.errors import NoData
+from bench.base.errors import UserError
 from bench.build import material
 from bench.build.manifest import describe
 from bench.engine import stacked
 from bench.store.disk import Pace
-from bench.store.files import FOREIGN, read_json, read_rows, stream_of, write_json
+from bench.store.files import FOREIGN, check_rows, read_json, stream_of, write_json
 from bench.store.run_folder import RunFolder
 from bench.sweep.resume import resume_point
 from bench.sweep.sweep import run_all
@@ -48,7 +50,7 @@ def readable(results: Path) -> None:
     for folder in folders(results):
         for path in folder.glob("*.json"):
             json.loads(path.read_text())
-        steps = [row["step"] for row in read_rows(folder / "metrics.jsonl")]
+        steps = [row["step"] for row in check_rows(folder / "metrics.jsonl")[0]]
         assert steps == sorted(set(steps))
     load(results)
 
@@ -211,21 +213,25 @@ def test_damaged_results_are_made_again_and_never_believed(tmp_path):
     assert load(tmp_path / "results").attrs["unreadable"] == []
 
 
-def test_a_changed_source_is_noticed_and_the_user_chooses(tmp_path):
-    assert typed(*SHORT, cwd=tmp_path).returncode == 0
-    (folder,) = folders(tmp_path / "results")
+def test_a_changed_source_stops_the_command_unless_stale_is_set(tmp_path):
+    c = config(results=str(tmp_path))
+
+    def shown(**changes) -> str:
+        sink = io.StringIO()
+        assert run_all([replace(c, **changes)], Console(file=sink, width=200)) == 0
+        return sink.getvalue()
+
+    assert "done at step 40" in shown()
+    (folder,) = folders(tmp_path)
     manifest = json.loads((folder / "manifest.json").read_text())
     write_json(folder / "manifest.json", {**manifest, "fingerprint": "0123"})
-    done = typed(*SHORT, cwd=tmp_path)
-    assert done.returncode == 2
-    assert re.search(f"1 of 1 runs .*{folder.name}.*stale=rerun", done.stderr, re.DOTALL)
-    done = typed(*SHORT, "stale=keep", cwd=tmp_path)
-    assert (done.returncode, "done before" in done.stdout) == (0, True)
-    done = typed(*SHORT, "stale=rerun", cwd=tmp_path)
-    assert (done.returncode, "done at step 60" in done.stdout) == (0, True)
+    with pytest.raises(UserError, match=f"1 of 1 runs .*{folder.name}.*stale=rerun"):
+        shown()
+    assert "done before" in shown(stale="keep")
+    assert "done at step 40" in shown(stale="rerun")
     assert json.loads((folder / "manifest.json").read_text())["fingerprint"] == manifest["fingerprint"]
-    assert "done before" in typed(*SHORT, cwd=tmp_path).stdout
-    assert "done at step 60" in typed(*SHORT, "force=true", cwd=tmp_path).stdout
+    assert "done before" in shown()
+    assert "done at step 40" in shown(force=True)
 
 
 @pytest.mark.thorough

@@ -34,8 +34,8 @@ def test_a_site_is_a_file_and_what_is_typed_on_top_of_it(tmp_path, monkeypatch):
 
 
 def test_without_one_the_cluster_decides_and_the_example_is_one():
-    assert of_command(["seed=1"]).site == Site()
-    site = of_command(["site=example"]).site
+    assert of_command(["seed=1"])[1] == Site()
+    site = of_command(["site=example"])[1]
     assert (site.time, site.cpus, site.memory, site.partition) == ("2:00:00", 4, "8G", None)
     text = (ROOT / "conf/site/example.yaml").read_text(encoding="utf-8")
     assert all(f"\n{key}:" in text for key in Site.__annotations__)
