@@ -48,7 +48,7 @@ def run_sweep(configs: Sequence[RunConfig], console: Console, name: str | None =
     common_jobs(configs)
     remarks, alone = about_wandb(configs), len(configs) == 1
     folders = [Run(config) for config in configs]
-    refuse_stale(folders)
+    reject_stale(folders)
     with Display(console, [config.steps for config in configs]) as display:
         made = Executor(display, name, varying([config.labels() for config in configs]))
         made.agents = has_agent()
@@ -141,7 +141,7 @@ def about_done(folders: Sequence[Run], alone: bool) -> list[str]:
     return notices_of_existing(count, why, alone)
 
 
-def refuse_stale(folders: Sequence[Run]) -> None:
+def reject_stale(folders: Sequence[Run]) -> None:
     """Raise a UserError if finished runs are stale and ``stale`` is not set."""
     asked = [folder for folder in folders if not folder.config.force and folder.config.stale is None]
     old = [(folder, reason) for folder in asked if folder.final and (reason := stale(folder))]

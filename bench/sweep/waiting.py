@@ -60,7 +60,7 @@ class Waiting:
 
     def follow(self, work: Callable[[], None], say: Callable[[str], None]) -> None:
         """Wait for other processes, and call ``work`` for runs that they release; with ``pulls``, do not wait long."""
-        last, said = time.monotonic(), ""
+        last, shown = time.monotonic(), ""
         while self._elsewhere:
             if preemption.requested():
                 raise Preempted
@@ -72,9 +72,9 @@ class Waiting:
             if self._elsewhere and not free:
                 if self._pulls and time.monotonic() - last >= self.patience:
                     return
-                if (words := self._whom()) != said:
-                    said = words
-                    say(words)
+                if (text := self._whom()) != shown:
+                    shown = text
+                    say(text)
                 time.sleep(LOOK_S)
 
     def _taken_back(self) -> int:

@@ -14,7 +14,7 @@ from bench.base.machine import core_share
 from bench.config.run_config import RunConfig, parse
 from bench.store.files import read_json, write_json
 from bench.sweep.resume import Run, reusable
-from bench.sweep.sweep import pull, refuse_stale
+from bench.sweep.sweep import pull, reject_stale
 from bench.terminal.console import Console
 from bench.terminal.table import varying
 
@@ -47,7 +47,7 @@ class Order:
 def make(configs: Sequence[RunConfig], name: str, grouped: Callable[[list[RunConfig]], Groups]) -> Order:
     """Return an order for the runs that are not done, divided into groups by ``grouped``."""
     folders = [Run(config) for config in configs]
-    refuse_stale(folders)
+    reject_stale(folders)
     todo = [folder.config for folder in folders if not reusable(folder)]
     groups, jobs = grouped(todo) if todo else ([], 1)
     varies = varying([config.labels() for config in configs])

@@ -79,6 +79,7 @@ def test_without_a_checkpoint_that_fits_a_run_starts_again(tmp_path):
     assert "resumed" not in run.manifest()
 
 
+@pytest.mark.thorough
 def test_a_process_of_its_own_says_that_a_checkpoint_does_not_fit(tmp_path):
     run = unfinished(tmp_path)
     reseal(run.checkpoints / "30.0-5.npz", x=np.zeros((6, 3)))
