@@ -38,7 +38,6 @@ from bench.sweep.cluster.follow import follow
 from bench.sweep.cluster.order import Order
 from bench.sweep.cluster.site import Site
 from bench.sweep.cluster.tickets import Ticket, new_folder, queue_lines, tickets
-from bench.sweep.cluster.worker import work
 from bench.sweep.gather import gather, sweep_name
 from bench.sweep.groups import Share, batches
 from bench.sweep.preflight import checked_for_elsewhere
@@ -56,7 +55,7 @@ def work_on(folder: Path) -> int:
     """A worker, in its job."""
     preemption.listen()
     say_broken_plugins()
-    return work(orders.read(folder))
+    return orders.work(orders.read(folder))
 
 
 def send(order: Order, workers: int, site: Site, results: Path) -> tuple[str, Path]:

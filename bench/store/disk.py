@@ -1,57 +1,47 @@
-"""Waiting for the disk: what the operating system has taken is not yet what the loss of the machine leaves."""
+"""Sync files to disk, so that they survive a power loss."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 FEW = 8
-"""Folders up to which every file is waited for; of more, their whole file system at once."""
+"""Up to this many folders, every file is synced by itself; for more, the whole file system is synced once."""
 
 
 def make_lasting(folders: Sequence[Path]) -> None:
-    """Until all that lies in these folders would survive the loss of the machine."""
-    if len(folders) > FEW and _whole_file_system(folders[0]):
+    """Sync all files of these folders to disk."""
+    sync_file_system = getattr(ctypes.CDLL(None), "syncfs", None)  # not on every operating system
+    if len(folders) > FEW and sync_file_system and wait_for(folders[0], sync_file_system) == 0:
         return
     for folder in folders:
         for path in folder.iterdir():
-            with suppress(FileNotFoundError):  # drafts of others come and go
+            with suppress(FileNotFoundError):  # other processes create and delete temporary files
                 if path.is_file() and not path.is_symlink():
                     wait_for(path)
         wait_for(folder)
 
 
-def wait_for(path: Path) -> None:
-    """Until the content of a file, or the names in a folder, would survive the loss of the machine."""
+def wait_for(path: Path, sync: Callable[[int], Any] | None = None) -> Any:
+    """Sync a file, or the names in a folder, to disk, with fsync or another call."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _whole_file_system(folder: Path) -> bool:
-    """One call in the place of thousands; False where the system has none."""
-    library = ctypes.CDLL(None)
-    if not hasattr(library, "syncfs"):
-        return False
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        return bool(library.syncfs(descriptor) == 0)
+        return (sync or os.fsync)(descriptor)
     finally:
         os.close(descriptor)
 
 
 class Pace:
-    """Waits for the disk in the middle of runs, at steps so far apart that it costs a hundredth of the time."""
+    """Syncs files during runs, so rarely that it takes 1 % of the time."""
 
     SHARE = 0.01
     FIRST_S = 5.0
-    """Seconds that pass before the first time: what is short is made again as fast."""
+    """Seconds before the first sync: a shorter run is repeated as fast."""
 
     def __init__(self) -> None:
         self._next = time.monotonic() + self.FIRST_S
@@ -59,7 +49,7 @@ class Pace:
         self._seen: set[Path] = set()
 
     def wait(self, step: int, path: Path) -> bool:
-        """Wait for a file written at this step, if it is one to wait at: the same for all runs of a group."""
+        """Sync a file written at this step, if a sync is due; the decision is the same for all runs of a group."""
         began = time.monotonic()
         if step != self._step or path in self._seen:
             self._step, self._waits, self._spent, self._seen = step, began >= self._next, 0.0, set()

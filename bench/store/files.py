@@ -1,7 +1,7 @@
-"""Files that are there whole or not at all, and that tell when they are not what was written.
+"""JSON files and streams of JSON lines that are written atomically and carry a digest.
 
-A JSON file carries the sha256 of all that stands before it as its last value, a line of a stream the
-digest of itself and of the lines before it. What earlier versions wrote has none and is taken as it is.
+The last value of a JSON file is the SHA-256 of everything before it. The last value of a line of a stream is a digest
+of the name of the run, the line and all lines before it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,24 +21,23 @@ from bench.store.regular import TABLE, TEXT, content_of, write_bytes
 
 DIGEST = "digest"
 SEAL, SEALED = b'\n "digest": "', b'"\n}\n'
-"""What surrounds the digest of a JSON file;"""
-LIKE_A_SEAL = re.compile(rb'"[^"]*": "[0-9a-f]{64}"\s*\}\s*$')
-"""An end that only a digest has: where its name is another, it was harmed."""
+"""Text before and after the digest of a JSON file."""
 LINE_SEAL, LINE_SEALED = ', "digest": "', '"}'
-"""and that of a line."""
+"""Text before and after the digest of a line."""
 SHORT = 16
 """Hexadecimal digits of a line's digest."""
 HALF = re.compile(r"\\u[dD][89a-fA-F]")
-"""What a surrogate begins with."""
+"""The escape of a surrogate, which is half a character."""
+FOREIGN = "does not match its checksum"
 
 
 def write_text(path: Path, text: str, check: Callable[[], None] = lambda: None) -> None:
-    """Replace a text file in one move; ``check`` may raise at the last moment."""
+    """Replace a text file atomically; ``check`` is as in ``write_bytes``."""
     write_bytes(path, text.encode(), check)
 
 
 def write_json(path: Path, value: dict[str, Any], check: Callable[[], None] = lambda: None) -> None:
-    """Replace a JSON file by an object with its digest; ``check`` may raise at the last moment."""
+    """Replace a JSON file by an object and its digest, atomically; ``check`` is as in ``write_bytes``."""
     bare = {name: item for name, item in _finite(value).items() if name != DIGEST}
     text = json.dumps({**bare, DIGEST: ""}, indent=1, allow_nan=False).encode()
     body = text.rpartition(SEAL)[0]
@@ -46,33 +45,36 @@ def write_json(path: Path, value: dict[str, Any], check: Callable[[], None] = la
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """What the file says; an empty dictionary where there is nothing to read or to believe."""
+    """Return the object in a file; empty if the file is missing or damaged."""
     return check_json(path)[0]
 
 
-def check_json(path: Path | str, most: int = TEXT) -> tuple[dict[str, Any], str | None]:
-    """What the file says, without its digest, and what is wrong with it; a file that is not there is not wrong."""
+def check_json(path: Path | str, most: int = TEXT, sealed: bool = True) -> tuple[dict[str, Any], str | None]:
+    """Return the object in a file without its digest, and the damage, if any. A missing file is not damaged.
+
+    Only the files of locks have no digest (``sealed=False``).
+    """
     try:
         content = content_of(path, most)
     except FileNotFoundError:
         return {}, None
     except OSError as error:
         return {}, f"cannot be read: {error.strerror or error}"
-    body, seal, rest = content.rpartition(SEAL)
-    if seal and rest != sha256(body).encode() + SEALED:
-        return {}, "is not what was written"
+    body, _, rest = content.rpartition(SEAL)
+    if sealed and rest != sha256(body).encode() + SEALED:
+        return {}, FOREIGN
     try:
-        value = parsed(content.decode())  # as bytes they would be searched for an encoding
+        value = parsed(content.decode())  # json.loads would guess the encoding of bytes
     except (ValueError, RecursionError):
         return {}, "is not JSON"
-    if not isinstance(value, dict) or (not seal and (DIGEST in value or LIKE_A_SEAL.search(content))):
-        return {}, "is not what was written"
+    if not isinstance(value, dict):
+        return {}, FOREIGN
     value.pop(DIGEST, None)
     return value, None
 
 
 def parsed(text: str) -> Any:
-    """The value of a JSON text; ValueError where there is none, or half a character in it, which no file takes."""
+    """Return the value of a JSON text; ValueError if it is invalid or has half a character, which no file can store."""
     value = json.loads(text)
     if HALF.search(text):
         json.dumps(value, ensure_ascii=False).encode()
@@ -80,14 +82,14 @@ def parsed(text: str) -> Any:
 
 
 def line_of(row: dict[str, Any], before: str) -> tuple[str, str]:
-    """A line of a stream, and its digest; ``before`` is that of the line before, or nothing."""
+    """Return a line of a stream and its digest; ``before`` is the digest of the line before, or the name of the run."""
     body = json.dumps(row)[:-1]
     digest = sha256((before + body).encode())[:SHORT]
     return f"{body}{LINE_SEAL}{digest}{LINE_SEALED}\n", digest
 
 
 def stream_of(rows: Iterable[dict[str, Any]], run: str) -> tuple[str, str]:
-    """The lines of a stream, and the digest of the last; the first follows upon the name of the run."""
+    """Return the lines of a stream and the digest of the last one."""
     lines, digest = [], run
     for row in rows:
         line, digest = line_of(row, digest)
@@ -95,15 +97,10 @@ def stream_of(rows: Iterable[dict[str, Any]], run: str) -> tuple[str, str]:
     return "".join(lines), digest
 
 
-def read_rows(path: Path) -> list[dict[str, Any]]:
-    """The rows of a stream up to where it was cut off or damaged."""
-    return check_rows(path)[0]
-
-
 def check_rows(path: Path) -> tuple[list[dict[str, Any]], str | None]:
-    """The sound rows at the beginning of a stream, and what is wrong with what follows.
+    """Return the valid rows at the beginning of a stream, and the damage after them, if any.
 
-    A last line without an end was never finished, which is what a kill leaves: that is not wrong.
+    An unfinished last line is no damage: a killed process leaves it.
     """
     try:
         content = content_of(path, TABLE)
@@ -112,38 +109,30 @@ def check_rows(path: Path) -> tuple[list[dict[str, Any]], str | None]:
     except OSError as error:
         return [], f"cannot be read: {error.strerror or error}"
     rows: list[dict[str, Any]] = []
-    digest = ""
-    for number, line in enumerate(io.BytesIO(content), 1):  # one at a time: a line may be a single byte
+    digest = path.parent.name
+    for number, line in enumerate(io.BytesIO(content), 1):  # not split(): a million empty lines would fill the memory
         if not line.endswith(b"\n"):
             break
-        digest = digest if rows else _beginning(path.parent.name, line)
         try:
-            row, digest = _row(line[:-1].decode(), digest, rows)
+            row, digest = _row(line[:-1].decode(), digest)
+            if rows and (row.keys() != rows[0].keys() or not rows[-1]["step"] < row["step"]):
+                raise ValueError("not a row that can follow")
         except (ValueError, RecursionError):
-            return rows, f"is not what was written from line {number} on"
+            return rows, f"{FOREIGN} from line {number} on"
         rows.append(row)
     return rows, None
 
 
-def _beginning(run: str, line: bytes) -> str:
-    """What the first line follows upon: the name of its run, or, as in earlier versions, nothing."""
-    body, seal, rest = line.rpartition(LINE_SEAL.encode())
-    return "" if not seal or rest.startswith(sha256(body)[:SHORT].encode()) else run
-
-
-def _row(line: str, before: str, rows: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], str]:
-    """The row of a line and its digest; ValueError where it does not follow upon those before."""
-    body, seal, rest = line.rpartition(LINE_SEAL)
-    digest = sha256((before + body).encode())[:SHORT] if seal else ""
-    if rest != digest + LINE_SEALED if seal else before:
-        raise ValueError("not the line that was written here")
-    row = parsed(body + "}" if seal else line)
-    if not isinstance(row, dict) or type(row.get("step")) is not int or odd(row, ROW):
+def _row(line: str, before: str) -> tuple[dict[str, Any], str]:
+    """Return the row of a line and its digest; ValueError if the digest does not follow ``before``."""
+    body, _, rest = line.rpartition(LINE_SEAL)
+    digest = sha256((before + body).encode())[:SHORT]
+    if rest != digest + LINE_SEALED:
+        raise ValueError("another digest")
+    row = parsed(body + "}")
+    if type(row.get("step")) is not int or odd(row, ROW):
         raise ValueError("not a row")
-    row = renamed.columns(row)
-    if rows and (row.keys() != rows[0].keys() or not rows[-1]["step"] < row["step"]):
-        raise ValueError("not a row that can follow")
-    return row, digest
+    return renamed.columns(row), digest
 
 
 def sha256(content: bytes) -> str:
@@ -151,12 +140,12 @@ def sha256(content: bytes) -> str:
 
 
 def lock_of(run: Path) -> Path:
-    """The file that whoever works on a run folder holds: <results>/.locks/<run_id>."""
+    """Return the lock file of a run folder: <results>/.locks/<run_id>."""
     return run.parents[1] / ".locks" / run.name
 
 
 def _finite(value: Any) -> Any:
-    """JSON has no NaN: null stands for it."""
+    """Replace NaN and infinities by None, since JSON has none."""
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""What may stand in the JSON files of a run: a value of another kind is damage to this run, and to no other."""
+"""The types of all values in the JSON files of a run. A value of another type damages only its own run."""
 
 from __future__ import annotations
 
@@ -13,28 +13,27 @@ from bench.store.record import COLUMNS, STATES
 
 ABSENT = type(None)
 LARGEST = 2**63
-"""Whole numbers are smaller: tables have 64 bits for each."""
+"""Integers must be smaller, since tables store them in 64 bits."""
 LONGEST = 4096
-"""Characters of a text, or of a list as JSON: as many as a path has. Figures take seconds for longer ones."""
+"""Maximal characters of a text, or of a list as JSON. Figures take seconds for longer ones."""
 LONGEST_NAME = 255
-"""Characters of a run's name, which is the name of a folder."""
+"""Maximal characters of a run's name, which is the name of a folder."""
 Kind = tuple[frozenset[type], Callable[[Any], bool]]
-"""Types of which every value is good, and a question about values of all others."""
+"""Types of which every value is valid, and a test for values of all other types."""
 
 
 def one_of(*types: type, infinite: bool = False, long: bool = False) -> Kind:
-    """Values of these types.
+    """Return the kind of values of these types; integers must fit into 64 bits.
 
     Args:
-        types: whole numbers must have a place in 64 bits.
         infinite: real numbers may be infinite or NaN.
         long: texts may have more than ``LONGEST`` characters.
     """
-    asked = {*types} & ({int} | ({float} if not infinite else set()) | ({str, list} if not long else set()))
+    limited = {*types} & ({int} | ({float} if not infinite else set()) | ({str, list} if not long else set()))
 
     def tame(value: Any) -> bool:
         kind = type(value)
-        if kind not in asked:
+        if kind not in limited:
             return False
         if kind is str:
             return len(value) <= LONGEST
@@ -42,7 +41,7 @@ def one_of(*types: type, infinite: bool = False, long: bool = False) -> Kind:
             return _is_short(value)
         return -LARGEST < value < LARGEST if kind is int else math.isfinite(value)
 
-    return frozenset(types) - asked, tame
+    return frozenset(types) - limited, tame
 
 
 def _is_short(value: list[Any]) -> bool:
@@ -53,7 +52,7 @@ def _is_short(value: list[Any]) -> bool:
 
 
 def is_name(value: Any) -> bool:
-    """Whether it can be the name of a run: that of one folder, which leads to no other place."""
+    """Whether a value can be the name of a run: the printable name of one folder."""
     return (
         type(value) is str
         and 0 < len(value) <= LONGEST_NAME
@@ -85,23 +84,23 @@ def fits(value: Any, kind: Kind) -> bool:
 
 
 def odd(value: Mapping[str, Any], kinds: Mapping[Any, Kind]) -> str | None:
-    """What is of another kind than it should be; under ``...`` is the kind of all names that have none, else any."""
+    """Describe the first value of a wrong kind, if any. ``...`` is the kind of all other names; without it, any is."""
     rest = kinds.get(..., TEXT)
     for name, part in value.items() if ... in kinds else [(name, value[name]) for name in kinds if name in value]:
         types, good = kinds.get(name, rest)
         if len(name) > LONGEST:
-            return f"has a name of {len(name)} characters, {reprlib.repr(name)}; at most {LONGEST} are read"
+            return f"has a name of {len(name)} characters, {reprlib.repr(name)}; the limit is {LONGEST}"
         if type(part) not in types and not good(part):
             long = type(part) is str and len(part) > LONGEST
-            told = f"a text of {len(part)} characters, of which at most {LONGEST} are read," if long else ""
-            return f"has {told or reprlib.repr(part)} for '{name}'"
+            size = f" of {len(part)} characters (the limit is {LONGEST})" if long else ""
+            return f"has an invalid value{size} for '{name}': {reprlib.repr(part)}"
     return None
 
 
 TEXT, NUMBER, SWITCH = one_of(str), one_of(int, float), one_of(bool)
 NAME: Kind = frozenset(), is_name
 LONG_TEXT, PERHAPS_LONG_TEXT = one_of(str, long=True), one_of(str, ABSENT, long=True)
-"""Commands, variables of the environment and errors."""
+"""Commands, environment variables and errors."""
 PERHAPS_TEXT, PERHAPS_WHOLE, PERHAPS_NUMBER = one_of(str, ABSENT), one_of(int, ABSENT), one_of(int, float, ABSENT)
 COUNT, NATURAL, STATE = whole(1), whole(0), word((*STATES, *renamed.STATES))
 LABEL = one_of(str, int, float, bool, ABSENT, list)
@@ -120,7 +119,7 @@ SUMMARY: dict[Any, Kind] = {
     **{"run_id": NAME, "sha256": mapping({...: TEXT}), ...: LABEL},
 }
 NEEDED = ("algo", "topology", "dataset", "seed", "nodes", "steps", "state")
-"""Labels without which no run is compared with others."""
+"""Labels that every run must have."""
 MANIFEST: dict[Any, Kind] = {
     **dict.fromkeys(("engine", "device", "started"), TEXT),
     **dict.fromkeys(("plugins", "pythonpath"), LONG_TEXT),
@@ -147,14 +146,14 @@ MANIFEST: dict[Any, Kind] = {
 
 
 def are_labels(columns: Mapping[str, Sequence[Any]]) -> bool:
-    """Whether these may be labels of many runs, by their names."""
+    """Whether these columns are valid labels of many runs."""
     return set(NEEDED) <= columns.keys() and all(
         len(name) <= LONGEST and _fit(values, SUMMARY.get(name, LABEL)) for name, values in columns.items()
     )
 
 
 def _fit(values: Sequence[Any], kind: Kind) -> bool:
-    """Of thousands of values as few are looked at as will do: a sum of numbers is infinite where one of them is."""
+    """Whether all values fit, with few tests: a sum of numbers is infinite if one of them is."""
     types = set(map(type, values))
     if types == {int}:
         values = min(values), max(values)

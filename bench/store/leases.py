@@ -1,8 +1,8 @@
-"""A lock where the file system has none: a file that only one process can create, and that it keeps changing.
+"""Leases replace locks on file systems without locks: files that one process creates and keeps changing.
 
-Whoever has seen it unchanged for long enough takes it over. No two clocks are compared: a beat is a number that grows.
-Only exclusive creation and atomic renaming are asked of the file system, no hard links; and no size of a file that
-somebody reads ever changes, since sshfs remembers sizes for seconds.
+A process that sees a lease unchanged for ``DEAD_S`` takes it over. The beat is a counter, so no clocks of two hosts are
+compared. The file system needs exclusive creation and atomic renaming, but no hard links. The size of a lease never
+changes, since sshfs caches sizes for seconds.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from bench.store.files import check_json
 from bench.store.regular import opened, write_bytes
 
 BEAT_S = 5.0
-"""Seconds between two beats,"""
+"""Seconds between two beats."""
 DEAD_S = 60.0
-"""and without one, after which the holder is taken for dead."""
+"""Seconds without a beat after which the holder counts as dead."""
 SIZE = 512
-"""Bytes of a lease."""
+"""Size of a lease in bytes."""
 _seen: dict[Path, tuple[Any, float]] = {}
-"""Of leases that others hold: the latest beat, and when it was first seen."""
+"""For leases of other processes: the latest beat, and when it was first seen."""
 _held: weakref.WeakSet[Lease] = weakref.WeakSet()
 _beats: set[int] = set()
-"""The process whose thread beats, if one does."""
+"""The id of the process whose thread beats, if any."""
 _beating = threading.Lock()
 
 
 class Lease:
-    """One that this process holds."""
+    """A lease that this process holds."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._name, self._beat = path, uuid.uuid4().hex, 0
@@ -44,7 +44,7 @@ class Lease:
 
     @classmethod
     def take(cls, path: Path) -> Lease | None:
-        """Ours from now on; None where another process has it, or has not been silent for long enough."""
+        """Take the lease; None if another process holds it and may be alive."""
         lease = cls(path)
         if not create(path, lease._content()) and (cls.fresh(path) or not lease._inherits()):
             return None
@@ -52,14 +52,14 @@ class Lease:
         with _beating:
             _held.add(lease)
             if os.getpid() not in _beats:
-                _beats.clear()  # a fork has no threads of its parent
+                _beats.clear()  # a fork does not inherit threads
                 _beats.add(os.getpid())
                 threading.Thread(target=_beat, name="leases", daemon=True).start()
         return lease
 
     @staticmethod
     def fresh(path: Path) -> bool:
-        """Whether the lease is there and may be alive: its beat has not been the same for long enough."""
+        """Whether the lease exists and its holder may be alive."""
         beat = _beat_at(path)
         if beat is None:
             return False
@@ -70,12 +70,12 @@ class Lease:
         return time.monotonic() - since < DEAD_S
 
     def _inherits(self) -> bool:
-        """Take over from the dead: of all who want to, only one at a time may, and only while the dead one's is there.
+        """Take over the lease of a dead process, one process at a time and only if the lease is unchanged.
 
-        The permission is a lease, too, so that an heir who dies with it has an heir.
+        The permission to do so is a lease itself, so that another process can continue if its holder dies.
         """
         dead, _ = _seen.get(self._path, (None, 0.0))
-        if dead is None:  # it has been released just now
+        if dead is None:  # released in the meantime
             return False
         permission = Lease.take(self._path.with_name(f".{dead[0] or self._path.name}"))
         if permission is None:
@@ -83,24 +83,26 @@ class Lease:
         try:
             if _beat_at(self._path) != dead:
                 return False
-            write_bytes(self._path, self._content())  # in a new file: the dead, should it wake, changes its own
+            write_bytes(
+                self._path, self._content()
+            )  # a new file: should the old holder wake up, it changes its own file
             return True
         finally:
             permission.release()
 
     @property
     def lost(self) -> bool:
-        """Whether another process has taken it, believing this one dead: asked of the file whenever it matters."""
+        """Whether another process has taken over the lease; reads the file each time."""
         if not self._gone:
-            said, wrong = check_json(self._path)
-            self._gone = wrong is None and said.get("name") != self._name
+            content, wrong = check_json(self._path, sealed=False)
+            self._gone = wrong is None and content.get("name") != self._name
         return self._gone
 
     def beat(self) -> None:
-        """Change the file in which our name stands, never the one that an heir has put in its place meanwhile."""
+        """Increment the beat in our file, but never in a file by which another process has replaced it."""
         with open(opened(self._path, os.O_RDWR)[0], "r+b", buffering=0) as file:  # noqa: PTH123
-            said = json.loads(file.read(SIZE) or b"{}")
-            if isinstance(said, dict) and said.get("name") == self._name:
+            content = json.loads(file.read(SIZE) or b"{}")
+            if isinstance(content, dict) and content.get("name") == self._name:
                 self._beat += 1
                 file.seek(0)
                 file.write(self._content())
@@ -110,18 +112,18 @@ class Lease:
         return json.dumps({**who, "name": self._name, "beat": self._beat}).encode().ljust(SIZE)
 
     def release(self) -> None:
-        with _beating, suppress(OSError):  # where it cannot be removed, it ends as that of the dead
+        with _beating, suppress(OSError):  # a lease that cannot be deleted ends after DEAD_S
             _held.discard(self)
             if not self.lost:
                 self._path.unlink(missing_ok=True)
 
 
 def create(path: Path, content: bytes) -> bool:
-    """Make a file that is not there; False where another process has made it."""
+    """Create a file; False if it exists."""
     try:
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
-    except OSError as error:  # not always FileExistsError: sshfs has no word for it
-        if isinstance(error, FileExistsError) or os.path.lexists(path):  # a link is there, too, wherever it points
+    except OSError as error:  # sshfs does not raise FileExistsError
+        if isinstance(error, FileExistsError) or os.path.lexists(path):  # also a link without a target
             return False
         raise
     try:
@@ -134,11 +136,13 @@ def create(path: Path, content: bytes) -> bool:
 
 
 def _beat_at(path: Path) -> tuple[Any, Any] | None:
-    """Whose beat a lease has, and which; None where there is no lease."""
-    said, wrong = check_json(path)
-    name, beat = said.get("name"), said.get("beat")
-    good = isinstance(name, str) and name.isalnum() and len(name) <= 32 and isinstance(beat, int)  # else: anything
-    return None if not said and wrong is None else (name, beat) if good else (None, None)
+    """Return the holder and the beat of a lease, both None if it is malformed; None if there is no lease."""
+    content, wrong = check_json(path, sealed=False)
+    if not content and wrong is None:
+        return None
+    name, beat = content.get("name"), content.get("beat")
+    valid = isinstance(name, str) and name.isalnum() and len(name) <= 32 and isinstance(beat, int)
+    return (name, beat) if valid else (None, None)
 
 
 def _beat() -> None:
@@ -149,5 +153,5 @@ def _beat() -> None:
                 _beats.clear()
                 return
             for lease in list(_held):
-                with suppress(OSError, ValueError):  # a disk that is full, or a network that is away, for a moment
+                with suppress(OSError, ValueError):  # the disk may be full, or the network down, for a moment
                     lease.beat()

@@ -1,4 +1,4 @@
-"""What is written of a run: its columns, its states, and when it is evaluated. No torch here: everybody may ask."""
+"""The columns, states and evaluation steps of a run. Imports no torch."""
 
 from __future__ import annotations
 
@@ -13,24 +13,18 @@ COLUMNS = [
     *("consensus", "consensus_z", "consensus_bound", "tracking_error"),
     *("compute_s", "comm_s", "eval_s", "wall_s"),
 ]
-
-
 _COLUMNS = frozenset(COLUMNS)
 SCORE = "test_"
-"""How the columns begin that say how good a prediction is, those of a loss among them: test_accuracy, test_rmse."""
-
-
+"""Prefix of the columns that measure predictions: test_accuracy, test_rmse."""
 DIVERGING_FROM = 100.0
 """A finished run is ``diverging`` if its training loss rose by more than this many times its initial value.
 
 Of the suite's own runs, none above it predicted more than the most frequent class; one at 30 times had 81 % accuracy.
 """
-
-
 LATER = {"links": "reliable", "compressor": "none", "loss": "usual", "regularizer": "none"}
-"""Choices that came later, and what they were before."""
+"""Settings that were added later, with the value of runs without them."""
 SINCE = {**LATER, "input_scale": 1.0, "validation": 0.0, "partition.equal": False, "dataset.exact": False}
-"""All labels that came later and have a value when they change nothing."""
+"""Labels that were added later, with the value that has no effect."""
 STATES = {
     "done": "completed all steps",
     "diverging": f"completed all steps, but the loss rose by more than {DIVERGING_FROM:g} times its initial value",
@@ -42,8 +36,6 @@ STATES = {
     "damaged": "has corrupt files; the same command moves them to damaged/ and repeats the run",
 }
 """The states of a run. In sentences, a run that *diverged* is ``diverging`` or ``nonfinite``."""
-
-
 FACTS = (
     *("fingerprint", "sources", "heterogeneity", "versions", "started", "host", "data"),
     *("algorithm", "metrics", "sweep", "also"),
@@ -52,26 +44,23 @@ FACTS = (
 DERIVED = ("rho", "heterogeneity", "diverging", "above_start", "run", "fact", "zeta", "index")
 """Columns that analysis adds to the labels of runs, or to those of an archive."""
 TAKEN = frozenset((*COLUMNS, *FACTS, *DERIVED, "run_id", "state", "replicas", "sha256", "certificate", "edges"))
-"""Names that stand for something else beside the labels of a run. An option of a method with such a name, or with that
-of a setting, is labeled as it is typed: algo.rounds."""
+"""Names that are not available as labels. An option of a method with such a name, or with the name of a setting, is
+labeled with its group: algo.rounds."""
 FINAL = ("done", "diverging", "nonfinite")
-"""The states of a result: nothing is left to do, and the metrics are there."""
+"""The states of finished runs, which have metrics."""
 
 
 def final_state(state: str, rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the state of a finished run with these rows: ``diverging`` if its loss rose too much.
 
-    A ratio, so that c·f ends as f does. A loss may be negative; one that starts at 0 gives no measure.
+    The rule is a ratio, so that c·f ends like f. A loss may be negative. The rule ignores a loss that starts at 0.
     """
     first, last = rows[0]["train_loss"], rows[-1]["train_loss"]
     return "diverging" if state == "done" and last - first > DIVERGING_FROM * abs(first) > 0 else state
 
 
 def divided(summary: Mapping[str, Any], own: Collection[str] = ()) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The labels of a summary, its state among them, and its metrics: told apart by their names, in any order.
-
-    ``own`` are the metrics of plug-ins, which the manifest of the run names.
-    """
+    """Divide a summary into labels, with the state, and metrics; ``own`` are the metrics of plug-ins."""
     metrics = {name: value for name, value in summary.items() if name in _COLUMNS or name in own}
     return {name: value for name, value in summary.items() if name not in metrics}, metrics
 
@@ -80,7 +69,7 @@ Spacing = Literal["linear", "log"]
 
 
 def evaluation_steps(steps: int, every: int, spacing: Spacing) -> list[int]:
-    """The steps to evaluate at; 0 and T always. ``log`` spreads as many points evenly in log t."""
+    """Return the evaluation steps, always with 0 and T; ``log`` spaces the same number of points evenly in log t."""
     if spacing == "linear":
         points = np.arange(0, steps, every)
     else:
@@ -89,5 +78,4 @@ def evaluation_steps(steps: int, every: int, spacing: Spacing) -> list[int]:
 
 
 Row = dict[str, Any]
-"""One line of the metrics: a value, or None where a column has no meaning, for every name in COLUMNS, then for the
-metrics of plug-ins."""
+"""One evaluation: a value for every name in COLUMNS and every metric of a plug-in, or None if it is not defined."""

@@ -1,7 +1,7 @@
-"""Files of a results folder, which may be somebody else's: only regular files are opened, and no link is followed.
+"""Open files of a results folder that others may have made: only regular files, and no symbolic links.
 
-<results> itself may be a link, as of a scratch disk; nothing inside it may. What is no regular file, as a FIFO or a
-device, is answered with an OSError at once: nothing waits for it, and nothing is read without an end.
+<results> itself may be a link, for example to a scratch disk; nothing inside it may. A FIFO or a device raises an
+OSError at once, so that no reader waits for it or reads it without end.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-LINK = "it is a link, and inside a results folder links are not followed: only that folder itself may be one"
+LINK = "it is a link, and inside a results folder links are not followed; only that folder itself may be a link"
 NOT_REGULAR = "it is not a regular file"
 SAFE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 CHUNK, TEXT, TABLE = 1 << 24, 1 << 28, 1 << 30
-"""Bytes that are read by one call, and those that a text and a table may have: more than any of hearsay's."""
+"""Bytes read by one call, and the maximal sizes of a text and of a table in bytes."""
 
 
 def opened(path: Path | str, flags: int = os.O_RDONLY) -> tuple[int, int]:
-    """A descriptor of a regular file, and its size in bytes."""
+    """Open a regular file; returns its descriptor and its size in bytes."""
     try:
         descriptor = os.open(path, flags | SAFE, 0o666)
     except OSError as error:
@@ -38,15 +38,15 @@ def opened(path: Path | str, flags: int = os.O_RDONLY) -> tuple[int, int]:
 
 
 def content_of(path: Path | str, most: int = TEXT) -> bytes:
-    """All of a file, by as few calls of the system as possible: 100000 may be read."""
+    """Return all of a file, with few system calls, since there may be 100000 files."""
     descriptor, size = opened(path)
     try:
         if size > most:
-            reason = f"it has {size / 1e9:.3g} GB, and at most {most / 1e9:.3g} GB are read"
+            reason = f"it has {size / 1e9:.3g} GB; the limit is {most / 1e9:.3g} GB"
             raise OSError(errno.EFBIG, reason, str(path))
         content = os.read(descriptor, size + 1) if size < CHUNK else b""
-        if len(content) != size or os.fstat(descriptor).st_size != size:  # it grows, is large, or sshfs had given the
-            # size of an earlier file of this name, which it corrects once the file has been read
+        # the file grows, is large, or sshfs reported the size of an earlier file of this name until the first read
+        if len(content) != size or os.fstat(descriptor).st_size != size:
             with open(descriptor, "rb", buffering=0, closefd=False) as file:
                 content += file.readall()
         return content
@@ -55,7 +55,7 @@ def content_of(path: Path | str, most: int = TEXT) -> bytes:
 
 
 def end_of(path: Path, most: int) -> str:
-    """The last bytes of a log as text, whatever they are."""
+    """Return the last bytes of a log as text."""
     descriptor, size = opened(path)
     with open(descriptor, "rb") as file:  # noqa: PTH123
         file.seek(max(0, size - most))
@@ -63,22 +63,19 @@ def end_of(path: Path, most: int) -> str:
 
 
 def append(path: Path, text: str) -> None:
-    """Write at the end of a file, which may not be there yet."""
+    """Append to a file, which is created if it is missing."""
     descriptor, _ = opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123
         file.write(text)
 
 
 def write_bytes(path: Path, content: bytes, check: Callable[[], None] = lambda: None) -> None:
-    """Replace ``path``, be it a link or not, in one move: a reader sees the old content or the new, never a part.
-
-    ``check`` is called at the last moment. It may raise, and then nothing is replaced.
-    """
+    """Replace a file, or a link, atomically. ``check`` is called last; if it raises, nothing is replaced."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
         try:
             descriptor, _ = opened(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-        except FileExistsError:  # of a process that had this number and was killed
+        except FileExistsError:  # left by a killed process with the same id
             draft.unlink()
             descriptor, _ = opened(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         with open(descriptor, "wb") as file:  # noqa: PTH123
@@ -91,20 +88,20 @@ def write_bytes(path: Path, content: bytes, check: Callable[[], None] = lambda: 
 
 
 def no_link(folder: Path) -> Path:
-    """The folder itself; an OSError where it is a link."""
+    """Return the folder; OSError if it is a link."""
     if folder.is_symlink():
         raise OSError(errno.ELOOP, LINK, str(folder))
     return folder
 
 
 def make_folder(folder: Path, parents: bool = False) -> Path:
-    """A folder that is there from now on, and is no link."""
+    """Create a folder if it is missing; OSError if it is a link."""
     no_link(folder).mkdir(parents=parents, exist_ok=True)
     return folder
 
 
 def remove(path: Path) -> None:
-    """Delete a file, a folder, or a link, not what it points to; what cannot be deleted stays."""
+    """Delete a file, a folder, or a link but not its target; files of a folder that cannot be deleted stay."""
     if path.is_symlink() or not path.is_dir():
         path.unlink(missing_ok=True)
     else:
@@ -112,6 +109,6 @@ def remove(path: Path) -> None:
 
 
 def run_names(results: Path) -> list[str]:
-    """The names in <results>/runs that may be runs, links among them; none has characters that cannot be printed."""
+    """Return the printable names of the folders and links in <results>/runs."""
     with os.scandir(no_link(results / "runs")) as entries:
         return sorted(e.name for e in entries if e.name.isprintable() and (e.is_symlink() or e.is_dir()))

@@ -1,4 +1,4 @@
-"""Whether runs were made with the same software and data: the core, every file and dataset they share, torch, NumPy."""
+"""Compare the software and data of runs: the core, the files and datasets that they share, torch and NumPy."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 LIBRARIES = ("torch", "numpy")
-"""Packages whose versions count beside the source."""
+"""Packages whose versions are compared."""
 MADE = ("sources", "versions", "started")
-"""Entries of a manifest that runs are compared by."""
+"""Entries of a manifest that are compared."""
 CORE = "core"
 PLAIN = re.compile(r"[\w.+/-]{1,200}")
-"""What names of files and versions look like. Of others, such as those of a forged manifest, a digest is shown."""
+"""Valid names of files and versions. Others, as in a forged manifest, are shown as a digest."""
 STAMP = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d)?)?", re.ASCII)
-"""What the time of a start begins with; an archive has the day alone."""
-TOLD = 3
+"""The beginning of a start time; an archive has the day alone."""
+SHOWN = 3
 """Differences described in full; further ones are counted."""
 
 
 def software(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """Hashes and versions by name: the core, the run's other files, the libraries. Empty for a manifest that has only a
-    fingerprint, as earlier versions wrote it."""
+    """Return hashes and versions by name: the core, the other files, the libraries. Empty for a manifest without source
+    files, as in the archive of the paper."""
     sources, versions = manifest.get("sources"), manifest.get("versions")
     if not isinstance(sources, dict):
         return {}
@@ -32,13 +32,13 @@ def software(manifest: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _shown(text: str) -> str:
-    """A name or version as it can be printed and typed; different texts stay different."""
+    """Return a name or version that can be printed and typed; different texts stay different."""
     return text if PLAIN.fullmatch(text) else f"sha256-{hashlib.sha256(ascii(text).encode()).hexdigest()[:16]}"
 
 
 @dataclass
 class Made:
-    """Runs made with one version."""
+    """The runs of one version."""
 
     runs: int = 0
     newest: str = ""
@@ -56,28 +56,28 @@ class Made:
 
 
 Kinds = dict[tuple[tuple[str, str], ...], Made]
-"""Runs by all that made them."""
+"""Runs by their software."""
 
 
 def mixed(runs: Iterable[tuple[str, Mapping[str, Any]]]) -> str | None:
-    """A sentence where runs, given by method and manifest, were made with different software; else None.
+    """Return a warning if runs, given by method and manifest, were made with different software; else None.
 
-    Two runs are comparable when their cores, every file that both used, and the versions of the libraries are equal.
+    Two runs are comparable if their cores, all files that both used, and the versions of the libraries are equal.
     """
     kinds = _kinds(runs)
     if len(kinds) < 2:
         return None
     if unknown := kinds.pop((), None):
-        said = mixed_kinds(kinds)
+        rest = mixed_kinds(kinds)
         return (
-            f"{unknown} come from an earlier version of hearsay, which did not record its source files: whether they "
-            "can be compared with the others is not known." + (f" {said}" if said else "")
+            f"{unknown} come from an earlier version of hearsay, which did not record its source files. "
+            "They may not be comparable with the others." + (f" {rest}" if rest else "")
         )
     return mixed_kinds(kinds)
 
 
 def differing(runs: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
-    """The names of what is not the same in these runs, given by method and manifest."""
+    """Return the names of files, data and libraries that differ between runs, given by method and manifest."""
     kinds = _kinds(runs)
     names = dict.fromkeys(name for kind in kinds for name, _ in kind)
     return [name for name in names if len(_versions(name, kinds)) > 1]
@@ -93,7 +93,7 @@ def _kinds(runs: Iterable[tuple[str, Mapping[str, Any]]]) -> Kinds:
 
 
 def mixed_kinds(kinds: Kinds) -> str | None:
-    """A sentence where these differ in anything that two of them share."""
+    """Return a warning if two of these differ in a file or library that both have; else None."""
     names = dict.fromkeys(name for kind in kinds for name, _ in kind)
     different: dict[str, str] = {}
     older, rest, dated = [], kinds, True
@@ -101,25 +101,25 @@ def mixed_kinds(kinds: Kinds) -> str | None:
         found, left = _versions(name, kinds), _versions(name, rest)
         if len(found) > 1:
             different[name] = f"{name} " + ", ".join(f"{version} ({made})" for version, made in found.items())
-        if len(left) > 1:  # without the older of these, some of the other differences are gone, too
+        if len(left) > 1:  # without the older runs, other differences may vanish, too
             *old, newest = left
             dated &= left[old[-1]].newest < left[newest].newest
             older.append(f"{name}={','.join(old)}")
             rest = {kind: made for kind, made in rest.items() if dict(kind).get(name, newest) == newest}
     if not different:
         return None
-    told = "; ".join([*different.values()][:TOLD])
-    more = f"; and {len(different) - TOLD} more differences" * (len(different) > TOLD)
-    again = "force=true" if set(different) <= set(LIBRARIES) else "stale=rerun"  # what is stale tells the source
+    shown = "; ".join([*different.values()][:SHOWN])
+    more = f"; and {len(different) - SHOWN} more differences" * (len(different) > SHOWN)
+    again = "force=true" if set(different) <= set(LIBRARIES) else "stale=rerun"  # stale= compares only the source
     return (
-        "These runs were not made with the same software and data, and differences between them may come from that: "
-        f"{told}{more}. To leave the {'older' if dated else 'fewer'} runs out of figures, tables, pages and claims, "
-        f"add --without {' '.join(older)}; to make them again, {again}."
+        "These runs were not made with the same software and data, which may explain differences between them: "
+        f"{shown}{more}. To exclude the {'older' if dated else 'fewer'} runs from figures, tables, pages and claims, "
+        f"add --without {' '.join(older)}; to repeat them, add {again}."
     )
 
 
 def _versions(name: str, kinds: Kinds) -> dict[str, Made]:
-    """The runs by their version of one thing, the newest last."""
+    """Return the runs by their version of one file or library, the newest last."""
     found: dict[str, Made] = {}
     for kind, made in kinds.items():
         if (version := dict(kind).get(name)) is not None:

@@ -1,16 +1,16 @@
-"""What is on disk of one run: its files, read and compared with their digests."""
+"""The files of one run, read and verified."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from bench.store.integrity import Findings, examine, read_file, read_table
+from bench.store.integrity import Findings, examine, read_file
 from bench.store.record import COLUMNS, FINAL, SCORE, Spacing, evaluation_steps
 
 
 class Asked(Protocol):
-    """What the store needs to know of a run's configuration."""
+    """The part of a run's configuration that the store uses."""
 
     @property
     def results(self) -> str: ...
@@ -22,21 +22,15 @@ class Asked(Protocol):
     def eval_spacing(self) -> Spacing: ...
     @property
     def run_id(self) -> str: ...
-
-    def labels(self) -> dict[str, Any]:
-        """The settings as one row of a table."""
-        ...
-
-    def plain(self) -> dict[str, Any]:
-        """The settings as in config.yaml."""
-        ...
+    def labels(self) -> dict[str, Any]: ...
+    def plain(self) -> dict[str, Any]: ...
 
 
 C = TypeVar("C", bound=Asked)
 
 
 class StoredRun(Generic[C]):
-    """``<results>/runs/<run_id>/`` of one run, to be read."""
+    """The folder ``<results>/runs/<run_id>/`` of one run, for reading."""
 
     def __init__(self, config: C) -> None:
         self.config = config
@@ -45,18 +39,17 @@ class StoredRun(Generic[C]):
         self.stream = self.path / "metrics.jsonl"
 
     def status(self) -> dict[str, Any]:
-        """What status.json says; an empty dictionary where there is none to read."""
         return read_file(self.path, "status.json")
 
     def summary(self) -> dict[str, Any]:
-        """Labels, state and the latest of every run's metrics, whatever became of this one."""
+        """Return the labels, the state and the latest values of the metrics that all runs have."""
         labels = self.row_labels()
         summary = read_file(self.path, "summary.json") or {**labels, "state": "missing"}
         scores = [name for name in summary if name.startswith(SCORE)]
         return {name: summary[name] for name in dict.fromkeys((*labels, "state", *COLUMNS, *scores)) if name in summary}
 
     def row_labels(self) -> dict[str, Any]:
-        """A file that the configuration names may have changed since: the folder's name stands."""
+        """Return the labels with the name of the folder: a data file may have changed since, and the run_id with it."""
         return {**self.config.labels(), "run_id": self.path.name}
 
     def manifest(self) -> dict[str, Any]:
@@ -64,32 +57,23 @@ class StoredRun(Generic[C]):
 
     @property
     def state(self) -> str:
-        """The state by the summary of a finished run, else by the status, which changes while a run is made."""
+        """The state in summary.json if the run is finished, else the one in status.json."""
         state = read_file(self.path, "summary.json").get("state")
         return state if state in FINAL else self.status().get("state", "missing")
 
     @property
     def final(self) -> bool:
-        """Whether the run is finished: its summary says so, and every file is what was written."""
+        """Whether the run is finished and no file is missing or damaged."""
         found = examine(self.path)
         return found.ended and not self.wrong(found)
 
     def wrong(self, found: Findings) -> dict[str, str]:
-        """What is wrong with the files of this run, by their names."""
+        """Return the damage, by file name."""
         wrong = dict(found.damaged)
         if found.ended:
             needed = ("config.yaml", "manifest.json", "metrics.parquet")
             wrong |= {name: "is missing" for name in needed if not (self.path / name).exists()}
-            if found.metrics and not wrong and not found.sealed and not self._all_due(found):
-                wrong["metrics.parquet"] = "has not the rows that it should have"
         return wrong
-
-    def _all_due(self, found: Findings) -> bool:
-        """Whether metrics that carry no digest at least have the columns and rows that they should."""
-        table = read_table(found.metrics or b"")
-        steps = table["step"].to_pylist()
-        due = self.due if found.summary["state"] != "nonfinite" else self.due[: len(steps)]
-        return table.schema.names[: len(COLUMNS)] == COLUMNS and steps == due
 
     @property
     def due(self) -> list[int]:

@@ -1,1 +1,1 @@
-"""From a list of runs to a table of results, here or on a cluster; what stays of a run, and who is told."""
+"""Sweeps: compute a list of runs, here or on a cluster, and record and track the results."""

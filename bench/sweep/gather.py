@@ -1,11 +1,10 @@
-"""The runs that a command line stands for: composed, checked, and each one once."""
+"""Compose and check the runs of a command line."""
 
 from __future__ import annotations
 
 import shlex
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from bench.config.flags import refuse_plugins
 from bench.config.plan import Make, of_command, same_run_twice, unique
@@ -15,15 +14,10 @@ from bench.terminal.console import Console
 from bench.terminal.display import counting
 
 
-class Gathered(NamedTuple):
-    """The runs of a command, and why other combinations of its settings are invalid."""
-
-    configs: list[RunConfig]
-    skipped: Counter[str]  # invalid combinations, by reason
-
-
-def gather(words: Sequence[str], make: Make, errors: Console, source: Source, several: bool = True) -> Gathered:
-    """Compose and check the whole sweep before its first run starts; ``errors`` reports what is skipped."""
+def gather(
+    words: Sequence[str], make: Make, errors: Console, source: Source, several: bool = True
+) -> tuple[list[RunConfig], Counter[str]]:
+    """Return the distinct valid runs of a sweep and the number of skipped ones by reason; print these to ``errors``."""
     refuse_plugins(words)
     skipped: Counter[str] = Counter()
     with counting(errors, "composing {} of {} configurations") as say:
@@ -35,11 +29,11 @@ def gather(words: Sequence[str], make: Make, errors: Console, source: Source, se
             errors.print(f"  {reason}{f' ({times} runs)' * (times > 1)}")
     if note := same_run_twice(runs):
         errors.print(note)
-    return Gathered(unique(runs), skipped)
+    return unique(runs), skipped
 
 
 def sweep_name(words: Sequence[str], source: Source = USUAL) -> str:
-    """The experiment, if nothing else was typed; else all settings, quoted for a shell."""
+    """Return the name of the experiment if nothing else was typed; else all settings, quoted for a shell."""
     typed = [word for word in words if "=" in word and not word.startswith(("-", "hydra", "results", "tracker"))]
     if len(typed) == 1 and not source.flags and typed[0].startswith("experiment="):
         return typed[0].partition("=")[2]

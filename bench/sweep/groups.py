@@ -1,8 +1,8 @@
-"""Which runs share a program, how many of them at once, and on how many processes.
+"""Divide runs into groups, and choose the number of processes.
 
-Runs of engine=stacked that differ only in stepsizes, seed and graph are replicas of one tensor program.
-The size of a group follows from the memory it may take; on a CPU, long sweeps are cut into as many
-parts as there are cores, because a process per part is faster than threads inside one.
+Runs of engine=stacked that differ only in stepsizes, seed and graph are replicas of one tensor program. The available
+memory limits the size of a group. On a CPU, a long sweep has at least one group per core, since processes are faster
+than threads.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from bench.sweep.memory import FIXED, budget, sized
 from bench.training.mixers import SPARSE_FROM
 
 MOST = 500
-"""Runs in a group at most: each holds a lock, and all jobs together may not open more files than the process may."""
+"""Maximal runs of a group. Each holds a lock, and a process can open only so many files."""
 WORTH_S = 30.0
-"""Estimated seconds of one core from which starting processes pays."""
+"""Estimated seconds of one core from which several processes are faster."""
 
 
 def program(config: RunConfig) -> str:
-    """The same for runs that can be replicas of one program."""
+    """Return a key that is equal for runs that can be replicas of one program."""
     identity = config.plain(identity_only=True)
     del identity["seed"]
     for option in method_of(config).number_options():
@@ -38,25 +38,22 @@ def program(config: RunConfig) -> str:
         identity.pop("links", None)
     elif config.nodes < SPARSE_FROM and not network.one_way:
         identity["topology"] = network.period
-    how = {
-        "engine": [config.engine.name, config.engine.options],
-        "device": config.device,
-        "every": config.checkpoint_every,
-    }
+    engine = [config.engine.name, config.engine.options]
+    how = {"engine": engine, "device": config.device, "every": config.checkpoint_every}
     return json.dumps({**identity, **how}, sort_keys=True)
 
 
 def common_jobs(configs: Sequence[RunConfig]) -> int | None:
-    """How many groups are to be made side by side: one number for all of them."""
-    asked = list(dict.fromkeys(config.jobs for config in configs))
-    if len(asked) > 1:
-        said = " and ".join(f"jobs={'null' if jobs is None else jobs}" for jobs in asked)
-        raise UserError(f"jobs is for a sweep as a whole, and its runs ask for {said}: give one value.")
-    return asked[0]
+    """Return the setting ``jobs``; UserError if the runs have different values."""
+    values = list(dict.fromkeys(config.jobs for config in configs))
+    if len(values) > 1:
+        got = " and ".join(f"jobs={'null' if jobs is None else jobs}" for jobs in values)
+        raise UserError(f"All runs of a sweep must have the same value of jobs, got {got}.")
+    return values[0]
 
 
 class Share(NamedTuple):
-    """Who makes them: so many workers, each with so many cores and so much memory; None: what this machine has."""
+    """The number of workers, and the cores and bytes of memory of each. None: those of this machine."""
 
     workers: int = 1
     cores: int | None = None
@@ -67,12 +64,12 @@ HERE = Share()
 
 
 def batches(configs: Sequence[RunConfig], by: Share = HERE) -> tuple[list[list[int]], int]:
-    """Groups of runs, by their places in ``configs``, and how many groups to run side by side, by each worker.
+    """Return groups of runs, by their places in ``configs``, and the number of groups that a worker runs in parallel.
 
-    Of several workers each has something to do: groups are cut, but no further than that, as a program of many
-    replicas takes hardly longer than one of few.
+    Groups are divided only until every worker has one, since a program with many replicas is hardly slower than one
+    with few.
     """
-    if len(configs) == 1:  # nothing to share out, and a problem of many nodes need not be built to be measured
+    if len(configs) == 1:  # saves building a large problem to estimate its memory
         common_jobs(configs)
         return [[0]], 1
     together: dict[str, list[int]] = {}

@@ -1,4 +1,4 @@
-"""How much memory and time a run is likely to take."""
+"""Estimate the memory and time of a run."""
 
 from __future__ import annotations
 
@@ -16,45 +16,43 @@ from bench.problem.problem import Problem, Setting
 from bench.training.metrics import measured_states
 
 OPERATIONS, PER_SECOND, STEP_S = 60, 1.2e10, 1e-4
-"""Operations per number that a gradient needs, how many a core does in a second, and the least a step takes."""
+"""Operations of a gradient per number, operations of a core per second, and minimal seconds of a step."""
 SPARE = 2
-"""Parameter vectors per node for what lies between the lines of a step."""
+"""Parameter vectors per node for temporary results of a step."""
 FIXED = 300_000_000
-"""Bytes for pieces of the data under evaluation, blocks of samples and the like."""
+"""Bytes for batches of data in evaluations, blocks of samples and the like."""
 SMALL_GPU = 6e9
-"""Bytes that a GPU has free which cannot be asked, as that of a cluster; engine.memory_gb knows better."""
+"""Assumed free bytes of a GPU of a cluster; engine.memory_gb overrides it."""
 
 
 class Size(NamedTuple):
-    """What one run is likely to take."""
+    """The estimated size of one run."""
 
-    bytes: float  # that one more replica adds to the peak
+    bytes: float  # added to the peak by one more replica
     seconds: float  # of one core
 
 
 def sized(config: RunConfig) -> Size:
-    """The size of one run; beyond all bounds where it cannot be built, which the run itself will then say."""
+    """Estimate the size of one run; infinite if it cannot be built, which the run itself reports."""
     try:
         problem = problem_of(config)
-        return Size(bytes_per_replica(config, problem), run_seconds(config, problem))
+        seconds = config.steps * (STEP_S + config.nodes * problem.work * OPERATIONS / PER_SECOND)
+        return Size(bytes_per_replica(config, problem), seconds)
     except KeyboardInterrupt:
         raise
-    except BaseException:  # anything a dataset or a method may raise
+    except BaseException:  # a dataset or a method may raise anything
         return Size(math.inf, 0.0)
 
 
 def problem_of(config: RunConfig) -> Problem:
-    """The problem of one run, on the CPU: to be asked about its size, not to be run."""
-    dtype = getattr(torch, config.dtype)
+    """Return the problem of one run on the CPU, to read its size."""
+    dtype, cpu = getattr(torch, config.dtype), torch.device("cpu")
     hosted = range(config.nodes)
-    return build_problem(config, Setting(config.nodes, hosted, (config.seed,), config.batch_size, dtype, CPU))
-
-
-CPU = torch.device("cpu")
+    return build_problem(config, Setting(config.nodes, hosted, (config.seed,), config.batch_size, dtype, cpu))
 
 
 def bytes_per_replica(config: RunConfig, problem: Problem) -> int:
-    """What one more replica adds to the peak."""
+    """Return the bytes that one more replica adds to the peak."""
     itemsize = problem.setting.dtype.itemsize
     tables = 2 * config.steps * itemsize
     vectors = math.ceil(vectors_alive(config, problem))
@@ -62,11 +60,11 @@ def bytes_per_replica(config: RunConfig, problem: Problem) -> int:
 
 
 def vectors_alive(config: RunConfig, problem: Problem) -> float:
-    """Parameter vectors per node at the busiest moment, counted in the states that the method has.
+    """Return the peak number of parameter vectors per node.
 
-    The state that a resumed run came from is there all the time; besides, in a step the old state, the new one and
-    what is sent; in an evaluation the state, in double precision what is measured of it, and its distances from the
-    mean, twice.
+    The state that a resumed run started from is always in memory. A step adds the old and the new state and the sent
+    vectors. An evaluation adds the state, its measured parts in double precision, and twice their distances from the
+    mean.
     """
     algorithm = build_algorithm([config], problem, steps=1)
     x = torch.zeros(1, 1, problem.layout.size, dtype=problem.setting.dtype)
@@ -79,13 +77,8 @@ def vectors_alive(config: RunConfig, problem: Problem) -> float:
     return held + max(step, evaluation) + SPARE
 
 
-def run_seconds(config: RunConfig, problem: Problem) -> float:
-    """A rough guess for one core."""
-    return config.steps * (STEP_S + config.nodes * problem.work * OPERATIONS / PER_SECOND)
-
-
 def budget(config: RunConfig, machine: float | None = None) -> float:
-    """Bytes that all groups under way may take together, on this machine or on one with so much main memory."""
+    """Return the bytes for all running groups, on this machine or on one with ``machine`` bytes of main memory."""
     given = engine_of(config).memory_gb
     if given is not None:
         return given * 1e9

@@ -1,4 +1,4 @@
-"""Whether a run can be made: its parts are asked before the first one starts, and refuse what cannot be."""
+"""Check runs before the first one starts."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ DATA = (
     *("dataset", "partition", "model", "loss", "nodes", "batch_size", "seed", "scale", "input_scale"),
     *("init", "sampling", "eval_samples", "validation", "data_dir"),
 )
-"""What the parts of a problem depend on."""
+"""Settings that determine the data of a problem."""
 _passed: set[str] = set()
-"""Data that were in order: a sweep asks again and again."""
+"""Data that passed the check, so that a sweep checks them once."""
 
 
 def check(config: RunConfig) -> None:
-    """A UserError if this run cannot be."""
+    """Raise a UserError if this run is invalid."""
     engine_of(config).check(config)
     if (data := repr([getattr(config, name) for name in DATA])) not in _passed:
         check_data(config)
         _passed.add(data)
-    for name, value in config.labels().items():  # after the data: the name of a run has the content of its file
+    for name, value in config.labels().items():  # after the data, since labels read data files
         if isinstance(value, str) and len(value) > LONGEST:
             raise UserError(f"{name} must have at most {LONGEST} characters, got {len(value)}.")
     try:
@@ -47,7 +47,7 @@ def check(config: RunConfig) -> None:
 
 
 def check_data(config: RunConfig) -> None:
-    """The data is here, fetched if need be, and a problem can be made of it."""
+    """Download missing data, and check that it makes a valid problem."""
     if config.dataset.name in recipes:
         _prepared(config.dataset.name, data_folder(config.data_dir))
     parts = problem_parts(config, [config.seed])
@@ -56,7 +56,7 @@ def check_data(config: RunConfig) -> None:
 
 
 def check_network(config: RunConfig) -> None:
-    """There is a certified network, the method converges on it, and what it sends can be packed as asked."""
+    """Check that the method converges on the network, and that its messages can be compressed."""
     mixing_of(config).must_serve(properties_of(config))
     if config.compressor.name != LATER["compressor"]:
         build_compressor(config, problem_of(config).layout.size)
@@ -70,19 +70,19 @@ def _say_once(line: str) -> None:
 
 @cache
 def _prepared(name: str, folder: Path) -> None:
-    """Fetched, if it is not there: by this process, before any rank is started."""
+    """Download a dataset if it is missing, before any rank starts."""
     prepare(name, folder, Console(stderr=True, highlight=False, soft_wrap=True))
 
 
 def checked(values: Mapping[str, Any]) -> RunConfig:
-    """A run that can be made here and now."""
+    """Return a run after all checks."""
     run = parse(values)
     check(run)
     return run
 
 
 def checked_for_elsewhere(values: Mapping[str, Any]) -> RunConfig:
-    """A run that can be made where it is sent: data and network are looked at here, a GPU need not be."""
+    """Return a run for another machine after all checks, but without the need for a GPU on this one."""
     run = parse(values)
     check(run if torch.cuda.is_available() else replace(run, device="cpu"))
     return run

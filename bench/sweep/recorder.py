@@ -1,4 +1,4 @@
-"""Everything that a group of runs tells goes to its folders, and to who is watching."""
+"""Write the results of a group of runs to its folders, and show them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bench.training.observer import Observer, Outcome, Snapshot
 
 
 class Stored(Observer):
-    """Everything a group tells goes to its folders, and to who is watching."""
+    """Observer that writes to the run folders and informs the display and the tracker."""
 
     def __init__(self, folders: Sequence[Run], display: Display, tracker: Tracker | None = None) -> None:
         self._folders, self._display, self._tracker = folders, display, tracker or Tracker()

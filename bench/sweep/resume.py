@@ -1,4 +1,4 @@
-"""Whether a run that is there can be used, or gone on with: it must come from the same source, data and libraries."""
+"""Decide whether an existing run can be reused or resumed, by its source, data and libraries."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ Run = RunFolder[RunConfig]
 
 
 def stale(run: Run) -> str | None:
-    """What has changed since what is there was made: the source, the data; None where nothing has."""
+    """Return what has changed since the run was computed, the source or the data; None if nothing has."""
     made = run.manifest()
     before = made.get("sources") or {}
     remeasured = any(before.get(name, digest[:SHORT]) != digest[:SHORT] for name, digest in measuring().items())
-    if remeasured or made.get("fingerprint") != fingerprint(run.config):  # also where it does not say
+    if remeasured or made.get("fingerprint") != fingerprint(run.config):
         return "another version of the source"
     data = (made.get("data") or {}).get("sha256")
     return "other data of the same name" if data not in (None, data_checksum(run.config)) else None
 
 
 def reusable(run: Run) -> bool:
-    """Ended before, by the same source or one that is good enough, and not asked for again."""
+    """Whether the run is finished, up to date or accepted by stale=keep, and not forced."""
     if run.config.force or not run.final:
         return False
     return not stale(run) or run.config.stale == "keep"
 
 
 def resume_point(run: Run) -> tuple[int, list[Row]] | None:
-    """The step to go on from and the rows up to there; None where only the start is left."""
+    """Return the step to resume from and the rows up to it; None if the run must start from step 0."""
     made = run.manifest()
     versions, columns = made.get("versions"), made.get("columns")
     same = isinstance(versions, dict) and libraries().items() <= versions.items()
     if run.config.force or stale(run) or not same or plugin_metrics(made.get("metrics") or {}) != list(metrics):
         return None
-    rows, _ = check_rows(run.stream)  # those before any damage
+    rows, _ = check_rows(run.stream)
     rows = [row for row in rows if list(row) == columns]
     for step in checkpoint.steps(run.checkpoints, run.config.nodes):
         kept = [row for row in rows if row["step"] <= step]
@@ -50,7 +50,7 @@ def resume_point(run: Run) -> tuple[int, list[Row]] | None:
 
 
 def damaged_checkpoints(run: Run) -> dict[str, str]:
-    """What is wrong with the checkpoints, by file; those of another source are not read."""
+    """Return the damage of the checkpoints, by file name. Checkpoints of another source are not read."""
     if stale(run):
         return {}
-    return {f"checkpoint/{name}": what for name, what in checkpoint.damage(run.checkpoints).items()}
+    return {f"checkpoint/{name}": reason for name, reason in checkpoint.damage(run.checkpoints).items()}

@@ -1,4 +1,4 @@
-"""What is known of the runs of a results folder, and its table. No torch and no Hydra here: status.py only looks."""
+"""The states of the runs of a results folder, and their table. Imports neither torch nor Hydra, for status.py."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def look_at_run(path: Path) -> dict[str, Any]:
-    """Labels, state and latest metrics of one run folder. «running» is said only of what really runs."""
+    """Return labels, state and latest metrics of a run. It is ``running`` only if a process holds its lock."""
     found = examine(path)
     state = found.summary["state"] if found.ended else found.status.get("state", "unreadable")
     if state == "running" and not Lock(lock_of(path)).held():
@@ -31,14 +31,14 @@ def look_at_run(path: Path) -> dict[str, Any]:
     if "state" not in found.summary:
         return {"algo": path.name, "topology": "?", "state": state, **wrong}
     if wrong:
-        return {**found.labels, "state": state, **wrong}  # no number of it is shown
+        return {**found.labels, "state": state, **wrong}  # without metrics
     last = found.rows[-1] if found.rows else found.final
     latest = {name: value for name, value in last.items() if name in COLUMNS or name.startswith(SCORE)}
     return {**found.labels, "state": state, "step": found.status.get("step"), **latest}
 
 
 def states_of(runs: Path, configs: Iterable[RunConfig]) -> dict[str, dict[str, Any]]:
-    """What is known of each of these runs, by run id."""
+    """Return the labels, the state and the latest metrics of these runs, by run_id."""
     return {
         name: look_at_run(runs / name)
         if os.path.lexists(runs / name / "status.json")
@@ -50,8 +50,8 @@ def states_of(runs: Path, configs: Iterable[RunConfig]) -> dict[str, dict[str, A
 
 def show_found(
     console: Console, runs: Path, found: Mapping[str, Mapping[str, Any]], table: Sequence[Mapping[str, Any]]
-) -> int:
-    """The table, what went wrong, and how many there are of each state; returns how many failed."""
+) -> None:
+    """Print the table, the errors and the number of runs in each state."""
     show_table(console, table)
     show_mixed(console, [(run["algo"], runs / name) for name, run in found.items() if run["state"] in FINAL])
     failed = [runs / name for name, run in found.items() if run["state"] == "failed"]
@@ -60,8 +60,5 @@ def show_found(
         if WRONG in run:
             console.print(f"{name} is damaged: {run[WRONG]}", markup=False, soft_wrap=True)
     counts = Counter(run["state"] for run in found.values())
-    console.print(
-        f"{len(found)} run{'s' * (len(found) != 1)}: "
-        + ", ".join(f"{count} {state}" for state, count in counts.most_common())
-    )
-    return len(failed)
+    states = ", ".join(f"{count} {state}" for state, count in counts.most_common())
+    console.print(f"{len(found)} run{'s' * (len(found) != 1)}: {states}")

@@ -1,4 +1,4 @@
-"""Run a list of configurations, one folder each; what fails is marked and the rest goes on."""
+"""Compute the runs of a sweep. A failed run does not stop the others."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ from bench.terminal.table import show_failures, show_mixed, show_table, varying
 
 @dataclass(frozen=True)
 class Result:
-    """What became of one configuration of a sweep: made now, or before."""
+    """The result of one run of a sweep, computed now or earlier."""
 
     config: RunConfig
     path: Path
     state: str
-    error: str | None  # of one that failed
-    summary: Row  # its labels, and where it has metrics the last of each
+    error: str | None  # of a failed run
+    summary: Row  # its labels and latest metrics
 
 
 def run_all(configs: Sequence[RunConfig], console: Console, name: str | None = None) -> int:
-    """``run_sweep`` for a command: the exit code."""
+    """Call ``run_sweep`` and return the exit code of a command."""
     return int(any(result.error is not None for result in run_sweep(configs, console, name)))
 
 
 def run_sweep(configs: Sequence[RunConfig], console: Console, name: str | None = None) -> list[Result]:
-    """Run what is not done yet, show the table of all, and hand it to who asked, in the order asked.
+    """Compute the runs that are not done, print the table, and return the results in the order of ``configs``.
 
-    The results folder is the memory of a search: what it asks for again is done. ``name`` is that of the sweep.
+    A search can call this repeatedly, since finished runs are reused. ``name`` is the name of the sweep.
     """
     common_jobs(configs)
     remarks, alone = about_wandb(configs), len(configs) == 1
     folders = [Run(config) for config in configs]
-    refuse_stale(folders)
+    reject_stale(folders)
     with Display(console, [config.steps for config in configs]) as display:
         made = Executor(display, name, varying([config.labels() for config in configs]))
         made.agents = has_agent()
@@ -66,10 +66,10 @@ def run_sweep(configs: Sequence[RunConfig], console: Console, name: str | None =
         check_writable(todo)
         for where, reason in locks_not_trusted(todo).items():
             display.say(
-                f"Locks on files in {where} cannot be trusted: {reason}. Leases take their place: a run whose process "
-                f"has died is free again after {DEAD_S:.0f} s."
+                f"File locks in {where} do not work: {reason}. Leases replace them: other processes can take over the "
+                f"run of a killed process after {DEAD_S:.0f} s."
             )
-        if todo or made.joined:  # a run that only joins this sweep is news to W&B, too
+        if todo or made.joined:  # W&B also gets reused runs that are new in this sweep
             groups, jobs = batches([folder.config for folder in todo]) if todo else ([], 1)
             made.tracker = trackers_of([*todo, *made.joined], alone)
             for folder in made.joined:
@@ -95,15 +95,14 @@ def run_sweep(configs: Sequence[RunConfig], console: Console, name: str | None =
 def pull(
     groups: Sequence[Sequence[RunConfig]], jobs: int, console: Console, name: str, varies: Sequence[str], order: str
 ) -> list[RunResult]:
-    """One worker's part of the ``order`` with this id: until nothing is left to claim. What became of the runs that are
-    not another's."""
+    """Compute runs of the ``order`` with this id until all are taken, and return the results of this worker."""
     folders = [[Run(config, order) for config in group] for group in groups]
     flat = [folder for group in folders for folder in group]
     check_writable(flat)
     with Display(console, [folder.config.steps for folder in flat]) as display:
         made = Executor(display, name, varies, order)
         if locks_not_trusted(flat):
-            made.waiting.patience = 2 * DEAD_S  # a lease tells only after so long that its holder has died
+            made.waiting.patience = 2 * DEAD_S  # the leases of dead workers end only after DEAD_S
         made.tracker = trackers_of(flat)
         try:
             made.run(folders, jobs)
@@ -113,17 +112,17 @@ def pull(
 
 
 def trackers_of(folders: Sequence[Run], alone: bool = False) -> Trackers:
-    """Whom each of these runs is told to; ``alone``: the command has one run."""
+    """Return the trackers of these runs; ``alone``: the command has one run."""
     configs = {folder.path: folder.config for folder in folders}
     asked = {path: (c.tracker.name, c.tracker.options, Path(c.results)) for path, c in configs.items()}
     return Trackers(asked, alone)
 
 
 def about_wandb(configs: Sequence[RunConfig], elsewhere: bool = False) -> list[str]:
-    """A sentence for each variable of W&B that is ignored; ``elsewhere``: the runs are made by jobs.
+    """Return a notice for each ignored variable of W&B; ``elsewhere``: jobs compute the runs.
 
     Raises:
-        UserError: `wandb agent` gives one id to all that its command does, which must be one run, made here.
+        UserError: `wandb agent` started a command that is not one run on this machine.
     """
     if not any(tracks(config.tracker.name) for config in configs):
         return []
@@ -136,26 +135,26 @@ def about_wandb(configs: Sequence[RunConfig], elsewhere: bool = False) -> list[s
 
 
 def about_done(folders: Sequence[Run], alone: bool) -> list[str]:
-    """A sentence about the variables of W&B that have no effect, as these runs were done before."""
+    """Return a notice about variables of W&B without effect, since these runs were done before."""
     count = sum(tracks(folder.config.tracker.name) for folder in folders)
-    why = "done before, so their W&B runs are not written again. Add force=true to make the runs again."
+    why = "done before, so their W&B runs are not written again. Add force=true to repeat the runs."
     return notices_of_existing(count, why, alone)
 
 
-def refuse_stale(folders: Sequence[Run]) -> None:
-    """What another version of the source has made is neither used nor replaced unless the user says so."""
+def reject_stale(folders: Sequence[Run]) -> None:
+    """Raise a UserError if finished runs are stale and ``stale`` is not set."""
     asked = [folder for folder in folders if not folder.config.force and folder.config.stale is None]
     old = [(folder, reason) for folder in asked if folder.final and (reason := stale(folder))]
     if old:
         folder, reason = old[0]
         raise UserError(
-            f"{len(old)} of {len(folders)} runs are done, but with {reason}, {folder.path.name} first. "
-            "Choose: stale=rerun makes them anew, stale=keep uses them as they are."
+            f"{len(old)} of {len(folders)} runs are done, but with {reason}, for example {folder.path.name}. "
+            "Add stale=rerun to repeat them, or stale=keep to use them."
         )
 
 
 def locks_not_trusted(todo: Sequence[Run]) -> dict[Path, str]:
-    """The folders of runs whose locks do not hold, and why."""
+    """Return the results folders in which locks do not work, with the reason."""
     places = {folder.lock.path.parent for folder in todo}
     for place in places:
         make_folder(place)
@@ -163,7 +162,7 @@ def locks_not_trusted(todo: Sequence[Run]) -> dict[Path, str]:
 
 
 def check_writable(todo: Sequence[Run]) -> None:
-    """If nothing can be written, that is said once and not of every run."""
+    """Raise one UserError if a results folder is not writable, instead of an error for each run."""
     try:
         for parent in {folder.path.parent for folder in todo}:
             make_folder(parent, parents=True)

@@ -1,4 +1,4 @@
-"""What is still to be made: groups of runs that wait, and those that other processes hold."""
+"""The queue of groups of runs: waiting for this process, or taken by other processes."""
 
 from __future__ import annotations
 
@@ -13,19 +13,18 @@ from bench.sweep.resume import Run
 
 Group = list[Run]
 LATE_S = 0.5
-"""Seconds in which whoever was the first at a group has claimed all of it."""
+"""Seconds within which the first worker at a group has locked all its runs."""
 LOOK_S = 0.3
-"""Seconds between two looks at what other processes hold."""
+"""Seconds between two checks of the runs of other processes."""
 
 
 class Waiting:
-    """Groups that wait for a worker of this process; several threads may ask."""
+    """Groups that wait for a worker of this process; safe for several threads."""
 
     def __init__(self, pulls: bool) -> None:
-        """One that ``pulls`` is one of several processes with the same order: whoever is the first at a group has all
-        of it, and none waits for another."""
+        """``pulls``: several processes share an order. The first one at a group takes all of it, and none waits."""
         self._pulls = pulls
-        self.patience = LATE_S  # of one that pulls, until it believes that those who hold runs are alive
+        self.patience = LATE_S  # seconds after which a process that pulls assumes that other processes are alive
         self._groups: deque[Group] = deque()
         self._elsewhere: list[Group] = []
 
@@ -36,20 +35,20 @@ class Waiting:
         self._groups.extend(groups)
 
     def lose(self, group: Group) -> None:
-        """Another process makes these."""
+        """Note runs that another process computes."""
         self._elsewhere += [group] if group else []
 
     def next(self) -> Group | None:
-        """The group that has waited longest, if one has; Preempted, where this process was asked to leave it."""
+        """Return the next group, if any; raises Preempted if preemption was requested."""
         if self._groups and preemption.requested():
             raise Preempted
         try:
             return self._groups.popleft()
-        except IndexError:  # none, or another worker was faster
+        except IndexError:  # empty, or another thread was faster
             return None
 
     def claim(self, group: Group, failing: Callable[[Run], AbstractContextManager[None]]) -> Group:
-        """What of a group is ours from now on; the rest is elsewhere. ``failing`` deals with folders that fail."""
+        """Lock the runs of a group and return those that were free. ``failing`` handles errors of a folder."""
         ours: Group = []
         theirs: Group = []
         for folder in group:
@@ -60,8 +59,8 @@ class Waiting:
         return ours
 
     def follow(self, work: Callable[[], None], say: Callable[[str], None]) -> None:
-        """Wait for other processes, and ``work`` at what they leave undone; one that pulls leaves them to it."""
-        last, said = time.monotonic(), ""
+        """Wait for other processes, and call ``work`` for runs that they release; with ``pulls``, do not wait long."""
+        last, shown = time.monotonic(), ""
         while self._elsewhere:
             if preemption.requested():
                 raise Preempted
@@ -73,13 +72,13 @@ class Waiting:
             if self._elsewhere and not free:
                 if self._pulls and time.monotonic() - last >= self.patience:
                     return
-                if (words := self._whom()) != said:
-                    said = words
-                    say(words)
+                if (text := self._whom()) != shown:
+                    shown = text
+                    say(text)
                 time.sleep(LOOK_S)
 
     def _taken_back(self) -> int:
-        """What other processes have let go of waits for us again, in the groups that it had; how many they are."""
+        """Queue the runs that other processes have released, in their groups; returns the number of groups."""
         groups, self._elsewhere = self._elsewhere, []
         before = len(self._groups)
         for group in groups:
@@ -91,7 +90,7 @@ class Waiting:
         return len(self._groups) - before
 
     def _whom(self) -> str:
-        """Whose runs are waited for."""
+        """Describe the processes that are waited for."""
         folder, *others = [folder for group in self._elsewhere for folder in group]
         more = f" and {len(others)} more" if others else ""
-        return f"Waiting for {folder.path.name}{more}: made by {folder.lock.holder()}."
+        return f"Waiting for {folder.path.name}{more}: computed by {folder.lock.holder()}."

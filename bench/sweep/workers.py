@@ -1,4 +1,4 @@
-"""Groups of runs, worked off side by side; what fails is marked and the rest goes on."""
+"""Compute groups of runs in parallel. A failed run does not stop the others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bench.engine.engines import engine_of
 from bench.engine.pool import Pool
 from bench.engine.rank_pool import Stopped
 from bench.store.record import Row
-from bench.store.run_folder import orders_of, settle
+from bench.store.run_folder import settle
 from bench.sweep.recorder import Stored
 from bench.sweep.resume import Run, damaged_checkpoints, resume_point, reusable, stale
 from bench.sweep.tracking.tracker import Tracker
@@ -30,38 +30,38 @@ from bench.training.checkpoint import Resume
 from bench.training.observer import Observer
 
 Member = tuple[Run, list[Row]]
-"""A run of a group and the rows it has already."""
+"""A run of a group, and its rows so far."""
 
 
 def name_of(configs: Sequence[RunConfig]) -> str:
-    """Of a group of runs, for who is watching."""
+    """Return the name of a group of runs for the display."""
     first = configs[0]
     return first.run_id if len(configs) == 1 else f"{len(configs)} × {first.algo.name}-{first.dataset.name}"
 
 
 @dataclass(frozen=True)
 class RunResult:
-    """What became of a run in this sweep."""
+    """The result of a run in this sweep."""
 
     state: str
     error: str | None = None
 
 
 class Executor:
-    """Groups of runs, worked off by one or several workers side by side."""
+    """Computes groups of runs with one or several parallel workers."""
 
     def __init__(
         self, display: Display, name: str | None = None, varies: Sequence[str] = (), order: str | None = None
     ) -> None:
-        """With an ``order`` it is one of several workers with the same: none waits for another, and what one of them
-        has made, or failed at, the others leave alone."""
+        """``order``: the id of an order that several processes share. None waits for another, and none repeats a run
+        that another has computed or that failed there."""
         self._order = order
         self.waiting = Waiting(pulls=order is not None)
         self.fates: dict[str, RunResult] = {}
         self.tracker = Tracker()
         self._name, self._varies = name, varies
-        self.joined: list[Run] = []  # made in an earlier sweep, and news to W&B
-        self.agents = False  # whether W&B's agent waits for this run, new or not
+        self.joined: list[Run] = []  # reused runs that are new in this sweep
+        self.agents = False  # whether `wandb agent` waits for this run, reused or not
         self._display = display
         self._stop = threading.Event()
 
@@ -80,7 +80,7 @@ class Executor:
         self._end(folder, RunResult(state), f"{state} before, by engine {folder.manifest().get('engine', '?')}{old}")
 
     def _work(self, jobs: int) -> None:
-        """Until nothing is waiting. One worker is this thread; more are threads with pools of ranks of their own."""
+        """Compute all waiting groups, in this thread or, if ``jobs`` > 1, in threads with ranks of their own."""
         if not self.waiting:
             return
         if jobs == 1:
@@ -120,7 +120,7 @@ class Executor:
             self.run_group(group, pool, in_process)
 
     def run_group(self, group: Group, pool: Pool, in_process: bool) -> None:
-        """Claim what is free, and run what can start from one step together."""
+        """Lock the free runs of a group, and compute those that start from the same step together."""
         mine: dict[int, list[Member]] = {}
         try:
             for folder in self.waiting.claim(group, self._failing):
@@ -136,22 +136,22 @@ class Executor:
 
     @contextmanager
     def _failing(self, folder: Run) -> Iterator[None]:
-        """A folder that cannot be used is a run that has failed."""
+        """Mark a run as failed if its folder raises an OSError."""
         try:
             yield
         except OSError as error:
             self._end(folder, *_failed(errors.machine(error) or errors.unwritable(folder.path, error)))
 
     def _settled(self, folder: Run) -> bool:
-        """Whether another process has made this run in the meantime. Of one order, nobody tries twice what has failed,
-        and what was to be forced has been, by whoever came first."""
-        ours = self._order in orders_of(folder.status())
+        """Whether another process has computed this run in the meantime. The workers of an order try a failing run
+        and a forced run once."""
+        ours = self._order in folder.status().get("orders", [])
         if ours:
             folder.config = replace(folder.config, force=False)
         if reusable(folder) or (ours and folder.final):
             self.reuse(folder)
         elif ours and folder.status().get("state") == "failed":
-            self._end(folder, RunResult("failed"), "failed before, in the hands of another worker")
+            self._end(folder, RunResult("failed"), "failed before, in another worker")
         else:
             return False
         return True
@@ -177,8 +177,8 @@ class Executor:
         except (KeyboardInterrupt, Stopped, Preempted):
             self._interrupt(begun)
             raise
-        except BaseException as reason:  # whatever a method or dataset may raise, the sweep goes on
-            if preemption.requested():  # a queue ends every process that it finds: this is no failure of the run
+        except BaseException as reason:  # a method or dataset may raise anything, and the sweep continues
+            if preemption.requested():  # SLURM ends all processes of a job: the run did not fail
                 self._interrupt(begun)
                 raise Preempted from reason
             error, misfit = errors.sentence(reason), isinstance(reason, Misfit)
@@ -188,7 +188,7 @@ class Executor:
         try:
             settle([folders[r] for r in observer.outcomes])
         except OSError as reason:
-            observer.outcomes.clear()  # the disk has not taken them
+            observer.outcomes.clear()  # not on disk
             error, details = errors.unwritable(folders[0].path, reason), traceback.format_exc()
         for r, folder in enumerate(folders):
             if r in observer.outcomes:
@@ -198,20 +198,22 @@ class Executor:
                 self.waiting.lose([folder])
             elif len(folders) > 1:
                 folder.release()
-                self.waiting.add([[folder]])  # one of them is the culprit: each alone will tell which
+                self.waiting.add([[folder]])  # each alone, to find the run that fails
             elif misfit:
-                self._display.say(f"{folder.path.name}: {error} It goes on from an earlier one, or starts again.")
+                self._display.say(
+                    f"{folder.path.name}: {error} The run resumes from an earlier checkpoint, or starts again."
+                )
                 checkpoint.forget(folder.checkpoints, step)
                 folder.release()
                 self.waiting.add([[folder]])
             else:
-                with suppress(OSError):  # where nothing can be written, the sweep's own table still tells
+                with suppress(OSError):  # if the folder is not writable, the table still shows the error
                     folder.fail(error, details)
                     self.tracker.end(folder.path)
                 self._end(folder, *_failed(error))
 
     def _compute(self, step: int, members: list[Member], observer: Observer, pool: Pool, in_process: bool) -> None:
-        """On ranks, in a process of its own, or here: here only what is the suite's own and runs alone."""
+        """Compute a group on ranks, in a separate process or in this one, but plug-ins and parallel jobs never here."""
         configs = [folder.config for folder, _ in members]
         checkpoints = [folder.checkpoints for folder, _ in members]
         resume = Resume(step, checkpoints, [rows[-1] for _, rows in members]) if step else None

@@ -20,6 +20,7 @@ import torch
 
 from bench.base.errors import Misfit, UserError
 from bench.store.disk import Pace
+from bench.store.files import FOREIGN
 from bench.store.record import Row
 from bench.store.regular import content_of, make_folder, write_bytes
 from bench.training.costs import SENT, SHARED, Stopwatch
@@ -101,7 +102,7 @@ def forget(folder: Path, step: int) -> None:
 
 def damage(folder: Path) -> dict[str, str]:
     """Return the damaged files, with the reason."""
-    return {path.name: "is not what was written" for path in _files(folder) if arrays(path) is None}
+    return {path.name: FOREIGN for path in _files(folder) if arrays(path) is None}
 
 
 def _read(folder: Path, step: int, hosted: range) -> Mapping[str, np.ndarray]:
@@ -125,7 +126,7 @@ def arrays(path: Path) -> dict[str, np.ndarray] | None:
     except (OSError, MemoryError):
         return None
     body = content.rpartition(SEAL)[0]
-    if not body or content[len(body) :] not in (_seal(_names(path), body), _seal(path.name, body)):  # earlier versions
+    if not body or content[len(body) :] != _seal(_names(path), body):
         return None
     try:
         with zipfile.ZipFile(io.BytesIO(body)) as file:

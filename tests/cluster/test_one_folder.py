@@ -77,7 +77,7 @@ def test_rejects_sshfs_if_other_hosts_use_locks(machines, tmp_path):
         assert ended(start(machines, "h1", "run.py", *small, f"results={tmp_path}"))[0] == 0
         code, said = ended(start(machines, "h2", "run.py", *small, f"results={far}", "seed=1"))
         assert (code, len(folders(tmp_path))) == (2, 1)
-        assert "fuse.sshfs keeps them to one machine" in said
+        assert "fuse.sshfs has locks for one machine only" in said
         remedy = said.partition("type: ")[2].partition(", and start again")[0]
         machines.run_in("h2", "sh", "-c", remedy)
         assert ended(start(machines, "h2", "run.py", *small, f"results={far}", "seed=1"))[0] == 0
@@ -113,10 +113,10 @@ def test_clocks_ten_minutes_ahead_and_behind(machines, tmp_path):
         orders.make([huge, *fine], "trial", lambda todo: ([[place] for place in range(len(todo))], 1)).keep(folder)
         words = ("submit.py", "--work", str(folder))
         clocks = [{"PYTHONPATH": str(tmp_path), "AHEAD_S": ahead[name]} for name in names]
-        results = [ended(start(machines, name, *words, **clock)) for name, clock in zip(names, clocks, strict=True)]
-        assert [code for code, _ in results] == [1, 0], results
-        assert [text.count("done at step") for _, text in results] == [2, 0], results
-        assert [text.count("done before") for _, text in results] == [0, 2], results
-        assert "failed before, in the hands of another worker" in results[1][1]
+        said = [ended(start(machines, name, *words, **clock)) for name, clock in zip(names, clocks, strict=True)]
+        assert [code for code, _ in said] == [1, 0], said
+        assert [text.count("done at step") for _, text in said] == [2, 0], said
+        assert [text.count("done before") for _, text in said] == [0, 2], said
+        assert "failed before, in another worker" in said[1][1]
     behind = [time.time() - state(folder)["time"] for folder in folders(tmp_path)]
     assert min(behind) > 500, behind

@@ -101,7 +101,7 @@ def test_an_array_of_workers_makes_every_run_once(words, queue, tmp_path):
     again = submit(*words, "workers=2", queue=queue, cwd=tmp_path)
     assert (again.returncode, again.stdout) == (0, f"{count} configurations, {count} of them done.\n")
     more = submit(*words, "steps=400", "workers=8", "--dry-run", queue=queue, cwd=tmp_path)
-    assert "for each worker, judging by runs like these that are done." in more.stdout
+    assert "per worker, estimated from similar runs." in more.stdout
     assert len(list((results / "queue").iterdir())) == 1
     assert "Queue" not in status(queue, tmp_path)
 
@@ -132,12 +132,12 @@ def test_workers_resume_after_cancel_timeout_and_preemption(end, how, queue, tmp
     assert submit(*words, "workers=1", queue=queue, cwd=tmp_path).returncode == 0
     job, runs = job_of(results), 2 if "seed=0,1" in how else 1
     until(lambda: [s["step"] >= 100 for s in map(read_json, results.glob("runs/*/status.json"))] == [True] * runs)
-    assert f"Queue: job {job}, 1 worker: 1 running; {runs} runs to come." in status(queue, tmp_path)
+    assert f"Queue: job {job}, 1 worker: 1 running; {runs} runs left." in status(queue, tmp_path)
     end(job, queue)
     (said,) = (results / "queue").glob(f"*/{job}_0.txt")
     until(lambda: "Interrupted by SIG" in said.read_text())
     if end is scancel:
-        until(lambda: "is over (1 cancelled)" in status(queue, tmp_path))
+        until(lambda: "has ended (1 cancelled)" in status(queue, tmp_path))
         assert set(states(results)) == {"interrupted"}
         time.sleep(8)  # longer than a requeued job takes to start
         assert set(states(results)) == {"interrupted"}

@@ -18,7 +18,6 @@ from unittest.mock import patch
 from bench.base.errors import UserError
 from bench.store import locks
 from bench.sweep.cluster import order as orders
-from bench.sweep.cluster.worker import work
 from tests.cluster import hosts
 from tests.faults.table import fault
 from tests.helpers.claims import LAST, come_back
@@ -49,7 +48,7 @@ def clocks_apart(trials: int, folder: Path) -> Counter[str]:
         for _ in range(4):
             ahead = chance.uniform(-APART_S, APART_S)
             with patch.object(time, "time", lambda ahead=ahead: now() + ahead):
-                codes.append(work(order))
+                codes.append(orders.work(order))
             statuses = [folder / "runs" / run.run_id / "status.json" for run in (bad, fine)]
             times.append([json.loads(path.read_text())["time"] for path in statuses])
         once = codes == [1, 0, 0, 0] and times[0] == times[1] == times[2] == times[3]
@@ -79,7 +78,7 @@ def who_decides(trials: int, folder: Path) -> Counter[str]:
         for trial in range(trials):
             place = folder / str(trial)
             place.mkdir()
-            kinds = Counter(pool.map(decide, [place] * 8, ["fuse.sshfs keeps them to one machine", None] * 4))
+            kinds = Counter(pool.map(decide, [place] * 8, ["fuse.sshfs has locks for one machine only", None] * 4))
             counts = (kinds["leases"], kinds["locks"], kinds["refused"])
             seen[words.get(counts, f"leases, locks, refused: {counts}")] += 1
     return seen

@@ -181,7 +181,7 @@ def held_by_a_stopped_process(trials: int, folder: Path) -> Counter[str]:
         sweep = subprocess.Popen([*command, "steps=1"], cwd=home, stdout=subprocess.PIPE, text=True)
         assert sweep.stdout is not None
         began, line = time.monotonic(), sweep.stdout.readline()
-        said = f"made by process {holder.pid} on this machine, which is stopped, since" in line
+        said = f"computed by process {holder.pid} on this machine, which is stopped, since" in line
         holder.kill()
         holder.communicate()
         sweep.communicate(timeout=60)

@@ -1,8 +1,9 @@
-"""How long runs are likely to take, judging by those that there are."""
+"""Estimate the time of runs from finished runs."""
 
 from __future__ import annotations
 
 import statistics
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,11 +18,11 @@ ALIKE = (
     ("dataset", "model", "nodes", "batch_size", "engine", "device", "algo"),
     ("dataset", "model", "nodes", "engine", "device"),
 )
-"""What runs must share for one to tell of the other: the strictest that finds any."""
+"""Labels that a finished run must share with a new one. The first set with a match is used."""
 
 
 class Estimate(NamedTuple):
-    """Seconds that one worker would take for some runs, and for the longest of them; of how many nothing is known."""
+    """Seconds of one worker for all runs and for the longest one, and the numbers of runs with and without estimate."""
 
     seconds: float
     longest: float
@@ -30,48 +31,40 @@ class Estimate(NamedTuple):
 
 
 def estimate(configs: Sequence[RunConfig], runs: Path) -> Estimate:
-    """By the median pace of runs that are alike."""
-    known = _known(runs)
-    paces: list[dict[tuple[Any, ...], list[float]]] = []
-    for names in ALIKE:
-        of: dict[tuple[Any, ...], list[float]] = {}
-        for labels in known:
-            of.setdefault(tuple(labels.get(name) for name in names), []).append(labels["wall_s"] / labels["step"])
-        paces.append(of)
-    found = []
-    for config in configs:
-        labels = config.labels()
-        alike = (of.get(tuple(labels.get(name) for name in names)) for names, of in zip(ALIKE, paces, strict=True))
-        pace = next(filter(None, alike), None)
-        if pace is not None:
-            found.append(config.steps * statistics.median(pace))
-    return Estimate(sum(found), max(found, default=0.0), len(found), len(configs) - len(found))
-
-
-def _known(runs: Path) -> list[Mapping[str, Any]]:
-    """The summaries of runs that have ended and say how long they took."""
+    """Estimate the time of runs by the median seconds per step of similar runs."""
+    paces: dict[tuple[Any, ...], list[float]] = defaultdict(list)
     try:
-        found = [read_file(runs / name, "summary.json") for name in run_names(runs.parent)]
+        summaries = [read_file(runs / name, "summary.json") for name in run_names(runs.parent)]
     except OSError:
-        return []
-    return [said for said in found if said.get("state") in FINAL and _timed(said.get("wall_s"), said.get("step"))]
+        summaries = []
+    for run in summaries:
+        seconds, steps = run.get("wall_s") or 0, run.get("step") or 0
+        if run.get("state") in FINAL and seconds > 0 and steps > 0:
+            for key in _keys(run):
+                paces[key].append(seconds / steps)
+    known = []
+    for config in configs:
+        similar = next((paces[key] for key in _keys(config.labels()) if key in paces), None)
+        if similar is not None:
+            known.append(config.steps * statistics.median(similar))
+    return Estimate(sum(known), max(known, default=0.0), len(known), len(configs) - len(known))
 
 
-def _timed(*numbers: object) -> bool:
-    return all(isinstance(number, int | float) and number > 0 for number in numbers)
+def _keys(labels: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    return [tuple(labels.get(name) for name in names) for names in ALIKE]
 
 
 def sentence(found: Estimate, workers: int) -> str:
-    """For who is about to wait."""
+    """Return the estimate as a sentence."""
     if not found.known:
-        return "How long that takes is not known: no run like these is done in this folder."
+        return "No time estimate: no similar run is done in this folder."
     each = max(found.longest, found.seconds / workers)
-    rest = f", and of {found.unknown} nothing is known" if found.unknown else ""
-    return f"About {said(each)} for each worker, judging by runs like these that are done{rest}."
+    rest = f" ({found.unknown} runs without estimate not included)" if found.unknown else ""
+    return f"About {duration(each)} per worker, estimated from similar runs{rest}."
 
 
-def said(seconds: float) -> str:
-    """40 s, 3 minutes, 2.5 hours"""
+def duration(seconds: float) -> str:
+    """Return a text such as 40 s, 3 minutes or 2.5 hours."""
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
     return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

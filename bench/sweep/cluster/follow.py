@@ -1,4 +1,4 @@
-"""Watching runs that others make, by what they write into their folders."""
+"""Show the progress of runs that other processes compute, from their folders."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import Any
 
 from bench.base.errors import shortened
 from bench.config.run_config import RunConfig
-from bench.store.files import read_rows
+from bench.store.files import check_rows
 from bench.store.integrity import read_file
 from bench.store.record import FINAL
-from bench.store.run_folder import orders_of
 from bench.sweep.cluster.order import Order
 from bench.sweep.cluster.slurm import NoQueue
 from bench.sweep.workers import name_of
@@ -20,13 +19,13 @@ from bench.terminal.console import Console
 from bench.terminal.display import Display
 
 LOOK_S = 0.5
-"""Seconds between looks at the run folders;"""
+"""Seconds between two looks at the run folders."""
 ASK_S = 5.0
-"""and between questions to the queue, which many people ask."""
+"""Seconds between two queries of the queue."""
 
 
 class Watched:
-    """A group of an order, as its run folders tell."""
+    """A group of runs of an order."""
 
     def __init__(self, configs: Sequence[RunConfig], runs: Path, order: str) -> None:
         self._configs = {config.run_id: config for config in configs}
@@ -36,10 +35,10 @@ class Watched:
         self._before = {run: self._read(run) for run in self._left}
 
     def look(self, display: Display) -> bool:
-        """Show what is new; whether anything is still to come."""
-        said = {run: self._status(run) for run in self._left}
-        running = [run for run, status in said.items() if status.get("state") == "running"]
-        ended = {run: status for run, status in said.items() if status.get("state") in (*FINAL, "failed")}
+        """Show changes; returns whether runs are left."""
+        statuses = {run: self._status(run) for run in self._left}
+        running = [run for run, status in statuses.items() if status.get("state") == "running"]
+        ended = {run: status for run, status in statuses.items() if status.get("state") in (*FINAL, "failed")}
         if self._shown and not running:
             display.leave([self])
             self._shown = False
@@ -49,7 +48,7 @@ class Watched:
             display.end(run, state, text, self._configs[run].steps)
             self._left.remove(run)
         if running:
-            self._show(display, running, max(said[run]["step"] for run in running))
+            self._show(display, running, max(statuses[run]["step"] for run in running))
         return bool(self._left)
 
     def _show(self, display: Display, running: Sequence[str], step: int) -> None:
@@ -61,24 +60,23 @@ class Watched:
         if step != self._step:
             self._step = step
             for r, run in enumerate(running):
-                if rows := read_rows(self._runs / run / "metrics.jsonl"):
+                if rows := check_rows(self._runs / run / "metrics.jsonl")[0]:
                     display.record([self], r, rows[-1])
             display.tick([self], step)
 
     def _status(self, run: str) -> dict[str, Any]:
-        """As far as it is of this order, or has changed while it was watched."""
+        """Return the status if it is of this order or has changed; else an empty one."""
         status = self._read(run)
-        return status if self._order in orders_of(status) or status != self._before[run] else {}
+        return status if self._order in status.get("orders", []) or status != self._before[run] else {}
 
     def _read(self, run: str) -> dict[str, Any]:
         return read_file(self._runs / run, "status.json")
 
 
 def follow(order: Order, runs: Path, console: Console, over: Callable[[], str | None]) -> None:
-    """Until every run of the order has ended, or ``over`` says that nobody is left to make them.
+    """Show progress until every run of the order has ended, or the queue has no worker left.
 
-    ``over`` is asked now and then; it says how the queue stands, None where it is over. A queue that does not answer
-    is asked again.
+    ``over`` returns the state of the queue, None if no worker is left. If it raises NoQueue, it is called again later.
     """
     groups = [Watched(configs, runs, order.id) for configs in order.groups]
     with Display(console, [config.steps for config in order.configs]) as display:
@@ -86,18 +84,15 @@ def follow(order: Order, runs: Path, console: Console, over: Callable[[], str | 
         while sum(group.look(display) for group in groups):
             if time.monotonic() - asked > ASK_S:
                 asked = time.monotonic()
-                if (stands := _asked(over)) is None:
+                try:
+                    stands = over()
+                except NoQueue as error:
+                    stands = f"Queue: {error}"
+                if stands is None:
                     break
                 if stands not in ("", before):
                     before = stands
                     display.say(stands)
             time.sleep(LOOK_S)
         for group in groups:
-            group.look(display)  # what was written between the last look and the last word
-
-
-def _asked(over: Callable[[], str | None]) -> str | None:
-    try:
-        return over()
-    except NoQueue as error:
-        return f"Queue: {error}"
+            group.look(display)  # changes since the last look

@@ -1,4 +1,4 @@
-"""An order: runs for workers that come when the queue lets them, and take what is free."""
+"""An order: the runs of one submission, which its workers share."""
 
 from __future__ import annotations
 
@@ -7,43 +7,47 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import torch
+
 from bench.base.errors import UserError
+from bench.base.machine import core_share
 from bench.config.run_config import RunConfig, parse
 from bench.store.files import read_json, write_json
 from bench.sweep.resume import Run, reusable
-from bench.sweep.sweep import refuse_stale
+from bench.sweep.sweep import pull, reject_stale
+from bench.terminal.console import Console
 from bench.terminal.table import varying
 
 FILE = "order.json"
 Groups = tuple[list[list[int]], int]
-"""By places in a list, and how many to make side by side."""
+"""Groups of runs, by their places in a list, and the number of groups to run in parallel."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """Groups of runs, as all workers are to make them."""
+    """Groups of runs, the same for all workers."""
 
     groups: list[list[RunConfig]]
-    jobs: int  # groups that a worker makes side by side
+    jobs: int  # groups that a worker runs in parallel
     name: str  # of the sweep
-    varies: list[str]  # the labels that tell its runs apart
-    id: str = field(default_factory=lambda: uuid.uuid4().hex)  # noted in the status of the runs that it made
+    varies: list[str]  # the labels that vary in it
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)  # recorded in the status of its runs
 
     @property
     def configs(self) -> list[RunConfig]:
         return [config for group in self.groups for config in group]
 
     def keep(self, folder: Path) -> None:
-        """The configurations themselves: what is changed in conf/ while the jobs wait changes nothing."""
+        """Write the full configurations, so that later changes of conf/ have no effect."""
         groups = [[config.plain() for config in group] for group in self.groups]
         how = {"jobs": self.jobs, "name": self.name, "varies": self.varies, "id": self.id}
         write_json(folder / FILE, {**how, "groups": groups})
 
 
 def make(configs: Sequence[RunConfig], name: str, grouped: Callable[[list[RunConfig]], Groups]) -> Order:
-    """What is not done yet, ``grouped``."""
+    """Return an order for the runs that are not done, divided into groups by ``grouped``."""
     folders = [Run(config) for config in configs]
-    refuse_stale(folders)
+    reject_stale(folders)
     todo = [folder.config for folder in folders if not reusable(folder)]
     groups, jobs = grouped(todo) if todo else ([], 1)
     varies = varying([config.labels() for config in configs])
@@ -51,16 +55,24 @@ def make(configs: Sequence[RunConfig], name: str, grouped: Callable[[list[RunCon
 
 
 def read(folder: Path) -> Order:
-    said = read_json(folder / FILE)
-    if "groups" not in said:
-        raise UserError(f"There is no order in {folder}, or it is not what was written.")
-    groups = [[parse(values) for values in group] for group in said.pop("groups")]
-    return Order(groups, said["jobs"], said["name"], said["varies"], said["id"])
+    content = read_json(folder / FILE)
+    if "groups" not in content:
+        raise UserError(f"{folder / FILE} is missing or damaged. Submit the runs again.")
+    groups = [[parse(values) for values in group] for group in content.pop("groups")]
+    return Order(groups, **content)
+
+
+def work(order: Order) -> int:
+    """Compute runs of the order until all are taken; returns 1 if a run failed in this process."""
+    torch.set_num_threads(min(torch.get_num_threads(), core_share(1)))  # not every SLURM binds a job to its cores
+    console = Console(width=140, highlight=False)
+    fates = pull(order.groups, order.jobs, console, order.name, order.varies, order.id)
+    return int(any(fate.error is not None for fate in fates))
 
 
 def one_folder(configs: Sequence[RunConfig]) -> Path:
-    """The results folder of all of them."""
+    """Return the results folder of all runs; UserError if they have several."""
     folders = list(dict.fromkeys(config.results for config in configs))
     if len(folders) > 1:
-        raise UserError(f"An order is for one results folder, and its runs are for {' and '.join(folders)}.")
+        raise UserError(f"The runs of a submission must have one results folder, got {' and '.join(folders)}.")
     return Path(folders[0])

@@ -1,6 +1,6 @@
-"""What a cluster is to be asked for, from a file that is written once per cluster: conf/site/NAME.yaml.
+"""The resources of a worker on a cluster, from conf/site/NAME.yaml.
 
-It says where runs are made, not what they are: Hydra does not see it, and no run folder remembers it.
+They do not affect results: Hydra does not read them, and run folders do not record them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 
@@ -19,30 +19,30 @@ from bench.base.registry import no_such
 from bench.config.source import USUAL, Source
 
 DEFAULT = "default"
-"""The site that is used where none is named, if it is there; else the cluster's own defaults are."""
+"""The site to use if none is named. If its file is missing, the defaults of the cluster apply."""
 BYTES = {"": 2**20, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-"""SLURM's units of memory: megabytes, where none is named."""
+"""SLURM's units of memory; megabytes by default."""
 
 
 @dataclass(frozen=True)
 class Site:
-    """One worker's share of the cluster: a part of one node. None: whatever the cluster gives who does not ask."""
+    """The resources of one worker, on one node. None: the default of the cluster."""
 
     partition: str | None = None
     account: str | None = None
     qos: str | None = None
-    time: str | None = None  # in SLURM's ways: 90 (minutes), 2:00:00, 1-12:00:00
+    time: str | None = None  # 90 (minutes), 2:00:00 or 1-12:00:00
     cpus: Count | None = None
     gpus: Natural | None = None
     memory: str | None = None  # 16G
-    setup: list[str] | None = None  # lines for the shell, before Python is started
-    options: list[str] | None = None  # more words for sbatch
-    notice: Count = 60  # seconds before the end of the time at which a worker is told
-    restarts: Natural = 20  # times that a worker whose time is up is queued again
+    setup: list[str] | None = None  # shell commands before Python starts
+    options: list[str] | None = None  # more options of sbatch
+    notice: Count = 60  # seconds before the time limit at which a worker gets a signal
+    restarts: Natural = 20  # maximal number of times that a worker is queued again after its time limit
 
     def words(self) -> list[str]:
-        """For sbatch."""
-        asked = {
+        """Return the options of sbatch."""
+        options = {
             "partition": self.partition,
             "account": self.account,
             "qos": self.qos,
@@ -52,10 +52,10 @@ class Site:
             "mem": self.memory,
             "signal": f"B:USR1@{self.notice}",
         }
-        return [*(f"--{name}={value}" for name, value in asked.items() if value is not None), *(self.options or [])]
+        return [*(f"--{name}={value}" for name, value in options.items() if value is not None), *(self.options or [])]
 
     def bytes(self) -> int | None:
-        """Of main memory, where that is said."""
+        """Return the main memory in bytes, if it is set."""
         if self.memory is None:
             return None
         number, unit = re.fullmatch(MEMORY, self.memory.upper()).groups()  # type: ignore[union-attr]
@@ -66,15 +66,8 @@ MEMORY = r"(\d+)([KMGT]?)B?"
 TIME = r"\d+(:\d+){0,2}|\d+-\d+(:\d+){0,2}"
 
 
-class Given(NamedTuple):
-    """A command line without what is said of the site, and that."""
-
-    words: list[str]
-    site: Site
-
-
-def of_command(words: Sequence[str], source: Source = USUAL) -> Given:
-    """``site=NAME`` or a file's path, and ``site.KEY=VALUE`` on top of it."""
+def of_command(words: Sequence[str], source: Source = USUAL) -> tuple[list[str], Site]:
+    """Read ``site=NAME`` or ``site=PATH``, and ``site.KEY=VALUE``; returns the other words and the site."""
     rest: list[str] = []
     name, typed = DEFAULT, {}
     for word in words:
@@ -82,33 +75,34 @@ def of_command(words: Sequence[str], source: Source = USUAL) -> Given:
         if is_set and key == "site":
             name = value
         elif is_set and key.startswith("site."):
-            typed[key.removeprefix("site.")] = _value(word, value)
+            typed[key.removeprefix("site.")] = _yaml(value, word)
         else:
             rest.append(word)
-    return Given(rest, made({**_read(name, source), **typed}, f"site={name}"))
+    return rest, made({**_read(name, source), **typed}, f"site={name}")
 
 
-def _value(word: str, value: str) -> Any:
+def _yaml(text: str, owner: object) -> Any:
+    """Return the value of a YAML text, with all scalars as text: YAML would read 12:00:00 as a number."""
     try:
-        return yaml.load(value, yaml.BaseLoader)
+        return yaml.load(text, yaml.BaseLoader)
     except yaml.YAMLError as error:
-        raise UserError(f"{word} cannot be read: {' '.join(str(error).split())}") from error
+        raise UserError(f"{owner} cannot be read as YAML: {' '.join(str(error).split())}") from error
 
 
 def made(values: Mapping[str, Any], owner: str) -> Site:
-    """A site of these values, all of them words, or a sentence."""
+    """Return a site with these values, which are texts; UserError if one is invalid."""
     options = attribute_options(Site)
     typed = coerce(options, {name: _typed(name, value) for name, value in values.items()}, "site.", owner)
     site = Site(**typed)
     if site.memory is not None and not re.fullmatch(MEMORY, site.memory.upper()):
-        raise UserError(f"site.memory must be a number and a unit, as 16G; got {site.memory!r}.")
+        raise UserError(f"site.memory must be a number and a unit, such as 16G; got {site.memory!r}.")
     if site.time is not None and not re.fullmatch(TIME, site.time):
         raise UserError(f"site.time must be minutes, hours:minutes:seconds or days-hours; got {site.time!r}.")
     return site
 
 
 def _typed(name: str, value: Any) -> Any:
-    """YAML would read 12:00:00 as a number, so that everything comes as words; counts are numbers again."""
+    """Convert the text of a value to a list, None or a number."""
     if name in ("setup", "options") and isinstance(value, str) and value:
         return [value]
     if value in ("", "null", "~", []):
@@ -117,21 +111,20 @@ def _typed(name: str, value: Any) -> Any:
 
 
 def _read(name: str, source: Source) -> dict[str, Any]:
-    """The file of a site: by its name in one of the conf folders, or by its path."""
+    """Return the values in the file of a site, given by its name in a conf folder or by its path."""
     homes = [folder / "site" for folder in source.folders()]
-    places = (
-        [Path(name).expanduser()] if name.endswith((".yaml", ".yml")) else [home / f"{name}.yaml" for home in homes]
-    )
+    is_path = name.endswith((".yaml", ".yml"))
+    places = [Path(name).expanduser()] if is_path else [home / f"{name}.yaml" for home in homes]
     found = next((place for place in places if place.is_file()), None)
     if found is None:
         if name == DEFAULT:
             return {}
         known = sorted({file.stem for home in homes for file in home.glob("*.yaml")})
-        raise UserError(f"{no_such('site', name, known)} A file of your own can be named by its path, as site=my.yaml.")
+        raise UserError(f"{no_such('site', name, known)} For a file of your own, give its path: site=my.yaml.")
     try:
-        values = yaml.load(found.read_text(encoding="utf-8"), yaml.BaseLoader) or {}
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UserError(f"{found} cannot be read: {' '.join(str(error).split())}") from error
+        values = _yaml(found.read_text(encoding="utf-8"), found) or {}
+    except UnicodeDecodeError as error:
+        raise UserError(f"{found} cannot be read: {error}") from error
     if not isinstance(values, dict):
-        raise UserError(f"{found} must hold settings, as in 'partition: NAME'; conf/site/example.yaml is one.")
+        raise UserError(f"{found} must contain lines such as 'partition: NAME'. See conf/site/example.yaml.")
     return values

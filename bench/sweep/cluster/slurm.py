@@ -1,4 +1,4 @@
-"""SLURM, through its own commands: what is sent, and what has become of it. No torch here: everybody may ask."""
+"""Submit jobs to SLURM and query them, with its own commands. Imports no torch."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from bench.base.errors import UserError
 from bench.base.home import ROOT
 
 OVER = {"BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "REVOKED", "TIMEOUT"}
-"""The states of what will not run again."""
+"""The states of tasks that will not run again."""
 PATIENCE_S = 60
-"""Seconds in which SLURM must have answered."""
+"""Seconds that a SLURM command may take."""
 SCRIPT = """#!/bin/bash
 # A worker of the order beside this file, written by bench/submit.py.
 {setup}
@@ -33,24 +33,24 @@ if [ $time_is_up ] && [ $code -ge 128 ] && [ ${{SLURM_RESTART_COUNT:-0}} -lt {re
 fi
 exit $code
 """
-"""It ends when its worker has, with its exit code; a worker that was told to leave is queued again."""
+"""The script ends with the exit code of its worker. A worker that reached its time limit is queued again."""
 
 
 class NoQueue(UserError):
-    """There is no SLURM to ask, or it does not answer."""
+    """SLURM is missing or does not answer."""
 
 
 class NoSlurm(NoQueue):
-    """There is none on this machine, or it has no configuration."""
+    """This machine has no SLURM, or no configuration of it."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """One task of an array, as SLURM knows it."""
+    """One task of a job array."""
 
     job: str
     state: str
-    reason: str  # why it waits
+    reason: str  # why it is pending
 
     @property
     def over(self) -> bool:
@@ -58,64 +58,64 @@ class Task:
 
 
 def script(order: Path, setup: Sequence[str], restarts: int) -> str:
-    """What each worker of an order runs."""
+    """Return the job script of the workers of an order."""
     command = shlex.join([sys.executable, "-u", str(ROOT / "bench" / "submit.py"), "--work", str(order)])
     return SCRIPT.format(setup="\n".join(setup), command=command, restarts=restarts)
 
 
 def options(folder: Path, workers: int, site: Iterable[str]) -> list[str]:
-    """For sbatch: an array of workers, who start in this folder and write what they say into that of their order."""
+    """Return the options of sbatch for an array of workers, whose output goes to the folder of the order."""
     fixed = {
         "job-name": "hearsay",
         "array": f"0-{workers - 1}",
         "nodes": 1,
         "ntasks": 1,
-        "open-mode": "append",  # a worker that is queued again writes on
-        "output": f"{str(folder).replace('%', '%%')}/%A_%a.txt",  # in whose names % begins a word of SLURM's
+        "open-mode": "append",  # for a worker that is queued again
+        "output": f"{str(folder).replace('%', '%%')}/%A_%a.txt",  # SLURM replaces % patterns
         "chdir": Path.cwd(),
     }
     return ["--requeue", *(f"--{name}={value}" for name, value in fixed.items()), *site]
 
 
-def submit(file: Path, asked: Sequence[str]) -> str:
-    """Queue a script; the number of the job."""
-    return _run(["sbatch", "--parsable", *asked, str(file)]).stdout.partition(";")[0].strip()
+def submit(file: Path, options: Sequence[str]) -> str:
+    """Submit a script; returns the number of the job."""
+    return _run(["sbatch", "--parsable", *options, str(file)]).stdout.partition(";")[0].strip()
 
 
-def expected(asked: Sequence[str]) -> str:
-    """What SLURM says about such a job without queueing it: when it could start, and where."""
-    return _run(["sbatch", "--test-only", *asked, "--wrap=true"]).stderr.strip().removeprefix("sbatch: ")
+def expected(options: Sequence[str]) -> str:
+    """Return SLURM's estimate of when and where such a job would start, without submitting it."""
+    return _run(["sbatch", "--test-only", *options, "--wrap=true"]).stderr.strip().removeprefix("sbatch: ")
 
 
 def tasks(jobs: Sequence[str]) -> list[Task]:
-    """All tasks of these arrays that SLURM knows: also for some minutes after their end."""
+    """Return the tasks of these job arrays. SLURM also lists tasks that ended some minutes ago."""
     command = ["squeue", "--noheader", "--array", "--states=all", "--format=%F|%T|%r", f"--jobs={','.join(jobs)}"]
     try:
-        said = _run(command).stdout
+        output = _run(command).stdout
     except NoQueue as error:
-        if "Invalid job id" in str(error):  # said where all of them have been forgotten
+        if "Invalid job id" in str(error):  # SLURM no longer knows any of them
             return []
         raise
-    return [Task(*line.split("|", 2)) for line in said.splitlines()]
+    return [Task(*line.split("|", 2)) for line in output.splitlines()]
 
 
 def summary(found: Iterable[Task]) -> str:
-    """2 running, 1 pending (Resources)"""
+    """Return a text such as 2 running, 1 pending (Resources)."""
     counts = Counter((task.state, task.reason if task.state == "PENDING" else "") for task in found)
     words = [(count, state.lower().replace("_", " "), why) for (state, why), count in counts.most_common()]
     return ", ".join(f"{count} {state}{f' ({why})' if why not in ('', 'None') else ''}" for count, state, why in words)
 
 
 def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """A command of SLURM; its complaint is a sentence."""
+    """Run a SLURM command; NoQueue with its error message if it fails."""
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S)
     except FileNotFoundError:
         raise NoSlurm(
-            f"There is no '{command[0]}' on this machine: is SLURM here, and on the PATH? bench/run.py does without."
+            f"There is no '{command[0]}' on this machine. Add SLURM to the PATH, or use bench/run.py, which needs none."
         ) from None
     except subprocess.TimeoutExpired:
-        raise NoQueue(f"SLURM's {command[0]} has not answered for {PATIENCE_S} s.") from None
+        raise NoQueue(f"SLURM's {command[0]} did not answer within {PATIENCE_S} s.") from None
     if done.returncode:
         lines = (done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}").splitlines()
         complaint = " ".join(line.removeprefix(f"{command[0]}: ").removeprefix("error: ") for line in lines)

@@ -1,7 +1,4 @@
-"""What was sent to the queue for a results folder: results/queue/WHEN/, with a ticket that says which job it became.
-
-No torch here: whoever looks at results may ask.
-"""
+"""The submissions of a results folder: results/queue/WHEN/, each with a ticket that names its job. Imports no torch."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ KINDS = {"job": TEXT, "workers": COUNT, "runs": many(TEXT)}
 
 @dataclass(frozen=True)
 class Ticket:
-    """One array of workers, and the runs that they are to make."""
+    """A job array of workers, and its runs."""
 
     job: str
     workers: int
@@ -35,7 +32,7 @@ class Ticket:
 
 
 def new_folder(results: Path) -> Path:
-    """For an order, its script and what its workers print."""
+    """Create the folder of a submission, for the order, the script and the output of the workers."""
     queue = make_folder(results.absolute() / "queue", parents=True)
     folder = queue / f"{time.strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:8]}"
     folder.mkdir()
@@ -43,16 +40,16 @@ def new_folder(results: Path) -> Path:
 
 
 def tickets(results: Path) -> list[Ticket]:
-    """All that are remembered, the oldest first: by SLURM's numbers, since hosts name folders by their own clocks."""
+    """Return all tickets, the oldest first by job number, since the clocks of hosts differ."""
     paths = no_link(results / "queue").glob(f"*/{TICKET}")
     found = [read_json(path) for path in paths if not path.parent.is_symlink()]
-    good = (said for said in found if said.keys() >= KINDS.keys() and not odd(said, KINDS) and said["job"].isdecimal())
-    made = [Ticket(said["job"], said["workers"], tuple(said["runs"])) for said in good]
+    valid = [t for t in found if t.keys() >= KINDS.keys() and not odd(t, KINDS) and t["job"].isdecimal()]
+    made = [Ticket(t["job"], t["workers"], tuple(t["runs"])) for t in valid]
     return sorted(made, key=lambda ticket: (len(ticket.job), ticket.job))
 
 
 def queue_lines(results: Path, found: Mapping[str, Mapping[str, Any]], only: bool = False) -> list[str]:
-    """What the queue is doing about a results folder, beside what was ``found`` in it; ``only``: about these runs."""
+    """Describe the jobs with unfinished runs, by the states ``found`` in the folder; ``only``: of no other runs."""
     lacking = {ticket: _lacking(ticket, found, only) for ticket in tickets(results)}
     asked = [ticket for ticket in lacking if lacking[ticket]]
     if not asked:
@@ -68,19 +65,19 @@ def queue_lines(results: Path, found: Mapping[str, Mapping[str, Any]], only: boo
         left = [run for run in lacking[ticket] if run not in newer]
         if any(not task.over for task in of_job):
             count = f"{ticket.workers} worker{'s' * (ticket.workers != 1)}"
-            lines.append(f"Queue: job {ticket.job}, {count}: {slurm.summary(of_job)}; {len(left)} runs to come.")
+            lines.append(f"Queue: job {ticket.job}, {count}: {slurm.summary(of_job)}; {len(left)} runs left.")
             newer.update(ticket.runs)
         elif left:
             ended = f" ({slurm.summary(of_job)})" if of_job else ""
             lines.append(
-                f"Queue: job {ticket.job} is over{ended}, and {len(left)} of its {len(ticket.runs)} runs are not done. "
-                "The same command submits them again."
+                f"Queue: job {ticket.job} has ended{ended}; {len(left)} of its {len(ticket.runs)} runs are not done. "
+                "Repeat the command to submit them again."
             )
             newer.update(left)
     return lines[::-1]
 
 
 def _lacking(ticket: Ticket, found: Mapping[str, Mapping[str, Any]], only: bool) -> list[str]:
-    """Its runs that are no results yet."""
+    """Return the runs of a ticket that are not finished."""
     runs = [run for run in ticket.runs if run in found] if only else ticket.runs
     return [run for run in runs if found.get(run, {}).get("state") not in FINAL]

@@ -1,8 +1,8 @@
-"""The process that keeps W&B up to date: python -m bench.sweep.tracking.process PROJECT ENTITY
+"""The process that writes W&B runs: python -m bench.sweep.tracking.process PROJECT ENTITY
 
-Told by the runner which runs begin and end, a JSON line each; everything else it reads from their folders.
-Online, runs that are made one at a time are followed live; those of a group, and all offline, are written when
-they end. Whatever happens to it, the runs do not notice: the store has everything, and bench/sync.py makes up for it.
+The runner sends a JSON line when a run begins and when it ends. This process reads everything else from the run
+folders. In online mode it uploads single runs while they are computed, and runs of a group when they end. Its errors
+never affect a run; bench/sync.py uploads the missing runs later.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from typing import Any
 from bench.base.account import mode
 
 PATIENCE_S = 1.0
-"""Seconds between looks at the runs that are followed."""
+"""Seconds between two updates of live runs."""
 
 
 def answer(**words: Any) -> None:
-    """Tell the runner."""
+    """Send a message to the runner."""
     print(json.dumps(words), flush=True)
 
 
 def words_of(error: Exception) -> str:
-    """One line about it."""
+    """Return the error as one line."""
     return f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
 
 
@@ -47,9 +47,9 @@ class Messages:
 
 
 def stand_back() -> None:
-    """From now on, let those who compute go first."""
+    """Lower the priority of this process."""
     os.nice(10)
-    with suppress(OSError):  # Linux weighs sessions against each other, whatever the processes in them say
+    with suppress(OSError):  # Linux schedules sessions against each other, whatever their nice values
         Path("/proc/self/autogroup").write_text("10")
 
 
@@ -60,10 +60,7 @@ def main() -> None:
         from bench.sweep.tracking.wandb_run import WandbMirror, warm_up
 
         warm_up()
-    except ImportError as error:
-        answer(trouble=f"{error}")
-        return
-    except Exception as error:  # variables that W&B does not accept
+    except Exception as error:  # no W&B, or a variable that it does not accept
         answer(trouble=words_of(error))
         return
     answer(ready=mode())
@@ -81,7 +78,7 @@ def main() -> None:
                     answer(run=run)
                 elif message["live"] and mode() == "online":
                     followed[run] = WandbMirror(Path(run), project, entity)
-            except Exception as error:  # one run's trouble is not the next one's
+            except Exception as error:  # the other runs continue
                 followed.pop(run, None)
                 answer(run=run, trouble=words_of(error))
         for run, mirror in list(followed.items()):
@@ -90,7 +87,7 @@ def main() -> None:
             except Exception as error:
                 del followed[run]
                 answer(run=run, trouble=words_of(error))
-    for mirror in followed.values():  # the runner is gone
+    for mirror in followed.values():  # the runner has ended
         mirror.finish()
 
 

@@ -1,4 +1,4 @@
-"""The runner's side of tracking: tell another process, and never wait for it while runs are made."""
+"""The runner's side of tracking: messages to another process, for which no run ever waits."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from bench.base.awake import Awake
 from bench.base.home import ROOT
 
 SILENCE_S = {"online": 2.0, "offline": 30.0}
-"""Seconds without news after which the end of a sweep no longer waits for the tracker: a server may never answer."""
+"""Seconds without an answer after which the end of a sweep no longer waits for the tracker."""
 START_S = 60.0
-"""Seconds that its first news may take: it imports a large library, perhaps from a slow disk beside much other work."""
+"""Seconds that the first answer may take, since the tracker imports a large library."""
 
 
 class Tracker:
-    """tracker=none: nothing is told to nobody."""
+    """The tracker of tracker=none, which does nothing."""
 
     def begin(self, run: Path, live: bool) -> None: ...
 
@@ -34,49 +34,43 @@ class Tracker:
 
     def close(self, say: Callable[[str], None]) -> None: ...
 
-    def abandon(self) -> None: ...
-
 
 class WandbTracker(Tracker):
-    """tracker=wandb: a process of its own writes the W&B runs."""
+    """The tracker of tracker=wandb: a separate process writes the W&B runs."""
 
     def __init__(self, results: Path, options: dict[str, Any], alone: bool) -> None:
         """``alone``: the command has one run."""
         self._results = results
         self._began = time.monotonic()
-        self._open: set[str] = set()  # ended, and not yet heard of
+        self._open: set[str] = set()  # ended, but not yet confirmed
         self._trouble: dict[str, str] = {}
         self._news: queue.Queue[dict[str, Any] | None] = queue.Queue()
         where = {"WANDB_PROJECT": options["project"] or "hearsay", "WANDB_ENTITY": options["entity"] or ""}
-        seen = {name: value for name, value in os.environ.items() if name not in ignored(alone)}
-        words = [sys.executable, "-m", "bench.sweep.tracking.process", *where.values()]
+        visible = {name: value for name, value in os.environ.items() if name not in ignored(alone)}
         self._scratch = tempfile.TemporaryDirectory(prefix="hearsay-", ignore_cleanup_errors=True)
         self._process = subprocess.Popen(
-            words,
+            [sys.executable, "-m", "bench.sweep.tracking.process", *where.values()],
             cwd=ROOT,
-            env={**where, **seen, "TMPDIR": self._scratch.name},  # W&B's own folders there go with it
+            env={**where, **visible, "TMPDIR": self._scratch.name},  # W&B leaves folders there
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is for the runner
+            start_new_session=True,  # Ctrl-C must not reach it
         )
-        self._outbox: queue.Queue[dict[str, Any]] = queue.Queue()  # a tracker that does not read is not waited for
+        self._outbox: queue.Queue[dict[str, Any]] = queue.Queue()  # a tracker that does not read must not block runs
         for work in (self._listen, self._write):
             threading.Thread(target=work, daemon=True).start()
 
     def begin(self, run: Path, live: bool) -> None:
-        self._tell({"run": str(run), "live": live})
+        self._outbox.put({"run": str(run), "live": live})
 
     def end(self, run: Path) -> None:
         self._open.add(str(run))
-        self._tell({"run": str(run), "end": True})
-
-    def _tell(self, message: dict[str, Any]) -> None:
-        self._outbox.put(message)
+        self._outbox.put({"run": str(run), "end": True})
 
     def _write(self) -> None:
         assert self._process.stdin is not None
-        with suppress(OSError, ValueError):  # it is gone
+        with suppress(OSError, ValueError):  # the process has ended
             while True:
                 os.write(self._process.stdin.fileno(), json.dumps(self._outbox.get()).encode() + b"\n")
 
@@ -88,20 +82,26 @@ class WandbTracker(Tracker):
         self._news.put(None)
 
     def close(self, say: Callable[[str], None]) -> None:
-        """Wait for what is still to be written, as long as something is being written."""
+        """Wait while the tracker writes runs, then end it; ``say`` reports runs that were not uploaded."""
         try:
             self._wait(say)
         finally:  # also when interrupted
-            self.abandon()
+            self._process.terminate()
+            try:
+                self._process.wait(timeout=1)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            self._scratch.cleanup()
 
     def _wait(self, say: Callable[[str], None]) -> None:
         patience = max(SILENCE_S["online"], START_S - (time.monotonic() - self._began))  # until it is ready
-        clock, heard = Awake(), 0.0
+        clock, last = Awake(), 0.0
         while self._open:
             try:
-                news, heard = self._news.get(timeout=0.1), clock()
+                news, last = self._news.get(timeout=0.1), clock()
             except queue.Empty:
-                if clock() - heard > patience:
+                if clock() - last > patience:
                     break
                 continue
             if news is None:
@@ -117,28 +117,18 @@ class WandbTracker(Tracker):
             runs = "1 run was" if lost == 1 else f"{lost} runs were"
             say(f"{runs} not uploaded to W&B{reason}. To upload: python bench/sync.py {self._results}")
 
-    def abandon(self) -> None:
-        """Let go. Everything it has finished is on disk."""
-        self._process.terminate()
-        try:
-            self._process.wait(timeout=1)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._scratch.cleanup()
-
 
 class Trackers(Tracker):
-    """Those of a sweep: every run has the one that it asks for, and runs that ask for the same share it."""
+    """The trackers of a sweep. Runs with the same tracker settings share one."""
 
     def __init__(self, asked: Mapping[Path, tuple[str, dict[str, Any], Path]], alone: bool = False) -> None:
-        """``asked`` has for every run folder the name and the options of its tracker, and the results folder;
-        ``alone``: the command has one run."""
+        """``asked``: name and options of the tracker and results folder, by run folder. ``alone``: there is one run."""
         made: dict[str, Tracker] = {}
         self._of: dict[Path, Tracker] = {}
-        for run, wanted in asked.items():
-            if (key := repr(wanted)) not in made:
-                made[key] = make_tracker(*wanted, alone)
+        for run, (name, options, results) in asked.items():
+            key = repr((name, options, results))
+            if key not in made:
+                made[key] = WandbTracker(results, options, alone) if tracks(name) else Tracker()
             self._of[run] = made[key]
         self._all = list(made.values())
 
@@ -149,20 +139,11 @@ class Trackers(Tracker):
         self._of[run].end(run)
 
     def close(self, say: Callable[[str], None]) -> None:
-        with ExitStack() as stack:  # each is closed, also when another is interrupted
+        with ExitStack() as stack:  # closes all, also if one is interrupted
             for tracker in reversed(self._all):
                 stack.callback(tracker.close, say)
 
-    def abandon(self) -> None:
-        for tracker in self._all:
-            tracker.abandon()
-
-
-def make_tracker(name: str, options: dict[str, Any], results: Path, alone: bool) -> Tracker:
-    """A tracker by its name."""
-    return WandbTracker(results, options, alone) if tracks(name) else Tracker()
-
 
 def tracks(name: str) -> bool:
-    """Whether this tracker writes W&B runs. WANDB_MODE=disabled is W&B's own way to say none."""
+    """Whether this tracker writes W&B runs; WANDB_MODE=disabled turns it off."""
     return name == "wandb" and mode_of_environment() != "disabled"

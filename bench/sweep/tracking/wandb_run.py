@@ -1,7 +1,7 @@
-"""A run folder as a Weights & Biases run.
+"""A Weights & Biases run for each run folder.
 
-The store is the source of truth; a W&B run is an image of it, one per run_id, made from the folder alone
-while the run goes on, at its end, or any time later. The k-th evaluation is the k-th entry of its history.
+A W&B run is made from the run folder alone, while the run is computed or later, with the run_id as its id. The k-th
+evaluation is the k-th entry of its history.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from bench.store.record import FACTS, FINAL
 from bench.store.regular import no_link, remove
 
 MARK = "wandb.json"
-"""In a run folder: what its W&B run holds."""
+"""The file in a run folder that describes its W&B run."""
 AXES = ("step", "epoch", "samples", "gradients", "rounds", "scalars_sent", "bytes", "wall_s")
 EXIT = {**dict.fromkeys(FINAL, 0), "failed": 1, "interrupted": 130, "running": 130}
-"""Divergence is a result, too; what was stopped from outside ends as a shell would say it."""
+"""Exit codes by state. A diverged run is a result; an interrupted one has the exit code of a shell."""
 
 
 def wandb_settings() -> wandb.Settings:
-    """Nothing but the metrics: no console, no system statistics, no code, and patience with limits."""
+    """Return settings that record only the metrics: no console output, system statistics or code."""
     return wandb.Settings(
         mode=mode(),  # type: ignore[arg-type]
         silent=True,
@@ -43,12 +43,12 @@ def wandb_settings() -> wandb.Settings:
         disable_code=True,
         x_save_requirements=False,
         init_timeout=10,
-        use_dot_wandb=False,  # else a folder of that name, or a link, would take the place of wandb/
+        use_dot_wandb=False,  # W&B would use a folder .wandb, or a link, instead of wandb/
     )
 
 
 def warm_up() -> None:
-    """A run for nobody: what W&B does once is then done."""
+    """Write a run to a temporary folder, so that W&B starts its service."""
     with tempfile.TemporaryDirectory() as folder:
         run = wandb.init(dir=folder, mode="offline", settings=wandb_settings())
         run.log({"nothing": wandb.Html("", inject=False)})
@@ -62,13 +62,13 @@ class WandbMirror:
         self._folder, self._results = folder, folder.parents[1]
         found, manifest = examine(folder), read_file(folder, "manifest.json")
         if found.damaged:
-            raise Damaged(f"not written, for it is damaged: {found.sentence()}")
+            raise Damaged(f"skipped, since files are damaged: {found.sentence()}")
         labels = {name: value for name, value in found.labels.items() if name != "state"}
         run_id = folder.name
         for old in images(self._results, run_id):
             remove(old)
         (folder / MARK).unlink(missing_ok=True)
-        edge_list = edges_of(manifest["mixing"])  # None where there are too many
+        edge_list = edges_of(manifest["mixing"])  # None if there are too many
         certificate = {name: value for name, value in manifest["mixing"].items() if name != "edge_list"}
         facts = {name: manifest[name] for name in FACTS if name in manifest}
         self._results.mkdir(exist_ok=True)
@@ -76,7 +76,7 @@ class WandbMirror:
         sweep = None if has_agent() else shortened(str(manifest.get("sweep") or "single runs"), 128)
         self._run = wandb.init(
             dir=self._results,
-            project=project,  # under W&B's agent it uses the agent's project, entity and id instead
+            project=project,  # under `wandb agent`, W&B uses the agent's project, entity and id
             entity=entity,
             id=run_id,
             name=given("WANDB_NAME") or title(labels, manifest.get("varies", ())),
@@ -97,11 +97,14 @@ class WandbMirror:
         directed, drawn = (bool(certificate.get(name)) for name in ("directed", "drawn"))
         graph = Graph(labels["topology"], certificate["nodes"], edge_list or [], directed, drawn)
         self._drawing = None if edge_list is None else svg(graph, 320, 0.5 + on_a_circle(graph) / 2)
-        self._sent = 0  # a run of the same id that a server may have is replaced: the folder has everything
+        self._sent = 0  # a run with the same id on the server is replaced
 
     def update(self) -> None:
-        """Bring the history up to date."""
-        rows = all_rows(self._folder)
+        """Upload new evaluations."""
+        found = examine(self._folder)
+        if found.damaged:
+            raise Damaged(f"not continued, since files are damaged: {found.sentence()}")
+        rows = found.rows if found.metrics is None else read_table(found.metrics).to_pylist()
         for number, row in enumerate(rows[self._sent :], self._sent):
             entry: dict[str, Any] = {name: value for name, value in row.items() if value is not None}
             if number == 0 and self._drawing is not None:
@@ -110,8 +113,8 @@ class WandbMirror:
         self._sent = max(self._sent, len(rows))
 
     def finish(self) -> None:
-        """The rest, the state, and a mark in the folder that the image is whole."""
-        mark = current(self._folder)  # before the rows are read: a run that ends meanwhile is then not up to date
+        """Upload the rest and the state, and write the mark."""
+        mark = current(self._folder)  # before the rows are read, so that a run that ends meanwhile is not up to date
         self.update()
         self._run.summary["state"] = mark["state"]
         self._run.finish(exit_code=EXIT.get(mark["state"], 1))
@@ -119,7 +122,7 @@ class WandbMirror:
 
 
 def current(folder: Path) -> dict[str, Any]:
-    """What a whole image of this folder would be marked with."""
+    """Return the mark of a complete W&B run of this folder."""
     status = read_file(folder, "status.json")
     also = read_file(folder, "manifest.json").get("also")
     mark = {"state": status.get("state", "running"), "time": status.get("time"), "mode": mode()}
@@ -127,7 +130,7 @@ def current(folder: Path) -> dict[str, Any]:
 
 
 def up_to_date(folder: Path) -> bool:
-    """Whether the W&B run is there and tells the end of the story."""
+    """Whether the W&B run exists and is complete."""
     mark = read_json(folder / MARK)
     if mark != current(folder):
         return False
@@ -135,21 +138,13 @@ def up_to_date(folder: Path) -> bool:
 
 
 def images(results: Path, run_id: str) -> list[Path]:
-    """The offline folders of a run."""
+    """Return the offline folders of a run."""
     found = no_link(results / "wandb").glob(f"offline-run-*-{escape(run_id)}*")
     return [path for path in found if path.is_dir() and not path.is_symlink()]
 
 
-def all_rows(folder: Path) -> list[dict[str, Any]]:
-    """The evaluations made so far, none of them damaged."""
-    found = examine(folder)
-    if found.damaged:
-        raise Damaged(f"not written further, for it is damaged: {found.sentence()}")
-    return found.rows if found.metrics is None else read_table(found.metrics).to_pylist()
-
-
 def title(labels: dict[str, Any], varies: Iterable[str]) -> str:
-    """dsgt ring a9a η=0.1 batch_size=8 s0: the usual, and what tells the runs of its sweep apart."""
+    """Return a title such as dsgt ring a9a η=0.1 batch_size=8 s0, with the settings that vary in the sweep."""
     eta = [f"η={labels['eta']:g}"] if isinstance(labels.get("eta"), float) else []
     usual = ("algo", "topology", "dataset", "eta", "seed")
     more = [f"{name}={labels[name]}" for name in varies if name in labels and name not in usual]
@@ -157,7 +152,7 @@ def title(labels: dict[str, Any], varies: Iterable[str]) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """At most so many characters; two texts that are cut are told apart by a hash."""
+    """Cut a text to ``most`` characters; a hash keeps different texts different."""
     if len(text) <= most:
         return text
     digest = hashlib.sha256(text.encode()).hexdigest()[:6]

@@ -15,7 +15,7 @@ from analysis.drawing.panels import Picture
 from analysis.figures import drawings, figure
 from analysis.report.page import choices, embed, natural_order
 from analysis.report.report_data import gather_report, run_table, settings
-from bench.store.files import write_json
+from bench.store.files import stream_of, write_json
 from tests.helpers import sweeps
 from tests.helpers.browser import find, look
 from tests.helpers.invented import made
@@ -251,7 +251,8 @@ def test_a_folder_that_is_being_written_to(report, folder, tmp_path):
     (runs[1] / "summary.json").write_text('{"run_id"')
     summary = json.loads((runs[2] / "summary.json").read_text())
     write_json(runs[2] / "summary.json", {**summary, "state": "running"})
-    (runs[2] / "metrics.jsonl").write_text('{"step": 0, "test_loss": 1.0}\n{"step": 1, "te')
+    stream = stream_of([{"step": 0, "test_loss": 1.0}], runs[2].name)[0]
+    (runs[2] / "metrics.jsonl").write_text(stream + '{"step": 1, "te')
     for name in ("log.txt", "status.json", "config.yaml", "manifest.json"):
         (runs[3] / name).unlink()
     (busy / "runs" / "begun-just-now").mkdir()

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -18,7 +19,7 @@ from analysis import load
 from analysis.results.folder import load_folder
 from bench import status, sync
 from bench.store.disk import Pace, make_lasting
-from bench.store.files import check_json, check_rows, read_json, read_rows, stream_of, write_json
+from bench.store.files import check_json, check_rows, read_json, write_json
 from bench.store.integrity import examine
 from bench.store.run_folder import RunFolder
 from bench.sweep.resume import resume_point
@@ -50,17 +51,6 @@ def results(made, tmp_path):
 
 def the_run(results, **changes):
     return RunFolder(config(results=str(results), **changes))
-
-
-def as_before(folder):
-    """What a version without digests would have written."""
-    for path in folder.glob("*.json"):
-        value = read_json(path)
-        value.pop("sha256", None)
-        path.write_text(json.dumps(value, indent=1) + "\n")
-    if (folder / "metrics.jsonl").exists():
-        rows = read_rows(folder / "metrics.jsonl")
-        (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 def test_digests_are_nobodys_label_or_metric(results):
@@ -121,42 +111,13 @@ def test_a_json_file_is_what_was_written_or_nothing(tmp_path):
         value, wrong = check_json(path)
         assert (value, bool(wrong)) == ({}, True)
         assert read_json(path) == {}
-    path.write_text('{"an": "old one"}')
-    assert check_json(path) == ({"an": "old one"}, None)
+    path.write_text('{"no": "digest"}')
+    assert read_json(path) == {}
+    assert check_json(path, sealed=False) == ({"no": "digest"}, None)
 
 
-def test_results_of_before_are_used_as_far_as_they_can_be_checked(results):
-    folder = the_run(results)
-    as_before(folder.path)
-    assert "sha256" not in (folder.path / "summary.json").read_text()
-    assert folder.final
-    assert len(load(results)) == 10
-    table = pq.read_table(folder.path / "metrics.parquet")
-    last = table.slice(len(table) - 1)
-    doubled = pa.array([value * 2 for value in last["test_loss"].to_pylist()])
-    place = table.schema.get_field_index("test_loss")
-    other_end = pa.concat_tables([table.slice(0, 4), last.set_column(place, "test_loss", doubled)])
-    for wrong in (table.slice(0, 4), pa.concat_tables([table.slice(0, 2), last]), table.drop(["epoch"]), other_end):
-        pq.write_table(wrong, folder.path / "metrics.parquet")
-        assert not folder.final
-    pq.write_table(table, folder.path / "metrics.parquet")
-    assert folder.final
-    (folder.path / "metrics.parquet").write_bytes(b"PAR1 and nothing more PAR1")
-    assert load(results).attrs["unreadable"] == [folder.path.name]
-
-
-def test_a_stream_of_before_resumes(tmp_path):
+def test_a_stream_is_read_up_to_its_damage(tmp_path):
     run = unfinished(tmp_path)
-    point = resume_point(run)
-    as_before(run.path)
-    assert resume_point(run) == point
-
-
-@pytest.mark.parametrize("sealed", [True, False])
-def test_a_stream_is_read_up_to_its_damage(sealed, tmp_path):
-    run = unfinished(tmp_path)
-    if not sealed:
-        as_before(run.path)
     lines = run.stream.read_text().splitlines(keepends=True)
     rows, wrong = check_rows(run.stream)
     assert (len(rows), wrong) == (len(lines), None)
@@ -166,33 +127,19 @@ def test_a_stream_is_read_up_to_its_damage(sealed, tmp_path):
         lines[2]: "a line twice",
         '{"step": "12"}\n': "no number",
         "\0" * len(lines[3]) + "\n": "zeros",
+        lines[3].replace("1", "2", 1): "another value",
+        lines[3].replace('"digest"', '"dijest"'): "no digest",
+        lines[4]: "a line is missing",
     }
-    if sealed:
-        changes[lines[3].replace("1", "2", 1)] = "another value"
-        changes[lines[3].replace('"digest"', '"dijest"')] = "no digest"
-        changes[lines[4]] = "a line is missing"
     for change, name in changes.items():
         run.stream.write_text("".join([*lines[:3], change, *lines[4:]]))
         rows, wrong = check_rows(run.stream)
         assert len(rows) == 3, name
-        assert wrong == "is not what was written from line 4 on"
+        assert "line 4" in wrong
         assert resume_point(run) is None or resume_point(run)[0] < 12
         assert load(tmp_path).attrs["unreadable"] == [run.path.name]
     run.stream.write_text("".join(lines)[:-9])  # as a kill leaves it
-    assert check_rows(run.stream) == (read_rows(run.stream), None)
-    assert load(tmp_path).attrs["unreadable"] == []
-
-
-def test_what_earlier_versions_sealed_without_the_name_of_the_run_is_read(tmp_path):
-    run = unfinished(tmp_path)
-    point = resume_point(run)
-    rows, _ = check_rows(run.stream)
-    run.stream.write_text(stream_of(rows, "")[0])
-    write_json(run.path / "manifest.json", {k: v for k, v in run.manifest().items() if k != "run_id"})
-    for path in run.checkpoints.iterdir():
-        body = path.read_bytes().rpartition(checkpoint.SEAL)[0]
-        path.write_bytes(body + checkpoint._seal(path.name, body))
-    assert resume_point(run) == point is not None
+    assert check_rows(run.stream)[1] is None
     assert load(tmp_path).attrs["unreadable"] == []
 
 
@@ -204,7 +151,7 @@ def test_a_folder_under_the_name_of_another_run_is_named_and_made_anew(results):
     shutil.copytree(one.path, other.path)
     assert load(results).attrs["unreadable"] == [other.path.name]
     assert status.look_at_run(other.path)["state"] == "damaged"
-    assert f"summary.json is that of another run, {one.path.name}" in examine(other.path).sentence()
+    assert one.path.name in examine(other.path).damaged["summary.json"]
     assert run_all([one.config, other.config], QUIET) == 0
     assert load(results).drop(columns=changes).equals(expected)
 
@@ -219,7 +166,7 @@ def test_a_damaged_checkpoint_is_set_aside_and_the_one_before_used(tmp_path):
     assert run_all([run.config], QUIET) == 0
     assert run.manifest()["resumed"] == [20]
     assert (run.path / "damaged" / "30.0-5.npz.0").read_bytes() == harmed
-    assert "checkpoint/30.0-5.npz is not what was written" in (run.path / "log.txt").read_text()
+    assert "checkpoint/30.0-5.npz" in (run.path / "log.txt").read_text()
     one, other = (load(tmp_path / name).drop(columns=[*TIMES, "results"]) for name in ("whole", "cut"))
     assert one.equals(other)
 
@@ -263,8 +210,8 @@ def test_damaged_numbers_are_not_uploaded(results, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["sync.py", str(results)])
     assert sync.main() == 1
     said = capsys.readouterr().out
-    assert f"{folders[0].name}: not written, for it is damaged: metrics.parquet is not what was written." in said
-    assert f"{folders[1].name}: not written, for it is damaged: summary.json is not what was written." in said
+    assert re.search(f"{folders[0].name}: .*metrics.parquet", said)
+    assert re.search(f"{folders[1].name}: .*summary.json", said)
     assert "0 written (offline), 0 up to date, 2 failed." in said
     assert not (results / "wandb").exists()
 

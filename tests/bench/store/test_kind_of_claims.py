@@ -1,20 +1,13 @@
 """The file that says how runs are claimed, and the leases: edited, replaced or damaged while runs go on."""
 
-import os
 import time
 from pathlib import Path
 
 import pytest
 
-from bench.status import look_at_run
-from bench.store import leases, locks
-from bench.store.files import read_json, write_json
+from bench.store import leases
 from bench.store.leases import Lease
 from bench.store.locks import FLOCK, KIND, LEASES, Lock, mounted_alone, untrusted
-from tests.helpers.cli import typed
-from tests.helpers.run_folders import folders
-
-SMALL = ("dataset=digits", "steps=4", "nodes=2", "batch_size=8", "engine=stacked", "tracker=none")
 
 
 @pytest.mark.parametrize(("first", "then"), [(FLOCK, LEASES), (LEASES, FLOCK)])
@@ -49,28 +42,6 @@ def test_a_lock_whose_file_was_removed_is_lost(tmp_path):
     two.release()
 
 
-KINDS = {
-    "folder": Path.mkdir,
-    "fifo": os.mkfifo,
-    "link": lambda path: path.symlink_to("/etc/passwd"),
-    "empty": Path.touch,
-}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_status_shows_all_runs_whatever_the_kind_is(kind, tmp_path, monkeypatch):
-    done = typed(*SMALL, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    (run,) = folders(tmp_path / "results")
-    for name in ("status.json", "summary.json"):
-        write_json(run / name, {**read_json(run / name), "state": "running"})
-    path = tmp_path / "results/.locks" / KIND
-    path.unlink()
-    KINDS[kind](path)
-    monkeypatch.setattr(locks, "WRITTEN_S", 100.0)  # nothing is waited for
-    assert look_at_run(run)["state"] == "running"  # which another host may do, for all that can be known
-
-
 @pytest.mark.parametrize("content", ["null", "[1]", "5", '"name"', "{", "\xff", '{"name": 5}'])
 def test_a_damaged_lease_does_not_end_the_others(content, tmp_path, monkeypatch):
     monkeypatch.setattr(leases, "BEAT_S", 0.02)
@@ -99,7 +70,7 @@ def test_a_lease_with_a_name_of_any_length_can_be_inherited(tmp_path, monkeypatc
 def test_a_mount_is_known_by_any_name(place):
     point = place.replace("\\", "\\134").replace(" ", "\\040")
     lines = f"22 1 8:1 / / rw - ext4 /dev/sda1 rw\n33 22 0:43 / {point} rw - fuse.sshfs me@h:/x rw,user_id=0\n"
-    assert mounted_alone(Path(place) / "results", lines) == "fuse.sshfs keeps them to one machine"
+    assert mounted_alone(Path(place) / "results", lines) == "fuse.sshfs has locks for one machine only"
 
 
 def test_a_mount_of_something_without_a_name_hinders_nothing(tmp_path):

@@ -1,11 +1,16 @@
 """What a run is called at its end."""
 
-import json
+import io
 
 import pytest
+from rich.console import Console
 
 from bench.store.record import DIVERGING_FROM, FINAL, STATES, final_state
-from tests.helpers.cli import ROOT, typed
+from bench.sweep.sweep import run_all
+from tests.helpers.cli import ROOT
+from tests.helpers.configs import config
+from tests.helpers.readers import status_of
+from tests.helpers.run_folders import folders, state
 
 
 @pytest.mark.parametrize(
@@ -32,12 +37,12 @@ def test_docs_results_defines_every_state():
     assert set(FINAL) < set(STATES)
 
 
-def test_a_run_whose_loss_exploded_says_so_and_is_a_result(tmp_path):
-    words = ("-m", "algo=dsgd", "algo.schedule=constant", "algo.eta=0.03,3.0", "steps=20", "engine=stacked")
-    done = typed(*words, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    states = [json.loads(path.read_text())["state"] for path in tmp_path.glob("results/runs/*/status.json")]
-    assert sorted(states) == ["diverging", "done"]
-    assert "diverging at step 20" in done.stdout
-    assert "diverging before" in typed(*words, cwd=tmp_path).stdout
-    assert "1 done, 1 diverging" in typed("results", cwd=tmp_path, script="bench/status.py").stdout
+def test_a_diverging_run_is_a_result(tmp_path):
+    algo = {"name": "dsgd", "schedule": "constant"}
+    runs = [config(algo={**algo, "eta": eta}, nodes=8, steps=20, results=str(tmp_path)) for eta in (0.03, 3.0)]
+    for shown in ("diverging at step 20", "diverging before"):
+        sink = io.StringIO()
+        assert run_all(runs, Console(file=sink, width=200)) == 0
+        assert shown in sink.getvalue()
+    assert sorted(state(folder)["state"] for folder in folders(tmp_path)) == ["diverging", "done"]
+    assert all(count in status_of(tmp_path) for count in ("1 done", "1 diverging"))

@@ -1,5 +1,6 @@
 """Runs that are killed, disturbed, repeated and done twice at once lose nothing and invent nothing."""
 
+import io
 import json
 import os
 import pty
@@ -22,11 +23,12 @@ from rich.console import Console
 
 from analysis import load
 from analysis.results.errors import NoData
+from bench.base.errors import UserError
 from bench.build import material
 from bench.build.manifest import describe
 from bench.engine import stacked
 from bench.store.disk import Pace
-from bench.store.files import read_json, read_rows, write_json
+from bench.store.files import FOREIGN, check_rows, read_json, stream_of, write_json
 from bench.store.run_folder import RunFolder
 from bench.sweep.resume import resume_point
 from bench.sweep.sweep import run_all
@@ -48,7 +50,7 @@ def readable(results: Path) -> None:
     for folder in folders(results):
         for path in folder.glob("*.json"):
             json.loads(path.read_text())
-        steps = [row["step"] for row in read_rows(folder / "metrics.jsonl")]
+        steps = [row["step"] for row in check_rows(folder / "metrics.jsonl")[0]]
         assert steps == sorted(set(steps))
     load(results)
 
@@ -202,31 +204,34 @@ def test_damaged_results_are_made_again_and_never_believed(tmp_path):
     assert done.returncode == 0
     assert done.stdout.count("done at step 60") == 2
     assert done.stdout.count("done before, by engine stacked") == 1
-    assert f"{status.name}: status.json is not JSON. What was there is kept in" in done.stdout
-    assert f"{parquet.name}: metrics.parquet is not what was written. What was there is kept in" in done.stdout
+    assert f"{status.name}: status.json {FOREIGN}." in done.stdout
+    assert f"{parquet.name}: metrics.parquet {FOREIGN}." in done.stdout
     assert (status / "damaged" / "status.json.0").read_text() == '{"state": "do'
     assert (parquet / "damaged" / "metrics.parquet.0").read_bytes() == whole[: len(whole) // 2]
-    assert "metrics.parquet is not what was written" in (parquet / "log.txt").read_text()
+    assert f"metrics.parquet {FOREIGN}" in (parquet / "log.txt").read_text()
     pd.testing.assert_frame_equal(metrics(parquet), expected, check_exact=True)
     assert load(tmp_path / "results").attrs["unreadable"] == []
 
 
-def test_a_changed_source_is_noticed_and_the_user_chooses(tmp_path):
-    assert typed(*SHORT, cwd=tmp_path).returncode == 0
-    (folder,) = folders(tmp_path / "results")
+def test_a_changed_source_stops_the_command_unless_stale_is_set(tmp_path):
+    c = config(results=str(tmp_path))
+
+    def shown(**changes) -> str:
+        sink = io.StringIO()
+        assert run_all([replace(c, **changes)], Console(file=sink, width=200)) == 0
+        return sink.getvalue()
+
+    assert "done at step 40" in shown()
+    (folder,) = folders(tmp_path)
     manifest = json.loads((folder / "manifest.json").read_text())
     write_json(folder / "manifest.json", {**manifest, "fingerprint": "0123"})
-    done = typed(*SHORT, cwd=tmp_path)
-    assert done.returncode == 2
-    assert "1 of 1 runs are done, but with another version of the source" in done.stderr
-    assert "stale=rerun" in done.stderr
-    done = typed(*SHORT, "stale=keep", cwd=tmp_path)
-    assert (done.returncode, "done before" in done.stdout) == (0, True)
-    done = typed(*SHORT, "stale=rerun", cwd=tmp_path)
-    assert (done.returncode, "done at step 60" in done.stdout) == (0, True)
+    with pytest.raises(UserError, match=f"1 of 1 runs .*{folder.name}.*stale=rerun"):
+        shown()
+    assert "done before" in shown(stale="keep")
+    assert "done at step 40" in shown(stale="rerun")
     assert json.loads((folder / "manifest.json").read_text())["fingerprint"] == manifest["fingerprint"]
-    assert "done before" in typed(*SHORT, cwd=tmp_path).stdout
-    assert "done at step 60" in typed(*SHORT, "force=true", cwd=tmp_path).stdout
+    assert "done before" in shown()
+    assert "done at step 40" in shown(force=True)
 
 
 @pytest.mark.thorough
@@ -298,7 +303,7 @@ def test_status_tells_what_there_is_and_what_is_missing(tmp_path):
     one, two = folders(tmp_path / "results")
     killed = {"state": "running", "step": 20, "error": None}
     for run, status in ((one, killed), (two, {**killed, "state": "failed", "error": "rank 1 went away"})):
-        (run / "status.json").write_text(json.dumps(status))
+        write_json(run / "status.json", status)
         write_json(run / "summary.json", {**read_json(run / "summary.json"), "state": status["state"]})
     done = typed("results", cwd=tmp_path, script="bench/status.py")
     assert done.returncode == 0
@@ -374,7 +379,8 @@ def test_the_tidy_table_is_labels_times_metrics_and_needs_no_torch(tmp_path):
     (first / "metrics.parquet").unlink()
     summary = json.loads((first / "summary.json").read_text())
     write_json(first / "summary.json", {**summary, "state": "running"})
-    (first / "metrics.jsonl").write_text(json.dumps({"step": 0, "test_loss": 1.5}) + '\n{"step": 20, "te')
+    stream = stream_of([{"step": 0, "test_loss": 1.5}], first.name)[0]
+    (first / "metrics.jsonl").write_text(stream + '{"step": 20, "te')
     partial = load(tmp_path / "results")
     assert len(partial) == 13
     assert partial[partial.run_id == first.name].test_loss.tolist() == [1.5]

@@ -11,11 +11,10 @@ from rich.console import Console
 from bench.store.files import read_json
 from bench.sweep.cluster import order as orders
 from bench.sweep.cluster import slurm
-from bench.sweep.cluster.estimate import estimate, said, sentence
+from bench.sweep.cluster.estimate import duration, estimate, sentence
 from bench.sweep.cluster.follow import follow
-from bench.sweep.cluster.order import Order
+from bench.sweep.cluster.order import Order, work
 from bench.sweep.cluster.tickets import Ticket, new_folder, queue_lines, tickets
-from bench.sweep.cluster.worker import work
 from bench.sweep.groups import Share, batches
 from tests.helpers.configs import config
 from tests.helpers.run_folders import folders, state
@@ -129,7 +128,7 @@ def test_groups_are_cut_for_workers_and_no_further():
 
 def test_how_long_it_takes_is_judged_by_what_is_done(runs, tmp_path):
     place = tmp_path / "runs"
-    assert sentence(estimate(runs, place), 2).startswith("How long that takes is not known")
+    assert sentence(estimate(runs, place), 2).startswith("No time estimate")
     assert work(ordered(runs)) == 0
     walls = [json.loads((path / "summary.json").read_text())["wall_s"] for path in folders(tmp_path)]
     longer = [replace(run, steps=10 * run.steps) for run in runs]
@@ -137,11 +136,10 @@ def test_how_long_it_takes_is_judged_by_what_is_done(runs, tmp_path):
     assert (found.known, found.unknown) == (4, 1)
     assert 10 * 4 * min(walls) <= found.seconds <= 10 * 4 * max(walls)
     assert found.longest == pytest.approx(found.seconds / 4)
-    assert sentence(found._replace(seconds=7200.0), 2) == (
-        "About 60 minutes for each worker, judging by runs like these that are done, and of 1 nothing is known."
-    )
+    assert sentence(found._replace(seconds=7200.0), 2).startswith("About 60 minutes per worker")
+    assert "1 runs without estimate" in sentence(found, 2)
     assert sentence(found._replace(seconds=7200.0, longest=9000.0), 8).startswith("About 2.5 hours")  # of one run
-    assert [said(s) for s in (0.2, 40, 200, 9000)] == ["1 s", "40 s", "3 minutes", "2.5 hours"]
+    assert [duration(s) for s in (0.2, 40, 200, 9000)] == ["1 s", "40 s", "3 minutes", "2.5 hours"]
 
 
 def test_a_damaged_order_is_refused(runs, tmp_path):

@@ -34,35 +34,34 @@ def test_a_site_is_a_file_and_what_is_typed_on_top_of_it(tmp_path, monkeypatch):
 
 
 def test_without_one_the_cluster_decides_and_the_example_is_one():
-    assert of_command(["seed=1"]).site == Site()
-    site = of_command(["site=example"]).site
+    assert of_command(["seed=1"])[1] == Site()
+    site = of_command(["site=example"])[1]
     assert (site.time, site.cpus, site.memory, site.partition) == ("2:00:00", 4, "8G", None)
     text = (ROOT / "conf/site/example.yaml").read_text(encoding="utf-8")
     assert all(f"\n{key}:" in text for key in Site.__annotations__)
 
 
 @pytest.mark.parametrize(
-    ("word", "sentence"),
+    ("word", "named"),
     [
-        ("site=nowhere", "There is no site called 'nowhere'. Known: example. A file of your own"),
-        ("site.partitio=a", "site=default has no option 'site.partitio'. Did you mean 'partition'?"),
-        ("site.cpus=many", "site.cpus must be a whole number; got 'many'."),
-        ("site.cpus=0", "site.cpus must be at least 1; got 0."),
-        ("site.memory=lots", "site.memory must be a number and a unit, as 16G; got 'lots'."),
-        ("site.options=[a", "site.options=[a cannot be read: while parsing"),
-        ("site.time=soon", "site.time must be minutes, hours:minutes:seconds or days-hours; got 'soon'."),
+        ("site=nowhere", "'nowhere'.*example"),
+        ("site.partitio=a", "site.partitio.*'partition'"),
+        ("site.cpus=many", "site.cpus.*'many'"),
+        ("site.cpus=0", "site.cpus.*1.*0"),
+        ("site.memory=lots", "site.memory.*'lots'"),
+        ("site.options=[a", r"site.options=\[a"),
+        ("site.time=soon", "site.time.*'soon'"),
     ],
 )
-def test_what_is_wrong_is_said(word, sentence):
-    with pytest.raises(UserError) as error:
+def test_rejects_invalid_sites(word, named):
+    with pytest.raises(UserError, match=named):
         of_command([word])
-    assert sentence in str(error.value)
 
 
 def test_a_file_that_is_no_site(tmp_path):
-    for content, words in [("- a\n", "must hold settings"), ("a: [\n", "cannot be read")]:
-        (tmp_path / "my.yaml").write_text(content)
-        with pytest.raises(UserError, match=words):
+    for content in (b"- a\n", b"a: [\n", b"a: \xff\n"):
+        (tmp_path / "my.yaml").write_bytes(content)
+        with pytest.raises(UserError, match=r"my\.yaml"):
             of_command([f"site={tmp_path / 'my.yaml'}"])
 
 

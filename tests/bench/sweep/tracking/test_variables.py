@@ -1,10 +1,15 @@
 """Variables and folders of W&B are used, or rejected with a sentence; no run is lost in silence."""
 
+import os
+
 import pytest
 
 from bench.base.account import base_url, ignored, mode
 from bench.base.errors import UserError
+from bench.store.run_folder import RunFolder
+from bench.sweep.sweep import about_done
 from tests.bench.sweep.tracking.test_wandb import AGENTS, SHORT, command
+from tests.helpers.configs import config
 from tests.helpers.run_folders import folders
 from tests.helpers.wandb_files import images
 from tests.messages import NOT_UPLOADED
@@ -61,19 +66,18 @@ def test_jobs_say_what_they_ignore_and_reject_an_agent(tmp_path):
     assert (done.returncode, "`wandb agent` starts one run" in done.stderr) == (2, True), done.stderr
 
 
-@pytest.mark.parametrize("kind", ["folder", "link"])
-def test_a_hidden_folder_of_wandb_is_left_alone(kind, tmp_path):
-    """W&B would write to results/.wandb if there is one, where nothing else looks."""
+def test_does_not_write_to_a_hidden_link(tmp_path):
+    """W&B would write to results/.wandb if there is one; a folder of that name is tested in test_wandb.py."""
     hidden, elsewhere = tmp_path / "results/.wandb", tmp_path / "elsewhere"
     elsewhere.mkdir()
     hidden.parent.mkdir()
-    hidden.mkdir() if kind == "folder" else hidden.symlink_to(elsewhere)
+    hidden.symlink_to(elsewhere)
     assert command("bench/run.py", *WORDS, cwd=tmp_path).returncode == 0
     assert len(images(tmp_path / "results")) == 1
     assert not list(hidden.iterdir())
 
 
-def test_variables_that_a_finished_run_ignores_are_named(tmp_path):
+def test_names_the_variables_that_a_finished_run_ignores(tmp_path, monkeypatch):
     assert command("bench/run.py", *WORDS, cwd=tmp_path).returncode == 0
     given = {"WANDB_NAME": "mine", "WANDB_TAGS": "a", "WANDB_PROJECT": "theirs", "WANDB_NOTES": ""}
     for script, words in {"bench/run.py": (*WORDS, "tracker=wandb"), "bench/sync.py": ()}.items():
@@ -83,17 +87,19 @@ def test_variables_that_a_finished_run_ignores_are_named(tmp_path):
         assert {"WANDB_PROJECT", "WANDB_TAGS"} <= {*line.replace(",", "").split()}
         assert ("WANDB_NAME" in line) == (script == "bench/run.py")  # bench/sync.py names it with the reason
         assert "WANDB_NOTES" not in line
-    assert "1 run:" not in command("bench/run.py", *WORDS, "tracker=none", cwd=tmp_path, **given).stdout
-    assert "1 run:" not in command("bench/run.py", *WORDS, "seed=9", cwd=tmp_path, **given).stdout
-    assert "1 run:" not in command("bench/run.py", *WORDS, cwd=tmp_path).stdout
+    for name in given:
+        monkeypatch.delenv(name, raising=False)
+    untracked, tracked = (RunFolder(config(tracker=name)) for name in ("none", "wandb"))
+    assert about_done([tracked], alone=True) == []  # no variable is set
+    monkeypatch.setenv("WANDB_TAGS", "a")
+    monkeypatch.delenv("WANDB_MODE", raising=False)
+    assert len(about_done([tracked], alone=True)) == 1
+    assert about_done([untracked], alone=True) == about_done([], alone=True) == []
 
 
 def test_an_empty_mode_is_none(tmp_path, monkeypatch):
     done = command("bench/run.py", *WORDS, cwd=tmp_path, WANDB_MODE="")
     assert (done.returncode, NOT_UPLOADED in done.stdout) == (0, False), done.stdout
-    (run,) = folders(tmp_path / "results")
-    (run / "wandb.json").unlink()
-    done = command("bench/sync.py", cwd=tmp_path, WANDB_MODE="")
-    assert "1 written (offline), 0 up to date, 0 failed." in done.stdout, done.stdout
     monkeypatch.setenv("WANDB_MODE", "")
     assert base_url().startswith("http")
+    assert "WANDB_MODE" not in os.environ
