@@ -48,7 +48,7 @@ SENTENCES = [
         f"{DIVIDED} batch_size=8",
         "the smallest shard, 1 sample; set batch_size=1 or partition.alpha=",
     ),
-    ("run", "dataset=digits model=lenet", "these inputs are (8, 8). Use a model for any numbers: linear or mlp."),
+    ("run", "dataset=digits model=lenet", "got inputs of shape (8, 8). Use model=linear or model=mlp."),
     ("run", "dataset=digits model=transformer", "model=transformer takes the tokens of a text, and the inputs of "),
     ("run", "eval_samples=10", "dataset=synthetic has no shards to measure a part of: leave out eval_samples."),
     ("run", "validation=0.1", "dataset=synthetic has no training samples to set aside: leave out validation."),
@@ -82,7 +82,7 @@ MORE_SENTENCES = [
     ("run", "algo=choco topology=matching", "choco needs the same matrix in every round, but 'matching' changes."),
     ("run", "algo=dsgd links=one_way", "links=one_way requires a push method, which keeps running sums"),
     ("run", "dataset=digits validation=1", "set aside, between 0 and 1; 1 of 1438 are 1438."),
-    ("run", "input_scale=0", "input_scale is how much farther away all is, and must be positive; got 0."),
+    ("run", "input_scale=0", "input_scale must be positive; got 0."),
     ("run", "dataset=digits eval_samples=0", "eval_samples must be at least 1; got 0."),
     ("run", "dataset=planted dataset.samples=0", "dataset.samples must be at least 1; got 0."),
     (

@@ -171,8 +171,8 @@ class Mixing:
             enough = next((more for more in range(rounds + 1, MANY) if (self.accelerated(more) or 0) < rho), None)
             remedy = f"Use algo.rounds={enough} or a denser topology." if enough else "Use a denser topology."
             raise UserError(
-                f"{rounds} round{'s' * (rounds > 1)} of accelerated gossip on '{self.name}' may contract the consensus "
-                f"error only by {kept:.3g}; a plain round contracts it by ρ = {rho:.3g}. {remedy}"
+                f"{rounds} round{'s' * (rounds > 1)} of accelerated gossip on '{self.name}' may multiply the consensus "
+                f"error by {kept:.3g}; a plain round multiplies it by ρ = {rho:.3g}. {remedy}"
             )
 
     def accelerated(self, rounds: int) -> float | None:
