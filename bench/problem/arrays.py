@@ -162,5 +162,6 @@ def _labels(where: str, y: np.ndarray, classes: int) -> None:
 
 
 def _kind(value: object) -> str:
-    array = isinstance(value, np.ndarray)
-    return f"an array of {value.dtype} with shape {value.shape}" if array else type(value).__name__
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype} with shape {value.shape}"
+    return type(value).__name__

@@ -27,8 +27,6 @@ from bench.problem.rows import (
     without_replacement,
 )
 
-__all__ = ["Arrays", "Init", "Partition", "Sampling", "Supervised", "partition"]
-
 Init = Literal["shared", "independent"]
 Sampling = Literal["replacement", "epochs"]
 Partition = Callable[..., list[np.ndarray]]
@@ -240,14 +238,10 @@ class Supervised(Problem):
             for seed, shards in zip(s.distinct_seeds, self._shards, strict=True)
         ]
         picked = s.move(np.moveaxis(np.array(rows), 2, 0))
-        shifts = self._draw_shifts(stream, block, self._arrays.crops) if self._arrays.crops else None
+        shifts = None
+        if pixels := self._arrays.crops:
+            how = (stream, block, s.batch_size, pixels)
+            draws = [[drawn(seed, node, *how) for node in s.hosted] for seed in s.distinct_seeds]
+            shifts = s.move(np.moveaxis(np.array(draws), 2, 0))
         size = picked.numel() * (self._x[0].numel() + self._y[0].numel()) * s.dtype.itemsize
         return Batches(picked, shifts, self._gather(picked, shifts) if size <= GATHER else None)
-
-    def _draw_shifts(self, stream: int, block: int, pixels: int) -> Tensor:
-        """Return the flips and offsets of one block of mini-batches, (BLOCK, S, k, B, 3)."""
-        s = self.setting
-        draws = [
-            [drawn(seed, node, stream, block, s.batch_size, pixels) for node in s.hosted] for seed in s.distinct_seeds
-        ]
-        return s.move(np.moveaxis(np.array(draws), 2, 0))
