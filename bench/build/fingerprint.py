@@ -54,8 +54,6 @@ CORE = (
     "bench/network/faulty.py",
     "bench/network/failures.py",
     "bench/network/mixing.py",
-    "bench/network/reweighted.py",
-    "bench/network/rounds.py",
     "bench/network/sparse.py",
     "bench/network/spectrum.py",
     "bench/network/weights.py",

@@ -53,17 +53,11 @@ class Source(Protocol):
         """Whether the source downloads, so that progress is shown."""
 
     def get(self, folder: Path, scratch: Path) -> Parts:
-        """Return the four arrays.
+        """Return ``train_x``, ``train_y``, ``test_x`` and ``test_y``; raise ``NotHere`` if they are not available.
 
         Args:
             folder: The data folder, where the user may have put raw files. It is only read.
             scratch: An empty folder for temporary files.
-
-        Returns:
-            ``train_x``, ``train_y``, ``test_x`` and ``test_y`` by name.
-
-        Raises:
-            NotHere: The source is not available.
         """
 
 
@@ -115,16 +109,18 @@ def load(name: str, folder: Path) -> Parts:
     try:
         parts = {part: np.load(place / f"{part}.npy", mmap_mode="c", allow_pickle=False) for part in PARTS}
     except FileNotFoundError:
-        raise UserError(f"dataset={name} is not in {folder}; python bench/fetch.py {name} gets it.") from None
+        raise UserError(f"dataset={name} is not in {folder}. Run: python bench/fetch.py {name}") from None
     except (OSError, ValueError) as error:
-        raise UserError(f"{place} cannot be read ({error}); python bench/fetch.py {name} repairs it.") from None
+        raise UserError(f"Cannot read {place} ({error}). To replace it, run: python bench/fetch.py {name}") from None
     recipe = recipes[name]
     try:
         recipe.check(parts)
         if recipe.sha256 is not None and not _sealed(place, parts, recipe.sha256) and checksum(parts) != recipe.sha256:
             raise NotHere("its checksum is wrong")
     except NotHere as reason:
-        raise UserError(f"{place} is not {name}: {reason}; python bench/fetch.py {name} replaces it.") from reason
+        raise UserError(
+            f"{place} is not {name}: {reason}. To replace it, run: python bench/fetch.py {name}"
+        ) from reason
     return parts
 
 
@@ -140,10 +136,9 @@ def _seal(parts: Parts, sha256: str) -> dict[str, object]:
 def _sealed(place: Path, parts: Parts, sha256: str) -> bool:
     """Return whether the arrays are unchanged since their sha256 was verified; False if that is unknown."""
     try:
-        told = json.loads((place / SEAL).read_bytes())
+        return bool(json.loads((place / SEAL).read_bytes()) == _seal(parts, sha256))
     except (OSError, ValueError):
         return False
-    return bool(told == _seal(parts, sha256))
 
 
 def prepare(name: str, folder: Path, console: Console) -> Parts:
@@ -179,12 +174,12 @@ def fetch(name: str, folder: Path, scratch: Path, console: Console) -> None:
         raw = scratch / "raw"
         raw.mkdir()
         try:
-            with showing_growth(console, f"{name}: asking {source.title}", raw) if source.remote else nullcontext():
+            with showing_growth(console, f"{name}: trying {source.title}", raw) if source.remote else nullcontext():
                 parts = source.get(folder, raw)
             recipe.check(parts)
             found = checksum(parts)
             if recipe.sha256 not in (None, found):
-                raise NotHere(f"what it gives is not {name}: sha256 {found[:12]}… instead of {recipe.sha256[:12]}…")
+                raise NotHere(f"wrong data: sha256 {found[:12]}… instead of {recipe.sha256[:12]}…")
         except NotHere as reason:
             reasons.append(f"{source.title}: {reason}")
             shutil.rmtree(raw)
@@ -202,7 +197,7 @@ def fetch(name: str, folder: Path, scratch: Path, console: Console) -> None:
         size = sum(part.nbytes for part in parts.values()) / 1e6
         console.print(f"{name}: {size:.1f} MB from {source.title}, now in {place}", markup=False)
         return
-    raise UserError("\n  ".join([f"dataset={name} could not be had from any source.", *reasons, recipe.help]).rstrip())
+    raise UserError("\n  ".join([f"dataset={name} is not available from any source.", *reasons, recipe.help]).rstrip())
 
 
 @contextmanager

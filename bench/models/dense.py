@@ -14,15 +14,14 @@ from bench.models.model import Model, Pullback, model
 
 
 def dense(p: Mapping[str, Tensor], layer: str, x: Tensor) -> Tensor:
-    """x A + b for (M, B, in) inputs."""
+    """Return x A + b for inputs (M, B, in)."""
     return torch.baddbmm(p[f"{layer}.bias"].unsqueeze(1), x, p[f"{layer}.weight"])
 
 
 class DenseModel(Model):
     """Dense layers with tanh between them.
 
-    The way back is written out: autograd costs 0.2 ms a call whatever the size, which is most of the
-    time of a rank that hosts one small network.
+    The gradient is written out, because autograd costs 0.2 ms per call, most of the time of one small network.
     """
 
     tokens = False
@@ -40,7 +39,7 @@ class DenseModel(Model):
         return dense(p, "out", self._sources(p, x)[-1])
 
     def _sources(self, p: Mapping[str, Tensor], x: Tensor) -> list[Tensor]:
-        """What every layer is fed."""
+        """Return the inputs of every layer."""
         sources = [x.flatten(2)]
         for layer in self._layers[:-1]:
             sources.append(torch.tanh(dense(p, layer, sources[-1])))
@@ -63,14 +62,14 @@ class DenseModel(Model):
 def dense_back(
     p: Mapping[str, Tensor], g: Mapping[str, Tensor], layer: str, source: Tensor, delta: Tensor, last: bool = False
 ) -> Tensor:
-    """Write a dense layer's gradient into ``g``; the gradient before the tanh that made ``source``, if wanted."""
+    """Write the gradient of a dense layer into ``g``; return the gradient before the tanh, unless it is the last."""
     torch.bmm(source.mT, delta, out=g[f"{layer}.weight"])
     torch.sum(delta, dim=1, out=g[f"{layer}.bias"])
     return delta if last else tanh_back(torch.bmm(delta, p[f"{layer}.weight"].mT), source)
 
 
 tanh_back = torch.ops.aten.tanh_backward
-"""From the gradient after a tanh and what the tanh gave to the gradient before it."""
+"""From the gradient after a tanh and the output of the tanh to the gradient before it."""
 
 
 @model("linear")

@@ -1,9 +1,8 @@
 """The paper's convolutional network, for many parameter vectors at once and without autograd.
 
-Convolutions are batched matrix products over columns of patches. The batch is the innermost axis, so
-that patches are copied in long pieces; the four positions of each pooling window are an axis of
-their own, so that pooling is a maximum of four slices. tanh comes after pooling: it is monotone, so
-the values are the same and there are a quarter of them.
+Convolutions are batched matrix products over columns of patches. The batch is the innermost axis, so that patches are
+copied in long pieces. The four positions of each pooling window are an axis, so that pooling is a maximum of four
+slices. tanh after pooling gives the same values, because it is monotone, at a quarter of the cost.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ class LeNet(Model):
         return dense(p, "out", hidden), pull
 
     def _columns_first(self, x: Tensor) -> Tensor:
-        """Inputs (M, B, …) as (M, channels, rows, columns, B); inputs that all share stay shared."""
+        """Reshape inputs (M, B, …) to (M, channels, rows, columns, B). Inputs shared by all models stay shared."""
         distinct = x[:1] if x.stride(0) == 0 else x
         last = distinct.flatten(2).mT.contiguous().view(len(distinct), *self._image, x.shape[1])
         return last.expand(len(x), *last.shape[1:])
@@ -91,19 +90,19 @@ class Convolution:
         self.out = torch.tanh(self._best).view(*self._best.shape[:2], *size, source.shape[4])
 
     def back(self, g: Mapping[str, Tensor], delta: Tensor) -> Tensor:
-        """Write the gradients, given that of the pooled values before tanh (M, O, N); that of the convolution's."""
+        """Write the gradients, given that of the pooled values before tanh, (M, O, N); return that of the outputs."""
         wide = self._unpool(delta).flatten(2)
         torch.bmm(wide, self._columns.mT, out=g[f"{self._layer}.weight"].flatten(2))
         torch.sum(delta, dim=2, out=g[f"{self._layer}.bias"])
         return wide
 
     def back_to_source(self, g: Mapping[str, Tensor], delta: Tensor) -> Tensor:
-        """As ``back``, from features (M, O·H′·W′, B) before tanh; the gradient of the source, (M, C, H·W·B)."""
+        """As ``back``, for features (M, O·H′·W′, B) before tanh; return the gradient of the source, (M, C, H·W·B)."""
         wide = self.back(g, delta.reshape(len(delta), self._weight.shape[1], -1))
         return scatter(torch.bmm(self._weight.mT, wide), self._shape).flatten(2)
 
     def _unpool(self, delta: Tensor) -> Tensor:
-        """To the first of the window's largest values, and to no other."""
+        """Pass the gradient to the first of the largest values of each window."""
         out = torch.empty_like(self._z)
         rest = delta
         for i in range(WINDOW - 1):
@@ -115,12 +114,12 @@ class Convolution:
 
 
 def pooled(size: int) -> int:
-    """Rows left of ``size`` after a convolution and pooling."""
+    """Return the number of rows after a convolution and pooling."""
     return (size - KERNEL + 1) // 2
 
 
 def patches(x: Tensor) -> Tensor:
-    """(M or 1, C, H, W, B) → (M or 1, C·25, 4·H′·W′·B): what a convolution sees, by place in the pooling window."""
+    """Return the patches (M or 1, C·25, 4·H′·W′·B) of images (M or 1, C, H, W, B), by position in a pooling window."""
     x = x[:1] if x.stride(0) == 0 else x
     _, _, rows, columns, one = x.stride()
     m, c, height, width, batch = x.shape
@@ -130,7 +129,7 @@ def patches(x: Tensor) -> Tensor:
 
 
 def scatter(columns: Tensor, shape: torch.Size) -> Tensor:
-    """The adjoint of ``patches``: every entry is added back to where it was copied from."""
+    """Apply the adjoint of ``patches``: add every entry to the position that it was copied from."""
     out = columns.new_zeros(shape)
     m, c, height, width, batch = shape
     parts = columns.view(m, c, KERNEL, KERNEL, 2, 2, pooled(height), pooled(width), batch)

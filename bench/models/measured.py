@@ -1,4 +1,4 @@
-"""How many numbers a module holds at the busiest moment between its inputs and its gradient: by counting them."""
+"""The peak memory of a gradient of a module, by counting live tensors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_leaves
 
 
 class Alive(TorchDispatchMode):
-    """Counts the bytes of tensors that were made in here and still live; ``peak`` is the most there were."""
+    """Count the bytes of live tensors that are created inside the context; ``peak`` is the maximum."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class Alive(TorchDispatchMode):
 
 
 def floats_per_sample(module: nn.Module, one: Tensor) -> int:
-    """What one more sample adds to the peak of a gradient, in numbers; from a batch of one, (1, …)."""
+    """Return how many numbers one more sample adds to the peak of a gradient; ``one`` is a batch of one, (1, …)."""
     peaks = [_peak(module, one.expand(count, *one.shape[1:]).contiguous()) for count in (2, 4)]
     return max(1, (peaks[1] - peaks[0]) // 2)
 

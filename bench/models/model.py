@@ -26,12 +26,6 @@ def model(name: str) -> Callable[[type[Model]], type[Model]]:
     Args:
         name: The name on the command line, ``model=NAME``. Parameters of the constructor with a default are options.
 
-    Returns:
-        A decorator that registers the class and returns it.
-
-    Raises:
-        UserError: The name is already registered.
-
     Example:
         >>> @model("quadratic")
         ... class Quadratic(Model):
@@ -64,34 +58,21 @@ class Model(ABC):
 
     @abstractmethod
     def __init__(self, inputs: tuple[int, ...], classes: int) -> None:
-        """Create the model.
-
-        Args:
-            inputs: The shape of one input.
-            classes: The number of outputs: classes, or predicted numbers.
-        """
+        """Create the model for the shape of one input, and the number of classes or of predicted numbers."""
 
     @abstractmethod
     def forward(self, p: Mapping[str, Tensor], x: Tensor) -> Tensor:
-        """Return the outputs.
+        """Return the outputs, (M, B, *outputs), such as the logits (M, B, classes).
 
         Args:
             p: The parameters by name, each (M, *shape).
             x: The inputs, (M, B, *inputs).
-
-        Returns:
-            The outputs, (M, B, *outputs), such as the logits (M, B, classes).
         """
 
     def linearize(self, x: Tensor, inputs: Tensor) -> tuple[Tensor, Pullback]:
-        """Return the outputs and their pullback. The default uses autograd; override it for speed.
+        """Return the outputs at parameters (M, P) and inputs (M, B, *inputs), and their pullback.
 
-        Args:
-            x: The parameter vectors, (M, P).
-            inputs: The inputs, (M, B, *inputs).
-
-        Returns:
-            The outputs, (M, B, *outputs), and a function from their gradient to that of the parameters, (M, P).
+        The default uses autograd; override it for speed.
         """
         key = x.shape, x.dtype, x.device, inputs.shape, inputs.stride(), inputs.dtype
         if key not in self._traces:
@@ -107,7 +88,7 @@ class Model(ABC):
 
     def _differentiated(self, x: Tensor, inputs: Tensor) -> tuple[Tensor, Pullback]:
         with torch.inference_mode(False), torch.enable_grad():
-            leaf = x.clone().requires_grad_()  # clones made here are no inference tensors
+            leaf = x.clone().requires_grad_()  # a clone made here is not an inference tensor
             out = self.forward(self.unpack(leaf), inputs.clone() if inputs.is_inference() else inputs)
 
         def pull(delta: Tensor) -> Tensor:
@@ -136,7 +117,7 @@ class Model(ABC):
     def unpack(self, x: Tensor) -> dict[str, Tensor]:
         """Return views of parameter vectors (M, P) as the model's tensors, by name."""
         shapes = self.layout.shapes
-        parts = x.split(self.layout.sizes, dim=1)  # one node of the autograd graph, where slices would be many
+        parts = x.split(self.layout.sizes, dim=1)  # one node of the autograd graph, unlike slices
         return {name: part.view(-1, *shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
 
 

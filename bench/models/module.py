@@ -31,10 +31,10 @@ class Wrapped(Model):
         with keyed(0):
             self.module = made = make()
         if not isinstance(made, nn.Module):
-            raise UserError(f"{name} makes a {type(made).__name__}; a torch.nn.Module is needed.")
+            raise UserError(f"{name} must create a torch.nn.Module; it created a {type(made).__name__}.")
         self.layout = Layout({key: tuple(p.shape) for key, p in made.named_parameters() if p.requires_grad})
         if not self.layout.size:
-            raise UserError(f"{name} has no parameters to train.")
+            raise UserError(f"{name} has no trainable parameters.")
         made.requires_grad_(False).eval()
         self.batched = True
         self._fixed: dict[tuple[torch.dtype, torch.device], dict[str, Tensor]] = {}
@@ -47,7 +47,7 @@ class Wrapped(Model):
             return out
 
         if not self.batched:
-            with torch.backends.cudnn.flags(enabled=False):  # its LSTM has no gradient in evaluation mode
+            with torch.backends.cudnn.flags(enabled=False):  # the LSTM of cuDNN has no gradient in evaluation mode
                 return torch.stack([one({name: part[i] for name, part in p.items()}, x[i]) for i in range(len(x))])
         if len(x) == 1:
             return one({name: part[0] for name, part in p.items()}, x[0]).unsqueeze(0)
@@ -82,19 +82,19 @@ class Wrapped(Model):
                 raise UserError(f"{self._name} changes its buffer '{changed[0]}' in training. {remedy}")
             together, again, twice = module(x), module(x), module(x[[0, 0]])
         if not isinstance(together, Tensor):
-            raise UserError(f"{self._name} gives a {type(together).__name__}; one tensor is needed.")
+            raise UserError(f"{self._name} must return one tensor; it returned a {type(together).__name__}.")
         if not torch.equal(together, again):
-            raise UserError(
-                f"{self._name} gives another output when asked again: draw nothing in forward in eval mode."
-            )
+            raise UserError(f"{self._name} is random in eval mode. Its forward must be deterministic.")
         if together.shape[:1] == x.shape[:1] and not torch.allclose(together[:1], twice[:1], rtol=1e-6, atol=1e-9):
-            raise UserError(f"What {self._name} gives for an input depends on the others in the batch. {remedy}")
+            raise UserError(
+                f"In {self._name}, the output for an input depends on the other inputs of the batch. {remedy}"
+            )
         self.floats = floats_per_sample(module, x[:1])
         slow = self._not_batched(x)
         drops = any(isinstance(part, _DropoutNd) and part.p > 0 for part in module.modules())
         drops = drops or not torch.allclose(trained, together, rtol=1e-6, atol=1e-9, equal_nan=True)
-        said = [ONE_BY_ONE.format(reason=slow)] * bool(slow) + [NO_DROPOUT] * drops
-        self.notes = tuple(f"{self._name} {line}" for line in said)
+        notes = [ONE_BY_ONE.format(reason=slow)] * bool(slow) + [NO_DROPOUT] * drops
+        self.notes = tuple(f"{self._name} {line}" for line in notes)
 
     def _not_batched(self, x: Tensor) -> str | None:
         """Return why ``vmap`` cannot compute two nodes at once, forward and backward; None if it can."""
@@ -105,10 +105,10 @@ class Wrapped(Model):
             out, pull = self._differentiated(points, x.expand(2, *x.shape))
             return torch.cat([out.flatten(), pull(torch.ones_like(out)).flatten()])
 
-        apart, reason = both(False), "it gives other numbers"
+        apart, reason = both(False), "the results differ"
         try:
             self.batched = torch.allclose(apart, both(True), rtol=1e-6, atol=1e-9, equal_nan=True)
-        except Exception as error:  # anything that a module does may not be known to vmap
+        except Exception as error:  # vmap raises many kinds of errors
             self.batched, reason = False, re.split(r"\n|\. ", str(error))[0][:120]
         return None if self.batched else reason
 
@@ -125,18 +125,13 @@ class Wrapped(Model):
         return self._fixed[key]
 
 
-ONE_BY_ONE = "is computed node by node, which is slower, since torch.vmap cannot compute several at once ({reason})."
-NO_DROPOUT = (
-    "has dropout, or another layer that acts only in training: it is switched off, so that f stays one function."
-)
+ONE_BY_ONE = "is computed node by node, which is slower, because torch.vmap does not support it ({reason})."
+NO_DROPOUT = "has dropout, or another layer that acts only in training. It is disabled, so that f is deterministic."
 NO_TOKENS = (
-    "has an Embedding, which takes whole numbers, and the inputs of this dataset are none: use a dataset of tokens, as "
-    "mobydick, or take .long() of them in its forward."
+    "has an Embedding, which needs integers, but the inputs of this dataset are real numbers. Use a dataset of tokens "
+    "(dataset=mobydick), or call .long() in forward."
 )
-NO_BATCH_NORM = (
-    "Statistics over a batch are state that no method knows of: use torch.nn.GroupNorm or LayerNorm in the place of "
-    "BatchNorm."
-)
+NO_BATCH_NORM = "Methods do not average batch statistics. Replace BatchNorm by torch.nn.GroupNorm or LayerNorm."
 
 
 @contextmanager
@@ -159,7 +154,7 @@ class Module(Wrapped):
         kwargs: dict[str, Any] = {},  # noqa: B006 — never modified
     ) -> None:
         if not target:
-            raise UserError("model=module needs a module: model.target=package.module:Class.")
+            raise UserError("model=module needs model.target=package.module:Class.")
         made = found(target)
         given = arguments(made, dict(kwargs), inputs, classes, target)
         super().__init__(f"model.target={target}", lambda: made(**given))
@@ -191,12 +186,8 @@ def torch_model(name: str) -> Callable[[type[nn.Module]], type[nn.Module]]:
 
         Named.__init__.__signature__ = inspect.signature(made.__init__)  # type: ignore[attr-defined]
         Named.__init__.__annotations__ = typing.get_type_hints(made.__init__, include_extras=True)
-        Named.__name__, Named.__qualname__, Named.__module__, Named.__doc__ = (
-            made.__name__,
-            made.__qualname__,
-            made.__module__,
-            made.__doc__,
-        )
+        for key in ("__name__", "__qualname__", "__module__", "__doc__"):
+            setattr(Named, key, getattr(made, key))
         models.add(name, Named)
         return made
 
@@ -215,7 +206,7 @@ def arguments(
     takes_all = any(p.kind is p.VAR_KEYWORD for p in known.values())
     for key in given:
         if key not in known and not takes_all:
-            raise UserError(f"{name} takes no '{key}'.{closest(key, known)}")
+            raise UserError(f"{name} has no argument '{key}'.{closest(key, known)}")
     full = {**offered, **given}
     missing = [
         key
@@ -223,8 +214,8 @@ def arguments(
         if p.default is p.empty and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) and key not in full
     ]
     if missing:
-        asked = ", ".join(f"{key}: …" for key in missing)
-        raise UserError(f"{name} needs {', '.join(missing)}: 'model.kwargs={{{asked}}}'.")
+        example = ", ".join(f"{key}: …" for key in missing)
+        raise UserError(f"{name} needs the arguments {', '.join(missing)}. Add 'model.kwargs={{{example}}}'.")
     return full
 
 
@@ -232,19 +223,18 @@ def found(target: str) -> Callable[..., Any]:
     """Return the class or function that a target names; raise ``UserError`` if there is none."""
     place, colon, name = target.rpartition(":")
     if not colon or not place or not name:
-        raise UserError(f"model.target={target} must name a module and what is in it, as in package.module:Class.")
+        raise UserError(f"model.target must have the form package.module:Class; got {target}.")
     try:
         home = importlib.import_module(place)
-    except (Exception, SystemExit) as error:  # a stranger's module may raise anything
-        hint = "; the folder it lies in must be on PYTHONPATH" if isinstance(error, ModuleNotFoundError) else ""
-        reason = f"{type(error).__name__}: {error}{hint}"
-        raise UserError(f"model.target={target} cannot be imported: {reason}.") from error
+    except (Exception, SystemExit) as error:  # a user's module may raise anything
+        hint = " Add its folder to PYTHONPATH." if isinstance(error, ModuleNotFoundError) else ""
+        raise UserError(f"Cannot import model.target={target}: {type(error).__name__}: {error}.{hint}") from error
     item = home
     for part in name.split("."):
         if not hasattr(item, part):
             known = [key for key, made in vars(home).items() if inspect.isclass(made) and issubclass(made, nn.Module)]
-            raise UserError(f"There is no '{name}' in {place}.{closest(name, known)}")
+            raise UserError(f"The module {place} has no '{name}'.{closest(name, known)}")
         item = getattr(item, part)
     if not callable(item):
-        raise UserError(f"model.target={target} is a {type(item).__name__}, which makes no torch.nn.Module.")
+        raise UserError(f"model.target={target} must be a class or function; it is a {type(item).__name__}.")
     return item

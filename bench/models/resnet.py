@@ -1,4 +1,4 @@
-"""ResNet-20, the network of He et al. for CIFAR-10, with GroupNorm: statistics over a batch would be a state."""
+"""ResNet-20, the network of He et al. for CIFAR-10, with GroupNorm, because BatchNorm has a state."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ResNet20(Model):
     def __init__(self, inputs: tuple[int, ...], classes: int, width: Count = 16, groups: Count = 2) -> None:
         self._image, self._groups = image("resnet20", inputs, 2 ** (STAGES - 1)), groups
         if width % groups:
-            raise UserError(f"model.groups={groups} must divide the channels of every layer, model.width={width}.")
+            raise UserError(f"model.groups must divide model.width={width}; got {groups}.")
         shapes = _conv("first", self._image[0], width)
         _, rows, columns = self._image
         self.floats, before = 2 * width * rows * columns, width
@@ -56,17 +56,17 @@ class ResNet20(Model):
         return dense(p, "out", apart(y.mean((2, 3)), m))
 
     def _normed(self, p: Mapping[str, Tensor], name: str, x: Tensor, stride: int = 1) -> Tensor:
-        """A convolution and the norm that follows it."""
+        """Apply a convolution and its norm."""
         out = conv(x, p[f"{name}.conv.weight"], stride=stride, padding=1)
         return group_norm(out, self._groups, p[f"{name}.norm.weight"], p[f"{name}.norm.bias"])
 
     def initial(self, g: np.random.Generator) -> np.ndarray:
-        """Kernels normal with variance 2/fan_out, as He et al. have them; norms do nothing yet; dense as usual."""
+        """Draw kernels with variance 2/fan_out, as He et al.; norms are the identity; dense layers as by default."""
         return np.concatenate([_start(name, shape, g) for name, shape in self.layout.shapes.items()])
 
 
 KEPT = 4
-"""Numbers kept for each one that a block gives: what its two convolutions and its two relus give."""
+"""Numbers kept for the gradient per output of a block: of its two convolutions and its two relus."""
 
 
 def _conv(name: str, channels: int, out: int) -> dict[str, tuple[int, ...]]:
@@ -83,7 +83,7 @@ def _start(name: str, shape: tuple[int, ...], g: np.random.Generator) -> np.ndar
 
 
 def shortcut(x: Tensor, m: int, stride: int) -> Tensor:
-    """Every other pixel of (B, M·C, H, W), and as many zero channels around each model's as it has."""
+    """Take every other pixel of (B, M·C, H, W), and double the channels of each model by zeros."""
     few = x[:, :, ::stride, ::stride].unflatten(1, (m, -1))
     more = few.shape[2] // 2
     return F.pad(few, (0, 0, 0, 0, more, few.shape[2] - more)).flatten(1, 2)

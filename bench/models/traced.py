@@ -1,7 +1,6 @@
-"""A forward pass and its way back, written down once as a list of operations and then repeated.
+"""A forward and a backward pass, traced once for tensors of one shape and then replayed.
 
-vmap and autograd decide anew at every step what to do, which costs a small model several times what it computes. What
-they decided once for tensors of the same shapes is what they would decide again.
+The overhead of vmap and autograd in each call is several times the computation of a small model.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ Function = Callable[[Tensor, Tensor], Tensor]
 
 
 class Traced:
-    """A function as two programs: what is done on the way there, and what is done with the gradient that comes back."""
+    """A function as two programs, the forward and the backward pass."""
 
     def __init__(self, function: Function, x: Tensor, inputs: Tensor) -> None:
         def both(x: Tensor, inputs: Tensor, delta: Tensor) -> tuple[Tensor, Tensor]:
@@ -35,23 +34,23 @@ class Traced:
 
     def __call__(self, x: Tensor, inputs: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         out, *kept = self._there(x, inputs)
-        return out, lambda delta: self._back(*kept, delta.contiguous())  # as it was when written down
+        return out, lambda delta: self._back(*kept, delta.contiguous())  # as when it was traced
 
 
 def _kept_strides(inputs: Tensor) -> Tensor:
-    """A copy; what all models share stays shared."""
+    """Return a copy with the same strides, so that the trace fits them. Inputs shared by all models stay shared."""
     if inputs.dim() and inputs.stride(0) == 0:
         return inputs[:1].clone().expand(inputs.shape)
     like = torch.empty_strided(inputs.shape, inputs.stride(), dtype=inputs.dtype, device=inputs.device)
-    return like.copy_(inputs)  # a clone would close gaps, and what is written down for it would not do with them
+    return like.copy_(inputs)  # a clone would have other strides
 
 
 SAME_SHAPE = {torch.ops.aten.view.default, torch.ops.aten._unsafe_view.default, torch.ops.aten.expand.default}
-"""Operations that change nothing where the shape stays as it is."""
+"""Operations that do nothing if the shape stays the same."""
 
 
 def _shorten(graph: fx.Graph) -> None:
-    """Without what changes nothing, if nothing is written in place: small models feel every operation."""
+    """Remove operations without effect, which cost small models time, unless the graph has in-place operations."""
     if any(str(node.target).partition(".")[2].partition(".")[0].endswith("_") for node in graph.nodes):
         return
     for node in list(graph.nodes):
@@ -65,7 +64,7 @@ def _shorten(graph: fx.Graph) -> None:
 
 
 def _split(joint: fx.GraphModule) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """What need not wait for the gradient that comes back, giving outputs and what is needed later; and the rest."""
+    """Split into the forward pass, which also returns the tensors needed later, and the backward pass."""
     nodes = list(joint.graph.nodes)
     *_, delta = (node for node in nodes if node.op == "placeholder")
     (results,) = next(node for node in nodes if node.op == "output").args
@@ -75,7 +74,7 @@ def _split(joint: fx.GraphModule) -> tuple[Callable[..., Any], Callable[..., Any
             late.add(node)
     middle = [node for node in nodes if node not in late and node.op != "output"]
     needed = dict.fromkeys(arg for node in nodes if node in late for arg in node.all_input_nodes if arg not in late)
-    if results[1] not in late:  # where the gradient does not depend on what comes back
+    if results[1] not in late:  # the gradient does not depend on delta
         needed[results[1]] = None
     there, back = fx.Graph(), fx.Graph()
     known: dict[fx.Node, fx.Node] = {}

@@ -1,4 +1,4 @@
-"""A small transformer that reads a text and says at each place what may stand there next."""
+"""A small transformer that predicts the next token at each position of a text."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from bench.models.model import Model, model
 
 @model("transformer")
 class Transformer(Model):
-    """Tokens and places embedded, ``layers`` of causal attention and a perceptron of 4·width with GELU, each after a
-    norm and added to what it was given; a norm, dense → vocabulary. As GPT-2 is, without dropout."""
+    """Embeddings of tokens and positions; ``layers`` of causal attention and a perceptron of 4·width with GELU, each
+    after a norm and with a residual connection; a norm, dense → vocabulary. As GPT-2, without dropout."""
 
     tokens = True
 
@@ -27,9 +27,11 @@ class Transformer(Model):
         self, inputs: tuple[int, ...], classes: int, layers: Count = 2, width: Count = 128, heads: Count = 4
     ) -> None:
         if len(inputs) != 1:
-            raise UserError(f"model=transformer needs texts, a row of tokens each; these inputs are {inputs}.")
+            raise UserError(
+                f"model=transformer needs texts, with one row of tokens per sample; got inputs of shape {inputs}."
+            )
         if width % heads:
-            raise UserError(f"model.heads={heads} must divide model.width={width}.")
+            raise UserError(f"model.heads must divide model.width={width}; got {heads}.")
         self._heads, self._vocabulary, (self._context,) = heads, classes, inputs
         self._layers = [f"layer{i + 1}" for i in range(layers)]
         shapes: dict[str, tuple[int, ...]] = {"token.table": (classes, width), "place.table": (self._context, width)}
@@ -61,7 +63,7 @@ class Transformer(Model):
             raise UserError(_beyond(int(x.max()), self._vocabulary))
 
     def initial(self, g: np.random.Generator) -> np.ndarray:
-        """Tables and matrices normal with deviation 0.02, less where what they give is added; norms do nothing."""
+        """Draw tables and matrices with standard deviation 0.02, less for residual outputs; norms are the identity."""
         return np.concatenate([self._start(name, shape, g) for name, shape in self.layout.shapes.items()])
 
     def _start(self, name: str, shape: tuple[int, ...], g: np.random.Generator) -> np.ndarray:
@@ -74,11 +76,11 @@ class Transformer(Model):
 
 SD = 0.02
 KEPT = 20
-"""Numbers kept by a layer for each entry of a place's vector: of norms, q, k, v, a perceptron of 4·width, and sums."""
+"""Numbers kept for the gradient per layer and entry of a position: norms, q, k, v, perceptron and sums."""
 
 
 def _beyond(token: int, vocabulary: int) -> str:
-    return f"model=transformer knows the tokens 0 … {vocabulary - 1}, as many as there are to predict; one is {token}."
+    return f"model=transformer takes the tokens 0 … {vocabulary - 1}, the classes of the targets; got {token}."
 
 
 def _norm(name: str, width: int) -> dict[str, tuple[int, ...]]:

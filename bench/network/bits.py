@@ -1,7 +1,7 @@
-"""Numbers as the bytes that travel, row by row, and sums whose order never changes.
+"""Payloads of compressors as bytes, and sums in a fixed order.
 
-Whole numbers of ``width`` bits follow each other without gaps: bit b of number i is bit i·width + b of the row, and
-bit m of the row is bit m mod 8, counted from the least significant, of byte ⌊m/8⌋. The last byte is filled with zeros.
+Integers of ``width`` bits are packed without gaps: bit b of number i is bit i·width + b of the row, and bit m of the
+row is bit m mod 8, counted from the least significant, of byte ⌊m/8⌋. The last byte is filled with zeros.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from torch.nn.functional import pad
 
 
 def width_for(values: int) -> int:
-    """⌈log₂ values⌉: the bits that tell so many values apart."""
+    """Return ⌈log₂ values⌉, the bits that distinguish so many values."""
     return (values - 1).bit_length()
 
 
 def packed_bytes(count: int, width: int) -> int:
-    """The bytes that ``count`` numbers of ``width`` bits take."""
+    """Return the bytes for ``count`` integers of ``width`` bits."""
     return -(-count * width // 8)
 
 
 def pack_bits(numbers: Tensor, width: int) -> Tensor:
-    """Whole numbers (rows, count) of 0 … 2^width − 1 as bytes (rows, packed_bytes)."""
+    """Pack integers 0 … 2^width − 1, (rows, count), into bytes, (rows, packed_bytes)."""
     rows, count = numbers.shape
     groups = pad(numbers, (0, -count % 8)).view(rows, -1, 8)  # 8 numbers are ``width`` bytes
     packed = torch.zeros(rows, groups.shape[1], width, dtype=torch.uint8, device=numbers.device)
@@ -35,7 +35,7 @@ def pack_bits(numbers: Tensor, width: int) -> Tensor:
 
 
 def unpack_bits(packed: Tensor, count: int, width: int) -> Tensor:
-    """The numbers of ``pack_bits``, as int64 (rows, count)."""
+    """Return the integers of ``pack_bits`` as int64, (rows, count)."""
     rows, eights = len(packed), -(-count // 8)
     groups = pad(packed, (0, eights * width - packed.shape[1])).view(rows, eights, width).long()
     numbers = torch.zeros(rows, eights, 8, dtype=torch.int64, device=packed.device)
@@ -45,25 +45,24 @@ def unpack_bits(packed: Tensor, count: int, width: int) -> Tensor:
 
 
 def _pieces(width: int) -> Iterator[tuple[int, int, int]]:
-    """Of 8 numbers in ``width`` bytes: which number has bits in which byte, and where in the number they begin."""
+    """Yield (number, byte, first bit in the number) for each byte that 8 numbers in ``width`` bytes share."""
     for i in range(8):
         for byte in range(i * width // 8, packed_bytes(i + 1, width)):
             yield i, byte, 8 * byte - i * width
 
 
 def to_bytes(values: Tensor) -> Tensor:
-    """Floats (rows, count) as they lie in memory, (rows, bytes)."""
+    """Return floats (rows, count) as bytes, (rows, bytes), in the byte order of the machine."""
     return values.contiguous().view(torch.uint8)
 
 
 def from_bytes(packed: Tensor, dtype: torch.dtype) -> Tensor:
-    """The floats of ``to_bytes``; copied, because a slice of a message may begin anywhere in memory."""
+    """Return a copy of the floats of ``to_bytes``. A slice of a message may not be aligned, hence the copy."""
     return packed.clone(memory_format=torch.contiguous_format).view(dtype)
 
 
 def fixed_sum(values: Tensor) -> Tensor:
-    """Sums over the last dimension in float64, (rows, 1): halves are added up, in the same order on every device and
-    for any number of rows and threads."""
+    """Return sums over the last axis in float64, (rows, 1), in one order for every device, batch and thread count."""
     values = values.double()
     while values.shape[-1] > 1:
         half = (values.shape[-1] + 1) // 2

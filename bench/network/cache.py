@@ -1,4 +1,4 @@
-"""What was computed about matrices, by their content: once in the runner, which hands it to its ranks."""
+"""Spectra and diameters by the content of their matrices. The runner computes them once and sends them to its ranks."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ _known: dict[str, Any] = {}
 
 
 def compute_once(what: str, nodes: int, content: str, compute: Callable[[], Any]) -> Any:
-    """What ``compute`` gives, or gave for the same content in this process or in the runner: plain numbers and words,
-    lists and mappings of them."""
+    """Return the result of ``compute`` (JSON data), or the one known for the same content."""
     key = f"{nodes} nodes, {what} of {content}"
     if key not in _known:
         _known[key] = compute()
@@ -18,10 +17,10 @@ def compute_once(what: str, nodes: int, content: str, compute: Callable[[], Any]
 
 
 def about(nodes: int) -> dict[str, Any]:
-    """All that is known of networks of this size, to be handed over."""
+    """Return all results about networks of this size, for another process."""
     return {key: value for key, value in list(_known.items()) if key.startswith(f"{nodes} nodes, ")}
 
 
 def learn(known: Mapping[str, Any]) -> None:
-    """What another process has computed."""
+    """Add the results of another process."""
     _known.update(known)

@@ -1,8 +1,7 @@
-"""What is known of a network, and the proof that it may be used.
+"""Certificates of networks: the properties of their mixing matrices, and the errors if a matrix is invalid.
 
-A matrix has entries in [0, 1] and rows or columns that sum to one, on a graph in which everybody reaches everybody.
-Where both sums are one it may be mixed by; a method that asks for what a network does not have is refused with the
-property, the nodes and a remedy.
+A valid matrix has entries in [0, 1] and rows or columns that sum to one, on a strongly connected graph. A doubly
+stochastic matrix serves all methods. ``Mixing.must_serve`` rejects methods that need another property.
 """
 
 from __future__ import annotations
@@ -22,9 +21,7 @@ from bench.network.spectrum import digest, ends, norm_off_average, second_modulu
 
 TOLERANCE = 1e-9
 DISTANCES_UP_TO = 2048
-"""Nodes up to which the diameter is computed."""
-CHUNK = 256
-"""Nodes from which distances are computed at a time."""
+"""The largest number of nodes for which the diameter is computed."""
 SPECTRAL, NORM, PRODUCT, EIGENVALUE = (
     "max(|λ₂|, |λₙ|)",
     "‖W − 11ᵀ/n‖₂",
@@ -34,83 +31,87 @@ SPECTRAL, NORM, PRODUCT, EIGENVALUE = (
 
 
 class Matrices(NamedTuple):
-    """What a round can multiply by; None where a network has no such matrix."""
+    """The matrices of a round, with one pattern; None if the network has no such matrix."""
 
-    mix: Sparse | None  # both sums are one, or the bias was asked for
-    push: Sparse | None  # columns sum to one: mass is kept
-    pull: Sparse | None  # rows sum to one: constants are kept
+    mix: Sparse | None  # doubly stochastic, or biased with topology.allow_biased
+    push: Sparse | None  # column-stochastic: preserves sums
+    pull: Sparse | None  # row-stochastic: preserves consensus
 
     @property
     def any(self) -> Sparse:
-        """One of them: they have one pattern."""
-        found = next(w for w in (self.mix, self.push, self.pull) if w is not None)
-        return found
+        """The first matrix that is not None."""
+        return next(w for w in self if w is not None)
+
+    def lazy(self) -> Matrices:
+        made = {id(w): w.lazy() for w in self if w is not None}
+        return Matrices(*(None if w is None else made[id(w)] for w in self))
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is known of a mixing matrix, or of a sequence of them."""
+    """The properties of a mixing matrix, or of a sequence of them."""
 
     nodes: int
-    period: int | None  # None: it never repeats
-    edges: int  # of all rounds together; where the graph is directed, arcs
-    diameter: int | None  # None where nobody talks, or too many do to measure it
-    lambda_2: float | None  # None for a sequence, and where W is not symmetric
-    lambda_n: float | None  # the smallest eigenvalue of any round, or a bound below it; None: not known, not symmetric
-    rho: float | None  # None: nothing is known
+    period: int | None  # None: the sequence never repeats
+    edges: int  # in the union of all rounds; arcs if the graph is directed
+    diameter: int | None  # None: no communication, or too many nodes
+    lambda_2: float | None  # None: a sequence, or W is not symmetric
+    lambda_n: float | None  # the smallest eigenvalue of any round, or a lower bound; None: unknown or not symmetric
+    rho: float | None  # None: unknown
     gap: float | None
     hash: str
-    biased: bool = False  # allowed by hand: the nodes may agree on something else than the average
+    biased: bool = False  # the nodes may agree on another point than the average
     rho_is: str = SPECTRAL
-    rows: bool = True  # sum to one, in the matrices that there are
+    rows: bool = True  # whether rows sum to one
     columns: bool = True
     symmetric: bool = True
-    balanced: bool = True  # every node hears as many as hear it
+    balanced: bool = True  # every node has equal in- and out-degree
     static: bool = True
     strongly_connected: bool = True
     directed: bool = False
 
 
 def checked_entries(w: np.ndarray, name: str) -> np.ndarray:
-    """A square matrix of finite numbers that are not negative, or a sentence."""
+    """Return the matrix; raise ``UserError`` unless it is square, finite and nonnegative."""
     if w.ndim != 2 or w.shape[0] != w.shape[1]:
         raise UserError(f"The mixing matrix of '{name}' must be square; it has shape {w.shape}.")
-    if not np.isfinite(w).all():
-        i, j = np.argwhere(~np.isfinite(w))[0]
-        raise UserError(f"The mixing matrix of '{name}' has {w[i, j]} at row {i}, column {j}.")
-    if w.min(initial=0) < 0:
-        i, j = np.unravel_index(w.argmin(), w.shape)
-        raise UserError(f"The mixing matrix of '{name}' has the negative entry {w[i, j]:.6g} at ({i}, {j}).")
+    wrong = np.argwhere(~np.isfinite(w) | (w < 0))
+    if len(wrong):
+        i, j = wrong[0]
+        raise UserError(
+            f"The mixing matrix of '{name}' has {w[i, j]:.6g} in row {i}, column {j}; entries must be finite and "
+            "not negative."
+        )
     return w
 
 
 def sums_to_one(w: Sparse, axis: int) -> bool:
-    return worst_sum(w, axis)[1] <= TOLERANCE
+    return bool(np.abs(w.sums(axis) - 1).max() <= TOLERANCE)
 
 
-def worst_sum(w: Sparse, axis: int) -> tuple[int, float, float]:
-    """The row (1) or column (0) whose sum is farthest from one, how far, and the sum."""
-    off = w.sums(axis) - 1
-    worst = int(np.abs(off).argmax())
-    return worst, abs(float(off[worst])), 1 + float(off[worst])
+def worst_sum(w: Sparse, axis: int) -> tuple[int, float]:
+    """Return the row (axis 1) or column (axis 0) whose sum is farthest from one, and the sum."""
+    sums = w.sums(axis)
+    worst = int(np.abs(sums - 1).argmax())
+    return worst, float(sums[worst])
 
 
 def matrices_of(w: Sparse, name: str, allow_biased: bool = False) -> Matrices:
-    """What a matrix can be used for, by its sums."""
+    """Return a matrix in each role that its row and column sums permit."""
     rows, columns = sums_to_one(w, 1), sums_to_one(w, 0)
     if rows and columns:
         return Matrices(w, w, w)
     if not rows and (allow_biased or not columns):
-        worst, _, total = worst_sum(w, 1)
+        worst, total = worst_sum(w, 1)
         raise UserError(
             f"The mixing matrix of '{name}' is not stochastic: row {worst} sums to {total:.9g} but must sum to 1. "
-            "Give the edges instead and let a weight rule (topology.weights=metropolis) choose the weights."
+            "Use topology=edges with a weight rule (topology.weights=metropolis), which computes the weights."
         )
-    if allow_biased and is_directed(w):
-        i, j = _one_way(w)
+    if allow_biased and (arc := _one_way(w.scipy())):
+        i, j = arc
         raise UserError(
-            f"The mixing matrix of '{name}' is not symmetric: node {i} hears node {j}, and {j} does not hear {i}. "
-            "topology.allow_biased=true is for undirected graphs."
+            f"The mixing matrix of '{name}' is directed: node {j} sends to node {i}, but {i} does not send to {j}. "
+            "topology.allow_biased=true requires an undirected graph."
         )
     return Matrices(w if allow_biased else None, None if rows else w, w if rows else None)
 
@@ -120,45 +121,48 @@ def is_symmetric(w: Sparse) -> bool:
     return bool(abs(matrix - matrix.T).max() <= TOLERANCE)
 
 
-def is_directed(w: Sparse) -> bool:
-    """Whether somebody hears a node that does not hear him."""
-    pattern = w.scipy() != 0
-    return bool((pattern != pattern.T).nnz)
-
-
-def _one_way(w: Sparse) -> tuple[int, int]:
-    pattern = (w.scipy() != 0).astype(np.int8)
+def _one_way(w: sp.csr_array) -> tuple[int, int] | None:
+    """Return the first (i, j) such that j sends to i and i does not send to j; None if the graph is undirected."""
+    pattern = (w != 0).astype(np.int8)
     i, j = ((pattern - pattern.T) > 0).nonzero()
-    return int(i[0]), int(j[0])
+    return (int(i[0]), int(j[0])) if len(i) else None
 
 
 def certify(rounds: Sequence[Matrices], name: str, alone: bool = False) -> Certificate:
-    """Of a matrix, or of a sequence of them that repeats."""
+    """Return the certificate of a matrix, or of a periodic sequence of them.
+
+    Raises:
+        UserError: The graph is not strongly connected, or ρ = 1; never for ``alone``.
+    """
     some = [matrices.any for matrices in rounds]
     n = some[0].pattern.nodes
     union = sum((w.scipy() != 0).astype(np.int8) for w in some[1:]) + (some[0].scipy() != 0).astype(np.int8)
-    connected = _require_connected(union, name) if not alone else n == 1
+    if not alone:
+        _require_connected(union, name)
+    connected = not alone or n == 1
     biased = any(m.mix is not None and m.push is not m.mix for m in rounds)
     symmetric = not biased and all(m.mix is not None and is_symmetric(m.mix) for m in rounds)
-    named = digest(_distinct(rounds))
-    content = f"{named} as {_roles(rounds)}"
+    distinct = list({id(w): w for matrices in rounds for w in matrices if w is not None}.values())
+    place = {id(w): number for number, w in enumerate(distinct)}
+    roles = [[None if w is None else place[id(w)] for w in matrices] for matrices in rounds]
+    named = digest(distinct)
+    content = f"{named} as {roles}"
     rho, lambda_2, lambda_n, meaning = compute_once(
         "spectrum", n, content, lambda: list(_mixes(rounds, symmetric, biased))
     )
     if rho >= 1 - 1e-12 and not alone:
         raise UserError(
-            f"The mixing matrix of '{name}' never reaches agreement: ρ = {rho:.6f}. Use topology.lazy=true."
+            f"The mixing matrix of '{name}' never reaches consensus: ρ = {rho:.6f}. Add topology.lazy=true."
         )
+    measured = connected and n <= DISTANCES_UP_TO
     arcs = union.nnz - int((union.diagonal() != 0).sum())
-    directed = bool(((union != 0) != (union.T != 0)).nnz)
+    directed = _one_way(union) is not None
     degrees = [np.bincount(ends_, minlength=n) for ends_ in union.nonzero()]
     return Certificate(
         nodes=n,
         period=len(rounds),
         edges=arcs if directed else arcs // 2,
-        diameter=compute_once("diameter", n, content, lambda: diameter(union))
-        if connected and n <= DISTANCES_UP_TO
-        else None,
+        diameter=compute_once("diameter", n, content, lambda: diameter(union)) if measured else None,
         lambda_2=lambda_2,
         lambda_n=lambda_n,
         rho=rho,
@@ -177,11 +181,9 @@ def certify(rounds: Sequence[Matrices], name: str, alone: bool = False) -> Certi
 
 
 def _mixes(rounds: Sequence[Matrices], symmetric: bool, biased: bool) -> tuple[float, float | None, float | None, str]:
-    """ρ, λ₂, λₙ, and what this ρ is."""
+    """Return ρ, λ₂, λₙ, and the definition of this ρ."""
     mixes = [m.mix for m in rounds if m.mix is not None and not biased]
-    if len(mixes) < len(
-        rounds
-    ):  # nothing is mixed by: of what is pushed and what is pulled by, that which forgets last
+    if len(mixes) < len(rounds):  # no doubly stochastic matrix: the slower of push and pull
         sides = [[m.push for m in rounds], [m.pull for m in rounds]]
         whole = [[w for w in side if w is not None] for side in sides if None not in side]
         return max(second_modulus(side) for side in whole), None, None, EIGENVALUE
@@ -197,26 +199,23 @@ def _mixes(rounds: Sequence[Matrices], symmetric: bool, biased: bool) -> tuple[f
 
 
 def diameter(graph: sp.csr_array) -> int:
-    """The largest number of rounds between two nodes of a strongly connected graph."""
+    """Return the largest number of rounds between two nodes of a strongly connected graph."""
     n = graph.shape[0]
-    if graph.nnz > n**2 / 8:  # dense: few products reach everybody
+    if graph.nnz > n**2 / 8:  # dense: a few matrix products are much faster than Dijkstra's algorithm
         step = (graph.toarray() != 0).astype(np.float32) + np.eye(n, dtype=np.float32)
         reached, rounds = np.eye(n, dtype=np.float32), 0
         while not reached.all():
             reached, rounds = np.minimum(step @ reached, 1), rounds + 1
         return rounds
-    starts = (np.arange(at, min(at + CHUNK, n)) for at in range(0, n, CHUNK))
-    return int(max(csgraph.dijkstra(graph, unweighted=True, indices=chunk).max() for chunk in starts))
+    return int(csgraph.dijkstra(graph, unweighted=True).max())
 
 
-def _require_connected(union: object, name: str) -> bool:
+def _require_connected(union: sp.csr_array, name: str) -> None:
     count, part = csgraph.connected_components(union, directed=True, connection="strong")
     if count == 1:
-        return True
-    weak = csgraph.connected_components(union, directed=False)[0]
-    smallest = int(np.bincount(part).argmin())
-    inside = np.flatnonzero(part == smallest).tolist()
-    if weak > 1:
+        return
+    inside = np.flatnonzero(part == np.bincount(part).argmin()).tolist()
+    if csgraph.connected_components(union, directed=False)[0] > 1:
         raise UserError(
             f"The graph '{name}' is not connected: nodes {inside} cannot reach the others. Add an edge between the "
             "parts."
@@ -225,20 +224,3 @@ def _require_connected(union: object, name: str) -> bool:
         f"The graph '{name}' is not strongly connected: between nodes {inside} and the others, messages go one way "
         "only. Add an edge in the other direction."
     )
-
-
-def _distinct(rounds: Sequence[Matrices]) -> list[Sparse]:
-    """Every matrix of every round, once where several are one."""
-    out: list[Sparse] = []
-    for matrices in rounds:
-        for w in matrices:
-            if w is not None and all(w is not other for other in out):
-                out.append(w)
-    return out
-
-
-def _roles(rounds: Sequence[Matrices]) -> list[list[int | None]]:
-    """Which of the distinct matrices each round mixes, pushes and pulls by."""
-    distinct = _distinct(rounds)
-    place = {id(w): number for number, w in enumerate(distinct)}
-    return [[None if w is None else place[id(w)] for w in matrices] for matrices in rounds]

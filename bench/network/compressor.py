@@ -66,26 +66,14 @@ class Compressor(ABC):
 
     @abstractmethod
     def pack(self, v: Tensor, draws: Draws) -> Tensor:
-        """Return exactly the bytes to send.
+        """Return exactly the bytes to send, uint8, (rows, B), for vectors v, (rows, P), and generators by row.
 
-        Args:
-            v: The vectors, (rows, P).
-            draws: Random generators by row.
-
-        Returns:
-            The payload, uint8, (rows, B). B must depend on P and the dtype only.
+        B must depend on P and the dtype only.
         """
 
     @abstractmethod
     def unpack(self, payload: Tensor, size: int, dtype: torch.dtype, draws: Draws) -> Tensor:
-        """Return C(v).
+        """Return C(v), (rows, size), in the dtype of v, from the bytes of ``pack``, uint8, (rows, B).
 
-        Args:
-            payload: The bytes of ``pack``, uint8, (rows, B).
-            size: P, the length of a vector.
-            dtype: The dtype of v.
-            draws: The same generators as in ``pack``, if ``shared_draws``.
-
-        Returns:
-            The vectors C(v), (rows, size), in that dtype.
+        ``size`` is P. With ``shared_draws``, ``draws`` returns the same generators as in ``pack``.
         """

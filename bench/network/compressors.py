@@ -19,7 +19,7 @@ from bench.network.bits import fixed_sum, from_bytes, pack_bits, to_bytes, unpac
 from bench.network.compressor import Compressor, Draws, compressor
 
 MOST_LEVELS = 2**31 - 1
-"""More would take more bits than a float32."""
+"""More levels would need more bits than a float32."""
 
 
 @compressor("none")
@@ -37,7 +37,7 @@ class Dense(Compressor):
 
 
 class Sparse(Compressor):
-    """Some k of the P numbers: ``k`` where it is given, else ``fraction``·P rounded, and at least one."""
+    """Base class of compressors that send k of the P numbers: ``k`` if set, else ``fraction``·P, at least one."""
 
     k: Count | None = None
     fraction: Part = 0.1
@@ -48,8 +48,8 @@ class Sparse(Compressor):
     def check(self, size: int) -> None:
         if self.count(size) > size:
             raise UserError(
-                f"compressor.k is {self.k}, but the vectors have {size} numbers; use compressor.k={size} or less, or "
-                "compressor.k=null with compressor.fraction."
+                f"compressor.k must be at most {size}, the length of the vectors; got {self.k}. Or set "
+                "compressor.k=null and compressor.fraction."
             )
 
     def delta(self, size: int) -> float | None:
@@ -58,9 +58,9 @@ class Sparse(Compressor):
 
 @compressor("top_k")
 class TopK(Sparse):
-    """The k largest |v_i|, of equal ones the first; NaN is larger than all. δ = k/P.
+    """The k entries with the largest |v_i|; ties go to the first, and NaN counts as largest. δ = k/P.
 
-    Payload: k floats by increasing place, then their k places (from 0) in ⌈log₂ P⌉ bits each.
+    Payload: k floats by increasing index, then their k indices (from 0) in ⌈log₂ P⌉ bits each.
     """
 
     def pack(self, v: Tensor, draws: Draws) -> Tensor:
@@ -75,9 +75,9 @@ class TopK(Sparse):
 
 @compressor("random_k")
 class RandomK(Sparse):
-    """k places drawn without replacement, δ = k/P; ``unbiased``: times P/k, ω = P/k − 1.
+    """k entries drawn without replacement, δ = k/P; with ``unbiased``, scaled by P/k, ω = P/k − 1.
 
-    Payload: k floats by increasing place. The places do not travel, the receiver knows the sender's seed.
+    Payload: k floats by increasing index. The receiver draws the same indices from the shared seed.
     """
 
     shared_draws = True
@@ -91,7 +91,7 @@ class RandomK(Sparse):
 
     def pack(self, v: Tensor, draws: Draws) -> Tensor:
         values = v.gather(1, self._places(v, v.shape[1], draws))
-        return to_bytes(torch.where(v.isfinite().all(1, keepdim=True), values, math.nan))  # also where none is drawn
+        return to_bytes(torch.where(v.isfinite().all(1, keepdim=True), values, math.nan))  # also if it is not drawn
 
     def unpack(self, payload: Tensor, size: int, dtype: torch.dtype, draws: Draws) -> Tensor:
         values = from_bytes(payload, dtype) * (size / self.count(size) if self.unbiased else 1.0)
@@ -105,9 +105,9 @@ class RandomK(Sparse):
 
 @compressor("qsgd")
 class QSGD(Compressor):
-    """‖v‖ sign(v_i) l_i / s, where s|v_i|/‖v‖ is rounded to l_i, up or down by chance, so that its mean is right.
+    """‖v‖ sign(v_i) l_i / s, where l_i is s|v_i|/‖v‖, rounded up or down at random without bias.
 
-    ``unbiased``: ω = min(P/s², √P/s). Else divided by 1 + ω, so that δ = 1/(1 + ω).
+    With ``unbiased``, ω = min(P/s², √P/s). Otherwise divided by 1 + ω, so that δ = 1/(1 + ω).
     Payload: ‖v‖ as a float, then s ± l_i in ⌈log₂(2s + 1)⌉ bits each.
     """
 
@@ -123,8 +123,8 @@ class QSGD(Compressor):
     def pack(self, v: Tensor, draws: Draws) -> Tensor:
         norm = fixed_sum(v.double().square()).sqrt().to(v.dtype)
         chance = torch.from_numpy(np.array([draws(row).random(v.shape[1]) for row in range(len(v))]).reshape(v.shape))
-        exact = v.double().abs() / norm.double() * self.levels  # of the norm that travels
-        # 0/0 and what is not finite become level 0: the norm says which it was
+        exact = v.double().abs() / norm.double() * self.levels  # relative to the norm that is sent
+        # 0/0 and non-finite values become level 0; the receiver recognizes them by the norm
         level = (exact + chance.to(v.device)).floor().clamp(max=self.levels).nan_to_num(nan=0.0).copysign(v.double())
         return torch.cat([to_bytes(norm), pack_bits(level.long() + self.levels, width_for(2 * self.levels + 1))], dim=1)
 
@@ -140,9 +140,9 @@ class QSGD(Compressor):
 
 @compressor("sign")
 class Sign(Compressor):
-    """(‖v‖₁/P) sign v, with sign 0 = 1: the error is ‖v‖² − ‖v‖₁²/P, hence δ = 1/P.
+    """(‖v‖₁/P) sign v, with sign 0 = 1. The error is ‖v‖² − ‖v‖₁²/P, hence δ = 1/P.
 
-    Payload: ‖v‖₁/P as a float, then P bits that say v_i < 0.
+    Payload: ‖v‖₁/P as a float, then P bits, which are 1 if v_i < 0.
     """
 
     def delta(self, size: int) -> float | None:
@@ -158,9 +158,9 @@ class Sign(Compressor):
 
 
 def _largest(v: Tensor, k: int) -> Tensor:
-    """The places of the k largest |v_i| of every row, increasing; of equal ones the first."""
+    """Return the indices of the k largest |v_i| of every row, increasing; ties go to the first."""
     whole = torch.int32 if v.dtype == torch.float32 else torch.int64
-    size = v.contiguous().view(whole) & torch.iinfo(whole).max  # floats without their sign are ordered as their bits
+    size = v.contiguous().view(whole) & torch.iinfo(whole).max  # nonnegative floats are ordered as their bits
     least = size.topk(k, dim=1).values[:, -1:]
     more, tied = size > least, size == least
     chosen = more | (tied & (tied.cumsum(1) <= k - more.sum(1, keepdim=True)))

@@ -1,4 +1,4 @@
-"""Graphs as SVG pictures."""
+"""Drawings of graphs as SVG."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ if TYPE_CHECKING:
     from bench.network.mixing import Mixing
 
 DRAWN = 64
-"""Nodes up to which a layout is searched for; more stand on a circle."""
+"""The largest number of nodes for which a layout is computed; larger graphs are drawn on a circle."""
 LARGEST = 100_000
-"""Nodes, and edges, of a graph that is drawn: more than any manifest lists."""
+"""The largest number of nodes or edges that are read from a manifest."""
 
 
 @dataclass(frozen=True)
 class Graph:
-    """A graph as a run's manifest describes it; a Mixing can be drawn as well."""
+    """A graph from the manifest of a run, with the attributes of ``Mixing`` that a drawing needs."""
 
     name: str
     nodes: int
     edges: list[tuple[int, int]]
     directed: bool = False
-    drawn: bool = False  # anew each round: these are the edges of one
+    drawn: bool = False  # in each round; these are the edges of one round
 
 
 def edges_of(mixing: Mapping[str, Any]) -> list[tuple[int, int]] | None:
-    """The edges that a manifest lists; None where it lists none, or what cannot be those of a graph."""
+    """Return the edges in a manifest; None if it has none or they are invalid."""
     edges, nodes = mixing.get("edge_list"), mixing.get("nodes", 0)
     if not isinstance(edges, list) or max(len(edges), nodes) > LARGEST:
         return None
@@ -39,12 +39,12 @@ def edges_of(mixing: Mapping[str, Any]) -> list[tuple[int, int]] | None:
 
 
 def caption(graph: Graph | Mixing) -> str:
-    """What a picture is of."""
+    """Return the title of a drawing."""
     return f"{graph.name}, {graph.nodes} nodes{', round 0' if graph.drawn else ''}"
 
 
 def positions(mixing: Graph | Mixing) -> np.ndarray:
-    """(n, 2) in the unit square, y upwards: Kamada and Kawai's layout of a planar graph, else a circle."""
+    """Return positions in the unit square, (n, 2), y upwards: Kamada–Kawai for planar graphs, else a circle."""
     graph = nx.empty_graph(mixing.nodes)
     graph.add_edges_from(mixing.edges)
     xy = on_a_circle(mixing)
@@ -56,13 +56,12 @@ def positions(mixing: Graph | Mixing) -> np.ndarray:
 
 
 def on_a_circle(mixing: Graph | Mixing) -> np.ndarray:
-    """(n, 2): the nodes in order, counter-clockwise."""
-    angle = 2 * np.pi * np.arange(mixing.nodes) / mixing.nodes
-    return np.column_stack([np.cos(angle), np.sin(angle)])
+    """Return positions on the unit circle, (n, 2), counter-clockwise."""
+    return np.array([*nx.circular_layout(range(mixing.nodes)).values()])
 
 
 def _level(xy: np.ndarray) -> np.ndarray:
-    """Turned to be widest from left to right; where it is as wide in all directions, the last node as on a circle."""
+    """Rotate the widest direction to horizontal; if there is none, put the last node where a circle has it."""
     xy = xy - xy.mean(axis=0)
     spread = xy.T @ xy
     if np.ptp(np.linalg.eigvalsh(spread)) < 0.01 * np.trace(spread):
@@ -78,7 +77,7 @@ def svg(
     places: np.ndarray | None = None,
     lost: Sequence[tuple[int, int]] = (),
 ) -> str:
-    """A small drawing that stands on light and dark pages; edges that are ``lost`` are dashed."""
+    """Return a drawing of ``size`` pixels for light and dark pages; ``lost`` edges are dashed."""
     margin, radius = 8, 3.5 if mixing.nodes <= 32 else 2
     unit = positions(mixing) if places is None else places
     xy = np.column_stack([unit[:, 0], 1 - unit[:, 1]]) * (size - 2 * margin) + margin
@@ -93,7 +92,7 @@ def svg(
 
 
 def _edge(start: np.ndarray, end: np.ndarray, radius: float, directed: bool, lost: bool) -> str:
-    """A line; with a head, that ends where the node begins."""
+    """Return a line; if directed, with an arrow head that touches the circle of the target."""
     look = ' stroke="#de8f05" stroke-dasharray="3 3"' if lost else ""
     head = ""
     if directed:

@@ -1,4 +1,4 @@
-"""Random networks, drawn in each round from the run's seed and the round: the same on every engine."""
+"""Random networks: graphs drawn in each round. They depend on the seed and the round only."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from bench.network.cache import compute_once
 from bench.network.certificate import Certificate, Matrices
 from bench.network.graphs import topology
 from bench.network.mixing import Mixing, build_mixing
-from bench.network.rounds import lazily, weighed
 from bench.network.sparse import Arcs, Pattern
 from bench.network.spectrum import digest, ends
+from bench.network.weights import weighed
 
 BLOCK = 16
-"""Rounds that are drawn together: part of the key, so changing it changes every run on a drawn network."""
+"""Rounds that are drawn together. It is part of the random key, so changing it changes every run on such a network."""
 DRAWS = 1000
-"""Rounds that the certificate of a network without a formula is computed from."""
+"""Rounds that are drawn to estimate ρ."""
 
 
 @topology("matching", drawn=True, alike=True)
@@ -38,7 +38,7 @@ def random_each_round(nodes: int, draws: np.random.Generator, p: Part = 0.5) -> 
     pairs = nodes * (nodes - 1) // 2
     places: list[np.ndarray] = []
     at = -1
-    while at < pairs:  # from one edge to the next by a geometric step: as many draws as edges, not as pairs
+    while at < pairs:  # geometric gaps between edges: one draw per edge, not per pair
         steps = draws.geometric(p, size=int(1.1 * p * max(pairs - at, 0)) + 8).cumsum() + at
         places.append(steps)
         at = int(steps[-1])
@@ -47,7 +47,7 @@ def random_each_round(nodes: int, draws: np.random.Generator, p: Part = 0.5) -> 
 
 
 def _pair(place: np.ndarray) -> np.ndarray:
-    """The pairs (i, j), i > j, at these places of (1,0) (2,0) (2,1) (3,0) …"""
+    """Return the pairs (i, j), i > j, at these positions of (1,0) (2,0) (2,1) (3,0) …"""
     i = ((1 + np.sqrt(1 + 8 * place.astype(np.float64))) / 2).astype(np.int64)
     i -= i * (i - 1) // 2 > place  # the root was rounded up
     i += i * (i + 1) // 2 <= place  # or down
@@ -65,23 +65,15 @@ class Drawn(Mixing):
     ) -> None:
         self.name, self.nodes, self.kind = name, nodes, "gossip"
         self._law = name, nodes, weights or topologies[name].weights, lazy, tuple(sorted(options.items()))
-        self._seed = seed
+        self._seed, self.period, self.turns = seed, None, 1
         self._block: tuple[int, list[Matrices]] = -1, []
         first = [self.at(r).any for r in range(min(8, DRAWS))]
         law = compute_once("law", nodes, repr(self._law), lambda: asdict(_certify(*self._law)))
         self.certificate = Certificate(**{**law, "hash": digest(first)})
 
-    @property
-    def turns(self) -> int:
-        return 1
-
-    @property
-    def period(self) -> int | None:
-        return None
-
     def at(self, r: int, t: int = 0) -> Matrices:
         number, place = divmod(r, BLOCK)
-        block = self._block  # once: another thread may ask for another round meanwhile
+        block = self._block  # read once: another thread may replace it
         if block[0] != number:
             draws = generator(self._seed, EVERYONE, f"network {self.name}", number)
             self._block = block = number, [_draw(*self._law, draws) for _ in range(BLOCK)]
@@ -89,17 +81,17 @@ class Drawn(Mixing):
 
     @property
     def matrices(self) -> np.ndarray:
-        """(1, n, n): that of the first round, to be looked at."""
+        """The dense matrix of the first round, (1, n, n)."""
         return self.at(0).any.dense()[None]
 
     @property
     def heard(self) -> Pattern:
-        """Anybody may hear anybody."""
+        """All pairs of nodes."""
         return Pattern(self.nodes, *np.divmod(np.arange(self.nodes**2), self.nodes))
 
     @property
     def edges(self) -> list[tuple[int, int]]:
-        """Of the first round, to be drawn."""
+        """The edges of the first round."""
         pattern = self.at(0).any.pattern
         return [(int(j), int(i)) for i, j in zip(pattern.rows, pattern.columns, strict=True) if j < i]
 
@@ -108,7 +100,7 @@ class Drawn(Mixing):
 
 
 def build_network(name: str, nodes: int, options: Mapping[str, Any], run_seed: int = 0) -> Mixing:
-    """The network of a registered topology; the seed of the run matters where rounds are drawn."""
+    """Return the network of a registered topology. Only random networks depend on the seed of the run."""
     if not topologies[name].drawn:
         return build_mixing(name, nodes, **options)
     rest = {key: value for key, value in options.items() if key not in ("weights", "lazy")}
@@ -118,26 +110,25 @@ def build_network(name: str, nodes: int, options: Mapping[str, Any], run_seed: i
 def _draw(
     name: str, nodes: int, rule: str, lazy: bool, options: tuple[tuple[str, Any], ...], draws: np.random.Generator
 ) -> Matrices:
-    """The matrices of one round."""
+    """Return the matrices of one round."""
     edges = np.asarray(topologies[name].graph(nodes, draws, **dict(options)))
     if edges.ndim != 2 or edges.shape[1] != 2 or (len(edges) and not 0 <= edges.min() <= edges.max() < nodes):
         raise UserError(
-            f"topology={name} must draw edges as an array of shape (m, 2) with nodes 0 … {nodes - 1}; it gave one of "
-            f"shape {edges.shape}."
+            f"topology={name} must return edges between the nodes 0 … {nodes - 1}, shape (m, 2); it returned "
+            f"{edges.tolist()[:3]} …, shape {edges.shape}."
         )
     matrices = weighed(Arcs(nodes, edges[:, 0], edges[:, 1]), rule)
-    return lazily(matrices) if lazy else matrices
+    return matrices.lazy() if lazy else matrices
 
 
 def _certify(name: str, nodes: int, rule: str, lazy: bool, options: tuple[tuple[str, Any], ...]) -> Certificate:
-    """Of the law that rounds are drawn by: ρ² = ‖E[WᵀW] − 11ᵀ/n‖.
+    """Return the certificate of the distribution of W, with ρ² = ‖E[WᵀW] − 11ᵀ/n‖.
 
-    Where no two nodes can be told apart, E[WᵀW] = aI + b11ᵀ, and rows that sum to one make ρ² = (E‖W‖²_F − 1)/(n − 1);
-    a norm that is the same in every draw makes that exact. Where they can, the mean of WᵀW over the draws is taken,
-    whose norm is a little too large.
+    If the topology is ``alike``, then E[WᵀW] = aI + b11ᵀ, and ρ² = (E‖W‖²_F − 1)/(n − 1) because rows sum to one. This
+    is exact if all draws have the same norm. Otherwise E[WᵀW] is a mean over draws, which slightly overestimates ρ.
     """
     if weight_rules[rule].keeps != "both":
-        raise UserError(f"topology={name} is undirected, and drawn: topology.weights={rule} is for what is directed.")
+        raise UserError(f"topology.weights={rule} requires a directed graph; topology={name} is undirected.")
     alike = topologies[name].alike
     total = np.zeros((nodes, nodes)) if not alike else np.zeros(0)
     norms, messages, first = [], 0, None
@@ -155,7 +146,10 @@ def _certify(name: str, nodes: int, rule: str, lazy: bool, options: tuple[tuple[
         square = float(np.linalg.norm(total / DRAWS - 1 / nodes, 2))
     rho = float(max(0.0, square) ** 0.5)
     if rho >= 1 - 1e-12 and nodes > 1:
-        raise UserError(f"The network '{name}' never reaches agreement: ρ = {rho:.6f}. Do its edges join everybody?")
+        raise UserError(
+            f"The network '{name}' never reaches consensus: ρ = {rho:.6f}. Over all rounds, its edges must connect "
+            "all nodes."
+        )
     assert first is not None
     return Certificate(
         nodes=nodes,

@@ -11,9 +11,8 @@ import scipy.sparse as sp
 from bench.base.errors import UserError
 from bench.network.cache import compute_once
 from bench.network.certificate import Certificate, Matrices
-from bench.network.failures import Coins, NodeOutages
+from bench.network.failures import Coins, NodeOutages, Semantics, pair_numbers, squared_laplacian, without
 from bench.network.mixing import Demands, Mixing
-from bench.network.reweighted import Semantics, link_numbers, pair_numbers, squared_laplacian, without
 from bench.network.sparse import Pattern, Sparse
 from bench.network.spectrum import digest, ends
 
@@ -28,26 +27,18 @@ class Faulty(Mixing):
 
     def __init__(self, under: Mixing, semantics: Semantics) -> None:
         if under.kind != "gossip":
-            raise UserError(f"topology={under.name} is a reference without links: leave links out.")
+            raise UserError(f"topology={under.name} is a reference without links. Use links=reliable.")
         if under.certificate.biased:
-            raise UserError("topology.allow_biased=true and lossy links are two negative examples: try one at a time.")
+            raise UserError("topology.allow_biased=true cannot be combined with lossy links. Use links=reliable.")
         self.name, self.nodes, self.kind, self.drawn = under.name, under.nodes, under.kind, under.drawn
         self._under, self._semantics = under, semantics
         self._last: tuple[tuple[int, int], Matrices] | None = None
-        self.bills_alike, self.anybody = under.bills_alike, under.anybody
+        self.bills_alike, self.anybody, self.period, self.turns = under.bills_alike, under.anybody, None, under.turns
         self.certificate = self._certify(under.certificate)
 
     @property
-    def period(self) -> int | None:
-        return None
-
-    @property
-    def turns(self) -> int:
-        return self._under.turns
-
-    @property
     def matrices(self) -> np.ndarray:
-        """Without loss."""
+        """The matrices without loss."""
         return self._under.matrices
 
     @property
@@ -71,7 +62,7 @@ class Faulty(Mixing):
     def _reweighted(self, r: int, t: int) -> Matrices:
         whole = self._under.at(r, t)
         lost = self._lost(t, whole.any.pattern)
-        if whole.mix is not None:  # one matrix for everything, and where anybody may lose it is symmetric
+        if whole.mix is not None:  # must_serve requires that it is symmetric
             return Matrices(*[without(whole.mix, lost, self._semantics, "mix")] * 3)
         push, pull = (
             None if w is None else without(w, lost, self._semantics, side)
@@ -83,29 +74,20 @@ class Faulty(Mixing):
         super().must_serve(method)
         if self._semantics == "renormalise" and "push" in method.mixes:
             raise UserError(
-                f"links.semantics=renormalise is what the receiver of an average does; {method.name} pushes. Use "
-                "reabsorb or, to see mass disappear, zero_fill."
+                f"links.semantics=renormalise does not apply to push methods such as {method.name}. Use "
+                "links.semantics=reabsorb (or zero_fill, which loses mass)."
             )
         if method.mixes == "doubly" and not self._under.certificate.symmetric:
             raise UserError(
-                f"{method.name} mixes, and on '{self.name}' a lost message would not be missed at both ends: the "
-                "average is kept only where the weights are symmetric. Use an undirected topology, a method that "
-                "pushes, or links=reliable."
+                f"Lossy links preserve the average of {method.name} only if the weights are symmetric; those of "
+                f"'{self.name}' are not. Use an undirected topology, a push method (algo=sgp), or links=reliable."
             )
 
     def _must_lie_above(self, lambda_min: float, method: str) -> None:
-        self._under._must_lie_above(lambda_min, method)  # a weight that goes back to the diagonal only raises λ_n
+        self._under._must_lie_above(lambda_min, method)  # moving weights to the diagonal never decreases λ_n
 
     def _lost(self, t: int, pattern: Pattern) -> np.ndarray:
-        """Return for every off-diagonal entry of the matrix, in order, whether its message is lost in step t.
-
-        Args:
-            t: The step.
-            pattern: The places of the entries; ``pattern.off`` are those off the diagonal.
-
-        Returns:
-            A boolean array, ``(len(pattern.off),)``.
-        """
+        """Return for every entry in ``pattern.off`` whether its message is lost in step t, ``(len(pattern.off),)``."""
         raise NotImplementedError
 
     def _square(self) -> sp.csr_array:
@@ -149,20 +131,19 @@ class LossyNetwork(Faulty):
 
     def __init__(self, under: Mixing, coins: Coins, semantics: Semantics, p: float) -> None:
         self._coins, self._p = coins, p
-        self._numbers: dict[int, tuple[Pattern, np.ndarray]] = {}
+        self._numbers: dict[int, tuple[Pattern, np.ndarray]] = {}  # with the pattern, so that its id stays unique
         super().__init__(under, semantics)
 
     def _lost(self, t: int, pattern: Pattern) -> np.ndarray:
-        if self._under.changing:  # any pair may be a link
+        if self._under.changing:  # any pair of nodes may be a link
             return self._coins.lost(t, self.nodes * (self.nodes - 1) // 2)[pair_numbers(pattern)]
         if id(pattern) not in self._numbers:
-            self._numbers[id(pattern)] = pattern, link_numbers(pattern, self.heard)
-        numbers = self._numbers[id(pattern)][1]
-        return self._coins.lost(t, self._links)[numbers]
+            self._numbers[id(pattern)] = pattern, np.searchsorted(self._links, pair_numbers(pattern))
+        return self._coins.lost(t, len(self._links))[self._numbers[id(pattern)][1]]
 
     @cached_property
-    def _links(self) -> int:
-        return len(np.unique(pair_numbers(self.heard)))
+    def _links(self) -> np.ndarray:
+        return np.unique(pair_numbers(self.heard))
 
     def _square(self) -> sp.csr_array:
         """W = I − Σ b_e w_e L_e with coins b_e of mean q: E[W²] = (I − qL)² + 2q(1 − q) Σ w_e² L_e, with L = I − W."""
@@ -190,8 +171,10 @@ class SilentNetwork(Faulty):
         return (int(np.count_nonzero(w.values[w.pattern.off][speaks])),) * 2
 
     def _square(self) -> sp.csr_array:
-        """With nodes up with probability a: links that share a node are both alive with a³, apart they do not meet in
-        (Σ b_e w_e L_e)²: E[W²] = I − 2a²L + a³L² + 2(a² − a³) Σ w_e² L_e."""
+        """E[W²] = I − 2a²L + a³L² + 2(a² − a³) Σ w_e² L_e, if a node is up with probability a.
+
+        Two links that share a node are both up with probability a³; for others L_e L_e' = 0.
+        """
         a = self._silence.up
         laplacian = self._identity - self._w
         once = self._identity - 2 * a**2 * laplacian + a**3 * laplacian @ laplacian
@@ -199,7 +182,7 @@ class SilentNetwork(Faulty):
 
 
 class OneWayNetwork(Faulty):
-    """A network that loses messages without notice. Running sums arrive with the next message that does."""
+    """A network that loses messages without notice. The next message on an arc carries the lost sums too."""
 
     one_way = True
 
@@ -225,7 +208,7 @@ class OneWayNetwork(Faulty):
     def must_serve(self, method: Demands) -> None:
         if method.mixes != "push":
             raise UserError(
-                f"links=one_way is for methods that push, which keep running sums; {method.name} does not. Use "
-                "links=lossy, where both ends know."
+                f"links=one_way requires a push method, which keeps running sums; {method.name} is not one. Use "
+                "links=lossy, where both ends notice a loss."
             )
         self._under.must_serve(method)

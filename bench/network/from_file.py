@@ -1,4 +1,4 @@
-"""Matrices that come without a weight rule, and graphs in files: a user's own, and one that must be refused."""
+"""Graphs and mixing matrices from files, and a biased matrix as a negative example."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ import numpy as np
 from bench.base.errors import UserError
 from bench.base.options import Neutral, Part
 from bench.network.graphs import random, topology
-from bench.network.weights import adjacency
 
 
 @topology("edges")
 def edges(
     nodes: int, file: Path | None = None, directed: Annotated[bool, Neutral(False)] = False
 ) -> nx.Graph | nx.DiGraph:
-    """A graph from a text file: two node numbers a line, from 0; # starts a comment. Directed: from → to."""
+    """A graph from a text file: two node numbers per line, from 0; # starts a comment. Directed: from → to."""
     path = _existing(file, "edges")
     graph = nx.empty_graph(nodes, create_using=nx.DiGraph if directed else nx.Graph)
     for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
@@ -26,13 +25,13 @@ def edges(
         if words:
             _add_edge(graph, words, f"{path.name}, line {number}")
     if not graph.edges and nodes > 1:
-        raise UserError(f"{path.name} has no edges in it; expected two node numbers a line, from 0.")
+        raise UserError(f"{path.name} has no edges; expected two node numbers per line, from 0.")
     if lonely := list(nx.isolates(graph)) if nodes > 1 else []:
         few = ", ".join(map(str, lonely[:5])) + (" and others" if len(lonely) > 5 else "")
         last = max(max(edge) for edge in graph.edges)
         remedy = f"set nodes={last + 1} or " if lonely == list(range(last + 1, nodes)) else ""
         raise UserError(
-            f"{path.name} has no edge for {len(lonely)} of the {nodes} nodes: {few}; {remedy}give each an edge."
+            f"{path.name} has no edge for {len(lonely)} of the {nodes} nodes: {few}; {remedy}add edges for them."
         )
     return graph
 
@@ -43,12 +42,12 @@ def _add_edge(graph: nx.Graph, words: list[str], where: str) -> None:
     i, j = int(words[0]), int(words[1])
     if max(i, j) >= len(graph):
         raise UserError(
-            f"{where}: node {max(i, j)} is out of range; with nodes={len(graph)} they are 0 … {len(graph) - 1}."
+            f"{where}: node {max(i, j)} is out of range; with nodes={len(graph)}, nodes are 0 … {len(graph) - 1}."
         )
     if i == j:
-        raise UserError(f"{where}: node {i} is joined to itself; the diagonal of W comes from the weight rule.")
+        raise UserError(f"{where}: node {i} has an edge to itself. Remove it; the weight rule sets the diagonal.")
     if graph.has_edge(i, j):
-        raise UserError(f"{where}: the edge {i} {'→' if graph.is_directed() else '–'} {j} is there already.")
+        raise UserError(f"{where}: the edge {i} {'→' if graph.is_directed() else '–'} {j} is a duplicate.")
     graph.add_edge(i, j)
 
 
@@ -64,18 +63,18 @@ def matrix(nodes: int, file: Path | None = None) -> np.ndarray:
             w = np.array([[float(word) for word in line.split()] for line in lines if line.strip()])
         w = np.asarray(w, dtype=np.float64)
         if w.size == 0:
-            raise ValueError("it is empty")
+            raise ValueError("the file is empty")
     except (ValueError, OSError, EOFError) as error:
-        raise UserError(f"{path.name} is no matrix of numbers: {error}.") from error
+        raise UserError(f"Cannot read a matrix from {path.name}: {error}.") from error
     if w.ndim == 2 and w.shape[0] == w.shape[1] and len(w) != nodes:
-        raise UserError(f"{path.name} is a matrix for {len(w)} nodes; set nodes={len(w)}.")
+        raise UserError(f"{path.name} is a matrix for {len(w)} nodes, but nodes={nodes}. Set nodes={len(w)}.")
     return w
 
 
 @topology("row_stochastic", weights=None)
 def row_stochastic(nodes: int, p: Part = 0.8, seed: int | None = None) -> np.ndarray:
     """A negative example: the random graph with 1/(d_i + 1) in row i, so that only the rows sum to one."""
-    a = adjacency(random(nodes, p, seed)) + np.eye(nodes)
+    a = nx.to_numpy_array(random(nodes, p, seed), nodelist=range(nodes), weight=None) + np.eye(nodes)
     return a / a.sum(axis=1, keepdims=True)
 
 
@@ -83,5 +82,5 @@ def _existing(file: Path | None, name: str) -> Path:
     if file is None:
         raise UserError(f"topology={name} needs topology.file=PATH.")
     if not file.is_file():
-        raise UserError(f"topology.file: there is no file {file}.")
+        raise UserError(f"topology.file={file} does not exist.")
     return file

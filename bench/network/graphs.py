@@ -20,7 +20,7 @@ from bench.base.randomness import EVERYONE, generator
 from bench.base.registry import topologies
 
 EDGE_BYTES = 170
-"""Bytes that networkx needs for an edge, measured."""
+"""Bytes that networkx needs per edge, measured."""
 Graphs: TypeAlias = nx.Graph | list[nx.Graph] | np.ndarray
 NetworkKind = Literal["gossip", "all_reduce", "alone"]
 """How communication is charged. ``all_reduce`` and ``alone`` are references: exact averages and no communication."""
@@ -73,28 +73,26 @@ def graphs_of(name: str, nodes: int, options: Mapping[str, Any]) -> list[nx.Grap
     """Return the graphs or matrices of a topology, one for each round of its period, for so many nodes.
 
     Raises:
-        UserError: The function fails, or returns something else.
+        UserError: The function fails, or returns an object of another type or size.
     """
     try:
         made = topologies[name].graph(nodes, **options)
     except UserError:
         raise
     except Exception as error:  # a plug-in may raise anything
-        raise UserError(
-            f"topology={name} cannot be made for nodes={nodes}: {type(error).__name__}: {error}."
-        ) from error
+        raise UserError(f"topology={name} failed for nodes={nodes}: {type(error).__name__}: {error}.") from error
     out = made if isinstance(made, list) else [made]
     for item in out:
         if not isinstance(item, nx.Graph | np.ndarray):
-            raise UserError(f"topology={name} must give a graph, a matrix or a list of them; it gives {item!r}.")
+            raise UserError(f"topology={name} must return a graph, a matrix or a list of them; it returned {item!r}.")
         if len(item) != nodes and (isinstance(item, nx.Graph) or item.shape == (len(item), len(item))):
             kind = "matrix" if isinstance(item, np.ndarray) else "graph"
             raise UserError(
-                f"topology={name} gives a {kind} for {len(item)} nodes, but nodes={nodes}; its function is asked for "
-                f"one on 0 … {nodes - 1}. Set nodes={len(item)}, or let the function follow its argument."
+                f"topology={name} returned a {kind} for {len(item)} nodes, but nodes={nodes}. Set nodes={len(item)}, "
+                "or change the function so that it uses its argument."
             )
     if not out:
-        raise UserError(f"topology={name} gives an empty list; a sequence of graphs has at least one.")
+        raise UserError(f"topology={name} returned an empty list; a sequence needs at least one graph.")
     return out
 
 
@@ -127,7 +125,7 @@ def alone(nodes: int) -> nx.Graph:
 def ladder(nodes: int) -> nx.Graph:
     """Two paths of n/2 nodes, joined by rungs."""
     if nodes % 2:
-        raise UserError(f"A ladder has two equal rails, so nodes must be even; got {nodes}.")
+        raise UserError(f"With ladder, nodes must be even; got {nodes}.")
     return nx.ladder_graph(nodes // 2)
 
 
@@ -148,7 +146,7 @@ def random(nodes: int, p: Part = 0.8, seed: int | None = None) -> nx.Graph:
         graph.add_edges_from(np.argwhere(np.tril(draws < p, -1)).tolist())
         if nx.is_connected(graph):
             return graph
-    raise UserError(f"No connected graph in 1000 draws with nodes={nodes} and topology.p={p}; raise topology.p.")
+    raise UserError(f"No connected graph in 1000 draws with nodes={nodes} and topology.p={p}. Increase topology.p.")
 
 
 @topology("path")
@@ -215,7 +213,7 @@ def random_digraph(nodes: int, p: Part = 0.3, seed: int = 0) -> nx.DiGraph:
         if nx.is_strongly_connected(graph):
             return graph
     raise UserError(
-        f"No strongly connected graph in 1000 draws with nodes={nodes} and topology.p={p}; raise topology.p."
+        f"No strongly connected graph in 1000 draws with nodes={nodes} and topology.p={p}. Increase topology.p."
     )
 
 
@@ -234,10 +232,10 @@ def _rectangle(name: str, instead: str, nodes: int, rows: int | None) -> tuple[i
         rows = max(r for r in range(1, int(nodes**0.5) + 1) if nodes % r == 0)
         if rows == 1 and nodes > 3:
             raise UserError(
-                f"{nodes} nodes make no {name} of two rows or more; use another number or topology={instead}."
+                f"With {name}, nodes must not be prime; got {nodes}. Change nodes, or use topology={instead}."
             )
     if rows < 1 or nodes % rows:
-        raise UserError(f"topology.rows={rows} does not divide {nodes} nodes.")
+        raise UserError(f"topology.rows must divide nodes={nodes}; got {rows}.")
     return rows, nodes // rows
 
 

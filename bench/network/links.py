@@ -1,4 +1,4 @@
-"""Link models: packet loss and node outages. The network changes its weights; methods do not notice.
+"""Link models: packet loss and node outages. The network changes its weights; methods need no change.
 
 A failed link fails for both ends and for all messages of a step. This requires an acknowledgment, or a shared random
 coin. ``reabsorb`` moves its weight to the diagonal. A symmetric matrix stays symmetric and doubly stochastic, so that
@@ -14,10 +14,9 @@ from typing import Annotated
 from bench.base.errors import UserError
 from bench.base.options import AtLeast
 from bench.base.registry import links
-from bench.network.failures import Coins, NodeOutages
+from bench.network.failures import Coins, NodeOutages, Semantics
 from bench.network.faulty import LossyNetwork, OneWayNetwork, SilentNetwork
 from bench.network.mixing import Mixing
-from bench.network.reweighted import Semantics
 
 
 class LinkModel(ABC):
@@ -40,14 +39,11 @@ class LinkModel(ABC):
 
     @abstractmethod
     def over(self, network: Mixing, seed: int) -> Mixing:
-        """Return the network with these links.
+        """Return the network with these links: its matrices, costs and certificate under loss.
 
         Args:
             network: The network without loss.
-            seed: The seed of the run, which all draws depend on.
-
-        Returns:
-            A network with the matrices, costs and certificate under loss.
+            seed: The seed of the run, which determines all draws.
 
         Raises:
             UserError: The links do not suit the network, or an option is invalid.
@@ -97,11 +93,7 @@ class OneWay(LinkModel):
 
 
 def probability(p: float) -> float:
-    """Return ``links.p`` if it is a probability below 1.
-
-    Raises:
-        UserError: It is not.
-    """
+    """Return ``links.p``; raise ``UserError`` unless it is a probability below 1."""
     if not 0 <= p < 1:
         raise UserError(f"links.p must be at least 0 and less than 1; got {p:g}.")
     return p

@@ -1,4 +1,4 @@
-"""W(0), W(1), …: the matrices of a network, certified."""
+"""Networks: the certified mixing matrices W(0), W(1), …, their costs, and the check that they suit a method."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from bench.network.certificate import (
     worst_sum,
 )
 from bench.network.graphs import NetworkKind, graphs_of
-from bench.network.rounds import lazily, union, weighed
 from bench.network.sparse import Arcs, Pattern, Sparse
 from bench.network.spectrum import accelerated_norm, off_average
+from bench.network.weights import weighed
 
 Operator = Literal["mix", "push", "pull"]
 LISTED = 10_000
-"""Edges that a manifest lists at most; of more it says how many there are, and who tells them."""
+"""The largest number of edges that a manifest lists."""
 MANY = 1000
-"""Rounds of accelerated gossip that are tried before a remedy is given up."""
+"""Rounds of accelerated gossip up to which an error message searches for a number that contracts."""
 
 
 class Demands(Protocol):
-    """What a method asks of a network; its declaration has it."""
+    """The properties of a method that restrict its networks; see ``bench.method.properties``."""
 
     @property
     def name(self) -> str: ...
@@ -57,18 +57,22 @@ class Demands(Protocol):
 
 
 class Mixing:
-    """A network: matrices for every round r of every step t. This one has a matrix, or several that take turns."""
+    """A network: the matrices of every round r of every step t. This one repeats a sequence of matrices.
 
-    changing = False
-    """Whether it never repeats: drawn anew, or losing what is sent."""
+    Attributes:
+        changing: Whether the matrices never repeat, because they are random.
+        drawn: Whether a new graph is drawn in each round.
+        one_way: Whether messages are lost without notice.
+        anybody: Whether any pair of nodes may communicate in some round; ``heard`` then has n² entries.
+        period: The number of rounds after which the matrices repeat; None: never.
+        turns: The number of rounds after which the costs repeat, if ``bills_alike``.
+        bills_alike: Whether the costs do not depend on random draws.
+    """
+
+    changing = drawn = one_way = anybody = False
     bills_alike = True
-    """Whether the rounds of a period cost what they cost, whatever is drawn."""
-    anybody = False
-    """Whether anybody may hear anybody some day: ``heard`` then has n² places."""
-    one_way = False
-    """Whether messages are lost without their sender knowing."""
-    drawn = False
-    """Whether its edges are those of one round, and others in the next."""
+    period: int | None
+    turns: int
     certificate: Certificate
 
     def __init__(
@@ -78,41 +82,36 @@ class Mixing:
         allow_biased: bool = False,
         kind: NetworkKind = "gossip",
     ) -> None:
-        """``rounds`` may be plain matrices, (period, n, n)."""
+        """``rounds`` may be dense matrices, (period, n, n)."""
         if isinstance(rounds, np.ndarray):
             rounds = [matrices_of(Sparse.of_dense(checked_entries(w, name)), name, allow_biased) for w in rounds]
         self.kind, self.name = kind, name
         self._rounds = list(rounds)
+        self.period = self.turns = len(self._rounds)
         self.nodes = rounds[0].any.pattern.nodes
         self.certificate = certify(self._rounds, name, alone=kind == "alone")
 
-    @property
-    def period(self) -> int | None:
-        """Rounds after which it repeats; None: never."""
-        return len(self._rounds)
-
-    @property
-    def turns(self) -> int:
-        """Rounds after which bills repeat, where they are alike."""
-        return len(self._rounds)
-
     def at(self, r: int, t: int = 0) -> Matrices:
-        """Those of round r, which is in step t."""
+        """Return the matrices of round r, which belongs to step t."""
         return self._rounds[r % len(self._rounds)]
 
     @cached_property
     def matrices(self) -> np.ndarray:
-        """(period, n, n): what is mixed by, or pushed or pulled by, dense; to be looked at."""
+        """One dense matrix per round, (period, n, n)."""
         return np.stack([matrices.any.dense() for matrices in self._rounds])
 
     @cached_property
     def heard(self) -> Pattern:
-        """Who may ever hear whom."""
-        return union([matrices.any.pattern for matrices in self._rounds])
+        """The union of the patterns of all rounds."""
+        patterns, n = [matrices.any.pattern for matrices in self._rounds], self.nodes
+        if len(patterns) == 1:
+            return patterns[0]
+        codes = np.unique(np.concatenate([pattern.rows * n + pattern.columns for pattern in patterns]))
+        return Pattern(n, *np.divmod(codes, n))
 
     @property
     def edges(self) -> list[tuple[int, int]]:
-        """Of all rounds together; undirected ones once, directed ones from source to target."""
+        """The edges of all rounds; undirected ones once, directed ones from source to target."""
         pattern = self.heard
         i, j = pattern.columns[pattern.off], pattern.rows[pattern.off]
         keep = np.ones(len(i), dtype=bool) if self.certificate.directed else i < j
@@ -123,9 +122,9 @@ class Mixing:
         return self.certificate.directed
 
     def bill(self, r: int, t: int = 0) -> tuple[int, int]:
-        """Messages of round r in the whole network, and how often the numbers of one node travel in them.
+        """Return the messages of round r in the whole network, and how many vectors they carry in total.
 
-        All-reduce sends every vector in n pieces, 2(n−1) of them from every node, whatever the graph.
+        In a ring all-reduce, every node sends 2(n−1) messages of 1/n of a vector each.
         """
         if self.kind == "all_reduce":
             return 2 * self.nodes * (self.nodes - 1), 2 * (self.nodes - 1)
@@ -133,15 +132,15 @@ class Mixing:
 
     @cached_property
     def _messages(self) -> list[int]:
-        """Arcs of each round of the period."""
+        """The messages of each round of the period."""
         return [matrices.any.heard() for matrices in self._rounds]
 
     def must_serve(self, method: Demands) -> None:
-        """A UserError where the network is not what the method asks for."""
+        """Raise ``UserError`` if the network lacks a property that the method needs."""
         c = self.certificate
         if method.static and not c.static:
             raise UserError(
-                f"{method.name} needs the same matrix in every round, and '{self.name}' changes. Use a static topology "
+                f"{method.name} needs the same matrix in every round, but '{self.name}' changes. Use a static topology "
                 "and links=reliable."
             )
         for operator in ("push", "pull") if method.mixes == "push and pull" else (method.mixes,):
@@ -156,8 +155,8 @@ class Mixing:
     def _must_average(self, method: str) -> None:
         if self.certificate.rho is None or self.certificate.rho > TOLERANCE:
             raise UserError(
-                f"{method} is a reference that knows the exact average of all nodes, and one round of '{self.name}' "
-                "does not give it. Use topology=all_reduce or topology=complete."
+                f"{method} is a centralized reference. It needs the exact average after one round, which "
+                f"'{self.name}' does not compute. Use topology=all_reduce or topology=complete."
             )
 
     def _must_accelerate(self, rounds: int, method: str) -> None:
@@ -165,19 +164,19 @@ class Mixing:
         kept = self.accelerated(rounds)
         if kept is None or rho is None:
             raise UserError(
-                f"{method} gossips with momentum, for which it must know the eigenvalues of one symmetric W; nothing "
-                f"is known of those of '{self.name}'. Use an undirected, static topology and links=reliable."
+                f"{method} uses accelerated gossip, which needs the eigenvalues of one symmetric W. Those of "
+                f"'{self.name}' are not known. Use an undirected, static topology and links=reliable."
             )
         if kept >= rho > TOLERANCE:
             enough = next((more for more in range(rounds + 1, MANY) if (self.accelerated(more) or 0) < rho), None)
             remedy = f"Use algo.rounds={enough} or a denser topology." if enough else "Use a denser topology."
             raise UserError(
-                f"{rounds} round{'s' * (rounds > 1)} of accelerated gossip on '{self.name}' may keep {kept:.3g} of a "
-                f"disagreement, where a plain round keeps ρ = {rho:.3g}. {remedy}"
+                f"{rounds} round{'s' * (rounds > 1)} of accelerated gossip on '{self.name}' may multiply the consensus "
+                f"error by {kept:.3g}; a plain round multiplies it by ρ = {rho:.3g}. {remedy}"
             )
 
     def accelerated(self, rounds: int) -> float | None:
-        """‖FG_R − 11ᵀ/n‖₂ of so many rounds of accelerated gossip; None where W changes or is not symmetric."""
+        """Return ‖FG_R − 11ᵀ/n‖₂ of so many rounds of accelerated gossip; None if W changes or is not symmetric."""
         c = self.certificate
         if c.rho is None or c.lambda_2 is None:
             return None
@@ -192,15 +191,14 @@ class Mixing:
         if getattr(matrices, operator) is not None:
             return
         axis, word = (1, "row") if operator == "pull" or sums_to_one(matrices.any, 0) else (0, "column")
-        worst, _, total = worst_sum(matrices.any, axis)
+        worst, total = worst_sum(matrices.any, axis)
         remedy = (
             "Use a method for directed graphs (algo=sgp), or an undirected graph with topology.weights=metropolis"
             if self.certificate.directed
-            else "Give the edges instead and let a weight rule (metropolis) choose the weights, or study the bias: "
-            "topology.allow_biased=true"
+            else "Use topology=edges with topology.weights=metropolis, or study the bias: topology.allow_biased=true"
         )
         if operator != "mix":
-            remedy = "Give the edges instead: hearsay then builds in- and out-weights"
+            remedy = "Use topology=edges, for which hearsay computes in- and out-weights"
         kind = {"mix": "doubly stochastic", "push": "column-stochastic", "pull": "row-stochastic"}[operator]
         raise UserError(
             f"The mixing matrix of '{self.name}' is not {kind}: {word} {worst} sums to {total:.9g}, "
@@ -210,7 +208,7 @@ class Mixing:
     def _must_lie_above(self, lambda_min: float, method: str) -> None:
         c = self.certificate
         if not c.symmetric:
-            raise UserError(f"{method} needs a symmetric matrix; '{self.name}' is not.")
+            raise UserError(f"{method} needs a symmetric matrix; that of '{self.name}' is not symmetric.")
         if c.lambda_n is None:
             raise UserError(
                 f"{method} requires that the smallest eigenvalue of every W is greater than {lambda_min:.4g}. "
@@ -224,7 +222,7 @@ class Mixing:
             )
 
     def describe(self) -> dict[str, Any]:
-        """For the manifest: the certificate, and the edges where they are not too many to be listed."""
+        """Return the certificate for the manifest, with the edges if there are at most ``LISTED``."""
         listed = {"edge_list": self.edges} if self.certificate.edges <= LISTED else {}
         return {**asdict(self.certificate), "drawn": self.drawn, **listed}
 
@@ -232,7 +230,7 @@ class Mixing:
 def build_mixing(
     name: str, nodes: int, weights: str | None = None, lazy: bool = False, allow_biased: bool = False, **options: Any
 ) -> Mixing:
-    """The network of a registered topology; with ``allow_biased``, one whose columns need not sum to one."""
+    """Return the network of a registered topology; with ``allow_biased``, its columns need not sum to one."""
     topology = topologies[name]
     rounds = []
     for item in graphs_of(name, nodes, options):
@@ -240,5 +238,5 @@ def build_mixing(
             matrices = weighed(Arcs.of_graph(item, name), weights or topology.weights)
         else:
             matrices = matrices_of(Sparse.of_dense(checked_entries(item, name)), name, allow_biased)
-        rounds.append(lazily(matrices) if lazy else matrices)
-    return Mixing(rounds, name, allow_biased, topology.kind)
+        rounds.append(matrices.lazy() if lazy else matrices)
+    return Mixing(rounds, name, kind=topology.kind)

@@ -1,4 +1,4 @@
-"""Graphs and matrices by rows: only what is there is held."""
+"""Graphs and mixing matrices in sparse form."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bench.base.errors import UserError
 
 
 class Arcs:
-    """The arcs source → target of a graph, without loops. An undirected edge is two arcs.
+    """The arcs source → target of a graph, without self-loops. An undirected edge is two arcs.
 
     Attributes:
         nodes: The number of nodes, n.
@@ -31,7 +31,7 @@ class Arcs:
 
     @classmethod
     def of_graph(cls, graph: nx.Graph, name: str) -> Arcs:
-        """Return the arcs of a graph on the nodes 0 … n−1, without loops (networkx's cycle of one node has one)."""
+        """Return the arcs of a graph on 0 … n−1, without self-loops (the networkx cycle of one node has one)."""
         n = len(graph)
         if set(graph) != set(range(n)):
             raise UserError(f"The graph '{name}' must have the nodes 0 … {n - 1}; it has {sorted(graph, key=str)}.")
@@ -51,7 +51,7 @@ class Arcs:
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """Where the entries of a matrix are, row after row; the diagonal is always among them."""
+    """The positions of the entries of a matrix, in row-major order. They always include the diagonal."""
 
     nodes: int
     rows: np.ndarray
@@ -59,29 +59,29 @@ class Pattern:
 
     @cached_property
     def starts(self) -> np.ndarray:
-        """Where each row begins."""
+        """The index of the first entry of each row, (n,)."""
         return np.searchsorted(self.rows, np.arange(self.nodes))
 
     @cached_property
     def off(self) -> np.ndarray:
-        """The places of the entries that are not on the diagonal."""
+        """The indices of the off-diagonal entries."""
         return np.flatnonzero(self.rows != self.columns)
 
     @cached_property
     def diagonal(self) -> np.ndarray:
-        """The places of the entries on the diagonal."""
+        """The indices of the diagonal entries."""
         return np.flatnonzero(self.rows == self.columns)
 
 
 class Sparse(NamedTuple):
-    """A matrix: entry ``values[e]`` in row i, column j of the pattern's e-th place. Row i is what node i hears."""
+    """A matrix: a pattern and the value of each of its entries. Row i holds the weights with which node i receives."""
 
     pattern: Pattern
     values: np.ndarray
 
     @classmethod
     def of_arcs(cls, arcs: Arcs, weights: np.ndarray, diagonal: np.ndarray) -> Sparse:
-        """The weight of each arc, and what every node keeps."""
+        """Return the matrix with these weights of the arcs, (m,), and this diagonal, (n,)."""
         n, every = arcs.nodes, np.arange(arcs.nodes)
         rows, columns = np.concatenate([arcs.target, every]), np.concatenate([arcs.source, every])
         order = (rows * n + columns).argsort()
@@ -94,7 +94,7 @@ class Sparse(NamedTuple):
 
     @classmethod
     def of_scipy(cls, matrix: sp.csr_array) -> Sparse:
-        """One whose diagonal is all there."""
+        """Return a SciPy matrix that stores its whole diagonal as ``Sparse``."""
         matrix.sort_indices()
         rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
         return cls(Pattern(matrix.shape[0], rows, matrix.indices.astype(np.int64)), matrix.data)
@@ -108,16 +108,16 @@ class Sparse(NamedTuple):
         return sp.csr_array((self.values, self.pattern.columns, ends), shape=(n, n))
 
     def sums(self, axis: int) -> np.ndarray:
-        """Of every row (1) or column (0)."""
+        """Return the sum of each row (axis 1) or column (axis 0), (n,)."""
         where = self.pattern.rows if axis == 1 else self.pattern.columns
         return np.bincount(where, weights=self.values, minlength=self.pattern.nodes)
 
     def heard(self) -> int:
-        """Entries off the diagonal that are not 0: messages of a round."""
+        """Return the number of nonzero off-diagonal entries, which is the number of messages in a round."""
         return int(np.count_nonzero(self.values[self.pattern.off]))
 
     def lazy(self) -> Sparse:
-        """(I + W)/2: half of every round is staying where one is; no eigenvalue of a symmetric one is negative."""
+        """Return (I + W)/2, which has no negative eigenvalue if W is symmetric."""
         values = self.values / 2
         values[self.pattern.diagonal] = (1 + self.values[self.pattern.diagonal]) / 2
         return Sparse(self.pattern, values)

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-import networkx as nx
 import numpy as np
 
 from bench.base.errors import UserError
 from bench.base.registry import weight_rules
 from bench.network.cache import compute_once
+from bench.network.certificate import TOLERANCE, Matrices
 from bench.network.sparse import Arcs, Sparse
 from bench.network.spectrum import digest, largest_eigenvalue
 
@@ -37,12 +37,6 @@ def weights(name: str, keeps: Keeps = "both") -> Callable[[Weigh], Weigh]:
         name: The name on the command line, ``topology.weights=NAME``.
         keeps: The sums that the diagonal makes equal to one: ``"both"`` for undirected graphs and a rule that is
             symmetric in source and target, ``"columns"`` (push) or ``"rows"`` (pull) for directed graphs.
-
-    Returns:
-        A decorator that registers the function and returns it.
-
-    Raises:
-        UserError: The name is already registered.
 
     Example:
         >>> @weights("cautious")
@@ -66,22 +60,28 @@ def weigh(arcs: Arcs, name: str) -> Sparse:
     rule: Rule = weight_rules[name]
     if arcs.directed and rule.keeps == "both":
         raise UserError(
-            f"The weight rule '{name}' is for undirected graphs: on one that points one way it would keep neither mass "
-            "nor constants. Use topology.weights=out_degree or in_degree."
+            f"The weight rule '{name}' requires an undirected graph. Use topology.weights=out_degree or in_degree."
         )
     values = np.asarray(rule.weigh(arcs), dtype=np.float64)
     if values.shape != arcs.source.shape:
         raise UserError(
-            f"The weight rule '{name}' must give one weight for each of {len(arcs.source)} arcs; it gives an array of "
-            f"shape {values.shape}."
+            f"The weight rule '{name}' must return one weight per arc, an array of shape {arcs.source.shape}; it "
+            f"returned one of shape {values.shape}."
         )
     ends = arcs.source if rule.keeps == "columns" else arcs.target
     return Sparse.of_arcs(arcs, values, 1.0 - np.bincount(ends, weights=values, minlength=arcs.nodes))
 
 
-def adjacency(graph: nx.Graph) -> np.ndarray:
-    """Return the adjacency matrix of a graph on 0 … n−1, (n, n)."""
-    return nx.to_numpy_array(graph, nodelist=range(len(graph)), weight=None)
+def weighed(arcs: Arcs, rule: str) -> Matrices:
+    """Return the matrices of a graph: one in all roles if the rule keeps both sums, else in- and out-weights."""
+    own, keeps = weigh(arcs, rule), weight_rules[rule].keeps
+    if keeps == "both":
+        return Matrices(own, own, own)
+    push = own if keeps == "columns" else weigh(arcs, "out_degree")
+    pull = own if keeps == "rows" else weigh(arcs, "in_degree")
+    if np.allclose(push.values, pull.values, rtol=0, atol=TOLERANCE):  # both sums are one
+        return Matrices(own, own, own)
+    return Matrices(None, push, pull)
 
 
 @weights("uniform")

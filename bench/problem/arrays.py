@@ -52,29 +52,15 @@ class Arrays:
 
     @classmethod
     def of(cls, parts: Parts, classes: int | None, mean: float = 0.0, sd: float = 1.0, **more: Any) -> Arrays:
-        """Return the arrays that a recipe prepared.
-
-        Args:
-            parts: The arrays ``train_x``, ``train_y``, ``test_x`` and ``test_y`` by name.
-            classes: As the attribute.
-            mean: As the attribute.
-            sd: As the attribute.
-            **more: Further attributes.
-        """
+        """Return the arrays ``train_x``, ``train_y``, ``test_x`` and ``test_y`` of a recipe, with these attributes."""
         return cls(parts["train_x"], parts["train_y"], parts["test_x"], parts["test_y"], classes, mean, sd, **more)
 
     @classmethod
     def of_torch(cls, train: Sequence[Any], test: Sequence[Any], classes: int | None, **more: Any) -> Arrays:
         """Return the arrays of two PyTorch Datasets that have a length, with items (input, target).
 
-        Args:
-            train: The training set.
-            test: The test set.
-            classes: As the attribute.
-            **more: Further attributes.
-
         Raises:
-            UserError: A dataset is empty, or its items are no pairs.
+            UserError: A dataset is empty, or its items are not pairs.
         """
         (train_x, train_y), (test_x, test_y) = (_columns(items) for items in (train, test))
         return cls(train_x, train_y, test_x, test_y, classes, **more)
@@ -108,24 +94,20 @@ class Arrays:
 def _columns(items: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
     pairs = [items[i] for i in range(len(items))]
     if not pairs or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
-        raise UserError("A Dataset must have items (input, target), and at least one of them.")
+        raise UserError("A Dataset must have at least one item, and all items must be pairs (input, target).")
     x, y = (np.stack([np.asarray(value) for value in column]) for column in zip(*pairs, strict=True))
     return x, y
 
 
 def sound(name: str, arrays: object) -> Arrays:
-    """Return the arrays if they are valid.
-
-    Raises:
-        UserError: They are not, with the reason.
-    """
+    """Return the arrays; raise ``UserError`` with the reason if they are invalid."""
     if not isinstance(arrays, Arrays):
-        raise UserError(f"dataset={name} must return Arrays; it returns {type(arrays).__name__}.")
+        raise UserError(f"dataset={name} must return Arrays; it returned {type(arrays).__name__}.")
     classes = arrays.classes
     if classes is not None and not (isinstance(classes, int | np.integer) and classes >= 1):
-        raise UserError(f"dataset={name}: classes must be a whole number from 1 on; it is {classes!r}.")
+        raise UserError(f"dataset={name}: classes must be a positive integer; got {classes!r}.")
     if not (np.isfinite(arrays.mean) and np.isfinite(arrays.sd) and arrays.sd > 0):
-        raise UserError(f"dataset={name}: inputs cannot be divided by sd={arrays.sd} after mean={arrays.mean}.")
+        raise UserError(f"dataset={name}: mean must be finite and sd positive; got {arrays.mean} and {arrays.sd}.")
     for part in ("train", "test"):
         _inputs(f"dataset={name}: {part}_x", getattr(arrays, f"{part}_x"), arrays.tokens)
         target = f"dataset={name}: {part}_y", getattr(arrays, f"{part}_y")
@@ -136,31 +118,33 @@ def sound(name: str, arrays: object) -> Arrays:
         inputs, labels = (len(getattr(arrays, f"{part}_{axis}")) for axis in "xy")
         if inputs != labels:
             raise UserError(
-                f"dataset={name}: {part}_x has {inputs} rows and {part}_y {labels}; every input needs one label."
+                f"dataset={name}: {part}_x has {inputs} rows, {part}_y has {labels}; they must have the same number."
             )
     for axis, what in (("x", "input"), ("y", "target")):
         shapes = [getattr(arrays, f"{part}_{axis}").shape[1:] for part in ("train", "test")]
         if shapes[0] != shapes[1]:
-            raise UserError(f"dataset={name}: a training {what} has shape {shapes[0]}, a test {what} {shapes[1]}.")
+            raise UserError(f"dataset={name}: a training {what} has shape {shapes[0]}, a test {what} has {shapes[1]}.")
     return arrays
 
 
 def _inputs(where: str, x: np.ndarray, tokens: bool) -> None:
     if not isinstance(x, np.ndarray) or x.dtype.kind not in "biuf" or x.ndim < 2 or x.size == 0:
-        raise UserError(f"{where} must be an array of numbers, a row per sample; it is {_kind(x)}.")
+        raise UserError(f"{where} must be an array of numbers with one row per sample; got {_kind(x)}.")
     if tokens and (x.dtype.kind not in "iu" or x.min() < 0):
-        raise UserError(f"{where} must be whole numbers from 0 on, since they are tokens; it is {_kind(x)}.")
+        raise UserError(f"{where} must be tokens, which are integers from 0; got {_kind(x)}.")
     _finite(where, x, "inputs")
 
 
 def _targets(where: str, y: np.ndarray) -> None:
     if not isinstance(y, np.ndarray) or y.dtype.kind not in "iuf" or y.ndim not in (1, 2) or y.size == 0:
-        raise UserError(f"{where} must be numbers, one or several per sample; it is {_kind(y)}.")
+        raise UserError(f"{where} must be an array of numbers, (N,) or (N, d); got {_kind(y)}.")
     _finite(where, y, "targets")
 
 
 def _finite(where: str, x: np.ndarray, what: str) -> None:
-    if x.dtype.kind == "f" and not (np.isfinite(x.min()) and np.isfinite(x.max())):  # NaN and ∞ show in these
+    if x.dtype.kind == "f" and not (
+        np.isfinite(x.min()) and np.isfinite(x.max())
+    ):  # fast: min and max propagate NaN and ∞
         row = int(np.argwhere(~np.isfinite(x))[0][0])
         wrong = np.atleast_1d(x[row])
         raise UserError(f"{where} has {wrong[~np.isfinite(wrong)][0]} in row {row}; {what} must be finite.")
@@ -168,11 +152,11 @@ def _finite(where: str, x: np.ndarray, what: str) -> None:
 
 def _labels(where: str, y: np.ndarray, classes: int) -> None:
     if not isinstance(y, np.ndarray) or y.dtype.kind not in "iu" or y.ndim not in (1, 2) or y.size == 0:
-        raise UserError(f"{where} must be a list of whole numbers, a label per sample; it is {_kind(y)}.")
+        raise UserError(f"{where} must be an array of integers, (N,) or (N, L); got {_kind(y)}.")
     wrong = np.argwhere((y < 0) | (y >= classes))
     if len(wrong):
         raise UserError(
-            f"{where} has the label {y[tuple(wrong[0])]} in row {wrong[0][0]}; with classes={classes} they are "
+            f"{where} has the label {y[tuple(wrong[0])]} in row {wrong[0][0]}; with classes={classes}, labels are "
             f"0 … {classes - 1}."
         )
 

@@ -1,4 +1,4 @@
-"""Images as they might also have been taken: flipped left to right, and shifted by a few pixels."""
+"""Data augmentation: random horizontal flips and random crops."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from bench.base.randomness import BLOCK, generator
 
 
 def drawn(seed: int, node: int, stream: int, block: int, batch: int, pixels: int) -> np.ndarray:
-    """Of every image of a block of mini-batches, whether it is flipped, and where its window begins: (BLOCK, B, 3)."""
+    """Draw (flip, row offset, column offset) for every image of a block of mini-batches, (BLOCK, B, 3)."""
     g = generator(seed, node, f"augment {stream}", block)
     return g.integers([0, 0, 0], [2, 2 * pixels + 1, 2 * pixels + 1], size=(BLOCK, batch, 3))
 
 
 def augmented(images: Tensor, draws: Tensor, pixels: int) -> Tensor:
-    """Raw images (…, rows, columns) or (…, channels, rows, columns) with draws (…, 3): windows of the same size in a
-    frame of zeros that is ``pixels`` wide."""
+    """Return crops of images (…, [channels,] rows, columns), zero-padded by ``pixels``, for draws (…, 3)."""
     lead = draws.shape[:-1]
     raw = images.reshape(-1, *images.shape[len(lead) :])
     raw = raw if raw.dim() == 4 else raw.unsqueeze(1)

@@ -27,12 +27,6 @@ def loss(name: str) -> Callable[[L], L]:
     Args:
         name: The name on the command line, ``loss=NAME``.
 
-    Returns:
-        A decorator that registers the class and returns it.
-
-    Raises:
-        UserError: The name is already registered.
-
     Example:
         >>> @loss("absolute")
         ... class Absolute(Loss):
@@ -116,7 +110,7 @@ class OfClasses(Loss):
     def __init__(self, arrays: Arrays) -> None:
         super().__init__(arrays)
         if arrays.classes is None:
-            raise UserError("This loss is for classes, and the dataset has numbers to predict: use loss=squared.")
+            raise UserError("This loss requires classes, but the dataset has numbers as targets. Use loss=squared.")
         self.classes = arrays.classes
 
 
@@ -127,7 +121,9 @@ class CrossEntropy(OfClasses):
     def __init__(self, arrays: Arrays) -> None:
         super().__init__(arrays)
         if arrays.train_y.ndim != 1:
-            raise UserError("loss=cross_entropy predicts one class a sample; a text has one a place: loss=next_token.")
+            raise UserError(
+                "loss=cross_entropy requires one class per sample; a text has one per position. Use loss=next_token."
+            )
         self._one_hot = torch.eye(self.classes)
 
     @property
@@ -150,7 +146,9 @@ class NextToken(OfClasses):
     def __init__(self, arrays: Arrays) -> None:
         super().__init__(arrays)
         if arrays.train_y.ndim != 2:
-            raise UserError("loss=next_token predicts a token at each place of a text; this dataset has one target.")
+            raise UserError(
+                "loss=next_token requires a target for each position of a text; this dataset has one per sample."
+            )
 
     @property
     def outputs(self) -> tuple[int, ...]:
@@ -176,7 +174,9 @@ class Logistic(OfClasses):
     def __init__(self, arrays: Arrays) -> None:
         super().__init__(arrays)
         if self.classes != 2 or arrays.train_y.ndim != 1:
-            raise UserError(f"loss=logistic is for two classes; this dataset has {self.classes}: loss=cross_entropy.")
+            raise UserError(
+                f"loss=logistic requires two classes; this dataset has {self.classes}. Use loss=cross_entropy."
+            )
 
     @property
     def outputs(self) -> tuple[int, ...]:
@@ -199,7 +199,9 @@ class Squared(Loss):
     def __init__(self, arrays: Arrays) -> None:
         super().__init__(arrays)
         if arrays.classes is not None:
-            raise UserError("loss=squared predicts numbers, and this dataset has classes: use loss=cross_entropy.")
+            raise UserError(
+                "loss=squared requires numbers as targets, but this dataset has classes. Use loss=cross_entropy."
+            )
 
     @property
     def outputs(self) -> tuple[int, ...]:

@@ -32,12 +32,6 @@ def dataset(name: str, recipe: Recipe | None = None) -> Callable[[D], D]:
         name: The name on the command line, ``dataset=NAME``.
         recipe: How to fetch the raw data, if the function cannot generate it.
 
-    Returns:
-        A decorator that registers the function or class and returns it.
-
-    Raises:
-        UserError: The name is already registered.
-
     Example:
         >>> @dataset("blobs")
         ... def blobs(samples: Count = 400) -> Arrays:
@@ -152,15 +146,12 @@ class Problem(ABC):
 
     @abstractmethod
     def grad(self, x: Tensor, s: int, stream: int = 0) -> Tensor:
-        """Return mini-batch gradients of the hosted nodes.
+        """Return mini-batch gradients of the hosted nodes at x, (R, k, P).
 
         Args:
             x: The points, (R, k, P).
             s: The sample number, from 0. The same number must give the same mini-batch.
             stream: An independent sequence of mini-batches.
-
-        Returns:
-            The gradients, (R, k, P).
         """
 
     def full(self, x: Tensor) -> Tensor:
@@ -169,7 +160,7 @@ class Problem(ABC):
         Raises:
             UserError: The problem has no full gradient, which is the default.
         """
-        raise UserError("The method asks for gradients on all data of a node, which this dataset does not have.")
+        raise UserError("The method needs gradients on all data of a node, which this dataset does not provide.")
 
     @abstractmethod
     def evaluate(self, mean: Tensor) -> Evaluation:

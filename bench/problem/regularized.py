@@ -22,12 +22,6 @@ def regularizer(name: str) -> Callable[[type[Regularizer]], type[Regularizer]]:
     Args:
         name: The name on the command line, ``regularizer=NAME``. Its fields are options, ``regularizer.FIELD``.
 
-    Returns:
-        A decorator that registers the class and returns it.
-
-    Raises:
-        UserError: The name is already registered.
-
     Example:
         >>> @regularizer("quartic")
         ... @dataclass(frozen=True)
@@ -113,7 +107,7 @@ class Absolute(Regularizer):
         return self.alpha * x.abs().sum(-1)
 
     def prox(self, x: Tensor, eta: Tensor | float) -> Tensor:
-        """Move every entry by αη towards 0, and no farther."""
+        """Soft thresholding: move every entry towards 0 by at most αη."""
         least = torch.as_tensor(self.alpha * eta, dtype=x.dtype, device=x.device)
         return x.sign() * (x.abs() - least).clamp_min(0)
 

@@ -1,4 +1,4 @@
-"""Which rows of the training data a process holds, and how much each weighs in f."""
+"""The rows of the training data that a process holds, their weights in f, and the rows of mini-batches."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from bench.base.randomness import generator
+from bench.base.randomness import BLOCK, generator
 from bench.problem.problem import Setting
 
 Shards = Sequence[Sequence[np.ndarray]]
@@ -15,7 +15,7 @@ Shards = Sequence[Sequence[np.ndarray]]
 
 
 def weights_in_f(nodes: int, shards: Shards, total: int) -> np.ndarray:
-    """A row of node i weighs 1/(n·|shard i|), for every distinct seed; others nothing: (seeds, total)."""
+    """Return the weight of each row in f, (seeds, total): 1/(n·|shard i|) for rows of node i, 0 for other rows."""
     weights = np.zeros((len(shards), total))
     for row, of_seed in zip(weights, shards, strict=True):
         for shard in of_seed:
@@ -26,19 +26,24 @@ def weights_in_f(nodes: int, shards: Shards, total: int) -> np.ndarray:
 def hosted_rows(
     setting: Setting, shards: Shards, total: int
 ) -> tuple[list[list[np.ndarray]], np.ndarray | slice, np.ndarray]:
-    """The hosted nodes' shards as places among the rows kept here, these rows, and their weights in f."""
+    """Return the shards of the hosted nodes as indices into the rows held here, these rows, and their weights in f."""
     mine = [[of_seed[i] for i in setting.hosted] for of_seed in shards]
     weights = weights_in_f(setting.nodes, mine, total)
     rows = np.flatnonzero(weights.any(axis=0))
     place = np.zeros(total, dtype=np.int64)
     place[rows] = np.arange(len(rows))
     local = [[place[shard] for shard in of_seed] for of_seed in mine]
-    contiguous = len(rows) == rows[-1] - rows[0] + 1  # then no copy is made of what may be mapped from a file
-    return local, slice(int(rows[0]), int(rows[-1]) + 1) if contiguous else rows, weights[:, rows]
+    return local, sliced(rows), weights[:, rows]
+
+
+def sliced(rows: np.ndarray) -> np.ndarray | slice:
+    """Return contiguous rows as a slice, which does not copy memory-mapped arrays; other rows unchanged."""
+    contiguous = len(rows) > 0 and len(rows) == rows[-1] - rows[0] + 1
+    return slice(int(rows[0]), int(rows[-1]) + 1) if contiguous else rows
 
 
 def at_most(setting: Setting, shards: Shards, most: int) -> list[list[np.ndarray]]:
-    """At most so many rows of every hosted node's shard, for each seed, always the same."""
+    """Return at most ``most`` rows of each hosted shard, always the same."""
     return [
         [
             shard[generator(seed, node, "evaluation").permutation(len(shard))[:most]]
@@ -49,10 +54,24 @@ def at_most(setting: Setting, shards: Shards, most: int) -> list[list[np.ndarray
 
 
 def pieces(device: torch.device, floats: int) -> int:
-    """How many samples to evaluate at once, of a model that keeps so many numbers for each.
+    """Return how many samples to evaluate at once, if a model keeps so many numbers per sample.
 
-    A CPU is fastest while a piece stays in its caches, a GPU while it has enough to do.
+    A CPU is fastest if the numbers fit its caches, a GPU if it has enough work.
     """
     if device.type == "cuda":
         return max(1, (1 << 29) // floats)
     return max(1, min(1 << 12, (1 << 24) // floats))
+
+
+def with_replacement(seed: int, node: int, stream: int, block: int, samples: int, batch: int) -> np.ndarray:
+    """Return indices into a shard for one block of mini-batches, (BLOCK, batch), drawn with replacement."""
+    return generator(seed, node, f"batch {stream}", block).integers(samples, size=(BLOCK, batch))
+
+
+def without_replacement(seed: int, node: int, stream: int, block: int, samples: int, batch: int) -> np.ndarray:
+    """Return indices into a shard, (BLOCK, batch), from a new random order of the shard in every epoch."""
+    start, stop = block * BLOCK * batch, (block + 1) * BLOCK * batch
+    epochs = range(start // samples, -(-stop // samples))
+    walk = np.concatenate([generator(seed, node, f"epoch {stream}", e).permutation(samples) for e in epochs])
+    skip = start - epochs.start * samples
+    return walk[skip : skip + stop - start].reshape(BLOCK, batch)

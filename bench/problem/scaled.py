@@ -1,4 +1,4 @@
-"""c·f and c²·f(x/c) for a problem f."""
+"""Rescaled objectives: c·f and c²·f(x/c) for a problem f."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from bench.problem.problem import Evaluation, Problem
 
 
 def refuse(scale: float, input_scale: float) -> None:
-    """A UserError where f cannot be multiplied, or x cannot be stretched, by these."""
+    """Raise ``UserError`` unless both factors are positive."""
     if scale <= 0:
-        raise UserError(f"scale multiplies f and must be positive; got {scale:g}.")
+        raise UserError(f"scale must be positive; got {scale:g}.")
     if input_scale <= 0:
-        raise UserError(f"input_scale is how much farther away all is, and must be positive; got {input_scale:g}.")
+        raise UserError(f"input_scale must be positive; got {input_scale:g}.")
 
 
 def changed(problem: Problem, scale: float, input_scale: float) -> Problem:
-    """``scale``·c²·f(x/c) with c = ``input_scale``; f itself where both are 1.
+    """Return the problem ``scale``·c²·f(x/c) with c = ``input_scale``; f itself if both are 1.
 
-    c·f is what a method that needs no problem parameters must not notice. c²·f(x/c) from c·x⁰ moves all c times as far
-    away and leaves it as curved as it was: a method whose step is η times a gradient does exactly what it does on f;
-    one whose step has a length of its own does not. Where c is a power of two, that is so bit for bit.
+    A parameter-free method should be invariant to ``scale``. c²·f(x/c) from c·x⁰ moves the minimizer c times farther
+    away and leaves the curvature unchanged. A method with steps η·gradient is invariant to it, bit for bit if c is a
+    power of two; a method with normalized steps is not.
     """
     problem = problem if input_scale == 1.0 else Rescaled(problem, input_scale**2, input_scale, input_scale)
     return problem if scale == 1.0 else Rescaled(problem, scale, scale, 1.0)
 
 
 class Around(Problem):
-    """A problem made of another."""
+    """Base class of problems that wrap another problem."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.setting)
@@ -44,7 +44,7 @@ class Around(Problem):
 
 
 class Rescaled(Around):
-    """a·f(x/b) for a problem f, from b·x⁰: values are ``value`` = a and gradients ``slope`` = a/b times those of f."""
+    """The problem a·f(x/b), from b·x⁰: values are scaled by ``value`` = a, gradients by ``slope`` = a/b."""
 
     def __init__(self, problem: Problem, value: float, slope: float, input_scale: float) -> None:
         super().__init__(problem)
@@ -71,5 +71,5 @@ class Rescaled(Around):
 
 
 def _times(c: float, found: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Losses, and what is left of them above the least, in the units of f; scores have their own."""
+    """Scale losses and suboptimalities, which have the unit of f, but not scores."""
     return {name: c * value if name.endswith(("loss", "suboptimality")) else value for name, value in found.items()}

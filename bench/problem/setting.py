@@ -62,16 +62,13 @@ class Setting:
         block: int = 0,
         nodes: range | None = None,
     ) -> np.ndarray:
-        """Draw random numbers for every distinct seed and node. The numbers are the same on every engine.
+        """Draw random numbers for every distinct seed and node, (S, nodes, …). They are the same on every engine.
 
         Args:
             purpose: A word that makes these numbers independent of those drawn for other purposes.
             function: Called with a random generator for each seed and node.
             block: A counter, for numbers that are drawn repeatedly.
             nodes: The nodes to draw for. Default: the hosted ones.
-
-        Returns:
-            The results, (S, nodes, …), in NumPy's dtype.
         """
         nodes = self.hosted if nodes is None else nodes
         keys = [(seed, node) for seed in self.distinct_seeds for node in nodes]
@@ -106,11 +103,7 @@ def threads() -> ThreadPoolExecutor:
 def hosted_share(setting: Setting) -> float:
     """Return k/n, the fraction of the nodes that this process hosts.
 
-    Args:
-        setting: The setting of the run.
-
-    Returns:
-        A number in (0, 1]. Multiply by it what is the same at every node, since shares are summed.
+    Multiply terms that are the same at every node by it, since the shares of all processes are summed.
 
     Example:
         >>> hosted_share(setting) * penalty

@@ -16,16 +16,21 @@ from bench.problem.arrays import Arrays
 from bench.problem.augment import augmented, drawn
 from bench.problem.losses import Loss, columns
 from bench.problem.problem import Evaluation, Problem, Setting
-from bench.problem.rows import at_most, hosted_rows, pieces, weights_in_f
-from bench.problem.sampling import with_replacement, without_replacement
-
-__all__ = ["Arrays", "Init", "Partition", "Sampling", "Supervised", "partition"]
+from bench.problem.rows import (
+    at_most,
+    hosted_rows,
+    pieces,
+    sliced,
+    weights_in_f,
+    with_replacement,
+    without_replacement,
+)
 
 Init = Literal["shared", "independent"]
 Sampling = Literal["replacement", "epochs"]
 Partition = Callable[..., list[np.ndarray]]
 GATHER = 1 << 24
-"""Bytes of inputs up to which a whole block of mini-batches is gathered at once."""
+"""Bytes up to which the inputs of a whole block of mini-batches are gathered at once."""
 
 
 def partition(name: str) -> Callable[[Partition], Partition]:
@@ -48,12 +53,12 @@ class Batches(NamedTuple):
     """The mini-batches of one block of samples."""
 
     rows: Tensor  # of the training set, (BLOCK, S, k, B)
-    shifts: Tensor | None  # of the images, where they are shifted
-    ready: tuple[Tensor, Tensor] | None  # inputs and targets for the model, where they are small enough to be kept
+    shifts: Tensor | None  # flips and offsets of the images; None: no augmentation
+    ready: tuple[Tensor, Tensor] | None  # inputs and targets; None: gathered in each step
 
 
 class Tests(NamedTuple):
-    """This process's slice of samples to test on, of so many in all."""
+    """This process's slice of the evaluation samples, and the number of all samples."""
 
     x: Tensor
     y: Tensor
@@ -61,12 +66,12 @@ class Tests(NamedTuple):
 
 
 class Supervised(Problem):
-    """f_i is the mean loss over node i's shard.
+    """A problem whose f_i is the mean loss over the shard of node i.
 
-    Mini-batches are drawn with replacement, or run through the shard in a new order every epoch.
+    Mini-batches are drawn with replacement, or from a new random order of the shard in every epoch.
     """
 
-    autograd = False  # a model that needs it sees to it
+    autograd = False  # models that use autograd enable it themselves
 
     def __init__(
         self,
@@ -80,10 +85,10 @@ class Supervised(Problem):
         eval_samples: int | None = None,
         held_out: np.ndarray | None = None,
     ) -> None:
-        """``shards`` holds, for every distinct seed, the rows of each node.
+        """Create the problem.
 
-        With ``eval_samples``, f and its gradients are measured on at most so many rows of a node, always the same.
-        ``held_out`` are rows of no shard, which settings are chosen by.
+        ``shards`` has the rows of each node for every distinct seed. With ``eval_samples``, f and its gradients are
+        evaluated on at most so many rows per node. ``held_out`` are the validation rows, which are in no shard.
         """
         super().__init__(setting)
         self.layout, self._model, self._init, self._sampling = model.layout, model, init, sampling
@@ -151,7 +156,7 @@ class Supervised(Problem):
     def node_gradients(self, mean: Tensor) -> Iterator[Tensor]:
         point = mean.to(self.setting.dtype)
         keys = [(seed, x.cpu().numpy().tobytes()) for seed, x in zip(self.setting.seeds, point, strict=True)]
-        first = {key: keys.index(key) for key in keys}  # at the start, replicas of one seed are at one point
+        first = {key: keys.index(key) for key in keys}  # replicas of one seed start at one point
         for node in range(len(self.setting.hosted)):
             known = {}
             for (seed, x), r in first.items():
@@ -160,7 +165,7 @@ class Supervised(Problem):
             yield torch.stack([known[key] for key in keys])
 
     def _node_gradient(self, point: Tensor, shard: np.ndarray) -> Tensor:
-        """∇f_i at one point (1, P), from the rows of one shard; float64."""
+        """Return ∇f_i at one point, (1, P), from the rows of one shard, in float64."""
         total = torch.zeros(point.shape[1], dtype=torch.float64, device=point.device)
         for piece in np.array_split(shard, -(-len(shard) // self._piece(1))):
             rows = torch.as_tensor(piece, device=point.device)
@@ -169,41 +174,40 @@ class Supervised(Problem):
         return total
 
     def _share(self, x: np.ndarray, y: np.ndarray, rows: np.ndarray) -> Tests:
-        """This process's slice of samples that no node trains on."""
+        """Return this process's slice of these rows, on which no node trains."""
         hosted, n = self.setting.hosted, self.setting.nodes
         mine = rows[len(rows) * hosted.start // n : len(rows) * hosted.stop // n]
-        whole = len(mine) > 0 and len(mine) == mine[-1] - mine[0] + 1
-        return Tests(*self._on_device(x, y, slice(int(mine[0]), int(mine[-1]) + 1) if whole else mine), len(rows))
+        return Tests(*self._on_device(x, y, sliced(mine)), len(rows))
 
     def _test(self, point: Tensor, tests: Tests, part: str) -> dict[str, Tensor]:
-        """Shares of the mean loss and scores, on this process's slice of these samples."""
-        count, size = tests.of, self._piece(len(point))
-        asked = {"loss": self._loss.each, **{name: score.each for name, score in self._scores.items()}}
-        total = {name: torch.zeros(len(point), dtype=torch.float64, device=point.device) for name in asked}
+        """Return the shares of the mean loss and scores on this process's slice."""
+        size = self._piece(len(point))
+        metrics = {"loss": self._loss.each, **{name: score.each for name, score in self._scores.items()}}
+        total = {name: torch.zeros(len(point), dtype=torch.float64, device=point.device) for name in metrics}
         for x, y in zip(tests.x.split(size), tests.y.split(size), strict=True):
             inputs = self._inputs(x).expand(len(point), *[-1] * x.dim())
             out = self._model.forward(self._model.unpack(point), inputs)
             targets = y.expand(len(point), *[-1] * y.dim())
             lost = ~torch.isfinite(out).flatten(1).all(1)
-            for name, each in asked.items():
+            for name, each in metrics.items():
                 total[name] += each(out, targets).double().sum(1)
                 if name != "loss":
                     total[name].masked_fill_(lost, torch.nan)  # argmax of NaN is class 0
-        return {f"{part}_{name}": value / count for name, value in total.items()}
+        return {f"{part}_{name}": value / tests.of for name, value in total.items()}
 
     def _piece(self, replicas: int) -> int:
-        """Samples to evaluate at once."""
+        """Return the number of samples to evaluate at once."""
         return max(1, pieces(self.setting.device, self._model.floats * replicas))
 
     def _weighted(self, x: Tensor, raw: Tensor, y: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
-        """Losses (R, B) of samples at parameters (R, P), and the gradient of their weighted sums."""
+        """Return the losses (R, B) of samples at parameters (R, P), and the gradient of their weighted sums."""
         inputs = self._inputs(raw[0]).expand(raw.shape) if raw.stride(0) == 0 else self._inputs(raw)
         out, pull = self._model.linearize(x, inputs)
         targets = y.expand(len(x), *[-1] * y.dim())
         return self._loss.each(out, targets), pull(self._loss.delta(out, targets, weights))
 
     def _gather(self, rows: Tensor, shifts: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Inputs and targets of these rows, as the model is given them."""
+        """Return the inputs of the model and the targets for these rows."""
         raw = self._x[rows]
         if shifts is not None and self._arrays.crops is not None:
             raw = augmented(raw, shifts, self._arrays.crops)
@@ -232,14 +236,10 @@ class Supervised(Problem):
             for seed, shards in zip(s.distinct_seeds, self._shards, strict=True)
         ]
         picked = s.move(np.moveaxis(np.array(rows), 2, 0))
-        shifts = self._draw_shifts(stream, block, self._arrays.crops) if self._arrays.crops else None
+        shifts = None
+        if pixels := self._arrays.crops:
+            how = (stream, block, s.batch_size, pixels)
+            draws = [[drawn(seed, node, *how) for node in s.hosted] for seed in s.distinct_seeds]
+            shifts = s.move(np.moveaxis(np.array(draws), 2, 0))
         size = picked.numel() * (self._x[0].numel() + self._y[0].numel()) * s.dtype.itemsize
         return Batches(picked, shifts, self._gather(picked, shifts) if size <= GATHER else None)
-
-    def _draw_shifts(self, stream: int, block: int, pixels: int) -> Tensor:
-        """How the images of one block of mini-batches are changed, (BLOCK, S, k, B, 3)."""
-        s = self.setting
-        draws = [
-            [drawn(seed, node, stream, block, s.batch_size, pixels) for node in s.hosted] for seed in s.distinct_seeds
-        ]
-        return s.move(np.moveaxis(np.array(draws), 2, 0))

@@ -68,8 +68,8 @@ def test_rounds_that_are_too_few_are_refused_with_a_number_that_is_enough(name):
     for n, too_few, kept, rho, enough in ((16, 1, "1.03", "0.949", 2), (64, 1, "1.47", "0.997", 4)):
         with pytest.raises(UserError) as said:
             asks(too_few, "ring", n)
-        assert f"may keep {kept} of a disagreement, where a plain round keeps ρ = {rho}. " in str(said.value)
-        assert f"Use algo.rounds={enough} " in str(said.value)
+        for value in (f" {kept};", f"ρ = {rho}.", f"algo.rounds={enough} "):
+            assert value in str(said.value)
         asks(enough, "ring", n)
         with pytest.raises(UserError, match=f"rounds={enough} "):
             asks(enough - 1, "ring", n)

@@ -1,4 +1,4 @@
-"""The data folder: whatever lies there, only the right bytes are used."""
+"""The data folder: only verified arrays are used."""
 
 import gzip
 import hashlib
@@ -73,7 +73,7 @@ def pickled(file: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [truncate, corrupt, replace, pickled, Path.unlink])
-def test_damaged_arrays_are_named_refused_and_repaired(damage, tmp_path, diary):
+def test_damaged_arrays_are_rejected_and_replaced(damage, tmp_path, diary):
     get(tmp_path)
     damage(tmp_path / "prepared" / "slow" / "train_x.npy")
     with pytest.raises(UserError, match=r"slow.*fetch.py slow"):
@@ -85,7 +85,7 @@ def test_damaged_arrays_are_named_refused_and_repaired(damage, tmp_path, diary):
     assert kept_in(tmp_path) == {".slow.lock", "prepared", "diary"}
 
 
-def test_a_seal_spares_the_long_sum_and_is_never_believed_against_it(tmp_path, diary, monkeypatch):
+def test_a_valid_seal_replaces_the_checksum_and_an_invalid_one_does_not(tmp_path, diary, monkeypatch):
     get(tmp_path)
     place = tmp_path / "prepared" / "slow"
     seal = json.loads((place / "seal.json").read_text())
@@ -104,18 +104,18 @@ def test_a_seal_spares_the_long_sum_and_is_never_believed_against_it(tmp_path, d
         load("slow", tmp_path)
 
 
-def test_where_no_source_answers_every_reason_is_given(tmp_path, monkeypatch):
+def test_the_error_lists_the_reason_of_every_source(tmp_path, monkeypatch):
     monkeypatch.delenv("HEARSAY_TEST_DIARY", raising=False)
     with pytest.raises(UserError) as error:
         prepare("slow", tmp_path, QUIET)
     assert str(error.value).splitlines() == [
-        "dataset=slow could not be had from any source.",
+        "dataset=slow is not available from any source.",
         "  the slow source: no diary to write to",
         "  Be patient.",
     ]
 
 
-def test_a_source_with_other_bytes_is_refused(tmp_path, diary, monkeypatch):
+def test_rejects_a_source_with_other_bytes(tmp_path, diary, monkeypatch):
     monkeypatch.setattr(local_data, "parts", lambda: {**PARTS, "train_y": PARTS["test_y"]})
     with pytest.raises(UserError, match=r"slow.* \w+….* \w+…"):
         prepare("slow", tmp_path, QUIET)
@@ -166,13 +166,13 @@ def test_the_data_folder_is_the_one_given_or_the_environments_or_the_cache(tmp_p
 
 def test_files_of_the_user_must_be_there_once_and_readable(tmp_path):
     source = Dropped(("*.txt",), lambda path: {"train_x": np.loadtxt(path)})
-    with pytest.raises(NotHere, match="none in"):
+    with pytest.raises(NotHere, match=r"0 .*\*\.txt"):
         source.get(tmp_path, tmp_path)
     (tmp_path / "a.txt").write_text("1 2\n3 x\n")
     with pytest.raises(NotHere, match=r"a\.txt .*x"):
         source.get(tmp_path, tmp_path)
     (tmp_path / "b.txt").write_text("1")
-    with pytest.raises(NotHere, match="several"):
+    with pytest.raises(NotHere, match=r"2 .*\*\.txt"):
         source.get(tmp_path, tmp_path)
 
 
@@ -252,7 +252,7 @@ def test_a_package_is_used_only_with_the_known_sum(tmp_path):
         wrong.get(tmp_path, tmp_path)
 
 
-def test_a_client_that_leaves_several_files_gives_a_reason(tmp_path):
+def test_rejects_several_downloaded_files(tmp_path):
     make = "import pathlib; [pathlib.Path(name).touch() for name in ('b.whl', 'a.whl')]"
     many = Package("a registry", (sys.executable, "-c", make), "", lambda path: {})
     with pytest.raises(NotHere, match=r"2 files.*a\.whl, b\.whl"):
@@ -271,16 +271,16 @@ def test_a_client_that_fails_or_is_not_here_gives_a_reason(tmp_path):
         Package("a registry", (sys.executable, "-c", talk), "", lambda path: {}).get(tmp_path, tmp_path)
 
 
-def test_idx_files_are_read_and_others_refused():
+def test_reads_idx_files_and_rejects_others():
     raw = b"\0\0\x08\x02" + (2).to_bytes(4, "big") + (3).to_bytes(4, "big") + bytes(range(6))
     assert idx(raw).tolist() == idx(gzip.compress(raw)).tolist() == [[0, 1, 2], [3, 4, 5]]
     for bad in (raw[:-1], raw + b"x", b"GIF89a", b""):
-        with pytest.raises(ValueError, match=r"idx|announced"):
+        with pytest.raises(ValueError, match="idx"):
             idx(bad)
 
 
 def test_archives_are_read_by_name_and_never_extracted_nor_unpickled():
-    """No function that writes to a path which an archive chose, or runs what it holds, is so much as mentioned."""
+    """No source calls a function that writes to a path from an archive, or that executes its content."""
     text = Path(sources.__file__).read_text() + "".join(file.read_text() for file in (ROOT / "datasets").glob("*.py"))
     for word in ("extractall", ".extract(", "pickle"):
         assert word not in text

@@ -61,8 +61,8 @@ RULES = [name for name in weight_rules if weight_rules[name].keeps == "both"]
 
 
 @given(st.sampled_from(GRAPHS), st.sampled_from(RULES), st.booleans(), st.integers(1, 40))
-@settings(max_examples=150, deadline=None)
-def test_every_graph_with_every_rule_is_certified_or_refused_in_words(name, rule, lazy, nodes):
+@settings(max_examples=80, deadline=None)
+def test_every_graph_with_every_rule_is_certified_or_rejected(name, rule, lazy, nodes):
     prime = all(nodes % k for k in range(2, nodes))
     impossible = {
         "ladder": nodes % 2 == 1,
@@ -130,12 +130,12 @@ def test_sequences_are_certified_by_the_product_of_a_period():
     assert swapping.certificate.lambda_n == pytest.approx(-1)
     with pytest.raises(UserError, match=r"-0.3333.*'swapping'.* 4 .*-1"):
         served(algorithms["d2"], swapping)
-    with pytest.raises(UserError, match="not connected"):
+    with pytest.raises(UserError, match=r"'half'.*\[0, 1\]"):
         Mixing(halves[:1], "half")
 
 
 @pytest.mark.parametrize("whole", [spectrum.WHOLE, 0])
-def test_a_sequence_forgets_by_the_norm_of_its_product_not_by_its_eigenvalues(whole, monkeypatch):
+def test_rho_of_a_sequence_is_the_norm_of_its_product_not_its_eigenvalue(whole, monkeypatch):
     """Nodes 0 and 1 average, then 1 and 2: projections onto lines at 60°. The norm is ½, the eigenvalue its square."""
     monkeypatch.setattr(spectrum, "WHOLE", whole)  # all at once, or as large matrices are
     monkeypatch.setattr(cache, "_known", {})
@@ -154,30 +154,30 @@ def test_one_node():
 
 
 @pytest.mark.parametrize(
-    ("matrix", "sentence"),
+    ("matrix", "values"),
     [
-        (np.ones((2, 3)) / 3, r"must be square; it has shape \(2, 3\)"),
+        (np.ones((2, 3)) / 3, r"\(2, 3\)"),
         (np.array([[0.5, 0.5], [0.4, 0.5]]), r"row 1 .*0.9 "),
-        (np.array([[0.6, 0.4, 0], [0.2, 0.4, 0.4], [0.4, 0.0, 0.6]]), r"column \d sums to"),
-        (np.array([[0.6, 0.2, 0.4], [0.4, 0.4, 0.0], [0.0, 0.4, 0.6]]), r"row \d sums to"),
-        (np.array([[1.2, -0.2], [-0.2, 1.2]]), r"negative entry -0.2 at \(0, 1\)"),
-        (np.eye(3), r"not connected: nodes \[0\] cannot reach"),
-        (np.array([[0.0, 1.0], [1.0, 0.0]]), r"ρ = 1.0.*lazy"),
-        (np.array([[np.nan, 1.0], [1.0, 0.0]]), r"nan at row 0"),
+        (np.array([[0.6, 0.4, 0], [0.2, 0.4, 0.4], [0.4, 0.0, 0.6]]), r"column 0 .*1.2, .*dsgd"),
+        (np.array([[0.6, 0.2, 0.4], [0.4, 0.4, 0.0], [0.0, 0.4, 0.6]]), r"row 0 .*1.2, .*dsgd"),
+        (np.array([[1.2, -0.2], [-0.2, 1.2]]), r"-0.2 .*row 0, column 1"),
+        (np.eye(3), r"\[0\]"),
+        (np.array([[0.0, 1.0], [1.0, 0.0]]), r"1.0.*topology.lazy=true"),
+        (np.array([[np.nan, 1.0], [1.0, 0.0]]), r"nan .*row 0, column 0"),
     ],
 )
-def test_a_wrong_matrix_is_refused_with_the_reason(matrix, sentence):
-    with pytest.raises(UserError, match=sentence):
+def test_rejects_an_invalid_matrix(matrix, values):
+    with pytest.raises(UserError, match=f"'mine'.*{values}"):
         served(algorithms["dsgd"], Mixing(matrix[None], "mine"))
 
 
-def test_the_published_random_matrix_of_the_authors_kind_is_refused():
+def test_rejects_the_row_stochastic_matrix_of_the_published_code():
     """1/(d_i + 1) on every row: rows sum to one, columns do not."""
     with pytest.raises(UserError, match=r"column .*allow_biased"):
         served(algorithms["dnasa"], build_mixing("row_stochastic", 8))
 
 
-def test_a_biased_matrix_can_be_had_by_asking_for_it():
+def test_allow_biased_accepts_a_row_stochastic_matrix():
     mixing = build_mixing("row_stochastic", 8, allow_biased=True)
     w = mixing.matrices[0]
     assert w.sum(axis=1) == pytest.approx(np.ones(8))
@@ -197,17 +197,17 @@ def test_a_biased_matrix_can_be_had_by_asking_for_it():
     assert not certificate.symmetric
     assert certificate.rho == pytest.approx(np.linalg.norm(turning - 1 / 3, 2))
     served(algorithms["dsgd"], Mixing(turning[None], "mine"))  # the average is kept
-    with pytest.raises(UserError, match="symmetric"):
+    with pytest.raises(UserError, match=r"d2 .*'mine'"):
         served(algorithms["d2"], Mixing(turning[None], "mine"))
     with pytest.raises(UserError, match=r"row 1 .*0\.9"):
         Mixing(np.array([[[0.5, 0.5], [0.4, 0.5]]]), "mine", allow_biased=True)
-    with pytest.raises(UserError, match="not symmetric"):
+    with pytest.raises(UserError, match=r"'mine'.*node 1 .*node 0.*allow_biased"):
         Mixing(np.array([[[0.5, 0.5], [0.0, 1.0]]]), "mine", allow_biased=True)
-    with pytest.raises(UserError, match="symmetric"):
+    with pytest.raises(UserError, match=r"d2 .*'row_stochastic'"):
         served(algorithms["d2"], mixing)
 
 
-def test_d2_refuses_the_ring_of_the_paper_and_takes_its_lazy_form():
+def test_d2_rejects_the_ring_of_the_paper_and_accepts_its_lazy_form():
     with pytest.raises(UserError, match=r"-0.3333.*'ring'.* 8 .*-0.3333.*topology.lazy=true"):
         served(algorithms["d2"], build_mixing("ring", 8))
     served(algorithms["d2"], build_mixing("ring", 8, lazy=True))
@@ -215,7 +215,7 @@ def test_d2_refuses_the_ring_of_the_paper_and_takes_its_lazy_form():
     served(algorithms["dnasa"], build_mixing("ring", 8))
 
 
-def test_the_promise_of_the_run_is_asked_not_that_of_the_class(monkeypatch):
+def test_the_properties_of_the_run_count_not_those_of_the_class(monkeypatch):
     monkeypatch.setattr(algorithms, "_items", dict(algorithms._items))
 
     @algorithm("choosy", vectors_per_step=1, cite="nobody")
@@ -237,7 +237,7 @@ def test_messages_are_counted_on_directed_edges():
     assert [build_mixing("path", n).bill(0) for n in (1, 2)] == [(0, 0), (2, 2)]
 
 
-def test_the_references_are_billed_as_what_they_are():
+def test_costs_of_the_reference_topologies():
     every = build_mixing("all_reduce", 8)
     assert np.array_equal(every.matrices[0], np.full((8, 8), 1 / 8))
     assert every.bill(0) == (2 * 8 * 7, 2 * 7)  # each node sends 2(n−1) pieces of a vector's n-th part

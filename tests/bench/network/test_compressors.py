@@ -84,7 +84,7 @@ def test_as_the_rule_says(name, options, dtype, size):
         ("sign", {}, 1, 4 + 1, 8 + 1),
     ],
 )
-def test_the_bytes_that_travel(name, options, size, bytes32, bytes64):
+def test_payload_sizes(name, options, size, bytes32, bytes64):
     made = compressors[name](**options)
     for dtype, expected in ((torch.float32, bytes32), (torch.float64, bytes64)):
         payload = made.pack(normal(2, size, dtype), draws())
@@ -106,7 +106,7 @@ def test_the_bits_by_hand():
 
 @given(st.integers(0, 33).flatmap(lambda w: st.tuples(st.just(w), st.lists(st.integers(0, 2**w - 1), min_size=1))))
 @settings(deadline=None, max_examples=60)
-def test_numbers_without_gaps(case):
+def test_integers_are_packed_without_gaps(case):
     width, numbers = case
     packed = pack_bits(torch.tensor([numbers, numbers[::-1]]), width)
     bits = [(number >> b) & 1 for number in numbers for b in range(width)]
@@ -151,7 +151,7 @@ def test_top_k_contracts(values, data):
 @example([-3.0])  # δ = 1: exact
 @example([0.0, 0.0, -3.0, 0.0])  # here the bound is an equality
 @settings(deadline=None, max_examples=60)
-def test_sign_contracts_by_exactly_what_it_says(values):
+def test_the_error_of_sign_is_its_formula(values):
     """‖C(v) − v‖² = ‖v‖² − ‖v‖₁²/P, also where entries are 0: their sign is sent as 1."""
     v, size = torch.tensor([values], dtype=torch.float64), len(values)
     error, whole = (compress("sign", v) - v).square().sum().item(), v.square().sum().item()
@@ -171,7 +171,7 @@ def sample(name, v, **options):
 
 
 @pytest.mark.parametrize(("size", "k"), [(10, 1), (10, 4), (3, 3)])
-def test_random_k_loses_exactly_the_share_it_does_not_send(size, k):
+def test_the_error_of_random_k_is_its_formula(size, k):
     v = normal(1, size)
     _, error, deviation = sample("random_k", v, k=k)
     assert error == pytest.approx(1 - k / size, abs=SIGMAS * deviation + 1e-12)
@@ -184,7 +184,7 @@ def test_random_k_loses_exactly_the_share_it_does_not_send(size, k):
 
 
 @pytest.mark.parametrize(("size", "levels"), [(20, 1), (20, 4), (20, 15), (200, 3), (1, 1)])
-def test_qsgd_loses_what_rounding_by_chance_loses(size, levels):
+def test_the_error_of_qsgd_is_its_formula(size, levels):
     v = normal(1, size)
     share = (levels * v.abs() / v.norm())[0]
     up = share - share.floor()
@@ -214,31 +214,30 @@ def test_chance_never_lifts_the_largest_level():
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "sentence"),
+    ("name", "options", "values"),
     [
-        ("top_k", {"k": 7}, "compressor.k is 7, but the vectors have 6 numbers; use compressor.k=6 or less"),
-        ("random_k", {"k": 100}, "compressor.k is 100, but the vectors have 6 numbers"),
-        ("top_k", {"k": 0}, "compressor.k must be at least 1; got 0."),
-        ("top_k", {"fraction": 1.5}, "compressor.fraction must be at most 1; got 1.5."),
-        ("random_k", {"fraction": 0}, "compressor.fraction must be more than 0; got 0."),
-        ("qsgd", {"levels": 2**31}, "compressor.levels must be at most 2147483647"),
-        ("sign", {"k": 2}, "has no option 'compressor.k'"),
+        ("top_k", {"k": 7}, r"compressor.k .*6.*7"),
+        ("random_k", {"k": 100}, r"compressor.k .*6.*100"),
+        ("top_k", {"k": 0}, r"compressor.k .*1.*0"),
+        ("top_k", {"fraction": 1.5}, r"compressor.fraction .*1.*1\.5"),
+        ("random_k", {"fraction": 0}, r"compressor.fraction .*0"),
+        ("qsgd", {"levels": 2**31}, r"compressor.levels .*2147483647"),
+        ("sign", {"k": 2}, r"'compressor.k'"),
     ],
 )
-def test_refused(name, options, sentence):
-    with pytest.raises(UserError) as error:
+def test_rejects_invalid_options(name, options, values):
+    with pytest.raises(UserError, match=values):
         compressors[name](**options).check(6)
-    assert sentence in str(error.value)
 
 
-def test_what_is_not_refused():
+def test_accepts_extreme_options():
     assert torch.equal(compress("top_k", v := normal(2, 6), k=6), v)
     assert torch.equal(compress("random_k", v, fraction=1, unbiased=True), v)
     assert torch.allclose(compress("qsgd", v, levels=2**31 - 1), v, rtol=1e-8, atol=1e-8)
     assert compressors["top_k"](k=2, fraction=0.5).count(6) == 2  # k wins
 
 
-def test_conf_says_the_same_as_the_code():
+def test_conf_matches_the_code():
     files = {path.stem: yaml.safe_load(path.read_text()) for path in CONF.glob("*.yaml")}
     for name, said in files.items():
         options = attribute_options(compressors[name])
@@ -259,13 +258,13 @@ def test_a_gpu_sends_the_same_bytes(name, options, dtype):
 
 
 @pytest.mark.parametrize("name", list(compressors))
-def test_promises(name):
+def test_properties(name):
     for check in contract.CHECKS:
         check(compressors[name])
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("name", "variant"), [("top_k", {"k": 9}), ("qsgd", {"levels": 1})])
-def test_variants_keep_their_promises_too(name, variant):
+def test_properties_of_variants(name, variant):
     for check in contract.CHECKS:
         check(type(name, (compressors[name],), variant))

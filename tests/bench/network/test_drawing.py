@@ -25,7 +25,7 @@ def test_every_arc_has_a_head_at_its_target():
         assert (np.linalg.norm(corners - xy[i], axis=1) > to_target).all()
 
 
-def test_springs_come_to_rest():
+def test_a_grid_is_drawn_as_a_grid():
     """A grid of 4 × 4 is drawn as one: all edges about as long, corners farthest."""
     mixing = build_mixing("grid", 16)
     xy = positions(mixing)
@@ -34,7 +34,7 @@ def test_springs_come_to_rest():
     assert set(np.linalg.norm(xy - xy.mean(axis=0), axis=1).argsort()[-4:]) == {0, 3, 12, 15}
 
 
-def test_what_is_drawn_each_round_says_so():
+def test_the_caption_names_the_round_of_a_random_graph():
     assert caption(build_network("matching", 8, {})) == "matching, 8 nodes, round 0"
     assert caption(build_mixing("ring", 8)) == "ring, 8 nodes"
     picture = svg(build_network("matching", 8, {}))
@@ -42,5 +42,5 @@ def test_what_is_drawn_each_round_says_so():
     assert picture.count("<line") == 4
 
 
-def test_what_is_lost_is_dashed():
+def test_lost_edges_are_dashed():
     assert svg(build_mixing("ring", 8), lost=[(0, 1), (4, 5)]).count("dasharray") == 2

@@ -1,4 +1,4 @@
-"""Thousands of nodes: iteration finds what the whole spectrum of a small matrix says."""
+"""Thousands of nodes: ARPACK agrees with the whole spectrum."""
 
 import json
 import shlex
@@ -17,8 +17,8 @@ from bench.network.certificate import diameter
 from bench.network.drawn import build_network
 from bench.network.links import Lossy
 from bench.network.mixing import Mixing, build_mixing
-from bench.network.rounds import weighed
 from bench.network.sparse import Arcs, Sparse
+from bench.network.weights import weighed
 from tests.helpers.cli import typed
 from tests.helpers.configs import config
 
@@ -47,7 +47,7 @@ def test_a_large_network_is_certified_as_a_small_one_is(name, nodes, lossy, monk
     assert large.diameter == whole.diameter
 
 
-def test_the_ends_by_iteration_and_by_factoring(monkeypatch):
+def test_extreme_eigenvalues_by_iteration_and_by_factoring(monkeypatch):
     """An expander and a thin graph without a formula, where one of the two is slow."""
     for graph in (nx.random_regular_graph(4, 200, seed=1), nx.lollipop_graph(5, 195)):
         w = weighed(Arcs.of_graph(graph, "mine"), "metropolis").any
@@ -57,20 +57,15 @@ def test_the_ends_by_iteration_and_by_factoring(monkeypatch):
         assert spectrum.ends(w) == spectrum.ends(w)  # to the last bit: it begins at the same place
 
 
-def test_a_ring_of_2048_has_the_eigenvalues_of_the_formula():
-    n = 2048
-    c = build_mixing("ring", n).certificate
-    assert c.lambda_2 == pytest.approx((1 + 2 * np.cos(2 * np.pi / n)) / 3, rel=0, abs=1e-12)
-    assert (c.diameter, c.lambda_n) == (n // 2, pytest.approx(-1 / 3))
-
-
-def test_a_product_that_averages_exactly_has_rho_zero():
-    assert build_mixing("one_peer_exponential", 2048).certificate.rho == 0
+def test_a_product_that_averages_exactly_has_rho_zero(monkeypatch):
+    monkeypatch.setattr(spectrum, "WHOLE", 0)
+    monkeypatch.setattr(cache, "_known", {})
+    assert build_mixing("one_peer_exponential", 256).certificate.rho == 0
 
 
 @st.composite
 def connected(draw) -> nx.Graph:
-    """A graph in which everybody reaches everybody: a random tree, a cycle of arcs, and a few more edges."""
+    """A strongly connected graph: a random tree, or a cycle of arcs, and a few more edges."""
     n, directed = draw(st.integers(2, 90)), draw(st.booleans())
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     graph = nx.empty_graph(n, create_using=nx.DiGraph if directed else nx.Graph)
@@ -86,7 +81,7 @@ def connected(draw) -> nx.Graph:
 
 
 @given(connected())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_the_diameter_equals_that_of_networkx(graph):
     heard = sp.csr_array(nx.to_scipy_sparse_array(graph, nodelist=range(len(graph)), weight=None).T)
     assert diameter(sp.csr_array(heard + sp.eye_array(len(graph)))) == nx.diameter(graph)
@@ -100,7 +95,7 @@ def test_the_diameter_of_graphs_by_name(name):
 
 
 @pytest.mark.parametrize("kind", ["static", "lossy", "drawn", "turns", "laplacian"])
-def test_what_the_runner_has_computed_no_rank_computes_again(kind, monkeypatch):
+def test_ranks_reuse_the_results_of_the_runner(kind, monkeypatch):
     def made():
         if kind == "drawn":
             return build_network("matching", 12, {}, 3)
@@ -129,7 +124,7 @@ def test_what_the_runner_has_computed_no_rank_computes_again(kind, monkeypatch):
     assert made().certificate == first.certificate
 
 
-def test_one_matrix_in_two_roles_is_two_contents(monkeypatch):
+def test_the_cache_distinguishes_sequences_of_the_same_matrices(monkeypatch):
     """Rounds a b a and a b b have the same distinct matrices, and not the same product."""
     monkeypatch.setattr(cache, "_known", {})
     a, b = (m.any for m in build_mixing("one_peer_exponential", 4)._rounds)

@@ -1,4 +1,4 @@
-"""f in other units, samples set aside, shards of one size, and the n of the formulas."""
+"""Rescaled objectives, validation splits, equal shards, and schedule_nodes."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ CPU = torch.device("cpu")
 DIGITS = {"dataset": "digits", "model": "mlp"}
 
 
-def test_a_stretch_is_nothing_to_gradient_descent_and_something_to_unit_steps():
+def test_gradient_steps_are_invariant_to_input_scale_and_unit_steps_are_not():
     """x = c y: η ∇(c² f(x/c)) = c η ∇f(y), bit for bit where c is a power of two; a unit step is not c units long."""
     for algo, same in (("dsgd", True), ("dsgt", True), ("dnasa", False)):
         plain, other = rows(config(algo=algo)), rows(config(algo=algo, input_scale=2.0**4))
@@ -25,7 +25,7 @@ def test_a_stretch_is_nothing_to_gradient_descent_and_something_to_unit_steps():
             assert (b["grad_norm"] / 2.0**4 == a["grad_norm"]) == same
 
 
-def test_stretched_gradients_are_the_derivative_of_the_stretched_loss():
+def test_rescaled_gradients_are_the_derivative_of_the_rescaled_loss():
     c = config(dataset="quadratics", input_scale=3.0, dtype="float64")
     problem = build_problem(c, Setting(6, range(6), (0,), 2, torch.float64, CPU))
     x, h = torch.linspace(-1, 1, 10, dtype=torch.float64)[None], 1e-2
@@ -41,7 +41,7 @@ def test_stretched_gradients_are_the_derivative_of_the_stretched_loss():
     assert torch.allclose(torch.stack(list(problem.node_gradients(x))).mean(0)[0], found, rtol=1e-12)
 
 
-def test_what_is_set_aside_is_on_no_node_and_the_same_for_every_seed():
+def test_validation_rows_are_on_no_node_and_the_same_for_every_seed():
     some = config(**DIGITS, validation=0.1, partition="dirichlet")
     aside, count = held_out(some), len(load_arrays(some).train_y)
     assert len(aside) == round(0.1 * count) == describe_data(some)["validation"]
@@ -52,7 +52,7 @@ def test_what_is_set_aside_is_on_no_node_and_the_same_for_every_seed():
     assert describe_data(config(**DIGITS)).get("validation") is None
 
 
-def test_validation_metrics_are_those_of_the_rows_set_aside():
+def test_validation_metrics_are_those_of_the_validation_rows():
     some = config(**DIGITS, validation=0.2)
     make = lambda hosted: build_problem(some, Setting(6, hosted, (0, 1), 2, torch.float64, CPU))  # noqa: E731
     whole, aside = make(range(6)), held_out(some)
@@ -71,7 +71,7 @@ def test_validation_metrics_are_those_of_the_rows_set_aside():
         assert torch.allclose(parts[0][name] + parts[1][name], value, rtol=1e-12)
 
 
-def test_validation_columns_are_there_only_where_something_is_set_aside():
+def test_validation_columns_exist_only_with_a_validation_split():
     (with_it,), (without,) = rows(config(**DIGITS, validation=0.1)), rows(config(**DIGITS))
     assert list(with_it[0])[-2:] == ["val_loss", "val_accuracy"]
     assert not {"val_loss", "val_accuracy"} & set(without[0])
@@ -92,7 +92,7 @@ def test_equal_shards_have_one_size_and_f_is_that_of_all_the_data(alpha, nodes):
     assert skew > 0.3 if alpha < 1 else skew < 0.1
 
 
-def test_the_n_of_the_formulas_can_be_another_than_that_of_the_network():
+def test_schedule_nodes_overrides_n_in_the_stepsizes():
     few = config(schedule_nodes=2)
     problem = build_problem(few, Setting(6, range(6), (0,), 2, torch.float64, CPU))
     eta = build_algorithm([few], problem).eta.values[:, 0]
@@ -101,7 +101,7 @@ def test_the_n_of_the_formulas_can_be_another_than_that_of_the_network():
     assert build_algorithm([config()], problem).eta.values[1, 0] == 6**0.25
 
 
-def test_settings_that_came_later_leave_earlier_runs_their_names():
+def test_default_settings_do_not_change_run_ids():
     before = config()
     assert (before.input_scale, before.validation, before.schedule_nodes) == (1.0, 0.0, None)
     others = [config(input_scale=2.0), config(validation=0.1), config(schedule_nodes=3)]

@@ -59,7 +59,7 @@ def one_by_one(name: str, out: np.ndarray, y: np.ndarray) -> float:
     return float(np.log(np.exp(out).sum()) - out[y])
 
 
-def test_every_loss_is_tried():
+def test_every_loss_is_tested():
     assert {*FITS, "usual"} == {*losses}
 
 
@@ -93,7 +93,7 @@ def test_scores_are_means_of_what_each_sample_gives(name, kind):
 
 
 @pytest.mark.parametrize("kind", ["classes", "two", "text", "number", "numbers"])
-def test_the_usual_loss_is_told_by_what_is_to_be_predicted(kind):
+def test_the_default_loss_depends_on_the_targets(kind):
     usual = {"classes": "cross_entropy", "two": "cross_entropy", "text": "next_token"}.get(kind, "squared")
     assert type(losses["usual"](arrays(kind))) is losses[usual]
     for name in {*losses} - {"usual"}:
@@ -144,7 +144,7 @@ def made(regularizer: str, hosted: range = range(6), scale: float = 1.0, input_s
 
 
 @pytest.mark.parametrize("name", sorted(VALUES))
-def test_f_and_its_gradients_have_the_regularizer_in_them(name):
+def test_f_and_its_gradients_include_the_regularizer(name):
     whole, bare = made(name), made(name).problem
     x = torch.randn(1, 6, whole.layout.size, dtype=torch.float64)
     r = regularizers[name](alpha=0.2)
@@ -221,7 +221,7 @@ def test_deepstorm_with_an_l1_term_is_its_rule_in_numpy():
     assert last["stationarity"] == pytest.approx(
         np.sum((mean - prox(mean - e.gradient[0].numpy(), 1.0)) ** 2), rel=1e-9
     )
-    assert (x == 0).any()  # the term is felt
+    assert (x == 0).any()  # the ℓ₁ term makes x sparse
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_deepstorm_with_an_l1_term_is_its_rule_in_numpy():
         ("classes", lambda a: a.train_y),
     ],
 )
-def test_what_partitions_divide_by(kind, expected):
+def test_strata(kind, expected):
     made = arrays(kind)
     assert np.array_equal(made.strata(), expected(made))
 

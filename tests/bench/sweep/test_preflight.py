@@ -50,21 +50,18 @@ def spoilt(part: str, place: int, value: float) -> np.ndarray:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"test_y": GOOD.test_y[:7]}, "test_x has 10 rows and test_y 7; every input needs one label"),
-        ({"train_x": GOOD.train_x[:50]}, "train_x has 50 rows and train_y 60"),
+        ({"test_y": GOOD.test_y[:7]}, "test_x has 10 rows, test_y has 7"),
+        ({"train_x": GOOD.train_x[:50]}, "train_x has 50 rows, train_y has 60"),
         ({"train_x": spoilt("train_x", 17, np.nan)}, "train_x has nan in row 17; inputs must be finite"),
         ({"test_x": spoilt("test_x", 3, np.inf)}, "test_x has inf in row 3"),
-        ({"train_y": spoilt("train_y", 5, 2)}, "train_y has the label 2 in row 5; with classes=2 they are 0 … 1"),
+        ({"train_y": spoilt("train_y", 5, 2)}, "train_y has the label 2 in row 5; with classes=2"),
         ({"test_y": spoilt("test_y", 5, -1)}, "test_y has the label -1 in row 5"),
-        (
-            {"train_y": GOOD.train_y + 0.5},
-            "train_y must be a list of whole numbers, a label per sample",
-        ),
-        ({"test_x": GOOD.test_x[:, :2]}, r"a training input has shape \(3,\), a test input \(2,\)"),
-        ({"train_x": GOOD.train_x[:0], "train_y": GOOD.train_y[:0]}, "train_x must be an array of numbers, a row per"),
-        ({"train_x": GOOD.train_x.astype(str)}, "train_x must be an array of numbers"),
-        ({"sd": 0.0}, "inputs cannot be divided by sd=0.0"),
-        ({"classes": 0}, "classes must be a whole number from 1 on"),
+        ({"train_y": GOOD.train_y + 0.5}, "train_y .*float64"),
+        ({"test_x": GOOD.test_x[:, :2]}, r"a training input .*\(3,\).*\(2,\)"),
+        ({"train_x": GOOD.train_x[:0], "train_y": GOOD.train_y[:0]}, r"train_x .*\(0, 3\)"),
+        ({"train_x": GOOD.train_x.astype(str)}, "train_x .*<U"),
+        ({"sd": 0.0}, ".*sd .*0.0"),
+        ({"classes": 0}, "classes .*0"),
     ],
 )
 def test_arrays_that_are_no_dataset_get_a_sentence(changes, sentence):
@@ -86,12 +83,12 @@ def test_a_dataset_that_raises_gets_a_sentence(monkeypatch):
 @pytest.mark.parametrize(
     ("graph", "sentence"),
     [
-        (lambda nodes: nx.cycle_graph(13), "gives a graph for 13 nodes, but nodes=6"),
-        (lambda nodes: np.full((4, 4), 0.25), "gives a matrix for 4 nodes, but nodes=6"),
-        (lambda nodes: [nx.cycle_graph(6), nx.cycle_graph(5)], "gives a graph for 5 nodes, but nodes=6"),
-        (lambda nodes: [], "gives an empty list"),
-        (lambda nodes: [(0, 1)], "must give a graph, a matrix or a list of them; it gives"),
-        (lambda nodes: nx.no_such_graph(nodes), "cannot be made for nodes=6: AttributeError"),
+        (lambda nodes: nx.cycle_graph(13), ".*graph for 13 nodes, but nodes=6"),
+        (lambda nodes: np.full((4, 4), 0.25), ".*matrix for 4 nodes, but nodes=6"),
+        (lambda nodes: [nx.cycle_graph(6), nx.cycle_graph(5)], ".*graph for 5 nodes, but nodes=6"),
+        (lambda nodes: [], ".*empty list"),
+        (lambda nodes: [(0, 1)], r".*\(0, 1\)"),
+        (lambda nodes: nx.no_such_graph(nodes), ".*nodes=6: AttributeError"),
     ],
 )
 def test_a_graph_of_another_size_gets_a_sentence(graph, sentence, monkeypatch):
