@@ -160,33 +160,19 @@ class Algorithm:
 
     @property
     def lambda_2(self) -> Tensor:
-        """The second largest eigenvalue of W, (R, 1, 1).
-
-        Raises:
-            UserError: As for ``rho``.
-
-        Example:
-            >>> gap = 1 - self.lambda_2
-        """
+        """The second largest eigenvalue of W, (R, 1, 1), under the conditions of ``rho``."""
         return self._known("lambda_2")
 
     @property
     def lambda_n(self) -> Tensor:
-        """The smallest eigenvalue of W, (R, 1, 1).
-
-        Raises:
-            UserError: As for ``rho``.
-
-        Example:
-            >>> lazy = (1 + self.lambda_n) / 2
-        """
+        """The smallest eigenvalue of W, (R, 1, 1), under the conditions of ``rho``."""
         return self._known("lambda_n")
 
     def _known(self, what: str) -> Tensor:
         if what not in self._knows:
             if "topology" not in self.properties.needs:
-                raise UserError(f"{self.properties.name} asks for {what} of W: declare that it needs={{'topology'}}.")
-            raise UserError(f"{self.properties.name} asks for {what} of W, which this network does not have.")
+                raise UserError(f"{self.properties.name} uses {what} of W. Declare needs={{'topology'}}.")
+            raise UserError(f"{self.properties.name} uses {what} of W, which this network does not have.")
         return self._knows[what]
 
     @classmethod

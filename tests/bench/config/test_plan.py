@@ -111,23 +111,23 @@ def test_an_option_that_the_default_member_lacks(tmp_path):
 
 
 BAD = {
-    "-m algo=dnasa,dsgt algo.eta=0.05": "algo=dnasa has no option 'algo.eta'",
-    "-m algo=dsgt,dnasa algo.eta=0.01,0.1": "with a block for each, as conf/experiment/example.yaml.",
-    "-m algo=dsgt algo.eta=0.1,,0.2": "'algo.eta=0.1,,0.2' has an empty value, between two commas or at an end",
-    "-m algo=dsgt algo.eta=0.1,": "'algo.eta=0.1,' has an empty value",
-    "-m partition=even,dirichlet partition.alpha=1 dataset=digits": "partition=even has no option 'partition.alpha'",
-    "-m algo.eta=interval(0,1) algo=dsgd": "is no list: name the values, or use range(START,STOP,STEP).",
-    "-m seed=range(0,0)": "The sweep is empty",
-    "algo": "'algo' is no setting: settings are typed as NAME=VALUE, as in algo=dnasa.",
-    "results=[": "'results=[' cannot be read",
-    "experiment=example experiment.size=quick": "experiment=example has one size only",
-    "experiment.size=quick": "experiment.size is of an experiment: name one, as in experiment=example.",
-    "steps.more=1": "There is no setting called 'steps.more'.",
+    "-m algo=dnasa,dsgt algo.eta=0.05": "'algo.eta'",
+    "-m algo=dsgt,dnasa algo.eta=0.01,0.1": "conf/experiment/example.yaml.",
+    "-m algo=dsgt algo.eta=0.1,,0.2": "'algo.eta=0.1,,0.2'",
+    "-m algo=dsgt algo.eta=0.1,": "'algo.eta=0.1,'",
+    "-m partition=even,dirichlet partition.alpha=1 dataset=digits": "'partition.alpha'",
+    "-m algo.eta=interval(0,1) algo=dsgd": "range(START,STOP,STEP)",
+    "-m seed=range(0,0)": "empty",
+    "algo": "'algo'",
+    "results=[": "'results=['",
+    "experiment=example experiment.size=quick": "experiment=example",
+    "experiment.size=quick": "experiment=NAME",
+    "steps.more=1": "'steps.more'",
 }
 
 
 @pytest.mark.parametrize("words", BAD)
-def test_bad_words_get_a_sentence(words, tmp_path):
+def test_rejects_invalid_settings(words, tmp_path):
     refused(words, BAD[words], tmp_path)
 
 
@@ -136,7 +136,8 @@ def test_yaml_that_is_none_is_named_with_its_place(tmp_path):
     (tmp_path / "experiment" / "mine.yaml").write_text("blocks:\n  - algo: dsgd\n   seed: [0\n")
     done = typed("experiment=mine", f"hydra.searchpath=[file://{tmp_path}]", cwd=tmp_path)
     assert done.returncode == 2
-    assert "mine.yaml cannot be read as YAML: line 3, column 4" in done.stderr
+    assert "mine.yaml" in done.stderr
+    assert "line 3, column 4" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -207,12 +208,12 @@ def test_a_single_file_without_yaml_is_a_plugin(tmp_path):
     assert done.returncode == 0, done.stderr
     assert len(list(tmp_path.glob("results/runs/solo-hoop-*"))) == 2
     assert "Plug-in 'gone' is left out, it cannot be imported: ModuleNotFoundError" in done.stderr
-    assert done.stderr.endswith("Plug-in 'gone' was left out, for the reason said at the beginning.\n")
+    assert "'gone'" in done.stderr.splitlines()[-1]
     shown = python("bench/topology.py", "topology=hoop", "nodes=7", cwd=tmp_path, **home)
     assert "hoop: 7 nodes, 14 edges" in shown.stdout
     assert "Plug-in 'gone' is left out" in shown.stderr
     typo = run("algo=solo", "algo.pul=1", cwd=tmp_path, **home)
-    assert "algo=solo has no option 'algo.pul'. Did you mean 'pull'?" in typo.stderr
+    assert "'algo.pul'. Did you mean 'pull'?" in typo.stderr
 
 
 @pytest.mark.thorough
