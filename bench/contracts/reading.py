@@ -1,4 +1,4 @@
-"""Promises of economy: what a method keeps, sends and evaluates, it reads."""
+"""Checks that every state, message and gradient of a method influences its iterates."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from bench.contracts.fixtures import CONSTANT, SKIP, STEPS, CheckFailed, close, 
 from bench.contracts.simulate import Trace, simulate
 from bench.method import Algorithm, Grad, Mix
 
-SINCE, UNFELT = 5, 1e-12
-"""The step after which a state is changed, and how little is put down to rounding: replicas are computed together."""
+SINCE, ROUNDING = 5, 1e-12
+"""The step after which a state is changed, and the relative change that rounding explains."""
 
 
 def states_read(cls: type[Algorithm]) -> str | None:
@@ -21,13 +21,13 @@ def states_read(cls: type[Algorithm]) -> str | None:
     (w, pull), f, properties = close(cls), quadratics(), cls.declare_for({})
     whole = simulate(cls, w, f, start(), STEPS, CONSTANT, pull=pull)
     state = whole.states[SINCE]
-    kept = [name for name in state._fields if name not in ("x", *properties.diagnostic_states)]  # x is what is made
+    kept = [name for name in state._fields if name not in ("x", *properties.diagnostic_states)]
     if not kept:
         return SKIP
     changes = [(name, change) for name in kept for change in CHANGES]
 
     class Changed(cls):  # type: ignore[valid-type, misc]
-        """Goes on from that state, in every replica with one change."""
+        """Continues from that state, with one change in every replica."""
 
         def start(self, x: Tensor, grad: Grad, mix: Mix) -> Any:
             parts = {
@@ -42,12 +42,12 @@ def states_read(cls: type[Algorithm]) -> str | None:
 
     x, seeds = start().repeat(len(changes), 1, 1), [0] * len(changes)
     changed = simulate(Changed, w, f, x, STEPS, CONSTANT, pull=pull, seeds=seeds)
-    felt = _felt(whole, changed, properties.report)
+    influences = _influences(whole, changed, properties.report)
     for name in kept:
         must(
-            any(felt[r] for r, (which, _) in enumerate(changes) if which == name),
-            f"state {name} is never read: whatever it is after step {SINCE}, what follows is the same. Leave it out, "
-            f"or, if it is only recorded, declare diagnostic_states='{name}'",
+            any(influences[r] for r, (which, _) in enumerate(changes) if which == name),
+            f"state {name} is never read: changing it after step {SINCE} does not change the iterates. Remove it, or "
+            f"declare diagnostic_states='{name}' if it is only recorded",
         )
     return None
 
@@ -57,7 +57,7 @@ def _some(like: Tensor) -> Tensor:
 
 
 CHANGES = (torch.zeros_like, lambda value: value + _some(value), lambda value: value * (1 + _some(value)))
-"""Of which one must be felt: a greatest value so far does not notice a smaller one."""
+"""Changes of a state. One must have an influence: a running maximum, for example, ignores smaller values."""
 
 
 def asked_read(cls: type[Algorithm]) -> str | None:
@@ -77,7 +77,7 @@ def asked_read(cls: type[Algorithm]) -> str | None:
     now, count = "the start", Counter[str]()
 
     def answered(what: str, value: Tensor) -> Tensor:
-        """The truth, but to the replica whose turn it is."""
+        """Return the value, changed in the replica of this message or gradient."""
         place, count[what] = count[what], count[what] + 1
         if (what, now, place) not in asked:
             return value
@@ -104,18 +104,18 @@ def asked_read(cls: type[Algorithm]) -> str | None:
         seeds=[0] * len(asked),
         heard=lambda given, mixed: tuple(answered("message", value) for value in mixed),
     )
-    felt = _felt(plain, changed, properties.report)
-    deaf = [which for which, heard in zip(asked, felt, strict=True) if not heard]
-    for what, when, place in deaf[len(properties.diagnostic_states) :]:
+    influences = _influences(plain, changed, properties.report)
+    unread = [which for which, influence in zip(asked, influences, strict=True) if not influence]
+    for what, when, place in unread[len(properties.diagnostic_states) :]:
         raise CheckFailed(
-            f"{what} {place + 1} of {when} is never read: another answer changes nothing. Leave it out, or, if it "
-            "is only recorded, declare its state in diagnostic_states"
+            f"{what} {place + 1} of {when} is never read: changing it does not change the iterates. Remove it, or "
+            "declare its state in diagnostic_states if it is only recorded"
         )
     return None
 
 
-def _felt(plain: Trace, changed: Trace, report: str | None) -> list[bool]:
-    """Of each replica, whether its iterates, or what is reported, differ from the plain ones after the change."""
+def _influences(plain: Trace, changed: Trace, report: str | None) -> list[bool]:
+    """Return for each replica whether its iterates, or the reported state, differ from the plain ones."""
 
     def seen(trace: Trace) -> Tensor:
         names = ("x", report) if report else ("x",)
@@ -123,4 +123,4 @@ def _felt(plain: Trace, changed: Trace, report: str | None) -> list[bool]:
 
     one, many = seen(plain), seen(changed)
     off = (many - one).abs().amax((0, 2, 3)) / one.abs().max()
-    return [not each <= UNFELT for each in off.tolist()]
+    return [not each <= ROUNDING for each in off.tolist()]
