@@ -54,7 +54,7 @@ SENTENCES = [
     ("run", "validation=0.1", "dataset=synthetic has no training samples to set aside: leave out validation."),
     ("topology", "topology=ring --svg nowhere/ring.svg", "Cannot use nowhere/ring.svg: No such file or directory."),
     ("contract", "dnaas", "There is no algorithm or compressor called 'dnaas'. Did you mean 'dnasa'?"),
-    ("partition", "dataset=synthetic", "dataset=synthetic is drawn at every node: there is nothing to divide."),
+    ("partition", "dataset=synthetic", "dataset=synthetic draws its samples at every node, so it has no partition."),
     ("sync", "nowhere", "There are no runs in 'nowhere'."),
     ("status", "nowhere", "There are no runs in 'nowhere'."),
 ]

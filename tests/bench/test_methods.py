@@ -117,7 +117,7 @@ def test_a_sweep_leaves_out_what_cannot_be_and_says_so(tmp_path):
     assert "Skipping 2 of 6 configurations, which are invalid:" in done.stderr
     assert "For 'ring' with 8 nodes it is -0.3333" in done.stderr
     assert "adam is a reference that knows the exact average of all nodes, and one round of 'ring'" in done.stderr
-    assert done.stderr.rstrip().endswith("2 configurations were skipped: the first lines say why.")
+    assert done.stderr.splitlines()[-1].startswith("2 configurations were skipped")
     made = sorted(folder.name.rsplit("-", 1)[0] for folder in folders(tmp_path / "results"))
     assert made == [
         *("adam-complete-synthetic-s0", "d2-complete-synthetic-s0"),
