@@ -13,9 +13,7 @@ Examples:
 
 from __future__ import annotations
 
-import shutil
 import sys
-import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -37,7 +35,7 @@ from bench.contracts import methods as of_methods
 from bench.contracts.fixtures import with_options
 from bench.contracts.literal import literal, load
 from bench.contracts.methods import SKIP, CheckFailed
-from bench.terminal.command import command
+from bench.terminal.command import command, say
 from bench.terminal.parser import command_parser
 
 PASS, FAIL = "PASS", "FAIL"
@@ -82,9 +80,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(name if names else summary)
         for result, description, reason in results:
             if names or result == FAIL:
-                print(_wrapped(f"  {result:6}", description))
+                say(f"  {result:6}{description}", sys.stdout, indent=8)
             if reason:
-                print(_wrapped(" " * 8, reason))
+                say(f"{'':8}{reason}", sys.stdout, indent=8)
     return 1 if failed else 0
 
 
@@ -111,14 +109,6 @@ def _result(cls: Any, check: Callable[[Any], str | None]) -> tuple[str, str, str
         return check(cls) or PASS, description, ""
     except Exception as error:  # a plug-in may raise anything
         return FAIL, description, str(error) if isinstance(error, CheckFailed) else f"{type(error).__name__}: {error}"
-
-
-def _wrapped(begin: str, text: str) -> str:
-    """Break the line between words if the output is a terminal."""
-    if not sys.stdout.isatty():
-        return begin + text
-    width = max(40, shutil.get_terminal_size().columns)
-    return textwrap.fill(text, width, initial_indent=begin, subsequent_indent=" " * len(begin), break_on_hyphens=False)
 
 
 if __name__ == "__main__":

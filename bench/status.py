@@ -65,16 +65,16 @@ def main() -> int:
     results = Path(words.pop(0)) if words and ("=" not in words[0] or Path(words[0]).is_dir()) else Path("results")
     console = Console(width=None if sys.stdout.isatty() else 140)
     runs = results / "runs"
-    asked = bool(words or arguments.multirun or arguments.config_name)
-    if asked:
+    chosen = bool(words or arguments.multirun or arguments.config_name)
+    if chosen:
         found = states_of(runs, wanted(arguments))
     else:
         if not runs.exists() and not tickets(results):
             raise UserError(f"There are no runs in '{results}'.")
         names = run_names(results) if runs.exists() else []  # queued runs may not have started
         found = {name: look_at_run(runs / name) for name in names}
-    show_found(console, runs, found, list(found.values()) if asked else in_order(found.values()))
-    for line in queue_lines(results, found, only=asked):
+    show_found(console, runs, found, list(found.values()) if chosen else in_order(found.values()))
+    for line in queue_lines(results, found, only=chosen):
         console.print(line, soft_wrap=True)
     return 0
 

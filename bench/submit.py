@@ -114,16 +114,16 @@ def main() -> int:
     errors = Console(stderr=True, soft_wrap=True)
     say_broken_plugins()
     source, words = source_of(given).divide(given.words)
-    asked, words = workers_of(words, given.dry_run)
+    requested, words = workers_of(words, given.dry_run)
     words, site = sites.of_command(words, source)
     configs, skipped = gather(words, checked_for_elsewhere, errors, source)
     for remark in about_wandb(configs, elsewhere=True):
         errors.print(remark)
     runs = orders.one_folder(configs) / "runs"
-    share = Share(asked, site.cpus or 1, site.bytes())
+    share = Share(requested, site.cpus or 1, site.bytes())
     order = orders.make(configs, sweep_name(words, source), lambda todo: batches(todo, share))
     done = len(configs) - len(order.configs)
-    workers = min(asked, -(-len(order.groups) // order.jobs))
+    workers = min(requested, -(-len(order.groups) // order.jobs))
     if given.dry_run:
         show_table(console, list(states_of(runs, configs).values()))
     console.print(f"{len(configs)} configuration{'s' * (len(configs) != 1)}, {done} of them done.")
@@ -138,14 +138,14 @@ def main() -> int:
     if given.dry_run:
         for group in filter(lambda group: len(group) > 1, order.groups):
             console.print(f"  {name_of(group)}")
-        asked_for = slurm.options(runs.parent / "queue", workers, site.words())
+        options = slurm.options(runs.parent / "queue", workers, site.words())
         console.print(f"Nothing was queued. Options for SLURM: {' '.join(site.words())}")
         if site == Site():
             console.print("No site is set, and conf/site/default.yaml is missing. The cluster's defaults apply.")
         if not any(word.startswith(WORKERS) for word in given.words):
-            console.print(f"{WORKERS}{asked} is the default of a dry run.")
+            console.print(f"{WORKERS}{requested} is the default of a dry run.")
         try:
-            console.print(f"SLURM says: {slurm.expected(asked_for)}", soft_wrap=True)
+            console.print(f"SLURM says: {slurm.expected(options)}", soft_wrap=True)
         except slurm.NoSlurm as error:
             console.print(f"SLURM is not available. {error}", soft_wrap=True)
         return int(bool(skipped))
@@ -153,7 +153,7 @@ def main() -> int:
     console.print(f"Queued as job {job}. The output of the workers is in {folder}.", soft_wrap=True)
     if not given.wait:
         console.print(
-            f"python bench/status.py {shlex.quote(str(runs.parent))} shows the progress; scancel {job} ends the job.",
+            f"python bench/status.py {shlex.quote(str(runs.parent))} shows the progress; scancel {job} ends the job."
         )
         return int(bool(skipped))
     wait_for(job, order, runs, console)

@@ -7,20 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from bench.base import registry
 from bench.base.options import Option, Options, attribute_options, keyword_options
-from bench.base.registry import (
-    Registry,
-    algorithms,
-    compressors,
-    datasets,
-    engines,
-    links,
-    losses,
-    models,
-    partitions,
-    regularizers,
-    topologies,
-)
 
 
 @dataclass(frozen=True)
@@ -69,17 +57,17 @@ def _has(group: str, option: str) -> bool:
     return False
 
 
-REGISTRIES: dict[str, Registry[Any]] = {
-    "algo": algorithms,
-    "topology": topologies,
-    "dataset": datasets,
-    "partition": partitions,
-    "model": models,
-    "engine": engines,
-    "links": links,
-    "compressor": compressors,
-    "loss": losses,
-    "regularizer": regularizers,
+REGISTRIES: dict[str, registry.Registry[Any]] = {
+    "algo": registry.algorithms,
+    "topology": registry.topologies,
+    "dataset": registry.datasets,
+    "partition": registry.partitions,
+    "model": registry.models,
+    "engine": registry.engines,
+    "links": registry.links,
+    "compressor": registry.compressors,
+    "loss": registry.losses,
+    "regularizer": registry.regularizers,
 }
 TRACKERS: dict[str, Options] = {
     "none": {},

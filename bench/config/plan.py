@@ -111,29 +111,28 @@ class Planner:
         self._total = 0
 
     def runs(self, jobs: Sequence[Sequence[str]]) -> list[RunConfig]:
-        """Return the runs of all jobs; a job is the words of one configuration or experiment."""
-        self._total = len(jobs)
-        return self.made(point for words in jobs for point in self.points(words))
+        """Return the runs of all jobs, or raise a UserError with the reasons why some are invalid.
 
-    def made(self, points: Iterable[Point]) -> list[RunConfig]:
-        """Return the configurations, or raise a UserError with the reasons why some are invalid."""
+        A job is the words of one configuration or experiment.
+        """
+        self._total = len(jobs)
         out: list[RunConfig] = []
-        refused, left_out = Counter[str](), Counter[str]()
+        invalid, skipped = Counter[str](), Counter[str]()
         lacking = False
-        for number, point in enumerate(points):
+        for number, point in enumerate(point for words in jobs for point in self.points(words)):
             self._say(number, self._total)
             try:
                 out.append(self._make(point.values()))
             except UserError as error:
-                (left_out if isinstance(error, Refused) else refused)[str(error)] += 1
+                (skipped if isinstance(error, Refused) else invalid)[str(error)] += 1
                 lacking |= isinstance(error, NoOption)
-        if self._left_out is not None and out and not refused:
-            self._left_out.update(left_out)
+        if self._left_out is not None and out and not invalid:
+            self._left_out.update(skipped)
             return out
-        if refused := refused + left_out:
-            more = [f"… and {len(refused) - REASONS} other reasons."] if len(refused) > REASONS else []
+        if invalid := invalid + skipped:
+            more = [f"… and {len(invalid) - REASONS} other reasons."] if len(invalid) > REASONS else []
             more += [BLOCKS] if lacking and out else []
-            raise UserError("\n".join([*list(refused)[:REASONS], *more]))
+            raise UserError("\n".join([*list(invalid)[:REASONS], *more]))
         return out
 
     def points(self, words: Sequence[str]) -> Iterator[Point]:

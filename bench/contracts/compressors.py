@@ -82,10 +82,7 @@ def payloads(cls: type[Compressor]) -> None:
                 c = made.unpack(payload, size, dtype, keyed(seed))
             same = c.shape == v.shape and c.dtype == dtype
             must(same, f"{words}: C(v) is {c.dtype} {tuple(c.shape)}; v is {dtype} {tuple(v.shape)}")
-        must(
-            len(widths) == 1,
-            f"{words}: payloads of equal size and dtype have different lengths {sorted(widths)}",
-        )
+        must(len(widths) == 1, f"{words}: payloads of equal size and dtype have different lengths {sorted(widths)}")
 
 
 def no_memory(cls: type[Compressor]) -> None:

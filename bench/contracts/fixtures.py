@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import torch
 from torch import Tensor
 
-from bench.contracts.simulate import ALL_DATA, Gradient
+from bench.contracts.simulate import ALL_DATA, Gradient, Trace, simulate
 from bench.method import Algorithm, Properties
 from bench.method.schedules import Schedule, stepsize_tables
 from bench.network.mixing import Mixing, build_mixing
@@ -41,7 +41,7 @@ def equal(a: Tensor, b: Tensor, sentence: str) -> None:
     must(off <= 1e-12, f"{sentence} (relative difference {off:.2g})")
 
 
-def asked_of(which: Callable[[Properties], object]) -> Callable[[Check], Check]:
+def applies_to(which: Callable[[Properties], object]) -> Callable[[Check], Check]:
     """Decorate a check so that it returns ``SKIP`` for methods without the declared property."""
 
     def decorate(check: Check) -> Check:
@@ -89,6 +89,12 @@ def close(cls: type[Algorithm]) -> Network:
         w = sum((own.roll(hops, 1) / 5 for hops in (-2, -1, 1, 2)), own / 5)
         w = w if properties.lambda_min is None else (own + w) / 2
     return Network(w, w)
+
+
+def run_close(cls: type[Algorithm], gradient: Gradient, x: Tensor, steps: int = STEPS, **options: Any) -> Trace:
+    """Simulate a method on the network ``close``, with a constant stepsize and equal seeds for all replicas."""
+    w, pull = close(cls)
+    return simulate(cls, w, gradient, x, steps, CONSTANT, pull=pull, seeds=[0] * len(x), **options)
 
 
 def with_options(cls: type[C], given: Mapping[str, Any]) -> type[C]:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bench.contracts.fixtures import DIMENSION, NODES, STEPS, asked_of, must, network, quadratics, ring, start
+from bench.contracts.fixtures import DIMENSION, NODES, STEPS, applies_to, must, network, quadratics, ring, start
 from bench.contracts.simulate import simulate
 from bench.method import Algorithm, Grad, Mix
 
@@ -141,7 +141,7 @@ def states(cls: type[Algorithm]) -> None:
             must(off <= 1e-12, f"{name} does not sum to zero: {off:.2g} of its largest entry after step {t}")
 
 
-@asked_of(lambda properties: not properties.requires_float64)
+@applies_to(lambda properties: not properties.requires_float64)
 def rounding(cls: type[Algorithm]) -> None:
     """unless requires_float64: without gradients, rounding errors in float32 do not move the nodes"""
     x = (FAR + start()[:, :1]).expand(-1, NODES, -1).float()

@@ -70,10 +70,7 @@ def literal(rule: Rule, name: str) -> Callable[[type[Algorithm]], None]:
             by = pull if cls.declare_for({}).mixes == "pull" else w
             theirs = _ran(rule, name, x[0].numpy(), by.numpy(), known, case)
             off = np.abs(ours - theirs).max((1, 2)) / np.abs(theirs).max((1, 2)).clip(1e-300)
-            must(
-                off[0] <= TOLERANCE,
-                f"the first array of {name} differs from the given X. Does it modify X in place?",
-            )
+            must(off[0] <= TOLERANCE, f"the first array of {name} differs from the given X. Does it modify X in place?")
             t = int(np.argmax(~(off <= TOLERANCE)))
             must(t == 0, f"{case} it first differs after step {t}, by {off[t]:.2g} of the largest entry of X")
 
@@ -123,14 +120,14 @@ def _known(cls: type[Algorithm], options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _ran(rule: Rule, name: str, x: np.ndarray, w: np.ndarray, known: dict[str, Any], case: str) -> np.ndarray:
-    asked = list(inspect.signature(rule).parameters.values())[4:]
-    if not any(p.kind is p.VAR_KEYWORD for p in asked):
-        for p in asked:
+    parameters = list(inspect.signature(rule).parameters.values())[4:]
+    if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+        for p in parameters:
             must(
                 p.name in known or p.default is not p.empty,
                 f"{name} has the parameter '{p.name}', which is not a stepsize or option.{closest(p.name, known)}",
             )
-        known = {p.name: known[p.name] for p in asked if p.name in known}
+        known = {p.name: known[p.name] for p in parameters if p.name in known}
     try:
         out = rule(x.copy(), w.copy(), _G, T, **known)
         found = np.stack([np.asarray(each, dtype=np.float64) for each in out])

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from bench.contracts.fixtures import (
     ALONE,
-    CONSTANT,
     DIMENSION,
     KINDS,
     NODES,
     SKIP,
     STEPS,
-    asked_of,
-    close,
+    applies_to,
     equal,
     has_stepsize,
     must,
     network,
     quadratics,
+    run_close,
     start,
     stepsizes,
 )
@@ -29,12 +29,11 @@ from bench.contracts.simulate import Gradient, simulate
 from bench.method.algorithm import Algorithm
 
 
-@asked_of(lambda properties: properties.gradients)
+@applies_to(lambda properties: properties.gradients)
 def descent(cls: type[Algorithm]) -> None:
     """with exact gradients of one shared f and small stepsizes, f decreases and never increases"""
-    (w, pull), f = close(cls), quadratics(1, noise=0)
-    x = start()[:, :1].expand(len(SMALL), NODES, -1)
-    trace = simulate(cls, w, f, x, LONG, CONSTANT, pull=pull, seeds=[0] * len(SMALL), eta=SMALL)
+    f = quadratics(1, noise=0)
+    trace = run_close(cls, f, start()[:, :1].expand(len(SMALL), NODES, -1), LONG, eta=SMALL)
     values = torch.stack([_value(f, state.x.mean(1, keepdim=True)) for state in trace.states])  # (steps + 1, stepsizes)
     ends, rises = values[-1] - values[0], values.diff(dim=0).amax(0)
     kept, best = (ends < 0) & (rises <= 1e-12 * values[0]), int(ends.argmin())
@@ -64,28 +63,17 @@ def end(cls: type[Algorithm]) -> str | None:
     exact, ladder = properties.fixed_point == "exact", LADDER if has_stepsize(cls) else LADDER[:1]
     if properties.fixed_point == "elsewhere" or properties.gradients == 0 or (not exact and len(ladder) == 1):
         return SKIP
-    (w, pull), f = close(cls), quadratics(noise=0)
+    f = quadratics(noise=0)
     minimizer = _minimizer(f)
 
-    def far(state: object) -> Tensor:
+    def far(state: Any) -> Tensor:
         """Return the distance of the farthest node to the minimizer, relative to the start, for each stepsize."""
-        off = (state.x - minimizer).norm(dim=-1).amax(1) / (x[:, 0] - minimizer).norm(dim=-1)  # type: ignore[attr-defined]
+        off = (state.x - minimizer).norm(dim=-1).amax(1) / (x[:, 0] - minimizer).norm(dim=-1)
         return off.nan_to_num(torch.inf).view(STARTS, -1).amax(0)
 
     x = start(STARTS)[:, :1].repeat_interleave(len(ladder), 0).expand(-1, NODES, -1)
-    trace = simulate(
-        cls,
-        w,
-        f,
-        x,
-        LONG_ENOUGH,
-        CONSTANT,
-        pull=pull,
-        seeds=[0] * len(x),
-        eta=ladder * STARTS,
-        keep=False,
-        until=(lambda state: bool((far(state) <= EXACT).any())) if exact else None,
-    )
+    reached = (lambda state: bool((far(state) <= EXACT).any())) if exact else None
+    trace = run_close(cls, f, x, LONG_ENOUGH, eta=ladder * STARTS, keep=False, until=reached)
     off = far(trace.states[-1])
     best = int(off.argmin())
     where = f"{LONG_ENOUGH} steps leave {off[best]:.2g} of the distance to the minimizer{_by(cls, ladder, best)}"
@@ -115,21 +103,15 @@ def _minimizer(f: Gradient) -> Tensor:
     return -at_zero.mean(1) / (f(zero + 1, 0, 0) - at_zero).mean(1)
 
 
-@asked_of(lambda properties: not properties.exact_average)  # their nodes have a common x from the start
+@applies_to(lambda properties: not properties.exact_average)  # their nodes have a common x from the start
 def average(cls: type[Algorithm]) -> None:
     """with zero gradients, nodes converge to the average of their initial points (pull methods: to a common point)"""
-    (w, pull), x = close(cls), start()
-    trace = simulate(
-        cls,
-        w,
-        lambda x, s, stream: torch.zeros_like(x),
-        x,
-        LONG_ENOUGH,
-        CONSTANT,
-        pull=pull,
-        keep=False,
-        until=lambda state: bool((state.x - state.x.mean(1, keepdim=True)).abs().max() <= SETTLED / 10),
-    )
+    x = start()
+
+    def settled(state: Any) -> bool:
+        return bool((state.x - state.x.mean(1, keepdim=True)).abs().max() <= SETTLED / 10)
+
+    trace = run_close(cls, lambda x, s, stream: torch.zeros_like(x), x, LONG_ENOUGH, keep=False, until=settled)
     end = trace.states[-1].x
     apart = (end - end.mean(1, keepdim=True)).abs().max().item()
     must(apart <= SETTLED, f"with zero gradients, the nodes differ by {apart:.2g} after {LONG_ENOUGH} steps")
@@ -145,21 +127,15 @@ def stepsize(cls: type[Algorithm]) -> str | None:
     """with eta = 0, gradients do not move x; doubling eta changes the iterates"""
     if not has_stepsize(cls):
         return SKIP
-    (w, pull), x = close(cls), start()
-    none, other = (
-        simulate(cls, w, g, x, STEPS, CONSTANT, pull=pull, eta=[0.0]) for g in (quadratics(), quadratics(noise=9))
-    )
+    none, other = (run_close(cls, g, start(), eta=[0.0]) for g in (quadratics(), quadratics(noise=9)))
     equal(none.x(), other.x(), "with η = 0, the iterates depend on the gradients")
-    once, twice = (simulate(cls, w, quadratics(), x, STEPS, CONSTANT, pull=pull, eta=[eta]) for eta in (0.01, 0.02))
+    once, twice = (run_close(cls, quadratics(), start(), eta=[eta]) for eta in (0.01, 0.02))
     used = not cls.declare_for({}).gradients or not torch.equal(once.x(), twice.x())
-    must(
-        used,
-        "doubling η does not change the iterates. If the method has no stepsize, remove eta from stepsizes",
-    )
+    must(used, "doubling η does not change the iterates. If the method has no stepsize, remove eta from stepsizes")
     return None
 
 
-@asked_of(lambda properties: properties.centralized_equivalent)
+@applies_to(lambda properties: properties.centralized_equivalent)
 def centralized(cls: type[Algorithm]) -> None:
     """if centralized_equivalent: on the complete graph, the average iterate follows the centralized method"""
     everyone, g = torch.full((NODES, NODES), 1 / NODES, dtype=torch.float64), quadratics()
@@ -171,11 +147,7 @@ def centralized(cls: type[Algorithm]) -> None:
     for kind in KINDS:
         one = simulate(cls, ALONE, central, x, STEPS, {"schedule": kind}, schedule_nodes=NODES).x()
         many = simulate(cls, everyone, g, x.expand(-1, NODES, -1), STEPS, {"schedule": kind}).x()
-        equal(
-            many.mean(2),
-            one[:, :, 0],
-            f"on the complete graph, the mean differs from one node (schedule {kind})",
-        )
+        equal(many.mean(2), one[:, :, 0], f"on the complete graph, the mean differs from one node (schedule {kind})")
         if cls.declare_for({}).centralized_equivalent == "sgd":
             sgd, eta = [x], stepsizes(cls, STEPS, schedule=kind)["eta"]
             for t in range(STEPS):
@@ -183,7 +155,7 @@ def centralized(cls: type[Algorithm]) -> None:
             equal(torch.stack(sgd), one, f"on the complete graph, the step is not X − η_t G(X) (schedule {kind})")
 
 
-@asked_of(lambda properties: properties.scale_free)
+@applies_to(lambda properties: properties.scale_free)
 def scale(cls: type[Algorithm]) -> None:
     """if scale_free: replacing f by c·f changes no bit, for c a power of two"""
     (w, pull), g, x = network(cls), quadratics(), start()

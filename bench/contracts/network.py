@@ -14,7 +14,7 @@ from bench.contracts.fixtures import (
     KINDS,
     NODES,
     STEPS,
-    asked_of,
+    applies_to,
     equal,
     must,
     network,
@@ -40,12 +40,7 @@ def network_use(cls: type[Algorithm]) -> None:
     must(does, f"declared compresses='{properties.compresses}', but mix.compressed is never called")
 
 
-USES = {
-    "doubly": ("mix",),
-    "push": ("push",),
-    "pull": ("pull",),
-    "push and pull": ("push", "pull", "push_pull"),
-}
+USES = {"doubly": ("mix",), "push": ("push",), "pull": ("pull",), "push and pull": ("push", "pull", "push_pull")}
 """The calls of ``mix`` that each value of ``mixes`` allows."""
 
 
@@ -122,7 +117,7 @@ def _echo(gradient: Gradient) -> Gradient:
     return lambda x, s, stream: torch.cat([gradient(part, s, stream) for part in x.split(1, dim=1)], dim=1)
 
 
-@asked_of(lambda properties: properties.bounded_step)
+@applies_to(lambda properties: properties.bounded_step)
 def bound(cls: type[Algorithm]) -> None:
     """if bounded_step: the consensus error never exceeds b², b⁺ = ρ (b + η_t)"""
     mixing = build_mixing("ring", NODES, lazy=True)

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bench.contracts.fixtures import CONSTANT, SKIP, STEPS, CheckFailed, close, must, quadratics, start
-from bench.contracts.simulate import Trace, simulate
+from bench.contracts.fixtures import SKIP, CheckFailed, must, quadratics, run_close, start
+from bench.contracts.simulate import Trace
 from bench.method import Algorithm, Grad, Mix
 
 SINCE, ROUNDING = 5, 1e-12
@@ -18,8 +18,8 @@ SINCE, ROUNDING = 5, 1e-12
 
 def states_read(cls: type[Algorithm]) -> str | None:
     """every state influences the iterates, unless it is declared among diagnostic_states"""
-    (w, pull), f, properties = close(cls), quadratics(), cls.declare_for({})
-    whole = simulate(cls, w, f, start(), STEPS, CONSTANT, pull=pull)
+    f, properties = quadratics(), cls.declare_for({})
+    whole = run_close(cls, f, start())
     state = whole.states[SINCE]
     kept = [name for name in state._fields if name not in ("x", *properties.diagnostic_states)]
     if not kept:
@@ -40,8 +40,7 @@ def states_read(cls: type[Algorithm]) -> str | None:
         def step(self, s: Any, t: int, grad: Grad, mix: Mix) -> Any:
             return super().step(s, t, grad, mix) if t >= SINCE else s
 
-    x, seeds = start().repeat(len(changes), 1, 1), [0] * len(changes)
-    changed = simulate(Changed, w, f, x, STEPS, CONSTANT, pull=pull, seeds=seeds)
+    changed = run_close(Changed, f, start().repeat(len(changes), 1, 1))
     influences = _influences(whole, changed, properties.report)
     for name in kept:
         must(
@@ -62,27 +61,27 @@ CHANGES = (torch.zeros_like, lambda value: value + _some(value), lambda value: v
 
 def asked_read(cls: type[Algorithm]) -> str | None:
     """every message and every gradient influences the iterates"""
-    (w, pull), f, properties = close(cls), quadratics(), cls.declare_for({})
-    plain = simulate(cls, w, f, start(), STEPS, CONSTANT, pull=pull)
+    f, properties = quadratics(), cls.declare_for({})
+    plain = run_close(cls, f, start())
     messages = [max(sum(map(len, calls)) for calls in part) for part in (plain.sent[:1], plain.sent[1:])]
     gradients = [plain.gradients[0], max(plain.gradients[1:])]
-    asked = [
+    inputs = [
         (what, when, place)
         for what, counts in (("message", messages), ("gradient", gradients))
         for when, count in zip(("the start", "a step"), counts, strict=True)
         for place in range(count)
     ]
-    if not asked:
+    if not inputs:
         return SKIP
     now, count = "the start", Counter[str]()
 
     def answered(what: str, value: Tensor) -> Tensor:
         """Return the value, changed in the replica of this message or gradient."""
         place, count[what] = count[what], count[what] + 1
-        if (what, now, place) not in asked:
+        if (what, now, place) not in inputs:
             return value
         value = value.clone()
-        r = asked.index((what, now, place))
+        r = inputs.index((what, now, place))
         value[r] = CHANGES[-1](value[r])
         return value
 
@@ -93,19 +92,14 @@ def asked_read(cls: type[Algorithm]) -> str | None:
             count.clear()
             return super().step(s, t, grad, mix)
 
-    changed = simulate(
+    changed = run_close(
         Watched,
-        w,
         lambda x, s, stream: answered("gradient", f(x, s, stream)),
-        start().repeat(len(asked), 1, 1),
-        STEPS,
-        CONSTANT,
-        pull=pull,
-        seeds=[0] * len(asked),
+        start().repeat(len(inputs), 1, 1),
         heard=lambda given, mixed: tuple(answered("message", value) for value in mixed),
     )
     influences = _influences(plain, changed, properties.report)
-    unread = [which for which, influence in zip(asked, influences, strict=True) if not influence]
+    unread = [which for which, influence in zip(inputs, influences, strict=True) if not influence]
     for what, when, place in unread[len(properties.diagnostic_states) :]:
         raise CheckFailed(
             f"{what} {place + 1} of {when} is never read: changing it does not change the iterates. Remove it, or "

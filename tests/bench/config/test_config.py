@@ -195,7 +195,7 @@ def test_the_command_line_wins_over_settings_beside_the_blocks():
     assert [(run.algo.name, run.steps, run.nodes) for run in of_command(words)] == [("dsgd", 3, 4), ("dsgt", 3, 6)]
 
 
-def test_a_wrong_key_in_an_experiment_is_named():
+def test_rejects_unknown_keys_in_a_block():
     for block, key in (
         ("{algo:dnasa,algo.eta:0.1}", "'algo.eta'"),
         ("{stepps:3}", "'stepps'"),
@@ -229,7 +229,7 @@ PLUMBING = (
 """What is imported by what computes and has no part in a number: names, files, messages, checks."""
 
 
-def test_all_that_computes_is_covered():
+def test_the_fingerprint_covers_all_imports_of_the_core():
     """Whatever a covered file imports from bench is covered, a face, a choice by name, or known to be plumbing."""
     core = fingerprint._core()
     seen, todo = set(), [*core]
@@ -248,7 +248,7 @@ def test_all_that_computes_is_covered():
     assert {name for name in missing if not name.startswith(PLUMBING)} - by_name == set()
 
 
-def test_what_a_plug_in_imports_counts_too(tmp_path):
+def test_the_fingerprint_covers_the_imports_of_a_plug_in(tmp_path):
     """Its own package and neighbors, as deep as it goes; not what is installed, nor the suite."""
     package = tmp_path / "mine"
     package.mkdir()
@@ -266,7 +266,7 @@ def test_what_a_plug_in_imports_counts_too(tmp_path):
     assert found == {"mine/__init__.py", "mine/method.py", "mine/rules.py", "mine/deep.py", "helper.py"}
 
 
-def test_of_what_is_installed_side_by_side_only_the_plug_in_counts(tmp_path):
+def test_the_fingerprint_ignores_other_installed_packages(tmp_path):
     """In site-packages its neighbors are libraries, torch among them."""
     files = {
         "mine/__init__.py": "",

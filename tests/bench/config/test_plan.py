@@ -82,7 +82,7 @@ def test_hydra_composes_an_experiment_once_and_each_of_its_methods_on_each_graph
     assert len(compositions) <= 2 + 4 * 2  # with the experiment, and without it, to compare
 
 
-def test_how_far_it_is(capsys):
+def test_prints_the_progress_of_a_long_composition(capsys):
     """A line from the first second on, where there is much to do."""
     from rich.console import Console
 
@@ -131,7 +131,7 @@ def test_rejects_invalid_settings(words, tmp_path):
     refused(words, BAD[words], tmp_path)
 
 
-def test_yaml_that_is_none_is_named_with_its_place(tmp_path):
+def test_reports_the_position_of_invalid_yaml(tmp_path):
     (tmp_path / "experiment").mkdir()
     (tmp_path / "experiment" / "mine.yaml").write_text("blocks:\n  - algo: dsgd\n   seed: [0\n")
     done = typed("experiment=mine", f"hydra.searchpath=[file://{tmp_path}]", cwd=tmp_path)
@@ -148,13 +148,13 @@ def test_an_experiment_that_refers_to_what_is_typed(tmp_path):
     assert [(run.steps, run.seed, run.algo.options["schedule"]) for run in made] == [(12, 0, "fixed"), (12, 1, "fixed")]
 
 
-def test_the_version_is_ours(tmp_path):
+def test_prints_the_version_of_hearsay(tmp_path):
     from bench import __version__
 
     assert typed("--version", cwd=tmp_path).stdout == f"hearsay {__version__}\n"
 
 
-def test_without_m_there_is_one(tmp_path):
+def test_rejects_a_sweep_without_m(tmp_path):
     with hydra_here([]), pytest.raises(UserError, match=r"seed=1,2 .*-m"):
         jobs_of(["seed=1,2"], several=False)
 
@@ -191,7 +191,7 @@ def test_a_file_and_a_package_bring_experiments(module, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("words", ["algo=gone_one", "experiment=gone_one", "algo.name=gone_one", "topology=0"])
-def test_a_name_that_nobody_brought_names_the_plugins_that_are_missing(words, monkeypatch):
+def test_an_unknown_name_lists_the_broken_plugins(words, monkeypatch):
     monkeypatch.setitem(broken_plugins, "gone", "ModuleNotFoundError")
     with pytest.raises(UserError, match=r"called '(gone_one|0)'. It may be of a plug-in that could not .*: 'gone'\."):
         of_command([words])
@@ -226,14 +226,14 @@ def test_a_single_file_without_yaml_is_a_plugin(tmp_path):
         ("bench/fetch.py", ()),
     ],
 )
-def test_every_command_says_which_plugin_is_left_out(script, words, tmp_path):
+def test_every_command_reports_a_broken_plugin(script, words, tmp_path):
     done = python(script, *words, cwd=tmp_path, HEARSAY_PLUGINS="gone")
     assert done.returncode == 0, done.stderr
     assert "Plug-in 'gone' is left out, it cannot be imported: ModuleNotFoundError" in done.stderr
 
 
 @pytest.mark.parametrize("named", ["./solo", "solo.py", "so-lo", "a b", "/tmp/solo.py"])
-def test_what_is_no_name_of_a_module_is_said(named, monkeypatch):
+def test_separates_invalid_module_names(named, monkeypatch):
     monkeypatch.setenv(MODULES, f" json ,{named}, ")
     assert modules_named() == (["json"], [named])
     assert "HEARSAY" not in NO_MODULE
@@ -241,7 +241,7 @@ def test_what_is_no_name_of_a_module_is_said(named, monkeypatch):
 
 
 @pytest.mark.thorough
-def test_a_path_in_the_place_of_a_module_stops_nothing(tmp_path):
+def test_commands_continue_after_an_invalid_module_name(tmp_path):
     for script, words in (("bench/methods.py", ("dsgd",)), ("bench/contract.py", ("dsgd",))):
         done = python(script, *words, cwd=tmp_path, HEARSAY_PLUGINS="./solo")
         assert "Plug-in './solo' is left out, it cannot be imported: that is no name of a module" in done.stderr

@@ -63,7 +63,7 @@ def test_a_run_uses_the_files_that_it_is_given(words, expected, folder, here):
     assert steps_of(typed(*words.format(folder).split(), *QUICK, cwd=here)) == expected
 
 
-def test_every_command_reads_from_there(folder, here):
+def test_every_command_reads_the_given_files(folder, here):
     flags = ("--config-dir", str(folder), "--config-name", "mine")
     shown = typed("results", "seed=0,1", *flags, cwd=here, script="bench/status.py")
     assert "2 runs: 2 missing" in shown.stdout

@@ -135,7 +135,7 @@ ONE_TENSOR = [name for name in RULES if name != "demuon"]
 
 
 @pytest.mark.parametrize("name", few(ONE_TENSOR, ["proxskip", "push_pull", "adam"]))
-def test_the_rules_of_the_suite_are_kept(name):
+def test_the_rules_of_the_suite_pass(name):
     """With coins, on networks that point one way, with an exact average …"""
 
     def rule(X, W, G, T, options, coin, push, pull):

@@ -22,7 +22,7 @@ def test_options_take_the_place_of_defaults_of_every_kind():
     assert stepsizes(cls, 3)["eta"].values[:, 0].tolist() == [0.5] * 3
 
 
-def test_a_promise_that_only_an_option_breaks(capsys, monkeypatch):
+def test_a_property_that_only_an_option_violates(capsys, monkeypatch):
     """The command tries the method with the options that were typed."""
     monkeypatch.setattr(contract.of_methods, "CHECKS", (counts := contract.of_methods.CHECKS[3],))
     assert "sent" in counts.__doc__
