@@ -25,7 +25,7 @@ from bench.base.options import AtLeast, Option
 from bench.contracts.fixtures import DIMENSION, KINDS, NODES, CheckFailed, Network, must, quadratics, start, stepsizes
 from bench.contracts.simulate import simulate
 from bench.method.algorithm import Algorithm
-from bench.method.assemble import assemble
+from bench.method.trajectory import assemble
 from bench.network.mixing import build_mixing
 from bench.problem.problem import vector_layout
 

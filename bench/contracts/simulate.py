@@ -12,9 +12,8 @@ from torch import Tensor
 
 from bench.base.layout import Layout
 from bench.method.algorithm import Algorithm
-from bench.method.assemble import assemble
 from bench.method.schedules import Schedule
-from bench.method.trajectory import trajectory
+from bench.method.trajectory import assemble, trajectory
 from bench.problem.problem import vector_layout
 
 Gradient = Callable[[Tensor, int, int], Tensor]

@@ -16,7 +16,7 @@ from torch import Tensor
 from bench.base.errors import UserError
 from bench.base.layout import Layout
 from bench.base.options import Option, Options, Positive, attribute_options, keyword_options
-from bench.base.prox import Prox, stays
+from bench.base.prox import Prox
 from bench.base.randomness import EVERYONE, generator
 from bench.base.registry import schedules
 from bench.method.properties import Properties
@@ -61,21 +61,19 @@ class Algorithm:
     def __init__(
         self,
         layout: Layout,
-        schedules: Mapping[str, Schedule],
-        words: Mapping[str, Any],
-        numbers: Mapping[str, Tensor],
+        attributes: Mapping[str, Any],
         properties: Properties,
-        seeds: Sequence[int] = (0,),
-        knows: Mapping[str, Tensor] | None = None,
-        device: torch.device | str = "cpu",
-        n: int = 1,
-        prox: Prox = stays,
+        seeds: Sequence[int],
+        knows: Mapping[str, Tensor],
+        device: torch.device | str,
+        n: int,
+        prox: Prox,
     ) -> None:
         self.layout, self._device, self.n, self.prox = layout, device, n, prox
-        for name, value in {**schedules, **words, **numbers, "properties": properties}.items():
+        for name, value in {**attributes, "properties": properties}.items():
             setattr(self, name, value)
         self._seeds = tuple(seeds)
-        self._knows = dict(knows or {}) if "topology" in properties.needs else {}
+        self._knows = knows if "topology" in properties.needs else {}
 
     @staticmethod
     def stepsizes(at: Steps, eta: Positive = 0.01) -> dict[str, Any]:
