@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from bench.method import Grad, Mix, algorithm
+from bench.method.estimates import HeavyBall
 from bench.method.gossip import lazily
-from bench.method.momentum import HeavyBall
 
 
 class State(NamedTuple):

@@ -13,10 +13,7 @@ Examples:
 
 from __future__ import annotations
 
-import argparse
-import shutil
 import sys
-import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -28,18 +25,18 @@ if __name__ == "__main__":
 
     begin()
 
-
 from bench.base.errors import UserError
 from bench.base.registry import algorithms, compressors, no_such, say_broken_plugins
 from bench.config.choices import REGISTRIES
-from bench.config.parsing import options_typed
+from bench.config.compose import options_typed
 from bench.config.run_config import choice
 from bench.contracts import compressors as of_compressors
 from bench.contracts import methods as of_methods
 from bench.contracts.fixtures import with_options
 from bench.contracts.literal import literal, load
 from bench.contracts.methods import SKIP, CheckFailed
-from bench.terminal.command import command
+from bench.terminal.command import command, say
+from bench.terminal.parser import command_parser
 
 PASS, FAIL = "PASS", "FAIL"
 KINDS = {"algo": ("method", "dsgd"), "compressor": ("compressor", "top_k")}
@@ -49,8 +46,7 @@ Checks = Sequence[Callable[[Any], str | None]]
 
 @command
 def main(argv: Sequence[str] | None = None) -> int:
-    """Print one line per check; exit with 1 if a check fails."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_parser(__doc__)
     parser.add_argument(
         "words",
         nargs="*",
@@ -71,60 +67,48 @@ def main(argv: Sequence[str] | None = None) -> int:
     methods: Checks = of_methods.CHECKS
     if given.literal:
         if len(names) != 1 or names[0] not in algorithms:
-            raise UserError("--literal compares one method with one rule: name the method, and only it.")
+            raise UserError(f"--literal {given.literal} needs the name of exactly one method, got {names}.")
         methods = (*methods, literal(load(given.literal), given.literal))
-    todo = [*_chosen("algo", names, settings, methods), *_chosen("compressor", names, settings, of_compressors.CHECKS)]
+    by_group = {"algo": methods, "compressor": of_compressors.CHECKS}
+    todo = [(checks, *each) for group, checks in by_group.items() for each in _chosen(group, names, settings)]
     failed = 0
-    for name, cls, checks in todo:
-        found = [_tried(cls, check) for check in checks]
-        failed += sum(word == FAIL for word, _, _ in found)
-        if names:
-            print(name)
-        else:  # of all, a line each
-            results = Counter(word for word, _, _ in found)
-            print(f"{name:18} {results[PASS]} passed, {results[SKIP]} skipped, {results[FAIL]} failed")
-        for word, sentence, reason in found:
-            if names or word == FAIL:
-                print(_wrapped(f"  {word:6}", sentence))
+    for checks, name, cls in todo:
+        results = [_result(cls, check) for check in checks]
+        counts = Counter(result for result, _, _ in results)
+        failed += counts[FAIL]
+        summary = f"{name:18} {counts[PASS]} passed, {counts[SKIP]} skipped, {counts[FAIL]} failed"
+        print(name if names else summary)
+        for result, description, reason in results:
+            if names or result == FAIL:
+                say(f"  {result:6}{description}", sys.stdout, indent=8)
             if reason:
-                print(_wrapped(" " * 8, reason))
+                say(f"{'':8}{reason}", sys.stdout, indent=8)
     return 1 if failed else 0
 
 
-def _chosen(
-    group: str, names: Sequence[str], settings: Sequence[str], checks: Checks
-) -> Iterator[tuple[str, Any, Checks]]:
-    """Those of the names that are of this group, or all of it, with the options that were typed, and their checks."""
-    given = {key: value for key, value in options_typed(settings, KINDS).items() if key.startswith(f"{group}.")}
+def _chosen(group: str, names: Sequence[str], settings: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    """Yield the named members of a group (default: all), with the typed options as their defaults."""
+    typed = {key.partition(".")[2]: value for key, value in options_typed(settings, KINDS, group).items()}
     words = [word for word in settings if word.startswith(f"{group}.")]
-    here = [name for name in names or REGISTRIES[group] if name in REGISTRIES[group]]
-    if given and not (names and here):
+    chosen = [name for name in names or REGISTRIES[group] if name in REGISTRIES[group]]
+    if typed and not (names and chosen):
         kind, example = KINDS[group]
-        raise UserError(f"{words[0]} needs a {kind}: name it, as in python bench/contract.py {example} {words[0]}.")
-    for name in here:
+        raise UserError(f"{words[0]} needs the name of a {kind}. Type python bench/contract.py {example} {words[0]}.")
+    for name in chosen:
         cls = REGISTRIES[group][name]
-        if given:
-            options = {key.partition(".")[2]: value for key, value in given.items()}
-            known = choice(group, {"name": name, **options}).options
-            cls = with_options(cls, {option: known[option] for option in options})
-        yield " ".join([name, *words]), cls, checks
+        if typed:
+            known = choice(group, {"name": name, **typed}).options
+            cls = with_options(cls, {option: known[option] for option in typed})
+        yield " ".join([name, *words]), cls
 
 
-def _tried(cls: Any, check: Callable[[Any], str | None]) -> tuple[str, str, str]:
+def _result(cls: Any, check: Callable[[Any], str | None]) -> tuple[str, str, str]:
     """Return PASS, SKIP or FAIL, the description of the check, and the reason if it failed."""
-    sentence = " ".join((check.__doc__ or check.__name__).split())
+    description = " ".join((check.__doc__ or check.__name__).split())
     try:
-        return check(cls) or PASS, sentence, ""
-    except Exception as error:  # what a stranger wrote may raise anything
-        return FAIL, sentence, str(error) if isinstance(error, CheckFailed) else f"{type(error).__name__}: {error}"
-
-
-def _wrapped(begin: str, text: str) -> str:
-    """In a terminal, broken between words."""
-    if not sys.stdout.isatty():
-        return begin + text
-    width = max(40, shutil.get_terminal_size().columns)
-    return textwrap.fill(text, width, initial_indent=begin, subsequent_indent=" " * len(begin), break_on_hyphens=False)
+        return check(cls) or PASS, description, ""
+    except Exception as error:  # a plug-in may raise anything
+        return FAIL, description, str(error) if isinstance(error, CheckFailed) else f"{type(error).__name__}: {error}"
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ Examples:
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -26,11 +25,12 @@ from bench.base.registry import recipes, say_broken_plugins
 from bench.data.recipe import data_folder, load, prepare
 from bench.terminal.command import command
 from bench.terminal.console import Console
+from bench.terminal.parser import command_parser
 
 
 @command
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_parser(__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="datasets to download (default: list all)")
     parser.add_argument(
         "--data-dir",
@@ -39,19 +39,19 @@ def main() -> int:
     )
     arguments = parser.parse_args()
     folder = data_folder(arguments.data_dir)
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(soft_wrap=True)
     failed = False
     say_broken_plugins()
     if not arguments.names:
-        console.print(f"data folder: {folder}", markup=False)
+        console.print(f"data folder: {folder}")
     for name in arguments.names or recipes:
         try:
             parts = prepare(name, folder, console) if arguments.names else load(name, folder)
             rows = f"{len(parts['train_y'])} training and {len(parts['test_y'])} test samples"
-            console.print(f"{name}: {rows}, checked", markup=False)
+            console.print(f"{name}: {rows}, checked")
         except UserError as error:
             failed = bool(arguments.names)
-            console.print(str(error), markup=False)
+            console.print(str(error))
     return 2 if failed else 0
 
 

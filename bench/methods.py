@@ -13,7 +13,6 @@ Examples:
 
 from __future__ import annotations
 
-import argparse
 import re
 import shutil
 import sys
@@ -29,12 +28,12 @@ if __name__ == "__main__":
 
 from bench.base.errors import UserError
 from bench.base.registry import algorithms, no_such, say_broken_plugins
-from bench.config.comments import described
 from bench.config.names import CONF
-from bench.config.reference import settings_page
+from bench.config.reference import described, settings_page
 from bench.method import Algorithm, Properties
 from bench.terminal.command import command
 from bench.terminal.console import Console
+from bench.terminal.parser import command_parser
 from bench.terminal.table import show_columns
 
 KINDS = ("gossip", "compressed", "directed", "reference")
@@ -52,34 +51,39 @@ def kind(properties: Properties) -> str:
     return "compressed" if properties.compresses != "no" else "gossip"
 
 
+def _counted(number: float, noun: str) -> str:
+    return f"{number:g} {noun}{'s' * (number != 1)}"
+
+
+def _scalars(properties: Properties) -> str:
+    return f" and {_counted(properties.scalars_per_step, 'number')}" if properties.scalars_per_step else ""
+
+
 def sends(properties: Properties) -> str:
-    """Vectors, and numbers beside them, to each neighbor a step."""
-    beside = f" and {properties.scalars_per_step:g} number{'s' * (properties.scalars_per_step != 1)}" * (
-        properties.scalars_per_step > 0
-    )
-    return f"{properties.vectors_per_step:g}{beside}{', compressed' * (properties.compresses != 'no')}"
+    """Return the vectors and single numbers that a step sends to each neighbor."""
+    compressed = ", compressed" if properties.compresses != "no" else ""
+    return f"{properties.vectors_per_step:g}{_scalars(properties)}{compressed}"
 
 
 def requirements(properties: Properties) -> str:
-    """Return what the method requires of the network and of the floating-point type."""
-    words = [
-        *(["the exact average"] if properties.exact_average else []),
-        *([f"λₙ > {properties.lambda_min:.2g}"] if properties.lambda_min is not None else []),
-        *([properties.mixes] if properties.mixes != "doubly" else []),
-        *(["the same W every round"] if properties.static else []),
-        *(["float64"] if properties.requires_float64 else []),
-    ]
-    return ", ".join(words)
+    """Return the requirements of the method on the network and the floating-point type."""
+    requires = {
+        "the exact average": properties.exact_average,
+        f"λₙ > {properties.lambda_min or 0:.2g}": properties.lambda_min is not None,
+        properties.mixes: properties.mixes != "doubly",
+        "the same W every round": properties.static,
+        "float64": properties.requires_float64,
+    }
+    return ", ".join(text for text, holds in requires.items() if holds)
 
 
 def short(cite: str) -> str:
-    """Up to the year."""
-    found = re.match(r".*?\b(?:19|20)\d\d\b", cite)
-    return found.group() if found else cite
+    """Return the citation up to its year."""
+    return re.sub(r"(\b(?:19|20)\d\d\b).*", r"\1", cite)
 
 
 def columns() -> dict[str, list[str]]:
-    """A cell per method, in the order of their kinds and names."""
+    """Return the columns of the table; the methods are sorted by kind and name."""
     found = [algorithms[name].declare_for({}) for name in algorithms]
     ordered = sorted(found, key=lambda properties: (KINDS.index(kind(properties)), properties.name))
     cells = {
@@ -98,12 +102,9 @@ def columns() -> dict[str, list[str]]:
 
 
 def show_all(console: Console) -> None:
-    """The table, as much of it as there is room for."""
+    """Print the table; a narrow terminal hides columns."""
     show_columns(console, columns(), SPARED)
-    console.print(
-        "python bench/methods.py NAME describes one method. All may use n and T.",
-        soft_wrap=True,
-    )
+    console.print("python bench/methods.py NAME describes one method. All may use n and T.", soft_wrap=True)
 
 
 def markdown() -> str:
@@ -115,7 +116,7 @@ def markdown() -> str:
 
 
 def page(name: str) -> Iterator[str]:
-    """Everything about one method."""
+    """Yield the lines of the description of one method."""
     cls = algorithms[name]
     properties = cls.declare_for({})
     yield f"{properties.label} ({name})" + (f", family {properties.family}" if properties.family != name else "")
@@ -127,15 +128,14 @@ def page(name: str) -> Iterator[str]:
     yield from wrapped("paper", properties.cite)
     if properties.source:
         yield from wrapped("rule read in", properties.source)
-    start = [f"{properties.start_samples} sample" * (properties.start_samples > 0)]
-    start += [f"{properties.start_rounds} round" * (properties.start_rounds > 0)]
+    compressed = ", compressed," if properties.compresses != "no" else ""
+    start = {"sample": properties.start_samples, "round": properties.start_rounds}
+    used = " and ".join(f"{count} {noun}" for noun, count in start.items() if count)
     yield from wrapped(
         "a step",
-        f"sends {_vectors(properties)} to each neighbor in {properties.rounds:g} round"
-        f"{'s' * (properties.rounds != 1)}, evaluates {properties.gradients} "
-        f"gradient{'s' * (properties.gradients != 1)} on "
-        f"{properties.samples} sample{'s' * (properties.samples != 1)} per node"
-        + (f"; the start uses {' and '.join(filter(None, start))}" if any(start) else ""),
+        f"sends {_counted(properties.vectors_per_step, 'vector')}{_scalars(properties)}{compressed} to each neighbor "
+        f"in {_counted(properties.rounds, 'round')}, evaluates {_counted(properties.gradients, 'gradient')} on "
+        f"{_counted(properties.samples, 'sample')} per node" + (f"; the start uses {used}" if used else ""),
     )
     yield from wrapped("needs to know", ", ".join(properties.needs) or "only n (nodes) and T (steps)")
     yield from wrapped("assumes", ", ".join(properties.assumes) or "nothing beyond smoothness and bounded variance")
@@ -146,9 +146,12 @@ def page(name: str) -> Iterator[str]:
     )
     yield ""
     yield "options, with their defaults:"
-    said = comments(name)
+    file = CONF / "algo" / f"{name}.yaml"
+    comments = {key: each.comment for key, each in described(file).items()} if file.is_file() else {}
     for option, value in {**cls.stepsize_options(), **cls.structure_options()}.items():
-        yield from wrapped(f"algo.{option}={_plain(value.default)}", said.get(option, ""), 30)
+        default = "null" if value.default is None else value.default
+        typed = str(default).lower() if isinstance(default, bool) else default
+        yield from wrapped(f"algo.{option}={typed}", comments.get(option, ""), 30)
     yield ""
     yield "example:"
     yield f"  {example(cls)}"
@@ -156,39 +159,25 @@ def page(name: str) -> Iterator[str]:
         yield "  For a fair comparison, tune the stepsize: add -m algo.eta=0.001,0.01,0.1"
 
 
-def _vectors(properties: Properties) -> str:
-    number, *beside = sends(properties).partition(" and ")
-    number, *packed = number.partition(",")
-    plural = "s" * (properties.vectors_per_step != 1)
-    return f"{number} vector{plural}{''.join(packed)}{',' * bool(packed[-1])}{''.join(beside)}"
-
-
 def checked_properties(properties: Properties) -> list[str]:
     """Return the declared properties that ``bench/contract.py`` checks."""
+    declared = {
+        "steps of at most η_t": properties.bounded_step,
+        "invariant to scaling f": properties.scale_free,
+        "equal to the centralized method on the complete graph": properties.centralized_equivalent is True,
+        "equal to SGD on the complete graph": properties.centralized_equivalent == "sgd",
+        "converges to the minimizer with exact gradients": properties.fixed_point == "exact",
+        f"its {properties.report} evaluated instead of x": properties.report,
+    }
     return [
         *(f"mean {tracker} = mean {tracked}" for tracker, tracked in properties.tracks.items()),
         *(f"{name} sums to zero" for name in properties.zero_sum),
-        *(["steps of at most η_t"] if properties.bounded_step else []),
-        *(["invariant to scaling f"] if properties.scale_free else []),
-        *(
-            ["equal to the centralized method on the complete graph"]
-            if properties.centralized_equivalent is True
-            else []
-        ),
-        *(["equal to SGD on the complete graph"] if properties.centralized_equivalent == "sgd" else []),
-        *(["converges to the minimizer with exact gradients"] if properties.fixed_point == "exact" else []),
-        *([f"its {properties.report} evaluated instead of x"] if properties.report else []),
+        *(text for text, holds in declared.items() if holds),
     ]
 
 
-def comments(name: str) -> dict[str, str]:
-    """What its yaml says of each option."""
-    file = CONF / "algo" / f"{name}.yaml"
-    return {key: each.comment for key, each in described(file).items()} if file.is_file() else {}
-
-
 def example(cls: type[Algorithm]) -> str:
-    """A command that runs it."""
+    """Return a command that runs the method."""
     properties = cls.declare_for({})
     words = [f"algo={properties.name}", "dataset=digits"]
     if properties.exact_average:
@@ -205,25 +194,20 @@ def example(cls: type[Algorithm]) -> str:
 
 
 def wrapped(name: str, text: str, indent: int = 16) -> Iterator[str]:
-    """A name and what is said of it, at most WIDTH wide."""
+    """Yield a name and its text, at most WIDTH wide; a long name has a line of its own."""
     width = min(WIDTH, shutil.get_terminal_size().columns) if sys.stdout.isatty() else WIDTH
-    lines = textwrap.wrap(text, max(20, width - indent), break_on_hyphens=False) or [""]
     first = f"  {name:<{indent - 2}}"
     if len(name) > indent - 3:
         yield first.rstrip()
-        first = " " * indent
-    yield (first + lines[0]).rstrip()
+        first = ""
+    lines = textwrap.wrap(text, max(20, width - indent), break_on_hyphens=False) or [""]
+    yield f"{first:{indent}}{lines[0]}".rstrip()
     yield from (" " * indent + line for line in lines[1:])
-
-
-def _plain(value: object) -> str:
-    """As it is typed."""
-    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @command
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_parser(__doc__)
     parser.add_argument("name", nargs="?", metavar="NAME", help="method to describe (default: list all methods)")
     parser.add_argument("--markdown", action="store_true", help="print the table of docs/methods.md")
     parser.add_argument("--settings", action="store_true", help="print docs/settings.md, the settings of run.py")

@@ -11,7 +11,6 @@ Examples:
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -37,8 +36,9 @@ from bench.engine.torch_setup import set_up_torch
 from bench.problem.arrays import Arrays
 from bench.problem.problem import Setting
 from bench.sweep.preflight import check_data
-from bench.terminal.command import command, config_flags
+from bench.terminal.command import command
 from bench.terminal.console import Console
+from bench.terminal.parser import command_parser
 from bench.terminal.table import fits, print_whole
 from bench.training.hosting import OneProcess
 from bench.training.metrics import heterogeneity
@@ -46,7 +46,7 @@ from bench.training.mixers import make_mixer
 
 
 def show(console: Console, counts: np.ndarray, kind: str) -> None:
-    """A line per node; classes that do not fit beside each other stand in tables below each other."""
+    """Print one row per node; classes that exceed the width of the terminal go into further tables."""
     console.print(f"samples, and how many of each {kind}")
     first = 0
     while first < counts.shape[1]:
@@ -58,14 +58,14 @@ def show(console: Console, counts: np.ndarray, kind: str) -> None:
 
 
 def kind_of(arrays: Arrays) -> str:
-    """What a partition divides samples by, for one of them."""
+    """Return the name of one of the parts by which samples are counted."""
     if arrays.classes is None:
         return "tenth of the targets, the smallest first"
     return "class" if arrays.train_y.ndim == 1 else "tenth of the text, in its order"
 
 
 def table(counts: np.ndarray, classes: range) -> Table:
-    """A line per node, with some of the classes."""
+    """Return a table with one row per node and a column for each of these classes."""
     out = Table()
     for name in ("node", "samples", *map(str, classes)):
         out.add_column(name, justify="right", no_wrap=True)
@@ -75,7 +75,7 @@ def table(counts: np.ndarray, classes: range) -> Table:
 
 
 def zeta(config: RunConfig) -> float | None:
-    """ζ² at the average start point."""
+    """Return the heterogeneity ζ² at the average initial point."""
     dtype, device = getattr(torch, config.dtype), torch.device(config.device)
     setting = Setting(config.nodes, range(config.nodes), (config.seed,), config.batch_size, dtype, device)
     problem = build_problem(config, setting)
@@ -85,8 +85,7 @@ def zeta(config: RunConfig) -> float | None:
 
 @command
 def main() -> int:
-    shape = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=shape, parents=[config_flags()])
+    parser = command_parser(__doc__, config=True)
     parser.add_argument(
         "overrides",
         nargs="*",
@@ -95,12 +94,12 @@ def main() -> int:
         "partition=even nodes=8 seed=0)",
     )
     arguments = parser.parse_intermixed_args()
-    console = Console(highlight=False)
+    console = Console()
     set_up_torch()
     say_broken_plugins()
     config = compose_one(arguments.overrides, source_of(arguments))
     if is_problem(datasets[config.dataset.name]):
-        raise UserError(f"dataset={config.dataset.name} is drawn at every node: there is nothing to divide.")
+        raise UserError(f"dataset={config.dataset.name} draws its samples at every node, so it has no partition.")
     check_data(config)
     arrays = load_arrays(config)
     show(console, class_counts(arrays, shards(config, config.seed)), kind_of(arrays))

@@ -11,7 +11,6 @@ Examples:
 
 from __future__ import annotations
 
-import argparse
 import json
 import platform
 import sys
@@ -31,6 +30,7 @@ from bench.base.machine import cores
 from bench.engine.torch_setup import set_up_torch
 from bench.terminal.command import command
 from bench.terminal.console import Console
+from bench.terminal.parser import command_parser
 from benchmarks.around import data, digests, overheads, reporting, storing
 from benchmarks.clock import Entry
 from benchmarks.engines import REPLICAS, all_batched, engines, networks
@@ -49,7 +49,7 @@ def table(title: str, entries: list[Entry]) -> Table:
 
 @command
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_parser(__doc__)
     parser.add_argument("--quick", action="store_true", help="measure fewer steps and sizes (default: all)")
     parser.add_argument(
         "--only",
@@ -91,7 +91,7 @@ def main() -> int:
         "many nodes": lambda: many([512] if quick else [512, 4096]),
         "size of the network": lambda: scaling([8, 32] if quick else [8, 32, 128, 512]),
     }
-    console = Console(width=None if sys.stdout.isatty() else 100, highlight=False)
+    console = Console(width=None if sys.stdout.isatty() else 100)
     console.print(" ".join(f"{name} {value}" for name, value in machine.items()))
     results: dict[str, list[Entry]] = {}
     if not any(arguments.only in title for title in sections):

@@ -15,12 +15,12 @@ import signal
 import sys
 from pathlib import Path
 
-if __name__ == "__main__":  # ours before any installed package that is also called datasets or analysis
+if __name__ == "__main__":  # this repository comes before installed packages named datasets or analysis
     sys.path[0] = str(Path(__file__).resolve().parents[1])
     from bench.terminal.command import begin
 
     begin()
-    if not {"-h", "--help"}.isdisjoint(sys.argv):  # before anything large is imported
+    if not {"-h", "--help"}.isdisjoint(sys.argv):  # before the slow imports
         from bench.config.help import show_help
 
         sys.exit(show_help(__doc__))
@@ -30,7 +30,6 @@ from bench.base import preemption
 from bench.base.registry import broken_plugins, say_broken_plugins
 from bench.config import flags
 from bench.config.help import show_help
-from bench.config.show import show
 from bench.config.source import source_of
 from bench.sweep.gather import gather, sweep_name
 from bench.sweep.preflight import checked
@@ -40,21 +39,21 @@ from bench.terminal.console import Console
 
 
 def run(given: flags.Given, errors: Console) -> int:
-    """Make the runs of a command line; the exit code."""
+    """Execute the runs of a command line and return the exit code."""
     say_broken_plugins()
     source, words = source_of(given.values).divide(given.words)
     if given.shows:
-        show(words, given.shows, source)
+        flags.show(words, given.shows, source)
         return 0
     preemption.listen()
     configs, skipped = gather(words, checked, errors, source, given.several)
-    console = Console(width=None if sys.stdout.isatty() else 140, highlight=False)
+    console = Console(width=None if sys.stdout.isatty() else 140)
     code = run_all(configs, console, sweep_name(words, source))
     if skipped:
         count = skipped.total()
-        errors.print(f"{count} configuration{'s were' if count > 1 else ' was'} skipped: the first lines say why.")
+        errors.print(f"{count} configuration{'s were' if count > 1 else ' was'} skipped: see the reasons above.")
     for plugin in broken_plugins:
-        errors.print(f"Plug-in '{plugin}' was left out, for the reason said at the beginning.")
+        errors.print(f"Plug-in '{plugin}' was skipped: see the reason above.")
     return code or int(bool(skipped))
 
 
@@ -66,7 +65,7 @@ def main() -> int:
     given = flags.read(sys.argv[1:])
     if given.values.help:
         return show_help(__doc__)
-    errors = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
+    errors = Console(stderr=True, soft_wrap=True)
     try:
         return run(given, errors)
     except KeyboardInterrupt:

@@ -21,14 +21,14 @@ if __name__ == "__main__":
 
     begin()
 
-
 from bench.base.errors import UserError
 from bench.store.regular import run_names
 from bench.sweep.cluster.tickets import queue_lines, tickets
 from bench.sweep.states import look_at_run, show_found, states_of
-from bench.terminal.command import command, config_flags
+from bench.terminal.command import command
 from bench.terminal.console import Console
 from bench.terminal.display import counting
+from bench.terminal.parser import command_parser
 from bench.terminal.table import in_order
 
 if TYPE_CHECKING:
@@ -36,21 +36,20 @@ if TYPE_CHECKING:
 
 
 def wanted(arguments: argparse.Namespace) -> list[RunConfig]:
-    """The runs of an experiment or a sweep."""
+    """Return the runs of an experiment or a sweep."""
     from bench.base.registry import say_broken_plugins
-    from bench.config.plan import of_command, unique  # Hydra and torch: not for those who only look
+    from bench.config.plan import of_command, unique  # slow: imports Hydra and torch
     from bench.config.source import source_of
 
     say_broken_plugins()
-    errors = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
+    errors = Console(stderr=True, soft_wrap=True)
     with counting(errors, "composing {} of {} configurations") as say:
         return unique(of_command(arguments.words, say=say, source=source_of(arguments)))
 
 
 @command
 def main() -> int:
-    shape = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=shape, parents=[config_flags()])
+    parser = command_parser(__doc__, config=True)
     parser.add_argument(
         "words",
         nargs="*",
@@ -64,19 +63,19 @@ def main() -> int:
     arguments = parser.parse_intermixed_args()
     words = arguments.words
     results = Path(words.pop(0)) if words and ("=" not in words[0] or Path(words[0]).is_dir()) else Path("results")
-    console = Console(width=None if sys.stdout.isatty() else 140, highlight=False)
+    console = Console(width=None if sys.stdout.isatty() else 140)
     runs = results / "runs"
-    asked = bool(words or arguments.multirun or arguments.config_name)
-    if asked:
+    chosen = bool(words or arguments.multirun or arguments.config_name)
+    if chosen:
         found = states_of(runs, wanted(arguments))
     else:
         if not runs.exists() and not tickets(results):
             raise UserError(f"There are no runs in '{results}'.")
-        names = run_names(results) if runs.exists() else []  # what was queued for it may not have begun
+        names = run_names(results) if runs.exists() else []  # queued runs may not have started
         found = {name: look_at_run(runs / name) for name in names}
-    show_found(console, runs, found, list(found.values()) if asked else in_order(found.values()))
-    for line in queue_lines(results, found, only=asked):
-        console.print(line, markup=False, soft_wrap=True)
+    show_found(console, runs, found, list(found.values()) if chosen else in_order(found.values()))
+    for line in queue_lines(results, found, only=chosen):
+        console.print(line, soft_wrap=True)
     return 0
 
 

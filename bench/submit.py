@@ -12,7 +12,6 @@ Examples:
 
 from __future__ import annotations
 
-import argparse
 import shlex
 import shutil
 import signal
@@ -44,22 +43,16 @@ from bench.sweep.preflight import checked_for_elsewhere
 from bench.sweep.states import show_found, states_of
 from bench.sweep.sweep import about_wandb
 from bench.sweep.workers import name_of
-from bench.terminal.command import command, config_flags
+from bench.terminal.command import command
 from bench.terminal.console import Console
+from bench.terminal.parser import command_parser
 from bench.terminal.table import show_table
 
 SCRIPT, WORKERS = "worker.sh", "workers="
 
 
-def work_on(folder: Path) -> int:
-    """A worker, in its job."""
-    preemption.listen()
-    say_broken_plugins()
-    return orders.work(orders.read(folder))
-
-
 def send(order: Order, workers: int, site: Site, results: Path) -> tuple[str, Path]:
-    """Queue it; the job's number, and the folder of all that belongs to it."""
+    """Queue the workers; return the number of the array job and the folder with its files."""
     folder = new_folder(results)
     try:
         order.keep(folder)
@@ -73,7 +66,7 @@ def send(order: Order, workers: int, site: Site, results: Path) -> tuple[str, Pa
 
 
 def wait_for(job: str, order: Order, runs: Path, console: Console) -> None:
-    """Follow an array until its runs have ended, or it has and no other is making one of them."""
+    """Follow an array job until its runs have ended, or until no job computes them any more."""
     ours = {config.run_id for config in order.configs}
     jobs = [ticket.job for ticket in tickets(runs.parent) if ours & set(ticket.runs)]
 
@@ -85,7 +78,9 @@ def wait_for(job: str, order: Order, runs: Path, console: Console) -> None:
     try:
         follow(order, runs, console, stands)
     except KeyboardInterrupt:
-        console.print(f"The jobs go on. scancel {job} ends them; the same command with --wait follows what is left.")
+        console.print(
+            f"The jobs continue. scancel {job} ends them. Repeat the command with --wait to follow them again."
+        )
         raise
 
 
@@ -93,10 +88,11 @@ def wait_for(job: str, order: Order, runs: Path, console: Console) -> None:
 def main() -> int:
     if sys.argv[1:2] == ["--work"]:
         if len(sys.argv) != 3:
-            raise UserError("--work is for the jobs of a queue, and needs the folder of an order.")
-        return work_on(Path(sys.argv[2]))
-    shape = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=shape, parents=[config_flags()])
+            raise UserError("--work needs one folder of an order. Only the jobs of a queue use it.")
+        preemption.listen()
+        say_broken_plugins()
+        return orders.work(orders.read(Path(sys.argv[2])))
+    parser = command_parser(__doc__, config=True)
     parser.add_argument(
         "words",
         nargs="*",
@@ -113,51 +109,50 @@ def main() -> int:
         "-m", "--multirun", action="store_true", help="no effect: lists of values are always a sweep here"
     )
     given = parser.parse_intermixed_args()
-    console = Console(width=None if sys.stdout.isatty() else 140, highlight=False)
-    errors = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
+    console = Console(width=None if sys.stdout.isatty() else 140)
+    errors = Console(stderr=True, soft_wrap=True)
     say_broken_plugins()
     source, words = source_of(given).divide(given.words)
-    asked, words = workers_of(words, given.dry_run)
+    requested, words = workers_of(words, given.dry_run)
     words, site = sites.of_command(words, source)
     configs, skipped = gather(words, checked_for_elsewhere, errors, source)
     for remark in about_wandb(configs, elsewhere=True):
         errors.print(remark)
     runs = orders.one_folder(configs) / "runs"
-    share = Share(asked, site.cpus or 1, site.bytes())
+    share = Share(requested, site.cpus or 1, site.bytes())
     order = orders.make(configs, sweep_name(words, source), lambda todo: batches(todo, share))
     done = len(configs) - len(order.configs)
-    workers = min(asked, -(-len(order.groups) // order.jobs))
+    workers = min(requested, -(-len(order.groups) // order.jobs))
     if given.dry_run:
         show_table(console, list(states_of(runs, configs).values()))
-    console.print(f"{len(configs)} configuration{'s' * (len(configs) != 1)}, {done} of them done.", markup=False)
+    console.print(f"{len(configs)} configuration{'s' * (len(configs) != 1)}, {done} of them done.")
     if not order.groups:
         return int(bool(skipped))
     groups, made = len(order.groups), len(order.configs)
     console.print(
-        f"{made} to make, in {groups} group{'s' * (groups != 1)}, by {workers} worker{'s' * (workers != 1)}"
+        f"{made} to compute, in {groups} group{'s' * (groups != 1)}, by {workers} worker{'s' * (workers != 1)}"
         f"{f' with {order.jobs} groups at a time' * (order.jobs > 1)}."
     )
     console.print(sentence(estimate(order.configs, runs), workers))
     if given.dry_run:
         for group in filter(lambda group: len(group) > 1, order.groups):
-            console.print(f"  {name_of(group)}", markup=False)
-        asked_for = slurm.options(runs.parent / "queue", workers, site.words())
-        console.print(f"Nothing was queued. SLURM would be asked for {' '.join(site.words())}", markup=False)
+            console.print(f"  {name_of(group)}")
+        options = slurm.options(runs.parent / "queue", workers, site.words())
+        console.print(f"Nothing was queued. Options for SLURM: {' '.join(site.words())}")
         if site == Site():
-            console.print("No site is named, and conf/site/default.yaml is missing: the rest is the cluster's default.")
+            console.print("No site is set, and conf/site/default.yaml is missing. The cluster's defaults apply.")
         if not any(word.startswith(WORKERS) for word in given.words):
-            console.print(f"No {WORKERS} is typed: {WORKERS}{asked} is the default of a dry run.")
+            console.print(f"{WORKERS}{requested} is the default of a dry run.")
         try:
-            console.print(f"SLURM says: {slurm.expected(asked_for)}", markup=False, soft_wrap=True)
+            console.print(f"SLURM says: {slurm.expected(options)}", soft_wrap=True)
         except slurm.NoSlurm as error:
-            console.print(f"SLURM was not asked. {error}", markup=False, soft_wrap=True)
+            console.print(f"SLURM is not available. {error}", soft_wrap=True)
         return int(bool(skipped))
     job, folder = send(order, workers, site, runs.parent)
-    console.print(f"Queued as job {job}; what the workers say is in {folder}.", markup=False, soft_wrap=True)
+    console.print(f"Queued as job {job}. The output of the workers is in {folder}.", soft_wrap=True)
     if not given.wait:
         console.print(
-            f"python bench/status.py {shlex.quote(str(runs.parent))} shows how far it is; scancel {job} ends it.",
-            markup=False,
+            f"python bench/status.py {shlex.quote(str(runs.parent))} shows the progress; scancel {job} ends the job."
         )
         return int(bool(skipped))
     wait_for(job, order, runs, console)
@@ -165,17 +160,17 @@ def main() -> int:
     found = states_of(runs, configs)
     show_found(console, runs, found, list(found.values()))
     for line in queue_lines(runs.parent, found, only=True):
-        console.print(line, markup=False, soft_wrap=True)
+        console.print(line, soft_wrap=True)
     return int(any(run["state"] not in FINAL for run in found.values()) or bool(skipped))
 
 
 def workers_of(words: list[str], dry: bool = False) -> tuple[int, list[str]]:
-    """How many, and the other words; one, where none are named and nothing is queued."""
-    said = [word.partition("=")[2] for word in words if word.startswith(WORKERS)] or ["1"] * dry
-    if not said or not said[-1].isdecimal() or int(said[-1]) < 1:
-        got = f"; got {said[-1]!r}" if said else ""
-        raise UserError(f"How many workers are to share the runs? Say workers=8, or another whole number{got}.")
-    return int(said[-1]), [word for word in words if not word.startswith(WORKERS)]
+    """Return the number of workers and the other words. A dry run has one worker by default."""
+    typed = [word.partition("=")[2] for word in words if word.startswith(WORKERS)] or ["1"] * dry
+    if not typed or not typed[-1].isdecimal() or int(typed[-1]) < 1:
+        got = f", got {typed[-1]!r}" if typed else ""
+        raise UserError(f"workers must be a whole number of at least 1{got}. Add workers=8.")
+    return int(typed[-1]), [word for word in words if not word.startswith(WORKERS)]
 
 
 if __name__ == "__main__":

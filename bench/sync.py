@@ -11,7 +11,6 @@ Examples:
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from pathlib import Path
@@ -30,18 +29,19 @@ from bench.store.integrity import Damaged, read_file
 from bench.store.regular import no_link, run_names
 from bench.terminal.command import command
 from bench.terminal.console import Console
+from bench.terminal.parser import command_parser
 
 
 @command
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_parser(__doc__)
     parser.add_argument(
         "results", type=Path, nargs="?", default=Path("results"), help="results folder (default: results)"
     )
     parser.add_argument("--project", help="W&B project of all runs (default: tracker.project of each run)")
     parser.add_argument("--entity", help="W&B user or team of all runs (default: tracker.entity of each run)")
     arguments = parser.parse_args()
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(soft_wrap=True)
     runs = arguments.results.resolve() / "runs"
     if not runs.exists():
         raise UserError(f"There are no runs in '{arguments.results}'.")
@@ -49,35 +49,31 @@ def main() -> int:
         raise UserError("WANDB_MODE=disabled writes no W&B runs. Unset it, or set it to online or offline.")
     os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
     for notice in notices(alone=False):
-        console.print(notice, markup=False)
+        console.print(notice)
     for name in ignored(alone=False):
         os.environ.pop(name, None)
     try:
         from bench.sweep.tracking.wandb_run import WandbMirror, up_to_date
     except ImportError as error:
-        raise UserError(f"W&B cannot be used here: {error}. pip install wandb") from error
+        raise UserError(f"W&B cannot be imported: {error}. Type pip install wandb.") from error
     named = (runs / name for name in run_names(runs.parent))
     folders = [path for path in named if path.is_symlink() or (path / "summary.json").exists()]
     no_link(runs.parent / "wandb")
     todo = [path for path in folders if path.is_symlink() or not up_to_date(path)]
     why = "their W&B runs are up to date. Delete wandb.json from a run folder to write its W&B run again."
     for notice in notices_of_existing(len(folders) - len(todo), why, alone=False):
-        console.print(notice, markup=False)
+        console.print(notice)
     failed = 0
     for folder in track(todo, "runs", console=console, disable=not console.is_terminal):
         try:
             own = read_file(folder, "summary.json")
-            given = os.environ.get
-            project = arguments.project or own.get("tracker.project") or given("WANDB_PROJECT") or "hearsay"
-            WandbMirror(
-                folder, project, arguments.entity or own.get("tracker.entity") or given("WANDB_ENTITY")
-            ).finish()
-        except Damaged as error:
+            project = arguments.project or own.get("tracker.project") or os.environ.get("WANDB_PROJECT") or "hearsay"
+            entity = arguments.entity or own.get("tracker.entity") or os.environ.get("WANDB_ENTITY")
+            WandbMirror(folder, project, entity).finish()
+        except Exception as error:  # network, server or disk: other runs may succeed
             failed += 1
-            console.print(f"{folder.name}: {error}", markup=False)
-        except Exception as error:  # the network, the server, the disk: the next run may do better
-            failed += 1
-            console.print(f"{folder.name}: {type(error).__name__}: {error}", markup=False)
+            kind = "" if isinstance(error, Damaged) else f"{type(error).__name__}: "
+            console.print(f"{folder.name}: {kind}{error}")
     made = len(todo) - failed
     console.print(f"{made} written ({mode()}), {len(folders) - len(todo)} up to date, {failed} failed.")
     return 1 if failed else 0

@@ -12,7 +12,6 @@ Examples:
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -34,18 +33,18 @@ from bench.network.describe import facts, losses, matrices, sample
 from bench.network.drawing import caption, svg
 from bench.network.mixing import Mixing, Operator
 from bench.store.record import LATER
-from bench.terminal.command import command, config_flags
+from bench.terminal.command import command
+from bench.terminal.parser import command_parser
 from bench.training.mixers import ROUNDS, change_of_average
 
 SIZES = (8, 16, 64)
-"""The numbers of nodes in the table."""
+"""Numbers of nodes in the table of all topologies."""
 SEEDS = 10
-"""Over which it is measured how far an average moves."""
-WHAT: dict[Operator, str] = {"mix": "the average", "push": "push-sum"}
+"""Seeds over which the change of the average is measured."""
 
 
 def show(config: RunConfig) -> Iterator[str]:
-    """Everything about one network, for the terminal."""
+    """Yield the lines that describe one network."""
     network, reliable = mixing_of(config), without_loss(config)
     yield from facts(network)
     if lossy := network is not reliable:
@@ -62,7 +61,7 @@ def without_loss(config: RunConfig) -> Mixing:
 
 
 def averages(config: RunConfig) -> Iterator[str]:
-    """How far these links move an average, and how far they would with other semantics."""
+    """Yield how far lossy links move the average, for each loss-handling rule."""
     network, links = mixing_of(config), config.links
     by: Operator = "push" if network.one_way or network.at(0).mix is None else "mix"
     negative = ("zero_fill",) if by == "push" else ("renormalise", "zero_fill")
@@ -72,7 +71,8 @@ def averages(config: RunConfig) -> Iterator[str]:
         known = ("reabsorb", *negative) if "semantics" in links.options else ()
         forms = {name: Choice(links.name, {**links.options, "semantics": name}) for name in known}
     if forms:
-        yield f"{ROUNDS} rounds from numbers with mean 1 and standard deviation 1 move {WHAT[by]}"
+        average = "push-sum" if by == "push" else "the average"
+        yield f"{ROUNDS} rounds from numbers with mean 1 and standard deviation 1 move {average}"
         yield f"by (root mean square over seeds {config.seed} … {config.seed + SEEDS - 1})"
     for name, choice in forms.items():
         networks = [mixing_of(replace(config, links=choice, seed=config.seed + k)) for k in range(SEEDS)]
@@ -80,13 +80,13 @@ def averages(config: RunConfig) -> Iterator[str]:
 
 
 def picture(config: RunConfig) -> str:
-    """The drawing as SVG; with loss, of a step in which there is some."""
+    """Return the drawing as SVG; with packet loss, of a step in which messages are lost."""
     network, reliable = mixing_of(config), without_loss(config)
     return svg(reliable, lost=sample(network, reliable)[1] if network is not reliable and not network.drawn else ())
 
 
 def table(folder: Path) -> str:
-    """A row per topology; drawings go to ``folder``. ρ for n = 8, 16 and 64."""
+    """Return a Markdown table with one row per topology, and write the drawings to ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
     head = " | ".join(f"ρ, n = {n}" for n in SIZES)
     lines = [f"| | `topology` | weights | edges, n = 8 | {head} |", "|---|---|---|---|" + "---|" * len(SIZES)]
@@ -105,8 +105,7 @@ def table(folder: Path) -> str:
 
 @command
 def main() -> int:
-    shape = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=shape, parents=[config_flags()])
+    parser = command_parser(__doc__, config=True)
     parser.add_argument(
         "overrides",
         nargs="*",

@@ -5,6 +5,7 @@ import importlib
 import re
 import shlex
 import sys
+from functools import cache
 
 import pytest
 
@@ -55,7 +56,18 @@ def test_help_has_a_summary_and_examples_and_fits_a_terminal(script, call):
     assert max(map(len, rest.splitlines())) <= 80  # a usage may have an option that argparse does not break
 
 
-@pytest.mark.parametrize("script", COMMANDS)
+@cache
+def composed(*words):
+    """Compose settings once: several commands have the same examples."""
+    return of_command(words)
+
+
+def grouped(script):
+    """Run all commands with settings in one process, so that they share compositions."""
+    return pytest.param(script, marks=[pytest.mark.xdist_group("settings")] if script in SETTINGS else [])
+
+
+@pytest.mark.parametrize("script", [grouped(script) for script in COMMANDS])
 def test_examples_are_accepted_and_every_option_is_described(script, call, monkeypatch, tmp_path):
     found = examples(call(script, "--help")[1])
     monkeypatch.chdir(tmp_path)
@@ -68,7 +80,7 @@ def test_examples_are_accepted_and_every_option_is_described(script, call, monke
             call(script, *words)
         if script in SETTINGS:
             settings = site.of_command([word for word in words if "=" in word]).words
-            assert of_command([word for word in settings if not word.startswith("workers=")])
+            assert composed(*(word for word in settings if not word.startswith("workers=")))
 
 
 def then_stop(parse):

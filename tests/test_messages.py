@@ -62,7 +62,7 @@ SENTENCES = [
     ("run", "validation=0.1", "dataset=synthetic has no training samples to set aside. Remove validation."),
     ("topology", "topology=ring --svg nowhere/ring.svg", "Cannot use nowhere/ring.svg: No such file or directory."),
     ("contract", "dnaas", "There is no algorithm or compressor called 'dnaas'. Did you mean 'dnasa'?"),
-    ("partition", "dataset=synthetic", "dataset=synthetic is drawn at every node: there is nothing to divide."),
+    ("partition", "dataset=synthetic", "dataset=synthetic draws its samples at every node, so it has no partition."),
     ("sync", "nowhere", "There are no runs in 'nowhere'."),
     ("status", "nowhere", "There are no runs in 'nowhere'."),
 ]
@@ -107,7 +107,7 @@ MORE_SENTENCES = [
 
 
 @pytest.mark.parametrize(("script", "words", "sentence"), few([*SENTENCES, *MORE_SENTENCES], SENTENCES))
-def test_a_wrong_word_gets_a_sentence(script, words, sentence, tmp_path):
+def test_invalid_settings_have_this_message(script, words, sentence, tmp_path):
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
     done = typed(*words.split(), cwd=tmp_path, script=f"bench/{script}.py")
@@ -123,7 +123,7 @@ def command(*words: str, stdin: int = subprocess.DEVNULL, **environment: str) ->
 
 
 @pytest.mark.thorough
-def test_a_terminal_without_our_letters_gets_their_names():
+def test_replaces_greek_letters_that_the_terminal_lacks():
     done = command("bench/topology.py", "nodes=4", PYTHONIOENCODING="latin-1")
     out, err = done.communicate(timeout=60)
     assert (done.returncode, err) == (0, b"")
@@ -131,7 +131,7 @@ def test_a_terminal_without_our_letters_gets_their_names():
 
 
 @pytest.mark.parametrize("buffered", ["", "1"])
-def test_a_reader_that_has_seen_enough_is_left_alone(buffered):
+def test_ignores_a_closed_pipe(buffered):
     """As in `… | head -1`, where the pipe is closed before everything is said."""
     program = (
         "from bench.terminal.command import begin; begin(); import sys, os\n"
@@ -148,7 +148,7 @@ def test_a_reader_that_has_seen_enough_is_left_alone(buffered):
 
 
 @pytest.mark.parametrize("words", ["bench/run.py --cfg=job", "bench/contract.py --help"])
-def test_an_interruption_before_anything_began_is_a_word(words):
+def test_an_interruption_during_imports_prints_one_line(words):
     process = command(*words.split())
     maps, deadline = Path(f"/proc/{process.pid}/maps"), time.monotonic() + 30
     while "numpy" not in maps.read_text():

@@ -14,7 +14,7 @@ from bench.build.material import held_out, in_words, is_problem, load_arrays, lo
 from bench.build.network import method_of, mixing_of, properties_of
 from bench.config.run_config import RunConfig
 from bench.method.algorithm import Algorithm
-from bench.method.assemble import assemble
+from bench.method.trajectory import assemble
 from bench.models.model import Model
 from bench.models.module import Wrapped
 from bench.network.compressor import Compressor

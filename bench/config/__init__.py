@@ -1,1 +1,1 @@
-"""What is asked for; the only folder that knows Hydra."""
+"""The configuration of runs. Only this folder imports Hydra."""

@@ -1,4 +1,4 @@
-"""What can be chosen by name, and the options that each choice has."""
+"""The groups of registered names, and the options of each member."""
 
 from __future__ import annotations
 
@@ -7,20 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from bench.base import registry
 from bench.base.options import Option, Options, attribute_options, keyword_options
-from bench.base.registry import (
-    Registry,
-    algorithms,
-    compressors,
-    datasets,
-    engines,
-    links,
-    losses,
-    models,
-    partitions,
-    regularizers,
-    topologies,
-)
 
 
 @dataclass(frozen=True)
@@ -32,68 +20,54 @@ class Choice:
 
 
 def members(group: str) -> list[str]:
-    """The registered names of one config group."""
+    """Return the registered names of a group."""
     return sorted(TRACKERS if group == "tracker" else REGISTRIES[group])
 
 
 @cache
 def options_of(group: str, name: str) -> Options:
-    """The options of one member of a config group."""
-    match group:
-        case "algo":
-            return {**algorithms[name].stepsize_options(), **algorithms[name].structure_options()}
-        case "topology":
-            topology = topologies[name]
-            if topology.kind != "gossip":
-                return {}
-            own = {"allow_biased": Option(bool, False)} if topology.weights is None else {}
-            weights = {} if topology.weights is None else {"weights": Option(str, topology.weights)}
-            return {**keyword_options(topology.graph), **weights, **own, "lazy": Option(bool, False)}
-        case "dataset":
-            return keyword_options(datasets[name].__init__ if isinstance(datasets[name], type) else datasets[name])
-        case "partition":
-            return keyword_options(partitions[name])
-        case "model":
-            return keyword_options(models[name].__init__)
-        case "engine":
-            return attribute_options(engines[name])
-        case "links":
-            return attribute_options(links[name])
-        case "compressor":
-            return attribute_options(compressors[name])
-        case "loss":
-            return keyword_options(losses[name].__init__ if isinstance(losses[name], type) else losses[name])
-        case "regularizer":
-            return attribute_options(regularizers[name])
-        case "tracker":
-            return TRACKERS[name]
-    raise KeyError(group)
+    """Return the options of one member of a group."""
+    if group == "tracker":
+        return TRACKERS[name]
+    member = REGISTRIES[group][name]
+    if group == "algo":
+        return {**member.stepsize_options(), **member.structure_options()}
+    if group == "topology":
+        if member.kind != "gossip":
+            return {}
+        biased, weights = {"allow_biased": Option(bool, False)}, {"weights": Option(str, member.weights)}
+        own = biased if member.weights is None else weights
+        return {**keyword_options(member.graph), **own, "lazy": Option(bool, False)}
+    if group in ("engine", "links", "compressor", "regularizer"):
+        return attribute_options(member)
+    is_class, build = isinstance(member, type), member
+    return keyword_options(build.__init__ if is_class else build)
 
 
 def with_option(option: str) -> list[str]:
-    """The groups of which some member has this option, as it is typed: algo.eta of eta."""
+    """Return GROUP.OPTION for each group with a member that has this option."""
     return [f"{group}.{option}" for group in (*REGISTRIES, "tracker") if _has(group, option)]
 
 
 def _has(group: str, option: str) -> bool:
     for name in members(group):
-        with suppress(Exception):  # a stranger's signature may be anything; it is complained of when it is chosen
+        with suppress(Exception):  # the signature of a plug-in may be invalid, which is reported when it is chosen
             if option in options_of(group, name):
                 return True
     return False
 
 
-REGISTRIES: dict[str, Registry[Any]] = {
-    "algo": algorithms,
-    "topology": topologies,
-    "dataset": datasets,
-    "partition": partitions,
-    "model": models,
-    "engine": engines,
-    "links": links,
-    "compressor": compressors,
-    "loss": losses,
-    "regularizer": regularizers,
+REGISTRIES: dict[str, registry.Registry[Any]] = {
+    "algo": registry.algorithms,
+    "topology": registry.topologies,
+    "dataset": registry.datasets,
+    "partition": registry.partitions,
+    "model": registry.models,
+    "engine": registry.engines,
+    "links": registry.links,
+    "compressor": registry.compressors,
+    "loss": registry.losses,
+    "regularizer": registry.regularizers,
 }
 TRACKERS: dict[str, Options] = {
     "none": {},

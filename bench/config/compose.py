@@ -1,15 +1,16 @@
-"""Hydra at the edge of the suite: where its configs lie, and its errors in our words."""
+"""Composition of a configuration by Hydra, whose errors become messages for the user."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
 import hydra
 from hydra.core.config_store import ConfigStore
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -19,7 +20,7 @@ from bench.base import renamed
 from bench.base.errors import UserError, closest
 from bench.base.registry import no_such
 from bench.config.choices import members, options_of
-from bench.config.names import CONF, check_names, is_sweep, no_such_name, not_a_setting
+from bench.config.names import CONF, check_names, is_plain, is_sweep, no_such_name, not_a_setting
 from bench.config.run_config import GROUPS, RunConfig, meant, no_such_setting, parse
 from bench.config.source import CONFIG, USUAL, Source, used
 
@@ -27,36 +28,36 @@ HYDRA_ERRORS = (HydraException, OmegaConfBaseException, YAMLError)
 
 
 def compose_one(overrides: Sequence[str], source: Source = USUAL) -> RunConfig:
-    """One configuration, outside a Hydra task."""
+    """Compose one configuration."""
     source, words = prepared(overrides, source)
     if several := [word for word in words if is_sweep(word)]:
-        raise UserError(f"{several[0]} names several values: type one of them.")
+        raise UserError(f"{several[0]} names several values. Type one of them.")
     with hydra_here(words, source):
         values = resolved(hydra.compose(source.name, overrides=words))
     if values.pop("experiment", None) is not None:
-        raise UserError("An experiment is a list of configurations: type the settings of one, without experiment=.")
+        raise UserError("This command shows one configuration. Remove experiment= and type the settings of one run.")
     return parse(values)
 
 
 @contextmanager
 def hydra_here(words: Sequence[str], source: Source = USUAL) -> Iterator[None]:
-    """Hydra, ready to compose; what it complains of is said in the words of this suite."""
+    """Initialize Hydra; its errors inside the context become a UserError."""
     try:
         with used(source), hydra.initialize_config_dir(str(source.main), version_base="1.3"):
             if (source.main, source.name) != (CONF, CONFIG):
-                _must_be_whole(source)
+                _check_main_file(source)
             yield
     except HYDRA_ERRORS as error:
         raise UserError(sentence(error, words, source)) from error
 
 
-def _must_be_whole(source: Source) -> None:
-    """A UserError unless a file to begin with has all settings, and all that it sets has an effect."""
+def _check_main_file(source: Source) -> None:
+    """Reject a main file that lacks settings, or that sets something without effect."""
     name = source.name
     config = hydra.compose(name, return_hydra_config=True)
     if missing := [key for key in RunConfig.__annotations__ if key not in config]:
         some = f"{', '.join(missing[:3])}{f' and {len(missing) - 3} other settings' * (len(missing) > 3)}"
-        raise UserError(f"{name}.yaml lacks {some}: begin it with 'defaults: [config, _self_]'.")
+        raise UserError(f"{name}.yaml lacks {some}. Begin it with 'defaults: [config, _self_]'.")
     if config.hydra.sweeper.get("params") or config.hydra.mode is not None:
         raise UserError(
             f"{name}.yaml sets hydra.sweeper.params or hydra.mode, which are not supported in a file. Type the values "
@@ -76,12 +77,12 @@ def resolved(config: DictConfig) -> dict[str, Any]:
 
 
 def prepared(words: Sequence[str], source: Source) -> tuple[Source, list[str]]:
-    """A command line as Hydra takes it, without hydra.searchpath, which is part of the source.
+    """Return the source with the folders of hydra.searchpath, and the other words in the form that Hydra accepts.
 
-    What is registered without a yaml is made known to Hydra too, with the defaults of its signature.
+    Members without a yaml file enter the store of Hydra, with the defaults of their signature.
     """
     words = [renamed.typed(word) for word in words]
-    if any(word.startswith("experiment=") for word in words):  # its file need not have a size
+    if any(word.startswith("experiment=") for word in words):  # the file of the experiment may lack a size
         words = [f"++{word}" if word.startswith("experiment.size=") else word for word in words]
     source, words = source.divide([f"+{word}" if _MAPPING.match(word) else word for word in words])
     check_names(words, source.folders())
@@ -90,11 +91,11 @@ def prepared(words: Sequence[str], source: Source) -> tuple[Source, list[str]]:
 
 
 _MAPPING = re.compile(r"model\.kwargs[.=]")
-"""Settings of a mapping with keys that nobody knows beforehand: Hydra calls that adding."""
+"""Settings with arbitrary keys, to which Hydra must add."""
 
 
 def _store_members(folders: Sequence[Path]) -> None:
-    """Names that have no yaml in any of these folders, into Hydra's own store."""
+    """Add the members without a yaml file in these folders to the store of Hydra."""
     store = ConfigStore.instance()
     for group in GROUPS:
         for name in members(group):
@@ -103,16 +104,29 @@ def _store_members(folders: Sequence[Path]) -> None:
 
 
 def _defaults(group: str, name: str) -> dict[str, Any]:
-    """Those that a yaml could have said."""
+    """Return the defaults that a yaml file can express."""
     try:
         options = options_of(group, name)
-    except Exception:  # a stranger's signature may be anything; it is complained of when it is chosen
+    except Exception:  # the signature of a plug-in may be invalid, which is reported when it is chosen
         return {}
     return {key: o.default for key, o in options.items() if isinstance(o.default, str | int | float | list | None)}
 
 
+def options_typed(words: Sequence[str], groups: Collection[str], group: str) -> dict[str, Any]:
+    """Return the values of the options of ``group``, by GROUP.NAME; all words must be options of ``groups``."""
+    with hydra_here(words):
+        overrides = OverridesParser.create().parse_overrides(list(words))
+    for override in overrides:
+        if override.is_sweep_override():
+            raise UserError(f"{override.input_line} names several values. Type one of them.")
+        if not is_plain(override) or override.key_or_group.partition(".")[0] not in groups:
+            forms = " or ".join(f"{group}.NAME=VALUE" for group in groups)
+            raise UserError(f"'{override.input_line}' is not an option of a method or a compressor. Type {forms}.")
+    return {o.key_or_group: o.value() for o in overrides if o.key_or_group.startswith(f"{group}.")}
+
+
 def sentence(error: Exception, typed: Sequence[str], source: Source = USUAL) -> str:
-    """Hydra's errors in the words of this suite; ``typed`` is the command line."""
+    """Return the message for an error of Hydra; ``typed`` is the command line."""
     if isinstance(error, YAMLError):
         return _not_yaml(error)
     if isinstance(error, OverrideParseException):
@@ -126,31 +140,31 @@ def sentence(error: Exception, typed: Sequence[str], source: Source = USUAL) -> 
         return _no_such_setting(unknown[1], typed, source) or " ".join(str(error).split())
     if several := re.match(r"Ambiguous value for argument '([^']+)'", str(error)):
         return several_values(several[1])
-    return " ".join(str(error).split()) or f"The settings cannot be composed: {type(error).__name__} of Hydra."
+    return " ".join(str(error).split()) or f"Hydra cannot compose the settings: {type(error).__name__}."
 
 
 def several_values(word: str) -> str:
-    return f"{word} names several values; add -m to run them all."
+    return f"{word} names several values. Add -m to run them all."
 
 
 def _not_yaml(error: YAMLError) -> str:
-    """Which file, where in it, and what the reader stumbled over."""
+    """Return the message for invalid YAML: the file, the place in it and the problem."""
     mark = error.problem_mark if isinstance(error, MarkedYAMLError) else None
     if mark is None:
-        return f"A config file cannot be read as YAML: {' '.join(str(error).split())}."
-    problem = getattr(error, "problem", None) or "it is no YAML"
-    return f"{mark.name} cannot be read as YAML: line {mark.line + 1}, column {mark.column + 1}: {problem}."
+        return f"A configuration file is invalid YAML: {' '.join(str(error).split())}."
+    problem = getattr(error, "problem", None) or "syntax error"
+    return f"{mark.name} is invalid YAML: line {mark.line + 1}, column {mark.column + 1}: {problem}."
 
 
 def _no_such_setting(key: str, typed: Sequence[str], source: Source) -> str:
-    """Which choices lack the option that was typed, and what they have instead."""
+    """Return the message for an unknown setting, with the known options of the chosen members."""
     group, _, option = key.rpartition(".")
     if group == "experiment":
         return _not_in_experiment(option, typed)
     if key in GROUPS:
         return f"One of the keys in {key}={{…}} is unknown. Set them one at a time ({key}.NAME=VALUE) to find it."
     if key.startswith("hydra."):
-        return f"Hydra has no setting '{key}'; python bench/run.py --cfg hydra shows those that it has."
+        return f"Hydra has no setting '{key}'. Type python bench/run.py --cfg hydra to list its settings."
     if group not in GROUPS:
         return no_such_setting(key)
     names = next((word.split("=", 1)[1] for word in typed if word.startswith(f"{group}=")), None)
@@ -167,11 +181,11 @@ def _no_such_setting(key: str, typed: Sequence[str], source: Source) -> str:
 def _not_in_experiment(part: str, typed: Sequence[str]) -> str:
     name = next((word.partition("=")[2] for word in typed if word.startswith("experiment=")), None)
     if name is None:
-        return f"experiment.{part} is of an experiment: name one, as in experiment=example."
+        return f"experiment.{part} needs an experiment. Add experiment=NAME."
     if part == "size":
         return no_size(f"experiment={name}")
     return f"experiment={name} has no '{part}'."
 
 
 def no_size(experiment: str) -> str:
-    return f"{experiment} has one size only: nothing in it is written under 'quick'. Leave out experiment.size."
+    return f"{experiment} has no quick size: it sets nothing under 'quick'. Remove experiment.size."

@@ -1,24 +1,30 @@
-"""The flags of bench/run.py, which are Hydra's, and the settings of Hydra that are typed beside ours."""
+"""The flags of bench/run.py, which are those of Hydra, and the views of a configuration that they print."""
 
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import hydra
 from hydra._internal.utils import get_args_parser
+from omegaconf import DictConfig
 
 from bench.base.errors import UserError
-from bench.config.names import is_sweep
+from bench.config.compose import HYDRA_ERRORS, prepared, sentence
+from bench.config.names import CONF, is_sweep
+from bench.config.source import CONFIG, Source, used
 
 PARTS = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
-"""What --info may be followed by."""
+"""Values of --info."""
 SHOW, HOW = ("cfg", "info", "help", "hydra_help", "shell_completion"), ("package", "resolve")
-"""The flags with which Hydra shows something, and those that say how."""
+"""Flags that print a view of the configuration, and flags that modify the view."""
 PLUGINS = {
     "sweeper": "Type lists of values after -m, as in -m seed=0,1,2, or write an experiment, as "
     "conf/experiment/example.yaml.",
-    "launcher": "Use bench/submit.py for SLURM; jobs=N makes N runs side by side on this machine.",
+    "launcher": "Use bench/submit.py for SLURM, or jobs=N to compute N runs at a time on this machine.",
 }
 """Kinds of plug-ins of Hydra that hearsay rejects, and what to type instead."""
 
@@ -28,31 +34,28 @@ class Given(NamedTuple):
 
     words: list[str]  # the settings
     several: bool
-    shows: list[str]  # flags with which Hydra shows something, and nothing is run
+    shows: list[str]  # flags that print something instead of a run
     values: argparse.Namespace
 
 
 def read(argv: Sequence[str]) -> Given:
-    """Settings may stand on both sides of any flag."""
+    """Parse a command line, in which settings may stand before and after any flag."""
     argv = [*argv]
     for place, word in enumerate(argv):
         if word in ("--info", "-i") and argv[place + 1 : place + 2] not in [[part] for part in PARTS]:
             argv[place] = "--info=all"
     given = get_args_parser().parse_intermixed_args(argv)
     if given.experimental_rerun:
-        raise UserError(
-            "--experimental-rerun is not supported: runs leave no file of Hydra's. Type the command of the run again, "
-            "with force=true."
-        )
+        raise UserError("--experimental-rerun is not supported. Repeat the command of the run with force=true.")
     shows, how = (
         [_typed(name, getattr(given, name)) for name in names if getattr(given, name)] for names in (SHOW, HOW)
     )
     if len(shows) > 1:
-        raise UserError(f"{shows[0]} and {shows[1]} show different things: type one of them.")
+        raise UserError(f"{shows[0]} and {shows[1]} exclude each other. Type one of them.")
     if how and not shows:
-        raise UserError(f"{how[0]} is for --cfg: add --cfg=job, which shows a configuration.")
+        raise UserError(f"{how[0]} needs --cfg. Add --cfg=job.")
     if (given.cfg or given.info) and (several := [word for word in given.overrides if is_sweep(word)]):
-        raise UserError(f"{shows[0]} shows one configuration, and {several[0]} names several values: type one of them.")
+        raise UserError(f"{shows[0]} shows one configuration, but {several[0]} names several values. Type one of them.")
     return Given(given.overrides, given.multirun, [*shows, *how], given)
 
 
@@ -68,3 +71,22 @@ def refuse_plugins(words: Sequence[str]) -> None:
         for kind, remedy in PLUGINS.items():
             if key in (f"hydra.{kind}", f"hydra/{kind}") and name != "basic":
                 raise UserError(f"{word} is not supported. {remedy}")
+
+
+@hydra.main(version_base="1.3", config_path=str(CONF), config_name=CONFIG)
+def _main(config: DictConfig) -> None:
+    """Hydra calls this function only if no view is requested."""
+
+
+def show(words: Sequence[str], flags: Sequence[str], source: Source) -> None:
+    """Print the view that ``flags`` request; Hydra accepts no settings after its flags."""
+    source, words = prepared(words, source)
+    sys.argv[1:] = [*words, *flags, f"--config-path={source.main}", f"--config-name={source.name}"]
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # errors reach this function instead of being printed with a traceback
+    try:
+        with used(source):
+            _main()
+    except HYDRA_ERRORS as error:
+        raise UserError(sentence(error, words, source)) from error
+    except ValueError as error:  # flags that exclude each other
+        raise UserError(f"{' '.join([*flags, *words])}: {error}.") from error

@@ -12,8 +12,8 @@ from pathlib import Path
 from bench.base.registry import modules_named, plugins, say_broken_plugins
 from bench.config import flags
 from bench.config.choices import members
-from bench.config.comments import described
 from bench.config.names import CONF, files_of
+from bench.config.reference import described
 from bench.config.run_config import GROUPS
 from bench.config.source import Source, plugin_folders, source_of
 from bench.terminal.command import command, config_flags
@@ -88,11 +88,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def names(group: str, source: Source) -> list[str]:
-    """Return the members of a group, or the experiments.
-
-    A yaml file names each member that comes with the suite, so that nothing need be imported to list them. Plug-ins
-    may register others.
-    """
+    """Return the members of a group, or the experiments, without imports: each built-in member has a yaml file."""
     if group == "experiment":
         return files_of(group, source.folders())
     found = files_of(group, [folder for folder in source.folders() if folder not in plugin_folders()])
@@ -100,7 +96,7 @@ def names(group: str, source: Source) -> list[str]:
 
 
 def plugins_with_code() -> bool:
-    """Whether a plug-in may register members: one whose module is only a docstring brings configurations alone."""
+    """Return whether a plug-in may register members; one with only a docstring has only configurations."""
     for plugin in plugins():
         with suppress(ImportError, ValueError):
             spec = importlib.util.find_spec(plugin.module)

@@ -1,4 +1,4 @@
-"""The names of what is chosen, before Hydra sees them."""
+"""The words of a command line, before Hydra composes them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import ChoiceSweep, Glob, QuotedString
+from hydra.core.override_parser.types import ChoiceSweep, Glob, Override, OverrideType, QuotedString
 from hydra.errors import HydraException
 
 from bench.base.errors import UserError, closest
@@ -17,10 +17,11 @@ from bench.config.choices import members
 from bench.config.run_config import GROUPS, RunConfig
 
 CONF = ROOT / "conf"
+FORM = "Type settings as NAME=VALUE, as in algo=dnasa."
 
 
 def check_names(words: Sequence[str], folders: Sequence[Path] = (CONF,)) -> None:
-    """Members of groups are chosen by words: nan, 1, true and null are none to Hydra, which would stumble over them."""
+    """Reject members such as nan, 1, true and null, which Hydra does not read as names."""
     parser = OverridesParser.create()
     for word in words:
         group, is_set, typed = word.lstrip("+").partition("=")
@@ -29,45 +30,67 @@ def check_names(words: Sequence[str], folders: Sequence[Path] = (CONF,)) -> None
             continue
         try:
             value = parser.parse_override(word).value()
-        except HydraException:  # complained of when Hydra sees it
+        except HydraException:  # reported when Hydra composes it
             continue
         names = value.list if isinstance(value, ChoiceSweep) else [value]
         for name in names:
             if not isinstance(name, str | list | dict | Glob | QuotedString):
                 if not ours:
-                    raise UserError(f"'{word}' is no setting: settings are typed as NAME=VALUE, as in algo=dnasa.")
+                    raise UserError(f"'{word}' is not a setting. {FORM}")
                 raise UserError(no_such_name(group, str(name) if len(names) > 1 else typed, folders))
 
 
 def is_sweep(word: str) -> bool:
-    """Whether a word of the command line names several values."""
+    """Return whether a word of the command line names several values."""
     try:
         return OverridesParser.create().parse_override(word).is_sweep_override()
-    except HydraException:  # complained of when Hydra sees it
+    except HydraException:  # reported when Hydra composes it
         return False
 
 
 def no_such_name(group: str, name: str, folders: Sequence[Path] = (CONF,)) -> str:
-    """With the names that there are, in these folders."""
+    """Return an error message with the known names of a group."""
     return no_such(group, name, files_of(group, folders) if group == "experiment" else members(group))
 
 
 def files_of(group: str, folders: Sequence[Path]) -> list[str]:
-    """The names of the yaml files of a group in these folders, as they are typed."""
+    """Return the names of the yaml files of a group in these folders."""
     homes = [folder / group for folder in folders]
     return sorted(file.relative_to(home).with_suffix("").as_posix() for home in homes for file in home.rglob("*.yaml"))
 
 
-def not_a_setting(word: str, complaint: str) -> str:
-    """A word of the command line that cannot be read."""
+def not_a_setting(word: str, reason: str) -> str:
+    """Return an error message for a word that Hydra cannot parse."""
     if "=" not in word:
-        return (
-            f"'{word}' is no setting: settings are typed as NAME=VALUE, as in algo=dnasa."
-            f"{'' if word in RunConfig.__annotations__ else closest(word, RunConfig.__annotations__)}"
-        )
+        known = RunConfig.__annotations__
+        return f"'{word}' is not a setting. {FORM}{'' if word in known else closest(word, known)}"
     key, _, value = word.partition("=")
     if re.search(r"(^|,)\s*(,|$)", value) and value.strip() and not set(value) & set("'\"[{("):
-        return f"'{word}' has an empty value, between two commas or at an end: type one, or leave out the comma."
-    reason = " ".join(line for line in complaint.splitlines() if not line.startswith("See http"))
+        return f"'{word}' has an empty value. Remove the extra comma or add the value."
+    reason = " ".join(line for line in reason.splitlines() if not line.startswith("See http"))
     quoted = f'{key}="{value}"'
-    return f"'{word}' cannot be read: {reason}. Quote what has spaces, commas, brackets or braces: '{quoted}'."
+    return f"'{word}' cannot be parsed: {reason}. Quote values with spaces, commas, brackets or braces: '{quoted}'."
+
+
+def is_plain(override: Override) -> bool:
+    """Return whether a word sets one value of a run, or one option of a group, to a literal value."""
+    group, _, option = override.key_or_group.partition(".")
+    known = group in RunConfig.__annotations__ and bool(option) == (group in GROUPS) and "." not in option
+    return known and _is_simple(override) and not _refers(override)
+
+
+def is_choice(override: Override) -> bool:
+    """Return whether a word chooses a group member, sets a key of an experiment, or refers to other settings."""
+    key = override.key_or_group
+    first = key.partition(".")[0]
+    refers = first in RunConfig.__annotations__ and _refers(override)
+    return _is_simple(override) and (key in GROUPS or first == "experiment" or refers)
+
+
+def _is_simple(override: Override) -> bool:
+    changes = override.type == OverrideType.CHANGE and override.package is None
+    return changes and not isinstance(override.value(), dict)
+
+
+def _refers(override: Override) -> bool:
+    return "${" in str(override.value())

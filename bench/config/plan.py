@@ -25,19 +25,16 @@ from bench.base.errors import Refused, UserError
 from bench.base.options import NoOption
 from bench.config.compose import hydra_here, prepared, resolved, several_values
 from bench.config.experiment import axes_of, blocks_of
-from bench.config.names import check_names
-from bench.config.parsing import is_choice, is_plain
+from bench.config.names import check_names, is_choice, is_plain
 from bench.config.run_config import GROUPS, RunConfig, parse
 from bench.config.source import USUAL, Source
 
 Make = Callable[[Mapping[str, Any]], RunConfig]
 Say = Callable[[int, int], None]
-"""Told how many configurations are made, of how many."""
-BLOCKS = (
-    "Where each has options of its own, write an experiment with a block for each, as conf/experiment/example.yaml."
-)
+"""Called with the number of configurations composed so far, and their total."""
+BLOCKS = "To give each its own options, write an experiment with a block for each, as conf/experiment/example.yaml."
 REASONS = 12
-"""Different reasons for refusing a configuration that are said at most."""
+"""The largest number of different reasons in an error message."""
 
 
 def of_command(
@@ -48,10 +45,10 @@ def of_command(
     left_out: Counter[str] | None = None,
     source: Source = USUAL,
 ) -> list[RunConfig]:
-    """The runs that a command line of run.py stands for, with duplicates.
+    """Return the runs of a command line of run.py, with duplicates.
 
-    With ``parse`` nobody asks whether they can be made here; ``several`` allows sweeps. Combinations that are refused
-    are counted in ``left_out``, by reason, where it is given and others can be made.
+    ``make`` validates each configuration; ``parse`` does not check whether this machine can run it. ``several`` allows
+    sweeps. If some combinations are valid, ``left_out`` counts the invalid ones by reason instead of an error.
     """
     source, words = prepared(words, source)
     with hydra_here(words, source):
@@ -59,7 +56,7 @@ def of_command(
 
 
 def jobs_of(words: Sequence[str], several: bool) -> list[list[str]]:
-    """The words of each configuration of a sweep, in Hydra's order. Needs Hydra to be initialized."""
+    """Return the words of each configuration of a sweep, in the order of Hydra, which must be initialized."""
     loader = GlobalHydra.instance().config_loader()
     overrides = OverridesParser.create(loader).parse_overrides(list(words))
     for override in overrides:
@@ -67,7 +64,7 @@ def jobs_of(words: Sequence[str], several: bool) -> list[list[str]]:
             if not several:
                 raise UserError(several_values(str(override.input_line)))
             if not override.is_discrete_sweep():
-                raise UserError(f"{override.input_line} is no list: name the values, or use range(START,STOP,STEP).")
+                raise UserError(f"{override.input_line} is not a list. Type the values, or range(START,STOP,STEP).")
     if not several:
         return [list(words)]
     (jobs,) = BasicSweeper.split_arguments(overrides, max_batch_size=None)
@@ -79,16 +76,16 @@ def jobs_of(words: Sequence[str], several: bool) -> list[list[str]]:
 
 
 class Base(NamedTuple):
-    """What Hydra made of a combination of group members."""
+    """The composition of one combination of group members."""
 
     values: dict[str, Any]
     experiment: Any
-    refers: bool  # one value to another, so that it can be known only when all are filled in
-    hydra: DictConfig  # what ${hydra:...} refers to
+    refers: bool  # a value refers to another setting: resolve it after all values are set
+    hydra: DictConfig  # for references ${hydra:...}
 
 
 class Point(NamedTuple):
-    """One configuration: a base, and the plain values on top of it."""
+    """One configuration: a base, and plain values that replace some of its own."""
 
     base: Base
     given: Mapping[str, Any]
@@ -104,7 +101,7 @@ class Point(NamedTuple):
 
 
 class Planner:
-    """Makes the runs of a command; each combination of group members is composed once."""
+    """Expands a command into runs; Hydra composes each combination of group members once."""
 
     def __init__(self, make: Make, say: Say, left_out: Counter[str] | None, name: str) -> None:
         self._make, self._say, self._left_out, self._name = make, say, left_out, name
@@ -114,51 +111,50 @@ class Planner:
         self._total = 0
 
     def runs(self, jobs: Sequence[Sequence[str]]) -> list[RunConfig]:
-        """Those of every job, which is the words of one configuration or experiment."""
-        self._total = len(jobs)
-        return self.made(point for words in jobs for point in self.points(words))
+        """Return the runs of all jobs, or raise a UserError with the reasons why some are invalid.
 
-    def made(self, points: Iterable[Point]) -> list[RunConfig]:
-        """The configurations, or the reasons why they cannot be."""
+        A job is the words of one configuration or experiment.
+        """
+        self._total = len(jobs)
         out: list[RunConfig] = []
-        refused, left_out = Counter[str](), Counter[str]()
+        invalid, skipped = Counter[str](), Counter[str]()
         lacking = False
-        for number, point in enumerate(points):
+        for number, point in enumerate(point for words in jobs for point in self.points(words)):
             self._say(number, self._total)
             try:
                 out.append(self._make(point.values()))
             except UserError as error:
-                (left_out if isinstance(error, Refused) else refused)[str(error)] += 1
+                (skipped if isinstance(error, Refused) else invalid)[str(error)] += 1
                 lacking |= isinstance(error, NoOption)
-        if self._left_out is not None and out and not refused:
-            self._left_out.update(left_out)
+        if self._left_out is not None and out and not invalid:
+            self._left_out.update(skipped)
             return out
-        if refused := refused + left_out:
-            more = [f"… and {len(refused) - REASONS} other reasons."] if len(refused) > REASONS else []
+        if invalid := invalid + skipped:
+            more = [f"… and {len(invalid) - REASONS} other reasons."] if len(invalid) > REASONS else []
             more += [BLOCKS] if lacking and out else []
-            raise UserError("\n".join([*list(refused)[:REASONS], *more]))
+            raise UserError("\n".join([*list(invalid)[:REASONS], *more]))
         return out
 
     def points(self, words: Sequence[str]) -> Iterator[Point]:
-        """The configurations of one job."""
+        """Yield the configurations of one job."""
         composed, given = self.divide(words)
         base = self.base(composed)
         if base.experiment is None:
             yield Point(base, given)
             return
-        if base.refers and given:  # the experiment may ask for a value that was typed
+        if base.refers and given:  # the experiment may refer to a typed value
             base = self.base(words)
         typed = [word for word in words if not word.lstrip("+~").startswith(("experiment=", "experiment."))]
         name = next((word for word in words if word.startswith("experiment=")), "The experiment")
-        self._must_set_nothing_else(name, base, [word for word in composed if word in typed])
+        self._check_package(name, base, [word for word in composed if word in typed])
         blocks = blocks_of(base.experiment, name)
         settled = self.keys(typed)
         self._total += sum(math.prod(map(len, axes_of(block, settled).values())) for block in blocks) - 1
         for block in blocks:
             yield from self.points_of_block(block, typed)
 
-    def _must_set_nothing_else(self, name: str, base: Base, words: Sequence[str]) -> None:
-        """A UserError where the file of an experiment sets something outside it, which its blocks would not see."""
+    def _check_package(self, name: str, base: Base, words: Sequence[str]) -> None:
+        """Reject the file of an experiment that sets something outside it, since its blocks would ignore that."""
         without = self.base(words)
         keys = [key for key in {**base.values, **without.values} if base.values.get(key) != without.values.get(key)]
         if base.hydra.hydra.sweeper.get("params") != without.hydra.hydra.sweeper.get("params"):
@@ -170,7 +166,7 @@ class Planner:
             )
 
     def points_of_block(self, block: Mapping[str, Any], typed: Sequence[str]) -> Iterator[Point]:
-        """The configurations of one block of an experiment."""
+        """Yield the configurations of one block of an experiment."""
         composed, given = self.divide(typed)
         axes = axes_of(block, self.keys(typed))
         groups = {key: axes.pop(key) for key in GROUPS if key in axes}
@@ -180,7 +176,7 @@ class Planner:
                 yield Point(base, {**point, **given})
 
     def base(self, words: Sequence[str]) -> Base:
-        """What Hydra composes from these words."""
+        """Return the composition of these words."""
         key = tuple(words)
         if key not in self._bases:
             check_names(words)
@@ -189,7 +185,9 @@ class Planner:
             config = OmegaConf.masked_copy(whole, [str(key) for key in whole if key != "hydra"])
             values: Any = OmegaConf.to_container(config, resolve=False)
             text = str(values)
-            refers = text.count("${") > text.count("${oc.env:")  # to other settings: the environment is one for all
+            refers = text.count("${") > text.count(
+                "${oc.env:"
+            )  # to other settings; the environment is the same for all runs
             if not refers and "${" in text:
                 values = resolved(config)
             experiment = values.pop("experiment", None)
@@ -199,9 +197,9 @@ class Planner:
         return self._bases[key]
 
     def divide(self, words: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
-        """The words that Hydra must see, and the plain values that can be filled in after it has composed.
+        """Return the words for Hydra, and the plain values to set after the composition.
 
-        Where a word adds, deletes, is said twice or is none of ours, Hydra sees them all.
+        Hydra gets all words if one adds or deletes a key, is repeated or is not a setting of hearsay.
         """
         overrides = [self.parsed(word) for word in words]
         keys = [override.key_or_group for override in overrides]
@@ -220,20 +218,19 @@ class Planner:
 
 
 def unique(runs: Iterable[RunConfig]) -> list[RunConfig]:
-    """Each run once, in the order of first appearance."""
+    """Return the runs without duplicates, in the order of first appearance."""
     return list({run.run_id: run for run in runs}.values())
 
 
 def same_run_twice(runs: Sequence[RunConfig]) -> str | None:
-    """A sentence, if some of these differ only in how or where they are made: that makes no second run."""
+    """Return a warning if some configurations are the same run with another engine, folder or the like."""
     last = {run.run_id: run.plain() for run in runs}
     lost = sum(run.plain() != last[run.run_id] for run in runs)
-    if not lost:
-        return None
-    return (
-        f"{lost} of {len(runs)} configurations are the same run as another and differ only in how it is made (engine, "
-        "ranks, results and the like): only the last of each is made."
+    warning = (
+        f"{lost} of {len(runs)} configurations repeat another run and differ only in settings that do not change its "
+        "numbers (engine, ranks, results and the like). Only the last of each is computed."
     )
+    return warning if lost else None
 
 
 def _product(axes: Mapping[str, Sequence[Any]]) -> Iterable[dict[str, Any]]:

@@ -1,12 +1,12 @@
-"""The page docs/settings.md, generated from the comments of the files in conf."""
+"""The comments in the files of conf, and the page docs/settings.md, which is generated from them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
-from bench.config.comments import Described, described
 from bench.config.names import CONF
 from bench.config.run_config import GROUPS
 
@@ -24,6 +24,27 @@ prints all settings of a run with their values. hearsay rejects unknown names an
 `python bench/methods.py --settings` generates this page from the comments in [conf](../conf)."""
 
 NO_OPTION = ("name", "defaults", "dataset")
+KEY = re.compile(r"\s*(?:- )?(?:override /)?(\w+):\s*([^#]*?)\s*(?:#\s*(.*))?")
+MORE = re.compile(r"\s+#\s*(.*)")
+
+
+class Described(NamedTuple):
+    """A key of a yaml file."""
+
+    value: str
+    comment: str
+
+
+def described(file: Path) -> dict[str, Described]:
+    """Return each key of a yaml file with its comment; indented comment lines continue the one above."""
+    found: dict[str, Described] = {}
+    for line in file.read_text(encoding="utf-8").splitlines():
+        if found and (more := MORE.fullmatch(line)):
+            key, (value, comment) = found.popitem()
+            found[key] = Described(value, f"{comment} {more[1]}".strip())
+        elif match := KEY.fullmatch(line):
+            found[match[1]] = Described(match[2], match[3] or "")
+    return found
 
 
 def settings_page() -> str:

@@ -1,4 +1,4 @@
-"""A run as plain typed values, and when two runs are the same. Nothing here knows Hydra."""
+"""The configuration of one run, independent of Hydra, and its run_id."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from bench.problem.supervised import Init, Sampling
 
 HOW = {"how": True}
-"""Marks what says how or where a run is made, not what it computes: not part of its identity."""
+"""Marks settings of how or where a run is computed, which do not change its numbers and its run_id."""
 NEUTRAL = "neutral"
-"""Marks a setting that came later: at this value a run is what it was without it, in name and numbers."""
+"""Marks settings of later versions, with the value at which runs keep their earlier run_id and numbers."""
 
 
 @dataclass(frozen=True)
 class RunConfig:
-    """Everything about one run. Field names are the keys of the command line."""
+    """The configuration of one run. Field names are the keys of the command line."""
 
     algo: Choice
     topology: Choice
@@ -65,7 +65,7 @@ class RunConfig:
     stale: Literal["rerun", "keep"] | None = field(metadata=HOW)
 
     def plain(self, identity_only: bool = False) -> dict[str, Any]:
-        """Nested dictionaries, as in config.yaml. In an identity, the content of a file stands for its path."""
+        """Return nested dictionaries, as in config.yaml; in an identity, a digest replaces the path of a file."""
         out: dict[str, Any] = {}
         for item in fields(self):
             value = getattr(self, item.name)
@@ -74,23 +74,23 @@ class RunConfig:
                 continue
             if isinstance(value, Choice):
                 known = options_of(item.name, value.name)
-                told = without_neutral(known, value.options) if identity_only else value.options
-                value = {"name": value.name, **told}
+                options = without_neutral(known, value.options) if identity_only else value.options
+                value = {"name": value.name, **options}
             out[item.name] = value
         out = _with_earlier_names(out) if identity_only else out
         return _without_paths(out, _content if identity_only else str)
 
     @property
     def run_id(self) -> str:
-        """Readable prefix and a hash of everything that can change the numbers."""
+        """A readable prefix and a hash of everything that can change the numbers."""
         identity = json.dumps(self.plain(identity_only=True), sort_keys=True)
         digest = hashlib.sha256(identity.encode()).hexdigest()[:8]
         return f"{self.algo.name}-{self.topology.name}-{self.dataset.name}-s{self.seed}-{digest}"
 
     def labels(self) -> dict[str, Any]:
-        """One flat table row: names of choices, the method's options by name, all other options with a prefix.
+        """Return one flat table row: settings, options of the method by name, other options as GROUP.OPTION.
 
-        An option of the method whose name stands for something else has the prefix, too: ``algo.rounds``.
+        Options of the method whose name is already a column keep the prefix, such as ``algo.rounds``.
         """
         taken = {*TAKEN, *RunConfig.__annotations__}
         out: dict[str, Any] = {"run_id": self.run_id}
@@ -106,11 +106,11 @@ class RunConfig:
 
 
 GROUPS = tuple(name for name, kind in RunConfig.__annotations__.items() if kind == Choice.__name__)
-"""The settings that choose by name."""
+"""Settings whose value is a registered name with options."""
 
 
 def _flat(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options that are mappings by their keys, one by one."""
+    """Flatten options that are mappings."""
     out: dict[str, Any] = {}
     for name, value in options.items():
         if isinstance(value, Mapping):
@@ -121,7 +121,7 @@ def _flat(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_earlier_names(values: dict[str, Any]) -> dict[str, Any]:
-    """An identity as it was before settings were renamed."""
+    """Return an identity with the names that settings had before they were renamed."""
     for earlier, name in renamed.SETTINGS.items():
         group, _, option = name.rpartition(".")
         inside = values.get(group) if group else values
@@ -131,14 +131,12 @@ def _with_earlier_names(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_paths(values: dict[str, Any], replace: Callable[[Path], str]) -> dict[str, Any]:
-    return {
-        key: _without_paths(value, replace)
-        if isinstance(value, dict)
-        else replace(value)
-        if isinstance(value, Path)
-        else value
-        for key, value in values.items()
-    }
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return _without_paths(value, replace)
+        return replace(value) if isinstance(value, Path) else value
+
+    return {key: plain(value) for key, value in values.items()}
 
 
 def _content(path: Path) -> str:
@@ -146,14 +144,14 @@ def _content(path: Path) -> str:
     return _digest(path, now.st_mtime_ns, now.st_size, now.st_ino)
 
 
-@lru_cache(maxsize=64)  # a run asks ten times for its name, and the user's file may be large
+@lru_cache(maxsize=64)  # a run_id is computed often, and the file may be large
 def _digest(path: Path, *unchanged: int) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def parse(values: Mapping[str, Any]) -> RunConfig:
-    """A RunConfig from nested dictionaries, or a UserError that says what is wrong."""
+    """Return a RunConfig from nested dictionaries, or raise a UserError."""
     hints = _hints()
     known = {item.name: item.metadata[NEUTRAL] for item in fields(RunConfig) if NEUTRAL in item.metadata}
     for name, value in ((renamed.setting(key), value) for key, value in values.items()):
@@ -166,13 +164,12 @@ def parse(values: Mapping[str, Any]) -> RunConfig:
 
 
 def no_such_setting(key: str) -> str:
-    """With those that there are; an option without its group is found by its name."""
+    """Return the message for an unknown setting; it suggests GROUP.OPTION for an option without its group."""
     return f"There is no setting called '{key}'.{closest(key, _hints(), meant(key))}"
 
 
 def meant(key: str) -> list[str] | None:
-    """Where else the last part of a key is known; none where another member of the same group has it, which is no slip;
-    None where nobody knows it."""
+    """Return the settings that the user may have meant; [] if another member of the group has the option, else None."""
     option = key.rpartition(".")[2]
     found = [option] if option in _hints() else with_option(option)
     return [] if key in found else found or None
@@ -180,15 +177,15 @@ def meant(key: str) -> list[str] | None:
 
 @cache
 def _hints() -> dict[str, Any]:
-    from bench.problem import supervised  # torch: not for those who only need the names
+    from bench.problem import supervised  # slow: imports torch
 
     return typing.get_type_hints(RunConfig, localns=vars(supervised), include_extras=True)
 
 
 def choice(group: str, value: Any) -> Choice:
-    """A member of a group with its options, or a UserError that says what is wrong."""
+    """Return a member of a group with validated options, or raise a UserError."""
     if not isinstance(value, Mapping) or "name" not in value:
-        raise UserError(f"'{group}' needs a member, as in {group}=NAME; got {value!r}.")
+        raise UserError(f"{group} must be the name of a member, got {value!r}. Type {group}=NAME.")
     name = value["name"]
     given = {key: option for key, option in value.items() if key != "name"}
     return Choice(name, coerce(options_of(group, name), given, f"{group}.", f"{group}={name}", meant))

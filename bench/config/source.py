@@ -1,4 +1,4 @@
-"""Where configurations are read from: conf, and what a command line or a plug-in adds to it."""
+"""The folders of configuration files: conf, those of the command line and those of plug-ins."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from bench.base.registry import no_such, plugins
 from bench.config.names import CONF, not_a_setting
 
 CONFIG = "config"
-"""The file that every configuration begins with, unless --config-name names another."""
+"""The main configuration file, unless --config-name sets another."""
 SEARCHPATH = "hydra.searchpath="
 
 
 class Source(NamedTuple):
-    """What Hydra reads, in its order: ``main``, the places that were typed, conf, the folders of plug-ins."""
+    """The folders that Hydra searches, in this order: ``main``, typed ones, conf, those of plug-ins."""
 
     main: Path = CONF
     name: str = CONFIG
-    typed: tuple[str, ...] = ()  # in Hydra's form: file:///home/me/conf, pkg://package.conf
-    flags: tuple[str, ...] = ()  # as typed, to repeat the command
+    typed: tuple[str, ...] = ()  # as Hydra writes them: file:///home/me/conf, pkg://package.conf
+    flags: tuple[str, ...] = ()  # to repeat the command
 
     def places(self) -> list[str]:
-        """All but the first, in Hydra's form."""
+        """Return all folders except ``main``, as Hydra writes them."""
         ours = [CONF, *plugin_folders()]
         return [*self.typed, *(f"file://{folder}" for folder in ours if folder != self.main)]
 
@@ -41,7 +41,7 @@ class Source(NamedTuple):
         return [self.main, *(folder for place in self.places() for folder in _folders(place))]
 
     def divide(self, words: Sequence[str]) -> tuple[Source, list[str]]:
-        """The source with the places that are typed as hydra.searchpath, and the other words."""
+        """Return the source with the folders of hydra.searchpath, and the other words."""
         typed: list[str] = []
         places = [word for word in words if word.lstrip("+").startswith(SEARCHPATH)]
         for word in places:
@@ -58,7 +58,7 @@ USUAL = Source()
 
 
 def source_of(given: argparse.Namespace) -> Source:
-    """What these flags name, or a UserError where it is not there."""
+    """Return the source that the flags name; raise a UserError if a file or folder is missing."""
     main = Path(_folder(given.config_path, "--config-path")) if given.config_path else CONF
     typed = (f"file://{_folder(given.config_dir, '--config-dir')}",) if given.config_dir else ()
     named = {
@@ -70,28 +70,28 @@ def source_of(given: argparse.Namespace) -> Source:
         theirs = Path(given.config_dir) / (name := ours.relative_to(CONF))
         if theirs.is_file() and theirs.read_bytes() != ours.read_bytes():
             raise UserError(
-                f"--config-dir {given.config_dir} has {name}, and so has conf, whose file would be read. Rename yours, "
-                f"or type --config-path {given.config_dir}: its files win over those of conf."
+                f"--config-dir {given.config_dir} has {name}, but Hydra would read the same file of conf. Rename "
+                f"yours, or type --config-path {given.config_dir}, whose files take precedence."
             )
     homes = source.folders()
     if not any((home / f"{source.name}.yaml").is_file() for home in homes):
         known = {file.stem for home in homes for file in home.glob("*.yaml")}
-        raise UserError(f"{no_such('config', source.name, known)} --config-dir adds a folder to look in.")
+        raise UserError(f"{no_such('config', source.name, known)} Add a folder with --config-dir.")
     return source
 
 
 def _folder(name: str, flag: str) -> Path:
     if not (folder := Path(name).expanduser().resolve()).is_dir():
-        raise UserError(f"There is no folder '{name}', which {flag} names.")
+        raise UserError(f"{flag}: there is no folder '{name}'.")
     return folder
 
 
 def _place(place: str, word: str) -> str:
-    """A place of hydra.searchpath, which must be there."""
+    """Return an entry of hydra.searchpath, which must exist."""
     kind, _, name = place.rpartition("://")
     if kind == "pkg":
         if not _folders(place):
-            raise UserError(f"There is no package '{name}', which {word} names.")
+            raise UserError(f"{word}: there is no package '{name}'.")
         return place
     return f"file://{_folder(name, word)}"
 
@@ -105,13 +105,13 @@ def _folders(place: str) -> list[Path]:
 
 
 def plugin_folders() -> list[Path]:
-    """The ``conf`` folders that plug-ins brought: in a package, or beside a single file."""
+    """Return the ``conf`` folders of plug-ins, inside a package or beside a single file."""
     homes = [Path(home) / "conf" for plugin in plugins() for home in _homes(plugin.module.partition(".")[0])]
     return [home for home in dict.fromkeys(homes) if home.is_dir() and home.resolve() != CONF.resolve()]
 
 
 def _homes(package: str) -> Sequence[str]:
-    """The folders of a package, or that of a single file; none where there is no such package."""
+    """Return the folders of a package, or the folder of a single file; none if it is not installed."""
     try:
         spec = importlib.util.find_spec(package)
     except (ImportError, ValueError):
@@ -122,7 +122,7 @@ def _homes(package: str) -> Sequence[str]:
 
 
 class Places(SearchPathPlugin):
-    """Tells Hydra where to look, whichever way it is started."""
+    """Adds the folders of a source to the search path of Hydra."""
 
     source: ClassVar[Source] = USUAL
 
@@ -133,7 +133,7 @@ class Places(SearchPathPlugin):
 
 @contextmanager
 def used(source: Source) -> Iterator[None]:
-    """Within, Hydra reads from this source when it starts."""
+    """Let Hydra read from this source inside the context."""
     Plugins.instance().register(Places)
     before, Places.source = Places.source, source
     try:

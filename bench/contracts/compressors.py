@@ -1,10 +1,11 @@
-"""What every compressor must keep, in each of its forms and for vectors of several sizes."""
+"""Checks of compressors, with every combination of their options and for vectors of several sizes."""
 
 from __future__ import annotations
 
 import itertools
 import typing
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, Literal
 
 import numpy as np
@@ -19,9 +20,9 @@ from bench.network.compressor import Compressor, Draws
 
 SIZES = (1, 2, 9, 40, 500)
 TRIALS = 200
-"""Draws that a mean is taken over."""
+"""Random draws for the estimate of a mean."""
 SIGMAS = 5
-"""A mean may exceed its bound by so many of its standard deviations: of a true bound once in three million."""
+"""Standard deviations by which an estimated mean may exceed its bound (chance 1 in 3 million)."""
 
 
 def keyed(seed: int, first: int = 0) -> Draws:
@@ -29,7 +30,7 @@ def keyed(seed: int, first: int = 0) -> Draws:
 
 
 def vectors(size: int, dtype: torch.dtype = torch.float64) -> Tensor:
-    """Rows of different kinds: even, of many scales, a single number, all equal but for the sign, mostly zero."""
+    """Return rows of different kinds: normal, of many scales, a single entry, signs, mostly zero."""
     g = torch.Generator().manual_seed(size)
     normal = torch.randn(4, size, generator=g, dtype=torch.float64)
     spike, sparse = torch.zeros(2, size, dtype=torch.float64)
@@ -38,9 +39,9 @@ def vectors(size: int, dtype: torch.dtype = torch.float64) -> Tensor:
 
 
 def forms(cls: type[Compressor]) -> Iterator[tuple[str, Compressor]]:
-    """The compressor under each combination of its switches and words."""
+    """Yield the compressor with each combination of its options that are not numbers."""
     choices: dict[str, tuple[Any, ...]] = {
-        name: typing.get_args(option.type) if typing.get_origin(option.type) is Literal else (False, True)
+        name: (False, True) if option.type is bool else typing.get_args(option.type)
         for name, option in attribute_options(cls).items()
         if option.type is bool or typing.get_origin(option.type) is Literal
     }
@@ -50,19 +51,15 @@ def forms(cls: type[Compressor]) -> Iterator[tuple[str, Compressor]]:
 
 
 def cases(cls: type[Compressor]) -> Iterator[tuple[str, Compressor, int]]:
-    """Each form with each size that it takes, and words for the two."""
+    """Yield each form with each size that it accepts, and a description of both."""
     for words, made in forms(cls):
-        takes = [size for size in SIZES if _takes(made, size)]
-        must(takes, f"{words}it takes vectors of none of the sizes {', '.join(map(str, SIZES))}")
-        yield from ((f"{words}P = {size}", made, size) for size in takes)
-
-
-def _takes(made: Compressor, size: int) -> bool:
-    try:
-        made.check(size)
-    except UserError:
-        return False
-    return True
+        accepted = []
+        for size in SIZES:
+            with suppress(UserError):
+                made.check(size)
+                accepted.append(size)
+        must(accepted, f"{words}it rejects vectors of all sizes {', '.join(map(str, SIZES))}")
+        yield from ((f"{words}P = {size}", made, size) for size in accepted)
 
 
 def compressed(made: Compressor, v: Tensor, draws: Draws) -> Tensor:
@@ -85,45 +82,45 @@ def payloads(cls: type[Compressor]) -> None:
                 c = made.unpack(payload, size, dtype, keyed(seed))
             same = c.shape == v.shape and c.dtype == dtype
             must(same, f"{words}: C(v) is {c.dtype} {tuple(c.shape)}; v is {dtype} {tuple(v.shape)}")
-        must(len(widths) == 1, f"{words}: the payloads of vectors of one size and dtype have {sorted(widths)} bytes")
+        must(len(widths) == 1, f"{words}: payloads of equal size and dtype have different lengths {sorted(widths)}")
 
 
 def no_memory(cls: type[Compressor]) -> None:
-    """the same v and the same draws give the same bytes, the same bytes the same C(v), wherever they lie; v stays"""
+    """equal v and draws give equal bytes, equal bytes give equal C(v), and v is not modified"""
     for words, made, size in cases(cls):
         v = vectors(size)
         before, receiver = v.clone(), cls(**{name: getattr(made, name) for name in attribute_options(cls)})
         with torch.inference_mode():
             payload, again = (made.pack(v, keyed(1)) for _ in range(2))
             must(torch.equal(v, before), f"{words}: pack modifies v in place")
-            bytes_again = f"{words}: pack gives other bytes the second time: it draws elsewhere, or remembers"
+            bytes_again = f"{words}: pack keeps a state, or does not draw from the given generator"
             must(torch.equal(payload, again), bytes_again)
             message = torch.cat([payload.new_zeros(len(payload), 3), payload], dim=1)[:, 3:]
             here = made.unpack(payload, size, v.dtype, keyed(1))
             there = receiver.unpack(message, size, v.dtype, keyed(1))
-            must(torch.equal(here, there), f"{words}: a receiver that is given the same bytes unpacks another C(v)")
+            must(torch.equal(here, there), f"{words}: a receiver unpacks another C(v) from the same bytes")
 
 
 def draws(cls: type[Compressor]) -> None:
-    """unpack draws only where shared_draws is declared"""
+    """unpack uses random draws only if shared_draws is declared"""
 
-    def refuse(row: int) -> np.random.Generator:
-        raise CheckFailed("unpack draws, but the receiver knows no draws: declare shared_draws = True")
+    def reject(row: int) -> np.random.Generator:
+        raise CheckFailed("unpack uses random draws, which the receiver does not have. Declare shared_draws = True")
 
     for _, made, size in cases(cls):
         if not made.shared_draws:
             with torch.inference_mode():
-                made.unpack(made.pack(vectors(size), keyed(1)), size, torch.float64, refuse)
+                made.unpack(made.pack(vectors(size), keyed(1)), size, torch.float64, reject)
 
 
 def rows(cls: type[Compressor]) -> None:
-    """a row among others is what it is alone"""
+    """a row is compressed independently of the other rows"""
     for words, made, size in cases(cls):
         v = vectors(size)
         together = compressed(made, v, keyed(1))
         for r in range(len(v)):
             alone = torch.equal(compressed(made, v[r : r + 1], keyed(1, r)), together[r : r + 1])
-            must(alone, f"{words}: row {r} of {len(v)} is compressed otherwise than the same row alone")
+            must(alone, f"{words}: row {r} of {len(v)} depends on the other rows")
 
 
 def zero(cls: type[Compressor]) -> None:
@@ -133,12 +130,12 @@ def zero(cls: type[Compressor]) -> None:
 
 
 def nothing_hidden(cls: type[Compressor]) -> None:
-    """where v is not finite, C(v) is not"""
+    """if v is not finite, C(v) is not finite"""
     for (words, made, size), bad in itertools.product(cases(cls), (float("nan"), float("inf"), -float("inf"))):
         for place in {0, size // 2, size - 1}:
             v = vectors(size)[:1].clone()
             v[0, place] = bad
-            hidden = f"{words}: v with {bad} at place {place} becomes finite, and hides that a run diverged"
+            hidden = f"{words}: C(v) is finite for v with {bad} at position {place}, which hides that a run diverged"
             must(not compressed(made, v, keyed(1)).isfinite().all(), hidden)
 
 
@@ -160,21 +157,15 @@ def bounds(cls: type[Compressor]) -> None:
         worst = int((mean - SIGMAS * deviation).argmax())
         must(
             (mean <= bound + SIGMAS * deviation + 1e-12).all(),
-            f"{words}: E‖C(v) − v‖² is {mean[worst]:.4g} ± {deviation[worst]:.2g} ‖v‖², more than {letter}‖v‖² = "
+            f"{words}: E‖C(v) − v‖² is {mean[worst]:.4g} ± {deviation[worst]:.2g} ‖v‖², above {letter}‖v‖² = "
             f"{bound:.4g} ‖v‖²",
         )
         if omega is not None:
             off, allowed = (c.mean(0) - v).norm(dim=1).max().item(), SIGMAS * (omega / TRIALS) ** 0.5 + 1e-12
-            biased = f"{words}: not unbiased: ‖E C(v) − v‖ is {off:.3g} ‖v‖, by chance {allowed:.3g} at most"
+            biased = f"{words}: biased: ‖E C(v) − v‖ is {off:.3g} ‖v‖, above {allowed:.3g} ‖v‖"
             must(off <= allowed, biased)
 
 
 CHECKS: tuple[Callable[[type[Compressor]], None], ...] = (
-    payloads,
-    no_memory,
-    draws,
-    rows,
-    zero,
-    nothing_hidden,
-    bounds,
+    *(payloads, no_memory, draws, rows, zero, nothing_hidden, bounds),
 )

@@ -1,4 +1,4 @@
-"""Small worlds that promises are tried in."""
+"""Small networks, objectives and assertions for the checks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import torch
 from torch import Tensor
 
-from bench.contracts.simulate import ALL_DATA, Gradient
+from bench.contracts.simulate import ALL_DATA, Gradient, Trace, simulate
 from bench.method import Algorithm, Properties
 from bench.method.schedules import Schedule, stepsize_tables
 from bench.network.mixing import Mixing, build_mixing
@@ -27,11 +27,11 @@ SKIP = "SKIP"
 
 
 class CheckFailed(Exception):
-    """A sentence that says which properties, and how it was broken."""
+    """A check failed; the message names the property and the measured value."""
 
 
 def must(holds: object, sentence: str) -> None:
-    """Raise ``CheckFailed`` with this sentence unless it holds; a comparison with NaN does not."""
+    """Raise ``CheckFailed`` unless the condition holds. Comparisons with NaN do not hold."""
     if not holds:
         raise CheckFailed(sentence)
 
@@ -41,8 +41,8 @@ def equal(a: Tensor, b: Tensor, sentence: str) -> None:
     must(off <= 1e-12, f"{sentence} (relative difference {off:.2g})")
 
 
-def asked_of(which: Callable[[Properties], object]) -> Callable[[Check], Check]:
-    """Decorate a check of methods that declare something; of all others it returns ``SKIP``."""
+def applies_to(which: Callable[[Properties], object]) -> Callable[[Check], Check]:
+    """Decorate a check so that it returns ``SKIP`` for methods without the declared property."""
 
     def decorate(check: Check) -> Check:
         @wraps(check)
@@ -55,34 +55,31 @@ def asked_of(which: Callable[[Properties], object]) -> Callable[[Check], Check]:
 
 
 def ring(nodes: int = NODES) -> Tensor:
-    """Lazy, so that methods with demands on the spectrum are content."""
+    """Return the lazy matrix of a ring, whose eigenvalues are positive as some methods require."""
     return torch.as_tensor(build_mixing("ring", nodes, lazy=True).matrices[0])
 
 
 class Network(NamedTuple):
-    """What is pushed, or mixed, by, and what is pulled by."""
+    """The matrix of ``mix`` and ``push``, and the matrix of ``pull``."""
 
     w: Tensor
     pull: Tensor
 
     @classmethod
     def of(cls, mixing: Mixing) -> Network:
-        """The matrices of its first round."""
+        """Return the matrices of the first round."""
         return cls(*(torch.as_tensor(w.dense()) for w in mixing.at(0)[1:] if w is not None))
-
-    def renamed(self, order: Tensor) -> Network:
-        return Network(*(w[order][:, order] for w in self))
 
 
 def network(cls: type[Algorithm]) -> Network:
-    """The ring for who mixes; for who pushes or pulls, one that points one way."""
+    """Return a ring, or a directed graph for methods that push or pull."""
     doubly = cls.declare_for({}).mixes == "doubly"
     mixing = build_mixing("ring", NODES, lazy=True) if doubly else build_mixing("random_digraph", NODES, p=0.4)
     return Network.of(mixing)
 
 
 def close(cls: type[Algorithm]) -> Network:
-    """Where averages come quickly, ρ = 0.2, though not everyone knows everyone; exact where the method asks for it."""
+    """Return a network with fast mixing (ρ = 0.2), or the exact average for methods that require it."""
     properties = cls.declare_for({})
     if properties.mixes != "doubly":
         return network(cls)
@@ -94,8 +91,14 @@ def close(cls: type[Algorithm]) -> Network:
     return Network(w, w)
 
 
+def run_close(cls: type[Algorithm], gradient: Gradient, x: Tensor, steps: int = STEPS, **options: Any) -> Trace:
+    """Simulate a method on the network ``close``, with a constant stepsize and equal seeds for all replicas."""
+    w, pull = close(cls)
+    return simulate(cls, w, gradient, x, steps, CONSTANT, pull=pull, seeds=[0] * len(x), **options)
+
+
 def with_options(cls: type[C], given: Mapping[str, Any]) -> type[C]:
-    """A method, or a compressor, with these options in the place of its defaults; an error where it refuses them."""
+    """Return a method or a compressor with other defaults; raise a UserError if it rejects them."""
     if not issubclass(cls, Algorithm):
         return type(cls.__name__, (cls,), dict(given))
     steps = cls.stepsize_options()
@@ -107,18 +110,18 @@ def with_options(cls: type[C], given: Mapping[str, Any]) -> type[C]:
 
 
 def has_stepsize(cls: type[Algorithm]) -> bool:
-    """Whether it steps by a table ``eta``."""
+    """Return whether the method has a stepsize ``eta``."""
     return "eta" in stepsizes(cls, 1)
 
 
 def stepsizes(cls: type[Algorithm], steps: int, **options: Any) -> dict[str, Schedule]:
-    """Its tables, with its defaults for what is not given."""
+    """Return the stepsize tables of the method; missing options have their defaults."""
     defaults = {k: o.default for k, o in cls.stepsize_options().items()}
     return stepsize_tables(cls.stepsizes, [{**defaults, **options}], NODES, steps, torch.float64)
 
 
 def quadratics(nodes: int = NODES, noise: float = 0.3) -> Gradient:
-    """Noisy gradients of a different quadratic on every node; the noise belongs to (s, stream, node)."""
+    """Return noisy gradients of a different quadratic on every node; the noise depends on (s, stream, node)."""
     g = torch.Generator().manual_seed(nodes)
     scale = 1 + torch.rand(nodes, DIMENSION, generator=g, dtype=torch.float64)
     center = torch.randn(nodes, DIMENSION, generator=g, dtype=torch.float64)

@@ -1,4 +1,4 @@
-"""Promises of form: what a step may touch, what it costs, and what its states are said to be."""
+"""Checks of shapes, side effects, costs and declared states."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bench.contracts.fixtures import DIMENSION, NODES, STEPS, asked_of, must, network, quadratics, ring, start
+from bench.contracts.fixtures import DIMENSION, NODES, STEPS, applies_to, must, network, quadratics, ring, start
 from bench.contracts.simulate import simulate
 from bench.method import Algorithm, Grad, Mix
 
 
 def shapes(cls: type[Algorithm]) -> None:
     """states are named tuples of (R, k, …) tensors of the dtype of x; start keeps x"""
-    lengths = (0, 1, 3)  # the first fault, not what follows
+    lengths = (0, 1, 3)  # report the first faulty step
     for dtype, steps in itertools.product((torch.float64, torch.float32), lengths):
         x = start(2, dtype=dtype)
         for t, state in enumerate(simulate(cls, ring().to(dtype), quadratics(), x, steps).states):
             named = "x" in getattr(state, "_fields", ())
-            must(named, f"the state after step {t} is no NamedTuple with a field x but {type(state)}")
+            must(named, f"the state after step {t} must be a NamedTuple with a field x, got {type(state)}")
             for name, value in state._asdict().items():
-                right = value.shape == x.shape if name == "x" else value.shape[:2] == x.shape[:2]
-                found = f"{tuple(value.shape)} after step {t}; x is {tuple(x.shape)}"
-                must(right, f"state {name} has the wrong shape {found}")
+                fits = value.shape == x.shape if name == "x" else value.shape[:2] == x.shape[:2]
+                shape = f"{tuple(value.shape)} after step {t}; x is {tuple(x.shape)}"
+                must(fits, f"state {name} has the wrong shape {shape}")
                 must(value.dtype == dtype, f"state {name} is {value.dtype} after step {t} of a {dtype} run")
             kept = t > 0 or torch.equal(state.x, x)
-            must(kept, "start changes x: the state after 0 steps must hold the x it was given")
+            must(kept, "start changes x: the state after 0 steps must contain the given x")
 
 
 def nothing_in_place(cls: type[Algorithm]) -> None:
@@ -78,7 +78,7 @@ def no_memory(cls: type[Algorithm]) -> None:
 
     resumed = simulate(Resumed, w, gradient, start(), STEPS)
     same = torch.equal(resumed.states[-1].x, whole.states[-1].x)
-    must(same, "continuing from the state after step 5 gives another result: something is kept outside it")
+    must(same, "resuming from the state after step 5 gives another result: the method keeps values outside its state")
 
 
 def counts(cls: type[Algorithm]) -> None:
@@ -103,49 +103,45 @@ def counts(cls: type[Algorithm]) -> None:
         f"{steps} steps use {drawn} samples; declared samples={properties.samples} a step",
     )
     _must_count("evaluates {:g} gradients", trace.gradients[1:], properties.gradients, "gradients={:g}")
-    vectors, beside = (
-        properties.vectors_per_step + properties.scalars_per_step / DIMENSION,
-        f" of {DIMENSION} numbers, with scalars",
-    )
-    said = "vectors_per_step={:g}" + beside * (properties.scalars_per_step > 0)
-    _must_count("sends {:g} vectors", [sum(calls) / DIMENSION for calls in sent[1:]], vectors, said, chance)
+    vectors = properties.vectors_per_step + properties.scalars_per_step / DIMENSION
+    word = "vectors_per_step={:g}" + f" of {DIMENSION} numbers, with scalars" * (properties.scalars_per_step > 0)
+    _must_count("sends {:g} vectors", [sum(calls) / DIMENSION for calls in sent[1:]], vectors, word, chance)
     _must_count("calls mix {:g} times", [len(calls) for calls in sent[1:]], properties.rounds, "rounds={:g}", chance)
 
 
-def _must_count(does: str, counted: Sequence[float], declared: float, said: str, chance: bool = False) -> None:
-    """Every step as declared; where it is by ``chance``, the steps on average."""
+def _must_count(does: str, counted: Sequence[float], declared: float, word: str, chance: bool = False) -> None:
+    """Require the declared cost of every step, or of the average step if a coin (``chance``) decides."""
     if chance:
         mean = sum(counted) / len(counted)
-        average = f"a step {does.format(mean)} on average; declared {said.format(declared)}"
+        average = f"a step {does.format(mean)} on average; declared {word.format(declared)}"
         must(abs(mean - declared) <= 0.1 * declared, average)
     for t, count in enumerate(() if chance else counted):
-        must(count == declared, f"step {t} {does.format(count)}; declared {said.format(declared)}")
+        must(count == declared, f"step {t} {does.format(count)}; declared {word.format(declared)}")
 
 
 def states(cls: type[Algorithm]) -> None:
     """estimates, tracks, averages, report and zero_sum name states with these properties"""
     w, pull = network(cls)
     trace, properties = simulate(cls, w, quadratics(), start(), STEPS, pull=pull), cls.declare_for({})
-    there = trace.states[0]._fields
+    fields = trace.states[0]._fields
     named = {"estimates": properties.estimates, "averages": properties.averages, "report": properties.report}
     for word, name in [
         *named.items(),
         *(("zero_sum", name) for name in properties.zero_sum),
         *(("tracks", name) for pair in properties.tracks.items() for name in pair),
     ]:
-        must(name is None or name in there, f"{word}='{name}', but the state has only {', '.join(there)}")
+        must(name is None or name in fields, f"{word}='{name}', but the state has only {', '.join(fields)}")
     for t, state in enumerate(trace.states):
         for tracker, tracked in properties.tracks.items():
             off = (getattr(state, tracker).mean(1) - getattr(state, tracked).mean(1)).abs().max().item()
-            lost = f"|mean {tracker} − mean {tracked}| = {off:.2g} after step {t}"
-            must(off <= 1e-12, f"the tracker loses what it tracks: {lost}")
+            must(off <= 1e-12, f"tracks is violated: |mean {tracker} − mean {tracked}| = {off:.2g} after step {t}")
         for name in properties.zero_sum:
             value = getattr(state, name)
             off = (value.sum(1).abs().max() / value.abs().max().clamp_min(1e-300)).item()
             must(off <= 1e-12, f"{name} does not sum to zero: {off:.2g} of its largest entry after step {t}")
 
 
-@asked_of(lambda properties: not properties.requires_float64)
+@applies_to(lambda properties: not properties.requires_float64)
 def rounding(cls: type[Algorithm]) -> None:
     """unless requires_float64: without gradients, rounding errors in float32 do not move the nodes"""
     x = (FAR + start()[:, :1]).expand(-1, NODES, -1).float()
@@ -153,12 +149,12 @@ def rounding(cls: type[Algorithm]) -> None:
     drift = ((trace.states[-1].x - x).abs().max() / x.abs().max()).item()
     must(
         drift <= LONG * torch.finfo(torch.float32).eps * 4,
-        f"rounding errors add up twice over: {LONG} float32 steps without a gradient move x by {drift:.1e} of itself. "
-        "Write the rule so that they do not, or declare requires_float64=True",
+        f"rounding errors accumulate quadratically: {LONG} float32 steps without gradients change x by {drift:.1e} "
+        "(relative). Rewrite the update, or declare requires_float64=True",
     )
 
 
 FAR = 100.0
-"""Where the nodes stand meanwhile, all together: far from 0, so that what they share is rounded much."""
+"""The initial point of all nodes, far from 0 so that rounding errors are large."""
 LONG = 2000
-"""Steps after which errors that add up twice stand out."""
+"""Steps after which a quadratic accumulation of errors is visible."""

@@ -1,9 +1,9 @@
-"""A method against its rule as its author writes it down, in NumPy.
+"""Comparison of a method with its update rule in NumPy, written by its author.
 
-``rule(X, W, G, T, …)`` gives X after 0, 1, …, T steps. X is (n, d), W (n, n), and ``G(X, s)`` stacks the gradients of
-the nodes on sample number s. What else it takes, it takes by name: a stepsize, an array over t; an option of the
-method; ``options``, all of them, with which it can make its own stepsizes; ``push`` and ``pull``, the two matrices of
-a network that points one way; ``coin(t, p)``, the coin that all nodes throw.
+``rule(X, W, G, T, …)`` returns X after 0, 1, …, T steps. X is (n, d), W is (n, n), and ``G(X, s)`` returns the
+gradients of the nodes on sample number s, (n, d). Further arguments are passed by name: stepsizes (arrays over t),
+options of the method, ``options`` (all of them), ``push`` and ``pull`` (the matrices of a directed network), and
+``coin(t, p)`` (the common coin of all nodes).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from bench.base.options import AtLeast, Option
 from bench.contracts.fixtures import DIMENSION, KINDS, NODES, CheckFailed, Network, must, quadratics, start, stepsizes
 from bench.contracts.simulate import simulate
 from bench.method.algorithm import Algorithm
-from bench.method.assemble import assemble
+from bench.method.trajectory import assemble
 from bench.network.mixing import build_mixing
 from bench.problem.problem import vector_layout
 
@@ -35,21 +35,21 @@ _gradient = quadratics()
 
 
 def load(where: str) -> Rule:
-    """The function that FILE:FUNCTION names."""
+    """Return the function FILE:FUNCTION."""
     file, colon, name = where.rpartition(":")
     if not colon or not name.isidentifier():
-        raise UserError(f"--literal must be FILE:FUNCTION, as in my_rule.py:my_rule; got '{where}'.")
+        raise UserError(f"--literal must be FILE:FUNCTION, as in my_rule.py:my_rule, got '{where}'.")
     if not Path(file).is_file():
-        raise UserError(f"There is no file '{file}', in which --literal {where} is to be found.")
+        raise UserError(f"--literal {where}: there is no file '{file}'.")
     spec = importlib.util.spec_from_file_location(Path(file).stem, file)
     if spec is None or spec.loader is None:
-        raise UserError(f"'{file}' is no Python file: --literal needs one that ends in .py.")
+        raise UserError(f"--literal needs a Python file (*.py), got '{file}'.")
     module = importlib.util.module_from_spec(spec)
-    sys.path.append(str(Path(file).resolve().parent))  # where its own imports are
+    sys.path.append(str(Path(file).resolve().parent))  # for the imports of the file
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # what a user wrote may raise anything
-        raise UserError(f"'{file}' cannot be imported: {_words(error, file)}.") from error
+    except Exception as error:  # code of a user may raise anything
+        raise UserError(f"'{file}' cannot be imported: {_cause(error, file)}.") from error
     if not callable(found := getattr(module, name, None)):
         functions = [key for key, value in vars(module).items() if inspect.isfunction(value)]
         raise UserError(f"'{file}' has no function '{name}'.{closest(name, functions)}")
@@ -57,7 +57,7 @@ def load(where: str) -> Rule:
 
 
 def literal(rule: Rule, name: str) -> Callable[[type[Algorithm]], None]:
-    """The check that a method is this rule."""
+    """Return the check that a method equals this rule."""
 
     def check(cls: type[Algorithm]) -> None:
         options = _options(cls)
@@ -70,10 +70,7 @@ def literal(rule: Rule, name: str) -> Callable[[type[Algorithm]], None]:
             by = pull if cls.declare_for({}).mixes == "pull" else w
             theirs = _ran(rule, name, x[0].numpy(), by.numpy(), known, case)
             off = np.abs(ours - theirs).max((1, 2)) / np.abs(theirs).max((1, 2)).clip(1e-300)
-            must(
-                off[0] <= TOLERANCE,
-                f"the first of what {name} gives is not the X it was given: is it changed in place?",
-            )
+            must(off[0] <= TOLERANCE, f"the first array of {name} differs from the given X. Does it modify X in place?")
             t = int(np.argmax(~(off <= TOLERANCE)))
             must(t == 0, f"{case} it first differs after step {t}, by {off[t]:.2g} of the largest entry of X")
 
@@ -92,8 +89,10 @@ def _networks(cls: type[Algorithm]) -> Iterator[tuple[str, Network]]:
 
 
 def _options(cls: type[Algorithm]) -> dict[str, Any]:
-    """The defaults with other numbers: a factor of 1 that the rule forgets would not be missed. Where the method
-    refuses them, the defaults."""
+    """Return other numbers than the defaults, since a missing factor of 1 would not be noticed.
+
+    Returns the defaults if the method rejects the others.
+    """
     known = {**cls.stepsize_options(), **cls.structure_options()}
     defaults = {name: option.default for name, option in known.items()}
     other = {name: _other(option) for name, option in known.items()}
@@ -113,7 +112,7 @@ def _other(option: Option) -> Any:
 
 
 def _known(cls: type[Algorithm], options: Mapping[str, Any]) -> dict[str, Any]:
-    """What a rule may ask for by name; a stepsize goes before the option that it is made of."""
+    """Return the arguments that a rule may have; a stepsize replaces an option of the same name."""
     made = assemble(cls, vector_layout(DIMENSION), [options], n=NODES, T=T, dtype=torch.float64)
     own = {name: options[name] for name in cls.stepsize_options()}
     tables = {name: table.values[:, 0] for name, table in stepsizes(cls, T, **own).items()}
@@ -121,22 +120,22 @@ def _known(cls: type[Algorithm], options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _ran(rule: Rule, name: str, x: np.ndarray, w: np.ndarray, known: dict[str, Any], case: str) -> np.ndarray:
-    asked = list(inspect.signature(rule).parameters.values())[4:]
-    if not any(p.kind is p.VAR_KEYWORD for p in asked):
-        for p in asked:
+    parameters = list(inspect.signature(rule).parameters.values())[4:]
+    if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+        for p in parameters:
             must(
                 p.name in known or p.default is not p.empty,
-                f"{name} asks for '{p.name}', which is no stepsize or option of the method.{closest(p.name, known)}",
+                f"{name} has the parameter '{p.name}', which is not a stepsize or option.{closest(p.name, known)}",
             )
-        known = {p.name: known[p.name] for p in asked if p.name in known}
+        known = {p.name: known[p.name] for p in parameters if p.name in known}
     try:
         out = rule(x.copy(), w.copy(), _G, T, **known)
         found = np.stack([np.asarray(each, dtype=np.float64) for each in out])
-    except Exception as error:  # what a user wrote may raise anything
-        raise CheckFailed(f"{case} {name} raises {_words(error, name.rpartition(':')[0])}") from error
+    except Exception as error:  # code of a user may raise anything
+        raise CheckFailed(f"{case} {name} raises {_cause(error, name.rpartition(':')[0])}") from error
     must(
         found.shape == (T + 1, *x.shape),
-        f"{name} gives {len(found)} arrays {found.shape[1:]}; X after 0, 1, …, {T} steps are {T + 1} of {x.shape}",
+        f"{name} must return {T + 1} arrays {x.shape}, got {len(found)} arrays {found.shape[1:]}",
     )
     return found
 
@@ -145,7 +144,7 @@ def _G(X: np.ndarray, s: int, stream: int = 0) -> np.ndarray:
     return _gradient(torch.as_tensor(np.asarray(X, dtype=np.float64))[None], int(s), stream)[0].numpy()
 
 
-def _words(error: Exception, file: str) -> str:
-    """What was raised, and in which line of the user's file."""
+def _cause(error: Exception, file: str) -> str:
+    """Return the exception and its line in the file of the user."""
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).name == Path(file).name]
     return f"{type(error).__name__}: {error}" + (f" (line {lines[-1]})" if lines else "")

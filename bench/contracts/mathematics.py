@@ -1,27 +1,27 @@
-"""Promises of mathematics: that it descends, where it ends, and what it is when everyone knows everyone."""
+"""Checks of descent, limits, stepsizes and equivalence to a centralized method."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from bench.contracts.fixtures import (
     ALONE,
-    CONSTANT,
     DIMENSION,
     KINDS,
     NODES,
     SKIP,
     STEPS,
-    asked_of,
-    close,
+    applies_to,
     equal,
     has_stepsize,
     must,
     network,
     quadratics,
+    run_close,
     start,
     stepsizes,
 )
@@ -29,18 +29,17 @@ from bench.contracts.simulate import Gradient, simulate
 from bench.method.algorithm import Algorithm
 
 
-@asked_of(lambda properties: properties.gradients)
+@applies_to(lambda properties: properties.gradients)
 def descent(cls: type[Algorithm]) -> None:
     """with exact gradients of one shared f and small stepsizes, f decreases and never increases"""
-    (w, pull), f = close(cls), quadratics(1, noise=0)
-    x = start()[:, :1].expand(len(SMALL), NODES, -1)
-    trace = simulate(cls, w, f, x, LONG, CONSTANT, pull=pull, seeds=[0] * len(SMALL), eta=SMALL)
+    f = quadratics(1, noise=0)
+    trace = run_close(cls, f, start()[:, :1].expand(len(SMALL), NODES, -1), LONG, eta=SMALL)
     values = torch.stack([_value(f, state.x.mean(1, keepdim=True)) for state in trace.states])  # (steps + 1, stepsizes)
     ends, rises = values[-1] - values[0], values.diff(dim=0).amax(0)
     kept, best = (ends < 0) & (rises <= 1e-12 * values[0]), int(ends.argmin())
     went = f"{values[0, best]:.4g} to {values[-1, best]:.4g}"
     rose = f"rises by up to {rises[best]:.2g} in one{_by(cls, SMALL, best)}"
-    must(kept.any(), f"{LONG} steps take f from {went}, and it {rose}")
+    must(kept.any(), f"{LONG} steps change f from {went}, and f {rose}")
 
 
 def _by(cls: type[Algorithm], stepsizes: Sequence[float], best: int) -> str:
@@ -48,13 +47,13 @@ def _by(cls: type[Algorithm], stepsizes: Sequence[float], best: int) -> str:
 
 
 SMALL, LONG = (1e-2, 1e-3, 1e-4, 1e-5), 40
-"""Stepsizes, of which one must do, and steps. Momentum and local steps lengthen them, and small scales more."""
+"""Stepsizes, one of which must work, and steps. Momentum and local steps enlarge the effective stepsize."""
 
 
 def _value(f: Gradient, x: Tensor) -> Tensor:
-    """f(x) less its least value: for a quadratic, half the step to the minimizer along the gradient."""
+    """Return f(x) minus its minimum, from the gradient of a separable quadratic."""
     zero = torch.zeros_like(x)
-    slope = f(zero + 1, 0, 0) - f(zero, 0, 0)  # each coordinate by itself
+    slope = f(zero + 1, 0, 0) - f(zero, 0, 0)  # of each coordinate
     return (f(x, 0, 0).square() / slope).sum((1, 2)) / 2
 
 
@@ -64,77 +63,60 @@ def end(cls: type[Algorithm]) -> str | None:
     exact, ladder = properties.fixed_point == "exact", LADDER if has_stepsize(cls) else LADDER[:1]
     if properties.fixed_point == "elsewhere" or properties.gradients == 0 or (not exact and len(ladder) == 1):
         return SKIP
-    (w, pull), f = close(cls), quadratics(noise=0)
+    f = quadratics(noise=0)
     minimizer = _minimizer(f)
 
-    def far(state: object) -> Tensor:
-        """The farthest node, as a part of where it began; by stepsize, from the start that is worst."""
-        off = (state.x - minimizer).norm(dim=-1).amax(1) / (x[:, 0] - minimizer).norm(dim=-1)  # type: ignore[attr-defined]
+    def far(state: Any) -> Tensor:
+        """Return the distance of the farthest node to the minimizer, relative to the start, for each stepsize."""
+        off = (state.x - minimizer).norm(dim=-1).amax(1) / (x[:, 0] - minimizer).norm(dim=-1)
         return off.nan_to_num(torch.inf).view(STARTS, -1).amax(0)
 
     x = start(STARTS)[:, :1].repeat_interleave(len(ladder), 0).expand(-1, NODES, -1)
-    trace = simulate(
-        cls,
-        w,
-        f,
-        x,
-        LONG_ENOUGH,
-        CONSTANT,
-        pull=pull,
-        seeds=[0] * len(x),
-        eta=ladder * STARTS,
-        keep=False,
-        until=(lambda state: bool((far(state) <= EXACT).any())) if exact else None,
-    )
+    reached = (lambda state: bool((far(state) <= EXACT).any())) if exact else None
+    trace = run_close(cls, f, x, LONG_ENOUGH, eta=ladder * STARTS, keep=False, until=reached)
     off = far(trace.states[-1])
     best = int(off.argmin())
-    where = f"{LONG_ENOUGH} steps end {off[best]:.2g} of the way from the minimizer{_by(cls, ladder, best)}"
+    where = f"{LONG_ENOUGH} steps leave {off[best]:.2g} of the distance to the minimizer{_by(cls, ladder, best)}"
     if exact:
         must(
             off[best] <= EXACT,
-            f"{where}. If that is how it is, declare what it assumes={{'bounded heterogeneity'}}, or "
-            "fixed_point='near', for a method that comes nearer as η shrinks, or 'elsewhere'",
+            f"{where}. If this is intended, declare assumes={{'bounded heterogeneity'}}, or fixed_point='near' if the "
+            "limit approaches the minimizer as η shrinks, or 'elsewhere'",
         )
     else:
         must(
             ((off[2:] <= NEAR) & (off[2:] <= 0.6 * off[:-2])).any(),
-            f"{where}. A method that does not come nearer as η shrinks must declare fixed_point='elsewhere'",
+            f"{where}. If the limit does not approach the minimizer as η shrinks, declare fixed_point='elsewhere'",
         )
     return None
 
 
 LADDER = tuple(4 / 2**rung for rung in range(13))
 EXACT, NEAR, LONG_ENOUGH, STARTS = 1e-7, 0.1, 700, 3
-"""Parts of the way, steps, and starts: a method whose steps do not shrink may be at the minimizer by chance."""
+"""Relative distances, steps, and initial points: with one, a method may hit the minimizer by chance."""
 
 
 def _minimizer(f: Gradient) -> Tensor:
-    """Of the mean of the nodes' quadratics, whose coordinates do not know of each other."""
+    """Return the minimizer of the mean of the nodes' separable quadratics."""
     zero = torch.zeros(1, NODES, DIMENSION, dtype=torch.float64)
     at_zero = f(zero, 0, 0)
     return -at_zero.mean(1) / (f(zero + 1, 0, 0) - at_zero).mean(1)
 
 
-@asked_of(lambda properties: not properties.exact_average)  # there, nodes hold one x from the start
+@applies_to(lambda properties: not properties.exact_average)  # their nodes have a common x from the start
 def average(cls: type[Algorithm]) -> None:
     """with zero gradients, nodes converge to the average of their initial points (pull methods: to a common point)"""
-    (w, pull), x = close(cls), start()
-    trace = simulate(
-        cls,
-        w,
-        lambda x, s, stream: torch.zeros_like(x),
-        x,
-        LONG_ENOUGH,
-        CONSTANT,
-        pull=pull,
-        keep=False,
-        until=lambda state: bool((state.x - state.x.mean(1, keepdim=True)).abs().max() <= SETTLED / 10),
-    )
+    x = start()
+
+    def settled(state: Any) -> bool:
+        return bool((state.x - state.x.mean(1, keepdim=True)).abs().max() <= SETTLED / 10)
+
+    trace = run_close(cls, lambda x, s, stream: torch.zeros_like(x), x, LONG_ENOUGH, keep=False, until=settled)
     end = trace.states[-1].x
     apart = (end - end.mean(1, keepdim=True)).abs().max().item()
-    must(apart <= SETTLED, f"without gradients the nodes are still {apart:.2g} apart after {LONG_ENOUGH} steps")
+    must(apart <= SETTLED, f"with zero gradients, the nodes differ by {apart:.2g} after {LONG_ENOUGH} steps")
     off = (end.mean(1) - x.mean(1)).abs().max().item()
-    elsewhere = f"without gradients the nodes agree on a point that is {off:.2g} from the mean of their starts"
+    elsewhere = f"with zero gradients, the nodes converge to a point {off:.2g} from the mean of the initial points"
     must("pull" in cls.declare_for({}).mixes or off <= SETTLED, elsewhere)
 
 
@@ -145,18 +127,15 @@ def stepsize(cls: type[Algorithm]) -> str | None:
     """with eta = 0, gradients do not move x; doubling eta changes the iterates"""
     if not has_stepsize(cls):
         return SKIP
-    (w, pull), x = close(cls), start()
-    none, other = (
-        simulate(cls, w, g, x, STEPS, CONSTANT, pull=pull, eta=[0.0]) for g in (quadratics(), quadratics(noise=9))
-    )
-    equal(none.x(), other.x(), "with η = 0, other gradients give other iterates")
-    once, twice = (simulate(cls, w, quadratics(), x, STEPS, CONSTANT, pull=pull, eta=[eta]) for eta in (0.01, 0.02))
+    none, other = (run_close(cls, g, start(), eta=[0.0]) for g in (quadratics(), quadratics(noise=9)))
+    equal(none.x(), other.x(), "with η = 0, the iterates depend on the gradients")
+    once, twice = (run_close(cls, quadratics(), start(), eta=[eta]) for eta in (0.01, 0.02))
     used = not cls.declare_for({}).gradients or not torch.equal(once.x(), twice.x())
-    must(used, "twice η gives the same iterates: eta is never used. If it has no stepsize, let stepsizes say so")
+    must(used, "doubling η does not change the iterates. If the method has no stepsize, remove eta from stepsizes")
     return None
 
 
-@asked_of(lambda properties: properties.centralized_equivalent)
+@applies_to(lambda properties: properties.centralized_equivalent)
 def centralized(cls: type[Algorithm]) -> None:
     """if centralized_equivalent: on the complete graph, the average iterate follows the centralized method"""
     everyone, g = torch.full((NODES, NODES), 1 / NODES, dtype=torch.float64), quadratics()
@@ -168,15 +147,15 @@ def centralized(cls: type[Algorithm]) -> None:
     for kind in KINDS:
         one = simulate(cls, ALONE, central, x, STEPS, {"schedule": kind}, schedule_nodes=NODES).x()
         many = simulate(cls, everyone, g, x.expand(-1, NODES, -1), STEPS, {"schedule": kind}).x()
-        equal(many.mean(2), one[:, :, 0], f"on the complete graph the mean does something else (schedule {kind})")
+        equal(many.mean(2), one[:, :, 0], f"on the complete graph, the mean differs from one node (schedule {kind})")
         if cls.declare_for({}).centralized_equivalent == "sgd":
             sgd, eta = [x], stepsizes(cls, STEPS, schedule=kind)["eta"]
             for t in range(STEPS):
                 sgd.append(sgd[-1] - eta[t] * central(sgd[-1], t, 0))
-            equal(torch.stack(sgd), one, f"on the complete graph it is not X − η_t G(X) (schedule {kind})")
+            equal(torch.stack(sgd), one, f"on the complete graph, the step is not X − η_t G(X) (schedule {kind})")
 
 
-@asked_of(lambda properties: properties.scale_free)
+@applies_to(lambda properties: properties.scale_free)
 def scale(cls: type[Algorithm]) -> None:
     """if scale_free: replacing f by c·f changes no bit, for c a power of two"""
     (w, pull), g, x = network(cls), quadratics(), start()
@@ -186,7 +165,7 @@ def scale(cls: type[Algorithm]) -> None:
             c = 2.0**power
             scaled = simulate(cls, w, _times(g, c), x, STEPS, {"schedule": kind}, pull=pull).x()
             off = ((ours - scaled).abs().max() / ours.abs().max()).item()
-            other = f"2^{power}·f gives another trajectory than f, by {off:.2g} (schedule {kind})"
+            other = f"2^{power}·f changes the trajectory by {off:.2g} (schedule {kind})"
             must(torch.equal(ours, scaled), other)
 
 

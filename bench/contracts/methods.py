@@ -19,27 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["CHECKS", "SKIP", "CheckFailed", "check_algorithm", "parametrize_with_checks"]
 
 CHECKS: tuple[Check, ...] = (
-    shapes,
-    nothing_in_place,
-    no_memory,
-    counts,
-    network_use,
-    rounding,
-    states,
-    permutation,
-    locality,
-    replicas,
-    one_node,
-    one_voice,
-    states_read,
-    asked_read,
-    average,
-    descent,
-    stepsize,
-    end,
-    bound,
-    centralized,
-    scale,
+    *(shapes, nothing_in_place, no_memory, counts, network_use, rounding, states, permutation, locality, replicas),
+    *(one_node, one_voice, states_read, asked_read, average, descent, stepsize, end, bound, centralized, scale),
 )
 """Each raises ``CheckFailed``, or returns ``SKIP`` if it does not apply."""
 
@@ -75,7 +56,7 @@ def parametrize_with_checks(methods: Iterable[type[Algorithm]]) -> pytest.MarkDe
         ... def test_contract(method, check):
         ...     check(method)
     """
-    import pytest  # a development dependency: nothing else here needs it
+    import pytest  # a development dependency
 
     def skipping(check: Check) -> Callable[[type[Algorithm]], None]:
         @wraps(check)

@@ -1,4 +1,4 @@
-"""Promises about the network: who may know what of whom, and what is asked of it."""
+"""Checks of communication: locality, symmetry between nodes, and the declared kind of mixing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bench.contracts.fixtures import (
     KINDS,
     NODES,
     STEPS,
-    asked_of,
+    applies_to,
     equal,
     must,
     network,
@@ -34,19 +34,14 @@ def network_use(cls: type[Algorithm]) -> None:
     allowed = set(USES[properties.mixes]) | ({"compressed"} if properties.compresses != "no" else set())
     for t, calls in enumerate(trace.calls):
         for call in calls:
-            said = f"mixes='{properties.mixes}', compresses='{properties.compresses}'"
-            must(call in allowed, f"{'start' if t == 0 else f'step {t - 1}'} calls {call}; declared is {said}")
+            declared = f"mixes='{properties.mixes}', compresses='{properties.compresses}'"
+            must(call in allowed, f"{'start' if t == 0 else f'step {t - 1}'} calls {call}; declared {declared}")
     does = properties.compresses == "no" or any("compressed" in calls for calls in trace.calls)
-    must(does, f"compresses='{properties.compresses}' is declared, and mix.compressed is never called")
+    must(does, f"declared compresses='{properties.compresses}', but mix.compressed is never called")
 
 
-USES = {
-    "doubly": ("mix",),
-    "push": ("push",),
-    "pull": ("pull",),
-    "push and pull": ("push", "pull", "push_pull"),
-}
-"""The calls that go with what a method declares to mix by."""
+USES = {"doubly": ("mix",), "push": ("push",), "pull": ("pull",), "push and pull": ("push", "pull", "push_pull")}
+"""The calls of ``mix`` that each value of ``mixes`` allows."""
 
 
 def permutation(cls: type[Algorithm]) -> None:
@@ -59,7 +54,7 @@ def permutation(cls: type[Algorithm]) -> None:
     def renamed(x: Tensor, s: int, stream: int) -> Tensor:
         return gradient(x[:, back], s, stream)[:, order]
 
-    w, pull = network(cls).renamed(order)
+    w, pull = (matrix[order][:, order] for matrix in (w, pull))
     theirs = simulate(cls, w, renamed, x[:, order], STEPS, pull=pull).x()
     equal(ours[:, :, order], theirs, "permuting the nodes changes more than their order")
 
@@ -70,7 +65,7 @@ def locality(cls: type[Algorithm]) -> None:
     gradient, x = quadratics(nodes), start(nodes=nodes)
 
     def other(x: Tensor, s: int, stream: int) -> Tensor:
-        """Node 0 is pulled elsewhere, not only more: who normalizes would not notice that."""
+        """Change the direction of the gradient of node 0, not only its norm, which some methods ignore."""
         g = gradient(x, s, stream)
         return torch.cat([1 - 2 * g[:, :1].roll(1, -1), g[:, 1:]], dim=1)
 
@@ -81,10 +76,8 @@ def locality(cls: type[Algorithm]) -> None:
             for _ in one.calls[t]:
                 knows = (w.ne(0) & knows).any(1)
             if not knows.all():
-                sentence = (
-                    f"{where} a node feels another node's gradient after {t} steps, which nobody can have told it"
-                )
-                equal(a.x[:, ~knows], b.x[:, ~knows], sentence)
+                early = f"{where}, a node depends on the gradient of another node after {t} steps without communication"
+                equal(a.x[:, ~knows], b.x[:, ~knows], early)
 
 
 def replicas(cls: type[Algorithm]) -> None:
@@ -116,15 +109,15 @@ def one_voice(cls: type[Algorithm]) -> None:
     for kind in KINDS:
         one = simulate(cls, ALONE, g, x, STEPS, {"schedule": kind}, schedule_nodes=NODES, known=ring()).x()
         many = simulate(cls, ring(), _echo(g), x.expand(-1, NODES, -1), STEPS, {"schedule": kind}).x()
-        equal(many, one.expand_as(many), f"nodes that agree do not do what one alone does (schedule {kind})")
+        equal(many, one.expand_as(many), f"nodes with equal gradients differ from a single node (schedule {kind})")
 
 
 def _echo(gradient: Gradient) -> Gradient:
-    """Every node the same function."""
+    """Give every node the same function."""
     return lambda x, s, stream: torch.cat([gradient(part, s, stream) for part in x.split(1, dim=1)], dim=1)
 
 
-@asked_of(lambda properties: properties.bounded_step)
+@applies_to(lambda properties: properties.bounded_step)
 def bound(cls: type[Algorithm]) -> None:
     """if bounded_step: the consensus error never exceeds b², b⁺ = ρ (b + η_t)"""
     mixing = build_mixing("ring", NODES, lazy=True)
@@ -132,7 +125,7 @@ def bound(cls: type[Algorithm]) -> None:
     slowest = torch.as_tensor(np.linalg.eigh(mixing.matrices[0])[1][:, -2:-1].copy())
 
     def tug(x: Tensor, s: int, stream: int) -> Tensor:
-        """Pulls the nodes apart in the direction that mixing evens out last: here the bound is tight."""
+        """Separate the nodes along the eigenvector of λ₂, for which the bound is tight."""
         return slowest.expand_as(x)
 
     for gradient in (tug, quadratics()):

@@ -1,4 +1,4 @@
-"""Promises of economy: what a method keeps, sends and evaluates, it reads."""
+"""Checks that every state, message and gradient of a method influences its iterates."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bench.contracts.fixtures import CONSTANT, SKIP, STEPS, CheckFailed, close, must, quadratics, start
-from bench.contracts.simulate import Trace, simulate
+from bench.contracts.fixtures import SKIP, CheckFailed, must, quadratics, run_close, start
+from bench.contracts.simulate import Trace
 from bench.method import Algorithm, Grad, Mix
 
-SINCE, UNFELT = 5, 1e-12
-"""The step after which a state is changed, and how little is put down to rounding: replicas are computed together."""
+SINCE, ROUNDING = 5, 1e-12
+"""The step after which a state is changed, and the relative change that rounding explains."""
 
 
 def states_read(cls: type[Algorithm]) -> str | None:
     """every state influences the iterates, unless it is declared among diagnostic_states"""
-    (w, pull), f, properties = close(cls), quadratics(), cls.declare_for({})
-    whole = simulate(cls, w, f, start(), STEPS, CONSTANT, pull=pull)
+    f, properties = quadratics(), cls.declare_for({})
+    whole = run_close(cls, f, start())
     state = whole.states[SINCE]
-    kept = [name for name in state._fields if name not in ("x", *properties.diagnostic_states)]  # x is what is made
+    kept = [name for name in state._fields if name not in ("x", *properties.diagnostic_states)]
     if not kept:
         return SKIP
     changes = [(name, change) for name in kept for change in CHANGES]
 
     class Changed(cls):  # type: ignore[valid-type, misc]
-        """Goes on from that state, in every replica with one change."""
+        """Continues from that state, with one change in every replica."""
 
         def start(self, x: Tensor, grad: Grad, mix: Mix) -> Any:
             parts = {
@@ -40,14 +40,13 @@ def states_read(cls: type[Algorithm]) -> str | None:
         def step(self, s: Any, t: int, grad: Grad, mix: Mix) -> Any:
             return super().step(s, t, grad, mix) if t >= SINCE else s
 
-    x, seeds = start().repeat(len(changes), 1, 1), [0] * len(changes)
-    changed = simulate(Changed, w, f, x, STEPS, CONSTANT, pull=pull, seeds=seeds)
-    felt = _felt(whole, changed, properties.report)
+    changed = run_close(Changed, f, start().repeat(len(changes), 1, 1))
+    influences = _influences(whole, changed, properties.report)
     for name in kept:
         must(
-            any(felt[r] for r, (which, _) in enumerate(changes) if which == name),
-            f"state {name} is never read: whatever it is after step {SINCE}, what follows is the same. Leave it out, "
-            f"or, if it is only recorded, declare diagnostic_states='{name}'",
+            any(influences[r] for r, (which, _) in enumerate(changes) if which == name),
+            f"state {name} is never read: changing it after step {SINCE} does not change the iterates. Remove it, or "
+            f"declare diagnostic_states='{name}' if it is only recorded",
         )
     return None
 
@@ -57,32 +56,32 @@ def _some(like: Tensor) -> Tensor:
 
 
 CHANGES = (torch.zeros_like, lambda value: value + _some(value), lambda value: value * (1 + _some(value)))
-"""Of which one must be felt: a greatest value so far does not notice a smaller one."""
+"""Changes of a state. One must have an influence: a running maximum, for example, ignores smaller values."""
 
 
 def asked_read(cls: type[Algorithm]) -> str | None:
     """every message and every gradient influences the iterates"""
-    (w, pull), f, properties = close(cls), quadratics(), cls.declare_for({})
-    plain = simulate(cls, w, f, start(), STEPS, CONSTANT, pull=pull)
+    f, properties = quadratics(), cls.declare_for({})
+    plain = run_close(cls, f, start())
     messages = [max(sum(map(len, calls)) for calls in part) for part in (plain.sent[:1], plain.sent[1:])]
     gradients = [plain.gradients[0], max(plain.gradients[1:])]
-    asked = [
+    inputs = [
         (what, when, place)
         for what, counts in (("message", messages), ("gradient", gradients))
         for when, count in zip(("the start", "a step"), counts, strict=True)
         for place in range(count)
     ]
-    if not asked:
+    if not inputs:
         return SKIP
     now, count = "the start", Counter[str]()
 
     def answered(what: str, value: Tensor) -> Tensor:
-        """The truth, but to the replica whose turn it is."""
+        """Return the value, changed in the replica of this message or gradient."""
         place, count[what] = count[what], count[what] + 1
-        if (what, now, place) not in asked:
+        if (what, now, place) not in inputs:
             return value
         value = value.clone()
-        r = asked.index((what, now, place))
+        r = inputs.index((what, now, place))
         value[r] = CHANGES[-1](value[r])
         return value
 
@@ -93,29 +92,24 @@ def asked_read(cls: type[Algorithm]) -> str | None:
             count.clear()
             return super().step(s, t, grad, mix)
 
-    changed = simulate(
+    changed = run_close(
         Watched,
-        w,
         lambda x, s, stream: answered("gradient", f(x, s, stream)),
-        start().repeat(len(asked), 1, 1),
-        STEPS,
-        CONSTANT,
-        pull=pull,
-        seeds=[0] * len(asked),
+        start().repeat(len(inputs), 1, 1),
         heard=lambda given, mixed: tuple(answered("message", value) for value in mixed),
     )
-    felt = _felt(plain, changed, properties.report)
-    deaf = [which for which, heard in zip(asked, felt, strict=True) if not heard]
-    for what, when, place in deaf[len(properties.diagnostic_states) :]:
+    influences = _influences(plain, changed, properties.report)
+    unread = [which for which, influence in zip(inputs, influences, strict=True) if not influence]
+    for what, when, place in unread[len(properties.diagnostic_states) :]:
         raise CheckFailed(
-            f"{what} {place + 1} of {when} is never read: another answer changes nothing. Leave it out, or, if it "
-            "is only recorded, declare its state in diagnostic_states"
+            f"{what} {place + 1} of {when} is never read: changing it does not change the iterates. Remove it, or "
+            "declare its state in diagnostic_states if it is only recorded"
         )
     return None
 
 
-def _felt(plain: Trace, changed: Trace, report: str | None) -> list[bool]:
-    """Of each replica, whether its iterates, or what is reported, differ from the plain ones after the change."""
+def _influences(plain: Trace, changed: Trace, report: str | None) -> list[bool]:
+    """Return for each replica whether its iterates, or the reported state, differ from the plain ones."""
 
     def seen(trace: Trace) -> Tensor:
         names = ("x", report) if report else ("x",)
@@ -123,4 +117,4 @@ def _felt(plain: Trace, changed: Trace, report: str | None) -> list[bool]:
 
     one, many = seen(plain), seen(changed)
     off = (many - one).abs().amax((0, 2, 3)) / one.abs().max()
-    return [not each <= UNFELT for each in off.tolist()]
+    return [not each <= ROUNDING for each in off.tolist()]

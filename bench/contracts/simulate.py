@@ -12,16 +12,15 @@ from torch import Tensor
 
 from bench.base.layout import Layout
 from bench.method.algorithm import Algorithm
-from bench.method.assemble import assemble
 from bench.method.schedules import Schedule
-from bench.method.trajectory import trajectory
+from bench.method.trajectory import assemble, trajectory
 from bench.problem.problem import vector_layout
 
 Gradient = Callable[[Tensor, int, int], Tensor]
-"""From x, s and the stream to gradients; s = ``ALL_DATA`` asks for the full gradient."""
+"""A function of x, s and the stream that returns gradients; s = ``ALL_DATA`` means the full gradient."""
 ALL_DATA = -1
 Heard = Callable[[tuple[Tensor, ...], tuple[Tensor, ...]], tuple[Tensor, ...] | None]
-"""From the sent and the received tensors to a replacement of the latter, or None."""
+"""A function of the sent and the received tensors that returns a replacement of the latter, or None."""
 
 
 @dataclass
@@ -41,6 +40,13 @@ class Trace:
     samples: list[set[tuple[int, int]]] = field(default_factory=list)
     gradients: list[int] = field(default_factory=list)
     calls: list[list[str]] = field(default_factory=list)
+
+    def begin_step(self) -> None:
+        """Append an empty entry for the next step to all lists but ``states``."""
+        self.sent.append([])
+        self.calls.append([])
+        self.samples.append(set())
+        self.gradients.append(0)
 
     def x(self) -> Tensor:
         """Return all iterates, (steps + 1, R, n, P)."""
@@ -71,12 +77,12 @@ def simulate(
         cls: The method, a class decorated with ``@algorithm``.
         w: The mixing matrix, (n, n), or one for each of R independent runs, (R, n, n).
         gradient: ``gradient(x, s, stream)`` returns the nodes' gradients, (R, n, P), at x on sample number s;
-            s = ``ALL_DATA`` asks for the full gradient.
+            s = ``ALL_DATA`` means the full gradient.
         x: The start, (R, n, P).
         steps: How many steps to make, T.
-        options: The method's options, one mapping for all runs or one for each; defaults for what is not given.
+        options: The method's options, one mapping for all runs or one for each. Missing options have their defaults.
         pull: The row-stochastic matrix of methods that pull, if it is not ``w``.
-        heard: Called with what is sent and what is received; may return a replacement for the latter.
+        heard: Called with the sent and the received tensors; may return a replacement for the latter.
         keep: Whether to keep all states, or only the last.
         schedule_nodes: The n of the stepsize formulas, if it is not that of ``x``.
         layout: Which tensors the P parameters form, if more than one.
@@ -86,7 +92,7 @@ def simulate(
         until: Called with every tenth state; ends the run when it returns True.
 
     Returns:
-        A ``Trace`` with the states after 0, 1, …, T steps, and what was sent and sampled in each.
+        A ``Trace`` with the states after 0, 1, …, T steps, and the messages and samples of each.
 
     Example:
         >>> w = torch.full((4, 4), 0.25, dtype=torch.float64)
@@ -105,23 +111,17 @@ def simulate(
         algorithm.eta = Schedule(np.tile(np.asarray(eta, dtype=np.float64), (max(1, steps), 1)), x.dtype)
     trace = Trace()
     grad, mix = _Grad(gradient, trace), _Mix(w, trace, pull, heard)
-    trace.sent.append([])
-    trace.calls.append([])
-    trace.samples.append(set())
-    trace.gradients.append(0)
+    trace.begin_step()
     with torch.inference_mode():
         for t, state in trajectory(algorithm, x, grad, mix, steps):
-            if keep:
-                trace.states.append(state)
-            else:
-                trace.states, trace.sent, trace.samples, trace.gradients, trace.calls = [state], [], [], [], []
+            if not keep:
+                for record in vars(trace).values():
+                    record.clear()
+            trace.states.append(state)
             if until and t % 10 == 0 and until(state):
                 break
             if t < steps:
-                trace.samples.append(set())
-                trace.gradients.append(0)
-                trace.sent.append([])
-                trace.calls.append([])
+                trace.begin_step()
     return trace
 
 
@@ -146,11 +146,11 @@ class _Mix:
         self._pull = w if pull is None else pull
 
     def __call__(self, *tensors: Tensor, when: Tensor | None = None) -> tuple[Tensor, ...]:
-        if when is None:
-            return self._round("mix", tensors, self._w)
-        if not when.any():
+        if when is not None and not when.any():
             return tensors
         mixed = self._round("mix", tensors, self._w)
+        if when is None:
+            return mixed
         return tuple(torch.where(when, after, before) for after, before in zip(mixed, tensors, strict=True))
 
     def push(self, *tensors: Tensor) -> tuple[Tensor, ...]:

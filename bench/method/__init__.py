@@ -1,7 +1,7 @@
 """The interface for authors of methods: the base class, its registration, stepsizes and helpers."""
 
 from bench.method.algorithm import Algorithm
-from bench.method.normalize import unit
+from bench.method.estimates import unit
 from bench.method.properties import Properties
 from bench.method.protocols import Grad, Mix
 from bench.method.register import algorithm

@@ -16,7 +16,7 @@ from torch import Tensor
 from bench.base.errors import UserError
 from bench.base.layout import Layout
 from bench.base.options import Option, Options, Positive, attribute_options, keyword_options
-from bench.base.prox import Prox, stays
+from bench.base.prox import Prox
 from bench.base.randomness import EVERYONE, generator
 from bench.base.registry import schedules
 from bench.method.properties import Properties
@@ -61,21 +61,19 @@ class Algorithm:
     def __init__(
         self,
         layout: Layout,
-        schedules: Mapping[str, Schedule],
-        words: Mapping[str, Any],
-        numbers: Mapping[str, Tensor],
+        attributes: Mapping[str, Any],
         properties: Properties,
-        seeds: Sequence[int] = (0,),
-        knows: Mapping[str, Tensor] | None = None,
-        device: torch.device | str = "cpu",
-        n: int = 1,
-        prox: Prox = stays,
+        seeds: Sequence[int],
+        knows: Mapping[str, Tensor],
+        device: torch.device | str,
+        n: int,
+        prox: Prox,
     ) -> None:
         self.layout, self._device, self.n, self.prox = layout, device, n, prox
-        for name, value in {**schedules, **words, **numbers, "properties": properties}.items():
+        for name, value in {**attributes, "properties": properties}.items():
             setattr(self, name, value)
         self._seeds = tuple(seeds)
-        self._knows = dict(knows or {}) if "topology" in properties.needs else {}
+        self._knows = knows if "topology" in properties.needs else {}
 
     @staticmethod
     def stepsizes(at: Steps, eta: Positive = 0.01) -> dict[str, Any]:
@@ -160,33 +158,19 @@ class Algorithm:
 
     @property
     def lambda_2(self) -> Tensor:
-        """The second largest eigenvalue of W, (R, 1, 1).
-
-        Raises:
-            UserError: As for ``rho``.
-
-        Example:
-            >>> gap = 1 - self.lambda_2
-        """
+        """The second largest eigenvalue of W, (R, 1, 1), under the conditions of ``rho``."""
         return self._known("lambda_2")
 
     @property
     def lambda_n(self) -> Tensor:
-        """The smallest eigenvalue of W, (R, 1, 1).
-
-        Raises:
-            UserError: As for ``rho``.
-
-        Example:
-            >>> lazy = (1 + self.lambda_n) / 2
-        """
+        """The smallest eigenvalue of W, (R, 1, 1), under the conditions of ``rho``."""
         return self._known("lambda_n")
 
     def _known(self, what: str) -> Tensor:
         if what not in self._knows:
             if "topology" not in self.properties.needs:
-                raise UserError(f"{self.properties.name} asks for {what} of W: declare that it needs={{'topology'}}.")
-            raise UserError(f"{self.properties.name} asks for {what} of W, which this network does not have.")
+                raise UserError(f"{self.properties.name} uses {what} of W. Declare needs={{'topology'}}.")
+            raise UserError(f"{self.properties.name} uses {what} of W, which this network does not have.")
         return self._knows[what]
 
     @classmethod

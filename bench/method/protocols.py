@@ -29,7 +29,6 @@ class Grad(Protocol):
         Returns:
             ∇f_i(x_i; sample s) for every hosted node i, (R, k, P).
         """
-        ...
 
     def full(self, x: Tensor) -> Tensor:
         """Return the gradient of every hosted node on all of its data.
@@ -43,7 +42,6 @@ class Grad(Protocol):
         Raises:
             UserError: The dataset is a stream without a full gradient.
         """
-        ...
 
 
 class Mix(Protocol):
@@ -66,29 +64,12 @@ class Mix(Protocol):
         Returns:
             W times each tensor, in the same order and shape. Always a tuple, so write ``(x,) = mix(x)``.
         """
-        ...
 
     def push(self, *tensors: Tensor) -> tuple[Tensor, ...]:
-        """Multiply every tensor by a column-stochastic matrix, which preserves sums over the nodes.
-
-        Args:
-            *tensors: The tensors that every node sends.
-
-        Returns:
-            The products, in the same order and shape.
-        """
-        ...
+        """Multiply every tensor by a column-stochastic matrix, which preserves sums over the nodes; as ``__call__``."""
 
     def pull(self, *tensors: Tensor) -> tuple[Tensor, ...]:
-        """Multiply every tensor by a row-stochastic matrix, which preserves consensus.
-
-        Args:
-            *tensors: The tensors that every node sends.
-
-        Returns:
-            The products, in the same order and shape.
-        """
-        ...
+        """Multiply every tensor by a row-stochastic matrix, which preserves consensus; as ``__call__``."""
 
     def push_pull(
         self, push: tuple[Tensor, ...], pull: tuple[Tensor, ...]
@@ -102,7 +83,6 @@ class Mix(Protocol):
         Returns:
             The pushed tensors and the pulled tensors.
         """
-        ...
 
     def compressed(self, *tensors: Tensor) -> tuple[tuple[Tensor, Tensor], ...]:
         """Send compressed tensors. The run's compressor is C.
@@ -113,4 +93,3 @@ class Mix(Protocol):
         Returns:
             The pair (C(v), W C(v)) for each tensor v.
         """
-        ...

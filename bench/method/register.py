@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import fields
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 from bench.base import renamed
@@ -14,40 +13,21 @@ from bench.method.algorithm import Algorithm
 from bench.method.properties import INFORMATION, Properties
 
 A = TypeVar("A", bound=Algorithm)
+NAMES = ("needs", "assumes", "zero_sum", "diagnostic_states")
+"""Properties that are tuples of names."""
 
 
-def algorithm(
-    name: str,
-    *,
-    needs: Iterable[str] = (),
-    assumes: Iterable[str] = (),
-    zero_sum: Iterable[str] = (),
-    diagnostic_states: Iterable[str] = (),
-    tracks: Mapping[str, str] = MappingProxyType({}),
-    samples: int = 1,
-    gradients: int | None = None,
-    label: str | None = None,
-    family: str | None = None,
-    **words: Any,
-) -> Callable[[type[A]], type[A]]:
+def algorithm(name: str, **properties: Any) -> Callable[[type[A]], type[A]]:
     """Register a method under a name, together with its properties.
 
     A decorator for a subclass of ``Algorithm``. ``python bench/contract.py NAME`` checks the declared properties.
 
     Args:
         name: The name on the command line, ``algo=NAME``.
-        needs: Problem parameters that the stepsizes need, from ``INFORMATION``.
-        assumes: Assumptions beyond smoothness and bounded variance, as short phrases.
-        zero_sum: States that sum to zero over the nodes; one name or several.
-        diagnostic_states: States that do not influence x; one name or several.
-        tracks: Pairs of states whose means over the nodes are equal, such as ``{"u": "v"}``.
-        samples: Sample numbers that one step uses.
-        gradients: Mini-batch gradients that one step evaluates. Default: ``samples``.
-        label: The name in figures and tables. Default: ``name``.
-        family: The method that this one is a variant of, whose color it shares. Default: ``name``.
-        **words: Further fields of ``Properties``. ``vectors_per_step`` and ``cite`` are required. ``fixed_point``
-            is ``"near"`` by default if the method assumes bounded heterogeneity, or is ``bounded_step`` or
-            ``scale_free``; else ``"exact"``.
+        **properties: Fields of ``Properties``. ``vectors_per_step`` and ``cite`` are required. A tuple of names may
+            be any iterable, or one name. Defaults that depend on other properties: ``gradients`` is ``samples``;
+            ``label`` and ``family`` are ``name``; ``fixed_point`` is ``"near"`` if the method assumes
+            ``"bounded heterogeneity"`` or is ``bounded_step`` or ``scale_free``, else ``"exact"``.
 
     Returns:
         A decorator that sets ``cls.properties``, registers the class and returns it.
@@ -60,39 +40,30 @@ def algorithm(
         ... class Gossip(Algorithm):
         ...     '''Average with the neighbors, without gradients.'''
     """
-    if unknown := set(needs) - set(INFORMATION):
-        raise UserError(f"{name} needs {sorted(unknown)}; what can be needed is {list(INFORMATION)}.")
-    known = {item.name: item for item in fields(Properties)}
-    for word in words:
+    known = {item.name for item in fields(Properties)} - {"name"}
+    for word in properties:
         if word in renamed.PROPERTIES:
             raise UserError(f"{name} declares '{word}', which is now called {renamed.PROPERTIES[word]}.")
         if word not in known:
             raise UserError(f"{name} declares '{word}', which is not a property of a method.{closest(word, known)}")
-    for word in ("vectors_per_step", "cite"):
-        if word not in words:
-            raise UserError(
-                f"{name} must declare {word}={'…' if word == 'vectors_per_step' else repr('where the rule is from')}."
-            )
-
-    near = "bounded heterogeneity" in assumes or words.get("bounded_step") or words.get("scale_free")
-    words.setdefault("fixed_point", "near" if near else "exact")
+    for word, example in (("vectors_per_step", "1"), ("cite", "'Author et al. 2024'")):
+        if word not in properties:
+            raise UserError(f"{name} lacks the property {word}. Add {word}={example}.")
+    for word in NAMES:
+        names = properties.get(word, ())
+        properties[word] = (names,) if isinstance(names, str) else tuple(sorted(names))
+    if unknown := set(properties["needs"]) - set(INFORMATION):
+        raise UserError(f"{name} declares needs={sorted(unknown)}; allowed are {list(INFORMATION)}.")
+    near = "bounded heterogeneity" in properties["assumes"] or any(map(properties.get, ("bounded_step", "scale_free")))
+    defaults = {
+        "gradients": properties.get("samples", 1),
+        "label": name,
+        "family": name,
+        "fixed_point": "near" if near else "exact",
+    }
 
     def decorate(cls: type[A]) -> type[A]:
-        cls.properties = Properties(
-            name=name,
-            needs=tuple(sorted(needs)),
-            assumes=tuple(sorted(assumes)),
-            zero_sum=(zero_sum,) if isinstance(zero_sum, str) else tuple(sorted(zero_sum)),
-            diagnostic_states=(diagnostic_states,)
-            if isinstance(diagnostic_states, str)
-            else tuple(sorted(diagnostic_states)),
-            tracks=dict(tracks),
-            samples=samples,
-            gradients=samples if gradients is None else gradients,
-            label=label or name,
-            family=family or name,
-            **words,
-        )
+        cls.properties = Properties(name=name, **defaults | properties)
         algorithms.add(name, cls)
         return cls
 

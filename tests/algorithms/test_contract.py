@@ -64,7 +64,7 @@ def test_nor_do_variants_drift_and_they_end_where_they_declare(name, variant):
 
 
 @pytest.mark.parametrize("name", ["dnasa", "dasagt"])
-def test_the_tracker_of_the_released_code_is_sent_in_vain(name):
+def test_the_tracker_of_the_released_code_is_never_read(name):
     class Silent(changed(name, {"average": "gradient"})):
         @classmethod
         def declare_for(cls, given):
@@ -79,7 +79,7 @@ def test_the_tracker_of_the_released_code_is_sent_in_vain(name):
 @pytest.mark.parametrize(
     "name", [name for name in algorithms if algorithms[name].properties.fixed_point == "elsewhere"]
 )
-def test_who_ends_elsewhere_must_say_so(name):
+def test_rejects_near_for_methods_that_end_elsewhere(name):
     class Claims(algorithms[name]):
         properties = replace(algorithms[name].properties, fixed_point="near")
 
@@ -285,7 +285,7 @@ def test_a_broken_promise_is_named(cls, check):
         check(cls)
 
 
-def test_who_asks_for_the_spectrum_must_say_that_it_needs_the_topology():
+def test_using_the_spectrum_requires_needs_topology():
     with pytest.raises(UserError, match=r"dsgd .*lambda_2.*needs=\{'topology'\}"):
         contract.shapes(KnowsTheNetwork)
 
@@ -295,7 +295,7 @@ def test_who_asks_for_the_spectrum_must_say_that_it_needs_the_topology():
     contract.shapes(Says)
 
 
-def test_a_method_that_adapts_while_it_combines_keeps_every_promise_it_makes():
+def test_combining_before_adapting_passes_if_declared():
     class Honest(CombinesThenAdapts):
         properties = replace(DSGD.properties, centralized_equivalent=False)
 

@@ -1,4 +1,4 @@
-"""bench/methods.py: what the methods say of themselves, and sweeps over all of them."""
+"""bench/methods.py: the table and the pages of the methods, and sweeps over several of them."""
 
 import inspect
 import io
@@ -63,7 +63,7 @@ def test_a_table_is_never_cut(width):
         assert all(cell in text for cells in columns().values() for cell in cells)
 
 
-def test_a_page_says_rule_cost_needs_and_options():
+def test_a_page_has_rule_cost_needs_and_options():
     text = "\n".join(page("dnasa"))
     for part in (
         "X̃ = X − η_t unit(Z)",
@@ -104,20 +104,20 @@ def test_a_page_has_no_arguments_of_stepsizes():
     assert not [name for name in algorithms if "Args:" in "\n".join(page(name))]
 
 
-def test_an_unknown_method_is_a_sentence(tmp_path):
+def test_rejects_an_unknown_method(tmp_path):
     done = typed("gt_nsgd", script="bench/methods.py", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "There is no algorithm called 'gt_nsgd'. Did you mean 'gt_nsgdm'?" in done.stderr
+    assert "'gt_nsgd'. Did you mean 'gt_nsgdm'?" in done.stderr
 
 
-def test_a_sweep_leaves_out_what_cannot_be_and_says_so(tmp_path):
+def test_a_sweep_skips_and_reports_invalid_combinations(tmp_path):
     words = "-m algo=dsgd,d2,adam topology=ring,complete dtype=float64 steps=10 engine=stacked tracker=none"
     done = typed(*words.split(), cwd=tmp_path)
     assert done.returncode == 1
-    assert "Skipping 2 of 6 configurations, which are invalid:" in done.stderr
-    assert "For 'ring' with 8 nodes it is -0.3333" in done.stderr
-    assert "adam is a centralized reference." in done.stderr
-    assert done.stderr.rstrip().endswith("2 configurations were skipped: the first lines say why.")
+    assert "2 of 6 configurations" in done.stderr
+    assert "-0.3333" in done.stderr
+    assert "adam" in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("2 configurations were skipped")
     made = sorted(folder.name.rsplit("-", 1)[0] for folder in folders(tmp_path / "results"))
     assert made == [
         *("adam-complete-synthetic-s0", "d2-complete-synthetic-s0"),
@@ -125,13 +125,13 @@ def test_a_sweep_leaves_out_what_cannot_be_and_says_so(tmp_path):
     ]
 
 
-def test_a_sweep_of_which_nothing_can_be_is_refused(tmp_path):
+def test_rejects_a_sweep_without_a_valid_combination(tmp_path):
     done = typed(*["-m", "algo=adam,storm", "topology=ring,ladder"], cwd=tmp_path)
     assert (done.returncode, done.stdout, list(tmp_path.iterdir())) == (2, "", [])
-    assert done.stderr.count("Use topology=all_reduce or topology=complete.") == 4
+    assert done.stderr.count("topology=all_reduce") == 4
 
 
-def test_a_wrong_value_stops_a_sweep_before_it_starts(tmp_path):
+def test_an_invalid_value_stops_a_sweep_before_it_starts(tmp_path):
     done = typed(*["-m", "algo=adam,dsgd", "topology=ring,complete", "batch_size=0,1"], cwd=tmp_path)
     assert (done.returncode, done.stdout, list(tmp_path.iterdir())) == (2, "", [])
     assert "batch_size" in done.stderr

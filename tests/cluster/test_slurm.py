@@ -172,7 +172,7 @@ def test_interrupting_wait_leaves_the_jobs(queue, tmp_path):
     finally:
         watching.kill()
     assert watching.returncode == 130
-    (job,) = re.findall(r"The jobs go on. scancel (\d+) ends them", shown.decode())
+    (job,) = re.findall(r"The jobs continue. scancel (\d+) ends them", shown.decode())
     tasks = ("squeue", "--noheader", "--array", "--states=pending,running,completing", f"--jobs={job}")
     assert ask(*tasks, queue=queue)
     ask("scancel", job, queue=queue)

@@ -25,18 +25,18 @@ def test_settings_may_stand_on_both_sides_of_any_flag(line, words, several, show
 
 
 @pytest.mark.parametrize(
-    ("line", "sentence"),
+    ("line", "values"),
     [
-        ("-m algo=dnasa,dsgt --cfg job", "--cfg=job shows one configuration, and algo=dnasa,dsgt names several values"),
-        ("--multirun --info seed=range(3)", "--info=all shows one configuration, and seed=range"),
-        ("--experimental-rerun x", "--experimental-rerun is not supported: .* Type the command of the run again"),
-        ("--resolve", "--resolve is for --cfg: add --cfg=job"),
-        ("--package algo", "--package=algo is for --cfg"),
-        ("--cfg job --info", "--cfg=job and --info=all show different things"),
+        ("-m algo=dnasa,dsgt --cfg job", "--cfg=job.*algo=dnasa,dsgt"),
+        ("--multirun --info seed=range(3)", "--info=all.*seed=range"),
+        ("--experimental-rerun x", "--experimental-rerun"),
+        ("--resolve", "--resolve.*--cfg=job"),
+        ("--package algo", "--package=algo"),
+        ("--cfg job --info", "--cfg=job.*--info=all"),
     ],
 )
-def test_flags_that_do_not_go_together_are_said(line, sentence):
-    with pytest.raises(UserError, match=sentence):
+def test_rejects_flags_that_exclude_each_other(line, values):
+    with pytest.raises(UserError, match=values):
         flags.read(line.split())
 
 
@@ -68,18 +68,14 @@ def test_accepts_hydras_own_sweeper_and_launcher():
     [
         ("-m steps=7 --cfg job nodes=4", 0, "nodes: 4\nsteps: 7\n"),
         ("--multirun --info", 0, "Installed Hydra Plugins"),
-        ("--shell-completion", 2, "--shell-completion: Expecting one subcommand"),
-        ("=3", 2, "'=3' is no setting: settings are typed as NAME=VALUE"),
-        ("hydra=3", 2, "'hydra=3' is no setting"),
-        (
-            "-m hydra/launcher=submitit_slurm seed=0,1",
-            2,
-            "is not supported. Use bench/submit.py for SLURM",
-        ),
-        ("hydra.launcher.n_jobs=3", 2, "Hydra has no setting 'hydra.launcher.n_jobs'"),
+        ("--shell-completion", 2, "--shell-completion: "),
+        ("=3", 2, "'=3'"),
+        ("hydra=3", 2, "'hydra=3'"),
+        ("-m hydra/launcher=submitit_slurm seed=0,1", 2, "bench/submit.py"),
+        ("hydra.launcher.n_jobs=3", 2, "'hydra.launcher.n_jobs'"),
     ],
 )
-def test_nothing_of_hydra_is_a_traceback(words, code, said, tmp_path):
+def test_reports_errors_of_hydra_without_a_traceback(words, code, said, tmp_path):
     done = typed(*words.split(), cwd=tmp_path)
     assert done.returncode == code
     assert said in (done.stderr if code else done.stdout)

@@ -82,7 +82,7 @@ def test_hydra_composes_an_experiment_once_and_each_of_its_methods_on_each_graph
     assert len(compositions) <= 2 + 4 * 2  # with the experiment, and without it, to compare
 
 
-def test_how_far_it_is(capsys):
+def test_prints_the_progress_of_a_long_composition(capsys):
     """A line from the first second on, where there is much to do."""
     from rich.console import Console
 
@@ -111,32 +111,33 @@ def test_an_option_that_the_default_member_lacks(tmp_path):
 
 
 BAD = {
-    "-m algo=dnasa,dsgt algo.eta=0.05": "algo=dnasa has no option 'algo.eta'",
-    "-m algo=dsgt,dnasa algo.eta=0.01,0.1": "with a block for each, as conf/experiment/example.yaml.",
-    "-m algo=dsgt algo.eta=0.1,,0.2": "'algo.eta=0.1,,0.2' has an empty value, between two commas or at an end",
-    "-m algo=dsgt algo.eta=0.1,": "'algo.eta=0.1,' has an empty value",
-    "-m partition=even,dirichlet partition.alpha=1 dataset=digits": "partition=even has no option 'partition.alpha'",
-    "-m algo.eta=interval(0,1) algo=dsgd": "is no list: name the values, or use range(START,STOP,STEP).",
-    "-m seed=range(0,0)": "The sweep is empty",
-    "algo": "'algo' is no setting: settings are typed as NAME=VALUE, as in algo=dnasa.",
-    "results=[": "'results=[' cannot be read",
-    "experiment=example experiment.size=quick": "experiment=example has one size only",
-    "experiment.size=quick": "experiment.size is of an experiment: name one, as in experiment=example.",
-    "steps.more=1": "There is no setting called 'steps.more'.",
+    "-m algo=dnasa,dsgt algo.eta=0.05": "'algo.eta'",
+    "-m algo=dsgt,dnasa algo.eta=0.01,0.1": "conf/experiment/example.yaml.",
+    "-m algo=dsgt algo.eta=0.1,,0.2": "'algo.eta=0.1,,0.2'",
+    "-m algo=dsgt algo.eta=0.1,": "'algo.eta=0.1,'",
+    "-m partition=even,dirichlet partition.alpha=1 dataset=digits": "'partition.alpha'",
+    "-m algo.eta=interval(0,1) algo=dsgd": "range(START,STOP,STEP)",
+    "-m seed=range(0,0)": "empty",
+    "algo": "'algo'",
+    "results=[": "'results=['",
+    "experiment=example experiment.size=quick": "experiment=example",
+    "experiment.size=quick": "experiment=NAME",
+    "steps.more=1": "'steps.more'",
 }
 
 
 @pytest.mark.parametrize("words", BAD)
-def test_bad_words_get_a_sentence(words, tmp_path):
+def test_rejects_invalid_settings(words, tmp_path):
     refused(words, BAD[words], tmp_path)
 
 
-def test_yaml_that_is_none_is_named_with_its_place(tmp_path):
+def test_reports_the_position_of_invalid_yaml(tmp_path):
     (tmp_path / "experiment").mkdir()
     (tmp_path / "experiment" / "mine.yaml").write_text("blocks:\n  - algo: dsgd\n   seed: [0\n")
     done = typed("experiment=mine", f"hydra.searchpath=[file://{tmp_path}]", cwd=tmp_path)
     assert done.returncode == 2
-    assert "mine.yaml cannot be read as YAML: line 3, column 4" in done.stderr
+    assert "mine.yaml" in done.stderr
+    assert "line 3, column 4" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -147,13 +148,13 @@ def test_an_experiment_that_refers_to_what_is_typed(tmp_path):
     assert [(run.steps, run.seed, run.algo.options["schedule"]) for run in made] == [(12, 0, "fixed"), (12, 1, "fixed")]
 
 
-def test_the_version_is_ours(tmp_path):
+def test_prints_the_version_of_hearsay(tmp_path):
     from bench import __version__
 
     assert typed("--version", cwd=tmp_path).stdout == f"hearsay {__version__}\n"
 
 
-def test_without_m_there_is_one(tmp_path):
+def test_rejects_a_sweep_without_m(tmp_path):
     with hydra_here([]), pytest.raises(UserError, match=r"seed=1,2 .*-m"):
         jobs_of(["seed=1,2"], several=False)
 
@@ -190,7 +191,7 @@ def test_a_file_and_a_package_bring_experiments(module, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("words", ["algo=gone_one", "experiment=gone_one", "algo.name=gone_one", "topology=0"])
-def test_a_name_that_nobody_brought_names_the_plugins_that_are_missing(words, monkeypatch):
+def test_an_unknown_name_lists_the_broken_plugins(words, monkeypatch):
     monkeypatch.setitem(broken_plugins, "gone", "ModuleNotFoundError")
     with pytest.raises(UserError, match=r"called '(gone_one|0)'. .*'gone'\."):
         of_command([words])
@@ -207,12 +208,12 @@ def test_a_single_file_without_yaml_is_a_plugin(tmp_path):
     assert done.returncode == 0, done.stderr
     assert len(list(tmp_path.glob("results/runs/solo-hoop-*"))) == 2
     assert "Plug-in 'gone' is left out, it cannot be imported: ModuleNotFoundError" in done.stderr
-    assert done.stderr.endswith("Plug-in 'gone' was left out, for the reason said at the beginning.\n")
+    assert "'gone'" in done.stderr.splitlines()[-1]
     shown = python("bench/topology.py", "topology=hoop", "nodes=7", cwd=tmp_path, **home)
     assert "hoop: 7 nodes, 14 edges" in shown.stdout
     assert "Plug-in 'gone' is left out" in shown.stderr
     typo = run("algo=solo", "algo.pul=1", cwd=tmp_path, **home)
-    assert "algo=solo has no option 'algo.pul'. Did you mean 'pull'?" in typo.stderr
+    assert "'algo.pul'. Did you mean 'pull'?" in typo.stderr
 
 
 @pytest.mark.thorough
@@ -225,14 +226,14 @@ def test_a_single_file_without_yaml_is_a_plugin(tmp_path):
         ("bench/fetch.py", ()),
     ],
 )
-def test_every_command_says_which_plugin_is_left_out(script, words, tmp_path):
+def test_every_command_reports_a_broken_plugin(script, words, tmp_path):
     done = python(script, *words, cwd=tmp_path, HEARSAY_PLUGINS="gone")
     assert done.returncode == 0, done.stderr
     assert "Plug-in 'gone' is left out, it cannot be imported: ModuleNotFoundError" in done.stderr
 
 
 @pytest.mark.parametrize("named", ["./solo", "solo.py", "so-lo", "a b", "/tmp/solo.py"])
-def test_what_is_no_name_of_a_module_is_said(named, monkeypatch):
+def test_separates_invalid_module_names(named, monkeypatch):
     monkeypatch.setenv(MODULES, f" json ,{named}, ")
     assert modules_named() == (["json"], [named])
     assert "HEARSAY" not in NO_MODULE
@@ -240,7 +241,7 @@ def test_what_is_no_name_of_a_module_is_said(named, monkeypatch):
 
 
 @pytest.mark.thorough
-def test_a_path_in_the_place_of_a_module_stops_nothing(tmp_path):
+def test_commands_continue_after_an_invalid_module_name(tmp_path):
     for script, words in (("bench/methods.py", ("dsgd",)), ("bench/contract.py", ("dsgd",))):
         done = python(script, *words, cwd=tmp_path, HEARSAY_PLUGINS="./solo")
         assert "Plug-in './solo' is left out, it cannot be imported: that is no name of a module" in done.stderr

@@ -63,7 +63,7 @@ def test_a_run_uses_the_files_that_it_is_given(words, expected, folder, here):
     assert steps_of(typed(*words.format(folder).split(), *QUICK, cwd=here)) == expected
 
 
-def test_every_command_reads_from_there(folder, here):
+def test_every_command_reads_the_given_files(folder, here):
     flags = ("--config-dir", str(folder), "--config-name", "mine")
     shown = typed("results", "seed=0,1", *flags, cwd=here, script="bench/status.py")
     assert "2 runs: 2 missing" in shown.stdout
@@ -78,35 +78,35 @@ def test_every_command_reads_from_there(folder, here):
     assert "--partition=nearby" in asked.stdout
 
 
-def test_files_of_a_config_path_win_and_a_config_dir_has_none_that_would_not_be_read(folder, here):
+def test_files_of_a_config_path_take_precedence_and_a_config_dir_must_not_repeat_conf(folder, here):
     (folder / "algo").mkdir()
     (folder / "algo" / "dnasa.yaml").write_text("name: dnasa\nschedule: fixed\nmultiplier: 2.0\n")
     both = [compose_one([], one).algo.options["multiplier"] for one in (USUAL, Source(main=folder))]
     assert both == [1.0, 2.0]
-    refused(f"--config-dir {folder} algo=dsgd", "has algo/dnasa.yaml, and so has conf, whose file would be read", here)
+    refused(f"--config-dir {folder} algo=dsgd", "algo/dnasa.yaml", here)
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("words", "value"),
     [
-        ("--config-name nope", "There is no config called 'nope'. Known: config."),
-        ("--config-dir {} --config-name mien", "There is no config called 'mien'. Did you mean 'mine'? Known: bare, "),
-        ("--config-dir nowhere", "There is no folder 'nowhere', which --config-dir names."),
-        ("--config-path nowhere", "There is no folder 'nowhere', which --config-path names."),
-        ("hydra.searchpath=[file://nowhere]", "There is no folder 'nowhere', which hydra.searchpath=[file://nowhere]"),
-        ("hydra.searchpath=[pkg://nowhere.conf]", "There is no package 'nowhere.conf', which hydra.searchpath="),
-        ("hydra.searchpath=[", "'hydra.searchpath=[' cannot be read"),
-        ("--config-dir {} --config-name bare", "bare.yaml lacks algo, topology, links and 29 other settings: begin it"),
-        ("--config-dir {} --config-name typo", "There is no setting called 'stepps'. Did you mean 'steps'?"),
-        ("--config-dir {} --config-name tuned -m", "tuned.yaml sets hydra.sweeper.params or hydra.mode, which are not"),
+        ("--config-name nope", "'nope'. Known: config."),
+        ("--config-dir {} --config-name mien", "'mien'. Did you mean 'mine'? Known: bare, "),
+        ("--config-dir nowhere", "--config-dir: there is no folder 'nowhere'"),
+        ("--config-path nowhere", "--config-path: there is no folder 'nowhere'"),
+        ("hydra.searchpath=[file://nowhere]", "hydra.searchpath=[file://nowhere]: there is no folder 'nowhere'"),
+        ("hydra.searchpath=[pkg://nowhere.conf]", "'nowhere.conf'"),
+        ("hydra.searchpath=[", "'hydra.searchpath=['"),
+        ("--config-dir {} --config-name bare", "algo, topology, links and 29 other settings"),
+        ("--config-dir {} --config-name typo", "'stepps'. Did you mean 'steps'?"),
+        ("--config-dir {} --config-name tuned -m", "hydra.sweeper.params"),
         ("--config-dir {} --config-name first", "steps"),
         ("--config-dir {} --config-name moved", "hydra.job"),
         ("--config-dir {} experiment=everywhere", "'nodez'"),
-        ("--config-dir {} experiment=specal", "There is no experiment called 'specal'. Did you mean 'special'?"),
+        ("--config-dir {} experiment=specal", "'specal'. Did you mean 'special'?"),
     ],
 )
-def test_what_is_not_there_or_not_whole_is_said(words, sentence, folder, here):
-    refused(words.format(folder), sentence, here)
+def test_rejects_missing_and_incomplete_files(words, value, folder, here):
+    refused(words.format(folder), value, here)
 
 
 def test_the_folders_of_plugins_are_known_to_hydra(tmp_path, monkeypatch):

@@ -58,23 +58,19 @@ def first(cls) -> str | None:
     return next((check.__name__ for check in checks if notices(check, cls)), None)
 
 
-def test_nothing_is_wrong_with_the_right_one():
-    assert first(mistakes.Right) is None
-
-
 @pytest.mark.parametrize("cls", CAUGHT)
-def test_a_mistake_is_noticed(cls):
+def test_the_check_of_a_mistake_fails(cls):
     assert notices(getattr(contract, CAUGHT[cls]), cls)
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("cls", CAUGHT)
-def test_it_is_not_noticed_before(cls):
+def test_no_earlier_check_fails(cls):
     assert first(cls) == CAUGHT[cls]
 
 
 @pytest.mark.thorough
-def test_who_divides_by_a_norm_of_its_own_is_not_pooled():
+def test_normalizing_each_node_is_not_centralized_equivalent():
     class Honest(mistakes.Scaled):
         properties = replace(mistakes.Right.properties, centralized_equivalent=False)
 

@@ -87,13 +87,13 @@ def test_every_mutant_is_in_one_table_and_few_survive():
 
 
 @pytest.mark.parametrize("name", CAUGHT)
-def test_the_first_check_of_its_row_notices_it(name):
+def test_the_first_check_of_its_row_fails(name):
     assert notices(getattr(contract, CAUGHT[name].split()[0]), MUTANTS[name])
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", MUTANTS)
-def test_who_notices_it(name):
+def test_exactly_these_checks_fail(name):
     """All but ``rounding``, which is slow, and has its own tests."""
     checks = [check for check in contract.CHECKS if check is not contract.rounding]
     found = {check.__name__ for check in checks if notices(check, MUTANTS[name])}
@@ -103,7 +103,7 @@ def test_who_notices_it(name):
 
 
 @pytest.mark.parametrize("name", few(MUTANTS, [*SURVIVORS, "d2 IsDSGD"]))
-def test_its_rule_notices_every_one(name):
+def test_its_rule_detects_every_mutant(name):
     assert notices(rule_of(name), MUTANTS[name])
 
 
@@ -114,5 +114,5 @@ def test_the_methods_themselves_are_their_rules(name):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("cls", [averages.Averages, normalized.Normalizes])
-def test_what_mutants_are_made_of_is_sound(cls):
+def test_the_bases_of_mutants_pass(cls):
     rule_of(cls.properties.name)(cls)

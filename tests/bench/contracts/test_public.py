@@ -23,7 +23,7 @@ def test_a_broken_method_fails_and_what_it_does_not_declare_is_skipped():
     (_, cases) = parametrize_with_checks([Ascends]).mark.args
     assert [case.id for case in cases] == [f"Ascends-{check.__name__}" for check in CHECKS]
     found = {}
-    for case in cases:
+    for case in (case for case in cases if case.id.endswith(("-descent", "-bound", "-shapes"))):
         method, check = case.values
         try:
             check(method)
@@ -31,9 +31,7 @@ def test_a_broken_method_fails_and_what_it_does_not_declare_is_skipped():
             found[check.__name__] = "fails"
         except pytest.skip.Exception:
             found[check.__name__] = "skipped"
-    assert found["descent"] == "fails"
-    assert found["bound"] == "skipped"
-    assert "shapes" not in found
+    assert found == {"descent": "fails", "bound": "skipped"}
 
 
 def test_simulate_is_the_rule_of_dsgd():

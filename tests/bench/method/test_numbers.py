@@ -119,7 +119,7 @@ def reachable(roots) -> list:
     return list(found.values())
 
 
-def test_a_method_that_declares_nothing_finds_nothing(known):
+def test_a_method_without_needs_cannot_read_the_spectrum(known):
     known("looks", Looks)
     c = config(algo="looks", dataset="digits", topology="star", steps=3)
     stacked.run([c], Kept())
@@ -134,7 +134,7 @@ def test_a_method_that_declares_nothing_finds_nothing(known):
     assert any(issubclass(type(thing), Problem) for thing in gc.get_objects())  # it is there, behind the door
 
 
-def test_only_who_declares_the_topology_knows_it(known):
+def test_only_methods_that_need_the_topology_read_the_spectrum(known):
     class Asks(algorithms["dsgd"]):
         def step(self, s, t, grad, mix):
             self.asked = self.rho, self.lambda_n
@@ -159,11 +159,11 @@ def test_only_who_declares_the_topology_knows_it(known):
         rows(config(algo="knows", topology="random_each_round"))
 
 
-def test_an_unknown_word_of_a_declaration():
+def test_rejects_an_unknown_property():
     with pytest.raises(UserError, match=r"'vectors_pro_step'.*'vectors_per_step'"):
         algorithm("x", vectors_pro_step=1, cite="nobody")
 
 
-def test_an_earlier_name_of_a_property_is_answered_with_the_present_one():
+def test_an_earlier_name_of_a_property_suggests_the_present_one():
     with pytest.raises(UserError, match=r"'sends'.* vectors_per_step"):
         algorithm("x", sends=1, cite="nobody")

@@ -14,7 +14,7 @@ from bench.build.build import build_algorithm, build_problem
 from bench.build.network import mixing_of
 from bench.contracts.simulate import simulate
 from bench.engine import stacked
-from bench.method.assemble import assemble
+from bench.method.trajectory import assemble
 from bench.network.mixing import build_mixing
 from bench.problem.problem import Setting
 from bench.store.record import COLUMNS, evaluation_steps

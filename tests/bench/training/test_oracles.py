@@ -8,7 +8,7 @@ from bench.base.registry import algorithms
 from bench.build.build import build_problem
 from bench.build.network import properties_of
 from bench.contracts.simulate import simulate
-from bench.method.assemble import assemble
+from bench.method.trajectory import assemble
 from bench.network.mixing import build_mixing
 from bench.problem.problem import Setting
 from bench.training.costs import CostCounter, Stopwatch

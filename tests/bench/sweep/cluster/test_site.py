@@ -73,9 +73,9 @@ def test_it_is_no_setting_of_a_run():
 def test_what_submit_cannot_do_is_said(tmp_path):
     bare = {"PATH": str(tmp_path), "WANDB_MODE": "disabled"}
     for words, sentence in [
-        ((), "How many workers are to share the runs? Say workers=8"),
-        (("--work",), "--work is for the jobs of a queue, and needs the folder of an order."),
-        (("workers=none",), "or another whole number; got 'none'."),
+        ((), "Add workers=8"),
+        (("--work",), "--work"),
+        (("workers=none",), "'none'"),
         (("workers=2", "hydra/launcher=slurm"), "hydra/launcher=slurm is not supported"),
         (("workers=2", "steps=20", "engine=stacked"), "There is no 'sbatch' on this machine"),
     ]:
@@ -94,17 +94,17 @@ def test_a_dry_run_needs_no_slurm(tmp_path):
     bare = typed(*words, script="bench/submit.py", cwd=tmp_path, environment=environment)
     assert bare.returncode == 0, bare.stderr
     for sentence in (
-        "2 to make, in 1 group, by 1 worker.",
-        "Nothing was queued. SLURM would be asked for --signal=B:USR1@60",
-        "conf/site/default.yaml is missing: the rest is the cluster's default.",
-        "No workers= is typed: workers=1 is the default of a dry run.",
-        "SLURM was not asked. There is no 'sbatch' on this machine",
+        "2 to compute, in 1 group, by 1 worker.",
+        "Nothing was queued. Options for SLURM: --signal=B:USR1@60",
+        "conf/site/default.yaml is missing",
+        "workers=1 is the default of a dry run.",
+        "SLURM is not available. There is no 'sbatch' on this machine",
     ):
         assert sentence in bare.stdout
     (tools / "sbatch").write_text("#!/bin/sh\necho 'fatal: Could not establish a configuration source' >&2\nexit 1\n")
     (tools / "sbatch").chmod(0o755)
     lost = typed(*words, "workers=3", "site.cpus=2", script="bench/submit.py", cwd=tmp_path, environment=environment)
     assert (lost.returncode, lost.stderr) == (0, "")
-    assert "SLURM was not asked. SLURM's sbatch says: fatal: Could not establish" in lost.stdout
+    assert "SLURM is not available. SLURM's sbatch says: fatal: Could not establish" in lost.stdout
     assert "default" not in lost.stdout
     assert not (tmp_path / "results").exists()
