@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis.study.statistics import FEWEST, Interval, by_error, mean, ratio
+from analysis.study.statistics import FEWEST, Interval, mean, ratio
+from analysis.study.statistics.intervals import by_error
 
 
 @dataclass(frozen=True)
@@ -98,8 +99,7 @@ def difference(name: str, ours: Summary, theirs: Summary) -> Case:
     below = sum(part**2 / (one.count - 1) for part, one in zip(parts, (ours, theirs), strict=True)) if known else 0.0
     freedom = sum(parts) ** 2 / below if below else np.inf
     count = ours.count + theirs.count
-    value = ours.mean - theirs.mean
-    return Case(name, by_error(value, error, freedom, count), count, error=(error, freedom))
+    return Case(name, by_error(ours.mean - theirs.mean, error, freedom, count), count, error=(error, freedom))
 
 
 def exact(name: str, value: float, runs: int) -> Case:

@@ -66,7 +66,7 @@ def gather(name: str, results: Results, parameters: dict[str, Any]) -> list[Case
     except NoData:
         return []
     if not (isinstance(found, list) and all(isinstance(one, Case) for one in found)):
-        what = type(found).__name__ if not isinstance(found, list) else "a list with something else in it"
-        raise TypeError(f"{name} must return a list of cases, and returned {what}{defined(function)}")
+        what = type(found).__name__ if not isinstance(found, list) else "a list with other elements"
+        raise TypeError(f"{name} must return a list of cases, but returned {what}{defined(function)}")
     family = sum(one.spread for one in found)
     return [one.among(family) for one in found]

@@ -13,8 +13,7 @@ from analysis.study.figure_options import USUAL, FigureOptions
 
 HEAD = """# Claims, checked
 
-The claims of {file}, one by one. This page is written by `python analysis/check_claims.py`: no number and no verdict
-in it was typed.
+The verdicts on the claims of {file}. `python analysis/check_claims.py` computed all numbers and verdicts of this page.
 """
 
 
@@ -67,10 +66,5 @@ def claim_sets(file: Path | None, source: str) -> list[ClaimSet]:
     if file is None:
         return SETS
     known = [one for one in SETS if one.file.resolve() == file.resolve()]
-    own = ClaimSet(
-        file,
-        file.with_suffix(".md").name,
-        HEAD.format(file=file.name),
-        words=("--results", source, "--claims", str(file)),
-    )
-    return known or [own]
+    document, words = file.with_suffix(".md").name, ("--results", source, "--claims", str(file))
+    return known or [ClaimSet(file, document, HEAD.format(file=file.name), words=words)]

@@ -1,10 +1,9 @@
-"""Final results: every method at its best stepsize on every problem."""
+"""Table of final results: every method at its best setting on every problem."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 
@@ -20,9 +19,10 @@ from analysis.study.tuning import Chosen, gone_in_words, judged_by, score_in_wor
 from analysis.tables import Table, table
 from analysis.tables.format import DIFFERENCE, interval, spare, summarize, with_settings
 
+MINUS = ("reference_minus", "reference_minus_low", "reference_minus_high")
 NOTE = (
-    f"means with Student's 95 % intervals over seeds, none from fewer than {FEWEST}, each by itself; differences, of "
-    "{what}, are paired by seed, those of one setting together at 95 % (Bonferroni)"
+    f"means with Student's 95 % intervals over seeds, from {FEWEST} seeds on; differences of {{what}} are paired by "
+    "seed, with simultaneous 95 % intervals within a setting (Bonferroni)"
 )
 
 
@@ -32,10 +32,10 @@ class Row:
 
     key: Key
     algo: str
-    runs: pd.DataFrame  # those that report it; all of them, where every setting diverged: counted, not hidden
-    chosen: Chosen  # of all methods on this problem
-    seeds: str  # that report it, in words
-    gap: Interval | None  # how far the reference ends from it
+    runs: pd.DataFrame  # the reported ones; all runs if every setting diverged
+    chosen: Chosen  # the settings of all methods on this problem
+    seeds: str  # the reported ones, in words
+    gap: Interval | None  # the reference minus this method
 
 
 @table("final", "Final results, baselines at their best stepsize", uses=("metric", "reference", "tune_by"))
@@ -52,18 +52,21 @@ def make(results: Results, request: FigureOptions) -> Table:
     for row in (row for rows in problems_found for row in rows):
         numbers, words = summarize(row.runs, results, request)
         values = {option: setting_of(row.chosen, row.algo).get(option) for option in over}
-        data.append({**row.key, "algo": row.algo, **values, **numbers, "seeds": row.seeds, **_gap(against, row.gap)})
-        shown.append((row.key, {**_told(results, row, over), **words, **_difference(header, row.gap)}))
+        gap = row.gap and (row.gap.value, row.gap.low, row.gap.high)
+        minus = dict(zip(MINUS, gap, strict=True)) if gap else {}
+        data.append(
+            {**row.key, "algo": row.algo, **values, **numbers, "seeds": row.seeds, "reference": against, **minus}
+        )
+        pairs = f" ({row.gap.count} pairs)" if row.gap else ""
+        difference = {header: interval(row.gap, signed=True) + pairs} if header else {}
+        shown.append((row.key, {**_cells(results, row, over), **words, **difference}))
     what = what_is_tuned(over)
     tried = was_chosen(best for rows in problems_found if rows for best in rows[0].chosen.values())
-    by = [
-        score_in_words(results, runs, request)
-        for (_, runs, _), rows in zip(written, problems_found, strict=True)
-        if rows[0].chosen
-    ]
+    each = zip(written, problems_found, strict=True)
+    by = [score_in_words(results, runs, request) for (_, runs, _), rows in each if rows[0].chosen]
     compared = metric_in_words(decides, results) if decides else "accuracies or of test losses"
     notes = [RULE.format(what=what, score=" or ".join(dict.fromkeys(by))), HELD_OUT] if tried else []
-    notes += [NOTE.format(what=compared), *dict.fromkeys(note for *_, said in written for note in said)]
+    notes += [NOTE.format(what=compared), *dict.fromkeys(note for *_, some in written for note in some)]
     title = f"Final results{f', baselines at their best {what}' if tried else ''}"
     return Table(with_settings(shown), pd.DataFrame(data), notes, title, spare=spare(shown, request))
 
@@ -71,7 +74,7 @@ def make(results: Results, request: FigureOptions) -> Table:
 def _rows(
     results: Results, request: FigureOptions, key: Key, runs: pd.DataFrame, against: str | None, decides: str | None
 ) -> list[Row]:
-    """The methods of one problem, each compared with the reference in the metric that ``decides``."""
+    """Return the methods of one problem, each compared with the reference by the metric ``decides``."""
     found = reported_all(results, runs, request)
     chosen = chosen_of(found)
     metric = decides or judged_by(results, runs, request)[0]
@@ -87,8 +90,8 @@ def _rows(
     return out
 
 
-def _told(results: Results, row: Row, over: Sequence[str]) -> dict[str, str]:
-    """The columns before the metrics."""
+def _cells(results: Results, row: Row, over: Sequence[str]) -> dict[str, str]:
+    """Return the columns before the metrics."""
     schedule = " ".join(sorted(set(row.runs["schedule"].dropna().map(str)))) if "schedule" in row.runs else "—"
     values = {symbol(option): _in_words(option, row) for option in over if option != "schedule"}
     return {"method": method_name(row.algo, results), **values, "schedule": schedule, "seeds": row.seeds}
@@ -102,15 +105,3 @@ def _in_words(option: str, row: Row) -> str:
         return f"every one {gone_in_words(row.runs)}"
     rest = " (the only one run)" if best.alone else " (edge)" if option in best.edges else ""
     return f"{best.values[option]:g}{rest}"
-
-
-def _difference(header: str | None, gap: Interval | None) -> dict[str, str]:
-    pairs = f" ({gap.count} pairs)" if gap else ""
-    return {header: interval(gap, signed=True) + pairs} if header else {}
-
-
-def _gap(against: str | None, gap: Interval | None) -> dict[str, Any]:
-    found = (
-        {"reference_minus": gap.value, "reference_minus_low": gap.low, "reference_minus_high": gap.high} if gap else {}
-    )
-    return {"reference": against, **found}

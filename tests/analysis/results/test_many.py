@@ -16,7 +16,8 @@ from analysis import load
 from analysis.report import page
 from analysis.report.report_data import ReportData
 from analysis.results import block, index
-from analysis.results.folder import load_folder, read_run
+from analysis.results.folder import load_folder
+from analysis.results.index import read_run
 from bench.store.files import read_json, sha256, write_json
 from bench.terminal import table
 from bench.terminal.console import Console
@@ -42,8 +43,7 @@ def many(few, tmp_path, monkeypatch) -> Path:
 def reads(monkeypatch):
     """The runs that are read one by one."""
     seen = []
-    module = sys.modules["analysis.results.folder"]
-    monkeypatch.setattr(module, "read_run", lambda folder: seen.append(folder.name) or read_run(folder))
+    monkeypatch.setattr(index, "read_run", lambda folder: seen.append(folder.name) or read_run(folder))
     return seen
 
 
