@@ -51,9 +51,6 @@ SETS: list[ClaimSet] = []
 def register(claims: ClaimSet) -> None:
     """Register a set of claims, which ``check_claims.py`` checks if no file is given.
 
-    Args:
-        claims: The set.
-
     Example:
         >>> register(ClaimSet(Path(__file__).with_suffix(".yaml"), "MY_CLAIMS.md", "# My claims"))
     """

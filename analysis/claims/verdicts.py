@@ -11,9 +11,8 @@ from typing import Any, Literal
 import yaml
 
 from analysis.claims.evidence import Case, gather, known
-from analysis.results.errors import NoData, perhaps
+from analysis.results.errors import NoData, perhaps, trouble
 from analysis.results.results import Results
-from bench.base.errors import place
 
 HOLDS, ONLY, FAILS, UNSETTLED = "holds", "holds in part", "does not hold", "not settled"
 UNTESTED, UNTESTABLE, TROUBLE = "not tested here", "not testable", "no verdict"
@@ -169,8 +168,7 @@ def judge(claim: Claim, results: Results) -> Verdict:
         found = [] if claim.untestable else gather(claim.evidence, results, claim.parameters or {})
         beside = gather(claim.evidence, results, claim.beside) if claim.beside else []
     except Exception as error:  # the statistic of a plug-in may raise anything
-        module = getattr(known().get(claim.evidence), "__module__", "")
-        return Verdict(claim, [], [], [], [], [], f"{type(error).__name__}: {error}{place(error, module)}")
+        return Verdict(claim, [], [], [], [], trouble=trouble(error, known()[claim.evidence]))
     tested = [case for case in found if case.runs]
     clear = [case for case in tested if settled(claim, case)]
     kept = [case for case in clear if claim.keeps(case.found.value)]  # NaN, from a diverged run, satisfies no bound

@@ -92,9 +92,7 @@ def methods(algos: Iterable[str], results: Results | None = None) -> dict[str, s
 def put_first(algo: str, label: str) -> None:
     """Put a method before all others in legends and tables.
 
-    Args:
-        algo: The name of the method.
-        label: The name in figures, for runs that do not declare one.
+    ``label`` is its name in figures, for runs that do not declare one.
 
     Example:
         >>> put_first("nesterov", "Nesterov")

@@ -1,4 +1,4 @@
-"""Runs of different versions of the suite, of torch or of NumPy are not compared without a word."""
+"""Warnings about runs of different versions of the suite, of torch or of NumPy."""
 
 from argparse import ArgumentParser
 
