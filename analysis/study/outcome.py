@@ -31,7 +31,7 @@ class Compared:
 
     where: str
     metric: str
-    most: bool  # whether larger is better
+    what: str  # such as "lowest test loss"
     found: dict[str, Reported]
     means: pd.Series  # the best first
     runs: pd.DataFrame  # all runs of the methods as written
@@ -46,12 +46,6 @@ class Compared:
         """The best two methods."""
         first, second = map(str, self.means.index[:2])
         return first, second
-
-    @property
-    def seeds(self) -> int:
-        """The number of seeds that the best two methods share."""
-        ours, theirs = (set(self.found[algo].runs["seed"]) for algo in self.two)
-        return len(ours & theirs)
 
     @cached_property
     def significant(self) -> bool | None:
@@ -84,8 +78,8 @@ def outcome(results: Results, request: FigureOptions = USUAL) -> list[str]:
     look = methods(finals["algo"].unique(), results)
     if len(compared) <= MOST:
         each = [_one(results, one, look, against) for one in compared]
-        return each if len(each) == 1 else [_count(results, compared, look), *each]
-    out, few = [_count(results, compared, look)], _few(compared)
+        return each if len(each) == 1 else [_count(compared, look), *each]
+    out, few = [_count(compared, look)], sum(one.significant is None for one in compared)
     if 0 < few < len(compared):
         out.append(f"{few} of these problems have fewer than {FEWEST} seeds, too few to test significance.")
     gaps = [_gap(one, against) for one in compared if against in one.means.index]
@@ -101,13 +95,13 @@ def outcome(results: Results, request: FigureOptions = USUAL) -> list[str]:
     return out
 
 
-def _count(results: Results, compared: list[Compared], look: dict[str, str]) -> str:
+def _count(compared: list[Compared], look: dict[str, str]) -> str:
     """D-SGD reaches the lowest test loss on 9 of 52 problems, D-SGT on 7; no significant difference … on 36."""
     wins = Counter(one.winner for one in compared if one.winner)
     ties = [one for one in compared if not one.winner]
     of, parts = f" of {len(compared)} problems", list[str]()
     if wins:
-        whats = {_what(results, one) for one in compared}
+        whats = {one.what for one in compared}
         verb = f"reaches the {whats.pop()}" if len(whats) == 1 else "is best"
         (first, count), *rest = wins.most_common()
         others = "".join(f", {look[algo]} on {times}" for algo, times in rest)
@@ -118,13 +112,8 @@ def _count(results: Results, compared: list[Compared], look: dict[str, str]) -> 
         parts.append(
             f"{'no' if wins else 'No'} significant difference between {names} on {len(ties)}{'' if wins else of}"
         )
-    untested = _few(compared) == len(compared)
+    untested = all(one.significant is None for one in compared)
     return "; ".join(parts) + f" (fewer than {FEWEST} seeds, significance not tested)" * untested + "."
-
-
-def _few(compared: list[Compared]) -> int:
-    """Return the number of problems with too few seeds to test significance."""
-    return sum(one.significant is None for one in compared)
 
 
 def _compared(results: Results, where: str, runs: pd.DataFrame, request: FigureOptions) -> Compared | None:
@@ -132,12 +121,8 @@ def _compared(results: Results, where: str, runs: pd.DataFrame, request: FigureO
     metric, sign = judged_by(results, runs, request)
     found = reported_all(results, runs, request)
     means = means_of(found, metric, sign)
-    return Compared(where, metric, sign > 0, found, means, runs) if len(means) > 1 else None
-
-
-def _what(results: Results, one: Compared) -> str:
-    """lowest test loss"""
-    return f"{'highest' if one.most else 'lowest'} {metric_in_words(one.metric, results)}"
+    what = f"{'highest' if sign > 0 else 'lowest'} {metric_in_words(metric, results)}"
+    return Compared(where, metric, what, found, means, runs) if len(means) > 1 else None
 
 
 def _one(results: Results, one: Compared, look: dict[str, str], against: str | None) -> str:
@@ -157,7 +142,8 @@ def _one(results: Results, one: Compared, look: dict[str, str], against: str | N
             return f"{found.value:.2f}{f' ± {half:.2f}' if spread and found.known else ''} %"
         return f"{found.value:.{digits}g}{f' ± {half:.2g}' if spread and found.known else ''}"
 
-    seeds, known = one.seeds, one.significant is not None
+    ours, theirs = (set(one.found[algo].runs["seed"]) for algo in one.two)
+    seeds, known = len(ours & theirs), one.significant is not None
     count = many(seeds, "seed")
     if not known:
         count += ", too few to test significance" if seeds > 1 else ", which allows no statement about significance"
@@ -167,7 +153,7 @@ def _one(results: Results, one: Compared, look: dict[str, str], against: str | N
         pair = f"{name(first)} at {number(first)} and {name(second)} at {number(second)}"
         what = f"{'significant ' * known}difference in {metric_in_words(one.metric, results)}"
         return f"No {what} on {one.where} between {pair} ({count}){more}."
-    return f"{name(first)} reaches the {_what(results, one)} on {one.where}: {number(first, True)} ({count}){more}."
+    return f"{name(first)} reaches the {one.what} on {one.where}: {number(first, True)} ({count}){more}."
 
 
 def _on_average(
