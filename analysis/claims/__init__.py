@@ -1,1 +1,1 @@
-"""Claims about runs, and the verdicts that the runs give."""
+"""Claims, their cases and verdicts."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis.study.statistics import FEWEST, Interval, by_error, mean, ratio
+from analysis.study.statistics import FEWEST, Interval, mean, ratio
+from analysis.study.statistics.intervals import by_error
 
 
 @dataclass(frozen=True)
@@ -56,16 +57,13 @@ class Summary:
 
 
 def case(name: str, values: Iterable[float], runs: int, logs: bool = False) -> Case:
-    """Return the mean of values as a case.
+    """Return the mean of values, with its 95 % confidence interval, as a case.
 
     Args:
         name: What the number is about.
         values: One value per seed. Average several runs of a seed first.
         runs: The number of runs behind the values.
         logs: True if the values are logarithms; the case then shows a ratio.
-
-    Returns:
-        The mean with its 95 % confidence interval.
 
     Example:
         >>> case("dsgd", runs.groupby("seed")["train_loss"].mean(), len(runs))
@@ -82,15 +80,9 @@ def _found(each: tuple[float, ...], logs: bool, family: int) -> Interval:
 
 
 def difference(name: str, ours: Summary, theirs: Summary) -> Case:
-    """Return the difference of two means as a case, with Welch's interval.
+    """Return the mean of ours minus that of theirs as a case, with Welch's interval.
 
-    Args:
-        name: What the number is about.
-        ours: The first summary.
-        theirs: The summary that is subtracted.
-
-    Returns:
-        The difference. It has no interval if a summary is of fewer than five runs.
+    It has no interval if a summary is of fewer than five runs.
     """
     parts = [one.deviation**2 / one.count for one in (ours, theirs)]
     known = min(ours.count, theirs.count) >= FEWEST
@@ -98,8 +90,7 @@ def difference(name: str, ours: Summary, theirs: Summary) -> Case:
     below = sum(part**2 / (one.count - 1) for part, one in zip(parts, (ours, theirs), strict=True)) if known else 0.0
     freedom = sum(parts) ** 2 / below if below else np.inf
     count = ours.count + theirs.count
-    value = ours.mean - theirs.mean
-    return Case(name, by_error(value, error, freedom, count), count, error=(error, freedom))
+    return Case(name, by_error(ours.mean - theirs.mean, error, freedom, count), count, error=(error, freedom))
 
 
 def exact(name: str, value: float, runs: int) -> Case:

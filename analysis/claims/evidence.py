@@ -6,9 +6,7 @@ names the function and its parameters.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from analysis.claims.cases import Case, Summary, case, difference, exact, untested
@@ -25,12 +23,8 @@ EVIDENCE: dict[str, Evidence] = {}
 def evidence(function: Evidence) -> Evidence:
     """Register a statistic under the name of its function. A decorator.
 
-    Args:
-        function: A function from ``Results`` and the claim's parameters to a list of cases. Its docstring is the
-            description of the statistic in reports.
-
-    Returns:
-        The function.
+    The function maps ``Results`` and the parameters of the claim to a list of cases. Its docstring describes the
+    statistic in reports.
 
     Example:
         >>> @evidence
@@ -48,25 +42,18 @@ def known() -> dict[str, Evidence]:
     return EVIDENCE
 
 
-def defined(function: Evidence) -> str:
-    """Return the place of a function, such as " (my_evidence.py, line 8)"."""
-    code = inspect.unwrap(function).__code__
-    return f" ({Path(code.co_filename).name}, line {code.co_firstlineno})"
-
-
 def gather(name: str, results: Results, parameters: dict[str, Any]) -> list[Case]:
     """Return the cases of one claim, with simultaneous 95 % intervals; none if there are no runs.
 
     Raises:
         TypeError: The statistic does not return a list of cases.
     """
-    function = known()[name]
     try:
-        found = function(results, **parameters)
+        found = known()[name](results, **parameters)
     except NoData:
         return []
     if not (isinstance(found, list) and all(isinstance(one, Case) for one in found)):
-        what = type(found).__name__ if not isinstance(found, list) else "a list with something else in it"
-        raise TypeError(f"{name} must return a list of cases, and returned {what}{defined(function)}")
+        what = type(found).__name__ if not isinstance(found, list) else "a list with other elements"
+        raise TypeError(f"{name} must return a list of cases, but returned {what}")
     family = sum(one.spread for one in found)
     return [one.among(family) for one in found]

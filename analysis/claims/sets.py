@@ -13,8 +13,7 @@ from analysis.study.figure_options import USUAL, FigureOptions
 
 HEAD = """# Claims, checked
 
-The claims of {file}, one by one. This page is written by `python analysis/check_claims.py`: no number and no verdict
-in it was typed.
+The verdicts on the claims of {file}. `python analysis/check_claims.py` computed all numbers and verdicts of this page.
 """
 
 
@@ -52,9 +51,6 @@ SETS: list[ClaimSet] = []
 def register(claims: ClaimSet) -> None:
     """Register a set of claims, which ``check_claims.py`` checks if no file is given.
 
-    Args:
-        claims: The set.
-
     Example:
         >>> register(ClaimSet(Path(__file__).with_suffix(".yaml"), "MY_CLAIMS.md", "# My claims"))
     """
@@ -67,10 +63,5 @@ def claim_sets(file: Path | None, source: str) -> list[ClaimSet]:
     if file is None:
         return SETS
     known = [one for one in SETS if one.file.resolve() == file.resolve()]
-    own = ClaimSet(
-        file,
-        file.with_suffix(".md").name,
-        HEAD.format(file=file.name),
-        words=("--results", source, "--claims", str(file)),
-    )
-    return known or [own]
+    document, words = file.with_suffix(".md").name, ("--results", source, "--claims", str(file))
+    return known or [ClaimSet(file, document, HEAD.format(file=file.name), words=words)]

@@ -1,8 +1,9 @@
-"""Computes the verdict on a claim from its cases."""
+"""Verdicts on claims, computed from their cases."""
 
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -10,9 +11,8 @@ from typing import Any, Literal
 import yaml
 
 from analysis.claims.evidence import Case, gather, known
-from analysis.results.errors import NoData, perhaps
+from analysis.results.errors import NoData, perhaps, trouble
 from analysis.results.results import Results
-from bench.base.errors import place
 
 HOLDS, ONLY, FAILS, UNSETTLED = "holds", "holds in part", "does not hold", "not settled"
 UNTESTED, UNTESTABLE, TROUBLE = "not tested here", "not testable", "no verdict"
@@ -20,11 +20,19 @@ WORDS = (HOLDS, ONLY, FAILS, UNSETTLED, UNTESTABLE, UNTESTED, TROUBLE)
 
 Kind = Literal["paper", "bound", "identity", "beyond"]
 KINDS: dict[Kind, str] = {
-    "paper": "What the paper says of its methods and experiments",
-    "bound": "What its theory promises: upper bounds, which runs can refute and not confirm",
-    "identity": "Identities, theorems and words: true whatever the data, and checked on these runs",
-    "beyond": "Beyond the paper: what its comparisons rest on",
+    "paper": "Statements of the paper on its methods and experiments",
+    "bound": "Upper bounds of its theory, which runs can refute but not confirm",
+    "identity": "Identities, theorems and definitions: true for all data, and checked on these runs",
+    "beyond": "Beyond the paper: assumptions of its comparisons",
 }
+BOUNDS = {
+    "at_most": operator.le,
+    "at_least": operator.ge,
+    "within": lambda value, bound: abs(value) <= bound,
+    "below": operator.lt,
+    "above": operator.gt,
+}
+"""Conditions on the number of a claim."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +52,11 @@ class Claim:
     command: str | None = None
     figure: str | None = None
     parameters: dict[str, Any] | None = None
-    beside: dict[str, Any] | None = None  # parameters of the same statistic whose cases are shown and not judged
-    choices: str | None = None  # what the paper does not say and we had to choose
+    beside: dict[str, Any] | None = None  # parameters of further cases, which are shown but not judged
+    choices: str | None = None  # choices that the paper leaves open
     note: str | None = None
     expects: tuple[str, ...] = ()
-    untestable: str | None = None  # why no run can tell
+    untestable: str | None = None  # why no run can test it
 
     @property
     def bound(self) -> str:
@@ -57,12 +65,11 @@ class Claim:
 
     def keeps(self, value: float) -> bool:
         ((word, bound),) = self.holds.items()
-        kept = {"at_most": value <= bound, "at_least": value >= bound, "within": abs(value) <= bound}
-        return (kept | {"below": value < bound, "above": value > bound})[word]
+        return bool(BOUNDS[word](value, bound))
 
     @property
     def commands(self) -> list[str]:
-        """What makes the runs."""
+        """The commands that make the runs."""
         experiments = [name for name in (self.experiment, *self.also) if name]
         return [self.command] if self.command else [f"python bench/run.py experiment={name}" for name in experiments]
 
@@ -72,10 +79,10 @@ class Verdict:
     claim: Claim
     kept: list[Case]
     broken: list[Case]
-    open: list[Case]  # an interval that reaches across the bound settles nothing
+    open: list[Case]  # cases whose interval contains the bound
     missing: list[str]
-    beside: list[Case] = field(default_factory=list)  # shown and not judged
-    trouble: str = ""  # what its statistic raised
+    beside: list[Case] = field(default_factory=list)  # shown but not judged
+    trouble: str = ""  # the error of its statistic
 
     @property
     def word(self) -> str:
@@ -90,7 +97,7 @@ class Verdict:
         return HOLDS if not self.broken else ONLY if self.kept else FAILS
 
     def said(self, case: Case) -> str:
-        """Whether a case keeps the bound: yes, no or not settled."""
+        """Return whether a case satisfies the bound: yes, no or not settled."""
         keeps = "yes" if self.claim.keeps(case.found.value) else "no"
         return keeps if settled(self.claim, case) else "not settled"
 
@@ -100,7 +107,7 @@ class Verdict:
 
     @property
     def sentence(self) -> str:
-        """The verdict, with the numbers of cases behind it."""
+        """The verdict with the numbers of cases."""
         if self.trouble:
             return f"{self.word}: its evidence failed, {self.trouble}"
         against = sum(not self.claim.keeps(case.found.value) for case in self.open)
@@ -108,17 +115,17 @@ class Verdict:
         of_all = "" if self.word == ONLY else f" of {len(self.cases)} cases"
         rest = f" ({len(self.open)}{of_all} not settled{leaning})" if self.open else ""
         if self.word == UNSETTLED:
-            told = ((len(self.kept), "keep"), (len(self.broken), "break"))
-            others = [f"{count} {verb}{'s' * (count == 1)} the bound" for count, verb in told if count]
-            told_of = ", ".join([f"{len(self.open)} of {len(self.cases)} cases{leaning}", *others])
-            rest = f" ({told_of})" if others or leaning else ""
+            counts = ((len(self.kept), "keep"), (len(self.broken), "break"))
+            others = [f"{count} {verb}{'s' * (count == 1)} the bound" for count, verb in counts if count]
+            parts = ", ".join([f"{len(self.open)} of {len(self.cases)} cases{leaning}", *others])
+            rest = f" ({parts})" if others or leaning else ""
         rest += f"; not tested here: {', '.join(self.missing)}" if self.missing and self.word != UNTESTED else ""
         part = f": {len(self.kept)} of {len(self.cases)} cases" if self.word == ONLY else ""
         return self.word + part + rest
 
 
 def settled(claim: Claim, case: Case) -> bool:
-    """Whether the whole interval is on one side of the bound; without an interval only what is exact is."""
+    """Return whether the whole interval is on one side of the bound; without an interval, whether the case is exact."""
     low, high = case.found.low, case.found.high
     if not math.isfinite(low):
         return case.exact or not math.isfinite(case.found.value)
@@ -129,18 +136,15 @@ def settled(claim: Claim, case: Case) -> bool:
 
 
 def claims(path: Path) -> list[Claim]:
-    """The claims of a yaml file, checked for what a writer of claims may get wrong."""
+    """Return the claims of a YAML file; raise ``NoData`` if an entry is invalid."""
     try:
         out = [_claim(**entry) for entry in yaml.safe_load(path.read_text(encoding="utf-8"))]
     except (yaml.YAMLError, TypeError) as error:
-        raise NoData(f"{path} is no list of claims: {' '.join(str(error).split())}") from error
+        raise NoData(f"{path} is not a list of claims: {' '.join(str(error).split())}") from error
     if unknown := [claim.evidence for claim in out if not claim.untestable and claim.evidence not in known()]:
-        told = ", ".join(f"{name}{perhaps(name, known())}" for name in unknown)
-        raise NoData(f"{path.name} names evidence that there is not: {told}")
+        names = ", ".join(f"{name}{perhaps(name, known())}" for name in unknown)
+        raise NoData(f"{path.name} names unknown evidence: {names}")
     return out
-
-
-BOUNDS = ("at_most", "at_least", "within", "below", "above")
 
 
 def _claim(also: tuple[str, ...] = (), expects: tuple[str, ...] = (), **entry: Any) -> Claim:
@@ -154,28 +158,22 @@ def _claim(also: tuple[str, ...] = (), expects: tuple[str, ...] = (), **entry: A
     if lacks := [name for name in ("unit", "evidence", "holds") if name not in entry]:
         raise NoData(f"the claim {claim.id} lacks {' and '.join(lacks)}")
     sound = isinstance(claim.holds, dict) and len(claim.holds) == 1 and set(claim.holds) <= set(BOUNDS)
-    if not (sound and all(_is_number(bound) for bound in claim.holds.values())):
+    if not (sound and all(type(bound) in (int, float) and math.isfinite(bound) for bound in claim.holds.values())):
         raise NoData(f"'holds' of {claim.id} must be one of {', '.join(BOUNDS)} with a number; got {claim.holds!r}")
     return claim
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def judge(claim: Claim, results: Results) -> Verdict:
     try:
         found = [] if claim.untestable else gather(claim.evidence, results, claim.parameters or {})
         beside = gather(claim.evidence, results, claim.beside) if claim.beside else []
-    except Exception as error:  # a stranger's statistic may raise anything, and stops no other
-        module = getattr(known().get(claim.evidence), "__module__", "")
-        return Verdict(claim, [], [], [], [], [], f"{type(error).__name__}: {error}{place(error, module)}")
-    kept: list[Case] = []
-    broken: list[Case] = []
-    unsettled: list[Case] = []
-    for case in (case for case in found if case.runs):
-        keeps = claim.keeps(case.found.value)  # NaN, a diverged run, keeps nothing
-        (unsettled if not settled(claim, case) else kept if keeps else broken).append(case)
+    except Exception as error:  # the statistic of a plug-in may raise anything
+        return Verdict(claim, [], [], [], [], trouble=trouble(error, known()[claim.evidence]))
+    tested = [case for case in found if case.runs]
+    clear = [case for case in tested if settled(claim, case)]
+    kept = [case for case in clear if claim.keeps(case.found.value)]  # NaN, from a diverged run, satisfies no bound
+    broken = [case for case in clear if not claim.keeps(case.found.value)]
+    unsettled = [case for case in tested if not settled(claim, case)]
     missing = [case.name for case in found if not case.runs]
     missing += [word for word in claim.expects if not any(word in case.name for case in found)]
     return Verdict(claim, kept, broken, unsettled, missing, [case for case in beside if case.runs])

@@ -1,1 +1,1 @@
-"""From a folder, an archive or W&B to one tidy table."""
+"""Reading results, and names of methods and metrics."""

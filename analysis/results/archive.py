@@ -1,4 +1,4 @@
-"""Results as three small files instead of thousands."""
+"""Archives: results as three small files instead of thousands."""
 
 from __future__ import annotations
 
@@ -22,14 +22,10 @@ from bench.store.record import FINAL
 from bench.store.regular import TABLE, content_of, write_bytes
 
 RUNS, ROWS, FACTS = "runs.parquet", "rows.parquet", "facts.json"
-
-
 DROPPED = ("vectors_sent", "compute_s", "comm_s", "eval_s")
 """Metrics that no figure compares."""
-
-
 LARGEST = 3e38
-"""What is finite stays finite in single precision."""
+"""Larger values are clipped, so that they stay finite in single precision."""
 
 
 def is_archive(folder: Path) -> bool:
@@ -37,7 +33,7 @@ def is_archive(folder: Path) -> bool:
 
 
 def write_archive(results: Results, folder: Path) -> None:
-    """Labels and states, evaluations in single precision, and each different manifest once."""
+    """Write labels and states, evaluations in single precision, and each distinct manifest once."""
     folder.mkdir(parents=True, exist_ok=True)
     ended = results.runs[results.runs["state"].isin(FINAL)].reset_index(drop=True)
     labels = ended[[c for c in ended.columns if c.partition(".")[0] not in HOW]].dropna(axis=1, how="all")
@@ -54,11 +50,10 @@ def write_archive(results: Results, folder: Path) -> None:
     for name in rows.columns:
         if name not in ("run_id", "step", *DROPPED):
             values = rows[name].astype("float64")
-            table[name] = values.where(~np.isfinite(values), values.clip(-LARGEST, LARGEST)).astype(
-                "float64" if name == "test_accuracy" else "float32"
-            )
+            kind = "float64" if name == "test_accuracy" else "float32"
+            table[name] = values.where(~np.isfinite(values), values.clip(-LARGEST, LARGEST)).astype(kind)
     table = table.sort_values(["run", "step"], ignore_index=True)
-    for name in labels:  # one run of somebody else may have a text where others have a number
+    for name in labels:  # a column of Parquet has one type
         if labels[name].dtype.kind == "O" and labels[name].dropna().map(type).nunique() > 1:
             labels[name] = labels[name].map(lambda value: value if pd.isna(value) else str(value))
     _write(folder / RUNS, labels)
@@ -73,9 +68,9 @@ def read_archive(folder: Path) -> Results:
         runs["state"] = runs["state"].replace(renamed.STATES)
         different = parsed(content_of(folder / FACTS).decode())
         if nameless := [name for name in runs["run_id"] if not is_name(name)]:
-            raise ValueError(f"{reprlib.repr(nameless[0])} is not the name of a run")
+            raise ValueError(f"{reprlib.repr(nameless[0])} is not a valid name of a run")
         if not are_labels({name: runs[name].tolist() for name in ("run_id", *NEEDED)}):
-            raise ValueError("its labels are not those of runs")
+            raise ValueError("the labels are invalid")
         _check(runs, rows)
         if wrong := next(filter(None, (odd(fact, MANIFEST) for fact in different)), None):
             raise ValueError(f"{FACTS} {wrong}")
@@ -86,33 +81,30 @@ def read_archive(folder: Path) -> Results:
         names = runs["run_id"].to_numpy()
         rows.insert(0, "run_id", names[rows.pop("run").to_numpy()])
     except (*UNREADABLE, IndexError, AttributeError, RecursionError) as error:
-        raise NoData(f"{folder} is no archive that can be read: {error}") from error
+        raise NoData(f"the archive {folder} is invalid: {error}") from error
     wide = {name: "float64" for name in rows.columns if rows[name].dtype == np.float32}
     return Results(runs, rows.astype(wide), facts, [], str(folder))
 
 
 def _check(runs: pd.DataFrame, rows: pd.DataFrame) -> None:
-    """A ValueError where tables cannot be those of an archive, which may be somebody else's."""
+    """Raise ``ValueError`` if the tables are not those of an archive: it may come from a stranger."""
     values = [value for name in runs for value in runs[name].dropna().unique().tolist()]
     if not runs["run_id"].is_unique or not {*map(type, values)} <= {str, int, float, bool}:
-        raise ValueError("its labels are not those of runs")
+        raise ValueError("the labels are invalid")
     texts = [*runs, *rows, *(value for value in values if type(value) is str)]
     if (longest := max(map(len, texts))) > LONGEST:
-        raise ValueError(f"a label has {longest} characters, and at most {LONGEST} are read")
-    if (
-        not {"run", "step"} <= {*rows}
-        or {*rows} & {*runs}
-        or {rows[name].dtype.kind for name in ("run", "step")} != {"i"}
-    ):
-        raise ValueError("its evaluations are not those of runs")
+        raise ValueError(f"a label has {longest} characters; at most {LONGEST} are allowed")
+    kinds = {rows[name].dtype.kind if name in rows else None for name in ("run", "step")}
+    if kinds != {"i"} or {*rows} & {*runs}:
+        raise ValueError("the evaluations are invalid")
     places = rows[["run", "step"]].to_numpy(dtype=np.int64)
     later = (np.diff(places, axis=0) * [[1 << 32, 1]]).sum(axis=1) > 0
     if len(places) and (places.min() < 0 or places.max() >= 1 << 31 or not later.all()):
-        raise ValueError("its evaluations are not in order")
+        raise ValueError("the evaluations are not sorted by run and step")
 
 
 def _public(fact: dict[str, Any]) -> dict[str, Any]:
-    """A manifest without what is private to a machine, a sweep or one start of a run; its name is among the labels."""
+    """Return a manifest without the entries that are private to a machine, a sweep or one start of the run."""
     host = {key: value for key, value in (fact.get("host") or {}).items() if key != "name"}
     out = {key: value for key, value in fact.items() if key not in ("run_id", "varies", "resumed", "replicas", "sweep")}
     day = {"started": str(fact["started"])[:10]} if fact.get("started") else {}

@@ -1,4 +1,4 @@
-"""Many runs in one table: what thousands are kept in while they are read, and how they lie in a file."""
+"""Blocks: many runs in one table, in memory and in the file of the index."""
 
 from __future__ import annotations
 
@@ -11,53 +11,61 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from analysis.results.run import Run
 from bench.store.files import parsed
 from bench.store.kinds import LONGEST, MANIFEST, are_labels, odd
 from bench.store.regular import TABLE, content_of, write_bytes
 
 TOGETHER = 200
-"""Runs whose metrics are put into one table while thousands are read: small ones take much more than their numbers."""
+"""Metrics of this many runs are merged into one table while reading, since small tables waste memory."""
 NUMBERS = (pa.int64(), pa.float64(), pa.null())
 STARTED = "started"
 MAGIC = b"hearsay index 5\n"
 BEGIN = len(MAGIC) + hashlib.sha256().digest_size
 LENGTH, LARGEST = 8, 4 * TABLE
-"""Bytes of a length, and of the largest file that is read."""
+"""Size of a length field and of the largest index that is read, in bytes."""
 TYPES = ("<i8", "<f8")
-"""Of the columns in a file: Arrow's own format can name any place in memory, and whoever writes a file its digest."""
+"""Types of columns in the file. Arrow's own format is unsafe to read from strangers: it may address any memory."""
+
+
+class Run(NamedTuple):
+    """One run as read from its folder."""
+
+    labels: dict[str, Any]
+    metrics: pa.Table  # one row per evaluation
+    made: dict[str, Any]  # the software that made it, from the manifest
+    whole: bool = True  # the run has ended, and its files will not change
 
 
 class Entry(NamedTuple):
     """One run of a block."""
 
-    stamp: str | None  # of its files; None where what was read may change
+    stamp: str | None  # of its files; None if they may still change
     labels: dict[str, Any]
-    made: dict[str, Any]  # the software that made it
+    made: dict[str, Any]
     at: int  # its first row
     rows: int
 
 
 class Block(NamedTuple):
-    """Runs whose metrics have the same columns, by name."""
+    """Runs by name, whose metrics have the same columns."""
 
     entries: dict[str, Entry]
     metrics: pa.Table
 
 
 class Found(NamedTuple):
-    """Runs in the order that was asked for, without those that cannot be read."""
+    """The readable runs in the requested order."""
 
     labels: list[dict[str, Any]]
     made: list[dict[str, Any]]
     lengths: list[int]
-    metrics: pa.Table  # the rows of all, one run after another
+    metrics: pa.Table  # the rows of all runs, in order
     unreadable: list[str]
     blocks: list[Block]
 
 
 def collect(names: Iterable[str], runs: Iterable[tuple[str | None, Run | None]]) -> list[Block]:
-    """Runs with their stamps as blocks, without those that cannot be read."""
+    """Return the readable runs as blocks; ``runs`` are stamps and runs in the order of ``names``."""
     parts: dict[tuple[Any, ...], tuple[dict[str, Entry], list[pa.Table]]] = {}
     for name, (stamp, run) in zip(names, runs, strict=True):
         if run is None or not are_metrics(run):
@@ -74,8 +82,10 @@ def collect(names: Iterable[str], runs: Iterable[tuple[str | None, Run | None]])
 
 
 def are_metrics(run: Run) -> bool:
-    """Whether its columns are numbers with names that are not too long, each row has a step, and none is called as a
-    label is; a run without an evaluation has no columns."""
+    """Check that the columns are numbers with short names that are no labels, and that every row has a step.
+
+    A run without evaluations has no columns.
+    """
     names, types = run.metrics.schema.names, run.metrics.schema.types
     if not names:
         return True
@@ -86,7 +96,7 @@ def are_metrics(run: Run) -> bool:
 
 
 def put_together(blocks: Sequence[Block], names: Sequence[str]) -> Found:
-    """The runs of these names in their order."""
+    """Return the runs of these names in this order."""
     used = [block for block in blocks if block.entries]
     begins = np.cumsum([0, *(len(block.metrics) for block in used)])
     place = {name: number for number, block in enumerate(used) for name in block.entries}
@@ -96,7 +106,7 @@ def put_together(blocks: Sequence[Block], names: Sequence[str]) -> Found:
     firsts = np.array([begins[place[name]] for name in good]) + np.array([entry.at for entry in entries])
     metrics = pa.table({})
     if lengths.sum():
-        in_turn = dict.fromkeys(place[name] for name in good)  # columns as the first run that has them has them
+        in_turn = dict.fromkeys(place[name] for name in good)  # columns in the order of their first run
         columns = dict.fromkeys(column for part in in_turn for column in used[part].metrics.column_names)
         metrics = pa.concat_tables([block.metrics for block in used], promote_options="permissive")
         rows = np.repeat(firsts - (np.cumsum(lengths) - lengths), lengths) + np.arange(lengths.sum())
@@ -114,7 +124,7 @@ def put_together(blocks: Sequence[Block], names: Sequence[str]) -> Found:
 
 
 def read_blocks(path: Path) -> list[Block]:
-    """The blocks of a file; none where there is no file, or one that is damaged, forged or of another version."""
+    """Return the blocks of a file; none if it is missing, damaged, forged or of another version."""
     try:
         content = content_of(path, LARGEST)
         body, at, out = memoryview(content)[BEGIN:], 0, []
@@ -130,7 +140,7 @@ def read_blocks(path: Path) -> list[Block]:
 
 
 def _read_block(said: dict[str, Any], body: memoryview, at: int) -> tuple[Block, int]:
-    """One block, and where the next begins. Nothing of it is believed: an error where it is none."""
+    """Return one block and the position of the next; any error means that the block is invalid."""
     arrays = {}
     for name, kind in said["columns"].items():
         arrays[name] = np.frombuffer(body, TYPES[TYPES.index(kind)], said["rows"], at)
@@ -160,10 +170,7 @@ def _read_block(said: dict[str, Any], body: memoryview, at: int) -> tuple[Block,
 
 
 def write_blocks(path: Path, blocks: Iterable[Block]) -> None:
-    """The entries that have a stamp, with their rows: of each block a length, a JSON text so long, and the columns.
-
-    Of runs with the same labels, a label that is the same in all of them is there once.
-    """
+    """Write the entries that have a stamp. Each block is a length, a JSON text of that length, and the columns."""
     parts: list[bytes] = []
     for block in blocks:
         alike: dict[tuple[str, ...], list[Entry]] = {}
@@ -183,7 +190,7 @@ def write_blocks(path: Path, blocks: Iterable[Block]) -> None:
 
 
 def _runs(entries: Sequence[Entry]) -> list[Any]:
-    """The labels of runs by their names, each software once and which of them made each run, stamps, places of rows."""
+    """Return labels, software, stamps and rows of these runs; labels and software that are equal in all appear once."""
     stamps, labels, made, firsts, lengths = zip(*entries, strict=True)
     software: dict[str, int] = {}
     bare = (json.dumps({name: value for name, value in one.items() if name != STARTED}) for one in made)
@@ -194,10 +201,10 @@ def _runs(entries: Sequence[Entry]) -> list[Any]:
 
 
 def _same(values: Sequence[Any]) -> bool:
-    return values.count(values[0]) == len(values) and len(set(map(type, values))) == 1
+    return len({(type(value), value) for value in values}) == 1
 
 
 def _numbers(column: pa.ChunkedArray) -> np.ndarray:
-    """Whole numbers where they are, and none is missing; else real ones, as tables of runs have them."""
+    """Return integers if none is missing, else floats."""
     whole = column.type == pa.int64() and not column.null_count
     return column.to_numpy().astype(TYPES[0]) if whole else column.cast(pa.float64()).to_numpy().astype(TYPES[1])

@@ -22,16 +22,16 @@ class NoData(Exception):
 
 
 def trouble(error: Exception, function: Callable[..., object]) -> str:
-    """What a figure or table raised, and in which line of its own file: KeyError: 'x' (my_figure.py, line 12)."""
+    """Return an error with its line in the file of the function, such as "KeyError: 'x' (my_figure.py, line 12)"."""
     home = inspect.getsourcefile(function)
     frames = traceback.extract_tb(error.__traceback__)
     place = next((frame for frame in reversed(frames) if frame.filename == home), None)
-    line = place.lineno if place else inspect.unwrap(function).__code__.co_firstlineno  # what it returned, not raised
+    line = place.lineno if place else inspect.unwrap(function).__code__.co_firstlineno  # its return value is wrong
     return f"{type(error).__name__}: {error} ({Path(home or '?').name}, line {line})"
 
 
 def perhaps(name: str, known: Iterable[str]) -> str:
-    """What was probably meant, within a sentence that goes on with what there is."""
+    """Return the nearest known name as " (did you mean 'x'?)", or an empty text."""
     near = nearest(name, known)
     return f" (did you mean '{near}'?)" if near else ""
 
@@ -40,7 +40,7 @@ Main = Callable[..., int]
 
 
 def in_sentences(nothing: str) -> Callable[[Main], Main]:
-    """For a command's ``main``: without data, or without a place to write, it says so and returns 2."""
+    """Decorate the ``main`` of a command: it prints ``NoData`` and similar errors as a sentence, and returns 2."""
 
     def decorate(main: Main) -> Main:
         @command
@@ -51,7 +51,7 @@ def in_sentences(nothing: str) -> Callable[[Main], Main]:
             except NoData as error:
                 say(f"{nothing}: {error}.")
             except BrokenProcessPool:
-                say("A process that draws was ended from outside; what was finished is there.")
+                say("A drawing process was killed. The files that were already written are complete.")
             return 2
 
         return careful

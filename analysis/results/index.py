@@ -1,50 +1,69 @@
-"""An index beside the runs: the labels and metrics of many ended runs in one file, so that thousands take seconds.
+"""An index of the runs: the labels and metrics of ended runs in one file, so that thousands load in seconds.
 
-It is made by whoever reads many runs and is never trusted over them: an entry stands for the files of a run as they
-were, and is passed over when one of them has another time, size or place on the disk. Without it, or where it is
-damaged or cannot be written, everything is read from the runs themselves, by a process per core.
+The folders of the runs always take precedence. An entry is used only if the files of its run still have the same times,
+size and inode. Without a valid index, one process per core reads the folders.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
-from analysis.results.block import Block, Found, collect, put_together, read_blocks, write_blocks
-from analysis.results.run import Run, read_run
+import pyarrow as pa
+
+from analysis.results.block import Block, Found, Run, collect, put_together, read_blocks, write_blocks
 from bench.base.home import ROOT
+from bench.store.integrity import UNREADABLE, examine, read_table
 from bench.store.regular import make_folder
 
 MANY = 500
-"""Runs from which an index is kept;"""
+"""The number of runs from which an index is kept."""
 WORTH = 1000
-"""and those that are not in it from which processes are started to read them."""
+"""The number of runs to read from which several processes read them."""
 FILES = ("summary.json", "metrics.parquet", "status.json", "manifest.json", "config.yaml")
-"""What is examined when a run is read; the first two must be there."""
-
-Read = Callable[[Path], Run | None]
+"""The files that identify the state of a run; the first two are required."""
 
 
-def read_all(results: Path, names: Sequence[str], read: Read) -> Found:
-    """What ``read`` says of each run, from the index where that is up to date."""
+def read_run(folder: Path) -> Run | None:
+    """Read one run; None if a file is not as it was written."""
+    found = examine(folder)
+    if found.damaged:
+        return None
+    labels = {
+        name: json.dumps(value) if type(value) is list else value  # a list is stored as text in a table
+        for name, value in {**found.labels, "run_id": folder.name}.items()
+    }
+    try:
+        metrics = pa.Table.from_pylist(found.rows) if found.metrics is None else read_table(found.metrics)
+    except UNREADABLE:  # a digest can be forged
+        return None
+    whole = found.metrics is not None
+    return Run(labels, metrics, found.made, whole) if len(metrics) or not whole else None
+
+
+def read_all(results: Path, names: Sequence[str]) -> Found:
+    """Read these runs, from the index where it is up to date."""
     if len(names) < MANY:
-        return put_together(_one_by_one(results, names, read), names)
+        return put_together(_by_threads(results, names), names)
     linked = file_of(results).parent.is_symlink()
     old = [] if linked else [_up_to_date(block, results) for block in read_blocks(file_of(results))]
     known = {name for block in old for name in block.entries}
     fresh = _by_processes(results, [name for name in names if name not in known])
     known |= {name for block in fresh for name in block.entries}
-    others = _one_by_one(results, [name for name in names if name not in known], read)
-    found = put_together([*old, *fresh, *others], names)
-    new = sum(entry.stamp is not None for block in (*fresh, *others) for entry in block.entries.values())
-    if new > len(names) // 50:
-        _keep(results, found)
+    fresh += _by_threads(results, [name for name in names if name not in known])
+    found = put_together([*old, *fresh], names)
+    if sum(entry.stamp is not None for block in fresh for entry in block.entries.values()) > len(names) // 50:
+        with suppress(OSError):  # the folder may be read-only; the next reader then reads the runs again
+            make_folder(file_of(results).parent)
+            write_blocks(file_of(results), found.blocks)
     return found
 
 
@@ -53,22 +72,22 @@ def file_of(results: Path) -> Path:
 
 
 def stamp_of(folder: Path | str) -> str | None:
-    """What tells that the files of a run are still the same; None where one is missing without which there is none."""
+    """Return a text that changes with the files of a run; None if a required file is missing."""
     states = [_state(f"{folder}/{name}") for name in FILES]
     return None if None in states[:2] else " ".join(map(str, states))
 
 
 def _state(path: str) -> str | None:
     try:
-        state = os.lstat(path)  # twice as fast as a Path's, and asked 100000 times
+        state = os.lstat(path)  # twice as fast as Path.lstat, and called 100,000 times
     except OSError:
         return None
-    regular = stat.S_ISREG(state.st_mode)  # what is none is never the same
+    regular = stat.S_ISREG(state.st_mode)
     return f"{state.st_mtime_ns}:{state.st_ctime_ns}:{state.st_size}:{state.st_ino}" if regular else None
 
 
 def _up_to_date(block: Block, results: Path) -> Block:
-    """Without the entries of runs that have changed, or are links now."""
+    """Return the block without runs that have changed or are symbolic links now."""
     runs = results / "runs"
     with os.scandir(runs) as there:
         links = {entry.name for entry in there if entry.is_symlink()}
@@ -76,46 +95,40 @@ def _up_to_date(block: Block, results: Path) -> Block:
     return block._replace(entries={name: entry for name, entry in entries if stamp_of(f"{runs}/{name}") == entry.stamp})
 
 
-def _keep(results: Path, found: Found) -> None:
-    try:
-        make_folder(file_of(results).parent)
-        write_blocks(file_of(results), found.blocks)
-    except OSError:
-        pass  # a folder of somebody else's: the next reader takes as long as this one
-
-
-def _one_by_one(results: Path, names: Sequence[str], read: Read) -> list[Block]:
-    """Read here, by threads."""
+def _by_threads(results: Path, names: Sequence[str]) -> list[Block]:
     with ThreadPoolExecutor() as pool:
-        return collect(names, pool.map(lambda name: _read(results, name, read), names))
+        return collect(names, pool.map(lambda name: _read(results, name), names))
 
 
-def _read(results: Path, name: str, read: Read) -> tuple[str | None, Run | None]:
-    """A run and its stamp, which is that of before it was read."""
+def _read(results: Path, name: str) -> tuple[str | None, Run | None]:
+    """Return the stamp of a run, taken before reading, and the run."""
     folder = results / "runs" / name
-    return stamp_of(folder), read(folder)
+    return stamp_of(folder), read_run(folder)
 
 
 def _by_processes(results: Path, names: Sequence[str]) -> list[Block]:
-    """What a process per core can read of these runs: not threads, which would wait for each other; and not forks of
-    this process, of which nobody knows what threads it has."""
+    """Read these runs with one process per core; no runs if they are too few.
+
+    Threads would wait for each other, and a fork of this process could deadlock on a lock of one of its threads.
+    """
     parts = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if len(names) < WORTH or parts < 2:
         return []
     size = -(-len(names) // parts)
+    work = "import sys; from analysis.results.index import work; work(*sys.argv[1:])"
+
+    def start(part: int) -> None:
+        command = [sys.executable, "-c", work, str(results.resolve()), str(files[part])]
+        mine = "\n".join(names[part * size :][:size])
+        subprocess.run(command, cwd=ROOT, input=mine, text=True, capture_output=True, check=False)
+
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(parts) as pool:
         files = [Path(scratch) / str(part) for part in range(parts)]
-        list(pool.map(lambda part: _process(results, names[part * size :][:size], files[part]), range(parts)))
+        list(pool.map(start, range(parts)))
         return [block for file in files for block in read_blocks(file)]
 
 
-def _process(results: Path, names: Sequence[str], out: Path) -> None:
-    work = "import sys; from analysis.results.index import work; work(*sys.argv[1:])"
-    command = [sys.executable, "-c", work, str(results.resolve()), str(out)]
-    subprocess.run(command, cwd=ROOT, input="\n".join(names), text=True, capture_output=True, check=False)
-
-
 def work(results: str, out: str) -> None:
-    """What one process does: the runs named on standard input, into a file like an index."""
+    """Read the runs named on standard input, and write them into a file in the format of the index."""
     names = sys.stdin.read().splitlines()
-    write_blocks(Path(out), collect(names, (_read(Path(results), name, read_run) for name in names)))
+    write_blocks(Path(out), collect(names, (_read(Path(results), name) for name in names)))

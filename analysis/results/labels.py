@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from analysis.results.plugins import load_plugins
 from analysis.results.results import Results
@@ -23,7 +22,7 @@ choco  beer docom motef dadagrad_norm adagrad_norm
 ORDER = [name for name in FAMILIES.split() if name != "-"]
 """The order of legends and tables."""
 LABELS = {"dsgd": "D-SGD", "dsgt": "D-SGT", "dasagt": "D-ASAGT", "d2": "D²"}
-"""Of methods whose older runs do not declare one."""
+"""Labels of methods whose older runs do not declare one."""
 METRICS = {
     "test_accuracy": "test accuracy (%)",
     "test_loss": "test loss",
@@ -51,13 +50,13 @@ def name_of(dataset: str) -> str:
 
 
 def metric_name(metric: str, results: Results | None = None) -> str:
-    """What an axis or a column says; of a metric that a plug-in brought, what the runs call it."""
-    said = results.measures.get(metric, {}).get("label") if results else None
-    return METRICS.get(metric) or said or metric.replace("_", " ")
+    """Return the name on an axis or column; for a metric of a plug-in, the label that its runs declare."""
+    declared = results.measures.get(metric, {}).get("label") if results else None
+    return METRICS.get(metric) or declared or metric.replace("_", " ")
 
 
 def metric_in_words(metric: str, results: Results | None = None) -> str:
-    """The same in a sentence or a column of text: without formulas and units."""
+    """Return the name in a sentence: without formulas and units."""
     own = results is not None and metric in results.measures
     return metric_name(metric, results) if own else metric.replace("train_", "training_").replace("_", " ")
 
@@ -67,21 +66,21 @@ def more_is_better(metric: str, results: Results | None = None) -> bool:
 
 
 def direction(metric: str, results: Results | None = None) -> bool | None:
-    """Whether more of it is better; None of a metric that a plug-in brought and did not say so of."""
+    """Return whether larger is better; None if a plug-in does not declare it."""
     if results and metric in results.measures:
         return results.measures[metric].get("more_is_better")
     return metric in MORE_IS_BETTER
 
 
 def method_name(algo: object, results: Results | None = None) -> str:
-    """What a method is called in legends, tables and sentences: as its runs declare it."""
+    """Return the name of a method in legends, tables and sentences: as its runs declare it."""
     load_plugins()
     declared = results.declared.get(str(algo), {}) if results else {}
     return declared.get("label") or LABELS.get(str(algo), str(algo))
 
 
 def methods(algos: Iterable[str], results: Results | None = None) -> dict[str, str]:
-    """The labels of methods, in the order of legends and tables: shipped ones, then others by family and name."""
+    """Return the names of methods in the order of legends: shipped ones, then others by family and name."""
     load_plugins()
 
     def place(algo: str) -> tuple[int, list[tuple[float, str]], list[tuple[float, str]]]:
@@ -93,9 +92,7 @@ def methods(algos: Iterable[str], results: Results | None = None) -> dict[str, s
 def put_first(algo: str, label: str) -> None:
     """Put a method before all others in legends and tables.
 
-    Args:
-        algo: The name of the method.
-        label: The name in figures, for runs that do not declare one.
+    ``label`` is its name in figures, for runs that do not declare one.
 
     Example:
         >>> put_first("nesterov", "Nesterov")
@@ -105,6 +102,5 @@ def put_first(algo: str, label: str) -> None:
 
 
 def family(algo: str, results: Results | None = None) -> str:
-    """The family that a method's runs declare; without one, the method is a family of its own."""
-    declared: dict[str, Any] = results.declared.get(algo, {}) if results else {}
-    return declared.get("family") or algo
+    """Return the family that the runs of a method declare; by default its name."""
+    return (results.declared.get(algo, {}).get("family") if results else None) or algo

@@ -1,4 +1,4 @@
-"""Where results come from: a folder of runs, an archive of one, or a W&B project."""
+"""Read results from a results folder, an archive or a W&B project."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ REFERENCE = "method that the others are compared with (default: one that is not 
 TUNE_BY = "metric that chooses the best settings (default: validation accuracy or loss, else test accuracy or loss)"
 """The help of options that several commands have."""
 Condition = tuple[str, list[str]]
-"""A name, and the values of it that are meant."""
+"""A name and the accepted values."""
 
 
 def condition(word: str) -> Condition:
-    """NAME=VALUE,VALUE as it is typed."""
+    """Parse NAME=VALUE,VALUE."""
     name, equals, values = word.partition("=")
     if not equals:
         raise argparse.ArgumentTypeError(f"must be NAME=VALUE, got {word!r}")
@@ -28,7 +28,7 @@ def condition(word: str) -> Condition:
 
 
 def add_source(parser: argparse.ArgumentParser) -> None:
-    """The options of every command that reads results."""
+    """Add the options of every command that reads results."""
     parser.add_argument(
         "--results",
         "--from",
@@ -48,14 +48,14 @@ def add_source(parser: argparse.ArgumentParser) -> None:
 
 
 def read(source: str | Path, without: Sequence[Condition] = ()) -> Results:
-    """All runs of a source, but for those that ``without`` names."""
+    """Return the runs of a source, except those made with the versions in ``without``."""
     results = _read(source)
     if not without:
         return results
     left = results.without(without)
     if left.runs.empty:
         words = " ".join(f"{name}={','.join(versions)}" for name, versions in without)
-        raise NoData(f"--without {words} leaves none of the {len(results.runs)} runs")
+        raise NoData(f"--without {words} excludes all of the {len(results.runs)} runs")
     return left
 
 
@@ -70,9 +70,9 @@ def _read(source: str | Path) -> Results:
     if is_archive(path):
         return read_archive(path)
     if path.name == "runs" and path.is_dir():
-        raise NoData(f"{path} is the folder of the runs; give {path.parent}, which holds it")
+        raise NoData(f"{path} is the folder 'runs' of a results folder; use --results {path.parent}")
     if not (path / "runs").is_dir():
-        raise NoData(f"{path} holds no runs: there is no folder {path / 'runs'}")
+        raise NoData(f"{path} holds no runs: it has no folder 'runs'")
     results = load_folder(path)
     if results.runs.empty:
         raise NoData(f"{path} holds no run that can be read")

@@ -1,1 +1,1 @@
-"""What is compared with what: selections, statistics, names."""
+"""Selection of runs, tuning and statistics."""

@@ -1,4 +1,4 @@
-"""Which runs belong together: those of a figure, a table or a claim."""
+"""Runs that figures, tables and claims compare at one setting per method."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ def split_in_words(row: dict[str, Any]) -> str:
 
 
 def _apart(runs: pd.DataFrame, label: str) -> pd.DataFrame:
-    """Each seed at each value of a label, and of others of its group, as a seed of its own: a setting is then judged by
-    all of them."""
+    """Number the seeds anew per value of a label and its group, so that a setting is judged by all of them."""
     group = [c for c in runs.columns if c.partition(".")[0] == label.partition(".")[0]]
     return runs.assign(seed=runs.groupby([*group, "seed"], dropna=False).ngroup())
 
@@ -31,8 +30,7 @@ def _apart(runs: pd.DataFrame, label: str) -> pd.DataFrame:
 def one_setting(
     results: Results, finals: pd.DataFrame, request: FigureOptions = USUAL
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Every method at one setting for all splits, so that only the data changes: the best on average over them, of
-    those that were run on all."""
+    """Return every method at one setting for all splits, the best on average of those run on all, and a note."""
     kept, words, tuned = [], [], set()
     for algo, runs in finals.groupby("algo", sort=False):
         name = method_name(algo, results)
@@ -54,45 +52,48 @@ def one_setting(
 
 
 def uneven_splits(results: Results) -> dict[str, pd.DataFrame]:
-    """The runs of two methods or more on one problem with its data divided in two ways or more."""
+    """Return the runs by split, for the problem with the most splits of its data; at least two, of two methods each."""
     best: dict[str, pd.DataFrame] = {}
     for _, runs in neutral_first(problems(results, results.finals, but=("partition",))):
-        told = runs.assign(split=[split_in_words(row) for row in runs.to_dict("records")])
-        splits = {str(split): some for split, some in told.groupby("split") if some["algo"].nunique() >= 2}
+        runs = runs.assign(split=[split_in_words(row) for row in runs.to_dict("records")])
+        splits = {str(split): some for split, some in runs.groupby("split") if some["algo"].nunique() >= 2}
         if len(splits) > max(len(best), 1):
             best = splits
-    refuse_unless(bool(best), "no problem was run with its data divided in two ways or more")
+    refuse_unless(bool(best), "no problem was run with two or more partitions of its data")
     return best
 
 
 def at_most(
     what: str, results: Results, finals: pd.DataFrame, request: FigureOptions = USUAL
 ) -> tuple[pd.DataFrame, dict[str, dict[str, float | str]], list[str]]:
-    """Every method at one setting for all values of a label: of those that were run at most of them, the best on
-    average; where each diverged somewhere, the one that did least often. The runs, these settings, and the rule."""
+    """Return every method at one setting for all values of a label, these settings, and a note.
+
+    The setting is the best on average, of those run at the most values; if each diverged somewhere, the one that
+    diverged least often.
+    """
     kept, values, words = [], {}, []
     for algo, runs in finals.groupby("algo", sort=False):
         if over := tuned_over(results, runs):
             spans = runs.groupby(over)[what].transform("nunique")
             widest = runs[spans == spans.max()]
             best = best_setting(_apart(widest, what), over, criterion(results, finals, request))
-            found = best.values if best else _calmest(widest, over)
+            found = best.values if best else _least_diverging(widest, over)
             for option, value in found.items():
                 runs = runs[runs[option] == value]
             values[str(algo)] = found
-            gone = f", though it {gone_in_words(runs)} too"
-            rest = "" if best and not best.alone else ", the only one run" if best else gone
+            rest = "" if best else f", though it {gone_in_words(runs)} too"
+            rest += ", the only one run" if best and best.alone else ""
             words.append(f"{method_name(algo, results)} {in_symbols(found, '=')}{rest}")
         kept.append(runs)
     kind = what_is_tuned(option for found in values.values() for option in found)
     name = what.rpartition(".")[2]
     by = score_in_words(results, finals, request)
-    rule = f"one {kind} for every {name}, of those run at most of them the one with the best mean final {by}: "
+    rule = f"one {kind} for all values of {name}, with the best mean final {by}, of those run at the most values: "
     return pd.concat(kept), values, [rule + "; ".join(words)] if words else []
 
 
-def _calmest(runs: pd.DataFrame, over: list[str]) -> dict[str, float | str]:
-    """The setting with the fewest runs that did not end well; the smaller of equals."""
+def _least_diverging(runs: pd.DataFrame, over: list[str]) -> dict[str, float | str]:
+    """Return the setting with the fewest diverged runs; ties go to the smaller."""
     gone = runs.assign(gone=runs["state"] != "done").groupby(over, as_index=False)["gone"].sum()
     (found,) = gone.sort_values(["gone", *over], kind="stable").head(1)[over].to_dict("records")
     return {str(option): value for option, value in found.items()}

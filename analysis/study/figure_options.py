@@ -40,11 +40,11 @@ OPTIONS |= {"columns": "columns", "tune_by": "tune_by"}
 def check_options(uses: Sequence[str] | None) -> Sequence[str] | None:
     """Return the declared options; raise ``ValueError`` if one does not exist."""
     if wrong := [name for name in uses or () if name not in OPTIONS]:
-        raise ValueError(f"there is no option {wrong[0]!r} to use; there are {', '.join(OPTIONS)}")
+        raise ValueError(f"unknown option {wrong[0]!r} in uses; the options are {', '.join(OPTIONS)}")
     return uses
 
 
 def unused(request: FigureOptions, uses: Sequence[str] | None) -> list[str]:
-    """Return the given options that are not declared, as they are typed; none if nothing is declared."""
+    """Return the given options that are not declared, as typed; none if ``uses`` is None."""
     given = [name for name, field in OPTIONS.items() if getattr(request, field) != getattr(USUAL, field)]
     return [f"--{name.replace('_', '-')}" for name in given if uses is not None and name not in uses]

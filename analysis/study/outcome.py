@@ -1,4 +1,4 @@
-"""What came out, in a sentence or two."""
+"""The main findings of an experiment in a few sentences."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from analysis.study.figure_options import USUAL, FigureOptions
 from analysis.study.reported import best_of_all, chosen_of, means_of, reported_all
 from analysis.study.select import as_written, problems, reference
 from analysis.study.settings import apart, in_order
-from analysis.study.statistics import FEWEST, OWN, Interval, Reported, across, mean, ratio, significantly_different
+from analysis.study.statistics import FEWEST, OWN, Reported, across, mean, ratio, significantly_different
 from analysis.study.tuning import judged_by, setting_of
 
 MOST = 3
-"""Problems that have a sentence each; more are only counted."""
+"""The largest number of problems with a sentence each; more are only counted."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """The methods of one setting by the seeds that report them, and what these say of the first two."""
+    """The methods of one problem, by the seeds that report them."""
 
     where: str
     metric: str
-    most: bool  # whether more of the metric is better
+    what: str  # such as "lowest test loss"
     found: dict[str, Reported]
     means: pd.Series  # the best first
-    runs: pd.DataFrame  # all of them, as written
+    runs: pd.DataFrame  # all runs of the methods as written
 
     def apart(self, one: str, other: str) -> bool | None:
-        """Whether two methods are told apart by their seeds, among all that are compared; None where these are few."""
+        """Return whether two methods differ significantly, among all compared ones; None with too few seeds."""
         ours, theirs = (self.found[algo].values(self.metric) for algo in (one, other))
         return significantly_different(ours, theirs, family=len(self.means) - 1)
 
@@ -47,27 +47,20 @@ class Compared:
         first, second = map(str, self.means.index[:2])
         return first, second
 
-    @property
-    def seeds(self) -> int:
-        """Seeds that both of these have."""
-        ours, theirs = (set(self.found[algo].runs["seed"]) for algo in self.two)
-        return len(ours & theirs)
-
     @cached_property
     def significant(self) -> bool | None:
-        """Whether these differ significantly; None where the seeds are too few to test it."""
+        """Whether the best two methods differ significantly; None with too few seeds."""
         return self.apart(*self.two)
 
     @property
     def winner(self) -> str | None:
-        """The first, unless it does not differ significantly from the second."""
+        """The best method, unless it does not differ significantly from the second."""
         first, second = self.two
         return None if self.significant is False or self.means[first] == self.means[second] else first
 
 
 def outcome(results: Results, request: FigureOptions = USUAL) -> list[str]:
-    """Which method ends best where, the headline first, and how far the reference is from it; nothing where there is
-    nothing to compare."""
+    """Return sentences on the best method of each problem and the gap of the reference; none without a comparison."""
     try:
         finals = results.finals
     except NoData:
@@ -85,28 +78,30 @@ def outcome(results: Results, request: FigureOptions = USUAL) -> list[str]:
     look = methods(finals["algo"].unique(), results)
     if len(compared) <= MOST:
         each = [_one(results, one, look, against) for one in compared]
-        return each if len(each) == 1 else [_count(results, compared, look), *each]
-    out, few = [_count(results, compared, look)], _few(compared)
+        return each if len(each) == 1 else [_count(compared, look), *each]
+    out, few = [_count(compared, look)], sum(one.significant is None for one in compared)
     if 0 < few < len(compared):
         out.append(f"{few} of these problems have fewer than {FEWEST} seeds, too few to test significance.")
     gaps = [_gap(one, against) for one in compared if against in one.means.index]
     if against and gaps:
         losses = [gap for gap in gaps if gap > 0]
-        worst = f"; at worst it ends {_in_words(max(losses))}" if losses else ""
+        percent = max(losses, default=0.0)
+        times = float(f"{percent / 100 + 1:.3g}")
+        size = f"{percent:.2g} % behind the best" if percent < 100 else f"with {times:,g} times the best loss"
+        worst = f"; at worst it ends {size}" if losses else ""
         well = f"on {len(gaps) - len(losses)} of its {len(gaps)} problems"
         out.append(f"{look[against]} is the best method, or not significantly different from it, {well}{worst}.")
         out += _on_average(results, compared, against, look, request)
     return out
 
 
-def _count(results: Results, compared: list[Compared], look: dict[str, str]) -> str:
-    """D-SGD reaches the lowest test loss on 9 of 52 problems, D-SGT on 7; no significant difference between the two
-    best methods on 36."""
+def _count(compared: list[Compared], look: dict[str, str]) -> str:
+    """D-SGD reaches the lowest test loss on 9 of 52 problems, D-SGT on 7; no significant difference … on 36."""
     wins = Counter(one.winner for one in compared if one.winner)
     ties = [one for one in compared if not one.winner]
     of, parts = f" of {len(compared)} problems", list[str]()
     if wins:
-        whats = {_what(results, one) for one in compared}
+        whats = {one.what for one in compared}
         verb = f"reaches the {whats.pop()}" if len(whats) == 1 else "is best"
         (first, count), *rest = wins.most_common()
         others = "".join(f", {look[algo]} on {times}" for algo, times in rest)
@@ -117,13 +112,8 @@ def _count(results: Results, compared: list[Compared], look: dict[str, str]) -> 
         parts.append(
             f"{'no' if wins else 'No'} significant difference between {names} on {len(ties)}{'' if wins else of}"
         )
-    untested = _few(compared) == len(compared)
+    untested = all(one.significant is None for one in compared)
     return "; ".join(parts) + f" (fewer than {FEWEST} seeds, significance not tested)" * untested + "."
-
-
-def _few(compared: list[Compared]) -> int:
-    """Problems with too few seeds to test significance."""
-    return sum(one.significant is None for one in compared)
 
 
 def _compared(results: Results, where: str, runs: pd.DataFrame, request: FigureOptions) -> Compared | None:
@@ -131,12 +121,8 @@ def _compared(results: Results, where: str, runs: pd.DataFrame, request: FigureO
     metric, sign = judged_by(results, runs, request)
     found = reported_all(results, runs, request)
     means = means_of(found, metric, sign)
-    return Compared(where, metric, sign > 0, found, means, runs) if len(means) > 1 else None
-
-
-def _what(results: Results, one: Compared) -> str:
-    """lowest test loss"""
-    return f"{'highest' if one.most else 'lowest'} {metric_in_words(one.metric, results)}"
+    what = f"{'highest' if sign > 0 else 'lowest'} {metric_in_words(metric, results)}"
+    return Compared(where, metric, what, found, means, runs) if len(means) > 1 else None
 
 
 def _one(results: Results, one: Compared, look: dict[str, str], against: str | None) -> str:
@@ -156,7 +142,8 @@ def _one(results: Results, one: Compared, look: dict[str, str], against: str | N
             return f"{found.value:.2f}{f' ± {half:.2f}' if spread and found.known else ''} %"
         return f"{found.value:.{digits}g}{f' ± {half:.2g}' if spread and found.known else ''}"
 
-    seeds, known = one.seeds, one.significant is not None
+    ours, theirs = (set(one.found[algo].runs["seed"]) for algo in one.two)
+    seeds, known = len(ours & theirs), one.significant is not None
     count = many(seeds, "seed")
     if not known:
         count += ", too few to test significance" if seeds > 1 else ", which allows no statement about significance"
@@ -166,23 +153,24 @@ def _one(results: Results, one: Compared, look: dict[str, str], against: str | N
         pair = f"{name(first)} at {number(first)} and {name(second)} at {number(second)}"
         what = f"{'significant ' * known}difference in {metric_in_words(one.metric, results)}"
         return f"No {what} on {one.where} between {pair} ({count}){more}."
-    return f"{name(first)} reaches the {_what(results, one)} on {one.where}: {number(first, True)} ({count}){more}."
+    return f"{name(first)} reaches the {one.what} on {one.where}: {number(first, True)} ({count}){more}."
 
 
 def _on_average(
     results: Results, compared: list[Compared], against: str, look: dict[str, str], request: FigureOptions
 ) -> list[str]:
-    """How far the reference ends from the best other method, over settings that are judged by one metric."""
+    """Return the mean gap between the reference and the best other method, for each metric."""
     gaps: dict[str, list[pd.Series]] = {}
     for one in compared:
         rest = best_of_all(results, one.runs, request, but=(against,))
         if against not in one.means.index or rest is None or rest.how == OWN:
             continue
         ours, theirs = one.found[against].values(one.metric), rest.values(one.metric)
-        points = one.metric == "test_accuracy"
         both = ours.index.intersection(theirs.index)
         ours, theirs = ours[both], theirs[both]
-        gap = ours - theirs if points else np.log(ours.where(ours > 0)) - np.log(theirs.where(theirs > 0))
+        if one.metric != "test_accuracy":
+            ours, theirs = (np.log(values.where(values > 0)) for values in (ours, theirs))
+        gap = ours - theirs
         if len(gap):
             gaps.setdefault(one.metric, []).append(gap)
     out = []
@@ -190,31 +178,22 @@ def _on_average(
         found = across(each)
         if not found.known:
             continue
+        if metric == "test_accuracy":
+            size = f"{abs(found.value):.2f} points {'above' if found.value >= 0 else 'below'}"
+            limits = f"{found.low:+.2f} to {found.high:+.2f}"
+        else:
+            found = ratio(found)
+            size, limits = f"{found.value:.3g} times", f"{found.low:.3g} to {found.high:.3g}"
         out.append(
             f"On average over {found.count} problems, the {metric_in_words(metric, results)} of {look[against]} is "
-            f"{_beside(found) if metric == 'test_accuracy' else _times(ratio(found))} of the best other method, which "
-            "was chosen with its setting on other seeds."
+            f"{size} (95 % interval {limits}) that of the best other method, which was chosen with its setting on "
+            "other seeds."
         )
     return out
 
 
-def _beside(found: Interval) -> str:
-    where = "above" if found.value >= 0 else "below"
-    return f"{abs(found.value):.2f} points {where} (95 % interval {found.low:+.2f} to {found.high:+.2f}) that"
-
-
-def _times(found: Interval) -> str:
-    return f"{found.value:.3g} times (95 % interval {found.low:.3g} to {found.high:.3g}) that"
-
-
-def _in_words(percent: float) -> str:
-    """A loss that is many times the best one is no percentage."""
-    times = float(f"{percent / 100 + 1:.3g}")
-    return f"{percent:.2g} % behind the best" if percent < 100 else f"with {times:,g} times the best loss"
-
-
 def _gap(one: Compared, against: str | None) -> float:
-    """How far the reference ends behind the best, in percent of it; 0 where seeds do not tell them apart."""
+    """Return the gap of the reference to the best method, in percent; 0 if it is not significant."""
     first, means = str(one.means.index[0]), one.means
     if against == first or one.apart(first, str(against)) is False:
         return 0.0

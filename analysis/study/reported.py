@@ -1,4 +1,4 @@
-"""Every method of a problem, or the best of them, by seeds that did not choose it."""
+"""Results of all methods of a problem, or of the best one, by seeds that did not choose them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from analysis.study.tuning import Chosen, criterion, tuned_over
 
 
 def reported_all(results: Results, finals: pd.DataFrame, request: FigureOptions = USUAL) -> dict[str, Reported]:
-    """Every method of one problem: what to report of it, its setting chosen as ``request`` wants it on other seeds."""
+    """Return what to report of every method of one problem."""
     by = criterion(results, finals, request)
     out = {}
     for algo, runs in finals.groupby("algo", sort=False):
@@ -26,8 +26,10 @@ def reported_all(results: Results, finals: pd.DataFrame, request: FigureOptions 
 def best_of_all(
     results: Results, finals: pd.DataFrame, request: FigureOptions = USUAL, but: Iterable[str] = ()
 ) -> Reported | None:
-    """The best method of one problem at its best setting: both are chosen on other seeds than those that report it.
-    Without the methods in ``but``; None where none is left. Its ``best`` names the method as ``algo``."""
+    """Return the best method of one problem at its best setting, both chosen on other seeds than the reported ones.
+
+    Methods in ``but`` are excluded; None if no method remains. ``best.values`` includes the method as ``algo``.
+    """
     parts = []
     overs: dict[str, list[str]] = {}
     for algo, runs in finals[~finals["algo"].isin(list(but))].groupby("algo", sort=False):
@@ -46,11 +48,11 @@ def best_of_all(
 
 
 def means_of(found: dict[str, Reported], metric: str, sign: float) -> pd.Series:
-    """The mean of every method, the best first; without those of which a run diverged."""
+    """Return the mean of every method, the best first; without methods with a diverged run."""
     means = pd.Series({algo: one.values(metric).mean(skipna=False) for algo, one in found.items()}, dtype=float)
     return means.dropna().sort_index().sort_values(ascending=sign < 0, kind="stable")
 
 
 def chosen_of(found: dict[str, Reported]) -> Chosen:
-    """The settings, as figures name them."""
+    """Return the best settings of the tuned methods."""
     return {algo: one.best for algo, one in found.items() if one.tuned}

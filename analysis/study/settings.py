@@ -1,4 +1,4 @@
-"""What tells settings apart, and how it is said: the one place that tables, titles and notes request."""
+"""The labels that distinguish settings, for tables, titles and notes."""
 
 from __future__ import annotations
 
@@ -16,50 +16,53 @@ Key = dict[str, Any]
 Setting = tuple[Key, pd.DataFrame]
 
 NAMED = ("dataset", "topology", "nodes", "steps")
-"""Said of every setting, in columns or words of their own."""
+"""Labels that are always shown, in columns or words of their own."""
 USUAL = {"partition": "even", "scale": 1.0, "init": "shared", "sampling": "replacement", "topology.lazy": False}
 USUAL |= {name: value for name, value in SINCE.items() if name not in LATER}
-"""Not said where it is the usual one."""
+"""Labels that are not shown if they have this value."""
 NEUTRAL = {**USUAL, **SINCE}
-"""Said where it is not this, even if it is so in all settings."""
+"""Labels that are shown if they do not have this value, even if they are equal in all settings."""
 ALWAYS = ("partition.alpha", "dataset.spike_sd", "links.p")
-"""Said wherever they have a value."""
+"""Labels that are shown whenever they have a value."""
 BROUGHT = ("model", "batch_size", "dtype")
-"""What a dataset brings, and is not said where it is the same whenever the dataset is."""
+"""Defaults of a dataset, which are not shown if the dataset determines them."""
 WATCHED = ("eval_every", "eval_spacing", "eval_samples")
-"""How often a run looks at itself: said where nothing else tells two settings apart."""
+"""The evaluation schedule, which is shown only if nothing else distinguishes two settings."""
 
 
 class Apart:
-    """In which labels these settings differ, and with which words each is told apart from the others."""
+    """The labels in which settings differ, and texts that distinguish each setting."""
 
     def __init__(self, keys: Iterable[Key]) -> None:
         keys = list(keys)
         labels = [c for c in dict.fromkeys(c for key in keys for c in key) if c not in (*NAMED, *WATCHED)]
         self.labels = [c for c in labels if not _follows(c, _before(c), keys)]
-        """Without those that follow from the choice that they are an option of, or from the dataset."""
+        """Labels that another label or the dataset does not determine."""
         for label in WATCHED:
             self.labels += [] if _follows(label, [*NAMED, *self.labels], keys) else [label]
 
     def telling(self, key: Key, but: Sequence[str] = ()) -> Key:
-        """What must be said of a setting beside its dataset, graph, nodes and steps: in what it may differ, and what is
-        not as usual. ``but`` are labels that are said elsewhere, with their options."""
-        told = {*self.labels, *ALWAYS, *(c for c, usual in NEUTRAL.items() if key.get(c) != usual)}
-        known = [c for c in key if c in told and not _missing(key[c]) and not (c in USUAL and key[c] == USUAL[c])]
+        """Return the labels to show of a setting, beyond ``NAMED``: those that differ or have unusual values.
+
+        Labels in ``but`` and their options are excluded.
+        """
+        shown = {*self.labels, *ALWAYS, *(c for c, usual in NEUTRAL.items() if key.get(c) != usual)}
+        known = [c for c in key if c in shown and not _missing(key[c]) and not (c in USUAL and key[c] == USUAL[c])]
         return {c: key[c] for c in known if c not in but and c.partition(".")[0] not in but}
 
     def in_labels(self, key: Key, but: Sequence[str] = ()) -> str:
-        """links=lossy links.p=0.1, as it would be typed."""
+        """links=lossy links.p=0.1"""
         return in_labels(self.telling(key, but))
 
     def in_words(self, key: Key) -> str:
-        """topology=ring nodes=8 steps=300 compressor=top_k: what a reader asks for first, then the rest."""
+        """topology=ring nodes=8 steps=300 compressor=top_k"""
         return in_labels({**{c: key[c] for c in NAMED if c != "dataset"}, **self.telling(key)})
 
     def side_by_side(self, drawn: Sequence[Key], also: Sequence[str] = ()) -> tuple[list[str], list[str]]:
-        """Of settings that are drawn beside each other: what ends the title of each (", compressor top_k"), and a note
-        of what they share but others may not. ``also`` are nodes or steps, where titles do not have them anyway; they
-        are said where they do not follow from the dataset."""
+        """Return the end of the title of each drawn setting (", compressor top_k"), and a note on their common labels.
+
+        ``also`` are nodes or steps, which are shown unless the dataset determines them.
+        """
         differ = [c for c in also if not _follows(c, ["dataset"], drawn)]
         differ += [c for c in self.labels if not _follows(c, [], drawn)]
         ends = ["".join(f", {in_title(c, key[c])}" for c in differ if not _missing(key.get(c))) for key in drawn]
@@ -67,7 +70,7 @@ class Apart:
         return ends, [f"drawn for {shared}"] if shared else []
 
     def place(self, key: Key) -> tuple[Any, ...]:
-        """For sorting: what is neutral first (reliable links, no compressor, even data), then the smaller."""
+        """Return a sort key: neutral settings first (reliable links, no compressor, even data), then smaller values."""
         far = sum(not _missing(key.get(c)) and key[c] != usual for c, usual in NEUTRAL.items())
         return far, *(_rank(key.get(c), NEUTRAL.get(c)) for c in self.labels)
 
@@ -77,13 +80,12 @@ def apart(settings: Iterable[Setting]) -> Apart:
 
 
 def in_order(settings: Iterable[Setting]) -> list[Setting]:
-    """As they come, but those that differ in their network or batches alone stand together, the neutral one first."""
+    """Group the settings that differ only in their network or batches, the neutral one first."""
     settings = list(settings)
     labels, among = (*NAMED, *USUAL, *ALWAYS[:2]), apart(settings)
-    first: dict[tuple[str, ...], int] = {}
-    for number, (key, _) in enumerate(settings):
-        first.setdefault(tuple(str(key.get(c)) for c in labels), number)
-    return sorted(settings, key=lambda item: (first[tuple(str(item[0].get(c)) for c in labels)], among.place(item[0])))
+    groups = [tuple(str(key.get(c)) for c in labels) for key, _ in settings]
+    order = sorted(range(len(settings)), key=lambda k: (groups.index(groups[k]), among.place(settings[k][0])))
+    return [settings[k] for k in order]
 
 
 def neutral_first(settings: Iterable[Setting]) -> list[Setting]:
@@ -102,18 +104,15 @@ def in_title(label: str, value: Any) -> str:
 
 
 def _before(label: str) -> list[str]:
-    """What a label may follow from."""
+    """Return the labels that may determine a label."""
     group = label.partition(".")[0]
-    own = [group] if group != label else []
-    return [*own, "dataset"] if group in BROUGHT else own
+    return [group] * (group != label) + ["dataset"] * (group in BROUGHT)
 
 
 def _follows(label: str, others: Sequence[str], keys: Sequence[Key]) -> bool:
-    """Whether settings that agree in the others agree in a label."""
-    found: dict[tuple[str, ...], set[str]] = {}
-    for key in keys:
-        found.setdefault(tuple(str(key.get(c)) for c in others), set()).add(str(key.get(label)))
-    return all(len(values) == 1 for values in found.values())
+    """Return whether the other labels determine a label in these settings."""
+    pairs = {(tuple(str(key.get(c)) for c in others), str(key.get(label))) for key in keys}
+    return len(pairs) == len({group for group, _ in pairs})
 
 
 def _missing(value: Any) -> bool:

@@ -70,15 +70,12 @@ ORDER = ("methods", "final", "robustness", "configurations")
 def table(name: str, title: str, uses: Sequence[str] | None = None) -> Callable[[Make], Make]:
     """Register a table. A decorator for a function ``(results, request) -> Table``.
 
-    The function receives the ``Results`` and the ``FigureOptions``. It raises ``NoData`` if there are no runs for it.
+    The function raises ``NoData`` if there are no runs for it.
 
     Args:
         name: The name of its files, and for ``--figure``.
         title: Its title.
         uses: The options of ``make_figures.py`` that it uses, as for a figure. ``--columns`` applies to all tables.
-
-    Returns:
-        A decorator that registers the function and returns it.
 
     Raises:
         ValueError: The name is already registered, or ``uses`` has an unknown option.

@@ -1,4 +1,4 @@
-"""Every configuration that was run, with its seeds together."""
+"""Table of all configurations, with means over seeds."""
 
 from __future__ import annotations
 
@@ -34,22 +34,19 @@ def make(results: Results, request: FigureOptions) -> Table:
         for chosen, some in sorted(found, key=lambda item: _place(item[0], list(look), options)):
             numbers, words = summarize(some, results, request)
             data.append({**key, **chosen, **numbers})
-            told = {k: v for k, v in chosen.items() if k in ("eta", *differ[chosen["algo"]])}
-            rest = " ".join(f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in told.items())
-            shown.append((key, {"method": look[chosen["algo"]], "options": rest or "—", **words}))
-    return Table(
-        with_settings(shown),
-        pd.DataFrame(data),
-        [
-            f"means over seeds, with Student's 95 % interval from {FEWEST} on; where any run diverged there is no mean",
-            "options that are the same in all runs of a method, but for η, are in the CSV alone",
-        ],
-        spare=spare(shown, request),
-    )
+            names = [name for name in chosen if name in ("eta", *differ[chosen["algo"]])]
+            values = (f"{chosen[k]:g}" if isinstance(chosen[k], float) else chosen[k] for k in names)
+            told = " ".join(f"{name}={value}" for name, value in zip(names, values, strict=True))
+            shown.append((key, {"method": look[chosen["algo"]], "options": told or "—", **words}))
+    notes = [
+        f"means over seeds, with Student's 95 % interval from {FEWEST} seeds on; no mean if a run diverged",
+        "options with the same value in all runs of a method, except η, are only in the CSV",
+    ]
+    return Table(with_settings(shown), pd.DataFrame(data), notes, spare=spare(shown, request))
 
 
 def _place(chosen: dict[str, Any], methods: list[str], options: list[str]) -> list[tuple[int, float, str]]:
-    """For sorting: by method, then by words, then by numbers, the smaller first."""
+    """Return a sort key: by method, then by options that are texts, then by numbers."""
     words, numbers = ([o for o in options if isinstance(chosen.get(o), str) == kind] for kind in (True, False))
     places = [(0, 0.0, str(chosen[o])) for o in words] + [(1, float(chosen.get(o, -math.inf)), "") for o in numbers]
     return [(0, float(methods.index(chosen["algo"])), ""), *places]

@@ -1,8 +1,9 @@
-"""The digits that an error leaves a number, and which number of a setting is the best beyond chance."""
+"""Rounding to significant digits, and the significantly best numbers of a setting."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -12,37 +13,37 @@ from analysis.tables import Table
 from analysis.tables.format import SETTING, Number, plain_cell
 
 PLAIN = (1e-3, 1e5)
-"""Between these, numbers are written without a power of ten."""
+"""The range of numbers that are written without a power of ten."""
 MOST_DIGITS = 5
 Cell = tuple[int, str]
-"""The place of a row, and a column."""
+"""The position of a row, and a column."""
 
 
 def best(shown: pd.DataFrame) -> set[Cell]:
-    """Of every metric in every setting the cell with the best mean, and those that are equal to it, where seeds tell
-    them apart from each other one; none where there is no other, or nobody said which way is better."""
+    """Return the cells with the best mean of a metric in a setting, and those that are equal to it.
+
+    Only if they differ significantly from all other cells of the setting, and the direction of the metric is known.
+    """
     out = set()
     among = groups(shown)
-    for column in shown:
-        for group in set(among):
-            cells = [(place, cell) for place, cell in enumerate(shown[column]) if among[place] == group]
-            known = [(p, c) for p, c in cells if isinstance(c, Number) and np.isfinite(c.found.value)]
-            known = [(p, c) for p, c in known if c.more_is_better is not None]
-            if len(known) > 1:
-                sign = -1 if known[0][1].more_is_better else 1
-                _, top = min(known, key=lambda item: sign * item[1].found.value)
-                first = {place: cell for place, cell in known if equal(top, cell)}
-                rest = [cell for place, cell in known if place not in first]
-                family = len(known) - 1
-                if rest and all(
-                    significantly_different(one.values, c.values, family) for one in first.values() for c in rest
-                ):
-                    out |= {(place, column) for place in first}
+    for column, group in product(shown, set(among)):
+        cells = [(place, cell) for place, cell in enumerate(shown[column]) if among[place] == group]
+        known = {p: c for p, c in cells if isinstance(c, Number) and np.isfinite(c.found.value)}
+        known = {p: c for p, c in known.items() if c.more_is_better is not None}
+        if not known:
+            continue
+        extreme = max if any(c.more_is_better for c in known.values()) else min
+        top = extreme(known.values(), key=lambda cell: cell.found.value)
+        first = {p: c for p, c in known.items() if equal(top, c)}
+        pairs = product(first.values(), (c for p, c in known.items() if p not in first))
+        apart = [significantly_different(one.values, other.values, len(known) - 1) for one, other in pairs]
+        if apart and all(apart):
+            out |= {(place, column) for place in first}
     return out
 
 
 def equal(a: Number, b: Number) -> bool:
-    """Whether two numbers differ by rounding alone, or not in any digit that a table would show."""
+    """Return whether two numbers differ only by rounding, or in no digit that a table shows."""
     x, y = a.found.value, b.found.value
     size = max(abs(x), abs(y))
     if size <= max(a.noise, b.noise) or abs(x - y) <= max(a.precision, b.precision) * size:
@@ -51,7 +52,7 @@ def equal(a: Number, b: Number) -> bool:
 
 
 def more_digits(shown: pd.DataFrame, bold: set[Cell]) -> dict[Cell, int]:
-    """By cell: the digits beyond those of its error without which what is bold would read like another one."""
+    """Return the extra digits of cells that make a bold number differ visibly from the others."""
     out: dict[Cell, int] = {}
     among = groups(shown)
     for place, column in bold:
@@ -66,8 +67,10 @@ def more_digits(shown: pd.DataFrame, bold: set[Cell]) -> dict[Cell, int]:
 
 
 def rounded(found: Interval, more: int = 0) -> tuple[str, str, int]:
-    """The value to the digits that its error leaves it, and so many ``more``: one digit of the error, two where the
-    first is a 1. The value, the error where there is one, and the power of ten that both are times."""
+    """Return the value, its error (may be empty) and their common power of ten, with ``more`` extra digits.
+
+    The error has one digit, or two if the first is 1; the value has as many decimals.
+    """
     value, half = found.value, found.high - found.value
     size = max(abs(value), half) if np.isfinite(half) else abs(value)
     power = 0 if size == 0 or PLAIN[0] <= size < PLAIN[1] else int(np.floor(np.log10(size)))
@@ -81,14 +84,14 @@ def rounded(found: Interval, more: int = 0) -> tuple[str, str, int]:
 def _digits(value: float, half: float, more: int) -> tuple[str, str]:
     if not (np.isfinite(half) and half > 0):
         text = f"{value:.{4 + more}g}"
-        return f"{value:.0f}" if "e" in text else text, ""  # 96000, which is below what has a power of ten
+        return f"{value:.0f}" if "e" in text else text, ""  # 96000 is below the limit for powers of ten
     first = int(np.floor(np.log10(half)))
     places = max(0, -first + (half / 10.0**first < 1.95) + more)
     return f"{value:.{places}f}", f"{half:.{places}f}"
 
 
 def in_digits(table: Table) -> Table:
-    """The same table with its numbers in the digits of the LaTeX one, as text."""
+    """Return the table with its numbers as text, rounded as in LaTeX."""
     shown = table.shown.reset_index(drop=True)
     more = more_digits(shown, best(shown))
     cells = {c: [text(cell, more.get((place, c), 0)) for place, cell in enumerate(shown[c])] for c in shown}
@@ -96,7 +99,7 @@ def in_digits(table: Table) -> Table:
 
 
 def text(cell: object, more: int = 0) -> object:
-    """A cell in the digits that its error leaves it."""
+    """Return a cell rounded to its significant digits."""
     if not isinstance(cell, Number) or not np.isfinite(cell.found.value):
         return plain_cell(cell)
     value, half, power = rounded(cell.found, more)
@@ -104,6 +107,6 @@ def text(cell: object, more: int = 0) -> object:
 
 
 def groups(shown: pd.DataFrame) -> list[tuple[str, ...]]:
-    """The setting of every row."""
+    """Return the setting of every row."""
     by = [c for c in (*SETTING, "data") if c in shown]
     return [tuple(str(row[c]) for c in by) for _, row in shown.iterrows()]

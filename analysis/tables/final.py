@@ -1,10 +1,6 @@
-"""Final results: every method at its best stepsize on every problem."""
+"""Table of final results: every method at its best setting on every problem."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 
@@ -14,28 +10,16 @@ from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
 from analysis.study.reported import chosen_of, reported_all
 from analysis.study.select import as_written, problems, reference
-from analysis.study.settings import Key, in_order
-from analysis.study.statistics import FEWEST, HELD_OUT, RULE, Interval, paired
+from analysis.study.settings import in_order
+from analysis.study.statistics import FEWEST, HELD_OUT, RULE, Interval, Reported, paired
 from analysis.study.tuning import Chosen, gone_in_words, judged_by, score_in_words, setting_of, tuned_over, was_chosen
 from analysis.tables import Table, table
 from analysis.tables.format import DIFFERENCE, interval, spare, summarize, with_settings
 
 NOTE = (
-    f"means with Student's 95 % intervals over seeds, none from fewer than {FEWEST}, each by itself; differences, of "
-    "{what}, are paired by seed, those of one setting together at 95 % (Bonferroni)"
+    f"means with Student's 95 % intervals over seeds, from {FEWEST} seeds on; differences of {{what}} are paired by "
+    "seed, with simultaneous 95 % intervals within a setting (Bonferroni)"
 )
-
-
-@dataclass(frozen=True)
-class Row:
-    """One method on one problem."""
-
-    key: Key
-    algo: str
-    runs: pd.DataFrame  # those that report it; all of them, where every setting diverged: counted, not hidden
-    chosen: Chosen  # of all methods on this problem
-    seeds: str  # that report it, in words
-    gap: Interval | None  # how far the reference ends from it
 
 
 @table("final", "Final results, baselines at their best stepsize", uses=("metric", "reference", "tune_by"))
@@ -43,74 +27,56 @@ def make(results: Results, request: FigureOptions) -> Table:
     written = [(key, *as_written(results, runs, request)) for key, runs in in_order(problems(results, results.finals))]
     against = reference(results, request)
     decides = request.metrics[0] if request.metrics else request.tune_by
-    problems_found = [_rows(results, request, key, runs, against, decides) for key, runs, _ in written]
     tuned = {o for _, runs, _ in written for _, mine in runs.groupby("algo") for o in tuned_over(results, mine)}
     over = ["eta", *(o for o in (*results.numbers, "schedule") if o != "eta" and o in tuned)]
     named = f", {metric_in_words(decides, results)}" if decides else ""
     header = f"{method_name(against, results)}{DIFFERENCE}{named}" if against else None
-    data, shown = [], []
-    for row in (row for rows in problems_found for row in rows):
-        numbers, words = summarize(row.runs, results, request)
-        values = {option: setting_of(row.chosen, row.algo).get(option) for option in over}
-        data.append({**row.key, "algo": row.algo, **values, **numbers, "seeds": row.seeds, **_gap(against, row.gap)})
-        shown.append((row.key, {**_told(results, row, over), **words, **_difference(header, row.gap)}))
+    data, shown, by, tried = [], [], [], False
+    for key, runs, _ in written:
+        found = reported_all(results, runs, request)
+        chosen = chosen_of(found)
+        by += [score_in_words(results, runs, request)] if chosen else []
+        tried = tried or was_chosen(chosen.values())
+        gaps = _gaps(found, against, decides or judged_by(results, runs, request)[0])
+        for algo, name in methods(found, results).items():
+            mine, seeds, gap = found[algo].runs, found[algo].in_words, gaps.get(algo)
+            if mine.empty:  # every setting diverged: all runs are counted
+                mine, seeds = runs[runs["algo"] == algo], "—"
+            numbers, words = summarize(mine, results, request)
+            values = {option: setting_of(chosen, algo).get(option) for option in over}
+            row = {**key, "algo": algo, **values, **numbers, "seeds": seeds, "reference": against}
+            if gap:
+                row |= {"reference_minus": gap.value, "reference_minus_low": gap.low, "reference_minus_high": gap.high}
+            data.append(row)
+            schedule = " ".join(sorted(set(mine["schedule"].dropna().map(str)))) if "schedule" in mine else "—"
+            cells = {symbol(option): _in_words(option, algo, chosen, mine) for option in over if option != "schedule"}
+            cells = {"method": name, **cells, "schedule": schedule, "seeds": seeds, **words}
+            if header:
+                cells[header] = interval(gap, signed=True) + (f" ({gap.count} pairs)" if gap else "")
+            shown.append((key, cells))
     what = what_is_tuned(over)
-    tried = was_chosen(best for rows in problems_found if rows for best in rows[0].chosen.values())
-    by = [
-        score_in_words(results, runs, request)
-        for (_, runs, _), rows in zip(written, problems_found, strict=True)
-        if rows[0].chosen
-    ]
-    compared = metric_in_words(decides, results) if decides else "accuracies or of test losses"
+    compared = metric_in_words(decides, results) if decides else "accuracies or test losses"
     notes = [RULE.format(what=what, score=" or ".join(dict.fromkeys(by))), HELD_OUT] if tried else []
-    notes += [NOTE.format(what=compared), *dict.fromkeys(note for *_, said in written for note in said)]
+    notes += [NOTE.format(what=compared), *dict.fromkeys(note for *_, some in written for note in some)]
     title = f"Final results{f', baselines at their best {what}' if tried else ''}"
     return Table(with_settings(shown), pd.DataFrame(data), notes, title, spare=spare(shown, request))
 
 
-def _rows(
-    results: Results, request: FigureOptions, key: Key, runs: pd.DataFrame, against: str | None, decides: str | None
-) -> list[Row]:
-    """The methods of one problem, each compared with the reference in the metric that ``decides``."""
-    found = reported_all(results, runs, request)
-    chosen = chosen_of(found)
-    metric = decides or judged_by(results, runs, request)[0]
-    alive = [algo for algo, one in found.items() if len(one.runs)]
-    others = [algo for algo in alive if algo != against]
-    out = []
-    for algo in methods(found, results):
-        one, gap = found[algo], None
-        if algo in others and against in alive:
-            gap = paired(found[str(against)].values(metric), one.values(metric), family=len(others))
-        mine = one.runs if algo in alive else runs[runs["algo"] == algo]
-        out.append(Row(key, algo, mine, chosen, one.in_words if algo in alive else "—", gap))
-    return out
+def _gaps(found: dict[str, Reported], against: str | None, metric: str) -> dict[str, Interval]:
+    """Return the reference minus every other method on one problem, except methods that diverged at every setting."""
+    ours = found.get(str(against))
+    if ours is None or ours.runs.empty:
+        return {}
+    others = {algo: one for algo, one in found.items() if len(one.runs) and algo != against}
+    return {algo: paired(ours.values(metric), one.values(metric), len(others)) for algo, one in others.items()}
 
 
-def _told(results: Results, row: Row, over: Sequence[str]) -> dict[str, str]:
-    """The columns before the metrics."""
-    schedule = " ".join(sorted(set(row.runs["schedule"].dropna().map(str)))) if "schedule" in row.runs else "—"
-    values = {symbol(option): _in_words(option, row) for option in over if option != "schedule"}
-    return {"method": method_name(row.algo, results), **values, "schedule": schedule, "seeds": row.seeds}
-
-
-def _in_words(option: str, row: Row) -> str:
-    best = row.chosen.get(row.algo)
-    if row.algo not in row.chosen or (best and option not in best.values):
+def _in_words(option: str, algo: str, chosen: Chosen, runs: pd.DataFrame) -> str:
+    """0.1 (edge)"""
+    best = chosen.get(algo)
+    if algo not in chosen or (best and option not in best.values):
         return "—"
     if best is None:
-        return f"every one {gone_in_words(row.runs)}"
+        return f"every one {gone_in_words(runs)}"
     rest = " (the only one run)" if best.alone else " (edge)" if option in best.edges else ""
     return f"{best.values[option]:g}{rest}"
-
-
-def _difference(header: str | None, gap: Interval | None) -> dict[str, str]:
-    pairs = f" ({gap.count} pairs)" if gap else ""
-    return {header: interval(gap, signed=True) + pairs} if header else {}
-
-
-def _gap(against: str | None, gap: Interval | None) -> dict[str, Any]:
-    found = (
-        {"reference_minus": gap.value, "reference_minus_low": gap.low, "reference_minus_high": gap.high} if gap else {}
-    )
-    return {"reference": against, **found}

@@ -1,4 +1,4 @@
-"""Numbers as they stand in tables, and tables as Markdown and CSV."""
+"""Numbers in tables, and tables as Markdown and CSV."""
 
 from __future__ import annotations
 
@@ -23,14 +23,12 @@ from bench.terminal.visible import visible
 
 SUMMED = ("test_accuracy", "test_loss", "stationarity", "consensus")
 MORE = ("train_loss",)
-"""In the CSV; in the table if it is asked for, like any metric."""
-
-
+"""Metrics that are always in the CSV, but in the table only on request."""
 SETTING = ("dataset", "graph", "n", "T", "else")
 
 
 def with_settings(rows: Sequence[tuple[Key, dict[str, Any]]]) -> pd.DataFrame:
-    """Rows with their settings before them: what tells those of this table apart."""
+    """Return a table of the rows, preceded by the labels that distinguish their settings."""
     among, shown = Apart(key for key, _ in rows), []
     for key, cells in rows:
         setting = {"dataset": key["dataset"], "graph": key["topology"], "n": key["nodes"], "T": key["steps"]}
@@ -39,13 +37,13 @@ def with_settings(rows: Sequence[tuple[Key, dict[str, Any]]]) -> pd.DataFrame:
 
 
 class Number(str):
-    """A number as it is shown, which knows what it is: for those who round, compare or print it in another way."""
+    """The text of a number, with the data to round, compare or print it in another way."""
 
     found: Interval
-    more_is_better: bool | None  # None where nobody said which way is better
+    more_is_better: bool | None  # None if a plug-in does not declare it
     values: pd.Series  # by seed
-    precision: float  # of the type it was computed in, relative to its size
-    noise: float  # below which it is nothing but rounding
+    precision: float  # relative precision of its data type
+    noise: float  # smaller numbers are rounding errors
 
     def __new__(
         cls,
@@ -64,11 +62,11 @@ class Number(str):
 
 SQUARES = ("stationarity", "consensus", "consensus_z")
 LENGTH = 10.0
-"""Of the vectors whose rounding errors these are the squares of, about."""
+"""Approximate norm of the vectors whose squared rounding errors bound these metrics."""
 
 
 def _precision(runs: pd.DataFrame) -> float:
-    """Of the coarsest type that these runs were computed in."""
+    """Return the relative precision of the coarsest data type of these runs."""
     types = set(runs["dtype"].dropna()) if "dtype" in runs else set()
     return max((float(np.finfo(name).eps) for name in types), default=0.0)
 
@@ -76,22 +74,20 @@ def _precision(runs: pd.DataFrame) -> float:
 def summarize(
     runs: pd.DataFrame, results: Results, request: FigureOptions = USUAL
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Means and intervals of the final metrics, as numbers and as words. Where any run diverged there is no mean, nor
-    one of a loss or an error where any is diverging."""
+    """Return means and intervals of the final metrics, as numbers and as text.
+
+    There is no mean if a run is nonfinite; losses and errors have none if a run is diverging either.
+    """
     states = runs["state"].value_counts()
     numbers: dict[str, Any] = {}
     words: dict[str, Any] = {}
     precision = _precision(runs)
-    told = list(dict.fromkeys([*(request.metrics or (*SUMMED, *results.measures)), *also(results, request.columns)]))
+    told = [*(request.metrics or (*SUMMED, *results.measures)), *also(results, request.columns)]
     for metric in dict.fromkeys([*told, *SUMMED, *MORE, *results.measures]):
         more = direction(metric, results)
         values = runs[metric].astype(float) if metric in runs else pd.Series(dtype=float)
-        known = len(values) and values.notna().any() and "nonfinite" not in states
-        found = (
-            mean(values)
-            if known and (more or "diverging" not in states)
-            else Interval(np.nan, np.nan, np.nan, len(runs))
-        )
+        known = values.notna().any() and "nonfinite" not in states and (more or "diverging" not in states)
+        found = mean(values) if known else Interval(np.nan, np.nan, np.nan, len(runs))
         numbers.update({metric: found.value, f"{metric}_low": found.low, f"{metric}_high": found.high})
         text = interval(found, digits=2 if metric == "test_accuracy" else None)
         if metric in told:
@@ -105,46 +101,42 @@ def summarize(
 
 
 def spare(rows: Sequence[tuple[Key, dict[str, Any]]], request: FigureOptions) -> tuple[str, ...]:
-    """The columns of such rows that a reader can do without: how many runs, from which seeds, then metrics that nobody
-    asked for, all but the first."""
+    """Return the columns that a narrow table may drop: runs, seeds, then metrics that were not requested."""
     metrics = [c for c, cell in rows[0][1].items() if isinstance(cell, Number)] if rows else []
     return ("runs", "seeds", *([] if request.metrics else reversed(metrics[1:])))
 
 
 def interval(found: Interval | None, digits: int | None = None, signed: bool = False) -> str:
-    """85.12 ± 0.03, or 85.12 where there is no interval; a difference as +0.10 [+0.05, +0.15]."""
+    """85.12 ± 0.03, or 85.12 without an interval; ``signed`` as +0.10 [+0.05, +0.15]"""
     if found is None or np.isnan(found.value):
         return "—"
     if signed:
         places = "+.2f" if max(abs(found.value), abs(found.low), abs(found.high)) >= 0.05 else "+.2g"
         span = f" [{found.low:{places}}, {found.high:{places}}]" if np.isfinite(found.low) else ""
         return f"{found.value:{places}}{span}" if abs(found.value) < 1e4 else f"{found.value:+.3g}"
-    if digits is not None:
-        return f"{found.value:.{digits}f}" + (
-            f" ± {found.high - found.value:.{digits}f}" if np.isfinite(found.high) else ""
-        )
-    return f"{found.value:.4g}" + (f" ± {found.high - found.value:.2g}" if np.isfinite(found.high) else "")
+    form, half_form = (".4g", ".2g") if digits is None else (f".{digits}f",) * 2
+    half = f" ± {found.high - found.value:{half_form}}" if np.isfinite(found.high) else ""
+    return f"{found.value:{form}}{half}"
 
 
 def also(results: Results, columns: Sequence[str]) -> list[str]:
-    """Those of the columns that are metrics of the runs."""
+    """Return the columns that are metrics of the runs."""
     return [c for c in columns if c in (*COLUMNS, *results.measures) and c in results.rows]
 
 
 DIFFERENCE = " minus this"
-"""What the column of differences is called, after the reference."""
+"""The heading of the column of differences, after the reference."""
 NAMES = {**LETTERS, "algo": "method", "topology": "graph", "nodes": "n", "steps": "T"}
 
 
 def chosen(table: Table, columns: Sequence[str], results: Results) -> Table:
-    """With these columns printed alone, in this order; a column may be named as its label or as its metric, and any
-    label of the runs that its data knows may be one."""
+    """Return the table with only these columns printed: headings, metrics or labels of the runs."""
     if not columns:
         return table
     shown = table.shown.copy()
     known = {_plain(c): str(c) for c in shown.columns}
     labels = {_plain(c): str(c) for c in table.data.columns if c in (*results.problem, *results.options)}
-    known |= {"difference": name for name in known.values() if DIFFERENCE in name}  # noqa: B035  there is but one
+    known |= {"difference": name for name in known.values() if DIFFERENCE in name}  # noqa: B035  there is only one
     aliases = {**NAMES, **{metric: metric_name(metric, results) for metric in results.measures}}
     names = []
     for word in columns:
@@ -153,7 +145,7 @@ def chosen(table: Table, columns: Sequence[str], results: Results) -> Table:
             shown[name] = [plain_cell(value) for value in table.data[name]]
         if name is None:
             more = [c for c in labels.values() if c not in NAMES and table.data[c].astype(str).nunique() > 1]
-            metrics = also(results, COLUMNS) if MORE[0] in table.data else []  # its rows are of runs
+            metrics = also(results, COLUMNS) if MORE[0] in table.data else []  # other tables have no metrics
             more += [metric for metric in metrics if _plain(metric) not in known]
             there = list(dict.fromkeys([*map(str, table.shown), *more]))
             raise NoData(f"it has no column '{word}'{perhaps(word, there)}; there are {', '.join(there)}")
@@ -166,14 +158,14 @@ def _plain(name: object) -> str:
 
 
 def plain_cell(value: Any) -> Any:
-    """Numbers as a reader wants them; what is a text already stays."""
+    """Return a cell for readers: floats rounded, missing values as a dash."""
     if isinstance(value, float):
         return "—" if np.isnan(value) else f"{value:.4g}".replace("inf", "∞")
     return "—" if value is None else value
 
 
 def is_empty(cell: Any) -> bool:
-    """Whether it says nothing: what was not measured, or has no mean."""
+    """Return whether a cell has no value."""
     return cell is None or str(cell) in ("—", "") or (isinstance(cell, float) and np.isnan(cell))
 
 
@@ -190,17 +182,17 @@ def _row(cells: Iterable[Any]) -> str:
 
 
 def in_cell(text: str) -> str:
-    """The same for a cell of a table."""
+    """Escape a text for a cell of a Markdown table."""
     return in_markdown(text).replace("|", "\\|")
 
 
 def in_markdown(text: str) -> str:
-    """One line of text in which no tag and no link is one."""
+    """Escape a text for one line of Markdown, without tags and links."""
     return " ".join(visible(text).splitlines()).replace("<", "&lt;").replace("](", "]\\(").replace("]:", "]\\:")
 
 
 def csv(data: pd.DataFrame) -> str:
-    """All of a table as text, in which nothing is a formula to a spreadsheet."""
+    """Return a table as CSV, in which a spreadsheet finds no formulas."""
     plain = data.rename(columns=_no_formula)
     texts = [name for name in plain if plain[name].dtype.kind == "O"]
     plain = plain.assign(**{str(name): plain[name].map(_no_formula) for name in texts})
@@ -208,11 +200,11 @@ def csv(data: pd.DataFrame) -> str:
 
 
 FORMULA = re.compile(r"(^|[;\t\n\r])(?=[\s\"]*[=+\-@＝＋－＠]|^[\t\r\n])")
-"""The place before a formula: in some countries a spreadsheet begins a new cell after a semicolon or a tab."""
+"""The position before a formula. Some spreadsheets start a new cell after a semicolon or tab."""
 
 
 def _no_formula(cell: Any) -> Any:
-    """With an apostrophe before all that a spreadsheet would compute, which tells it that this is text."""
+    """Put an apostrophe before formulas, so that a spreadsheet reads them as text."""
     if not isinstance(cell, str):
         return cell
     try:

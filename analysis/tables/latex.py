@@ -1,4 +1,4 @@
-"""Tables for a paper: booktabs, digits that match the error, in bold what is the best beyond chance."""
+"""LaTeX tables (booktabs) with significant digits, and the significantly best numbers in bold."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SPECIAL = {
     "%": r"\%",
     "#": r"\#",
     "_": r"\_",
-    "{": r"\textbraceleft{}",  # BibTeX counts \{, too
+    "{": r"\textbraceleft{}",  # BibTeX counts the brace in \{
     "}": r"\textbraceright{}",
     "$": r"\$",
     "~": r"\textasciitilde{}",
@@ -51,26 +51,25 @@ SYMBOLS = {
 ACCENTS = {"\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0304": "=", "\u0308": '"', "\u030c": "v "}
 NUMBER = re.compile(r"(?<![\w.$])([+-]?\d+(?:\.\d+)?)(?:e([+-]?[0-9]{1,15}))?(?![\w.])")
 WIDE, LONG, PAGE = 85, 40, 115
-"""Characters of a row from which it is set small, of a text that is broken into lines, and of a row, with what lies
-between its columns, that fits a page when it is set small."""
+"""Characters of a row that is set in small type, of a cell that is broken into lines, and of a small row that fits a
+page (with ``BETWEEN`` per column)."""
 BETWEEN = 2
 ONCE = ("schedule", "runs", "nonfinite", "diverging")
-"""Results that are said once where they are the same in every row."""
+"""Columns that move to the comment if they are the same in every row."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """What of a table is printed, and what is not."""
+    """The columns of a table that are printed, and those that are not."""
 
     columns: list[str]
-    same: list[str]  # in every row
-    empty: list[str]  # in every row
-    left_out: list[str]  # to fit a page
+    same: list[str]  # the same in every row
+    empty: list[str]
+    left_out: list[str]  # dropped to fit a page
 
 
 def page(table: Table) -> Page:
-    """The columns that were asked for; else those that say something, without as many that a reader can do without as
-    it takes to fit a page."""
+    """Return the requested columns; else those with information, less spare ones until the table fits a page."""
     shown = table.shown
     several = len(shown) > 1
     empty = [c for c in shown if c not in table.asked and all(map(is_empty, shown[c]))]
@@ -87,7 +86,7 @@ def page(table: Table) -> Page:
 
 
 def latex(table: Table, title: str) -> str:
-    """A table that compiles with nothing but booktabs; what it does not print stands in the comment above it."""
+    """Return a table that needs only booktabs; a comment above it lists the columns that it does not print."""
     shown, fits = table.shown.reset_index(drop=True), page(table)
     head = [title, *(f"in every row: {c} = {plain_cell(shown[c].iloc[0])}" for c in fits.same)]
     head += [f"in no row: {', '.join(fits.empty)}"] if fits.empty else []
@@ -113,16 +112,16 @@ def latex(table: Table, title: str) -> str:
 
 
 def _comment(text: str) -> str:
-    """One line, whatever is in it."""
+    """Return a comment of one line."""
     return f"% {' '.join(visible(text).splitlines())}"
 
 
 def left_out_in_words(fits: Page) -> str:
-    return f"left out to fit a page: {', '.join(fits.left_out)} (--columns NAME,NAME chooses; the CSV has all)"
+    return f"dropped to fit a page: {', '.join(fits.left_out)} (choose with --columns NAME,NAME; the CSV has all)"
 
 
 def number(found: Interval, more: int = 0) -> str:
-    """In the mode for mathematics."""
+    """Return a number in math mode."""
     value, half, power = rounded(found, more)
     text = rf"{value} \pm {half}" if half else value
     if power:
@@ -140,30 +139,26 @@ def _cell(cell: object, bold: bool, more: int) -> str:
 
 
 def _says_the_same(shown: pd.DataFrame, column: str) -> bool:
-    """A setting, the schedule or a count that is the same everywhere; the rest behind the method is results."""
+    """Return whether a setting, the schedule or a count is the same in every row; other columns are results."""
     columns = list(shown)
     setting = "method" in columns and columns.index(column) < columns.index("method")
     return (setting or column in ONCE) and shown[column].map(plain_cell).astype(str).nunique() == 1
 
 
 def _width(shown: pd.DataFrame, column: str) -> int:
-    """Characters, about."""
+    """Return the approximate width of a column in characters."""
     return min(LONG, max(len(str(column)), *(len(str(text(cell))) for cell in shown[column])))
 
 
 def _kind(shown: pd.DataFrame, column: str) -> str:
-    """Numbers to the right, text to the left, long text in lines of its own."""
-    if _is_number(shown[column]):
+    """Return the alignment: numbers to the right, text to the left, long text in several lines."""
+    if all(isinstance(cell, Number | int | float | np.number) for cell in shown[column]):
         return "r"
     return "p{4.6cm}" if max(len(str(text)) for text in shown[column]) > LONG else "l"
 
 
-def _is_number(cells: pd.Series) -> bool:
-    return all(isinstance(cell, Number | int | float | np.number) for cell in cells)
-
-
 def tex(text: str) -> str:
-    """Any text; numbers in it with a real minus, and powers of ten as such."""
+    """Escape a text, and typeset signed numbers and powers of ten in it."""
     pieces, last = [], 0
     for match in NUMBER.finditer(text):
         digits, power = match.groups()
@@ -174,7 +169,7 @@ def tex(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """With its symbols as commands, and accents so that every LaTeX and BibTeX reads them."""
+    """Replace special characters, symbols and accents by commands of LaTeX and BibTeX."""
     letters = re.findall("x\u0304|.", " ".join(visible(text).split("\n")), re.DOTALL)
     return "".join(SYMBOLS.get(letter) or SPECIAL.get(letter) or _accented(letter) for letter in letters)
 

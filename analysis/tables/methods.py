@@ -1,7 +1,8 @@
-"""Table 1: what each method assumes and needs to know, from its own declaration."""
+"""Table of the assumptions and required constants of each method, from its declaration."""
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from analysis.results.labels import methods
@@ -13,35 +14,24 @@ from analysis.tables import Table, table
 INFORMATION = ("smoothness", "variance", "heterogeneity", "topology")
 
 
-@table("methods", "What each method assumes and must know", uses=())
+@table("methods", "Assumptions and required constants of each method", uses=())
 def make(results: Results, request: FigureOptions) -> Table:
     found = results.declared
-    refuse_unless(bool(found), "no run says what its method assumes")
-    look = methods(found, results)
-    data = pd.DataFrame(
-        [
-            {
-                "algo": algo,
-                "method": name,
-                "assumes": ", ".join(found[algo]["assumes"]),
-                **{word: word in found[algo]["needs"] for word in INFORMATION},
-                "vectors_per_step": found[algo]["vectors_per_step"],
-                "cite": found[algo]["cite"],
-            }
-            for algo, name in look.items()
-        ]
-    )
-    shown = pd.DataFrame(
+    refuse_unless(bool(found), "no run declares the assumptions of its method")
+    rows = [
         {
-            "method": data["method"],
-            "assumes": data["assumes"].replace("", "—"),
-            **{word: data[word].map({True: "needed", False: "—"}) for word in INFORMATION},
-            "vectors sent": data["vectors_per_step"],
-            "source": data["cite"],
+            "algo": algo,
+            "method": name,
+            "assumes": ", ".join(found[algo]["assumes"]),
+            **{word: word in found[algo]["needs"] for word in INFORMATION},
+            "vectors_per_step": found[algo]["vectors_per_step"],
+            "cite": found[algo]["cite"],
         }
-    )
-    return Table(
-        shown,
-        data,
-        ["Knowing the number of nodes n and the horizon T is free. All assume smoothness and bounded variance."],
-    )
+        for algo, name in methods(found, results).items()
+    ]
+    data = pd.DataFrame(rows)
+    shown = data.drop(columns="algo").rename(columns={"vectors_per_step": "vectors sent", "cite": "source"})
+    shown["assumes"] = shown["assumes"].replace("", "—")
+    shown[[*INFORMATION]] = np.where(shown[[*INFORMATION]], "needed", "—")
+    notes = ["All methods may use n (nodes) and T (steps), and assume smoothness and bounded variance."]
+    return Table(shown, data, notes)

@@ -1,4 +1,4 @@
-"""Robustness: how far off a stepsize, or any other number, may be, and what no tuning costs."""
+"""Table of the sensitivity to the stepsize or another option, and of the cost of not tuning."""
 
 from __future__ import annotations
 
@@ -15,48 +15,33 @@ from analysis.study.figure_options import FigureOptions
 from analysis.study.reported import reported_all
 from analysis.study.select import as_written, problems, reference, refuse_unless
 from analysis.study.settings import in_order
-from analysis.study.statistics import (
-    FEWEST,
-    HELD_OUT,
-    WITHIN,
-    Interval,
-    Reported,
-    Robustness,
-    mean,
-    paired,
-    report,
-    robustness,
-)
+from analysis.study.statistics import FEWEST, HELD_OUT, WITHIN, Interval, Reported, Robustness, mean, paired, report
+from analysis.study.statistics import robustness as measure
 from analysis.study.tuning import criterion, score_in_words, sensitive_to, tuned_over
 from analysis.tables import Table, table
 from analysis.tables.format import interval, with_settings
 
 NOTES = [
-    "decades: at every seed, of the range of {what} around what the other seeds choose by {by} with an accuracy within "
-    "{within:g} points of the chosen one's; points lost: at every seed, at ten times and at a tenth of what the others "
-    "choose, over the seeds at which that was run",
-    f"intervals are Student's at 95 %, none from fewer than {FEWEST} seeds; differences are paired by seed, those of "
-    "one setting together at 95 % (Bonferroni)",
-    "ended above its start: runs that made all their steps and did not diverge, but ended with more "
-    "training loss than they began with",
+    "at every seed, the other seeds choose a setting by {by}. Decades: log10 of the range of {what} around the chosen "
+    f"one with an accuracy within {WITHIN:g} points of it. Lost: accuracy points lost at ten times and at a tenth of "
+    "the chosen one, over the seeds with such a run",
+    f"intervals are Student's at 95 %, from {FEWEST} seeds on; differences are paired by seed, with simultaneous 95 % "
+    "intervals within a setting (Bonferroni)",
+    "ended above its start: runs that completed all steps without diverging, but with a final training loss above the "
+    "initial one",
 ]
 
 
 @dataclass(frozen=True)
 class Row:
-    """One method on one problem, and the number of it that is looked at."""
+    """One method on one problem, and the option whose sensitivity is shown."""
 
     algo: str
     option: str
     runs: pd.DataFrame
     found: Robustness
     reported: Reported
-    gap: Interval | None = None  # how far the reference ends from it
-
-    @property
-    def others(self) -> dict[str, float | str]:
-        """The best values of its other options."""
-        return {name: value for name, value in self.found.best.values.items() if name != self.option}
+    gap: Interval | None = None  # the reference minus this method
 
     @property
     def gone(self) -> pd.Series:
@@ -75,10 +60,10 @@ SPARE = (
     *("from seeds", "ended above its start", "diverged", "others at"),
     *(f"decades within {WITHIN:g} points", "n", "T"),
 )
-"""What a printed table can do without, in this order."""
+"""Columns that a narrow table may drop, in this order."""
 
 
-@table("robustness", "How much each method cares about its stepsize", uses=("over", "reference"))
+@table("robustness", "Sensitivity to the stepsize", uses=("over", "reference"))
 def make(results: Results, request: FigureOptions) -> Table:
     against = reference(results, FigureOptions(reference=request.reference))
     data, shown, rest, by = [], [], [], []
@@ -86,26 +71,29 @@ def make(results: Results, request: FigureOptions) -> Table:
         rows, untuned = _rows(results, runs, request, against)
         by += [score_in_words(results, runs, FigureOptions(schedule=request.schedule))] if rows else []
         for row in rows:
-            rest.append(in_symbols(row.others) or "—")
+            others = {name: value for name, value in row.found.best.values.items() if name != row.option}
+            rest.append(in_symbols(others) or "—")
             data.append({**key, **_data(row, against)})
             name = f"{method_name(against, results)}{', untuned,' * untuned} minus this"
             gap = {name: interval(row.gap, signed=True)} if against else {}
-            shown.append((key, {**_told(results, row, request), **gap}))
+            shown.append((key, {**_cells(results, row, request), **gap}))
     several = "stepsizes" if request.over == "eta" else f"values of {request.over}"
     refuse_unless(bool(data), f"no method with accuracies was run with two {several} or more")
     table = with_settings(shown)
     words = " or ".join(dict.fromkeys(by))
-    notes = [NOTES[0].format(what=several, within=WITHIN, by=words), HELD_OUT, *NOTES[1:]]
+    notes = [NOTES[0].format(what=several, by=words), HELD_OUT, *NOTES[1:]]
     if set(rest) != {"—"}:
         table.insert(list(table).index("accuracy there"), "others at", rest)
-        notes.append("others at: the best values of the other options that were tuned, at which this one is looked at")
-    title = None if request.over == "eta" else f"How much each method cares about {symbol(request.over)}"
+        notes.append("others at: the best values of the other tuned options, which are fixed here")
+    title = None if request.over == "eta" else f"Sensitivity to {symbol(request.over)}"
     return Table(table, pd.DataFrame(data), notes, title, spare=tuple(c for c in SPARE if c in table))
 
 
 def _rows(results: Results, runs: pd.DataFrame, request: FigureOptions, against: str | None) -> tuple[list[Row], bool]:
-    """The methods of one problem, each compared with the reference unless it is that itself, tuned; and whether the
-    reference is untuned."""
+    """Return the methods of one problem, compared with the reference, and whether the reference is untuned.
+
+    A tuned reference is not compared with itself.
+    """
     if not runs["test_accuracy"].notna().any():
         return [], True
     plain = FigureOptions(schedule=request.schedule)
@@ -121,18 +109,20 @@ def _rows(results: Results, runs: pd.DataFrame, request: FigureOptions, against:
 
 
 def _data(row: Row, against: str | None) -> dict[str, Any]:
-    """A row of the CSV."""
+    """Return a row of the CSV."""
     best, found, gap = row.found.best, row.found, row.gap
-    numbers = {"decades": found.decades, "lost_up": found.lost_up, "lost_down": found.lost_down}
+    numbers = {"accuracy": row.accuracy, "decades": found.decades, "lost_up": found.lost_up}
+    numbers["lost_down"] = found.lost_down
+    limits: dict[str, float] = {}
+    for name, one in numbers.items():
+        limits |= {name: one.value, f"{name}_low": one.low, f"{name}_high": one.high}
     return {
         "algo": row.algo,
         "option": row.option,
         **best.values,
         "edge": row.option in best.edges,
         "report_seeds": row.reported.in_words,
-        **{
-            k: v for name, one in ({"accuracy": row.accuracy} | numbers).items() for k, v in _numbers(name, one).items()
-        },
+        **limits,
         "runs": len(row.runs),
         "diverged": int(row.gone.sum()),
         "above_start": int(row.above.sum()),
@@ -141,8 +131,8 @@ def _data(row: Row, against: str | None) -> dict[str, Any]:
     }
 
 
-def _told(results: Results, row: Row, request: FigureOptions) -> dict[str, str]:
-    """A row for readers."""
+def _cells(results: Results, row: Row, request: FigureOptions) -> dict[str, str]:
+    """Return a row for readers."""
     best, found = row.found.best, row.found
     beside = f" ({symbol(row.option)})" if row.option != request.over else ""
     edge = " (edge)" if row.option in best.edges else ""
@@ -160,7 +150,7 @@ def _told(results: Results, row: Row, request: FigureOptions) -> dict[str, str]:
 
 
 def _row(results: Results, runs: pd.DataFrame, algo: str, request: FigureOptions) -> Row | None:
-    """None of a method that was not run with two values of a number to look at."""
+    """Return the row of a method; None if the option has fewer than two values."""
     plain = FigureOptions(schedule=request.schedule)
     mine = runs[runs["algo"] == algo]
     option = sensitive_to(mine, request.over)
@@ -171,12 +161,8 @@ def _row(results: Results, runs: pd.DataFrame, algo: str, request: FigureOptions
     if option not in over or mine[option].nunique() < 2:
         return None
     by = criterion(results, runs, plain)
-    found = robustness(mine, over, option, by)
+    found = measure(mine, over, option, by)
     return Row(algo, option, mine, found, report(mine, over, by)) if found else None
-
-
-def _numbers(name: str, found: Interval) -> dict[str, float]:
-    return {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
 
 
 def _lost(found: Interval, seeds: int) -> str:

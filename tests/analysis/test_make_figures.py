@@ -142,9 +142,9 @@ def test_what_is_not_in_the_figures_is_said(command, folder, tmp_path):
     write_json(runs[4] / "manifest.json", {**manifest, "sources": {**manifest["sources"], "core": "another"}})
     done = command("--figure", "compare", cwd=tmp_path)
     assert done.returncode == 0
-    assert f"1 run cannot be read and is left out: {runs[2].name}" in done.stdout
-    assert "1 run is failed, and in no figure" in done.stdout
-    assert "1 run is running, and in no figure" in done.stdout
+    assert f"1 unreadable run: {runs[2].name}" in done.stdout
+    assert "1 failed run" in done.stdout
+    assert "1 running run" in done.stdout
     assert "Runs of dnasa were made by different versions of the source" in done.stdout
     assert re.search(r"not made with the same software.*\banother \(1 run of ", done.stdout)
 

@@ -121,7 +121,7 @@ def test_a_reference_that_is_not_seen_is_said(tmp_path):
 def test_a_printed_table_fits_a_page_and_has_the_digits_of_the_other(tmp_path):
     some = several(topology="a_name_as_long_as_a_whole_sentence_is", dataset="and_another_such_name")
     said, _ = make_table(table_makers()["final"], some, FigureOptions(), tmp_path)
-    assert "in .tex left out to fit a page: seeds, consensus (--columns NAME,NAME chooses; the CSV has all)" in said
+    assert "in .tex dropped to fit a page: seeds, consensus (" in said
     tex, text = ((tmp_path / f"table_final.{kind}").read_text() for kind in ("tex", "md"))
     assert "% in every row: runs = 5" in tex
     assert "consensus" not in tex.split("tabular")[1]

@@ -1,4 +1,4 @@
-"""Intervals: Student's within a case, a hierarchical bootstrap over several problems."""
+"""Confidence intervals: Student's over seeds, a hierarchical bootstrap over problems."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from scipy import stats
 
 LEVEL = 0.95
 FEWEST = 5
-"""Values from which a mean has an interval, and further seeds from which a number is reported from them alone."""
+"""The number of values from which a mean has an interval, and of further seeds that report a result alone."""
 FEWEST_PROBLEMS = 3
-"""Problems from which a mean over them has one."""
+"""The number of problems from which a mean over problems has an interval."""
 RESAMPLES = 10_000
 
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate with its interval at 95 %; without one where there are too few values."""
+    """An estimate with its 95 % confidence interval; the limits are NaN if there are too few values."""
 
     value: float
     low: float
@@ -34,55 +34,54 @@ class Interval:
 
 
 def ratio(logs: Interval) -> Interval:
-    """From a difference of logarithms to a ratio."""
+    """Convert a difference of logarithms to a ratio."""
     return Interval(float(np.exp(logs.value)), float(np.exp(logs.low)), float(np.exp(logs.high)), logs.count)
 
 
 def mean(values: np.ndarray | pd.Series, family: int = 1) -> Interval:
-    """Student's interval of a mean; none from fewer than five values. Of a ``family`` of m that are looked at together
-    each has the level 1 − 0.05/m (Bonferroni): all m hold at once in 95 % of cases, however they depend on each other.
+    """Return a mean with Student's interval; without an interval from fewer than five values.
+
+    Each of a ``family`` of m simultaneous intervals has the level 1 − 0.05/m (Bonferroni).
     """
     x = np.asarray(values, dtype=float)
     if len(x) == 0 or not np.isfinite(x).all():
         return Interval(np.nan, np.nan, np.nan, len(x))
     if len(x) < FEWEST:
         return Interval(float(x.mean()), np.nan, np.nan, len(x))
-    half = float(_student(len(x) - 1, family) * x.std(ddof=1) / np.sqrt(len(x)))
-    return Interval(float(x.mean()), float(x.mean()) - half, float(x.mean()) + half, len(x))
+    return by_error(float(x.mean()), float(x.std(ddof=1) / np.sqrt(len(x))), len(x) - 1, len(x), family)
 
 
 def by_error(value: float, error: float, freedom: float, count: int, family: int = 1) -> Interval:
-    """Student's interval from a standard error; none where that is not known."""
+    """Return Student's interval from a standard error and its degrees of freedom; none if the error is NaN."""
     half = float(_student(freedom, family) * error)
     return Interval(value, value - half, value + half, count)
 
 
 @cache
 def _student(freedom: float, family: int = 1) -> float:
-    """How many standard errors an interval reaches, with so many degrees of freedom, as one of a family."""
+    """Return the quantile of Student's distribution for one interval of a family."""
     return float(stats.t.isf((1 - LEVEL) / max(family, 1) / 2, freedom))
 
 
 def paired(ours: pd.Series, theirs: pd.Series, family: int = 1) -> Interval:
-    """The mean of ours − theirs over the seeds that both have, one of a ``family`` of differences. Of several runs
-    with one seed, the first counts."""
+    """Return the mean of ours − theirs over common seeds, as one of a ``family``; the first run of a seed counts."""
     once = [values[~values.index.duplicated()] for values in (ours, theirs)]
     both = pd.concat(once, axis=1, join="inner").to_numpy(dtype=float)
     return mean(both[:, 0] - both[:, 1], family)
 
 
 def significantly_different(ours: pd.Series, theirs: pd.Series, family: int = 1) -> bool | None:
-    """Whether the interval of the paired difference leaves 0 out; None where there are too few seeds for one."""
+    """Return whether the interval of the paired difference excludes 0; None if there are too few seeds."""
     gap = paired(ours, theirs, family)
     return bool(gap.low > 0 or gap.high < 0) if gap.known else None
 
 
 def across(problems: Sequence[np.ndarray | pd.Series]) -> Interval:
-    """The mean over problems of their means over seeds, with an interval for problems like these.
+    """Return the mean over problems of their means over seeds, with an interval for similar problems.
 
-    Student's, with the standard error of a hierarchical bootstrap: problems are drawn, then seeds within each, the same
-    every time. As many degrees of freedom as problems less one, so below three problems there is none. Where problems
-    differ by less than their seeds do it is conservative: seeds have then been drawn twice over.
+    The standard error is that of a hierarchical bootstrap with a fixed seed: it draws problems, then seeds within each.
+    The degrees of freedom are the problems less one; fewer than three problems have no interval. The interval is
+    conservative if problems differ less than their seeds.
     """
     x = [np.asarray(values, dtype=float) for values in problems]
     count = len(x)
@@ -97,16 +96,15 @@ def across(problems: Sequence[np.ndarray | pd.Series]) -> Interval:
     for number, values in enumerate(x):
         drawn = which == number
         means[drawn] = values[draws.integers(len(values), size=(int(drawn.sum()), len(values)))].mean(axis=1)
-    error = (
-        np.sqrt(count / (count - 1)) * means.mean(axis=1).std()
-    )  # of k drawn from k, the spread is too small by this
-    half = float(_student(count - 1) * error)
-    return Interval(value, value - half, value + half, count)
+    error = np.sqrt(count / (count - 1)) * means.mean(axis=1).std()  # the factor removes the bias of the bootstrap
+    return by_error(value, error, count - 1, count)
 
 
 def exponents(x: pd.Series, y: pd.Series, seeds: pd.Series) -> list[float]:
-    """For every seed the exponent p of y ∝ x^p, by least squares in logarithms: NaN where a value is missing (a run
-    diverged), or a seed lacks an x that another has."""
+    """Return the exponent p of y ∝ x^p for every seed, by least squares in logarithms.
+
+    NaN if a value is missing (a run diverged), or if a seed lacks an x that another seed has.
+    """
     out = []
     for seed in sorted(seeds.unique()):
         a, b = x[seeds == seed].to_numpy(float), y[seeds == seed].to_numpy(float)
@@ -116,5 +114,5 @@ def exponents(x: pd.Series, y: pd.Series, seeds: pd.Series) -> list[float]:
 
 
 def slope(x: pd.Series, y: pd.Series, seeds: pd.Series) -> Interval:
-    """The mean of these exponents, with an interval over seeds; none where one is missing."""
+    """Return the mean of the exponents with an interval over seeds; NaN if one is NaN."""
     return mean(np.array(exponents(x, y, seeds)))

@@ -1,4 +1,4 @@
-"""Performance profiles over problems, with as many tries for every method."""
+"""Performance profiles over problems, with an equal tuning budget for every method."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pandas as pd
 
 
 def tries(costs: pd.DataFrame, count: int) -> pd.DataFrame:
-    """Every method with so many tries on each problem, from costs with columns problem, seed, algo, setting, cost.
+    """Return the costs with the weight of each run if every method tries ``count`` random settings per problem.
 
-    Of its m settings k are drawn, every k with the same chance, and of these the one with the fewest misses, then the
-    least mean cost, over the other seeds is taken (of a single seed, over that). So at each seed the j-th best of m has
-    the chance C(m−j, k−1) / C(m, k), with k = m where there are fewer: exactly, without drawing. The seeds of a problem
-    share its weight, which is 1.
+    ``costs`` has the columns problem, seed, algo, setting and cost. Of the k tried settings, the one with the fewest
+    misses, then the least mean cost, over the other seeds is chosen (for a single seed, over that seed). The j-th best
+    of m settings is chosen with probability C(m−j, k−1) / C(m, k), with k = min(count, m). The weights of a problem
+    add up to 1 for every method.
     """
     out = []
     for _, mine in costs.groupby(["problem", "algo"], sort=False):
@@ -33,11 +33,11 @@ def tries(costs: pd.DataFrame, count: int) -> pd.DataFrame:
 
 
 def profile(costs: pd.DataFrame) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Performance profiles (Dolan and Moré 2002) of costs to a target, with columns problem, algo, cost, least, weight.
+    """Return performance profiles (Dolan and Moré 2002): by method, factors τ and fractions of problems.
 
-    For each method: factors τ, and the part of all problems it solved within τ times the ``least`` cost; a problem with
-    several tries counts each by its weight. A missed target is infinite and stays in the denominator, also where every
-    method missed it, and so does a problem that a method was not run on.
+    ``costs`` has the columns problem, algo, cost, least and weight. The fraction is that of problems solved within τ
+    times the ``least`` cost, weighted by ``weight``. Problems that were missed (infinite cost) or not run count as
+    unsolved.
     """
     out = {}
     for algo, mine in costs.groupby("algo"):

@@ -1,4 +1,4 @@
-"""How much a method cares about one of its options: on every seed around the setting that the other seeds choose."""
+"""Sensitivity of a method to one of its options, on every seed around the setting that the other seeds choose."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from analysis.study.statistics.best import Best, Grid, score
 from analysis.study.statistics.intervals import Interval, mean
 
 WITHIN = 0.5
-"""Points of accuracy that do not matter."""
+"""Tolerance of the range of good values, in points of accuracy."""
 
 
 @dataclass(frozen=True)
 class Robustness:
-    """Of one option, the others at their best, on one problem."""
+    """Sensitivity to one option on one problem, with the other options at their best."""
 
-    best: Best  # of all tuning seeds
-    decades: Interval  # log10 of the widest range around the best within 0.5 points of it; NaN with a 0 in it
-    lost_up: Interval  # points lost at ten times the best; NaN: off the grid; infinite: it diverged
+    best: Best  # by all tuning seeds
+    decades: Interval  # log10 of the range around the best within 0.5 points of it; NaN if it starts at 0
+    lost_up: Interval  # points lost at ten times the best; NaN: not on the grid; infinite: diverged
     lost_down: Interval  # at a tenth
 
 
 def robustness(
     finals: pd.DataFrame, over: Sequence[str], option: str, by: tuple[str, float] | None = None
 ) -> Robustness | None:
-    """From the runs of one tuned method on one problem with accuracies; ``by`` what its setting is chosen by."""
+    """Return the sensitivity of one tuned method; None without accuracies. ``by`` as in ``best_setting``."""
     grid = Grid(finals, over, by)
     if grid.best is None or score(finals)[0] != "test_accuracy":
         return None
@@ -37,24 +37,25 @@ def robustness(
 
 
 def losses(grid: Grid, option: str, to: Callable[[float], float]) -> np.ndarray:
-    """What is lost, in the score, where the option is taken ``to`` another value than the best: at every tuning seed
-    against the setting that the other seeds choose. Of the seeds at which that value was run; infinite where it
-    diverged."""
+    """Return the loss of score if the option is changed by ``to`` from the setting that the other seeds choose.
+
+    One value per tuning seed at which the changed value was run; infinite if it diverged.
+    """
     metric, sign = score(grid.runs)
     values, found = grid.values(metric), []
     for seed, place in enumerate(grid.by_the_others):
         row = grid.settings.iloc[place]
-        near = [
-            k for k in _along(grid, option, place) if row[option] and _same(grid, option, k, to(float(row[option])))
-        ]
-        if near:
+        along = _along(grid, option, place)
+        wanted = to(float(row[option]))
+        near = [k for k in along if np.isclose(float(grid.settings.iloc[k][option]), wanted, rtol=1e-6)]
+        if near and row[option]:
             there = values[near[0], seed]
             found.append(np.inf if np.isnan(there) else sign * (values[place, seed] - there))
     return np.array(found)
 
 
 def lost(grid: Grid, option: str, to: Callable[[float], float]) -> Interval:
-    """The mean of these losses over the seeds, which ``count`` has; NaN where there is none, infinite where one is."""
+    """Return the mean of ``losses`` over seeds; NaN if there are none, infinite if one is."""
     found = losses(grid, option, to)
     if np.isinf(found).any() and not np.isnan(found).any():
         return Interval(np.inf, np.nan, np.nan, len(found))
@@ -78,11 +79,7 @@ def _decades(grid: Grid, option: str) -> Interval:
 
 
 def _along(grid: Grid, option: str, place: int) -> list[int]:
-    """The settings that differ in this option alone, in its order."""
+    """Return the settings that differ only in this option, sorted by it."""
     others = [name for name in grid.options if name != option]
     same = (grid.settings[others] == grid.settings.iloc[place][others]).all(axis=1).to_numpy()
     return sorted(np.flatnonzero(same).tolist(), key=lambda k: float(grid.settings.iloc[k][option]))
-
-
-def _same(grid: Grid, option: str, place: int, value: float) -> bool:
-    return bool(np.isclose(float(grid.settings.iloc[place][option]), value, rtol=1e-6))

@@ -130,16 +130,16 @@ def test_a_terminal_gets_lines_that_fit_and_a_table(monkeypatch):
 
 def test_bad_input(tmp_path, capsys):
     assert check_claims.main(["--results", str(tmp_path / "nowhere")]) == 2
-    assert "Nothing can be checked: folder" in capsys.readouterr().err
+    assert str(tmp_path / "nowhere") in capsys.readouterr().err
     with pytest.raises(SystemExit):
         check_claims.main(["--claim", "the_earth_is_flat"])
-    assert "there is no claim 'the_earth_is_flat'; there are " in capsys.readouterr().err
+    assert "'the_earth_is_flat'" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         check_claims.main(["--claim", "spike_lowr"])
-    assert "there is no claim 'spike_lowr' (did you mean 'spike_lower'?); there are " in capsys.readouterr().err
+    assert "'spike_lowr' (did you mean 'spike_lower'?)" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("wrong", "what"), [(None, "NoneType"), ([1.0], "a list with something else in it")])
+@pytest.mark.parametrize(("wrong", "what"), [(None, "NoneType"), ([1.0], "list")])
 def test_evidence_that_returns_no_cases_is_told_where_it_stands(monkeypatch, wrong, what):
     def made_up(results):
         return wrong
@@ -148,8 +148,9 @@ def test_evidence_that_returns_no_cases_is_told_where_it_stands(monkeypatch, wro
     line = made_up.__code__.co_firstlineno
     found = judge(claim(at_most=1.0), None)  # type: ignore[arg-type]
     assert found.word == "no verdict"
-    said = found.trouble
-    assert said == f"TypeError: made_up must return a list of cases, and returned {what} (test_claims.py, line {line})"
+    assert found.trouble.startswith("TypeError: made_up ")
+    assert what in found.trouble
+    assert found.trouble.endswith(f"(test_claims.py, line {line})")
 
 
 MINE = """
@@ -170,9 +171,10 @@ def test_claims_of_ones_own_are_called_so_and_one_that_fails_stops_no_other(fold
     said, page = capsys.readouterr().out, (tmp_path / "mine.md").read_text()
     assert "near: holds\n  Nobody goes far.\n  parts; to hold: at most 0, because so\n" in said
     assert "odd: no verdict: its evidence failed, IndexError: list index out of range (test_claims.py" in said
-    assert page.startswith("# Claims, checked\n\nThe claims of mine.yaml")
+    assert page.startswith("# Claims, checked\n")
+    assert "mine.yaml" in page
     assert "paper" not in page.partition("## What was run")[0]
-    assert page.count("\n## ") - page.count("\n## Ho") - page.count("\n## Final") <= 4
+    assert page.count("\n## ") - page.count("\n## Sensitivity") - page.count("\n## Final") <= 4
     (tmp_path / "mine.yaml").write_text("- {id: x}")
     assert check_claims.main(words) == 2
-    assert "the claim x lacks claim and source" in capsys.readouterr().err
+    assert "x lacks claim and source" in capsys.readouterr().err

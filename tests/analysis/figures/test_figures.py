@@ -102,7 +102,7 @@ def test_curves_along_every_axis(drawn, x):
 def test_what_was_not_counted_is_no_axis(results):
     """Older runs lack columns: all of them, or those that lie in one folder with newer ones."""
     older = replace(results, rows=results.rows.drop(columns=["gradients", "scalars_sent"]))
-    sentence = "no run has counted its gradients, as older ones have not; there are step, epoch, samples, rounds,"
+    sentence = "gradients.*; there are step, epoch, samples, rounds,"
     for name, request in (("curves", {"x": "gradients"}), ("profile", {"cost": "gradients"})):
         with pytest.raises(NoData, match=sentence):
             draw(name, older, **request)
@@ -111,7 +111,7 @@ def test_what_was_not_counted_is_no_axis(results):
     for name, request in (("curves", {"x": "gradients"}), ("profile", {"cost": "gradients"})):
         picture = draw(name, mixed, **request)
         assert set(picture.data["algo"].dropna()) == {"dnasa", "dsgd"}  # not a target that D-SGT missed
-        assert any(note == "18 runs have not counted their gradients, and are not drawn" for note in picture.notes)
+        assert any("18 runs" in note and "gradients" in note for note in picture.notes)
 
 
 def test_consensus_draws_the_bound_of_the_runs(drawn, folder):

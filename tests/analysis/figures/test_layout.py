@@ -265,7 +265,7 @@ def test_a_caption_tells_by_what_settings_were_chosen(folder, tmp_path):
     assert main(["--results", str(folder), "--out", str(out), *words]) == 0
     text = (out / "curves.tex").read_text()
     assert r"D-SGT $\eta$=0.1" in text
-    assert "the best mean final test accuracy (so on the test set)" in text
+    assert "the best mean final test accuracy (chosen on the test set)" in text
     assert r"the 95 \% confidence interval of the mean (Student's t), from five seeds on" in text
     assert "choose with" not in text
 

@@ -75,7 +75,7 @@ def test_against_one_option_with_the_others_at_their_best(two, means):
     (row,) = table.data.to_dict("records")
     assert (row["alpha"], row["eta"], row["accuracy"]) == (alpha, eta, pytest.approx(means.max()))
     assert list(table.shown["others at"]) == [f"η = {eta:g}"]
-    assert table.title == "How much each method cares about α"
+    assert table.title == "Sensitivity to α"
 
 
 def test_what_makes_a_variant_is_tuned_over_only_if_asked(two):
@@ -101,4 +101,4 @@ def test_an_option_that_nobody_has(two, capsys):
         draw("stepsize", two, over="beta")
     assert main(["--results", two.source, "--figure", "stepsize", "--over", "beta"]) == 2
     said = " ".join(capsys.readouterr())
-    assert "no method has a number 'beta' among its options; there are" in said
+    assert "'beta'; there are" in said

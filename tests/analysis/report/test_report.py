@@ -258,4 +258,4 @@ def test_a_folder_that_is_being_written_to(report, folder, tmp_path):
     (busy / "runs" / "begun-just-now").mkdir()
     done = report("--results", busy)
     assert done.returncode == 0, done.stderr
-    assert "cannot be read" in (busy / "report.html").read_text()
+    assert "unreadable run" in (busy / "report.html").read_text()

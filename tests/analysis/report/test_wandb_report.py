@@ -70,7 +70,7 @@ def test_a_report_is_created(folder, uploaded):
     text = json.dumps(spec)
     run = next(iter(uploaded.runs))
     assert f"/me/hearsay/runs/{run}" in text
-    assert "How much each method cares about its stepsize" in text
+    assert "Sensitivity to the stepsize" in text
 
 
 def test_what_was_sent_comes_back_as_the_same_results_and_the_report_is_updated(

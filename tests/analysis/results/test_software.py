@@ -1,4 +1,4 @@
-"""Runs of different versions of the suite, of torch or of NumPy are not compared without a word."""
+"""Warnings about runs of different versions of the suite, of torch or of NumPy."""
 
 from argparse import ArgumentParser
 
@@ -173,7 +173,7 @@ def test_what_is_given_twice_counts_twice():
 
 def test_nothing_is_made_where_no_run_is_left(tmp_path):
     write_archive(results(fact("old"), fact()), tmp_path)
-    with pytest.raises(NoData, match=r"--without core=old,new .* 2 runs"):
+    with pytest.raises(NoData, match=r"core=old,new .* 2 runs"):
         read(tmp_path, [("core", ["old", "new"])])
 
 

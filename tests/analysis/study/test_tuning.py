@@ -75,7 +75,7 @@ def test_settings_are_chosen_by_the_metric_that_is_asked_for(two):
     )
     assert (set(usual.data["eta"]), set(asked.data["eta"])) == ({0.1}, {1.0})
     assert "best mean final consensus over" in asked.notes[0]
-    assert "differences, of consensus, are paired" in asked.notes[2]
+    assert "differences of consensus " in asked.notes[2]
     picture = drawings()["curves"].draw(two, FigureOptions(tune_by="consensus"))
     assert "TRIAL-0, η = 1, constant" in words_of(picture)
     with pytest.raises(NoData, match="own"):
