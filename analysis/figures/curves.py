@@ -1,4 +1,4 @@
-"""How the best of every method gets there."""
+"""Curves of every method at its best setting."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from analysis.study.tuning import at_best, columns_of, rule_in_words, setting_of
 
 ACCURACIES = ("test_accuracy", "val_accuracy")
 EARLY, LEAST = 0.05, 0.05
-"""The part of the steps that is the start, and the part of the values after it that may lie below the axis."""
+"""The fraction of the steps that is the start, and the fraction of later values that may lie below the axis."""
 BELOW = (
     f"accuracies: the start, and up to {100 * LEAST:g} % of the values after the first {100 * EARLY:g} % of the steps, "
     "may lie below the axis; the end of every run is on it"
@@ -71,7 +71,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
 
 
 def _away_from_the_start(ax: Axes, rows: pd.DataFrame, metric: str) -> bool:
-    """Let the axis show where the accuracies end: the start would flatten all differences. Whether it lies outside."""
+    """Fit the axis to the accuracies after the start. Return whether values lie below the axis."""
     known = rows.dropna(subset=metric)
     later = known.loc[known["step"] >= EARLY * known["step"].max(), metric]
     if later.empty:
@@ -84,9 +84,7 @@ def _away_from_the_start(ax: Axes, rows: pd.DataFrame, metric: str) -> bool:
 
 
 def _one_machine(results: Results, finals: pd.DataFrame) -> list[str]:
-    """Seconds only compare between runs of one engine, device and number of ranks."""
-    made = {
-        tuple(str(results.facts.get(run, {}).get(k)) for k in ("engine", "device", "ranks", "replicas", "host"))
-        for run in finals["run_id"]
-    }
-    return ["seconds of runs made in different ways or places: they do not compare"] if len(made) > 1 else []
+    """Return a note if the runs differ in engine, device, ranks, replicas or host."""
+    where = ("engine", "device", "ranks", "replicas", "host")
+    made = {str([results.facts.get(run, {}).get(key) for key in where]) for run in finals["run_id"]}
+    return ["seconds are not comparable: the runs differ in engine, device or host"] if len(made) > 1 else []

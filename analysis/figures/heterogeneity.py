@@ -1,4 +1,4 @@
-"""What uneven data does to each method."""
+"""Final values against the heterogeneity of the data."""
 
 from __future__ import annotations
 
@@ -52,11 +52,9 @@ def draw(results: Results, request: FigureOptions) -> Picture:
         letter_panel(ax, metric_name(metric, results))
     legend(figure, [legend_entry(style) for style in look.values()])
     key = finals.iloc[0]
-    notes.insert(
-        0,
-        f"{name_of(key['dataset'])}, {key['topology']}, T = {key['steps']}; ζ: the measured heterogeneity at the start",
-    )
+    setting = f"{name_of(key['dataset'])}, {key['topology']}, T = {key['steps']}"
+    first = f"{setting}; ζ: the measured heterogeneity at the start"
     data = pd.concat(drawn, ignore_index=True)
     data["split"] = data["x"].map(dict(enumerate(order.index)))
     notes += what_else(results, finals, but=["partition"])
-    return Picture(figure, data, set(finals["run_id"]), [*notes, *said])
+    return Picture(figure, data, set(finals["run_id"]), [first, *notes, *said])

@@ -1,4 +1,4 @@
-"""Links that lose what is sent: what is done with the loss decides where a method ends."""
+"""Final values against the probability of packet loss, for each way to handle lost messages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     runs, notes = as_written(results, runs, request)
     notes += what_else(results, runs, but=["links"])
     runs, values, rule = at_most(P, results, runs, request)
-    notes += rule
     metric = metrics(results, request.metrics[:1], ["grad_norm"])[0]
     look = styles(runs["algo"].unique(), results)
     kinds, forms = _found(runs["links"], KINDS), _found(runs[HOW], SEMANTICS)
@@ -54,11 +53,11 @@ def draw(results: Results, request: FigureOptions) -> Picture:
         axes[row, 0].set_ylabel(metric_name(metric, results))
     legend(figure, [legend_entry(style, with_values(style.label, [values.get(a, {})])) for a, style in look.items()])
     said = f"{name_of(key['dataset'])}, {key['topology']}, n = {key['nodes']}, T = {key['steps']}"
-    return Picture(figure, pd.concat(drawn, ignore_index=True), set(runs["run_id"]), [said, *notes])
+    return Picture(figure, pd.concat(drawn, ignore_index=True), set(runs["run_id"]), [said, *notes, *rule])
 
 
 def most_losses(results: Results) -> tuple[dict[str, Any], pd.DataFrame]:
-    """The runs of the problem that has most of them, of methods and semantics with two values of p or more."""
+    """Return the problem with most runs of methods and semantics with at least two values of p."""
     finals = results.finals
     sentence = "no method was run with two values of links.p or more"
     refuse_unless({P, HOW} <= set(finals), sentence)
@@ -73,6 +72,5 @@ def most_losses(results: Results) -> tuple[dict[str, Any], pd.DataFrame]:
 
 
 def _found(values: pd.Series, known: Iterable[str]) -> list[str]:
-    """Those that there are, the known ones first."""
-    there = set(values)
-    return [name for name in known if name in there] + sorted(there - set(known))
+    """Return the distinct values, the known ones first."""
+    return [name for name in known if name in set(values)] + sorted(set(values) - set(known))

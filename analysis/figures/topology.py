@@ -1,4 +1,4 @@
-"""How much the stepsize matters, on every graph."""
+"""Final values against the stepsize, for every graph."""
 
 from __future__ import annotations
 
@@ -32,9 +32,8 @@ def draw(results: Results, request: FigureOptions) -> Picture:
         found = list(problems(results, runs))
         each = [[one for one in found if one[0]["topology"] == name] for name in runs["topology"].unique()]
         graphs = {some[0][0]["topology"]: first(some, among, lambda key, _: key["steps"]) for some in each}
-        families.append(
-            (-len(graphs), -sum(len(some) for _, some in graphs.values()), among.place(found[0][0]), graphs)
-        )
+        count = sum(len(some) for _, some in graphs.values())
+        families.append((-len(graphs), -count, among.place(found[0][0]), graphs))
     most, _, _, graphs = min(families, key=lambda family: family[:3])
     refuse_unless(-most >= 2, "no dataset was run on two graphs or more with several stepsizes")
     order = sorted(graphs, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
@@ -48,5 +47,5 @@ def draw(results: Results, request: FigureOptions) -> Picture:
 
 def _title(key: dict[str, Any], runs: pd.DataFrame) -> str:
     rho = runs["rho"].iloc[0]
-    known = f" (ρ = {max(rho, 0):.3f})" if pd.notna(rho) else ""  # of some networks with loss it is not
+    known = f" (ρ = {max(rho, 0):.3f})" if pd.notna(rho) else ""  # unknown for some networks with packet loss
     return f"{name_of(key['dataset'])}, {key['topology']}{known}, T = {key['steps']}"

@@ -1,4 +1,4 @@
-"""Tables as files: Markdown, LaTeX and csv."""
+"""Tables as Markdown, LaTeX and CSV files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bench.store.files import write_text
 
 
 def make_table(recipe: TableMaker, results: Results, request: FigureOptions, out: Path) -> tuple[str, bool | None]:
-    """Write one and say what it shows, or why it is not there; None where it is broken."""
+    """Write one table. Return a message, and whether it was written; None if its function failed."""
     try:
         whole, said = recipe.table(results, request), []
         try:
@@ -30,7 +30,7 @@ def make_table(recipe: TableMaker, results: Results, request: FigureOptions, out
             table, said = whole, [f"{'':15} {error} (ignored options: --columns)"]
     except NoData as error:
         return f"{recipe.name:15} not made: {error}", False
-    except Exception as error:  # a stranger's table may raise anything, and the others are made
+    except Exception as error:  # a plug-in may raise anything; the other tables are still made
         return f"{recipe.name:15} not made: {trouble(error, recipe.make)}", None
     table = replace(table, notes=[*table.notes, *mixed_note(results, results.runs)])
     texts = {
@@ -41,7 +41,7 @@ def make_table(recipe: TableMaker, results: Results, request: FigureOptions, out
     for kind, text in texts.items():
         write_text(out / f"table_{recipe.name}.{kind}", text)
     if "reference" in table.data and request.reference and (why := no_difference(table)):
-        said.append(f"{'':15} --reference {request.reference} is not seen in it: {why}")
+        said.append(f"{'':15} --reference {request.reference} has no effect: {why}")
     if (fits := page(table)).left_out:
         said.append(f"{'':15} in .tex {left_out_in_words(fits)}")
     return "\n".join(
@@ -50,9 +50,9 @@ def make_table(recipe: TableMaker, results: Results, request: FigureOptions, out
 
 
 def no_difference(table: Table) -> str:
-    """Why no difference from the reference is to be seen; nothing where there is one."""
+    """Return why the table shows no difference from the reference; empty if it shows one."""
     if "reference_minus" not in table.data or table.data["reference_minus"].isna().all():
-        return "no other method has a run on the same problem with the same seed, or none of them has a value"
+        return "no other method has a run with a value on the same problem and seed"
     if table.asked and not any(DIFFERENCE in name for name in table.asked):
-        return "the differences are not among the columns; 'difference' in --columns is theirs"
+        return "--columns does not select the differences; add 'difference'"
     return ""

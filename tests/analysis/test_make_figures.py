@@ -79,29 +79,30 @@ def test_one_figure_from_some_runs_and_what_would_make_the_missing(command, fold
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("words", "values"),
     [
-        (("--results", "nowhere"), "folder 'nowhere' does not exist"),
-        (("--results", "."), "holds no runs"),
-        (("--figure", "stepsise"), "no figure or table 'stepsise' (did you mean 'stepsize'?); there are stepsize, "),
-        (("--figure", "accuracy"), "no figure or table 'accuracy'; there are stepsize, "),
-        (("--format", "gif"), "there is no format 'gif'; there are pdf"),
-        (("--where", "algo"), "argument --where: must be NAME=VALUE, got 'algo'"),
-        (("--without", "core"), "argument --without: must be NAME=VALUE, got 'core'"),
+        (("--results", "nowhere"), ["'nowhere'"]),
+        (("--results", "."), ["runs"]),
+        (("--figure", "stepsise"), ["'stepsise'", "'stepsize'"]),
+        (("--figure", "accuracy"), ["'accuracy'", "stepsize, "]),
+        (("--format", "gif"), ["'gif'", "pdf, "]),
+        (("--where", "algo"), ["--where", "'algo'"]),
+        (("--without", "core"), ["--without", "'core'"]),
     ],
 )
-def test_bad_input_gets_a_sentence(command, words, sentence, tmp_path):
+def test_rejects_invalid_options(command, words, values, tmp_path):
     done = command(*words, cwd=tmp_path)
     assert done.returncode == 2
-    assert sentence in done.stderr
+    assert all(value in done.stderr for value in values)
     assert "Traceback" not in done.stderr
 
 
-def test_a_figure_that_is_not_there_names_the_plugin_that_is_broken(command, tmp_path, monkeypatch):
+def test_an_unknown_figure_names_the_broken_plugin(command, tmp_path, monkeypatch):
     monkeypatch.setitem(broken, "gone", "ModuleNotFoundError: gone")
-    said = command("--figure", "mine", cwd=tmp_path).stderr
-    assert "no figure or table 'mine'" in said
-    assert said.endswith("; plug-in 'gone' cannot be imported: ModuleNotFoundError: gone\n")
+    error = command("--figure", "mine", cwd=tmp_path).stderr
+    assert "'mine'" in error
+    assert "'gone'" in error
+    assert error.endswith("ModuleNotFoundError: gone\n")
 
 
 def test_empty_folder_and_a_label_nobody_has(command, folder, tmp_path):

@@ -130,13 +130,13 @@ def test_a_terminal_gets_lines_that_fit_and_a_table(monkeypatch):
 
 def test_bad_input(tmp_path, capsys):
     assert check_claims.main(["--results", str(tmp_path / "nowhere")]) == 2
-    assert "Nothing can be checked: folder" in capsys.readouterr().err
+    assert "nowhere'" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         check_claims.main(["--claim", "the_earth_is_flat"])
-    assert "there is no claim 'the_earth_is_flat'; there are " in capsys.readouterr().err
+    assert "'the_earth_is_flat'" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         check_claims.main(["--claim", "spike_lowr"])
-    assert "there is no claim 'spike_lowr' (did you mean 'spike_lower'?); there are " in capsys.readouterr().err
+    assert "'spike_lowr' (did you mean 'spike_lower'?)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("wrong", "what"), [(None, "NoneType"), ([1.0], "a list with something else in it")])

@@ -145,4 +145,4 @@ def test_no_project_and_nobody_there():
     assert "cannot be reached" in done.stderr
     done = python("analysis/make_report.py", "--wandb", "me", cwd=Path.cwd())
     assert done.returncode == 2
-    assert "--wandb takes ENTITY/PROJECT" in done.stderr
+    assert "got 'me'" in done.stderr
