@@ -9,8 +9,6 @@ Examples:
   python analysis/archive.py results other_results archive
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

@@ -9,8 +9,6 @@ Examples:
   python analysis/check_claims.py --claims mine.yaml
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -10,8 +10,6 @@ Examples:
   python analysis/make_figures.py --figure final --columns method,eta,test_loss
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import signal

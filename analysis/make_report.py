@@ -8,8 +8,6 @@ Examples:
   python analysis/make_report.py --wandb my-team/hearsay
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

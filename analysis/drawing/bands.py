@@ -1,7 +1,5 @@
 """Bands and error bars over seeds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

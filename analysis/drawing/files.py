@@ -1,7 +1,5 @@
 """Figures as files and as SVG for the page. The same data gives the same bytes."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The layout options of make_figures.py, applied to a finished figure."""
 
-from __future__ import annotations
-
 import re
 from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Curves and final values with their spread. Diverged runs and zeros are marked."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Colors, dashes and markers of the methods. Any two built-in methods differ in at least two of the three."""
 
-from __future__ import annotations
-
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping

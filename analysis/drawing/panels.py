@@ -1,7 +1,5 @@
 """Panels, titles, legends and ticks of all figures."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any

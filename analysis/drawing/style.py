@@ -1,7 +1,5 @@
 """Styles of the methods, the look of all figures, and their texts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache

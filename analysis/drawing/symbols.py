@@ -1,7 +1,5 @@
 """Names and values of options in figures and tables, with Greek letters."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 

@@ -1,7 +1,5 @@
 """Registration of figures, and the built-in figures."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Curves of all methods and variants, for any sweep."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Error against bytes sent, for each compressor."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pandas as pd

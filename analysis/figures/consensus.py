@@ -1,7 +1,5 @@
 """Consensus and tracking error, with the theoretical bound if it is known."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Curves of every method at its best setting."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Final values against the heterogeneity of the data."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from analysis.drawing.lines import BAND_FROM, edge, spread

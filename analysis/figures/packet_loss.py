@@ -1,7 +1,5 @@
 """Final values against the probability of packet loss, for each way to handle lost messages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Performance profiles over problems, tuned and untuned."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

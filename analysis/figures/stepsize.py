@@ -1,6 +1,4 @@
-"""Final values against the stepsize, for every dataset."""
-
-from __future__ import annotations
+"""Final values against the stepsize, for every dataset or every graph."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,12 +15,14 @@ from analysis.figures import OVERLAYS, Overlay, figure
 from analysis.results.labels import method_name, metric_name, name_of
 from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
-from analysis.study.select import as_written, metrics, one_per_dataset, refuse_unless, with_accuracies
-from analysis.study.settings import Setting
+from analysis.study.select import as_written, first, metrics, one_per_dataset, problems, refuse_unless, with_accuracies
+from analysis.study.settings import Setting, apart
 from analysis.study.statistics import best_setting, score
 from analysis.study.tuning import criterion, gone_in_words, score_in_words, sensitive_to, tuned_over
 
 COMMAND = "python bench/run.py -m algo=dsgd,dsgt algo.eta=0.01,0.03,0.1,0.3 seed=0,1,2,3,4"
+GRAPHS = ("ring", "random", "ladder", "complete")
+"""The order of the panels."""
 
 
 @figure("stepsize", "Final results against the stepsize", COMMAND, uses=("over", "metric", "tune_by"))
@@ -32,6 +32,39 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     settings, notes = one_per_dataset(results, finals)
     titles = [f"{name_of(key['dataset'])}, {key['topology']} graph" for key, _ in settings]
     return against_option(results, request, settings, titles, [*notes, *said], min(3, len(settings)), sharex="col")
+
+
+@figure(
+    "topology",
+    "Final results against the stepsize, graph by graph",
+    f"{COMMAND} topology=ring,complete",
+    uses=("over", "metric", "tune_by"),
+)
+def draw_topology(results: Results, request: FigureOptions) -> Picture:
+    finals = grids(results, results.finals, request.over)
+    everything, families = list(problems(results, finals)), []
+    among = apart(everything)
+    for _, runs in problems(results, finals, but=("topology", "steps")):
+        found = list(problems(results, runs))
+        each = [[one for one in found if one[0]["topology"] == name] for name in runs["topology"].unique()]
+        graphs = {some[0][0]["topology"]: first(some, among, lambda key, _: key["steps"]) for some in each}
+        count = sum(len(some) for _, some in graphs.values())
+        families.append((-len(graphs), -count, among.place(found[0][0]), graphs))
+    most, _, _, graphs = min(families, key=lambda family: family[:3])
+    refuse_unless(-most >= 2, "no dataset was run on two graphs or more with several stepsizes")
+    order = sorted(graphs, key=lambda name: (GRAPHS.index(name) if name in GRAPHS else len(GRAPHS), name))
+    settings = [graphs[name] for name in order]
+    ends, notes = among.side_by_side([key for key, _ in settings], also=["nodes"])
+    titles = [f"{_title(key, runs)}{end}" for (key, runs), end in zip(settings, ends, strict=True)]
+    columns = 2 if len(settings) in (2, 4) else 3
+    share = {"sharey": True, "sharex": "col"}
+    return against_option(results, request, settings, titles, notes, columns, ", graph by graph", **share)
+
+
+def _title(key: dict[str, Any], runs: pd.DataFrame) -> str:
+    rho = runs["rho"].iloc[0]
+    known = f" (ρ = {max(rho, 0):.3f})" if pd.notna(rho) else ""  # unknown for some networks with packet loss
+    return f"{name_of(key['dataset'])}, {key['topology']}{known}, T = {key['steps']}"
 
 
 def grids(results: Results, finals: pd.DataFrame, option: str) -> pd.DataFrame:
@@ -104,8 +137,8 @@ def against_option(
     metrics_shown = dict.fromkeys(panel.metric for panel in found)
     for ax, panel in zip(axes.flat, found, strict=False):
         drawn += _draw_panel(ax, panel, look, option, results)
-        first = ax in axes[:, 0] or len(metrics_shown) > 1
-        ax.set_ylabel(metric_name(panel.metric, results) if first else "")
+        labeled = ax in axes[:, 0] or len(metrics_shown) > 1
+        ax.set_ylabel(metric_name(panel.metric, results) if labeled else "")
         overlays |= {one: None for one in OVERLAYS if one.draw(ax, panel.key, look, panel.metric, option)}
     for ax in list(axes.flat)[len(settings) :]:
         ax.set_visible(False)

@@ -1,7 +1,5 @@
 """BibTeX entries of the papers that the methods declare."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """LaTeX figures with captions computed from the runs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 

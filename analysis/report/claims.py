@@ -1,7 +1,5 @@
 """The document of claims with verdicts, numbers, figures and commands."""
 
-from __future__ import annotations
-
 import math
 import shlex
 from collections.abc import Iterator, Sequence

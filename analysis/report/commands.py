@@ -1,7 +1,5 @@
 """Commands that repeat a sweep, a run, or the report itself."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

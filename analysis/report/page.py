@@ -1,7 +1,5 @@
 """The report as one HTML file that needs no network."""
 
-from __future__ import annotations
-
 import json
 import math
 import time

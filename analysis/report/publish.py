@@ -1,7 +1,5 @@
 """The report on W&B: live panels of the project's runs, and the tables as text."""
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

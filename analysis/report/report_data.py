@@ -1,7 +1,5 @@
 """The content of a report, for the HTML page and for W&B."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any

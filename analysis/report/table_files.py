@@ -1,7 +1,5 @@
 """Tables as Markdown, LaTeX and CSV files."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
