@@ -84,8 +84,8 @@ MARKS = {
     ZERO: Line2D([], [], color=INK, ls="", marker="o", mfc="none", mew=0.7, label="0"),
 }
 NOTES = {
-    DIVERGING: "runs that ended far above their start are marked at the upper edge; the axis is that of the others",
-    ZERO: "a value of exactly 0 stands on the lower edge, hollow",
+    DIVERGING: "runs that ended far above their start are marked at the upper edge and do not affect the axis",
+    ZERO: "hollow markers on the lower edge are values of exactly 0",
 }
 
 

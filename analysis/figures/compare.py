@@ -35,7 +35,7 @@ MOST, MOST_LINES = 4, 16
 FROM_THE_FIRST_STEP = ("test_accuracy", "consensus")
 """Metrics whose initial value is not drawn: it would compress the axis, or is 0 since all nodes start together."""
 AFTER = ["accuracies and consensus errors are drawn from the first evaluation after the start"]
-SELDOM = "runs of {} steps were evaluated at their start and end alone: a smaller eval_every makes curves"
+SELDOM = "runs of {} steps were evaluated only at their start and end; a smaller eval_every gives curves"
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Line:
 
 @figure(
     "compare",
-    "Everything side by side",
+    "Learning curves of all methods and variants",
     "python bench/run.py -m algo=dsgd,dsgt topology=ring,complete",
     uses=("x", "metric", "tune_by"),
 )
@@ -98,10 +98,10 @@ def _settings(results: Results, request: FigureOptions) -> tuple[list[Setting], 
     among = apart(everything)
     settings = sorted(everything, key=lambda item: (-len(item[1]), among.place(item[0])))[:MOST]
     notes += [f"the {MOST} settings with most runs, of {len(everything)}"] if len(everything) > MOST else []
-    ends, said = among.side_by_side([key for key, _ in settings], also=("nodes", "steps"))
-    notes += [*said, *AFTER]
+    ends, shared = among.side_by_side([key for key, _ in settings], also=("nodes", "steps"))
+    notes += [*shared, *AFTER]
     if sum(len(_forms(results, mine)) for _, runs in settings for _, mine in runs.groupby("algo")) > MOST_LINES:
-        notes.append("methods as written: with all their variants there would be too many lines")
+        notes.append("methods as published; with all their variants there would be too many lines")
         settings = [(key, as_written(results, runs, request)[0]) for key, runs in settings]
     return settings, ends, notes, {run for _, runs in settings for run in runs["run_id"]}
 
@@ -114,13 +114,13 @@ def _lines(results: Results, runs: pd.DataFrame, request: FigureOptions) -> list
             best, chosen = at_best(results, some, request)
             name = f"{style.label}{form}"
             if best.empty:
-                none = f"{name} has no {what_was_tuned(chosen)} at which every run was done; all are drawn"
+                none = f"{name} has no {what_was_tuned(chosen)} at which every run ended well; all its runs are drawn"
                 out.append(Line(algo, form, some, chosen, [none], []))
                 continue
             tuned: Chosen = {method: choice for method, choice in chosen.items() if choice is None or not choice.alone}
-            said = rule_in_words(results, some, tuned, request=request)
-            choice = [words.replace(style.label, name, 1) for words in said[:1]]
-            out.append(Line(algo, form, best, chosen, choice, said[1:2]))
+            rules = rule_in_words(results, some, tuned, request=request)
+            choice = [words.replace(style.label, name, 1) for words in rules[:1]]
+            out.append(Line(algo, form, best, chosen, choice, rules[1:2]))
     return out
 
 

@@ -26,7 +26,9 @@ PACKED = "how it was packed"
 """A column of this figure. The blanks prevent a clash with an option of a method."""
 
 
-@figure("compression", "What is reached with the bytes that were sent", COMMAND, uses=("x", "metric", "tune_by"))
+@figure(
+    "compression", "Learning curves against bytes sent, by compressor", COMMAND, uses=("x", "metric", "tune_by")
+)
 def draw(results: Results, request: FigureOptions) -> Picture:
     key, runs = _most_compressed(results)
     runs, notes = as_written(results, runs, request)
@@ -55,13 +57,13 @@ def draw(results: Results, request: FigureOptions) -> Picture:
                 log = log_scale(ax, runs[metric], metric)
                 table = curve(ax, results.curves(best), x, metric, look, 0, log, results)
                 drawn.append(table.assign(algo=algo, compressor=form))
-    refuse_unless(bool(used), "every run with a compressor, or none, diverged")
+    refuse_unless(bool(used), "every run diverged")
     for ax, metric in zip(axes[0], names, strict=True):
         ax.set(xscale="log", xlabel=metric_name(x))
         letter_panel(ax, metric_name(metric, results))
     legend(figure, entries)
-    said = f"{name_of(key['dataset'])}, {key['topology']}, n = {key['nodes']}, T = {key['steps']}"
-    return Picture(figure, pd.concat(drawn, ignore_index=True), used, [said, *notes])
+    setting = f"{name_of(key['dataset'])}, {key['topology']}, n = {key['nodes']}, T = {key['steps']}"
+    return Picture(figure, pd.concat(drawn, ignore_index=True), used, [setting, *notes])
 
 
 def _most_compressed(results: Results) -> Setting:

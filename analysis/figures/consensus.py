@@ -39,9 +39,9 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     figure, axes = panels(len(names), len(shown), 1.65, look=look, sharey="row", sharex="col")
     drawn, used, bounded, settings = [], set(), set(), defaultdict(list)
     for column, (key, runs) in enumerate(shown):
-        runs, said = as_written(results, runs, request)
+        runs, omitted = as_written(results, runs, request)
         best, chosen = at_best(results, runs, request)
-        notes += [*said, *rule_in_words(results, runs, chosen, f"{among.in_words(key)}: ", request)]
+        notes += [*omitted, *rule_in_words(results, runs, chosen, f"{among.in_words(key)}: ", request)]
         rows = results.curves(best)
         for ax, metric in zip(axes[:, column], names, strict=True):
             log = log_scale(ax, rows[metric], metric)
@@ -57,10 +57,10 @@ def draw(results: Results, request: FigureOptions) -> Picture:
         letter_panel(axes[0, column], f"{key['topology']}{ends[column]}{known}")
         used |= set(best["run_id"])
         if "consensus" in names:
-            bounds, said = _draw_bounds(axes[names.index("consensus"), column], rows, look)
+            bounds, shares = _draw_bounds(axes[names.index("consensus"), column], rows, look)
             bounded |= {*bounds}
             drawn += [table.assign(algo=algo, **key) for algo, table in bounds.items()]
-            notes += [f"{key['topology']}: {sentence}" for sentence in said]
+            notes += [f"{key['topology']}: {sentence}" for sentence in shares]
     title = "Consensus and tracking error" if names == list(SHOWN) else " and ".join(metric_name(m) for m in names)
     entries = [legend_entry(style, with_values(style.label, settings[algo])) for algo, style in look.items()]
     if of := [style for algo, style in look.items() if algo in bounded]:

@@ -28,23 +28,23 @@ BELOW = (
 SHOWN = ("train_loss", "test_loss", "test_accuracy", "stationarity")
 
 
-@figure("curves", "On the way: every method at its best stepsize", COMMAND, uses=("x", "metric", "tune_by"))
+@figure("curves", "Learning curves: every method at its best stepsize", COMMAND, uses=("x", "metric", "tune_by"))
 def draw(results: Results, request: FigureOptions) -> Picture:
     wanted = request.x or "epoch"
     finals, uncounted = counted(results.finals, wanted)
-    finals, said = with_accuracies(finals)
+    finals, omitted = with_accuracies(finals)
     settings, notes = one_per_dataset(results, finals)
-    notes += [*said, *uncounted]
+    notes += [*omitted, *uncounted]
     names = metrics(results.of(finals), request.metrics, SHOWN)
     look = styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
     figure, axes = panels(len(settings), len(names), 1.55, look=look)
     drawn, used, values = [], set(), defaultdict(list)
     found: list[Best | None] = []
     for row, (key, runs) in zip(axes, settings, strict=True):
-        runs, said = as_written(results, runs, request)
+        runs, omitted = as_written(results, runs, request)
         best, chosen = at_best(results, runs, request)
         found += chosen.values()
-        notes += [*said, *rule_in_words(results, runs, chosen, f"{name_of(key['dataset'])}: ", request)]
+        notes += [*omitted, *rule_in_words(results, runs, chosen, f"{name_of(key['dataset'])}: ", request)]
         rows = results.curves(best)
         x = wanted if wanted != "epoch" or rows["epoch"].notna().any() else "step"
         if x == "wall_s":
@@ -64,7 +64,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
         used |= set(best["run_id"])
     legend(figure, [legend_entry(style, with_values(style.label, values[algo])) for algo, style in look.items()])
     what = what_is_tuned(option for chosen_of in values.values() for chosen in chosen_of for option in chosen)
-    title = f"On the way: every method{f' at its best {what}' if was_chosen(found) else ''}"
+    title = f"Learning curves: every method{f' at its best {what}' if was_chosen(found) else ''}"
     return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes, title)
 
 

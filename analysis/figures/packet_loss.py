@@ -24,7 +24,7 @@ P, HOW = "links.p", "links.semantics"
 
 @figure(
     "packet_loss",
-    "What is done with a lost message",
+    "Final results against packet loss, by the handling of lost messages",
     "python bench/run.py -m algo=dsgd,dsgt links=lossy links.p=0,0.1,0.3",
     uses=("metric", "tune_by"),
 )
@@ -50,8 +50,8 @@ def draw(results: Results, request: FigureOptions) -> Picture:
             log_scale(ax, runs[metric], metric)
         axes[row, 0].set_ylabel(metric_name(metric, results))
     legend(figure, [legend_entry(style, with_values(style.label, [values.get(a, {})])) for a, style in look.items()])
-    said = f"{name_of(key['dataset'])}, {key['topology']}, n = {key['nodes']}, T = {key['steps']}"
-    return Picture(figure, pd.concat(drawn, ignore_index=True), set(runs["run_id"]), [said, *notes, *rule])
+    setting = f"{name_of(key['dataset'])}, {key['topology']}, n = {key['nodes']}, T = {key['steps']}"
+    return Picture(figure, pd.concat(drawn, ignore_index=True), set(runs["run_id"]), [setting, *notes, *rule])
 
 
 def most_losses(results: Results) -> tuple[dict[str, Any], pd.DataFrame]:

@@ -28,10 +28,10 @@ GRAPHS = ("ring", "random", "ladder", "complete")
 @figure("stepsize", "Final results against the stepsize", COMMAND, uses=("over", "metric", "tune_by"))
 def draw(results: Results, request: FigureOptions) -> Picture:
     finals = grids(results, results.finals, request.over)
-    finals, said = with_accuracies(finals) if not request.metrics else (finals, [])
+    finals, omitted = with_accuracies(finals) if not request.metrics else (finals, [])
     settings, notes = one_per_dataset(results, finals)
     titles = [f"{name_of(key['dataset'])}, {key['topology']} graph" for key, _ in settings]
-    return against_option(results, request, settings, titles, [*notes, *said], min(3, len(settings)), sharex="col")
+    return against_option(results, request, settings, titles, [*notes, *omitted], min(3, len(settings)), sharex="col")
 
 
 @figure(
@@ -165,13 +165,13 @@ def _panel(results: Results, request: FigureOptions, key: dict[str, Any], runs: 
     for algo, mine in runs.groupby("algo", sort=False):
         swept = sensitive_to(mine, request.over)
         if swept is not None and swept != request.over:
-            mine, said = as_written(results, mine, request, swept)
+            mine, omitted = as_written(results, mine, request, swept)
             multiplied[str(algo)], _, best = others_at_best(results, mine, request, swept)
-            more += [*said, *best]
-    runs, said = as_written(results, runs, request, request.over)
+            more += [*omitted, *best]
+    runs, omitted = as_written(results, runs, request, request.over)
     drawn = tuple(f"{method_name(algo, results)}:" for algo in multiplied)  # their variants are drawn too
     runs, others, best = others_at_best(results, runs, request, request.over)
-    notes = [*(sentence for sentence in said if not sentence.startswith(drawn)), *best, *more]
+    notes = [*(sentence for sentence in omitted if not sentence.startswith(drawn)), *best, *more]
     metric = metrics(results, request.metrics[:1], [score(runs)[0]])[0]
     return Panel(key, title, metric, runs, others, multiplied, notes)
 

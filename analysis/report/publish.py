@@ -75,13 +75,13 @@ def build(report: ReportData, entity: str, project: str) -> wr.Report:
     commands = [(f"Command ({count} runs)", f"`{command}`") for command, count in report.commands[:COMMANDS]]
     facts = "\n".join(f"- **{name}**: {words.in_markdown(text)}" for name, text in [*report.facts, *commands])
     blocks: list[Any] = [wr.MarkdownBlock(facts), *(wr.CalloutBlock(sentence) for sentence in report.warnings)]
-    blocks.append(wr.H2("On the way"))
+    blocks.append(wr.H2("Learning curves"))
     for dataset in runs["dataset"].unique():
         some = runs[runs["dataset"] == dataset]
         accuracy = _has_accuracy(report, dataset)
         blocks += [wr.H3(name_of(dataset)), grid(dataset, sorted(some["topology"].unique()), accuracy)]
     if "eta" in runs and runs["eta"].nunique() > 1:
-        blocks += [wr.H2("How much the stepsize matters"), stepsizes(report)]
+        blocks += [wr.H2("Sensitivity to the stepsize"), stepsizes(report)]
     blocks.append(wr.H2("Tables"))
     for recipe, table in report.tables:
         if recipe.name in SHORT:

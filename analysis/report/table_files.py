@@ -19,13 +19,13 @@ from bench.store.files import write_text
 def make_table(recipe: TableMaker, results: Results, request: FigureOptions, out: Path) -> tuple[str, bool | None]:
     """Write one table. Return a message, and whether it was written; None if its function failed."""
     try:
-        whole, said = recipe.table(results, request), []
+        whole, messages = recipe.table(results, request), []
         try:
             table = words.chosen(whole, request.columns, results)
         except NoData as error:
             if recipe.ours:
                 raise
-            table, said = whole, [f"{'':15} {error} (ignored options: --columns)"]
+            table, messages = whole, [f"{'':15} {error} (ignored options: --columns)"]
     except NoData as error:
         return f"{recipe.name:15} not made: {error}", False
     except Exception as error:  # a plug-in may raise anything; the other tables are still made
@@ -39,11 +39,11 @@ def make_table(recipe: TableMaker, results: Results, request: FigureOptions, out
     for kind, text in texts.items():
         write_text(out / f"table_{recipe.name}.{kind}", text)
     if "reference" in table.data and request.reference and (why := no_difference(table)):
-        said.append(f"{'':15} --reference {request.reference} has no effect: {why}")
+        messages.append(f"{'':15} --reference {request.reference} has no effect: {why}")
     if (fits := page(table)).left_out:
-        said.append(f"{'':15} in .tex {left_out_in_words(fits)}")
+        messages.append(f"{'':15} in .tex {left_out_in_words(fits)}")
     return "\n".join(
-        [f"{recipe.name:15} {many(len(table.data), 'row')} → table_{recipe.name}.md, .tex, .csv", *said]
+        [f"{recipe.name:15} {many(len(table.data), 'row')} → table_{recipe.name}.md, .tex, .csv", *messages]
     ), True
 
 

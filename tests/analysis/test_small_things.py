@@ -149,7 +149,7 @@ def test_compare_says_from_where_it_is_drawn_and_why_there_is_no_curve():
     assert not any("eval_every" in note for note in notes)
     few = replace(some, rows=some.rows[some.rows["step"] != 200])
     notes = drawings()["compare"].draw(few, FigureOptions(metrics=("test_loss",))).notes
-    assert "runs of 400 steps were evaluated at their start and end alone: a smaller eval_every makes curves" in notes
+    assert any("400 steps" in note and "eval_every" in note for note in notes)
 
 
 def test_the_start_does_not_flatten_what_comes_after_and_is_said_to_lie_outside():
