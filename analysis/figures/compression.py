@@ -26,9 +26,7 @@ PACKED = "how it was packed"
 """A column of this figure. The blanks prevent a clash with an option of a method."""
 
 
-@figure(
-    "compression", "Learning curves against bytes sent, by compressor", COMMAND, uses=("x", "metric", "tune_by")
-)
+@figure("compression", "Learning curves against bytes sent, by compressor", COMMAND, uses=("x", "metric", "tune_by"))
 def draw(results: Results, request: FigureOptions) -> Picture:
     key, runs = _most_compressed(results)
     runs, notes = as_written(results, runs, request)

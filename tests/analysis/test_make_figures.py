@@ -105,30 +105,28 @@ def test_an_unknown_figure_names_the_broken_plugin(command, tmp_path, monkeypatc
     assert error.endswith("ModuleNotFoundError: gone\n")
 
 
-def test_empty_folder_and_a_label_nobody_has(command, folder, tmp_path):
+def test_rejects_an_empty_folder_and_unknown_names(command, folder, tmp_path):
     (tmp_path / "results" / "runs").mkdir(parents=True)
-    assert "holds no run that can be read" in command(cwd=tmp_path).stderr
-    done = command("--results", str(folder), "--where", "color=red", "--out", "x", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "no run has a label 'color'" in done.stderr
-    for words, sentence in NEAR.items():
+    assert command(cwd=tmp_path).returncode == 2
+    for words, values in UNKNOWN.items():
         done = command("--results", str(folder), *words.split(), "--out", "x", cwd=tmp_path)
         assert (done.returncode, done.stdout) == (2, "")
-        assert sentence in done.stderr
+        assert all(value in done.stderr for value in values)
 
 
-NEAR = {
-    "--reference dstg": "no run of the reference 'dstg' has ended (did you mean 'dsgt'?); there are dnasa, ",
-    "--reference D-SGT": "no run of the reference 'D-SGT' has ended (did you mean 'dsgt'?); there are dnasa, ",
-    "--reference adam": "no run of the reference 'adam' has ended; there are dnasa, ",
-    "--metric train_los": "no run has a metric 'train_los' (did you mean 'train_loss'?); there are train_loss, ",
-    "--where algorithm=dsgt": "no run has a label 'algorithm'; there are ",
-    "--where topolgy=ring": "no run has a label 'topolgy' (did you mean 'topology'?); there are ",
+UNKNOWN = {
+    "--reference dstg": ["'dstg'", "'dsgt'", "dnasa, "],
+    "--reference D-SGT": ["'D-SGT'", "'dsgt'", "dnasa, "],
+    "--reference adam": ["'adam'", "dnasa, "],
+    "--metric train_los": ["'train_los'", "'train_loss'", " train_loss, "],
+    "--where color=red": ["'color'"],
+    "--where algorithm=dsgt": ["'algorithm'"],
+    "--where topolgy=ring": ["'topolgy'", "'topology'"],
 }
 
 
 @pytest.mark.thorough
-def test_what_is_not_in_the_figures_is_said(command, folder, tmp_path):
+def test_reports_skipped_runs(command, folder, tmp_path):
     """A run that failed, one still running, one unreadable, and one made by another version of the source."""
     folder = sweeps.copied(folder, tmp_path / "results", "untuned")
     runs = sorted((folder / "runs").iterdir())
@@ -143,11 +141,11 @@ def test_what_is_not_in_the_figures_is_said(command, folder, tmp_path):
     write_json(runs[4] / "manifest.json", {**manifest, "sources": {**manifest["sources"], "core": "another"}})
     done = command("--figure", "compare", cwd=tmp_path)
     assert done.returncode == 0
-    assert f"1 run cannot be read and is left out: {runs[2].name}" in done.stdout
-    assert "1 run is failed, and in no figure" in done.stdout
-    assert "1 run is running, and in no figure" in done.stdout
-    assert "Runs of dnasa were made by different versions of the source" in done.stdout
-    assert re.search(r"not made with the same software.*\banother \(1 run of ", done.stdout)
+    assert runs[2].name in done.stdout
+    assert re.search(r"1 run\b.*\bfailed", done.stdout)
+    assert re.search(r"1 run\b.*\brunning", done.stdout)
+    assert re.search(r"\bdnasa\b.*\bversions", done.stdout)
+    assert re.search(r"\bsoftware\b.*\banother \(1 run of ", done.stdout)
 
 
 @pytest.mark.thorough

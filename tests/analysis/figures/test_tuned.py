@@ -100,5 +100,4 @@ def test_an_option_that_nobody_has(two, capsys):
     with pytest.raises(NoData, match="beta"):
         draw("stepsize", two, over="beta")
     assert main(["--results", two.source, "--figure", "stepsize", "--over", "beta"]) == 2
-    said = " ".join(capsys.readouterr())
-    assert "no method has a number 'beta' among its options; there are" in said
+    assert "'beta'" in " ".join(capsys.readouterr())
