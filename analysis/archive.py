@@ -9,8 +9,6 @@ Examples:
   python analysis/archive.py results other_results archive
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence
@@ -27,15 +25,14 @@ from analysis.results.archive import write_archive
 from analysis.results.errors import in_sentences
 
 
-@in_sentences("Nothing to keep")
+@in_sentences("Nothing to pack")
 def main(argv: Sequence[str] | None = None) -> int:
     from analysis.results.read import read
     from analysis.results.results import together
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "results", nargs="+", metavar="SOURCE", help="results folders, archives, or wandb:ENTITY/PROJECT"
-    )
+    sources = "results folders, archives, or wandb:ENTITY/PROJECT"
+    parser.add_argument("results", nargs="+", metavar="SOURCE", help=sources)
     parser.add_argument("archive", type=Path, metavar="ARCHIVE", help="folder to write the archive to")
     arguments = parser.parse_args(argv)
     results = together([read(one) for one in arguments.results])

@@ -9,8 +9,6 @@ Examples:
   python analysis/check_claims.py --claims mine.yaml
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys
@@ -41,54 +39,41 @@ from bench.terminal.visible import visible
 
 HELP = ("-h", "--help")
 NONE = (
-    "no plug-in registers claims. The plug-in 'reproduction', which comes with the suite, has those of its paper: "
-    "install it with pip install -e . in a clone; or name a file with --claims FILE"
+    "no plug-in registers claims. Install the plug-in 'reproduction' with pip install -e . in a clone of the suite, or "
+    "add --claims FILE"
 )
 
 
-@in_sentences("Nothing can be checked")
+@in_sentences("Nothing to check")
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
-    )
-    parser.add_argument(
-        "--claims", type=Path, metavar="FILE", help="YAML file with claims (default: those of plug-ins)"
-    )
+    look = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=look, allow_abbrev=False)
+    add = parser.add_argument
+    add("--claims", type=Path, metavar="FILE", help="YAML file with claims (default: those of plug-ins)")
     add_source(parser)
     words = sys.argv[1:] if argv is None else argv
-    first, _ = parser.parse_known_args([word for word in words if word not in HELP])  # which claims there are
+    first, _ = parser.parse_known_args([word for word in words if word not in HELP])  # for the names of the claims
     sets = [(one, claims(one.file)) for one in claim_sets(first.claims, first.results)]
     known = {claim.id: claim for _, some in sets for claim in some}
-    parser.add_argument(
-        "--claim",
-        action="append",
-        metavar="ID",
-        help=f"check only this claim and write no document; repeat the option for several (default: all). Claims: "
-        f"{', '.join(known)}",
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        metavar="FILE",
-        help="document to write (default: in the results folder, under its own name; mine.md for mine.yaml)",
-    )
-    parser.add_argument(
-        "--figures", type=Path, metavar="FOLDER", help="folder for its figures (default: <results>/figures)"
-    )
+    about = "check only this claim and write no document; repeat the option for several (default: all)"
+    add("--claim", action="append", metavar="ID", help=f"{about}. Claims: {', '.join(known)}")
+    about = "document to write (default: in the results folder, under its own name; mine.md for mine.yaml)"
+    add("--out", type=Path, metavar="FILE", help=about)
+    add("--figures", type=Path, metavar="FOLDER", help="folder for its figures (default: <results>/figures)")
     arguments = parser.parse_args(argv)
     if wrong := [name for name in arguments.claim or [] if name not in known]:
-        parser.error(f"there is no claim {wrong[0]!r}{perhaps(wrong[0], known)}; there are {', '.join(known)}")
+        parser.error(f"unknown claim {wrong[0]!r}{perhaps(wrong[0], known)}; known: {', '.join(known)}")
     if not sets:
         raise NoData(NONE + "".join(f"; plug-in '{name}' cannot be imported: {why}" for name, why in broken.items()))
     if arguments.out and len(sets) > 1:
         files = ", ".join(str(one.file) for one, _ in sets)
-        parser.error(f"--out is one document, and there are several sets of claims; add --claims with one of {files}")
+        parser.error(f"--out needs a single set of claims; add --claims with one of {files}")
     results, console = read(arguments.results, arguments.without), Console()
     for sentence in warnings(results):
         say(sentence, sys.stdout)
     folder = Path(arguments.results) if Path(arguments.results).is_dir() else Path()
     use_paper_style()
-    failed = 0
+    failed = False
     for one, some in sets:
         verdicts = [judge(claim, results) for claim in some if claim.id in (arguments.claim or known)]
         for verdict in verdicts:
@@ -105,7 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def show(verdict: Verdict, console: Console) -> None:
-    """The verdict and its cases: for a reader on a terminal, as Markdown in a file or a pipe."""
+    """Print the verdict and its cases, as a table on a terminal, else as Markdown."""
     claim = verdict.claim
     bound = [f"  {claim.unit}; to hold: {claim.bound}, because {claim.because}"] if verdict.cases else []
     lines = [f"{claim.id}: {verdict.sentence}", f"  {claim.claim}", *bound]
@@ -126,7 +111,7 @@ def show(verdict: Verdict, console: Console) -> None:
 
 
 NUMBER = 28
-"""Characters that a number with its interval may take; its heading may be a sentence, and takes several lines."""
+"""Width of the column of numbers in characters. Its heading, which may be long, takes several lines."""
 
 
 if __name__ == "__main__":

@@ -10,8 +10,6 @@ Examples:
   python analysis/make_figures.py --figure final --columns method,eta,test_loss
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import signal
@@ -21,6 +19,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, fields
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
@@ -56,7 +55,7 @@ X = {
     **{"epochs": "epoch", "steps": "step", "samples": "samples", "gradients": "gradients"},
     **{"rounds": "rounds", "scalars": "scalars_sent", "bytes": "bytes", "seconds": "wall_s"},
 }
-"""What can be paid with, and the column that counts it."""
+"""Costs, and their columns."""
 
 
 @in_sentences("Nothing to draw")
@@ -80,67 +79,42 @@ def main(argv: Sequence[str] | None = None) -> int:
     use_paper_style()
     for sentence in warnings(results):
         say(sentence, sys.stdout)
-    made, broken_ones = 0, 0
-    for said, done in make_all(order, arguments.figure):
-        say(said, sys.stdout, indent=16)
-        made += done is True
-        broken_ones += done is None
-    if made:
-        write_text(out / "references.bib", order.papers.text())
-        say(f"Figures and tables: {out}", sys.stdout)
-    return 2 if not made else 1 if broken_ones else 0
-
-
-def figures(text: str) -> list[str]:
-    """NAME,NAME as --figure takes them, with their present names."""
-    return [renamed.FIGURES.get(name, name) for name in split(text)]
+    states = []
+    for message, state in make_all(order, arguments.figure):
+        say(message, sys.stdout, indent=16)
+        states.append(state)
+    if not any(states):
+        return 2
+    write_text(out / "references.bib", order.papers.text())
+    say(f"Figures and tables: {out}", sys.stdout)
+    return int(None in states)
 
 
 def split(text: str) -> list[str]:
-    """NAME,NAME as it is typed."""
+    """Parse NAME,NAME."""
     return [word for word in text.split(",") if word]
 
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    names = [*drawings(), *table_makers()]
-    parser.add_argument(
-        "--figure",
-        action="extend",
-        metavar="NAME,NAME",
-        type=figures,
-        help=f"figures and tables to make (default: all). Names: {', '.join(names)}",
-    )
+    names, add = [*drawings(), *table_makers()], parser.add_argument
+    several: dict[str, Any] = {"action": "extend", "type": split}
+    about = f"figures and tables to make (default: all). Names: {', '.join(names)}"
+    add("--figure", **several, metavar="NAME,NAME", help=about)
     add_source(parser)
-    parser.add_argument(
-        "--out",
-        metavar="FOLDER",
-        help="folder for the figures and tables (default: <results>/figures; figures for an archive or W&B)",
-    )
-    parser.add_argument(
-        "--format",
-        default=["pdf", "png"],
-        type=split,
-        metavar="KIND,KIND",
-        help="file formats of the figures: pdf, png, svg (default: pdf,png)",
-    )
-    parser.add_argument(
-        "--where",
-        nargs="+",
-        action="extend",
-        default=[],
-        type=condition,
-        metavar="LABEL=VALUE,VALUE",
-        help="use only the runs with these labels, such as dataset=a9a or steps=5001 (default: all runs)",
-    )
-    add = parser.add_argument
-    add("--metric", action="extend", default=[], type=split, metavar="NAME", help=METRIC)
+    about = "folder for the figures and tables (default: <results>/figures; figures for an archive or W&B)"
+    add("--out", metavar="FOLDER", help=about)
+    about = "file formats of the figures: pdf, png, svg (default: pdf,png)"
+    add("--format", default=["pdf", "png"], type=split, metavar="KIND,KIND", help=about)
+    about = "use only the runs with these labels, such as dataset=a9a or steps=5001 (default: all runs)"
+    where = "LABEL=VALUE,VALUE"
+    add("--where", nargs="+", action="extend", default=[], type=condition, metavar=where, help=about)
+    add("--metric", **several, default=[], metavar="NAME", help=METRIC)
     add("--reference", metavar="METHOD", help=REFERENCE)
     about = "option of the methods that stepsize, topology and robustness are about (default: eta)"
     add("--over", default="eta", metavar="OPTION", help=about)
-    add(
-        "--columns", default=[], type=split, metavar="NAME,NAME", help="columns of the tables (default: the usual ones)"
-    )
+    about = "columns of the tables (default: the usual ones)"
+    add("--columns", default=[], type=split, metavar="NAME,NAME", help=about)
     add("--tune-by", metavar="NAME", help=TUNE_BY)
     axis_of = "x axis of curves, compare and compression (default: epochs, steps and bytes)"
     add("--x", choices=X, metavar="COST", help=f"{axis_of}. Costs: {', '.join(X)}")
@@ -148,12 +122,14 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--cost", default="steps", choices=costs, metavar="COST", help="cost in the figure profile (default: steps)")
     add_layout(parser)
     arguments = parser.parse_args(joined(sys.argv[1:] if argv is None else argv))
+    if arguments.figure is not None:
+        arguments.figure = [renamed.FIGURES.get(name, name) for name in arguments.figure]
     if wrong := [kind for kind in arguments.format if kind not in STABLE]:
-        parser.error(f"there is no format {wrong[0]!r}{perhaps(wrong[0], STABLE)}; there are {', '.join(STABLE)}")
+        parser.error(f"unknown format {wrong[0]!r}{perhaps(wrong[0], STABLE)}; known: {', '.join(STABLE)}")
     if wrong := [name for name in arguments.figure or [] if name not in names]:
         reasons = "".join(f"; plug-in '{plugin}' cannot be imported: {why}" for plugin, why in broken.items())
-        there = f"{perhaps(wrong[0], names)}; there are {', '.join(names)}"
-        parser.error(f"there is no figure or table {wrong[0]!r}{there}{reasons}")
+        known = f"{perhaps(wrong[0], names)}; known: {', '.join(names)}"
+        parser.error(f"unknown figure or table {wrong[0]!r}{known}{reasons}")
     if arguments.out is None and (not Path(arguments.results).is_dir() or is_archive(Path(arguments.results))):
         arguments.out = "figures"
     return arguments
@@ -161,7 +137,7 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be made, and how."""
+    """The data and options of all figures and tables."""
 
     results: Results
     request: FigureOptions
@@ -172,71 +148,69 @@ class Order:
     out: Path
 
 
-def make_all(order: Order, named: list[str] | None) -> Iterator[tuple[str, bool | None]]:
-    """Every figure and table that is wanted, on all cores: what is said of each, and whether it was made; None where
-    it is broken."""
+Outcome = tuple[str, bool | None]
+"""The message on a figure or table, and whether it was made; None if its function failed."""
+
+
+def make_all(order: Order, named: list[str] | None) -> Iterator[Outcome]:
+    """Make the named figures and tables, or all, on all cores."""
     global _order
     order.out.mkdir(parents=True, exist_ok=True)
-    jobs = [name for name in [*drawings(), *table_makers()] if name in (named or [*drawings(), *table_makers()])]
+    jobs = [name for name in [*drawings(), *table_makers()] if not named or name in named]
     _order = order
     if len(jobs) < 3 or sys.platform != "linux":
         yield from map(_make, jobs)
         return
-    # forked, so that the results need not be sent
-    with ProcessPoolExecutor(min(len(jobs), os.cpu_count() or 1), get_context("fork"), initializer=_alone) as pool:
+    # fork, so that the results need not be sent to the processes
+    with ProcessPoolExecutor(min(len(jobs), os.cpu_count() or 1), get_context("fork"), _ignore_interrupts) as pool:
         yield from pool.map(_make, jobs)
 
 
 _order: Order | None = None
 
 
-def _alone() -> None:
-    """Ctrl-C is the parent's to hear: a process that draws ends its figure, and gets no other."""
+def _ignore_interrupts() -> None:
+    """Leave Ctrl-C to the parent: a worker finishes its figure, and gets no other."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _make(name: str) -> tuple[str, bool | None]:
+def _make(name: str) -> Outcome:
     assert _order is not None
     if drawing := drawings().get(name):
-        said, made, ignored = make_figure(drawing, _order)
-        ignored = [*unused(_order.request, drawing.uses), *ignored]
+        message, made, ignored = make_figure(drawing, _order)
+        uses = drawing.uses
     else:
         recipe = table_makers()[name]
-        said, made = make_table(recipe, _order.results, _order.request, _order.out)
+        message, made = make_table(recipe, _order.results, _order.request, _order.out)
+        ignored = [*_order.layout.given(), *(["--band"] if _order.band != "range" else [])]
         uses = None if recipe.uses is None else ("columns", *recipe.uses)
-        ignored = [
-            *unused(_order.request, uses),
-            *_order.layout.given(),
-            *(["--band"] if _order.band != "range" else []),
-        ]
-    if made and ignored:
-        said += f"\n{'':15} (ignored options: {', '.join(ignored)})"
-    return said, made
+    ignored = [*unused(_order.request, uses), *ignored]
+    return f"{message}\n{'':15} (ignored options: {', '.join(ignored)})" if made and ignored else message, made
 
 
 def make_figure(drawing: Drawing, order: Order) -> tuple[str, bool | None, list[str]]:
-    """Draw one and say what it shows, or what would make it; and which options of the layout it has no use for."""
+    """Make one figure. Return a message, whether it was made (None: it failed), and the layout options it ignored."""
     results, name = order.results, drawing.name
     try:
         with bands(order.band) as band:
             picture = drawing.picture(results, order.request)
     except NoData as error:
         return f"{name:15} not drawn: {error}. Its runs: {drawing.command}", False, []
-    except Exception as error:  # a stranger's figure may raise anything, and the others are drawn
+    except Exception as error:  # a plug-in may raise anything; the other figures are still drawn
         return f"{name:15} not drawn: {trouble(error, drawing.draw)}", None, []
     try:
-        unused = arrange(picture.figure, order.layout)
+        ignored = arrange(picture.figure, order.layout)
         files = save(picture.figure, order.out, name, order.formats)
     except NoData as error:
         return f"{name:15} not drawn: {error}", False, []
-    except (ValueError, ArithmeticError, MemoryError) as error:  # numbers that no axis has a place for
+    except (ValueError, ArithmeticError, MemoryError) as error:  # values that Matplotlib cannot draw
         return f"{name:15} not drawn: {trouble(error, drawing.draw)}", None, []
-    unused += ["--band"] if order.band != "range" and not band.used else []
+    ignored += ["--band"] if order.band != "range" and not band.used else []
     write_text(order.out / f"{name}.csv", words.csv(picture.data))
     write_text(order.out / f"{name}.tex", figure_for_latex(drawing, picture, results, band, order.papers))
     used = seeds_in_words(results.runs[results.runs["run_id"].isin(picture.runs)])
     first = f"{name:15} {used} → {', '.join(file.name for file in files)}"
-    return "\n".join([first, *(f"{'':15} {note}" for note in picture.notes)]), True, unused
+    return "\n".join([first, *(f"{'':15} {note}" for note in picture.notes)]), True, ignored
 
 
 if __name__ == "__main__":

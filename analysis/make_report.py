@@ -8,8 +8,6 @@ Examples:
   python analysis/make_report.py --wandb my-team/hearsay
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence
@@ -44,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--tune-by", metavar="NAME", help=TUNE_BY)
     arguments = parser.parse_args(argv)
     if arguments.wandb and arguments.wandb.count("/") != 1:
-        parser.error(f"--wandb takes ENTITY/PROJECT; got {arguments.wandb!r}")
+        parser.error(f"--wandb must be ENTITY/PROJECT, got {arguments.wandb!r}")
     folder = Path(arguments.results) if Path(arguments.results).is_dir() else None
     out = arguments.out or (folder or Path()) / "report.html"
     use_paper_style()
@@ -57,8 +55,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for sentence in report.warnings:
         say(sentence, sys.stdout)
     out.parent.mkdir(parents=True, exist_ok=True)
-    words = ["python", "analysis/make_report.py", *(sys.argv[1:] if argv is None else argv)]
-    write_text(out, page(report, as_typed(words)))
+    command = ["python", "analysis/make_report.py", *(sys.argv[1:] if argv is None else argv)]
+    write_text(out, page(report, as_typed(command)))
     say(f"Report: {out}", sys.stdout)
     if arguments.wandb:
         from analysis.report.publish import publish  # W&B takes a second to import

@@ -1,1 +1,1 @@
-"""How figures look, whatever they show."""
+"""The look of all figures."""

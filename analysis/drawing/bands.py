@@ -1,6 +1,4 @@
-"""What bands and error bars show of the seeds: their range, unless another kind is asked for."""
-
-from __future__ import annotations
+"""Bands and error bars over seeds."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,36 +17,32 @@ KINDS = {
     "none": "",
 }
 FEWEST = 5
-"""Seeds from which a mean has a confidence interval."""
+"""The smallest number of seeds for a confidence interval."""
 
 
 @dataclass
 class Band:
     kind: str = "range"
-    used: bool = False  # whether a figure has drawn it
+    used: bool = False  # whether a figure has drawn bands
 
 
-_band: ContextVar[Band] = ContextVar("band", default=Band())  # noqa: B039 (nothing reads the default's ``used``)
+current: ContextVar[Band] = ContextVar("band", default=Band())  # noqa: B039 (nothing reads the default's ``used``)
 
 
 @contextmanager
 def bands(kind: str) -> Iterator[Band]:
-    """Draw bands of this kind; tells afterwards whether any figure had some."""
+    """Draw bands of this kind within the context. ``used`` of the result tells whether a figure drew any."""
     band = Band(kind)
-    token = _band.set(band)
+    token = current.set(band)
     try:
         yield band
     finally:
-        _band.reset(token)
-
-
-def kind() -> str:
-    return _band.get().kind
+        current.reset(token)
 
 
 def over_seeds(groups: DataFrameGroupBy, metric: str) -> pd.DataFrame:
-    """Per group of runs: the mean of a metric, the ends of its band, and the number of runs."""
-    band = _band.get()
+    """Return the mean of a metric, the ends of its band and the number of runs, for each group of runs."""
+    band = current.get()
     band.used = True
     out = groups.agg(mean=(metric, "mean"), low=(metric, "min"), high=(metric, "max"), runs=("run_id", "nunique"))
     if band.kind != "range":

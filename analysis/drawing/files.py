@@ -1,6 +1,4 @@
-"""Figures as files and on a page: the same bytes of the same data."""
-
-from __future__ import annotations
+"""Figures as files and as SVG for the page. The same data gives the same bytes."""
 
 import io
 import re
@@ -12,8 +10,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from analysis.drawing.panels import tidy
-from analysis.drawing.style import INK
-from analysis.drawing.texts import tame
+from analysis.drawing.style import INK, escape_texts
 from bench.store.regular import write_bytes
 
 STABLE: dict[str, dict[str, Any]] = {
@@ -21,14 +18,14 @@ STABLE: dict[str, dict[str, Any]] = {
     "svg": {"metadata": {"Date": None, "Creator": "hearsay"}},
     "png": {"dpi": 300, "metadata": {"Software": None}},
 }
-"""What makes files of the same data the same bytes."""
+"""Formats, with the options that make files of the same data the same bytes."""
 
 
 def render(figure: Figure, kind: str) -> bytes:
-    """The bytes of a file; the places of everything are found once, and are the same in every format."""
+    """Return the bytes of a file. The layout is computed once and is the same in every format."""
     sink = io.BytesIO()
-    tame(figure)
-    with rc_context({"figure.constrained_layout.use": False}):  # or they would be sought, and all drawn, for every file
+    escape_texts(figure)
+    with rc_context({"figure.constrained_layout.use": False}):  # else Matplotlib computes the layout for every file
         tidy(figure)
         if (engine := figure.get_layout_engine()) is not None:
             engine.execute(figure)
@@ -38,18 +35,16 @@ def render(figure: Figure, kind: str) -> bytes:
 
 
 def save(figure: Figure, folder: Path, name: str, formats: Iterable[str]) -> list[Path]:
-    """The figure in every format, whole or not at all."""
+    """Write the figure in every format, each file atomically."""
     folder.mkdir(parents=True, exist_ok=True)
-    out = []
-    for kind in formats:
-        path = folder / f"{name}.{kind}"
-        write_bytes(path, render(figure, kind))
-        out.append(path)
+    out = [folder / f"{name}.{kind}" for kind in formats]
+    for path in out:
+        write_bytes(path, render(figure, path.suffix[1:]))
     return out
 
 
 def page_svg(figure: Figure, prefix: str) -> str:
-    """The figure for a web page: its ink is the page's text color, its ids are its own."""
+    """Return the figure as SVG for a web page, with the text color of the page and with unique ids."""
     figure.patch.set_alpha(0)
     text = render(figure, "svg").decode()
     text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)

@@ -1,6 +1,4 @@
-"""What can be asked of the layout of every figure: applied last, by one function for all of them."""
-
-from __future__ import annotations
+"""The layout options of make_figures.py, applied to a finished figure."""
 
 import re
 from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction
@@ -22,29 +20,29 @@ from analysis.results.errors import NoData
 
 WIDTHS = {"column": COLUMN, "page": PAGE}
 LARGEST = 50.0
-"""Inches: beyond, a slip of the pen."""
+"""The largest side of a figure, in inches."""
 
 Limits = tuple[float | None, float | None]
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What can be asked of every figure; None: as it usually is."""
+    """The layout options. None: the default of the figure."""
 
     xlim: Limits | None = None
     ylim: Limits | None = None
     logx: bool | None = None
     logy: bool | None = None
-    size: tuple[float, float | None] | None = None  # inches: width, and height where it is given
+    size: tuple[float, float | None] | None = None  # width and, if given, height, in inches
     legend: str | None = None
 
     def given(self) -> list[str]:
-        """What is asked for, as it is typed."""
+        """Return the given options as they are typed."""
         return [f"--{'no-' * (value is False)}{name}" for name, value in vars(self).items() if value is not None]
 
 
 def add_layout(parser: ArgumentParser) -> None:
-    """Add the options of a Layout, and the kind of bands."""
+    """Add the options of ``Layout`` and --band."""
     look = parser.add_argument_group("layout of the figures")
     for axis in "xy":
         ends = f"ends of the {axis} axis of every panel; 'LO,' or ',HI' sets one end (default: automatic)"
@@ -61,13 +59,13 @@ def add_layout(parser: ArgumentParser) -> None:
 
 
 def joined(words: Sequence[str]) -> list[str]:
-    """A command line on which limits may begin with a minus: --ylim -1,1 as --ylim=-1,1."""
+    """Join options with limits that begin with a minus sign: --ylim -1,1 becomes --ylim=-1,1."""
     text = "\0".join(words)
     return re.sub(r"(?<![^\0])(--[xy]lim)\0(?=-[\d.])", r"\1=", text).split("\0") if words else []
 
 
 def limits(text: str) -> Limits:
-    """LO,HI as numbers; an end that is left empty stays as it is."""
+    """Parse LO,HI. An empty end is None."""
     try:
         low, high = (float(word) if word else None for word in text.split(","))
     except ValueError:
@@ -79,7 +77,7 @@ def limits(text: str) -> Limits:
 
 
 def size(text: str) -> tuple[float, float | None]:
-    """WIDTH,HEIGHT in inches, or a width alone: column, page, or a number."""
+    """Parse WIDTH,HEIGHT or WIDTH in inches. ``column`` and ``page`` are widths."""
     try:
         width, *more = (WIDTHS.get(word) or float(word) for word in text.split(","))
         height = more[0] if more else None
@@ -93,7 +91,7 @@ def size(text: str) -> tuple[float, float | None]:
 
 
 def arrange(figure: Figure, layout: Layout) -> list[str]:
-    """Lay a figure out as asked; returns the options that have no meaning for it, as they are typed."""
+    """Apply the layout, and return the options without an effect as they are typed."""
     shown = [ax for ax in figure.axes if ax.axison and ax.get_visible()]
     done: dict[str, int] = {}
     for name, log, ends in (("x", layout.logx, layout.xlim), ("y", layout.logy, layout.ylim)):
@@ -120,31 +118,31 @@ def _axis(ax: Axes, name: str) -> Axis:
     return ax.xaxis if name == "x" else ax.yaxis
 
 
-def _in_words(axis: Axis) -> bool:
-    """Whether an axis has names in the place of numbers."""
+def _is_categorical(axis: Axis) -> bool:
+    """Return whether the ticks of an axis are names, not numbers."""
     form = axis.get_major_formatter()
     return isinstance(form, FixedFormatter) and not all(word.replace(".", "").isdigit() for word in form.seq if word)
 
 
 def _scale(ax: Axes, name: str, log: bool) -> bool:
-    """Make an axis logarithmic or linear; whether it can be."""
+    """Make an axis logarithmic or linear, and return whether that is possible."""
     axis = _axis(ax, name)
-    if _in_words(axis) or (log and not axis.get_data_interval()[1] > 0):
+    if _is_categorical(axis) or (log and not axis.get_data_interval()[1] > 0):
         return False
     if log != (axis.get_scale() == "log"):
         scale = ax.set_xscale if name == "x" else ax.set_yscale
         scale("log", nonpositive="mask") if log else scale("linear")
-        if name == "y" and has_mark(ax, ZERO):  # zeros stand on the lower edge
+        if name == "y" and has_mark(ax, ZERO):  # zeros are marked on the lower edge
             ax.set_ylim(bottom=None if log else 0)
     return True
 
 
 def _limit(ax: Axes, name: str, low: float | None, high: float | None) -> bool:
-    """Set the ends of an axis; whether it has such ends: a logarithmic one has none that is not positive."""
+    """Set the ends of an axis, and return whether that is possible. Ends of a logarithmic axis must be positive."""
     axis = _axis(ax, name)
     if axis.get_scale() == "log":
         low, high = (end if end is None or end > 0 else None for end in (low, high))
-    if _in_words(axis) or (low is None and high is None):
+    if _is_categorical(axis) or (low is None and high is None):
         return False
     before = sorted(axis.get_view_interval())
     ax.set(**{f"{name}lim": (before[0] if low is None else low, before[1] if high is None else high)})
@@ -152,17 +150,16 @@ def _limit(ax: Axes, name: str, low: float | None, high: float | None) -> bool:
 
 
 def _check_limits(shown: list[Axes], name: str) -> None:
-    """Refuse limits between which no panel has anything."""
+    """Raise ``NoData`` if no panel has data between the limits."""
     axes = [_axis(ax, name) for ax in shown]
     spans = [(sorted(axis.get_view_interval()), sorted(axis.get_data_interval())) for axis in axes]
     if shown and not any(low <= most and high >= least for (low, high), (least, most) in spans):
         (low, high), (least, most) = spans[0]
-        there = f"its {name} axis goes from {least:g} to {most:g}"
-        raise NoData(f"nothing lies between the limits {low:g} and {high:g}: {there}")
+        raise NoData(f"no data between {low:g} and {high:g}: the {name} values go from {least:g} to {most:g}")
 
 
 def _drop_outside(shown: list[Axes]) -> None:
-    """Remove the marks that stand on the edge of a panel, and are not clipped there, where they lie beyond it."""
+    """Remove marks outside the panels. Marks on the edge are not clipped, so Matplotlib would draw them."""
     for ax in shown:
         low, high = ax.bbox.get_points() + np.array([[-1], [1]])
         for line in [line for line in ax.lines if not line.get_clip_on()]:
@@ -180,5 +177,5 @@ def _check_room(figure: Figure) -> None:
             figure.draw_without_rendering()
         except UserWarning:
             width, height = figure.get_size_inches()
-            words = f"{width:g} × {height:g} inches leave no room for its panels"
-            raise NoData(f"{words}; give more with --size WIDTH,HEIGHT, or try --legend none") from None
+            words = f"the panels do not fit into {width:g} × {height:g} inches"
+            raise NoData(f"{words}; use a larger --size WIDTH,HEIGHT, or --legend none") from None

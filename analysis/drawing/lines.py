@@ -1,6 +1,4 @@
-"""What stands in a panel: curves and final values with their spread. Nothing is dropped in silence."""
-
-from __future__ import annotations
+"""Curves and final values with their spread. Diverged runs and zeros are marked."""
 
 from typing import Any
 
@@ -10,16 +8,16 @@ from matplotlib.axes import Axes
 from matplotlib.collections import FillBetweenPolyCollection
 from matplotlib.lines import Line2D
 
-from analysis.drawing.bands import kind, over_seeds
+from analysis.drawing.bands import current, over_seeds
 from analysis.drawing.panels import ARROW, DIVERGING, NONFINITE, ZERO
 from analysis.drawing.style import Style
 from analysis.results.labels import more_is_better
 from analysis.results.results import Results
 
 BAND_FROM = 3
-"""Seeds from which a band is drawn; below, the seeds themselves are."""
+"""The smallest number of seeds for a band; with fewer, each seed is drawn."""
 MARKED = 8
-"""Markers along a curve."""
+"""Number of markers along a curve."""
 
 
 def curve(
@@ -32,12 +30,13 @@ def curve(
     positive: bool = False,
     results: Results | None = None,
 ) -> pd.DataFrame:
-    """The mean over runs with the range of the seeds as a band, where all runs have a finite value.
+    """Draw the mean over runs with its band; with fewer than three runs, draw each run.
 
-    Below three runs each is drawn by itself. A nonfinite run is drawn as far as it went and marked, and from there
-    on there is no mean; nor is there one with a diverging run, which has no say in the axis. What is drawn comes
-    ``after`` a step; where it must be ``positive``, zeros stand on the lower edge. ``results``
-    know which way a plug-in's metric is better. Returns what was drawn.
+    Nonfinite runs are drawn up to their last value and marked; the mean ends there. With a diverging run there is no
+    mean, and that run does not affect the axis.
+
+    Only steps ``after`` the given one are drawn. With ``positive``, zeros are marked on the lower edge of the
+    logarithmic axis. ``results`` declare whether more is better of a plug-in's metric. Returns the plotted numbers.
     """
     rows = rows[[name for name in dict.fromkeys(("run_id", "step", "state", "diverging", x, y)) if name in rows]]
     count = rows["run_id"].nunique()
@@ -46,70 +45,75 @@ def curve(
         return pd.DataFrame()
     off = _diverging(rows, y, results)
     gone = rows[(rows["state"] == "nonfinite") | off]
-    well = rows[~rows["run_id"].isin(gone["run_id"])]
     steps = rows.groupby("step")
-    whole = over_seeds(steps, y)
-    whole.insert(0, "x", steps[x].mean())
-    drawn = whole[whole["runs"] == count].reset_index()
+    means = over_seeds(steps, y)
+    means.insert(0, "x", steps[x].mean())
+    drawn = means[means["runs"] == count].reset_index()
     if off.any():
         drawn["mean"] = np.nan
-    look: dict[str, Any] = {"color": style.color, "ls": style.dash, "marker": style.marker, "ms": style.size}
     if count >= BAND_FROM and drawn["mean"].notna().any():
-        shown = _broken(drawn, "mean", ["mean", "low", "high"]) if positive else drawn
+        shown = _without_zeros(drawn, "mean") if positive else drawn
         shaded(ax, shown["x"], shown, style)
-        ax.plot(shown["x"], shown["mean"], lw=style.width, markevery=_every(shown, style), markeredgewidth=0, **look)
-        if positive:
-            lonely(ax, shown["x"], shown["mean"], style)
-            zero(ax, drawn.loc[drawn["mean"] == 0, "x"], style)
+        _line(ax, drawn, "x", "mean", style, positive, lw=style.width, markeredgewidth=0)
     else:
-        for _, one in well.groupby("run_id"):
-            shown = _broken(one, y, [y]) if positive else one
-            ax.plot(shown[x], shown[y], lw=0.85 * style.width, markevery=_every(shown, style), **look)
-            if positive:
-                lonely(ax, shown[x], shown[y], style)
-                zero(ax, one.loc[one[y] == 0, x], style)
+        for _, one in rows[~rows["run_id"].isin(gone["run_id"])].groupby("run_id"):
+            _line(ax, one, x, y, style, positive, lw=0.85 * style.width)
     for _, one in gone.groupby("run_id"):
-        faint = {"color": style.color, "ls": style.dash, "lw": 0.6, "alpha": 0.6}
-        if off[one.index].any():
-            ax.add_artist(Line2D(one[x], one[y], **faint))  # has no say in the axis, but for where it began
-            ax.update_datalim(one.loc[one["step"] == 0, [x, y]].to_numpy(float))
-            ax.update_datalim(one[[x, y]].to_numpy(float), updatey=False)
-            edge(ax, one[x].iloc[-1], style, DIVERGING)
-        else:
-            ax.plot(one[x], one[y], **faint)
-            ax.plot(one[x].iloc[-1], one[y].iloc[-1], color=style.color, marker="x", ls="", label=NONFINITE)
+        _diverged_run(ax, one, x, y, style, bool(off[one.index].any()))
     return drawn.assign(x_axis=x, metric=y)
 
 
-def _broken(rows: pd.DataFrame, y: str, columns: list[str]) -> pd.DataFrame:
-    """Without the values of rows that are not positive: no line is drawn across them."""
+def _line(ax: Axes, rows: pd.DataFrame, x: str, y: str, style: Style, positive: bool, **look: Any) -> None:
+    shown = _without_zeros(rows, y) if positive else rows
+    look |= {"color": style.color, "ls": style.dash, "marker": style.marker, "ms": style.size}
+    ax.plot(shown[x], shown[y], markevery=_every(shown, style), **look)
+    if positive:
+        _mark_isolated(ax, shown[x], shown[y], style)
+        _mark_zeros(ax, rows.loc[rows[y] == 0, x], style)
+
+
+def _diverged_run(ax: Axes, rows: pd.DataFrame, x: str, y: str, style: Style, off: bool) -> None:
+    """Draw a nonfinite run, or one that is ``off`` the axis."""
+    faint = {"color": style.color, "ls": style.dash, "lw": 0.6, "alpha": 0.6}
+    if off:
+        ax.add_artist(Line2D(rows[x], rows[y], **faint))  # only its first value affects the axis
+        ax.update_datalim(rows.loc[rows["step"] == 0, [x, y]].to_numpy(float))
+        ax.update_datalim(rows[[x, y]].to_numpy(float), updatey=False)
+        edge(ax, rows[x].iloc[-1], style, DIVERGING)
+    else:
+        ax.plot(rows[x], rows[y], **faint)
+        ax.plot(rows[x].iloc[-1], rows[y].iloc[-1], color=style.color, marker="x", ls="", label=NONFINITE)
+
+
+def _without_zeros(rows: pd.DataFrame, y: str) -> pd.DataFrame:
+    """Replace values that are not positive by NaN, so that no line crosses them."""
     out = rows.copy()
-    out.loc[~(out[y] > 0), columns] = np.nan
+    out.loc[~(out[y] > 0), [y, *({"low", "high"} & {*out})]] = np.nan
     first, last = out[y].first_valid_index(), out[y].last_valid_index()
     return out.loc[first:last] if first is not None else out.iloc[:0]
 
 
 def shaded(ax: Axes, x: pd.Series, table: pd.DataFrame, style: Style) -> None:
-    """A band of mean, low and high. What is computed, not a value of a seed, has no say in the axis below a tenth of
-    the mean: on a logarithmic axis a standard deviation may reach down to 0."""
+    """Draw a band. The axis covers it, except that computed ends below a tenth of the mean do not affect the axis: on a
+    logarithmic axis, a standard deviation may reach down to 0."""
     low, high = table["low"], table["high"]
     look: dict[str, Any] = {"color": style.color, "alpha": style.band, "lw": 0}
     ends = [np.ma.masked_invalid(end.astype(float)) for end in (low, high)]
     ax.add_collection(FillBetweenPolyCollection("x", x, *ends, **look), autolim=False)
-    seen = low if kind() == "range" else low.where(low > table["mean"] / 10, table["mean"] / 10)
+    seen = low if current.get().kind == "range" else low.where(low > table["mean"] / 10, table["mean"] / 10)
     corners = pd.concat([pd.DataFrame({"x": x, "y": end}) for end in (seen, high)]).dropna()
     ax.update_datalim(corners.to_numpy(float))
 
 
-def lonely(ax: Axes, x: pd.Series, y: pd.Series, style: Style) -> None:
-    """A marker where a value stands between two that are not drawn: there is no line to see it by."""
+def _mark_isolated(ax: Axes, x: pd.Series, y: pd.Series, style: Style) -> None:
+    """Mark a value whose two neighbors are not drawn, since it has no line."""
     alone = y.notna() & y.shift(1).isna() & y.shift(-1).isna()
     if alone.any():
         ax.plot(x[alone], y[alone], color=style.color, ls="", marker=style.marker, ms=style.size, markeredgewidth=0)
 
 
 def _every(shown: pd.DataFrame, style: Style) -> tuple[int, int]:
-    """Markers of different methods stand at different points, so that lines that coincide are told apart."""
+    """Put the markers of different methods at different points, so that coinciding lines can be distinguished."""
     every = max(1, len(shown) // (MARKED // 2 if style.many else MARKED))
     if len(shown) >= MARKED:
         every = max(2, every)
@@ -117,15 +121,15 @@ def _every(shown: pd.DataFrame, style: Style) -> tuple[int, int]:
 
 
 def _diverging(rows: pd.DataFrame, metric: str, results: Results | None) -> pd.Series:
-    """Whether a run is diverging in this metric; in metrics of which more is better, none is."""
+    """Return which rows belong to runs that diverge in this metric. None does if more is better."""
     known = rows["diverging"] if "diverging" in rows else rows["state"] == "diverging"
     return known & (not more_is_better(metric, results))
 
 
 def spread(values: pd.DataFrame, key: str, metric: str, results: Results | None = None) -> pd.DataFrame:
-    """Per value of ``key``: mean and range over the seeds, the number of runs, of nonfinite ones and of diverging ones.
+    """Return mean, band and numbers of all, nonfinite and diverging runs, for each value of ``key``.
 
-    Where any diverged there is no mean: it would be the mean of the survivors.
+    The mean is NaN if a run is nonfinite, since it would only average the surviving seeds.
     """
     groups = values.assign(off=_diverging(values, metric, results), gone=values["state"] == "nonfinite").groupby(key)
     out = over_seeds(groups, metric).assign(nonfinite=groups["gone"].sum(), diverging=groups["off"].sum())
@@ -136,7 +140,7 @@ def spread(values: pd.DataFrame, key: str, metric: str, results: Results | None 
 def draw_against_setting(
     ax: Axes, values: pd.DataFrame, key: str, metric: str, style: Style, results: Results | None = None
 ) -> pd.DataFrame:
-    """Final values against a setting, a line with the spread over seeds; what has no value stands at the worse edge."""
+    """Draw final values against a setting, with their band. Diverged runs are marked at the worst end of the axis."""
     table = spread(values, key, metric, results)
     gone = (table["nonfinite"] > 0) | (table["diverging"] > 0)
     look: dict[str, Any] = {"color": style.color, "ls": style.dash, "lw": style.width}
@@ -151,7 +155,7 @@ def draw_against_setting(
     for number, point in table[gone].iterrows():
         mark = NONFINITE if point["nonfinite"] > 0 else DIVERGING
         height = edge(ax, point[key], style, mark, bottom=more_is_better(metric, results))
-        if mark == DIVERGING and number and not gone[number - 1]:  # the way out of the panel
+        if mark == DIVERGING and number and not gone[number - 1]:  # a line towards the mark
             before = table.loc[number - 1]
             thin = {"arrowstyle": "-", "shrinkA": 0, "shrinkB": 3, **look, "lw": 0.5 * style.width}
             where: Any = {"xycoords": ax.get_xaxis_transform(), "textcoords": "data", "annotation_clip": False}
@@ -162,7 +166,7 @@ def draw_against_setting(
 def draw_without_setting(
     ax: Axes, values: pd.DataFrame, metric: str, style: Style, results: Results | None = None
 ) -> pd.DataFrame:
-    """A method without a stepsize: a line across the panel with its spread."""
+    """Draw the final value of a method without a stepsize as a horizontal line with its band."""
     table = spread(values.assign(x=0.0), "x", metric, results)
     (row,) = table.to_dict("records")
     if row["nonfinite"] or row["diverging"]:
@@ -183,10 +187,10 @@ SHAPE: dict[str, Any] = {NONFINITE: "x", DIVERGING: ARROW}
 
 
 def edge(ax: Axes, x: float, style: Style, mark: str, bottom: bool = False) -> float:
-    """A mark at the edge of the panel for what has no place in it; returns its height, as a part of the panel's."""
+    """Mark a diverged run at the edge of the panel, and return the height of the mark in axes coordinates."""
     look = {"color": style.color, "marker": SHAPE[mark], "ls": "", "clip_on": False, "label": mark}
     look["ms"] = 4 if mark == NONFINITE else 6
-    apart = 0.05 if mark == NONFINITE else 0.09  # those of several methods at one place are told apart
+    apart = 0.05 if mark == NONFINITE else 0.09  # distance between the marks of several methods
     before = sum(line.get_label() == mark and x in np.asarray(line.get_xdata()) for line in ax.lines)
     inwards = 0.02 + apart * before % 0.9
     height = inwards if bottom else 1 - inwards
@@ -194,8 +198,8 @@ def edge(ax: Axes, x: float, style: Style, mark: str, bottom: bool = False) -> f
     return height
 
 
-def zero(ax: Axes, x: pd.Series, style: Style) -> None:
-    """Values of exactly 0 on a logarithmic axis: hollow, on the lower edge."""
+def _mark_zeros(ax: Axes, x: pd.Series, style: Style) -> None:
+    """Draw values of exactly 0 on a logarithmic axis as hollow markers on the lower edge."""
     if len(x):
         look = {"color": style.color, "marker": style.marker, "mfc": "none", "mew": 0.7, "ls": "", "label": ZERO}
         few = x.iloc[style.place % max(1, len(x) // MARKED) :: max(1, len(x) // MARKED)]

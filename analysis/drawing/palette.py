@@ -1,6 +1,4 @@
-"""Colors, dashes and markers of the methods: any two shipped methods differ in at least two of the three."""
-
-from __future__ import annotations
+"""Colors, dashes and markers of the methods. Any two built-in methods differ in at least two of the three."""
 
 import zlib
 from collections import Counter
@@ -19,17 +17,17 @@ Look = tuple[Color, Any, str]
 
 HEX = ("#bf2d06", "#0066ac", "#00a680", "#bf80b3", "#d97900", "#8c5346", "#9f6cff", "#606673")
 COLORS: tuple[Color, ...] = tuple(map(to_rgb, HEX))
-"""Clearly distinct with normal and with color-blind sight, with a contrast of 3:1 on white and on the dark page."""
+"""Distinct also for color-blind readers, with a contrast of 3:1 on white and on the dark page."""
 DASHES: tuple[Any, ...] = ("-", (0, (4, 1.6)), (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (8, 2)), (0, (4, 1, 1, 1, 1, 1)))
 MARKERS = ("<", "s", "^", "D", "v", "P", "X", "*", "o")
 SPARE = (">", "h", "p", "d")
-"""Markers of plug-ins, and of other forms of a method."""
+"""Markers of plug-ins and of variants of a method."""
 DARKEST, LIGHTEST = 0.1185, 0.299
-"""Luminances between which a color has its contrast on the dark page and on white."""
+"""Luminances between which a color has a contrast of 3:1 on the dark page and on white."""
 
 
 def shipped() -> dict[str, Look]:
-    """The look of every shipped method. The first family begins dashed: its first place is often drawn over others."""
+    """Return the look of every built-in method. The first family starts with a dash, since it is drawn over others."""
     lines = [line.split() for line in FAMILIES.strip().splitlines()]
     return {
         name: row_of_looks(row)[(place + (row == 0)) % len(DASHES)]
@@ -40,19 +38,19 @@ def shipped() -> dict[str, Look]:
 
 
 def row_of_looks(row: int) -> list[Look]:
-    """A look for each dash in one color; any two, of this row or of two rows, differ in at least two things."""
+    """Return a look for each dash in one color. Any two looks of any rows differ in at least two parts."""
     return [(COLORS[row], dash, MARKERS[(row - place) % len(MARKERS)]) for place, dash in enumerate(DASHES)]
 
 
 def spare(families: Mapping[str, str], known: Mapping[str, Look], present: Iterable[Look]) -> dict[str, Look]:
-    """Looks of methods that are not shipped, given with their families: in the color of the family the next one that
-    differs in two things from all that are present; with a marker of their own where there is none left."""
+    """Return looks of plug-in methods, given with their families: the next look in the color of the family that differs
+    in two parts from all ``present`` ones, or one with a spare marker."""
     colors = {name: look[0] for name, look in known.items()}
     taken, out = list(present), {}
     sizes, members = Counter(families.values()), Counter(look[0] for look in taken)
     for family in sorted(sizes, key=lambda name: (name not in known, -sizes[name], name)):
         if family not in colors:
-            first = zlib.crc32(family.encode()) % len(COLORS)  # by its name: often the same in other results
+            first = zlib.crc32(family.encode()) % len(COLORS)  # often the same in other results
             colors[family] = min((*COLORS[first:], *COLORS[:first]), key=lambda color: members[color])
         members[colors[family]] += sizes[family]
     for name, family in families.items():
@@ -65,12 +63,12 @@ def spare(families: Mapping[str, str], known: Mapping[str, Look], present: Itera
 
 
 def differences(one: Look, other: Look) -> int:
-    """In how many of color, dash and marker two looks differ."""
+    """Return in how many of color, dash and marker two looks differ."""
     return sum(a != b for a, b in zip(one, other, strict=True))
 
 
 def shade(color: Color, number: int) -> Color:
-    """A color as it is, as light and as dark as its contrast allows, in turns."""
+    """Return the color, or its lightest or darkest shade with enough contrast, in turns."""
     parts = np.asarray(color[:3])
     linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
     light = float(linear @ (0.2126, 0.7152, 0.0722))

@@ -1,6 +1,4 @@
-"""What the figures share: panels, titles, legends and ticks that fit, whatever is in them."""
-
-from __future__ import annotations
+"""Panels, titles, legends and ticks of all figures."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
@@ -17,18 +15,17 @@ from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, FixedLocator, FuncFormatter, MaxNLocator, NullFormatter, ScalarFormatter
 
-from analysis.drawing.style import COLUMN, CROWD, INK, PAGE, Style
-from analysis.drawing.texts import tame
+from analysis.drawing.style import COLUMN, CROWD, INK, PAGE, Style, escape_texts
 from analysis.results.labels import METRICS, MORE_IS_BETTER
 from analysis.results.wording import many, ranges
 from bench.store.record import FINAL
 
 LINE = 0.2
-"""Inches: a line of a legend, for which every figure has room."""
+"""Height of one line of a legend, in inches. Every figure has room for it."""
 TALL, SMALL = 8, 6
-"""Lines of a legend from which on it is set in a smaller size, in points."""
+"""The largest number of lines of a legend in the usual font size, and the smaller size in points."""
 SIDE = 0.1
-"""Inches that a legend keeps from the figure's sides."""
+"""Distance of a legend from the sides of the figure, in inches."""
 
 
 @dataclass
@@ -50,16 +47,17 @@ class Picture:
     title: str | None = None
 
     def __post_init__(self) -> None:
-        self.notes = list(
-            dict.fromkeys([*self.notes, *(note for mark, note in NOTES.items() if has(self.figure, mark))])
-        )
+        more = [note for mark, note in NOTES.items() if has(self.figure, mark)]
+        self.notes = list(dict.fromkeys([*self.notes, *more]))
 
 
 def panels(
     rows: int, columns: int, height: float = 1.7, width: float | None = None, look: Collection[str] = (), **share: Any
 ) -> tuple[Figure, np.ndarray]:
-    """A grid of axes, with despined frames: as wide as a column of a paper if it has one column, else as the page.
-    Where a crowd is to be in it, ``look``, panels are taller, and the page is needed."""
+    """Return a figure and its grid of axes. With one column it is as wide as a column of a paper, else as the page.
+
+    With more than ``CROWD`` methods in ``look``, the panels are taller and the figure is as wide as the page.
+    """
     crowd = len(look) > CROWD
     width = width or (PAGE if columns > 1 or crowd else COLUMN)
     figure = Figure(figsize=(width, height * (1.8 if crowd else 1.0) * rows + 0.3), layout="constrained")
@@ -70,7 +68,7 @@ def panels(
 
 
 def under(axes: np.ndarray, label: str) -> None:
-    """The label and ticks of a shared x axis, at the lowest panel of each column that is seen."""
+    """Label a shared x-axis at the lowest visible panel of each column."""
     for column in axes.T:
         lowest = [ax for ax in column if ax.get_visible()][-1]
         lowest.set_xlabel(label)
@@ -79,15 +77,15 @@ def under(axes: np.ndarray, label: str) -> None:
 
 ARROW = r"$\uparrow$"
 NONFINITE, DIVERGING, ZERO = "_nonfinite", "_diverging", "_zero"
-"""Labels of marks that stand for what has no place on the axes."""
+"""Labels of marks for values that are outside the axes."""
 MARKS = {
     NONFINITE: Line2D([], [], color=INK, ls="", marker="x", label="diverged"),
     DIVERGING: Line2D([], [], color=INK, ls="", marker=ARROW, ms=6, label="diverging (off the axis)"),
     ZERO: Line2D([], [], color=INK, ls="", marker="o", mfc="none", mew=0.7, label="0"),
 }
 NOTES = {
-    DIVERGING: "runs that ended far above their start are marked at the upper edge; the axis is that of the others",
-    ZERO: "a value of exactly 0 stands on the lower edge, hollow",
+    DIVERGING: "runs that ended far above their start are marked at the upper edge and do not affect the axis",
+    ZERO: "hollow markers on the lower edge are values of exactly 0",
 }
 
 
@@ -100,18 +98,18 @@ def has(figure: Figure, mark: str) -> bool:
 
 
 PLACES = {"above": "upper center", "below": "lower center", "right": "right upper", "inside": "", "none": ""}
-"""Where a legend may stand, and what matplotlib calls it."""
+"""Places of a legend, with their names in Matplotlib."""
 
 
 def legend(figure: Figure, entries: Iterable[Line2D], more: Iterable[Line2D] = ()) -> None:
-    """One legend for all panels, above them; that of a crowd stands below. Marks that are drawn are explained in it."""
+    """Add one legend for all panels, with the marks that are drawn. More than ``CROWD`` entries go below the panels."""
     entries = [*entries, *(line for mark, line in MARKS.items() if has(figure, mark)), *more]
     if entries:
         _place_legend(figure, entries, "below" if len(entries) > CROWD else "above")
 
 
 def move_legend(figure: Figure, place: str | None) -> bool:
-    """Put the legend elsewhere, or where it was in the room that there is now; whether the figure has one."""
+    """Move the legend, or fit it to the new size of the figure. Return whether the figure has a legend."""
     if not figure.legends:
         return False
     old = figure.legends[0]
@@ -123,44 +121,49 @@ def move_legend(figure: Figure, place: str | None) -> bool:
 
 
 def _place_legend(figure: Figure, entries: list[Any], place: str) -> None:
-    """With as many columns as the figure is wide for, and room for its lines."""
-    if place == "none":
-        return
-    FigureCanvasAgg(figure)  # to be measured
-    look: dict[str, Any]
+    FigureCanvasAgg(figure)  # needed to measure texts
+    crowd = len(entries) > CROWD
+    look: dict[str, Any] = {"loc": f"outside {PLACES[place]}", **({"borderaxespad": 1.0} if crowd else {})}
     if place == "inside":
-        panel = next(ax for ax in figure.axes if ax.axison)
-        for columns in range(1, 5):
-            look = {"ncol": columns, "loc": "best", "frameon": True, "facecolor": "white", "edgecolor": "none"}
-            made = panel.legend(handles=entries, fontsize=SMALL, **look)
-            if made.get_window_extent().height < 0.9 * panel.get_window_extent().height:
-                break
-        return
-    look = {"loc": f"outside {PLACES[place]}"}
-    look |= {"borderaxespad": 1.0} if len(entries) > CROWD else {}
-    if place == "right":
-        made = figure.legend(handles=entries, fontsize=SMALL if len(entries) > CROWD else None, **look)
+        _legend_inside(next(ax for ax in figure.axes if ax.axison), entries)
+    elif place == "right":
+        made = figure.legend(handles=entries, fontsize=SMALL if crowd else None, **look)
         tall = made.get_window_extent().height / figure.dpi + 2 * SIDE
         figure.set_figheight(max(figure.get_figheight(), tall))
-        return
+    elif place != "none":
+        _legend_outside(figure, entries, look)
+
+
+def _legend_inside(panel: Axes, entries: list[Any]) -> None:
+    """Use as many columns as the legend needs to fit the height of the panel, at most four."""
+    look: dict[str, Any] = {"loc": "best", "frameon": True, "facecolor": "white", "edgecolor": "none"}
+    for columns in range(1, 5):
+        made = panel.legend(handles=entries, fontsize=SMALL, ncol=columns, **look)
+        if made.get_window_extent().height < 0.9 * panel.get_window_extent().height:
+            break
+
+
+def _legend_outside(figure: Figure, entries: list[Any], look: dict[str, Any]) -> None:
+    """Use as many columns as fit the width of the figure, and make the figure taller for the lines."""
+    width = figure.get_figwidth() - 2 * SIDE
     tries: list[tuple[int, float | None]] = [(lines, None) for lines in range(1, min(len(entries), TALL) + 1)]
     tries += [(lines, SMALL) for lines in range(1, len(entries) + 1)]
     for lines, size in tries:
         columns = -(-len(entries) // lines)
         made = figure.legend(handles=entries, ncol=columns, fontsize=size, **look)
-        tame(made)
-        box = made.get_window_extent().transformed(figure.dpi_scale_trans.inverted())
-        if box.width <= figure.get_figwidth() - 2 * SIDE or columns == 1:
+        escape_texts(made)
+        over = made.get_window_extent().transformed(figure.dpi_scale_trans.inverted()).width / width
+        if over <= 1 or columns == 1:
             break
         made.remove()
-    if (over := box.width / (figure.get_figwidth() - 2 * SIDE)) > 1:  # one label alone is too long
+    if over > 1:  # a single label is too long
         for text in made.get_texts():
             text.set_fontsize(float(text.get_fontsize()) / over)
     figure.set_figheight(figure.get_figheight() + _room(made, figure))
 
 
 def _room(made: Legend, figure: Figure) -> float:
-    """Inches by which a figure is higher for the lines of its legend."""
+    """Return the additional height of a figure for the lines of its legend, in inches."""
     return max(0.0, made.get_window_extent().height / figure.dpi - LINE - 0.06)
 
 
@@ -170,32 +173,32 @@ def legend_entry(style: Style, label: str | None = None, marker: bool = True) ->
 
 
 def letter_panel(ax: Axes, text: str) -> None:
-    """A title; one that would reach into the next panel takes several lines."""
+    """Set the title of a panel, broken into lines at commas if it is wider than the panel."""
     figure, place = ax.get_figure(root=True), ax.get_subplotspec()
     assert figure is not None
     assert place is not None
-    FigureCanvasAgg(figure)  # to be measured
+    FigureCanvasAgg(figure)  # needed to measure texts
     room = figure.get_figwidth() / place.get_gridspec().ncols - 0.45
     lines: list[str] = []
     for part in text.split(", "):
         longer = f"{lines[-1]}, {part}" if lines else part
-        tame(title := ax.set_title(longer, loc="left"))
+        escape_texts(title := ax.set_title(longer, loc="left"))
         wide = title.get_window_extent().width / figure.dpi > room
         lines = [*lines[:-1], longer] if not (wide and lines) else [*lines[:-1], f"{lines[-1]},", part]
     ax.set_title("\n".join(lines), loc="left")
 
 
 def tidy(figure: Figure) -> None:
-    """Axes that show something, ticks that can be read. The last thing that is done to a figure."""
+    """Set limits and ticks. Call it last."""
     for ax in figure.axes:
-        if not ax.has_data() and ax.lines:  # nothing but what is off the axes
+        if not ax.has_data() and ax.lines:  # only runs that are off the axes
             ax.relim()
         for axis in (ax.xaxis, ax.yaxis):
             (log_ticks if axis.get_scale() == "log" else linear_ticks)(axis)
 
 
 def log_scale(ax: Axes, values: pd.Series, metric: str) -> bool:
-    """A logarithmic axis for what is positive and spans much; for losses and errors always. Whether it is one."""
+    """Use a logarithmic y-axis for losses and errors, and for positive values of a wide range. Return whether it is."""
     known = values.astype(float)[np.isfinite(values.astype(float))]
     wide = len(known) > 0 and known.min() > 0 and known.max() > 30 * known.min()
     log = wide or (metric in METRICS and metric not in MORE_IS_BETTER and not (known < 0).any())
@@ -205,7 +208,7 @@ def log_scale(ax: Axes, values: pd.Series, metric: str) -> bool:
 
 
 def log_ticks(axis: Axis) -> None:
-    """Plain numbers where the axis spans less than two decades, three to six of them: 0.3 0.5 1 2, not 3×10⁻¹."""
+    """Use three to six plain numbers on an axis of less than two decades: 0.3 0.5 1 2, not 3×10⁻¹."""
     low, high = sorted(axis.get_view_interval())
     if isinstance(axis.get_major_locator(), FixedLocator) or not (low > 0 and high / low < 100):
         return
@@ -216,9 +219,8 @@ def log_ticks(axis: Axis) -> None:
         if 3 <= len(ticks) <= 6:
             break
     else:
-        ticks = [
-            tick for tick in MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high) if low <= tick <= high
-        ]
+        found = MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
+        ticks = [tick for tick in found if low <= tick <= high]
         axis.set_minor_locator(FixedLocator([]))
     axis.set_major_locator(FixedLocator(ticks))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.6g}"))
@@ -226,7 +228,7 @@ def log_ticks(axis: Axis) -> None:
 
 
 def linear_ticks(axis: Axis) -> None:
-    """No loose factor at the end of an axis: 2 G in the place of 2 under 1e9, and 2·10⁻⁶ where values are small."""
+    """Put the factor into every tick label, not at the end of the axis: 2 G, and 2·10⁻⁶ for small values."""
     most = max(map(abs, axis.get_view_interval()))
     if not isinstance(axis.get_major_formatter(), ScalarFormatter):
         return

@@ -1,9 +1,8 @@
-"""How everything looks: one table for the methods, one size for a two-column paper."""
-
-from __future__ import annotations
+"""Styles of the methods, the look of all figures, and their texts."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import matplotlib
@@ -11,14 +10,18 @@ import matplotlib
 matplotlib.use("Agg")
 
 import seaborn as sns
+from matplotlib.artist import Artist
+from matplotlib.mathtext import MathTextParser
+from matplotlib.text import Text
 
 from analysis.drawing.palette import DASHES, SPARE, shade, shipped, spare
 from analysis.results.labels import family, methods
 from analysis.results.labels import metric_name as metric_name  # plug-ins import it from here
 from analysis.results.results import Results
+from bench.terminal.visible import visible
 
 COLUMN, PAGE = 3.35, 6.9
-"""Inches: the width of a column and of the page of a two-column paper."""
+"""Widths of a column and of the page of a two-column paper, in inches."""
 INK = "#1f2328"
 
 
@@ -28,41 +31,39 @@ class Style:
     color: Any
     marker: str
     dash: Any = "-"
-    width: float = 1.2  # points; of lines that coincide, the one below shows as a rim
-    place: int = 0  # among the methods of a figure
-    many: bool = False  # whether these are a crowd
+    width: float = 1.2  # points; a lower line is wider, so that it is visible below a coinciding one
+    place: int = 0  # position among the methods of a figure
+    many: bool = False  # whether the figure has more than CROWD methods
 
     @property
     def size(self) -> float:
-        """Of its markers: of those that coincide, the ones below show too."""
-        return max(MARKER * self.width, LEAST) * (1.4 if self.marker == "*" else 1.0)  # a star is thin
+        """Size of the markers, in points."""
+        return max(MARKER * self.width, LEAST) * (1.4 if self.marker == "*" else 1.0)  # a star looks smaller
 
     @property
     def band(self) -> float:
-        """How opaque its band is."""
+        """Opacity of the band."""
         return FAINT if self.many else BAND
 
 
 STYLES = {name: Style(name, c, marker, dash) for name, (c, dash, marker) in shipped().items()}
-"""A plug-in may add the style of its own method; others get a spare one."""
+"""Styles by method. A plug-in may add the style of its method; other methods get a spare one."""
 MANY, CROWD = 6, 12
-"""Methods beyond which their lines and markers are smaller, and beyond which panels are taller and bands fainter."""
+"""Numbers of methods above which lines and markers are smaller, and above which panels are taller and bands fainter."""
 WIDTHS = {0: (1.9, 1.0), MANY: (1.3, 0.8), CROWD: (0.9, 0.7)}
-"""By the number of methods beyond which they are used: the widest and the thinnest line."""
+"""The widest and the thinnest line, by the number of methods above which they are used."""
 MARKER = 2.9
-"""Points that a marker is wide, of a line one point wide."""
+"""Width of a marker, relative to the width of its line."""
 LEAST = 3.2
-"""Points below which one marker looks like another."""
+"""The smallest width of a marker, in points."""
 BAND, FAINT = 0.18, 0.05
-"""How much of what is below it a band covers."""
-
-FILES = {"svg.hashsalt": "hearsay", "svg.fonttype": "path", "pdf.fonttype": 42, "ps.fonttype": 42}
+"""Opacities of bands."""
 
 
 def styles(algos: Iterable[str], results: Results | None = None) -> dict[str, Style]:
-    """A style for every method: from the table or a spare one, with the label and family that its runs declare.
+    """Return a style for every method, with the label and family that its runs declare.
 
-    With ``results`` a method looks the same in all their figures.
+    With ``results``, a method has the same style in all their figures.
     """
     wanted = set(algos)
     labels = methods(wanted | set(results.runs["algo"]) if results else wanted, results)
@@ -84,7 +85,7 @@ def styles(algos: Iterable[str], results: Results | None = None) -> dict[str, St
 
 
 def variant(style: Style, number: int) -> Style:
-    """The same method in another form: another shade, dash and marker."""
+    """Return the style of a variant of a method, with another shade, dash and marker. Number 0 is the method itself."""
     if number == 0:
         return style
     dash = DASHES[((DASHES.index(style.dash) if style.dash in DASHES else 0) + number) % len(DASHES)]
@@ -93,7 +94,8 @@ def variant(style: Style, number: int) -> Style:
 
 
 def use_paper_style() -> None:
-    """Set the look; every figure is drawn after this."""
+    """Set the look of the figures that are drawn afterwards."""
+    ticks = [(f"{axis}tick", kind) for axis in "xy" for kind in ("major", "minor")]
     sns.set_theme(
         context="paper",
         style="ticks",
@@ -102,38 +104,44 @@ def use_paper_style() -> None:
             "font.family": "serif",
             "font.serif": ["STIXGeneral", "DejaVu Serif"],
             "mathtext.fontset": "stix",
-            "font.size": 8,
-            "axes.titlesize": 8,
-            "axes.labelsize": 8,
-            "xtick.labelsize": 7,
-            "ytick.labelsize": 7,
+            **dict.fromkeys(("font.size", "axes.titlesize", "axes.labelsize"), 8),
+            **dict.fromkeys(("xtick.labelsize", "ytick.labelsize"), 7),
             "legend.fontsize": 7.5,
             "legend.frameon": False,
             "legend.columnspacing": 1.3,
             "legend.handlelength": 3.4,
             "axes.linewidth": 0.6,
-            "xtick.major.width": 0.6,
-            "ytick.major.width": 0.6,
-            "xtick.minor.width": 0.4,
-            "ytick.minor.width": 0.4,
-            "xtick.major.size": 3,
-            "ytick.major.size": 3,
-            "xtick.minor.size": 1.6,
-            "ytick.minor.size": 1.6,
+            **{f"{axis}.{kind}.width": 0.6 if kind == "major" else 0.4 for axis, kind in ticks},
+            **{f"{axis}.{kind}.size": 3 if kind == "major" else 1.6 for axis, kind in ticks},
             "axes.grid": True,
             "grid.linewidth": 0.3,
             "grid.color": "#9aa0a633",
             "lines.linewidth": 1.2,
             "lines.markersize": 3.2,
-            "axes.edgecolor": INK,
-            "axes.labelcolor": INK,
-            "text.color": INK,
-            "xtick.color": INK,
-            "ytick.color": INK,
+            **dict.fromkeys(("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color"), INK),
             "axes.facecolor": "none",
             "figure.facecolor": "white",
             "figure.constrained_layout.use": True,
             "axes.formatter.useoffset": False,
-            **FILES,
+            **{"svg.hashsalt": "hearsay", "svg.fonttype": "path", "pdf.fonttype": 42, "ps.fonttype": 42},
         },
     )
+
+
+def escape_texts(artist: Artist) -> None:
+    """Draw texts with dollar signs literally if they are not valid formulas, which would make Matplotlib fail."""
+    for text in artist.findobj(Text):
+        if isinstance(text, Text) and (words := visible(text.get_text())):
+            text.set_text(words)
+            text.set_parse_math(_is_math(words))
+
+
+@cache
+def _is_math(text: str) -> bool:
+    if "$" not in text:
+        return True
+    try:
+        MathTextParser("path").parse(text)
+    except (ValueError, RuntimeError):
+        return False
+    return True

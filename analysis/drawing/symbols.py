@@ -1,6 +1,4 @@
-"""Options as they are written in figures and tables: letters where they have one."""
-
-from __future__ import annotations
+"""Names and values of options in figures and tables, with Greek letters."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -22,7 +20,7 @@ def in_symbols(values: Mapping[str, float | str], equals: str = " = ") -> str:
 
 
 def what_is_tuned(options: Iterable[str]) -> str:
-    """The word for it: a stepsize, where that is all."""
+    """Return the noun for the tuned options: stepsize, schedule, both, or setting."""
     found = set(options)
     if found == {"eta", "schedule"}:
         return "stepsize and schedule"
@@ -30,17 +28,15 @@ def what_is_tuned(options: Iterable[str]) -> str:
 
 
 def with_values(label: str, settings: Iterable[dict[str, float | str]], each: bool = False) -> str:
-    """The label with the values of tuned options, of those that are one and the same wherever they were chosen; with
-    ``each`` also of others, in the order of the panels."""
-    settings = list(settings)
-    found: dict[str, set[float | str]] = defaultdict(set)
+    """Append the values of tuned options that all panels share; with ``each``, also the other values, in the order of
+    the panels."""
+    found: dict[str, list[float | str]] = defaultdict(list)
     for option, value in (item for values in settings for item in values.items()):
-        found[option].add(value)
-    shared = {option: next(iter(values)) for option, values in found.items() if len(values) == 1}
-    told = [in_symbols(shared)] if shared else []
-    if each:
-        rest = {option: [values[option] for values in settings if option in values] for option in found}
-        for option, values in ((option, values) for option, values in rest.items() if option not in shared):
+        found[option].append(value)
+    shared = {option: values[0] for option, values in found.items() if len(set(values)) == 1}
+    parts = [label, in_symbols(shared)] if shared else [label]
+    for option, values in found.items():
+        if each and option not in shared:
             words = [value if isinstance(value, str) else f"{value:g}" for value in values]
-            told.append(f"{symbol(option)} = {' / '.join(words)}")
-    return ", ".join([label, *told])
+            parts.append(f"{symbol(option)} = {' / '.join(words)}")
+    return ", ".join(parts)

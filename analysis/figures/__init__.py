@@ -1,6 +1,4 @@
-"""Figures, one small file each, and their registration."""
-
-from __future__ import annotations
+"""Registration of figures, and the built-in figures."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -30,7 +28,7 @@ class Drawing:
     uses: Sequence[str] | None = None
 
     def picture(self, results: Results, request: FigureOptions) -> Picture:
-        """Draw the figure; raise ``TypeError`` if the function returns no ``Picture``."""
+        """Draw the figure. Raise ``TypeError`` if the function returns no ``Picture``."""
         made = self.draw(results, request)
         if not isinstance(made, Picture):
             raise TypeError(f"{self.draw.__name__} returned {made!r}, not a Picture")
@@ -42,19 +40,14 @@ ORDER = ("stepsize", "topology", "curves", "consensus", "profile")
 
 
 def figure(name: str, title: str, command: str, uses: Sequence[str] | None = None) -> Callable[[Draw], Draw]:
-    """Register a figure. A decorator for a function ``(results, request) -> Picture``.
-
-    The function receives the ``Results`` and the ``FigureOptions``. It raises ``NoData`` if there are no runs for it.
+    """Register a function ``(results, request) -> Picture`` as a figure. It raises ``NoData`` without runs to draw.
 
     Args:
         name: The name of its files, and for ``--figure``.
         title: The first sentence of its caption.
         command: A command that makes its runs, for messages.
-        uses: The options of ``make_figures.py`` that it uses, from ``OPTIONS``. ``make_figures.py`` reports other
-            options as ignored. None: nothing is reported.
-
-    Returns:
-        A decorator that registers the function and returns it.
+        uses: The options of ``make_figures.py`` that it uses, from ``OPTIONS``; others are reported as ignored. None:
+            nothing is reported.
 
     Raises:
         ValueError: The name is already registered, or ``uses`` has an unknown option.
@@ -87,17 +80,14 @@ OVERLAYS: list[Overlay] = []
 
 
 def overlay(entry: Line2D, note: str) -> Callable[[Overlaid], Overlaid]:
-    """Register an overlay. A decorator for ``draw(ax, labels, styles, metric, option) -> bool``.
+    """Register a function that draws on one panel and returns whether it drew anything.
 
-    The function draws on one panel and returns whether it drew anything. ``labels`` are the settings of the panel
-    (dataset, topology, steps, …), ``styles`` those of the methods, ``metric`` the y-axis and ``option`` the x-axis.
+    Its arguments are the axes, the settings of the panel (dataset, topology, steps, …), the styles of the methods, the
+    metric on the y-axis and the option on the x-axis.
 
     Args:
         entry: The entry of the legend.
         note: A sentence for the caption.
-
-    Returns:
-        A decorator that registers the function and returns it.
 
     Example:
         >>> @overlay(Line2D([], [], marker="o", ls="", label="published"), "markers: published runs")

@@ -1,6 +1,4 @@
-"""A sensible picture of any sweep whatsoever."""
-
-from __future__ import annotations
+"""Curves of all methods and variants, for any sweep."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -31,110 +29,105 @@ from analysis.study.tuning import (
     what_was_tuned,
 )
 
+Looks = dict[tuple[str, str], Style]
+"""Styles by method and variant."""
 MOST, MOST_LINES = 4, 16
 FROM_THE_FIRST_STEP = ("test_accuracy", "consensus")
-"""Where the start would flatten what follows, or is 0 because all nodes start together."""
+"""Metrics whose initial value is not drawn: it would compress the axis, or is 0 since all nodes start together."""
 AFTER = ["accuracies and consensus errors are drawn from the first evaluation after the start"]
-SELDOM = "runs of {} steps were evaluated at their start and end alone: a smaller eval_every makes curves"
+SELDOM = "runs of {} steps were evaluated only at their start and end; a smaller eval_every gives curves"
 
 
 @dataclass(frozen=True)
 class Line:
-    """One form of one method in one panel, at its best setting."""
+    """One variant of one method in one setting, at its best stepsize."""
 
     algo: str
-    form: str  # what tells it apart from other forms of the method: ", gossip=twice"
-    runs: pd.DataFrame  # that are drawn
+    form: str  # the options of the variant: ", gossip=twice"
+    runs: pd.DataFrame
     chosen: Chosen
-    told: list[str]  # which setting was chosen, or why none was
+    notes: list[str]  # the chosen values, or why there are none
     rules: list[str]
 
 
 @figure(
     "compare",
-    "Everything side by side",
+    "Learning curves of all methods and variants",
     "python bench/run.py -m algo=dsgd,dsgt topology=ring,complete",
     uses=("x", "metric", "tune_by"),
 )
 def draw(results: Results, request: FigureOptions) -> Picture:
     settings, ends, notes, used = _settings(results, request)
-    panels_lines = [_lines(results, runs, request) for _, runs in settings]
-    look = styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
-    forms: dict[str, list[str]] = defaultdict(list)  # of a method; the first has its usual look
-    for line in (line for lines in panels_lines for line in lines):
-        forms[line.algo] += [line.form] if line.form not in forms[line.algo] else []
-    looks = {
-        (algo, form): variant(look[algo], number) for algo, some in forms.items() for number, form in enumerate(some)
-    }
+    columns = [_lines(results, runs, request) for _, runs in settings]
+    lines = [line for column in columns for line in column]
+    look = styles({line.algo for line in lines}, results)
+    looks: Looks = {}
+    for line in lines:
+        known = sum(algo == line.algo for algo, _ in looks)
+        looks.setdefault((line.algo, line.form), variant(look[line.algo], known))
     shared = len({key["dataset"] for key, _ in settings}) == 1
     usual = [(judged_by(results, runs, request)[0], "grad_norm", "consensus") for _, runs in settings]
     names = [metrics(results, request.metrics, some) for some in usual]
     share: Any = {"sharey": "row" if shared else False, "sharex": "col"}
     figure, axes = panels(len(names[0]), len(settings), 1.4, look=look, **share)
-    drawn, told_of = [], dict[str, list[str]]()
-    for column, ((key, runs), lines) in enumerate(zip(settings, panels_lines, strict=True)):
+    drawn, notes_of = [], dict[str, list[str]]()
+    for column, (key, runs) in enumerate(settings):
         title = f"{name_of(key['dataset'])}, {key['topology']}{ends[column]}"
-        told_of.setdefault(title, []).extend(sentence for line in lines for sentence in line.told)
+        notes_of.setdefault(title, []).extend(note for line in columns[column] for note in line.notes)
         rows = results.curves(runs)
         notes += [SELDOM.format(key["steps"])] if rows["step"].nunique() <= 2 else []
         x = request.x if request.x and rows[request.x].notna().any() else "step"  # on a stream there are no epochs
         for ax, metric in zip(axes[:, column], names[column], strict=True):
             ax.set_ylabel(metric_name(metric, results) if column == 0 or not shared else "")
-            drawn += [table.assign(**key) for table in _panel(ax, rows, lines, looks, x, metric, results)]
+            drawn += [table.assign(**key) for table in _panel(ax, rows, columns[column], looks, x, metric, results)]
         axes[-1, column].set_xlabel(METRICS[x])
         letter_panel(axes[0, column], title)
     entries: dict[str, tuple[Style, list[dict[str, float | str]]]] = {}
-    for line in (line for lines in panels_lines for line in lines):
+    for line in lines:
         style = looks[line.algo, line.form]
         entries.setdefault(f"{style.label}{line.form}", (style, []))[1].append(setting_of(line.chosen, line.algo))
     legend(figure, [legend_entry(style, with_values(name, each, True)) for name, (style, each) in entries.items()])
-    notes += [*_gathered(told_of), *(rule for lines in panels_lines for line in lines for rule in line.rules)]
+    notes += [*_gathered(notes_of), *(rule for line in lines for rule in line.rules)]
     return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes)
 
 
 def _settings(results: Results, request: FigureOptions) -> tuple[list[Setting], list[str], list[str], set[str]]:
-    """The settings with most runs, how the title of each ends, notes, and the runs in them."""
+    """Return the settings with most runs, the ends of their titles, notes, and the names of the runs."""
     finals, notes = counted(results.finals, request.x or "step")
     everything = list(problems(results, finals))
     among = apart(everything)
     settings = sorted(everything, key=lambda item: (-len(item[1]), among.place(item[0])))[:MOST]
     notes += [f"the {MOST} settings with most runs, of {len(everything)}"] if len(everything) > MOST else []
-    ends, said = among.side_by_side([key for key, _ in settings], also=("nodes", "steps"))
-    notes += [*said, *AFTER]
+    ends, shared = among.side_by_side([key for key, _ in settings], also=("nodes", "steps"))
+    notes += [*shared, *AFTER]
     if sum(len(_forms(results, mine)) for _, runs in settings for _, mine in runs.groupby("algo")) > MOST_LINES:
-        notes.append("methods as written: with all their variants there would be too many lines")
+        notes.append("methods as published; with all their variants there would be too many lines")
         settings = [(key, as_written(results, runs, request)[0]) for key, runs in settings]
     return settings, ends, notes, {run for _, runs in settings for run in runs["run_id"]}
 
 
 def _lines(results: Results, runs: pd.DataFrame, request: FigureOptions) -> list[Line]:
-    """Every method of one setting in all its forms."""
+    """Return the lines of one setting, one for each variant of each method."""
     out = []
     for algo, style in styles(runs["algo"].unique(), results).items():
         for form, some in _forms(results, runs[runs["algo"] == algo]):
             best, chosen = at_best(results, some, request)
             name = f"{style.label}{form}"
             if best.empty:
-                none = f"{name} has no {what_was_tuned(chosen)} at which every run was done; all are drawn"
+                none = f"{name} has no {what_was_tuned(chosen)} at which every run ended well; all its runs are drawn"
                 out.append(Line(algo, form, some, chosen, [none], []))
                 continue
             tuned: Chosen = {method: choice for method, choice in chosen.items() if choice is None or not choice.alone}
-            told, rules = (rule_in_words(results, some, tuned, request=request)[part : part + 1] for part in (0, 1))
-            told = [words.replace(style.label, name, 1) for words in told]
-            out.append(Line(algo, form, best, chosen, told, rules))
+            rules = rule_in_words(results, some, tuned, request=request)
+            choice = [words.replace(style.label, name, 1) for words in rules[:1]]
+            out.append(Line(algo, form, best, chosen, choice, rules[1:2]))
     return out
 
 
 def _panel(
-    ax: Axes,
-    rows: pd.DataFrame,
-    lines: list[Line],
-    looks: dict[tuple[str, str], Style],
-    x: str,
-    metric: str,
-    results: Results,
+    ax: Axes, rows: pd.DataFrame, lines: list[Line], looks: Looks, x: str, metric: str, results: Results
 ) -> Iterator[pd.DataFrame]:
-    """Draw one metric of one setting; gives what was drawn."""
+    """Draw one metric of one setting, and yield the plotted numbers."""
     log = log_scale(ax, rows[metric], metric)
     for line in lines:
         style, after = looks[line.algo, line.form], 0 if metric in FROM_THE_FIRST_STEP else -1
@@ -145,27 +138,24 @@ def _panel(
         ax.set_yticks([])
 
 
-def _gathered(told_of: dict[str, list[str]]) -> list[str]:
-    """What is said of each panel in one note; of panels of which the same is said, in one for all."""
+def _gathered(notes_of: dict[str, list[str]]) -> list[str]:
+    """Join the notes of each panel, and the panels with the same notes."""
     panels_of: dict[str, list[str]] = defaultdict(list)
-    for title, words in told_of.items():
+    for title, words in notes_of.items():
         if words:
             panels_of["; ".join(words)].append(title)
     return [f"{' and '.join(titles)}: {words}" for words, titles in panels_of.items()]
 
 
 def _forms(results: Results, runs: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """One method's runs by the options that it was not tuned over; an empty label where they do not differ."""
+    """Split the runs of a method by the options that it was not tuned over; the label is empty if none differs."""
     tuned = numbers_tuned(results, runs)
     differ = [c for c in results.options if c not in tuned and c in runs and runs[c].nunique(dropna=False) > 1]
     if not differ:
         return [("", runs)]
-    groups = runs.groupby(differ, dropna=False, sort=False)
-    return [
-        ("".join(f", {c}={_short(v)}" for c, v in zip(differ, values, strict=True) if pd.notna(v)), some)
-        for values, some in groups
-    ]
-
-
-def _short(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    out = []
+    for values, some in runs.groupby(differ, dropna=False, sort=False):
+        known = [(c, value) for c, value in zip(differ, values, strict=True) if pd.notna(value)]
+        short = [f", {c}={value:g}" if isinstance(value, float) else f", {c}={value}" for c, value in known]
+        out.append(("".join(short), some))
+    return out

@@ -1,6 +1,4 @@
-"""Compressed messages: what is reached with the bytes that were sent."""
-
-from __future__ import annotations
+"""Error against bytes sent, for each compressor."""
 
 from dataclasses import replace
 
@@ -15,7 +13,7 @@ from analysis.results.labels import metric_name, name_of
 from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
 from analysis.study.select import as_written, first, metrics, problems, refuse_unless, what_else
-from analysis.study.settings import apart, in_title
+from analysis.study.settings import Setting, apart, in_title
 from analysis.study.statistics import score
 from analysis.study.tuning import Chosen, at_best, rule_in_words
 
@@ -25,20 +23,12 @@ COMMAND = (
 )
 
 PACKED = "how it was packed"
-"""A column of this figure; no option of a method is called so."""
+"""A column of this figure. The blanks prevent a clash with an option of a method."""
 
 
-@figure("compression", "What is reached with the bytes that were sent", COMMAND, uses=("x", "metric", "tune_by"))
+@figure("compression", "Learning curves against bytes sent, by compressor", COMMAND, uses=("x", "metric", "tune_by"))
 def draw(results: Results, request: FigureOptions) -> Picture:
-    settings = []
-    finals = results.finals
-    finals = finals.assign(**{PACKED: _forms(finals)}) if "compressor" in finals else finals.assign(**{PACKED: "none"})
-    for key, runs in problems(results, finals, but=("compressor",)):
-        several = runs.groupby("algo")[PACKED].transform("nunique") >= 2
-        if several.any():
-            settings.append((key, runs[several]))
-    refuse_unless(bool(settings), "no method was run with two compressors or more")
-    key, runs = first(settings, apart(settings))
+    key, runs = _most_compressed(results)
     runs, notes = as_written(results, runs, request)
     notes += what_else(results, runs, but=["compressor"])
     names = metrics(results, request.metrics, (score(runs)[0], "consensus"))
@@ -57,7 +47,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
                 notes.append(f"{style.label}, {form}: every run diverged")
                 continue
             look = variant(style, number)
-            if runs["algo"].nunique() == 1:  # colors are free to tell its forms apart
+            if runs["algo"].nunique() == 1:  # colors can show the compressors
                 look = replace(look, color=COLORS[number % len(COLORS)])
             entries.append(legend_entry(look, f"{style.label}, {form}"))
             used |= set(best["run_id"])
@@ -65,20 +55,32 @@ def draw(results: Results, request: FigureOptions) -> Picture:
                 log = log_scale(ax, runs[metric], metric)
                 table = curve(ax, results.curves(best), x, metric, look, 0, log, results)
                 drawn.append(table.assign(algo=algo, compressor=form))
-    refuse_unless(bool(used), "every run with a compressor, or none, diverged")
+    refuse_unless(bool(used), "every run diverged")
     for ax, metric in zip(axes[0], names, strict=True):
         ax.set(xscale="log", xlabel=metric_name(x))
         letter_panel(ax, metric_name(metric, results))
     legend(figure, entries)
-    said = f"{name_of(key['dataset'])}, {key['topology']}, n = {key['nodes']}, T = {key['steps']}"
-    return Picture(figure, pd.concat(drawn, ignore_index=True), used, [said, *notes])
+    setting = f"{name_of(key['dataset'])}, {key['topology']}, n = {key['nodes']}, T = {key['steps']}"
+    return Picture(figure, pd.concat(drawn, ignore_index=True), used, [setting, *notes])
+
+
+def _most_compressed(results: Results) -> Setting:
+    """Return the problem with most runs of methods with at least two compressors."""
+    finals, settings = results.finals, []
+    finals = finals.assign(**{PACKED: _forms(finals) if "compressor" in finals else "none"})
+    for key, runs in problems(results, finals, but=("compressor",)):
+        several = runs.groupby("algo")[PACKED].transform("nunique") >= 2
+        if several.any():
+            settings.append((key, runs[several]))
+    refuse_unless(bool(settings), "no method was run with two compressors or more")
+    return first(settings, apart(settings))
 
 
 def _forms(finals: pd.DataFrame) -> list[str]:
-    """Every run's compressor, with those of its options that it was run with several values of."""
+    """Return the compressor of every run, with the options that have several values."""
     out = finals["compressor"].astype(str)
     for option in (c for c in finals if c.startswith("compressor.")):
         several = finals.groupby("compressor")[option].transform(lambda values: values.astype(str).nunique()) > 1
-        told = [f", {in_title(option, value)}" for value in finals[option]]
-        out = out.where(~several | finals[option].isna(), out + pd.Series(told, index=finals.index))
+        values = [f", {in_title(option, value)}" for value in finals[option]]
+        out = out.where(~several | finals[option].isna(), out + pd.Series(values, index=finals.index))
     return list(out)

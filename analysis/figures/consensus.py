@@ -1,15 +1,14 @@
-"""Disagreement and tracking, with what theory allows drawn in where it is known."""
-
-from __future__ import annotations
+"""Consensus and tracking error, with the theoretical bound if it is known."""
 
 from collections import defaultdict
 
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from analysis.drawing.lines import curve
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
-from analysis.drawing.style import INK, styles
+from analysis.drawing.style import INK, Style, styles
 from analysis.drawing.symbols import with_values
 from analysis.figures import figure
 from analysis.results.labels import metric_name
@@ -21,8 +20,9 @@ from analysis.study.tuning import at_best, columns_of, rule_in_words, setting_of
 
 MOST = 4
 FREE = ("topology", "nodes", "steps", *WATCHED)
-"""What may differ from panel to panel; titles and notes say it."""
+"""Labels that may differ between panels; titles and notes state them."""
 SHOWN = ("consensus", "tracking_error")
+BOUND = "consensus_bound"
 
 
 @figure(
@@ -37,67 +37,69 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     look = styles(set().union(*(set(runs["algo"]) for _, runs in shown)), results)
     names = metrics(results.of(pd.concat([runs for _, runs in shown])), request.metrics, SHOWN)
     figure, axes = panels(len(names), len(shown), 1.65, look=look, sharey="row", sharex="col")
-    drawn, used, settings = [], set(), defaultdict(list)
-    with_bound: set[str] = set()
+    drawn, used, bounded, settings = [], set(), set(), defaultdict(list)
     for column, (key, runs) in enumerate(shown):
-        runs, said = as_written(results, runs, request)
+        runs, omitted = as_written(results, runs, request)
         best, chosen = at_best(results, runs, request)
-        notes += [*said, *rule_in_words(results, runs, chosen, f"{among.in_words(key)}: ", request)]
+        notes += [*omitted, *rule_in_words(results, runs, chosen, f"{among.in_words(key)}: ", request)]
         rows = results.curves(best)
         for ax, metric in zip(axes[:, column], names, strict=True):
             log = log_scale(ax, rows[metric], metric)
             for algo, style in look.items():
-                table = curve(
-                    ax, rows[rows["algo"] == algo], "step", metric, style, after=0, positive=log, results=results
-                )
+                table = curve(ax, rows[rows["algo"] == algo], "step", metric, style, 0, log, results)
                 drawn.append(table.assign(algo=algo, **columns_of(chosen, algo), **key))
             ax.set_ylabel(metric_name(metric, results) if column == 0 else "")
         for algo in look:
             settings[algo].append(setting_of(chosen, algo))
         axes[-1, column].set_xlabel("iterations")
-        rho = runs["rho"].iloc[0]  # of some networks with loss it is not known
-        letter_panel(
-            axes[0, column], f"{key['topology']}{ends[column]}" + (f", ρ = {rho:.3f}" if pd.notna(rho) else "")
-        )
+        rho = runs["rho"].iloc[0]  # unknown for some networks with packet loss
+        known = f", ρ = {rho:.3f}" if pd.notna(rho) else ""
+        letter_panel(axes[0, column], f"{key['topology']}{ends[column]}{known}")
         used |= set(best["run_id"])
-        bounded = rows[rows["step"] > 0].dropna(subset="consensus_bound") if "consensus" in names else rows.iloc[:0]
-        for algo, mine in bounded.groupby("algo"):
-            bounds = mine.pivot(index="step", columns="run_id", values="consensus_bound")
-            different = bounds.T.drop_duplicates().T  # seeds differ only where each draws a graph of its own
-            panel = axes[names.index("consensus"), column]
-            panel.plot(bounds.index, different, color=look[algo].color, lw=0.8, ls="--", marker="")
-            ends_of = {"mean": bounds.mean(axis=1), "low": bounds.min(axis=1), "high": bounds.max(axis=1)}
-            line = {"step": bounds.index, "x": bounds.index, **ends_of, "runs": bounds.count(axis=1)}
-            drawn.append(pd.DataFrame({**line, "metric": "consensus_bound", "algo": algo, **key}))
-            part = (mine["consensus"] / mine["consensus_bound"]).max()
-            notes.append(f"{key['topology']}: consensus of {look[algo].label} at most {part:.3g} of its bound")
-            with_bound.add(algo)
+        if "consensus" in names:
+            bounds, shares = _draw_bounds(axes[names.index("consensus"), column], rows, look)
+            bounded |= {*bounds}
+            drawn += [table.assign(algo=algo, **key) for algo, table in bounds.items()]
+            notes += [f"{key['topology']}: {sentence}" for sentence in shares]
     title = "Consensus and tracking error" if names == list(SHOWN) else " and ".join(metric_name(m) for m in names)
-    lines = []
-    if with_bound:
-        title += ", with the sharp bound b_t², b⁺ = ρ (b + η_t)"
-        of = [style for algo, style in look.items() if algo in with_bound]
-        named = f"bound for {', '.join(style.label for style in of)}" + ", each in its color" * (len(of) > 1)
-        lines = [Line2D([], [], color=of[0].color if len(of) == 1 else INK, lw=0.8, ls="--", label=named)]
     entries = [legend_entry(style, with_values(style.label, settings[algo])) for algo, style in look.items()]
-    legend(figure, [*entries, *lines])
+    if of := [style for algo, style in look.items() if algo in bounded]:
+        title += ", with the sharp bound b_t², b⁺ = ρ (b + η_t)"
+        named = f"bound for {', '.join(style.label for style in of)}" + ", each in its color" * (len(of) > 1)
+        entries.append(Line2D([], [], color=of[0].color if len(of) == 1 else INK, lw=0.8, ls="--", label=named))
+    legend(figure, entries)
     return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes, title)
 
 
+def _draw_bounds(ax: Axes, rows: pd.DataFrame, look: dict[str, Style]) -> tuple[dict[str, pd.DataFrame], list[str]]:
+    """Draw the bound of every method that has one; return the plotted numbers by method, and notes."""
+    drawn, notes = {}, []
+    for algo, mine in rows[rows["step"] > 0].dropna(subset=BOUND).groupby("algo"):
+        bounds = mine.pivot(index="step", columns="run_id", values=BOUND)
+        different = bounds.T.drop_duplicates().T  # seeds differ only if each draws its own graph
+        ax.plot(bounds.index, different, color=look[algo].color, lw=0.8, ls="--", marker="")
+        ends = {"mean": bounds.mean(axis=1), "low": bounds.min(axis=1), "high": bounds.max(axis=1)}
+        line = {"step": bounds.index, "x": bounds.index, **ends, "runs": bounds.count(axis=1)}
+        drawn[str(algo)] = pd.DataFrame({**line, "metric": BOUND})
+        part = (mine["consensus"] / mine[BOUND]).max()
+        notes.append(f"consensus of {look[algo].label} at most {part:.3g} of its bound")
+    return drawn, notes
+
+
 def _graphs(results: Results) -> tuple[list[Setting], Apart]:
-    """The problem on most graphs where agreement takes time, with bounds where any were computed: a setting each, and
-    what tells it apart from others."""
+    """Return one setting per graph of the problem with most graphs other than the complete one, with bounds if any run
+    has them, and the labels that distinguish all settings."""
     finals = results.finals
     refuse_unless("consensus" in finals and bool(finals["consensus"].notna().any()), "no run has a consensus error")
-    known = "consensus_bound" in finals and bool(finals["consensus_bound"].notna().any())
+    known = BOUND in finals and bool(finals[BOUND].notna().any())
     everything = list(problems(results, finals))
     among = apart(everything)
     families: dict[str, list[Setting]] = {}
     for key, runs in everything:
-        if not runs["rho"].iloc[0] <= 1e-9 and (not known or runs["consensus_bound"].notna().any()):
+        if not runs["rho"].iloc[0] <= 1e-9 and (not known or runs[BOUND].notna().any()):
             family = {c: v for c, v in key.items() if c.partition(".")[0] not in FREE}
             families.setdefault(str(family), []).append((key, runs))
-    refuse_unless(bool(families), "on a complete graph there is nothing to see: one round makes all agree")
+    refuse_unless(bool(families), "all runs are on a complete graph, where one round reaches consensus")
     most = max(map(_size, families.values()))
     equals = [some for some in families.values() if _size(some) == most]
     settings = min(equals, key=lambda some: min(among.place(key) for key, _ in some))

@@ -1,6 +1,4 @@
-"""How the best of every method gets there."""
-
-from __future__ import annotations
+"""Curves of every method at its best setting."""
 
 from collections import defaultdict
 
@@ -22,7 +20,7 @@ from analysis.study.tuning import at_best, columns_of, rule_in_words, setting_of
 
 ACCURACIES = ("test_accuracy", "val_accuracy")
 EARLY, LEAST = 0.05, 0.05
-"""The part of the steps that is the start, and the part of the values after it that may lie below the axis."""
+"""The fraction of the steps that is the start, and the fraction of later values that may lie below the axis."""
 BELOW = (
     f"accuracies: the start, and up to {100 * LEAST:g} % of the values after the first {100 * EARLY:g} % of the steps, "
     "may lie below the axis; the end of every run is on it"
@@ -30,23 +28,23 @@ BELOW = (
 SHOWN = ("train_loss", "test_loss", "test_accuracy", "stationarity")
 
 
-@figure("curves", "On the way: every method at its best stepsize", COMMAND, uses=("x", "metric", "tune_by"))
+@figure("curves", "Learning curves: every method at its best stepsize", COMMAND, uses=("x", "metric", "tune_by"))
 def draw(results: Results, request: FigureOptions) -> Picture:
     wanted = request.x or "epoch"
     finals, uncounted = counted(results.finals, wanted)
-    finals, said = with_accuracies(finals)
+    finals, omitted = with_accuracies(finals)
     settings, notes = one_per_dataset(results, finals)
-    notes += [*said, *uncounted]
+    notes += [*omitted, *uncounted]
     names = metrics(results.of(finals), request.metrics, SHOWN)
     look = styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
     figure, axes = panels(len(settings), len(names), 1.55, look=look)
     drawn, used, values = [], set(), defaultdict(list)
     found: list[Best | None] = []
     for row, (key, runs) in zip(axes, settings, strict=True):
-        runs, said = as_written(results, runs, request)
+        runs, omitted = as_written(results, runs, request)
         best, chosen = at_best(results, runs, request)
         found += chosen.values()
-        notes += [*said, *rule_in_words(results, runs, chosen, f"{name_of(key['dataset'])}: ", request)]
+        notes += [*omitted, *rule_in_words(results, runs, chosen, f"{name_of(key['dataset'])}: ", request)]
         rows = results.curves(best)
         x = wanted if wanted != "epoch" or rows["epoch"].notna().any() else "step"
         if x == "wall_s":
@@ -66,12 +64,12 @@ def draw(results: Results, request: FigureOptions) -> Picture:
         used |= set(best["run_id"])
     legend(figure, [legend_entry(style, with_values(style.label, values[algo])) for algo, style in look.items()])
     what = what_is_tuned(option for chosen_of in values.values() for chosen in chosen_of for option in chosen)
-    title = f"On the way: every method{f' at its best {what}' if was_chosen(found) else ''}"
+    title = f"Learning curves: every method{f' at its best {what}' if was_chosen(found) else ''}"
     return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes, title)
 
 
 def _away_from_the_start(ax: Axes, rows: pd.DataFrame, metric: str) -> bool:
-    """Let the axis show where the accuracies end: the start would flatten all differences. Whether it lies outside."""
+    """Fit the axis to the accuracies after the start. Return whether values lie below the axis."""
     known = rows.dropna(subset=metric)
     later = known.loc[known["step"] >= EARLY * known["step"].max(), metric]
     if later.empty:
@@ -84,9 +82,7 @@ def _away_from_the_start(ax: Axes, rows: pd.DataFrame, metric: str) -> bool:
 
 
 def _one_machine(results: Results, finals: pd.DataFrame) -> list[str]:
-    """Seconds only compare between runs of one engine, device and number of ranks."""
-    made = {
-        tuple(str(results.facts.get(run, {}).get(k)) for k in ("engine", "device", "ranks", "replicas", "host"))
-        for run in finals["run_id"]
-    }
-    return ["seconds of runs made in different ways or places: they do not compare"] if len(made) > 1 else []
+    """Return a note if the runs differ in engine, device, ranks, replicas or host."""
+    where = ("engine", "device", "ranks", "replicas", "host")
+    made = {str([results.facts.get(run, {}).get(key) for key in where]) for run in finals["run_id"]}
+    return ["seconds are not comparable: the runs differ in engine, device or host"] if len(made) > 1 else []

@@ -1,6 +1,4 @@
-"""What uneven data does to each method."""
-
-from __future__ import annotations
+"""Final values against the heterogeneity of the data."""
 
 import pandas as pd
 
@@ -19,14 +17,15 @@ SHOWN = ("test_accuracy", "stationarity", "consensus")
 
 @figure(
     "heterogeneity",
-    "Uneven data: what happens as the shards differ more",
+    "Final results against the heterogeneity of the data",
     "python bench/run.py -m algo=dsgd,dsgt dataset=a9a partition=even,by_label",
     uses=("metric", "tune_by"),
 )
 def draw(results: Results, request: FigureOptions) -> Picture:
     splits = uneven_splits(results)
     look = styles(set().union(*(set(runs["algo"]) for runs in splits.values())), results)
-    finals, said = as_written(results, pd.concat([runs.assign(split=split) for split, runs in splits.items()]), request)
+    finals = pd.concat([runs.assign(split=split) for split, runs in splits.items()])
+    finals, omitted = as_written(results, finals, request)
     finals, notes = one_setting(results, finals, request)
     order = finals.groupby("split")["heterogeneity"].mean().sort_values()
     finals["x"] = finals["split"].map({split: place for place, split in enumerate(order.index)})
@@ -52,11 +51,9 @@ def draw(results: Results, request: FigureOptions) -> Picture:
         letter_panel(ax, metric_name(metric, results))
     legend(figure, [legend_entry(style) for style in look.values()])
     key = finals.iloc[0]
-    notes.insert(
-        0,
-        f"{name_of(key['dataset'])}, {key['topology']}, T = {key['steps']}; ζ: the measured heterogeneity at the start",
-    )
+    setting = f"{name_of(key['dataset'])}, {key['topology']}, T = {key['steps']}"
+    first = f"{setting}; ζ: the measured heterogeneity at the start"
     data = pd.concat(drawn, ignore_index=True)
     data["split"] = data["x"].map(dict(enumerate(order.index)))
     notes += what_else(results, finals, but=["partition"])
-    return Picture(figure, data, set(finals["run_id"]), [*notes, *said])
+    return Picture(figure, data, set(finals["run_id"]), [first, *notes, *omitted])

@@ -1,6 +1,4 @@
-"""Links that lose what is sent: what is done with the loss decides where a method ends."""
-
-from __future__ import annotations
+"""Final values against the probability of packet loss, for each way to handle lost messages."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -26,7 +24,7 @@ P, HOW = "links.p", "links.semantics"
 
 @figure(
     "packet_loss",
-    "What is done with a lost message",
+    "Final results against packet loss, by the handling of lost messages",
     "python bench/run.py -m algo=dsgd,dsgt links=lossy links.p=0,0.1,0.3",
     uses=("metric", "tune_by"),
 )
@@ -35,7 +33,6 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     runs, notes = as_written(results, runs, request)
     notes += what_else(results, runs, but=["links"])
     runs, values, rule = at_most(P, results, runs, request)
-    notes += rule
     metric = metrics(results, request.metrics[:1], ["grad_norm"])[0]
     look = styles(runs["algo"].unique(), results)
     kinds, forms = _found(runs["links"], KINDS), _found(runs[HOW], SEMANTICS)
@@ -53,12 +50,12 @@ def draw(results: Results, request: FigureOptions) -> Picture:
             log_scale(ax, runs[metric], metric)
         axes[row, 0].set_ylabel(metric_name(metric, results))
     legend(figure, [legend_entry(style, with_values(style.label, [values.get(a, {})])) for a, style in look.items()])
-    said = f"{name_of(key['dataset'])}, {key['topology']}, n = {key['nodes']}, T = {key['steps']}"
-    return Picture(figure, pd.concat(drawn, ignore_index=True), set(runs["run_id"]), [said, *notes])
+    setting = f"{name_of(key['dataset'])}, {key['topology']}, n = {key['nodes']}, T = {key['steps']}"
+    return Picture(figure, pd.concat(drawn, ignore_index=True), set(runs["run_id"]), [setting, *notes, *rule])
 
 
 def most_losses(results: Results) -> tuple[dict[str, Any], pd.DataFrame]:
-    """The runs of the problem that has most of them, of methods and semantics with two values of p or more."""
+    """Return the problem with most runs of methods and semantics with at least two values of p."""
     finals = results.finals
     sentence = "no method was run with two values of links.p or more"
     refuse_unless({P, HOW} <= set(finals), sentence)
@@ -73,6 +70,5 @@ def most_losses(results: Results) -> tuple[dict[str, Any], pd.DataFrame]:
 
 
 def _found(values: pd.Series, known: Iterable[str]) -> list[str]:
-    """Those that there are, the known ones first."""
-    there = set(values)
-    return [name for name in known if name in there] + sorted(there - set(known))
+    """Return the distinct values, the known ones first."""
+    return [name for name in known if name in set(values)] + sorted(set(values) - set(known))

@@ -1,6 +1,4 @@
-"""Performance profiles over problems, tuned on the grid and untuned."""
-
-from __future__ import annotations
+"""Performance profiles over problems, tuned and untuned."""
 
 import numpy as np
 import pandas as pd
@@ -20,9 +18,9 @@ from analysis.study.tuning import tuned_over
 
 TAU = 0.01
 SETTINGS = 3
-"""What makes a grid: below, a method is not tuned on a problem."""
+"""The smallest number of stepsizes of a tuned method."""
 YARDSTICK = "dsgd"
-"""Whose loss sets the targets, unless a reference is asked for: one method's, so that others do not move them."""
+"""The method whose loss sets the targets without --reference. One method sets all, so that others do not move them."""
 RULES = {
     "tuned": "tuned: every method has {count} tries (the smallest grid), each with another {what} of its grid, and "
     "takes the one with the fewest misses, then the least mean cost, at the other seeds: the mean over all such draws",
@@ -73,7 +71,6 @@ def draw(results: Results, request: FigureOptions) -> Picture:
 
 
 def _counted_problems(costs: pd.DataFrame) -> str:
-    """How many there are, and what one is."""
     count, seeds = costs["problem"].nunique(), costs.groupby("problem")["seed"].nunique()
     few = "; where there is but one seed, it chooses for itself" if (seeds == 1).any() else ""
     return (
@@ -83,7 +80,7 @@ def _counted_problems(costs: pd.DataFrame) -> str:
 
 
 def _marked(x: np.ndarray, y: np.ndarray, right: float, style: Style, methods: int) -> tuple[np.ndarray, np.ndarray]:
-    """Markers on the steps, of every method at other places: lines that coincide are told apart."""
+    """Place the markers of every method at different points, so that coinciding lines can be distinguished."""
     places = np.exp(np.linspace(0, np.log(right), 4 * methods + 1)[style.place :: methods][:4] + 0.02 * np.log(right))
     return places, y[np.searchsorted(x, places, side="right") - 1]
 
@@ -91,8 +88,8 @@ def _marked(x: np.ndarray, y: np.ndarray, right: float, style: Style, methods: i
 def to_target(
     results: Results, finals: pd.DataFrame, methods: set[str], yardstick: str, request: FigureOptions
 ) -> tuple[pd.DataFrame, set[str]]:
-    """What every run paid until the target of its problem and seed, infinite where it never got there, beside the least
-    that any paid; and the options that were tuned."""
+    """Return the cost of every run until the target of its problem and seed (infinite if missed), the least cost of any
+    run, and the tuned options."""
     out, options = [], set()
     for number, (_, runs) in enumerate(problems(results, finals)):
         if not methods <= set(runs["algo"]):
@@ -110,7 +107,7 @@ def to_target(
         start = theirs[theirs["step"] == 0].groupby("seed")["train_loss"].min()
         target = least + TAU * (start - least)
         reached = rows[rows["train_loss"] <= rows["seed"].map(target)].groupby("run_id")[request.cost].min()
-        # a cost of 0 (all of them are counted from the start) would make every ratio infinite
+        # a cost of 0 would make every ratio infinite
         table["cost"] = table["run_id"].map(reached).fillna(np.inf).clip(lower=1e-12)
         table["least"] = table.groupby("seed")["cost"].transform("min")
         options |= {option for _, over in parts.values() for option in over}
@@ -121,8 +118,8 @@ def to_target(
 
 
 def _settings(results: Results, runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """The runs of one method on one problem with the number of their setting, those of settings that were run at every
-    seed that most have; and what it was tuned over."""
+    """Number the settings of one method on one problem, of those run with all common seeds; also return the tuned
+    options."""
     over = tuned_over(results, runs)
     if not over:
         return runs[["run_id", "algo", "seed"]].drop_duplicates("seed").assign(setting=0), over
@@ -138,7 +135,7 @@ def _yardstick(results: Results, methods: set[str], request: FigureOptions) -> s
 
 
 def _most_compared(results: Results, finals: pd.DataFrame) -> set[str]:
-    """The most methods that were run together on two problems or more; only a method that was run can miss a target."""
+    """Return the largest set of methods that were run together on at least two problems, if there is one."""
     sets: list[frozenset[str]] = [frozenset(runs["algo"]) for _, runs in problems(results, finals)]
     shared = [methods for methods in sets if len(methods) >= 2]
     refuse_unless(bool(shared), "no problem was run with two methods")

@@ -1,6 +1,4 @@
-"""How much the stepsize matters, on every dataset."""
-
-from __future__ import annotations
+"""Final values against the stepsize, for every dataset or every graph."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,59 +8,83 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis.drawing.lines import draw_against_setting, draw_without_setting
-from analysis.drawing.panels import (
-    Picture,
-    legend,
-    legend_entry,
-    letter_panel,
-    log_scale,
-    panels,
-    under,
-)
+from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels, under
 from analysis.drawing.style import Style, styles, variant
 from analysis.drawing.symbols import in_symbols, symbol, what_is_tuned, with_values
 from analysis.figures import OVERLAYS, Overlay, figure
 from analysis.results.labels import method_name, metric_name, name_of
 from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
-from analysis.study.select import as_written, metrics, one_per_dataset, refuse_unless, with_accuracies
-from analysis.study.settings import Setting
+from analysis.study.select import as_written, first, metrics, one_per_dataset, problems, refuse_unless, with_accuracies
+from analysis.study.settings import Setting, apart
 from analysis.study.statistics import best_setting, score
 from analysis.study.tuning import criterion, gone_in_words, score_in_words, sensitive_to, tuned_over
 
 COMMAND = "python bench/run.py -m algo=dsgd,dsgt algo.eta=0.01,0.03,0.1,0.3 seed=0,1,2,3,4"
+GRAPHS = ("ring", "random", "ladder", "complete")
+"""The order of the panels."""
 
 
 @figure("stepsize", "Final results against the stepsize", COMMAND, uses=("over", "metric", "tune_by"))
 def draw(results: Results, request: FigureOptions) -> Picture:
     finals = grids(results, results.finals, request.over)
-    finals, said = with_accuracies(finals) if not request.metrics else (finals, [])
+    finals, omitted = with_accuracies(finals) if not request.metrics else (finals, [])
     settings, notes = one_per_dataset(results, finals)
-    notes += said
     titles = [f"{name_of(key['dataset'])}, {key['topology']} graph" for key, _ in settings]
-    return against_option(results, request, settings, titles, notes, columns=min(3, len(settings)), sharex="col")
+    return against_option(results, request, settings, titles, [*notes, *omitted], min(3, len(settings)), sharex="col")
+
+
+@figure(
+    "topology",
+    "Final results against the stepsize, graph by graph",
+    f"{COMMAND} topology=ring,complete",
+    uses=("over", "metric", "tune_by"),
+)
+def draw_topology(results: Results, request: FigureOptions) -> Picture:
+    finals = grids(results, results.finals, request.over)
+    everything, families = list(problems(results, finals)), []
+    among = apart(everything)
+    for _, runs in problems(results, finals, but=("topology", "steps")):
+        found = list(problems(results, runs))
+        each = [[one for one in found if one[0]["topology"] == name] for name in runs["topology"].unique()]
+        graphs = {some[0][0]["topology"]: first(some, among, lambda key, _: key["steps"]) for some in each}
+        count = sum(len(some) for _, some in graphs.values())
+        families.append((-len(graphs), -count, among.place(found[0][0]), graphs))
+    most, _, _, graphs = min(families, key=lambda family: family[:3])
+    refuse_unless(-most >= 2, "no dataset was run on two graphs or more with several stepsizes")
+    order = sorted(graphs, key=lambda name: (GRAPHS.index(name) if name in GRAPHS else len(GRAPHS), name))
+    settings = [graphs[name] for name in order]
+    ends, notes = among.side_by_side([key for key, _ in settings], also=["nodes"])
+    titles = [f"{_title(key, runs)}{end}" for (key, runs), end in zip(settings, ends, strict=True)]
+    columns = 2 if len(settings) in (2, 4) else 3
+    share = {"sharey": True, "sharex": "col"}
+    return against_option(results, request, settings, titles, notes, columns, ", graph by graph", **share)
+
+
+def _title(key: dict[str, Any], runs: pd.DataFrame) -> str:
+    rho = runs["rho"].iloc[0]
+    known = f" (ρ = {max(rho, 0):.3f})" if pd.notna(rho) else ""  # unknown for some networks with packet loss
+    return f"{name_of(key['dataset'])}, {key['topology']}{known}, T = {key['steps']}"
 
 
 def grids(results: Results, finals: pd.DataFrame, option: str) -> pd.DataFrame:
-    """The runs of problems on which some method was run with several values of an option, and those without one."""
-    one, several_of_it = (
-        ("a stepsize", "stepsizes") if option == "eta" else (f"an option {option}", f"values of {option}")
-    )
-    refuse_unless(option in finals, f"no method was run with {one}")
+    """Return the runs of problems on which a method was run with several values of an option, of methods with several
+    values or without the option."""
+    name, plural = ("a stepsize", "stepsizes") if option == "eta" else (f"an option {option}", f"values of {option}")
+    refuse_unless(option in finals, f"no method was run with {name}")
     keys = [c for c in results.problem if c in finals and not finals[c].isna().all()]
     widths = finals.groupby([*keys, "algo"], dropna=False)[option].transform("nunique")
-    several = widths.groupby([finals[key].astype(object).where(finals[key].notna(), "") for key in keys]).transform(
-        "max"
-    )
-    refuse_unless(bool((several >= 2).any()), f"no method was run with two {several_of_it} or more")
+    groups = [finals[key].astype(object).where(finals[key].notna(), "") for key in keys]
+    several = widths.groupby(groups).transform("max")
+    refuse_unless(bool((several >= 2).any()), f"no method was run with two {plural} or more")
     return finals[(several >= 2) & ((widths >= 2) | finals[option].isna())]
 
 
 def others_at_best(
     results: Results, runs: pd.DataFrame, request: FigureOptions, option: str
 ) -> tuple[pd.DataFrame, dict[str, dict[str, float | str]], list[str]]:
-    """Every method of one problem with all values of the option, and its others at their best: the runs, these best
-    values, and what must be said."""
+    """Return the runs of every method with all values of the option and its other options at their best, these best
+    values, and notes."""
     kept, others, notes = [], {}, []
     for algo, mine in runs.groupby("algo", sort=False):
         name = method_name(algo, results)
@@ -75,25 +97,23 @@ def others_at_best(
             notes.append(f"{name} not drawn: every setting {gone_in_words(mine)} for some seed")
             continue
         kept.append(best.of(mine, but=option))
-        others[str(algo)] = {key: value for key, value in best.values.items() if key != option}
-        chosen = f"{what_is_tuned(others[str(algo)])}, {in_symbols(others[str(algo)])}"
-        notes.append(
-            f"{name} at its best {chosen}: that of the best mean final {score_in_words(results, runs, request)}"
-        )
+        values = others[str(algo)] = {key: value for key, value in best.values.items() if key != option}
+        score = f"the best mean final {score_in_words(results, runs, request)}"
+        notes.append(f"{name} at its best {what_is_tuned(values)}, {in_symbols(values)}: that of {score}")
     refuse_unless(bool(kept), f"every setting {gone_in_words(runs)} for some seed")
     return pd.concat(kept), others, notes
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One problem: every method with all values of the option, and its others at their best."""
+    """One problem: every method with all values of the option and its other options at their best."""
 
     key: dict[str, Any]
     title: str
     metric: str
     runs: pd.DataFrame
-    others: dict[str, dict[str, float | str]]  # these best values, by method
-    multiplied: dict[str, pd.DataFrame]  # methods without a stepsize whose multiplier, one like any other, was swept
+    others: dict[str, dict[str, float | str]]  # the best values, by method
+    multiplied: dict[str, pd.DataFrame]  # runs of methods whose multiplier was swept in place of a stepsize
     notes: list[str]
 
 
@@ -107,30 +127,25 @@ def against_option(
     rest: str = "",
     **share: Any,
 ) -> Picture:
-    """A panel per setting, final values against the option that is asked for; ``rest`` ends the caption."""
-    option, flat = (
-        request.over,
-        {a for _, runs in settings for a, some in runs.groupby("algo") if some[request.over].isna().all()},
-    )
+    """Draw final values against the option ``request.over``, a panel per setting; ``rest`` ends the caption."""
+    option = request.over
+    flat = {algo for _, runs in settings for algo, some in runs.groupby("algo") if some[option].isna().all()}
     look = styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
     found = [_panel(results, request, *setting, title) for setting, title in zip(settings, titles, strict=True)]
     figure, axes = panels(-(-len(settings) // columns), columns, 1.9, look=look, **share)
-    drawn, overlays = list[pd.DataFrame](), list[Overlay]()
+    drawn, overlays = list[pd.DataFrame](), dict[Overlay, None]()
     metrics_shown = dict.fromkeys(panel.metric for panel in found)
     for ax, panel in zip(axes.flat, found, strict=False):
         drawn += _draw_panel(ax, panel, look, option, results)
-        first = ax in axes[:, 0] or len(metrics_shown) > 1
-        ax.set_ylabel(metric_name(panel.metric, results) if first else "")
-        touched = [one for one in OVERLAYS if one.draw(ax, panel.key, look, panel.metric, option)]
-        overlays += [one for one in touched if one not in overlays]
+        labeled = ax in axes[:, 0] or len(metrics_shown) > 1
+        ax.set_ylabel(metric_name(panel.metric, results) if labeled else "")
+        overlays |= {one: None for one in OVERLAYS if one.draw(ax, panel.key, look, panel.metric, option)}
     for ax in list(axes.flat)[len(settings) :]:
         ax.set_visible(False)
     multiplied = [algo for algo in look if any(algo in panel.multiplied for panel in found)]
     under(axes, f"stepsize η{', or multiplier' if multiplied else ''}" if option == "eta" else symbol(option))
     beside = {algo: [p.others.get(algo, {}) for p in found if algo in set(p.runs["algo"])] for algo in look}
-    entries = [
-        legend_entry(style, with_values(style.label, beside[algo]), algo not in flat) for algo, style in look.items()
-    ]
+    entries = [legend_entry(style, with_values(style.label, beside[a]), a not in flat) for a, style in look.items()]
     entries += [legend_entry(variant(look[algo], 1), f"{look[algo].label} (multiplier)") for algo in multiplied]
     legend(figure, entries, [one.entry for one in overlays])
     notes = [*notes, *(f"{panel.title}: {sentence}" for panel in found for sentence in panel.notes)]
@@ -145,18 +160,18 @@ def against_option(
 
 
 def _panel(results: Results, request: FigureOptions, key: dict[str, Any], runs: pd.DataFrame, title: str) -> Panel:
-    """What one panel shows, and what must be said of it."""
+    """Select the runs of one panel."""
     multiplied, more = {}, []
     for algo, mine in runs.groupby("algo", sort=False):
         swept = sensitive_to(mine, request.over)
         if swept is not None and swept != request.over:
-            mine, said = as_written(results, mine, request, swept)
+            mine, omitted = as_written(results, mine, request, swept)
             multiplied[str(algo)], _, best = others_at_best(results, mine, request, swept)
-            more += [*said, *best]
-    runs, said = as_written(results, runs, request, request.over)
-    drawn = tuple(f"{method_name(algo, results)}:" for algo in multiplied)  # the runs of their variants are
+            more += [*omitted, *best]
+    runs, omitted = as_written(results, runs, request, request.over)
+    drawn = tuple(f"{method_name(algo, results)}:" for algo in multiplied)  # their variants are drawn too
     runs, others, best = others_at_best(results, runs, request, request.over)
-    notes = [*(sentence for sentence in said if not sentence.startswith(drawn)), *best, *more]
+    notes = [*(sentence for sentence in omitted if not sentence.startswith(drawn)), *best, *more]
     metric = metrics(results, request.metrics[:1], [score(runs)[0]])[0]
     return Panel(key, title, metric, runs, others, multiplied, notes)
 
@@ -164,7 +179,7 @@ def _panel(results: Results, request: FigureOptions, key: dict[str, Any], runs: 
 def _draw_panel(
     ax: Axes, panel: Panel, look: dict[str, Style], option: str, results: Results
 ) -> Iterator[pd.DataFrame]:
-    """Draw one; gives what was drawn."""
+    """Draw one panel, and yield the plotted numbers."""
     for algo, style in look.items():
         mine = panel.runs[panel.runs["algo"] == algo]
         if mine.empty:
@@ -177,12 +192,8 @@ def _draw_panel(
     for algo, mine in panel.multiplied.items():
         table = draw_against_setting(ax, mine, "multiplier", panel.metric, variant(look[algo], 1), results)
         yield table.assign(algo=algo, **panel.key)
-    if _in_decades(option, panel.runs[option]):
+    values = panel.runs[option]
+    if option == "eta" or (values.min() > 0 and values.max() >= 10 * values.min()):
         ax.set(xscale="log")
     log_scale(ax, panel.runs[panel.metric], panel.metric)
     letter_panel(ax, panel.title)
-
-
-def _in_decades(option: str, values: pd.Series) -> bool:
-    """Whether the axis is logarithmic: of stepsizes, and of what is positive and spans a decade."""
-    return option == "eta" or bool(values.min() > 0 and values.max() >= 10 * values.min())

@@ -1,1 +1,1 @@
-"""The report: one page that opens from disk, and the same story on W&B."""
+"""The report, as an HTML page and on W&B, and captions and tables for papers."""

@@ -1,6 +1,4 @@
-"""BibTeX of the methods, from what their runs declare: nothing is added to it."""
-
-from __future__ import annotations
+"""BibTeX entries of the papers that the methods declare."""
 
 import re
 import unicodedata
@@ -11,17 +9,17 @@ from analysis.tables.latex import tex
 
 CITED = re.compile(r"(?P<authors>\S.*?) (?P<year>(?:19|20)\d\d)(?:, (?P<title>.+))?")
 WITHIN = re.compile(r"(?:, (Algorithm \d+)| \(([^()]+)\))$")
-"""Which part of a paper is meant: no part of its title."""
+"""A part of a paper, which is not part of its title."""
 NUMBERS = {"eprint": re.compile(r",? *\barXiv: ?([\w./-]*\d)"), "doi": re.compile(r",? *\bdoi: ?(10\.[\w.:/()<>+-]+)")}
 SMALL = {"a", "an", "the", "on", "in", "of"}
 
 
 @dataclass(frozen=True)
 class Bibliography:
-    """Every paper once, and how to cite it for each method."""
+    """BibTeX entries, and the citations of each method."""
 
-    entries: dict[str, str] = field(default_factory=dict)  # by key: its fields
-    citations: dict[str, str] = field(default_factory=dict)  # by method: its citations, for a caption
+    entries: dict[str, str] = field(default_factory=dict)  # fields, by key
+    citations: dict[str, str] = field(default_factory=dict)  # citations for a caption, by method
 
     def text(self) -> str:
         head = "% The methods of these results, as their declarations cite them."
@@ -29,22 +27,18 @@ class Bibliography:
 
 
 def bibliography(results: Results) -> Bibliography:
-    """The papers that the methods of these runs declare."""
+    """Return the papers that the methods of these runs declare."""
     found = Bibliography()
     for algo, declared in sorted(results.declared.items()):
         if cite := str(declared.get("cite") or ""):
-            found.citations[algo] = "".join(_cite(found, algo, part) for part in _papers(cite)).replace(r"}\cite{", ",")
+            papers = cite.split("; ")
+            papers = papers if all(map(CITED.fullmatch, papers)) else [cite]
+            found.citations[algo] = "".join(_cite(found, algo, paper) for paper in papers).replace(r"}\cite{", ",")
     return found
 
 
-def _papers(cite: str) -> list[str]:
-    """One paper, or several with a semicolon between them."""
-    parts = cite.split("; ")
-    return parts if all(CITED.fullmatch(part) for part in parts) else [cite]
-
-
 def _cite(found: Bibliography, algo: str, cite: str) -> str:
-    """Add a paper, unless it is there; returns the command that cites it."""
+    """Add a paper, and return the command that cites it."""
     fields: dict[str, str] = {}
     for name, pattern in NUMBERS.items():
         if match := pattern.search(cite):
@@ -73,5 +67,5 @@ def _cite(found: Bibliography, algo: str, cite: str) -> str:
 
 
 def _word(text: str) -> str:
-    """The letters and digits of a word, without accents."""
+    """Return the letters and digits of a word, without accents."""
     return re.sub(r"[^a-z0-9]", "", unicodedata.normalize("NFKD", text).lower().partition("-")[0])

@@ -1,6 +1,4 @@
-"""A caption for a paper, computed from the runs that a figure shows."""
-
-from __future__ import annotations
+"""LaTeX figures with captions computed from the runs."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -24,12 +22,12 @@ from analysis.study.settings import NEUTRAL, in_title
 from analysis.tables.latex import tex
 
 MOST = 6
-"""Values that are listed; of more, the first and the last."""
+"""The largest number of listed values; of more numbers, the caption has the first and the last."""
 FORMULAS = re.compile("|".join(re.escape(name) for name in METRICS.values() if "$" in name))
 
 
 def figure_for_latex(drawing: Drawing, picture: Picture, results: Results, band: Band, papers: Bibliography) -> str:
-    """The figure with its caption, for \\input of a paper."""
+    """Return the LaTeX figure with its caption, for \\input."""
     wide = "*" if picture.figure.get_figwidth() > COLUMN else ""
     methods = styles(results.runs.loc[results.runs["run_id"].isin(picture.runs), "algo"].unique(), results)
     cited = [(tex(style.label), papers.citations.get(algo)) for algo, style in methods.items()]
@@ -50,11 +48,10 @@ def figure_for_latex(drawing: Drawing, picture: Picture, results: Results, band:
 
 
 def caption(drawing: Drawing, picture: Picture, results: Results, band: Band) -> list[str]:
-    """Sentences without their full stops: what is shown, on which problems, over how many seeds, what bands mean, how
-    many runs diverged, and what the figure notes, as the rule by which settings were chosen."""
+    """Return sentences without periods: the quantity shown, settings, seeds, bands, diverged runs and notes."""
     runs = results.runs[results.runs["run_id"].isin(picture.runs)]
     notes = [note for note in picture.notes if not any(hint in note for hint in (CHOOSE, DRAWN_FOR, VARIANTS))]
-    plotted = any(ax.axison for ax in picture.figure.axes) and not runs.empty  # and no picture of graphs
+    plotted = any(ax.axison for ax in picture.figure.axes) and not runs.empty  # not a drawing of graphs
     return [
         picture.title or drawing.title,
         *([*_setting(runs), *_seeds(results, runs, band), *_ends(runs)] if plotted else []),
@@ -65,9 +62,8 @@ def caption(drawing: Drawing, picture: Picture, results: Results, band: Band) ->
 
 def _setting(runs: pd.DataFrame) -> list[str]:
     """The runs use the dataset a9a, the graph ring with n = 8 nodes, …"""
-    table = runs.assign(
-        dataset=runs["dataset"].map(name_of), partition=[split_in_words(row) for row in runs.to_dict("records")]
-    )
+    splits = [split_in_words(row) for row in runs.to_dict("records")]
+    table = runs.assign(dataset=runs["dataset"].map(name_of), partition=splits)
     forms = {
         "dataset": "the dataset{s} {}",
         "model": "the model{s} {}",
@@ -89,7 +85,7 @@ def _setting(runs: pd.DataFrame) -> list[str]:
 
 
 def _values(table: pd.DataFrame, label: str) -> list[str]:
-    """Those that there are, in order; numbers as numbers."""
+    """Return the sorted distinct values as text."""
     found = table[label].dropna().unique() if label in table else []
     ordered = sorted(found, key=lambda value: (isinstance(value, str), value))
     return [str(value) if isinstance(value, str | bool | np.bool_) else f"{value:.10g}" for value in ordered]
@@ -120,6 +116,6 @@ def _ends(runs: pd.DataFrame) -> Iterable[str]:
 
 
 def _in_tex(sentence: str) -> str:
-    """Any text, with the formulas of metrics as they are."""
+    """Escape a text for LaTeX, except the formulas of metrics."""
     plain, formulas = FORMULAS.split(sentence), FORMULAS.findall(sentence)
     return "".join(part for pair in zip(map(tex, plain), [*formulas, ""], strict=True) for part in pair)

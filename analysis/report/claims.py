@@ -1,6 +1,4 @@
-"""The document of claims: each with its verdict, its numbers, its figure and the commands behind them."""
-
-from __future__ import annotations
+"""The document of claims with verdicts, numbers, figures and commands."""
 
 import math
 import shlex
@@ -23,27 +21,18 @@ from analysis.tables import table_makers
 
 
 def document(claims: ClaimSet, verdicts: list[Verdict], results: Results, pictures: Path, link: Path) -> str:
-    """The whole text; the figures it shows are drawn into ``pictures`` and linked to by ``link``."""
+    """Return the document. Its figures are written to the folder ``pictures`` and linked as ``link``."""
     shown = {verdict.claim.figure for verdict in verdicts if verdict.claim.figure}
-    drawn = {
-        name: picture
-        for name in drawings()
-        if name in shown and (picture := _draw(name, claims, results, pictures)) is not None
-    }
+    drawn = {name: _draw(name, claims, results, pictures) for name in drawings() if name in shown}
     sections = _by_kind(verdicts)
     parts = [f"{claims.head}\n{RULES}", *_what_was_run(results), *_overview(sections)]
     parts += claims.sections(verdicts, results)
-    seen: set[str] = set()
     for title, some in sections.items():
         parts += [f"## {title}", ""]
         for verdict in some:
-            figure = verdict.claim.figure if verdict.claim.figure not in seen else None
-            parts += [
-                *_claim(verdict, claims.words),
-                *(_figure(figure, drawn, link) if figure in drawn else []),
-                "",
-            ]
-            seen |= {figure} if figure else set()
+            name = verdict.claim.figure or ""
+            picture = drawn.pop(name, None)  # a figure is shown once
+            parts += [*_claim(verdict, claims.words), *(_figure(name, picture, link) if picture else []), ""]
     for name in claims.tables:
         parts += _table(name, claims, results)
     return "\n".join(parts).rstrip() + "\n"
@@ -90,8 +79,7 @@ def _overview(sections: dict[str, list[Verdict]]) -> Iterator[str]:
     yield ""
     for title, mine in sections.items():
         counts = {word: sum(verdict.word == word for verdict in mine) for word in WORDS}
-        told = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
-        yield f"**{title}**: {told}."
+        yield f"**{title}**: {', '.join(f'{count} {word}' for word, count in counts.items() if count)}."
         yield ""
         yield "| claim | verdict |"
         yield "|---|---|"
@@ -105,7 +93,7 @@ def in_cell(text: str) -> str:
 
 
 def _claim(verdict: Verdict, where: Sequence[str] = ()) -> Iterator[str]:
-    """``where`` are the words that a command needs to find claims of one's own."""
+    """``where`` are the options with which a command finds these claims."""
     claim = verdict.claim
     yield f'### <a id="{claim.id}"></a>{claim.claim}'
     yield ""
@@ -118,14 +106,10 @@ def _claim(verdict: Verdict, where: Sequence[str] = ()) -> Iterator[str]:
     statistic = " ".join((known()[claim.evidence].__doc__ or "").split())
     yield f"{statistic} To hold: {claim.bound}, because {claim.because}."
     yield ""
-    for text in (f"*Our choice:* {claim.choices}" if claim.choices else None, claim.note):
+    for text in (claim.choices and f"*Our choice:* {claim.choices}", claim.note, "\n".join(case_table(verdict))):
         if text:
             yield text
             yield ""
-    lines = list(case_table(verdict))
-    if lines:
-        yield "\n".join(lines)
-        yield ""
     yield "```bash"
     yield from claim.commands
     command = ["python", "analysis/check_claims.py", *where, "--claim", claim.id]
@@ -134,7 +118,7 @@ def _claim(verdict: Verdict, where: Sequence[str] = ()) -> Iterator[str]:
 
 
 def case_table(verdict: Verdict) -> Iterator[str]:
-    """Every case with its number and whether it keeps the bound."""
+    """Yield the lines of the Markdown table of all cases."""
     if not verdict.cases:
         return
     yield f"| {' | '.join(case_columns(verdict))} |"
@@ -161,7 +145,7 @@ def number(case: Case) -> str:
     if not math.isfinite(found.low):
         return f"{found.value:.3g}"
     ends = (found.low, found.value, found.high)
-    # three digits, and one or two more where these do not tell an end from the middle
+    # three digits, and up to two more if the ends would look equal to the value
     written = ([f"{end:.{digits}g}" for end in ends] for digits in (3, 4, 5))
     low, value, high = next((some for some in written if len(set(some)) == len(set(ends))), [f"{x:.5g}" for x in ends])
     same = ", the same at every seed" if case.each and found.low == found.high else ""
@@ -172,19 +156,15 @@ def _draw(name: str, claims: ClaimSet, results: Results, folder: Path) -> Pictur
     try:
         picture = drawings()[name].draw(claims.runs_of(name, results), claims.request)
         save(picture.figure, folder, name, ["png"])
-    except (NoData, ValueError, ArithmeticError, MemoryError):  # numbers that no axis has a place for
+    except (NoData, ValueError, ArithmeticError, MemoryError):  # values that Matplotlib cannot draw
         return None
     return picture
 
 
-def _figure(name: str | None, drawn: dict[str, Picture], link: Path) -> Iterator[str]:
-    if name is not None:
-        title = words.in_markdown(drawn[name].title or drawings()[name].title)
-        notes = map(words.in_markdown, drawn[name].notes)
-        yield ""
-        yield f"![{title}]({(link / name).as_posix()}.png)"
-        yield ""
-        yield f"*{title}.* {' '.join(f'{note[0].upper()}{note[1:]}.' for note in notes)}"
+def _figure(name: str, picture: Picture, link: Path) -> list[str]:
+    title = words.in_markdown(picture.title or drawings()[name].title)
+    notes = " ".join(f"{note[0].upper()}{note[1:]}." for note in map(words.in_markdown, picture.notes))
+    return ["", f"![{title}]({(link / name).as_posix()}.png)", "", f"*{title}.* {notes}"]
 
 
 def _table(name: str, claims: ClaimSet, results: Results) -> Iterator[str]:

@@ -1,6 +1,4 @@
-"""Commands to repeat what a page shows: its sweeps, one of its runs, the page itself."""
-
-from __future__ import annotations
+"""Commands that repeat a sweep, a run, or the report itself."""
 
 import json
 import os
@@ -19,24 +17,24 @@ from bench.base.registry import MODULES
 
 MISSING = object()
 UNSET = {**NEUTRAL, "schedule_nodes": None, "eval_samples": None}
-"""What settings are where nobody sets them."""
+"""Defaults of settings, which commands omit."""
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 DEEP = 10
-"""Levels of a configuration, more than any has. The loader has no limit, and ends the process beyond its own."""
+"""The largest accepted depth of a configuration. Deeper YAML could crash the loader, which has no limit."""
 LONGEST = 1 << 15
-"""Characters of a sweep that is shown: the time to split a word grows with the square of its length."""
+"""The longest shown sweep, in characters, since the time to split it grows with the square of its length."""
 PLAIN = re.compile(r"(?!(?:null|true|false|nan|inf)$)[A-Za-z_][\w./:@+-]*", re.IGNORECASE)
 """Text that Hydra reads as text without quotes."""
 
 
 def as_typed(words: Sequence[str]) -> str:
-    """A command of this process with the plug-ins it had; paths outside the current directory by their name alone."""
+    """Return the command with the plug-ins of this process, and with paths made portable."""
     path = os.pathsep.join(map(portable, os.environ.get("PYTHONPATH", "").split(os.pathsep)))
     return with_plugins([portable(word) for word in words], os.environ.get(MODULES), path)
 
 
 def portable(text: str) -> str:
-    """A word without the directories of this machine: /here/results as results, /elsewhere/x/page.html as page.html."""
+    """Remove the folders of this machine: /here/results becomes results, /elsewhere/x/page.html becomes page.html."""
     before, path = text[: text.find("=/") + 1], Path(text[text.find("=/") + 1 :])
     if not path.is_absolute():
         return text
@@ -49,7 +47,7 @@ def with_plugins(words: Sequence[str], modules: str | None, path: str | None) ->
 
 
 def sweep_commands(results: Results) -> list[tuple[str, int]]:
-    """The commands that made these runs, as far as the manifests know, and how many runs each made."""
+    """Return the commands in the manifests of these runs, with the number of runs of each."""
     keys = ("sweep", "plugins", "pythonpath")
     known = (fact for fact in results.facts.values() if 0 < len(fact.get("sweep") or "") <= LONGEST)
     found = Counter(tuple(fact.get(key) for key in keys) for fact in known)
@@ -60,17 +58,16 @@ def sweep_commands(results: Results) -> list[tuple[str, int]]:
 
 
 def run_command(config: str, fact: Mapping[str, Any], source: str) -> str:
-    """The command for one run, from its config as YAML; settings that change nothing are left out. Nothing where it
-    cannot be read, or is not as the suite writes it."""
+    """Return the command for one run from its YAML config, without defaults; empty if the config is invalid."""
     try:
         values = yaml.load(config, Loader=LOADER) if _is_plain(config) else None
         return run_py(list(_settings(values)), fact, source) if isinstance(values, dict) else ""
-    except (yaml.YAMLError, ValueError, TypeError):  # no such day, a number that is too long, a date
+    except (yaml.YAMLError, ValueError, TypeError):  # such as an invalid date or a too long number
         return ""
 
 
 def _is_plain(config: str) -> bool:
-    """Whether it has no deep levels, no tags, and no references, which may be endless."""
+    """Return whether a config is not too deep and has no tags and no anchors, which may expand endlessly."""
     depth = 0
     for event in yaml.parse(config, Loader=LOADER):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
@@ -80,7 +77,7 @@ def _is_plain(config: str) -> bool:
 
 
 def run_py(words: Sequence[str], fact: Mapping[str, Any], source: str) -> str:
-    """What to type for runs of a folder."""
+    """Return the call of run.py for runs of a folder."""
     several = ["-m"] if any("," in word for word in words) else []
     elsewhere = (Path(source) / "runs").is_dir() and Path(source) != Path("results")
     results = [f"results={portable(source)}"] if elsewhere else []
@@ -91,7 +88,7 @@ def run_py(words: Sequence[str], fact: Mapping[str, Any], source: str) -> str:
 def _sweep_words(sweep: str) -> list[str]:
     try:
         words = shlex.split(sweep)
-    except ValueError:  # a quote of Hydra's, in a manifest from before words were quoted
+    except ValueError:  # an unbalanced quote, in an older manifest
         words = sweep.split()
     if len(words) != 1 or "=" in sweep:
         return words
@@ -108,7 +105,7 @@ def _settings(config: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _value(value: Any) -> str:
-    """As Hydra's grammar has it."""
+    """Write a value in Hydra's grammar."""
     if isinstance(value, dict):
         return "{" + ",".join(f"{key}:{_value(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):

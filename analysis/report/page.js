@@ -124,7 +124,7 @@ function open_run(name) {
   if (!dialog.open) dialog.showModal();
 }
 // the address leads to the run that is open
-const asked = () => (location.hash.startsWith("#run=") ? decodeURIComponent(location.hash.slice(5)) : "");
+const linked_run = () => (location.hash.startsWith("#run=") ? decodeURIComponent(location.hash.slice(5)) : "");
 document.addEventListener("click", (event) => {
   const button = event.target.closest("button.run");
   if (!button) return;
@@ -132,6 +132,6 @@ document.addEventListener("click", (event) => {
   history.replaceState(null, "", `#run=${button.dataset.run}`);
 });
 dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
-dialog.addEventListener("close", () => { if (asked() && !dialog.open) history.replaceState(null, "", location.pathname + location.search); });
-addEventListener("hashchange", () => { if (asked()) open_run(asked()); });
-if (asked()) open_run(asked());
+dialog.addEventListener("close", () => { if (linked_run() && !dialog.open) history.replaceState(null, "", location.pathname + location.search); });
+addEventListener("hashchange", () => { if (linked_run()) open_run(linked_run()); });
+if (linked_run()) open_run(linked_run());

@@ -1,6 +1,4 @@
-"""One self-contained page: it opens from disk, and nothing in it asks for the network."""
-
-from __future__ import annotations
+"""The report as one HTML file that needs no network."""
 
 import json
 import math
@@ -13,6 +11,7 @@ from typing import Any
 import jinja2
 import numpy as np
 import pandas as pd
+from matplotlib.colors import to_hex
 
 from analysis.drawing.style import styles
 from analysis.drawing.symbols import LETTERS
@@ -29,24 +28,24 @@ from bench.terminal.visible import visible
 
 HERE = Path(__file__).parent
 LISTED = 1000
-"""Runs that are listed, with their configs, logs and curves; the figures and tables are made from all."""
+"""The largest number of listed runs, which have configs, logs and curves. Figures and tables use all runs."""
 LOG, CONFIG = 4000, 1 << 16
-"""Bytes of a log and of a configuration that are shown."""
+"""The largest shown parts of a log and of a configuration, in bytes."""
 LATEST = 253402300800
-"""Seconds after 1970: the year 10000, which no clock knows."""
+"""The year 10000 in seconds after 1970. strftime fails after it."""
 POINTS = 40
 SPARKS = ("test_accuracy", "test_loss", "grad_norm", "consensus")
 MISSING = "–"
 
 
 def template(name: str) -> jinja2.Template:
-    """One of the files beside this one; what is filled in is escaped."""
+    """Return a template of this folder, with autoescape."""
     loader = jinja2.FileSystemLoader(HERE)
     return jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True).get_template(name)
 
 
 def page(report: ReportData, command: str = "") -> str:
-    """The whole page as text; ``command`` is the one that made it."""
+    """Return the page. ``command`` is the command that made it."""
     some, note = listed(report.results)
     runs, varied = run_table(report.results) if len(report.results.runs) else (pd.DataFrame(), [])
     runs = runs[runs["run_id"].isin(some.runs["run_id"])] if note else runs
@@ -94,7 +93,7 @@ def page(report: ReportData, command: str = "") -> str:
 
 
 def listed(results: Results) -> tuple[Results, str]:
-    """The runs that a page has room for, and a sentence where these are not all."""
+    """Return the runs to list, and a sentence if these are not all."""
     count = len(results.runs)
     if count <= LISTED:
         return results, ""
@@ -109,15 +108,15 @@ def listed(results: Results) -> tuple[Results, str]:
 
 
 def what_differs(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Without columns that say nothing, and the settings that are the same in every row, which are said below it."""
+    """Remove empty columns, and settings that are the same in every row; return these settings as a note."""
     same = [c for c in table if len(table) > 1 and table[c].astype(str).nunique() == 1]
     same = [c for c in same if c in SETTING or is_empty(table[c].iloc[0])]
-    told = ", ".join(f"{c} {table[c].iloc[0]}" for c in same if not is_empty(table[c].iloc[0]))
-    return table.drop(columns=same), [f"In every row: {told}"] if told else []
+    shared = ", ".join(f"{c} {table[c].iloc[0]}" for c in same if not is_empty(table[c].iloc[0]))
+    return table.drop(columns=same), [f"In every row: {shared}"] if shared else []
 
 
 def ended(results: Results) -> str:
-    """When the first and the last of the runs had their last news, where their folders are here."""
+    """Return the times of the first and the last end of a run, if the run folders exist."""
     times = []
     for home in filter(None, (home_of(results, run) for run in results.runs.get("run_id", []))):
         with suppress(OSError):
@@ -128,23 +127,21 @@ def ended(results: Results) -> str:
 
 
 def home_of(results: Results, run: str) -> Path | None:
-    """The folder of a run; None if there is none, or a link is in its place."""
+    """Return the folder of a run; None if there is none, or if it is a symbolic link."""
     home = results.folder / run if results.folder else None
     return None if home is None or home.is_symlink() or home.parent.is_symlink() else home
 
 
 def embed(value: Any) -> str:
-    """JSON that can stand inside a script element whatever it contains."""
+    """Return JSON that is safe inside a script element."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def cells(table: pd.DataFrame) -> list[list[dict[str, Any]]]:
-    """Every cell as it is shown and as it is sorted."""
-    out = []
-    for row in table.itertuples(index=False, name=None):
-        out.append([{"text": shown(value), "sort": sortable(value)} for value in row])
-    return out
+    """Return the text and the sort key of every cell."""
+    rows = table.itertuples(index=False, name=None)
+    return [[{"text": shown(value), "sort": sortable(value)} for value in row] for row in rows]
 
 
 def shown(value: Any) -> str:
@@ -158,7 +155,7 @@ def shown(value: Any) -> str:
 
 
 def sortable(value: Any) -> str:
-    """A number where there is one in front: 85.12 ± 0.03 sorts by 85.12."""
+    """Return the leading number, or the text: 85.12 ± 0.03 sorts by 85.12."""
     if isinstance(value, bool | np.bool_):
         return str(int(value))
     if isinstance(value, int | float | np.number):
@@ -171,53 +168,51 @@ def sortable(value: Any) -> str:
 
 
 def choices(column: pd.Series) -> list[str]:
-    """What a column can be filtered by, numbers in their order."""
+    """Return the distinct values of a column in natural order, for its filter."""
     found = {shown(value): sortable(value) for value in column}
     return sorted(found, key=lambda text: natural_order(found[text]))
 
 
 def trouble(results: Results) -> list[dict[str, str]]:
-    """Runs that failed or diverged, with what is known of why."""
+    """Return the runs that did not end well, with the reason if it is known."""
     out = []
-    for run, state in zip(results.runs.get("run_id", []), results.runs.get("state", []), strict=True):
-        if state in ("failed", "diverging", "nonfinite", "interrupted"):
-            home = home_of(results, run)
+    for row in results.runs.to_dict("records"):
+        if row["state"] in ("failed", "diverging", "nonfinite", "interrupted"):
+            home = home_of(results, row["run_id"])
             status = read_file(home, "status.json") if home else {}
             at = f"at step {status['step']}" if "step" in status else ""
-            out.append({"run": run, "state": state, "why": status.get("error") or at})
+            out.append({"run": row["run_id"], "state": row["state"], "why": status.get("error") or at})
     return sorted(out, key=lambda item: (item["state"] != "failed", item["state"], natural_order(item["run"])))
 
 
 def details(results: Results) -> dict[str, Any]:
-    """What opens when a run is clicked: its config, how it ended, its log, its curves."""
+    """Return the config, state, log, command and curves of every run, which a click on the run shows."""
     metrics = [c for c in (*SPARKS, *results.measures) if c in results.rows]
     curves = {run: _curves(rows, metrics) for run, rows in results.rows.groupby("run_id")} if len(results.rows) else {}
     look = styles(results.runs["algo"].unique(), results) if len(results.runs) else {}
     out = {}
-    for run, state, algo in zip(
-        results.runs.get("run_id", []), results.runs.get("state", []), results.runs.get("algo", []), strict=True
-    ):
-        home = home_of(results, run)
-        fact = results.facts.get(run, {})
-        config = _text(home / "config.yaml", CONFIG) if home else _labels(results, run)
+    origin = ("fingerprint", "engine", "device", "ranks", "replicas", "sweep")
+    for row in results.runs.to_dict("records"):
+        run = row["run_id"]
+        home, fact = home_of(results, run), results.facts.get(run, {})
+        labels = "\n".join(f"{key}: {value}" for key, value in row.items() if not pd.isna(value))
+        config = _text(home / "config.yaml", CONFIG) if home else labels
         known = {
-            "state": state,
+            "state": row["state"],
             "error": (read_file(home, "status.json").get("error") if home else None) or "",
             "config": config,
             "command": run_command(config, fact, results.source) if home else "",
             "log": _text(home / "log.txt", LOG) if home else "",
-            "origin": {
-                k: fact[k] for k in ("fingerprint", "engine", "device", "ranks", "replicas", "sweep") if fact.get(k)
-            },
+            "origin": {key: fact[key] for key in origin if fact.get(key)},
             "curves": curves.get(run, {}),
-            "color": _hex(look[algo].color),
+            "color": to_hex(look[row["algo"]].color),
         }
         out[run] = {name: value for name, value in known.items() if value}
     return out
 
 
 def _curves(rows: pd.DataFrame, metrics: list[str]) -> dict[str, Any]:
-    """A few points of each metric, enough for a small drawing."""
+    """Return at most ``POINTS`` points of each metric."""
     rows = rows.iloc[np.unique(np.linspace(0, len(rows) - 1, min(POINTS, len(rows))).astype(int))]
     out: dict[str, Any] = {"step": [int(step) for step in rows["step"]]}
     for metric in metrics:
@@ -227,17 +222,8 @@ def _curves(rows: pd.DataFrame, metrics: list[str]) -> dict[str, Any]:
     return out
 
 
-def _hex(color: Any) -> str:
-    return "#" + "".join(f"{round(255 * part):02x}" for part in color)
-
-
-def _labels(results: Results, run: str) -> str:
-    row = results.runs[results.runs["run_id"] == run].iloc[0].dropna()
-    return "\n".join(f"{key}: {value}" for key, value in row.items())
-
-
 def _text(path: Path, most: int) -> str:
-    """The end of what the file says now; a run may be writing it."""
+    """Return the end of a file, which a run may still be writing."""
     try:
         return end_of(path, most)
     except OSError as error:

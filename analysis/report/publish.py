@@ -1,6 +1,4 @@
-"""The story as a W&B report: live panels over the project's runs, with the tables as text."""
-
-from __future__ import annotations
+"""The report on W&B: live panels of the project's runs, and the tables as text."""
 
 import json
 import logging
@@ -25,16 +23,16 @@ from bench.store.files import write_text
 
 TITLE = "hearsay"
 LINKS = 300
-"""Runs that are linked to by name; the panels show all."""
+"""The largest number of linked runs. The panels show all."""
 SHORT = ("methods", "final", "robustness")
 
 
 def publish(data: ReportData, target: str, specification: Path) -> int:
-    """Create the report or bring it up to date; without a login its specification goes to a file."""
+    """Create or update the report. Without a login, only write its specification to a file."""
     entity, project = target.split("/")
-    logged_in = mode() == "online"  # before W&B is used, which an empty WANDB_MODE would stop
+    logged_in = mode() == "online"  # before W&B is used, which fails with an empty WANDB_MODE
     report = build(data, entity, project)
-    # the library's own way to JSON is private; its version is pinned
+    # the library has no public way to JSON; its version is pinned
     text = report._to_model().spec.model_dump_json(by_alias=True, exclude_none=True, indent=1)
     write_text(specification, text + "\n")
     blocks, preview = json.loads(text)["blocks"], template("preview.html.j2")
@@ -47,46 +45,43 @@ def publish(data: ReportData, target: str, specification: Path) -> int:
             "the runs, and this command again."
         )
         return 0
-    if trouble := unreachable():
+    if not (trouble := unreachable()):
+        try:
+            logging.getLogger("wandb").setLevel(logging.CRITICAL)
+            report.id = existing(entity, project)
+            known = bool(report.id)
+            report.save()
+        except Exception as error:  # the server may answer anything; the local page is already written
+            trouble = " ".join(str(error).split())[:300]
+    if trouble:
         print(f"The W&B report was not published: {trouble}. Its specification is in {specification}.", file=sys.stderr)
-        return 1
-    try:
-        logging.getLogger("wandb").setLevel(logging.CRITICAL)
-        report.id = existing(entity, project)
-        known = bool(report.id)
-        report.save()
-    except Exception as error:  # whatever a server may answer: the local page is there already
-        sentence = " ".join(str(error).split())[:300]
-        print(
-            f"The W&B report was not published: {sentence}. Its specification is in {specification}.", file=sys.stderr
-        )
         return 1
     print(f"W&B report {'updated' if known else 'created'}: {report.url}")
     return 0
 
 
 def existing(entity: str, project: str) -> str:
-    """The id of the report that an earlier call made, or nothing."""
+    """Return the id of the report of an earlier call, or an empty string."""
     try:
         reports = list(wandb.Api(timeout=PATIENCE_S).reports(f"{entity}/{project}"))
-    except (ValueError, TypeError):  # the project is not there yet
+    except (ValueError, TypeError):  # the project does not exist yet
         return ""
     return next((report.id for report in reports if report.display_name == TITLE), "")
 
 
 def build(report: ReportData, entity: str, project: str) -> wr.Report:
-    """The report, without asking a server anything."""
+    """Return the report, without a connection to the server."""
     runs = report.results.runs
     commands = [(f"Command ({count} runs)", f"`{command}`") for command, count in report.commands[:COMMANDS]]
     facts = "\n".join(f"- **{name}**: {words.in_markdown(text)}" for name, text in [*report.facts, *commands])
     blocks: list[Any] = [wr.MarkdownBlock(facts), *(wr.CalloutBlock(sentence) for sentence in report.warnings)]
-    blocks.append(wr.H2("On the way"))
+    blocks.append(wr.H2("Learning curves"))
     for dataset in runs["dataset"].unique():
         some = runs[runs["dataset"] == dataset]
         accuracy = _has_accuracy(report, dataset)
         blocks += [wr.H3(name_of(dataset)), grid(dataset, sorted(some["topology"].unique()), accuracy)]
     if "eta" in runs and runs["eta"].nunique() > 1:
-        blocks += [wr.H2("How much the stepsize matters"), stepsizes(report)]
+        blocks += [wr.H2("Sensitivity to the stepsize"), stepsizes(report)]
     blocks.append(wr.H2("Tables"))
     for recipe, table in report.tables:
         if recipe.name in SHORT:
@@ -103,7 +98,7 @@ def _has_accuracy(report: ReportData, dataset: str) -> bool:
 
 
 def runset(dataset: str, topology: str | None, groupby: list[str]) -> wr.Runset:
-    """Runs of the report's own project on one dataset and graph."""
+    """Return the runs of the project on one dataset and graph."""
     conditions: list[FilterExpr] = [Config("dataset") == dataset]
     if topology is not None:
         conditions.append(Config("topology") == topology)
@@ -111,28 +106,27 @@ def runset(dataset: str, topology: str | None, groupby: list[str]) -> wr.Runset:
 
 
 def grid(dataset: str, topologies: list[str], accuracy: bool) -> wr.PanelGrid:
-    """A run set per graph, grouped by method and stepsize; means over seeds with their range."""
+    """Return curves of a dataset: a run set per graph, grouped by method and stepsize, with means and ranges."""
     metrics = (["test_accuracy"] if accuracy else ["test_loss"]) + ["train_loss", "grad_norm", "consensus"]
-    panels: list[Any] = []
-    for place, metric in enumerate(metrics):
-        panels.append(
-            wr.LinePlot(
-                title=metric,
-                x="epoch" if accuracy else "step",
-                y=[metric],
-                log_y=metric != "test_accuracy",
-                groupby_aggfunc="mean",
-                groupby_rangefunc="minmax",
-                max_runs_to_show=100,
-                layout=wr.Layout(x=6 * (place % 4), y=8 * (place // 4), w=6, h=8),
-            )
+    panels: list[Any] = [
+        wr.LinePlot(
+            title=metric,
+            x="epoch" if accuracy else "step",
+            y=[metric],
+            log_y=metric != "test_accuracy",
+            groupby_aggfunc="mean",
+            groupby_rangefunc="minmax",
+            max_runs_to_show=100,
+            layout=wr.Layout(x=6 * place, y=0, w=6, h=8),
         )
+        for place, metric in enumerate(metrics)
+    ]
     sets = [runset(dataset, topology, ["config.algo", "config.eta"]) for topology in topologies]
     return wr.PanelGrid(runsets=sets, panels=panels)
 
 
 def stepsizes(report: ReportData) -> wr.PanelGrid:
-    """Final values against η, a point per run."""
+    """Return final values against η, a point per run."""
     panels: list[Any] = []
     sets = []
     for place, dataset in enumerate(report.results.runs.dropna(subset="eta")["dataset"].unique()):
@@ -152,7 +146,7 @@ def stepsizes(report: ReportData) -> wr.PanelGrid:
 
 
 def links(report: ReportData, entity: str, project: str) -> str:
-    """Every run by name, up to a number, with a link to its page."""
+    """Return a list of links to at most ``LINKS`` runs."""
     runs = report.results.runs.head(LINKS)
     look = styles(runs["algo"].unique(), report.results)
     base = wandb.setup().settings.app_url

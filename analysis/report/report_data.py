@@ -1,6 +1,4 @@
-"""What a report tells, before it is a page or a W&B report."""
-
-from __future__ import annotations
+"""The content of a report, for the HTML page and for W&B."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -24,9 +22,9 @@ from analysis.tables import Table, TableMaker, table_makers
 from bench.store.record import STATES
 
 TOLD = ("partition", "batch_size", "model", "validation")
-"""Settings that are told of every sweep, whatever they are."""
+"""Settings that every report states."""
 COMMANDS = 6
-"""Commands that are shown at most."""
+"""The largest number of shown commands."""
 
 
 @dataclass
@@ -38,27 +36,27 @@ class ReportData:
     facts: list[tuple[str, str]]
     warnings: list[str]
     scope: str = ""
-    outcome: list[str] = field(default_factory=list)  # beside the headline
-    commands: list[tuple[str, int]] = field(default_factory=list)  # and how many runs each made
-    figures: list[tuple[Drawing, Picture, str, str]] = field(default_factory=list)  # as SVG; what it was made from
+    outcome: list[str] = field(default_factory=list)  # further sentences after the headline
+    commands: list[tuple[str, int]] = field(default_factory=list)  # with the number of runs of each
+    figures: list[tuple[Drawing, Picture, str, str]] = field(default_factory=list)  # SVG, and the runs in words
     tables: list[tuple[TableMaker, Table]] = field(default_factory=list)
-    missing: list[tuple[str, str, str]] = field(default_factory=list)  # figures not drawn: title, why, command
-    troubles: list[str] = field(default_factory=list)  # figures and tables that raised something
+    missing: list[tuple[str, str, str]] = field(default_factory=list)  # figures without runs: title, reason, command
+    troubles: list[str] = field(default_factory=list)  # figures and tables that raised an error
 
 
 def gather_report(results: Results, request: FigureOptions | None = None) -> ReportData:
-    """Everything there is data for."""
+    """Make all figures, tables and sentences that the results allow."""
     request = request or FigureOptions()
     headline, *more = [*outcome(results, request), scope(results)]
-    told = [*counts(results), *settings(results), *origin(results)]
-    report = ReportData(results, headline, told, warnings(results), scope(results), more[:-1], sweep_commands(results))
+    about = [*counts(results), *settings(results), *origin(results)]
+    report = ReportData(results, headline, about, warnings(results), scope(results), more[:-1], sweep_commands(results))
     for drawing in drawings().values():
         try:
             picture = drawing.picture(results, request)
             svg = page_svg(picture.figure, drawing.name)
         except NoData as error:
             report.missing.append((drawing.title, str(error), drawing.command))
-        except Exception as error:  # a stranger's figure may raise anything, and the others are drawn
+        except Exception as error:  # a plug-in may raise anything; the other figures are still drawn
             report.troubles.append(f"{drawing.name} not drawn: {trouble(error, drawing.draw)}")
         else:
             used = results.runs[results.runs["run_id"].isin(picture.runs)]
@@ -86,25 +84,25 @@ def scope(results: Results) -> str:
 
 
 def facts(results: Results) -> list[tuple[str, str]]:
-    """What was run, how much of it ended how, and on what."""
+    """Return the numbers of runs, and their machines, versions and data."""
     return [*counts(results), *origin(results)]
 
 
 def counts(results: Results) -> list[tuple[str, str]]:
-    """The number of runs, by their state, and their seeds, nodes and steps."""
+    """Return the number of runs by state, and their seeds, nodes and steps."""
     runs = results.runs
     if runs.empty:
         return []
     states = Counter(runs["state"])
-    out = [("Runs", ", ".join(f"{states[state]} {state}" for state in STATES if states[state]))]
-    out.append(("Seeds", ranges(runs["seed"].unique(), least=3)))
-    out.append(("Nodes", listed(str(n) for n in sorted(runs["nodes"].unique()))))
-    out.append(("Steps", listed(str(n) for n in sorted(runs["steps"].unique()))))
-    return out
+    return [
+        ("Runs", ", ".join(f"{states[state]} {state}" for state in STATES if states[state])),
+        ("Seeds", ranges(runs["seed"].unique(), least=3)),
+        *((name.capitalize(), listed(map(str, sorted(runs[name].unique())))) for name in ("nodes", "steps")),
+    ]
 
 
 def settings(results: Results) -> list[tuple[str, str]]:
-    """Partition, batch size, model and validation, and what else is not as usual."""
+    """Return partition, batch size, model and validation, and other settings that differ from their defaults."""
     runs, out = results.runs, []
     for name in (*TOLD, *(c for c in NEUTRAL if c not in TOLD and "." not in c)):
         if name in runs and (name in TOLD or (runs[name] != NEUTRAL[name]).any()):
@@ -120,35 +118,27 @@ def _setting(name: str, row: dict[str, Any]) -> str:
     if name == "validation":
         return f"{100 * row[name]:g} % of the training samples" if row[name] else "none"
     options = [c for c in row if c != name and not pd.isna(row[c]) and row[c] != NEUTRAL.get(c)]
-    told = ", ".join(in_title(c, row[c]).removesuffix(" True") for c in options)
-    return f"{in_title('', row[name]).strip()}{f' ({told})' if told else ''}"
+    values = ", ".join(in_title(c, row[c]).removesuffix(" True") for c in options)
+    return f"{in_title('', row[name]).strip()}{f' ({values})' if values else ''}"
 
 
 def _order(column: pd.Series) -> pd.Series:
-    """For sorting: numbers as numbers."""
+    """Return sort keys: numbers, unless a value is text."""
     numbers = pd.to_numeric(column, errors="coerce")
     return column.astype(str) if (numbers.isna() & column.notna()).any() else numbers
 
 
 def origin(results: Results) -> list[tuple[str, str]]:
-    """The machines, versions and data."""
-    runs, out = results.runs, list[tuple[str, str]]()
-    if runs.empty:
-        return out
-    made = [_environment(results.facts.get(run, {})) for run in runs["run_id"]]
-    out += [("Made by", f"{words} ({many(count, 'run')})") for words, count in Counter(made).most_common(6) if words]
-    versions = Counter(_versions(results.facts.get(run, {})) for run in runs["run_id"])
-    out += [("Versions", f"{words} ({many(count, 'run')})") for words, count in versions.most_common(4) if words]
-    data = {
-        run_data(results.facts.get(run, {}), name) for run, name in zip(runs["run_id"], runs["dataset"], strict=True)
-    }
-    out += [("Data", words) for words in sorted(words for words in data if words)]
-    return out
-
-
-def run_data(fact: dict[str, Any], name: str) -> str:
-    data = fact.get("data") or {}
-    return f"{name_of(name)}, sha256 {data['sha256'][:16]}…" if data.get("sha256") else ""
+    """Return the machines, versions and data of the runs."""
+    out, data = list[tuple[str, str]](), set()
+    facts = [results.facts.get(run, {}) for run in results.runs.get("run_id", [])]
+    for name, describe, most in (("Made by", _environment, 6), ("Versions", _versions, 4)):
+        found = Counter(map(describe, facts)).most_common(most)
+        out += [(name, f"{words} ({many(count, 'run')})") for words, count in found if words]
+    for fact, dataset in zip(facts, results.runs.get("dataset", []), strict=True):
+        if digest := (fact.get("data") or {}).get("sha256"):
+            data.add(f"{name_of(dataset)}, sha256 {digest[:16]}…")
+    return [*out, *(("Data", words) for words in sorted(data))]
 
 
 def _environment(fact: dict[str, Any]) -> str:
@@ -166,7 +156,7 @@ def _versions(fact: dict[str, Any]) -> str:
 
 
 def run_table(results: Results) -> tuple[pd.DataFrame, list[str]]:
-    """A row per run: the method, its stepsize, what else varies, the last evaluation; and the columns to filter by."""
+    """Return a row per run with its method, varying settings and last evaluation; and the columns to filter by."""
     runs = results.runs
     last = results.rows.drop_duplicates("run_id", keep="last") if len(results.rows) else pd.DataFrame({"run_id": []})
     table = runs.merge(last, on="run_id", how="left")
@@ -181,7 +171,7 @@ def run_table(results: Results) -> tuple[pd.DataFrame, list[str]]:
 
 
 def _varies(results: Results, name: str) -> bool:
-    """Whether a setting has several values; an option has, where methods, or runs with one choice, differ in it."""
+    """Return whether a setting varies. An option varies if it does among the runs of one group choice."""
     runs, (group, _, option) = results.runs, name.partition(".")
     if option and group in runs:
         return bool((runs[name].astype(str).groupby(runs[group]).nunique() > 1).any())

@@ -1,6 +1,4 @@
-"""Tables as files: Markdown, LaTeX and csv."""
-
-from __future__ import annotations
+"""Tables as Markdown, LaTeX and CSV files."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -19,18 +17,18 @@ from bench.store.files import write_text
 
 
 def make_table(recipe: TableMaker, results: Results, request: FigureOptions, out: Path) -> tuple[str, bool | None]:
-    """Write one and say what it shows, or why it is not there; None where it is broken."""
+    """Write one table. Return a message, and whether it was written; None if its function failed."""
     try:
-        whole, said = recipe.table(results, request), []
+        whole, messages = recipe.table(results, request), []
         try:
             table = words.chosen(whole, request.columns, results)
         except NoData as error:
             if recipe.ours:
                 raise
-            table, said = whole, [f"{'':15} {error} (ignored options: --columns)"]
+            table, messages = whole, [f"{'':15} {error} (ignored options: --columns)"]
     except NoData as error:
         return f"{recipe.name:15} not made: {error}", False
-    except Exception as error:  # a stranger's table may raise anything, and the others are made
+    except Exception as error:  # a plug-in may raise anything; the other tables are still made
         return f"{recipe.name:15} not made: {trouble(error, recipe.make)}", None
     table = replace(table, notes=[*table.notes, *mixed_note(results, results.runs)])
     texts = {
@@ -41,18 +39,18 @@ def make_table(recipe: TableMaker, results: Results, request: FigureOptions, out
     for kind, text in texts.items():
         write_text(out / f"table_{recipe.name}.{kind}", text)
     if "reference" in table.data and request.reference and (why := no_difference(table)):
-        said.append(f"{'':15} --reference {request.reference} is not seen in it: {why}")
+        messages.append(f"{'':15} --reference {request.reference} has no effect: {why}")
     if (fits := page(table)).left_out:
-        said.append(f"{'':15} in .tex {left_out_in_words(fits)}")
+        messages.append(f"{'':15} in .tex {left_out_in_words(fits)}")
     return "\n".join(
-        [f"{recipe.name:15} {many(len(table.data), 'row')} → table_{recipe.name}.md, .tex, .csv", *said]
+        [f"{recipe.name:15} {many(len(table.data), 'row')} → table_{recipe.name}.md, .tex, .csv", *messages]
     ), True
 
 
 def no_difference(table: Table) -> str:
-    """Why no difference from the reference is to be seen; nothing where there is one."""
+    """Return why the table shows no difference from the reference; empty if it shows one."""
     if "reference_minus" not in table.data or table.data["reference_minus"].isna().all():
-        return "no other method has a run on the same problem with the same seed, or none of them has a value"
+        return "no other method has a run with a value on the same problem and seed"
     if table.asked and not any(DIFFERENCE in name for name in table.asked):
-        return "the differences are not among the columns; 'difference' in --columns is theirs"
+        return "--columns does not select the differences; add 'difference'"
     return ""

@@ -177,10 +177,11 @@ def test_a_long_text_damages_only_its_run(results, tmp_path, file, values):
     with at_most(60):
         assert load(results).attrs["unreadable"] == [run.name]
         assert f"{run.name} is damaged" in status_of(results)
-        assert other.name in page_of(results)
-        if "topology" in values:  # figures skip all damaged runs in the same way
-            words = ["--results", str(results), "--out", str(tmp_path), "--format", "png", "--figure", "final,curves"]
-            assert make_figures.main(words) == 0
+        drawn = "topology" in values or "algorithm" in values  # once per file: load() skips the run for all readers
+        assert not drawn or other.name in page_of(results)
+        figures = "final,curves" if drawn else "final"
+        words = ["--results", str(results), "--out", str(tmp_path), "--format", "png", "--figure", figures]
+        assert make_figures.main(words) == 0
 
 
 @pytest.mark.parametrize("file", ["summary.json", "manifest.json", "status.json"])

@@ -79,55 +79,54 @@ def test_one_figure_from_some_runs_and_what_would_make_the_missing(command, fold
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("words", "values"),
     [
-        (("--results", "nowhere"), "folder 'nowhere' does not exist"),
-        (("--results", "."), "holds no runs"),
-        (("--figure", "stepsise"), "no figure or table 'stepsise' (did you mean 'stepsize'?); there are stepsize, "),
-        (("--figure", "accuracy"), "no figure or table 'accuracy'; there are stepsize, "),
-        (("--format", "gif"), "there is no format 'gif'; there are pdf"),
-        (("--where", "algo"), "argument --where: must be NAME=VALUE, got 'algo'"),
-        (("--without", "core"), "argument --without: must be NAME=VALUE, got 'core'"),
+        (("--results", "nowhere"), ["'nowhere'"]),
+        (("--results", "."), ["runs"]),
+        (("--figure", "stepsise"), ["'stepsise'", "'stepsize'"]),
+        (("--figure", "accuracy"), ["'accuracy'", "stepsize, "]),
+        (("--format", "gif"), ["'gif'", "pdf, "]),
+        (("--where", "algo"), ["--where", "'algo'"]),
+        (("--without", "core"), ["--without", "'core'"]),
     ],
 )
-def test_bad_input_gets_a_sentence(command, words, sentence, tmp_path):
+def test_rejects_invalid_options(command, words, values, tmp_path):
     done = command(*words, cwd=tmp_path)
     assert done.returncode == 2
-    assert sentence in done.stderr
+    assert all(value in done.stderr for value in values)
     assert "Traceback" not in done.stderr
 
 
-def test_a_figure_that_is_not_there_names_the_plugin_that_is_broken(command, tmp_path, monkeypatch):
+def test_an_unknown_figure_names_the_broken_plugin(command, tmp_path, monkeypatch):
     monkeypatch.setitem(broken, "gone", "ModuleNotFoundError: gone")
-    said = command("--figure", "mine", cwd=tmp_path).stderr
-    assert "no figure or table 'mine'" in said
-    assert said.endswith("; plug-in 'gone' cannot be imported: ModuleNotFoundError: gone\n")
+    error = command("--figure", "mine", cwd=tmp_path).stderr
+    assert "'mine'" in error
+    assert "'gone'" in error
+    assert error.endswith("ModuleNotFoundError: gone\n")
 
 
-def test_empty_folder_and_a_label_nobody_has(command, folder, tmp_path):
+def test_rejects_an_empty_folder_and_unknown_names(command, folder, tmp_path):
     (tmp_path / "results" / "runs").mkdir(parents=True)
-    assert "holds no run that can be read" in command(cwd=tmp_path).stderr
-    done = command("--results", str(folder), "--where", "color=red", "--out", "x", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "no run has a label 'color'" in done.stderr
-    for words, sentence in NEAR.items():
+    assert command(cwd=tmp_path).returncode == 2
+    for words, values in UNKNOWN.items():
         done = command("--results", str(folder), *words.split(), "--out", "x", cwd=tmp_path)
         assert (done.returncode, done.stdout) == (2, "")
-        assert sentence in done.stderr
+        assert all(value in done.stderr for value in values)
 
 
-NEAR = {
-    "--reference dstg": "no run of the reference 'dstg' has ended (did you mean 'dsgt'?); there are dnasa, ",
-    "--reference D-SGT": "no run of the reference 'D-SGT' has ended (did you mean 'dsgt'?); there are dnasa, ",
-    "--reference adam": "no run of the reference 'adam' has ended; there are dnasa, ",
-    "--metric train_los": "no run has a metric 'train_los' (did you mean 'train_loss'?); there are train_loss, ",
-    "--where algorithm=dsgt": "no run has a label 'algorithm'; there are ",
-    "--where topolgy=ring": "no run has a label 'topolgy' (did you mean 'topology'?); there are ",
+UNKNOWN = {
+    "--reference dstg": ["'dstg'", "'dsgt'", "dnasa, "],
+    "--reference D-SGT": ["'D-SGT'", "'dsgt'", "dnasa, "],
+    "--reference adam": ["'adam'", "dnasa, "],
+    "--metric train_los": ["'train_los'", "'train_loss'", " train_loss, "],
+    "--where color=red": ["'color'"],
+    "--where algorithm=dsgt": ["'algorithm'"],
+    "--where topolgy=ring": ["'topolgy'", "'topology'"],
 }
 
 
 @pytest.mark.thorough
-def test_what_is_not_in_the_figures_is_said(command, folder, tmp_path):
+def test_reports_skipped_runs(command, folder, tmp_path):
     """A run that failed, one still running, one unreadable, and one made by another version of the source."""
     folder = sweeps.copied(folder, tmp_path / "results", "untuned")
     runs = sorted((folder / "runs").iterdir())

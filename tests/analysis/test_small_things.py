@@ -1,4 +1,4 @@
-"""What stands in a newcomer's way for a minute, and no longer."""
+"""Small faults that newcomers met: messages, tables, digits and terminals."""
 
 import io
 import re
@@ -30,6 +30,7 @@ from bench.terminal import command
 from bench.terminal.console import Console
 from bench.terminal.table import show_table
 from tests.helpers.invented import made, results_of
+from tests.messages import IGNORED
 
 
 @pytest.mark.parametrize(
@@ -51,7 +52,7 @@ def test_a_strangers_numbers_are_readable_and_its_columns_its_own(tmp_path):
     recipe = TableMaker("own", "Own", lambda results, request: Table(numbers, numbers))
     said, done = make_table(recipe, some, FigureOptions(columns=("method",)), tmp_path)
     assert done
-    assert "it has no column 'method'; there are name, size (ignored options: --columns)" in said
+    assert all(words in said for words in ("'method'", "name, size", f"{IGNORED}--columns"))
     text = (tmp_path / "table_own.md").read_text()
     assert all(line in text for line in ("| a | 0.3333 |", "| b | ∞ |", "| c | — |"))
     assert r"b & $\infty$ \\" in latex(Table(numbers, numbers), "t")
@@ -108,20 +109,20 @@ def test_what_is_equal_is_bold_together(case):
     }
 
 
-def test_a_reference_that_is_not_seen_is_said(tmp_path):
+def test_reports_a_reference_without_effect(tmp_path):
     def said(some, **request):
         return make_table(table_makers()["final"], some, FigureOptions(reference="dsgt", **request), tmp_path)[0]
 
-    assert "--reference dsgt is not seen in it: the differences are not among" in said(several(), columns=("method",))
+    assert "--reference dsgt" in said(several(), columns=("method",))
     assert "--reference" not in said(several(), columns=("method", "difference"))
     assert "D-SGT minus this" in (tmp_path / "table_final.md").read_text()
-    assert "--reference dsgt is not seen in it: no other method has a run" in said(several(topology="star"))
+    assert "--reference dsgt" in said(several(topology="star"))
 
 
 def test_a_printed_table_fits_a_page_and_has_the_digits_of_the_other(tmp_path):
     some = several(topology="a_name_as_long_as_a_whole_sentence_is", dataset="and_another_such_name")
     said, _ = make_table(table_makers()["final"], some, FigureOptions(), tmp_path)
-    assert "in .tex dropped to fit a page: seeds, consensus (" in said
+    assert re.search(r"\.tex .*: seeds, consensus \(--columns NAME,NAME", said)
     tex, text = ((tmp_path / f"table_final.{kind}").read_text() for kind in ("tex", "md"))
     assert "% in every row: runs = 5" in tex
     assert "consensus" not in tex.split("tabular")[1]
@@ -149,7 +150,7 @@ def test_compare_says_from_where_it_is_drawn_and_why_there_is_no_curve():
     assert not any("eval_every" in note for note in notes)
     few = replace(some, rows=some.rows[some.rows["step"] != 200])
     notes = drawings()["compare"].draw(few, FigureOptions(metrics=("test_loss",))).notes
-    assert "runs of 400 steps were evaluated at their start and end alone: a smaller eval_every makes curves" in notes
+    assert any("400 steps" in note and "eval_every" in note for note in notes)
 
 
 def test_the_start_does_not_flatten_what_comes_after_and_is_said_to_lie_outside():

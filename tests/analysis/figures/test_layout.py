@@ -227,16 +227,16 @@ def test_options_of_the_layout_reach_the_file_and_the_unused_are_said(paper):
     assert said.out.count(IGNORED) == 1
 
 
-def test_a_size_without_room_is_a_sentence(paper):
+def test_rejects_a_size_too_small_for_the_panels(paper):
     code, said, _ = paper("--size", "0.5,0.5", figures="stepsize")
     assert code == 2
-    assert "0.5 × 0.5 inches leave no room for its panels" in said.out
+    assert "0.5 × 0.5 inches" in said.out
 
 
-def test_limits_without_anything_between_them_are_a_sentence(paper):
+def test_rejects_limits_without_data(paper):
     code, said, _ = paper("--ylim", "1000,2000", figures="stepsize")
     assert code == 2
-    assert "nothing lies between the limits 1000 and 2000: its y axis goes from" in said.out
+    assert "1000 and 2000" in said.out
 
 
 def test_a_caption_says_what_a_reader_must_know(paper):

@@ -137,7 +137,7 @@ def test_w_and_b_may_fail_and_the_page_is_still_made(fewer, uploaded, tmp_path, 
 def test_no_project_and_nobody_there():
     done = python("analysis/make_figures.py", "--results", "wandb:nonsense", cwd=Path.cwd())
     assert done.returncode == 2
-    assert "a W&B project is ENTITY/PROJECT" in done.stderr
+    assert "ENTITY/PROJECT" in done.stderr
     done = python(
         "analysis/make_report.py", "--from", "wandb:me/x", cwd=Path.cwd(), WANDB_BASE_URL="http://127.0.0.1:9"
     )
@@ -145,4 +145,4 @@ def test_no_project_and_nobody_there():
     assert "cannot be reached" in done.stderr
     done = python("analysis/make_report.py", "--wandb", "me", cwd=Path.cwd())
     assert done.returncode == 2
-    assert "--wandb takes ENTITY/PROJECT" in done.stderr
+    assert "got 'me'" in done.stderr
