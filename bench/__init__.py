@@ -1,5 +1,9 @@
 """The harness: everything that is not an algorithm, a dataset or a figure."""
 
-from bench.base import imported as imported  # first: it records the imports
+import os
+
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch is imported: threads that wait must not spin
+
+from bench.base import imported as imported  # before anything else of the suite: it says what was imported
 
 __version__ = "0.1.0"

@@ -29,6 +29,10 @@ OPENMPI = {  # OpenMPI rejects root, and more ranks than cores, without these; o
     "OMPI_MCA_rmaps_base_oversubscribe": "1",  # version 4
     "PRTE_MCA_rmaps_default_mapping_policy": "slot:oversubscribe",  # version 5; without "slot" one machine gets all
 }
+WAITING = {  # ranks that wait for a message give their core away: ranks may outnumber the free cores
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+    "MPIR_CVAR_POLLS_BEFORE_YIELD": "100",
+}
 NO_RUNNER = "cannot connect to the runner"
 """Part of the message that a rank prints before it exits; ``explain`` finds it in the output of the launcher."""
 UNREACHED = re.compile(rf"rank \d+ on \S+ {NO_RUNNER}.*")
@@ -95,7 +99,7 @@ class Launched:
         paths = os.pathsep.join([str(ROOT), *(str(Path(folder).absolute()) for folder in given)])
         one_thread = {"OMP_NUM_THREADS": "1"} if launch else {}
         told = {"PYTHONPATH": paths, FOLDER: str(data_folder()), ADDRESS: address, TOKEN: token}
-        environment = {**OPENMPI, **one_thread, **os.environ, **told}
+        environment = {**OPENMPI, **WAITING, **one_thread, **os.environ, **told}
         prefix = [*passing_on(environment, launch), "-n", str(ranks)] if launch else []
         self._output = tempfile.TemporaryFile()  # noqa: SIM115
         try:
