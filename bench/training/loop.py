@@ -23,6 +23,7 @@ from bench.training.hosting import Hosting
 from bench.training.metrics import heterogeneity, measure
 from bench.training.network import GradOracle, MixOracle, Network, make_oracles
 from bench.training.observer import Observer, Outcome, Snapshot
+from bench.training.threads import step_threads, threads
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ class Training:
         seeds, one_way = problem.setting.seeds, mixings[0].one_way
         properties = algorithm.properties
         self._network = Network(hosting, properties, self._costs, self._clock, seeds, compressor, one_way)
+        self._threads = torch.get_num_threads(), step_threads(problem)  # for evaluations, and for steps
         if begin:
             hosting.mixer.restore(begin.in_flight)
 
@@ -74,6 +76,11 @@ class Training:
         Raises:
             Preempted: The observer has preempted the run, after a checkpoint.
         """
+        self._learn({"threads": self._threads[1]})
+        with threads(self._threads[1]):
+            return self._run()
+
+    def _run(self) -> tuple[list[Outcome | None], Snapshot]:
         times, begun = self._timetable, self._begin.step if self._begin else 0
         due = {t for t in times.evaluate_at if t > begun} if self._begin else {0, *times.evaluate_at}
         grad, mix = make_oracles(self._problem, self._network, self._costs)
@@ -98,14 +105,15 @@ class Training:
         if not self._capture:
             return None
 
-        def learn(facts: Row) -> None:
-            for r in range(len(self._outcomes)):
-                self._observer.learn(r, facts)
-
         def eager(state: Any, t: int) -> Any:
             return self._algorithm.step(state, t, grad, mix)
 
-        return Steps(eager, self._algorithm, self._problem, self._network, self._costs, self._timetable.steps, learn)
+        parts = self._algorithm, self._problem, self._network, self._costs
+        return Steps(eager, *parts, self._timetable.steps, self._learn)
+
+    def _learn(self, facts: Row) -> None:
+        for r in range(len(self._outcomes)):
+            self._observer.learn(r, facts)
 
     def _from(self) -> Tensor | tuple[int, Any]:
         """Return the start of the trajectory: x, or a step and its state."""
@@ -131,7 +139,7 @@ class Training:
 
     def _evaluate(self, t: int, state: Any) -> None:
         _wait_for_gpu(state.x)  # the earlier steps count as computing, not as evaluating
-        with self._clock.timing("eval_s"):
+        with self._clock.timing("eval_s"), threads(self._threads[0]):
             zetas = heterogeneity(state.x, self._problem, self._hosting) if t == 0 else []
             measured = measure(state, self._problem, self._hosting, self._algorithm.properties)
         seconds = self._clock.seconds()
