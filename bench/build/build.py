@@ -78,7 +78,8 @@ def problem_parts(config: RunConfig, seeds: Sequence[int]) -> Parts | None:
     refuse(config.scale, config.input_scale)
     if not is_problem(datasets[name]):
         arrays, loss = load_arrays(config), loss_of(config)
-        return arrays, [shards(config, seed) for seed in seeds], build_model(config, arrays, loss), loss
+        model = build_model(config, arrays, loss)  # first: its errors say more than those of the shards
+        return arrays, [shards(config, seed) for seed in seeds], model, loss
     given = config.model.name, config.loss.name, config.partition.name, config.init, config.sampling
     if given != ("linear", LATER["loss"], "even", "shared", "replacement"):
         raise UserError(

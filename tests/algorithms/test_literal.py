@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import algorithms as package
+from bench.base.prox import stays
 from bench.base.registry import algorithms
 from bench.contracts.simulate import Trace, simulate
 from bench.method.schedules import Schedule
@@ -46,7 +47,7 @@ def is_lazy(cls, options: dict) -> bool:
 
 def coin_of(cls, seed: int):
     """The method's own coin, of the replica that has this seed."""
-    tossing = cls(LAYOUT, {}, {}, {}, cls.properties, seeds=(seed,))
+    tossing = cls(LAYOUT, {}, cls.properties, (seed,), {}, "cpu", 1, stays)
     return lambda t, p: bool(tossing.coin(t, p))
 
 

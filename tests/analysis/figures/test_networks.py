@@ -81,7 +81,7 @@ def test_graphs_have_arrows_and_name_the_round():
         "matching, n = 3, round 0\nρ = 0.500",
     ]
     assert [len(ax.patches) for ax in picture.figure.axes[:3]] == [0, 3, 0]
-    assert "of a network that is drawn each round, the first round of one run" in picture.notes
+    assert any("the first round of one run" in note for note in picture.notes)
 
 
 def test_a_graph_whose_edges_are_not_listed_is_named_and_not_drawn():
@@ -96,7 +96,7 @@ def test_a_graph_whose_edges_are_not_listed_is_named_and_not_drawn():
     rows = [{"algo": "sgp", "topology": name, "end": 1.0} for name in ("complete", "ring")]
     picture = draw("graphs", made(rows, [{"mixing": large}, {"mixing": RING}]))
     assert [ax.get_title() for ax in picture.figure.axes if ax.get_title()] == ["ring, n = 3\nρ = 0.500"]
-    assert "not drawn, for their edges are too many to be listed: complete of 4096 nodes" in picture.notes
+    assert any("complete of 4096 nodes" in note for note in picture.notes)
     with pytest.raises(NoData, match="edges"):
         draw("graphs", made(rows[:1], [{"mixing": large}]))
 
@@ -104,7 +104,7 @@ def test_a_graph_whose_edges_are_not_listed_is_named_and_not_drawn():
 def test_a_graph_with_loss_alone_says_that_nothing_is_known():
     lost = {**RING, "rho": None, "period": None}
     picture = draw("graphs", made([{"algo": "sgp", "topology": "ring", "end": 1.0}], [{"mixing": lost}]))
-    assert picture.figure.axes[0].get_title() == "ring, n = 3\nρ is not known"
+    assert picture.figure.axes[0].get_title() == "ring, n = 3\nρ unknown"
 
 
 def test_compression_is_not_confused_by_a_method_with_an_option_called_form():

@@ -49,7 +49,7 @@ def test_a_method_is_tuned_over_all_its_swept_numbers(two, means):
     assert mine[mine["metric"] == "test_accuracy"]["mean"].iloc[-1] == pytest.approx(means.max())
     assert f"D-ASAGT, η = {eta:g}, α = {alpha:g}" in words_of(picture)
     assert any(f"D-ASAGT η={eta:g}, α={alpha:g} (" in note for note in picture.notes)
-    assert any(note.startswith("best setting: of those") for note in picture.notes)
+    assert any(note.startswith("best setting:") for note in picture.notes)
     assert f"; D-ASAGT (η = {eta:g}, α = {alpha:g}) ends at {means.max():.2f} %" in outcome(two)[0]
     table = table_makers()["final"].make(two, FigureOptions())
     (row,) = table.data[table.data["algo"] == "dasagt"].to_dict("records")

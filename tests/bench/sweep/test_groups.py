@@ -111,7 +111,7 @@ def test_a_third_engine_is_one_registration(tmp_path, monkeypatch):
         breath: bool = True
 
     configs = [config(seed=seed, engine={"name": "patient", "breath": False}, results=str(tmp_path)) for seed in (0, 1)]
-    assert configs[0].engine.options == {"memory_gb": None, "timeout_s": 300.0, "breath": False}
+    assert configs[0].engine.options == {"memory_gb": None, "capture": True, "timeout_s": 300.0, "breath": False}
     assert batches(configs) == ([[0], [1]], 1)
     assert run_all(configs, Console(quiet=True)) == 0
     assert [json.loads((f / "manifest.json").read_text())["engine"] for f in folders(tmp_path)] == ["patient"] * 2
