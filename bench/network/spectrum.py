@@ -53,11 +53,16 @@ def nearest(matrix: sp.csr_array, shift: float, count: int, end: Literal["LA", "
     shifted matrix is cheap to factor.
     """
     n = matrix.shape[0]
-    how: dict[str, Any] = {"k": count, "v0": _begin(n), "return_eigenvectors": False}
+    begin = _begin(n)
+    how: dict[str, Any] = {"k": count, "v0": begin, "return_eigenvectors": False}
     limit = None if matrix.nnz > n**2 / 8 else RESTARTS
+    quotient = float(begin @ (matrix @ begin)) / float(begin @ begin)  # lies between the ends of the spectrum
     try:
         found = eigsh(matrix, which=end, ncv=min(n, VECTORS), maxiter=limit, **how)
+        wrong = found.max() < quotient if end == "LA" else found.min() > quotient
     except ArpackNoConvergence:
+        wrong = True
+    if wrong:  # also if the iteration broke down, as on a matching, whose eigenvalues are all 0 or 1
         found = eigsh(matrix.tocsc(), sigma=shift, **how)
     return sorted(found.tolist())
 
