@@ -16,6 +16,7 @@ import platform
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
@@ -32,11 +33,15 @@ from bench.terminal.command import command
 from bench.terminal.console import Console
 from bench.terminal.parser import command_parser
 from benchmarks.around import data, digests, overheads, reporting, storing
+from benchmarks.busy import busy
 from benchmarks.clock import Entry
 from benchmarks.engines import REPLICAS, all_batched, engines, networks
 from benchmarks.methods import methods
 from benchmarks.models import modules, residual, texts
 from benchmarks.networks import gossip, many, scaling
+
+TOLERATED = 1.1
+"""Growth of a ratio that --compare does not report."""
 
 
 def table(title: str, entries: list[Entry]) -> Table:
@@ -45,6 +50,21 @@ def table(title: str, entries: list[Entry]) -> Table:
     for entry in entries:
         out.add_row(entry["what"], *(f"{entry[unit]:.3g}" if unit in entry else "" for unit in units))
     return out
+
+
+def slower(before: dict[str, Any], now: dict[str, list[Entry]]) -> list[str]:
+    """Return a line for each entry whose ratio to the floor of its own measurement grew by more than a tenth.
+
+    Times of two measurements are not compared, because the machine may be another or busy.
+    """
+    lines = []
+    for title, entries in now.items():
+        old = {entry["what"]: entry.get("ratio") for entry in before.get(title, [])}
+        for entry in entries:
+            was, ratio = old.get(entry["what"]), entry.get("ratio")
+            if was and ratio and ratio > TOLERATED * was:
+                lines.append(f"{title}: {entry['what']}: {ratio / was:.2f} times as slow ({was:.3g} to {ratio:.3g})")
+    return lines
 
 
 @command
@@ -64,7 +84,14 @@ def main() -> int:
         default=Path("perf.json"),
         help="JSON file for the numbers (default: perf.json)",
     )
+    parser.add_argument(
+        "--compare",
+        type=Path,
+        metavar="FILE",
+        help="JSON file of an earlier measurement; list what became slower by more than 10 %% (default: none)",
+    )
     arguments = parser.parse_args()
+    before = json.loads(arguments.compare.read_text(encoding="utf-8")) if arguments.compare else None
     quick = arguments.quick
     set_up_torch()
     torch.set_num_threads(1)
@@ -76,6 +103,7 @@ def main() -> int:
         "D-NASA, 8 nodes, ring: an iteration": lambda: engines(100 if quick else 1000),
         "D-NASA, 8 nodes, R runs at once on a CPU: per run and step": lambda: all_batched("cpu", sizes, steps),
         "D-NASA, 8 nodes, R runs at once on a GPU: per run and step": lambda: all_batched("cuda", sizes, steps),
+        "D-NASA, 8 nodes, ring: on a busy machine, relative to a fair share": lambda: busy(100 if quick else 400),
         "LeNet, 8 nodes: gradients": networks,
         "perceptron of a9a's size, 8 nodes, as a module": modules,
         "ResNet-20, 8 nodes, on a CPU: gradients": lambda: residual("cpu"),
@@ -102,6 +130,9 @@ def main() -> int:
             console.print(table(title, results[title]))
     arguments.out.write_text(json.dumps({"machine": machine, **results}, indent=1) + "\n", encoding="utf-8")
     console.print(f"written to {arguments.out}", soft_wrap=True)
+    if before is not None:
+        lines = slower(before, results)
+        console.print("\n".join(lines) or "Nothing became slower by more than 10 %.", soft_wrap=True)
     return 0
 
 
