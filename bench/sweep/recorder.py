@@ -26,6 +26,9 @@ class Stored(Observer):
     def learn(self, r: int, facts: Row) -> None:
         with errors.store_errors(self._folders[r].path):
             self._folders[r].learn(facts)
+        if r == 0 and (reason := facts.get("not_captured")):
+            method = self._folders[0].config.algo.name
+            self._display.say(f"Steps of {method} run one by one, not as a CUDA graph: {reason}.")
 
     def record(self, r: int, row: Row) -> None:
         with errors.store_errors(self._folders[r].path):

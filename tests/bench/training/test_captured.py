@@ -1,17 +1,22 @@
 """Captured steps compute the numbers of steps that run one by one, bit for bit."""
 
+import io
+import json
+
 import pytest
 import torch
+from rich.console import Console
 
 from bench.base.registry import algorithms
 from bench.base.step_index import Capture, NotCapturable, StepIndex
 from bench.build import build
 from bench.engine import stacked
+from bench.sweep.sweep import run_all
 from bench.training import captured
 from bench.training.loop import Training
 from tests.helpers.configs import Kept, config
 from tests.helpers.few import few
-from tests.helpers.run_folders import TIMES
+from tests.helpers.run_folders import TIMES, folders
 
 EAGER = {
     "dog": "quotient",  # 9 / (9 + t)
@@ -108,6 +113,15 @@ def test_networks_that_are_drawn_on_the_cpu_run_step_by_step(changes, request):
     seen = result(config(algo="dsgd", **changes))
     same(seen, expected)
     assert seen.facts[0]["not_captured"]
+
+
+def test_a_sweep_says_once_why_steps_are_not_captured(replayed, tmp_path):
+    configs = [config(algo="proxskip", seed=seed, results=str(tmp_path)) for seed in range(2)]
+    said = io.StringIO()
+    assert run_all(configs, Console(file=said, width=200)) == 0
+    assert said.getvalue().count("Steps of proxskip run one by one") == 1
+    for folder in folders(tmp_path):
+        assert "text" in json.loads((folder / "manifest.json").read_text())["not_captured"]
 
 
 @pytest.mark.parametrize(
