@@ -27,12 +27,13 @@ SINCE = {**LATER, "input_scale": 1.0, "validation": 0.0, "partition.equal": Fals
 """Labels that were added later, with the value that has no effect."""
 STATES = {
     "done": "completed all steps",
-    "diverging": f"completed all steps, but the loss rose by more than {DIVERGING_FROM:g} times its initial value",
+    "diverging": "completed all steps, but the training loss rose by more than "
+    f"{DIVERGING_FROM:g} times its initial value",
     "nonfinite": "stopped early because a metric became NaN or infinite",
-    "failed": "stopped by an error (see the log)",
-    "interrupted": "stopped from outside; the same command resumes it",
-    "running": "in progress",
-    "missing": "not started",
+    "failed": "stopped because of an error (see the log)",
+    "interrupted": "was stopped from outside, for example with Ctrl-C; the same command resumes it",
+    "running": "is in progress",
+    "missing": "was not started",
     "damaged": "has corrupt files; the same command moves them to damaged/ and repeats the run",
 }
 """The states of a run. In sentences, a run that *diverged* is ``diverging`` or ``nonfinite``."""

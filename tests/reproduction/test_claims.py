@@ -102,7 +102,7 @@ def test_notes_agree_with_the_verdicts():
     assert counts["sensitive"][1] == counts["sensitive_beyond"][1] == 0
     said = f"in all {paper} settled cases of the paper's {papers}, and in all {beyond} settled cases of {others} others"
     assert said in summary
-    assert f"is sensitive in {ours} of {ours + less} settled cases of {swept} |" in summary
+    assert f"is sensitive in {ours} of {ours + less} settled cases of {swept}." in summary
     assert re.search(r"\| MNIST, ring of 32.*\| not settled; not judged \|", part["felt_accuracy"])
     assert re.search(r"\| MNIST, ring of 32.*\| yes \|", part["felt_accuracy"])
     for graph in ("ring", "ladder"):
