@@ -16,10 +16,10 @@ from tests.helpers.cli import ROOT
 
 THEME = "Clusters"
 SMALL = ("dataset.evaluation=50", "steps=20", "eval_every=10", "tracker=none", "engine=mpi")
-DONE = "done, with all ranks in one MPI world"
+DONE = "the run is done, and all its ranks were in one MPI world"
 
 
-@fault(THEME, f"run SLURM jobs (bench/submit.py) with {slurm.CPUS} CPUs and two ranks each", allowed=(DONE,),
+@fault(THEME, f"bench/submit.py starts runs with two ranks in SLURM jobs with {slurm.CPUS} CPUs", allowed=(DONE,),
        quick=0, full=6, unless=slurm.lacking)  # fmt: skip
 def slurm_jobs(trials: int, folder: Path) -> Counter[str]:
     with slurm.cluster(folder / "slurm") as environment:
@@ -29,7 +29,7 @@ def slurm_jobs(trials: int, folder: Path) -> Counter[str]:
         return _states(folder, ["submit.py", *words, "nodes=4", "ranks=2", *SMALL], trials, environment)
 
 
-@fault(THEME, "run 8 ranks on fewer cores, as root, with the OpenMPI of the system",
+@fault(THEME, "root starts runs with 8 ranks on fewer cores, with the OpenMPI of the system",
        allowed=(DONE,), quick=0, full=4, unless=openmpi.lacking)  # fmt: skip
 def openmpi_ranks(trials: int, folder: Path) -> Counter[str]:
     bare = {name: value for name, value in os.environ.items() if name not in OPENMPI}

@@ -44,11 +44,11 @@ BAD = {
     "exits": lambda: _raises(SystemExit(3)),
     "no server": lambda: _raises(ConnectionRefusedError(111, "Connection refused")),
 }
-SENTENCE = "failed with an error that names the dataset; the other run is done"
+SENTENCE = "the run fails, the error names the dataset, and the other run is done"
 
 
-@fault("Data", f"load {len(BAD)} invalid datasets, each beside a valid one", allowed=(SENTENCE,),
-       quick=len(BAD), full=len(BAD))  # fmt: skip
+@fault("Data", f"a sweep has a run with an invalid dataset ({len(BAD)} kinds) and a run with a valid one",
+       allowed=(SENTENCE,), quick=len(BAD), full=len(BAD))  # fmt: skip
 def wrong_data(trials: int, folder: Path) -> Counter[str]:
     seen: Counter[str] = Counter()
     for number, (name, make) in enumerate(list(BAD.items())[:trials]):

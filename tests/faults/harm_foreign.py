@@ -21,8 +21,8 @@ from tests.helpers.readers import Late, at_most, read_by_all, same_but
 
 THEME = "Results folders of others"
 SECRET = "the reader's own words"
-KEPT = "nothing outside was shown, changed or deleted"
-AT_ONCE = "reported as damaged at once, the other run is unchanged"
+KEPT = "hearsay showed, changed and deleted nothing outside the results folder"
+AT_ONCE = "the run is reported as damaged at once, and the other run is unchanged"
 FILES = ("summary.json", "status.json", "manifest.json", "config.yaml", "log.txt", "metrics.parquet")
 OTHERS = ("metrics.jsonl", "checkpoint", "checkpoint/30.0-5.npz", "damaged", "wandb.json", "")
 AROUND = (".locks", ".locks/RUN", ".locks/RUN.lease", ".locks/leases", ".index", ".index/runs", "queue", "runs")
@@ -74,7 +74,7 @@ def read_and_made_again(runs: tuple[RunFolder, RunFolder]) -> str:
     return told
 
 
-@fault(THEME, "replace each file and folder by a link out of the folder; then run all readers and the same sweep",
+@fault(THEME, "a link out of the results folder replaces a file or folder; then all readers and the same sweep run",
        allowed=(KEPT,), quick=6, often=52, full=240)  # fmt: skip
 def links_out(trials: int, folder: Path) -> Counter[str]:
     seen, chance = Counter[str](), random.Random(33)
@@ -129,8 +129,8 @@ def endless(path: Path) -> None:
 WAYS = (fifo, sock, device, endless, Path.mkdir)
 
 
-@fault(THEME, "replace a file by a FIFO, a socket, a device, a file of 8 TB or a folder; then run all readers and "
-       "the same sweep", allowed=(AT_ONCE,), quick=5, often=60, full=300)  # fmt: skip
+@fault(THEME, "a FIFO, a socket, a device, a file of 8 TB or a folder replaces a file; then all readers and the "
+       "same sweep run", allowed=(AT_ONCE,), quick=5, often=60, full=300)  # fmt: skip
 def strange_files(trials: int, folder: Path) -> Counter[str]:
     seen, chance = Counter[str](), random.Random(33)
     runs = two_runs(folder / "results")

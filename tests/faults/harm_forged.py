@@ -32,9 +32,10 @@ from tests.helpers.configs import config
 from tests.helpers.damage import WAYS
 from tests.helpers.readers import read_by_all, same_but
 
-IGNORED, BELIEVED = "ignored: the runs are read instead", "read with the forged values"
-NAMED, ALONE = "reported as unreadable, the other runs are unchanged", "shown as stored, the other runs are unchanged"
-REFUSED, TAKEN = "rejected", "read as stored: the arrays fit the run"
+IGNORED, BELIEVED = "the index is ignored, and the runs are read instead", "the index is read, with its forged values"
+NAMED = "the run is reported as unreadable, and the other runs are unchanged"
+ALONE = "the run is shown as stored, and the other runs are unchanged"
+REFUSED, TAKEN = "the checkpoint is rejected", "the checkpoint is read, since its arrays fit the run"
 ODD: list[Any] = [None, [], {}, "x", -1, 0, 1e300, float("inf"), 10**30, 10**400, True, [[1]], {"a": [{"b": None}]}]
 ODD += ["\x1b[2J", "\ud800", "$\\input{/etc/passwd}$", "[/]", "=cmd()", "<script>", "a\nb", "x" * 10_000]
 
@@ -61,8 +62,8 @@ def other_words(content: bytes, chance: random.Random) -> bytes:
     return content[:begin] + chance.choice(words) + content[begin + chance.randrange(1, 12) :]
 
 
-@fault(THEME, "forge an index with a valid checksum: flipped bits, zeros, pieces swapped or removed, other words",
-       allowed=(IGNORED, BELIEVED), quick=50, often=1000, full=20000)  # fmt: skip
+@fault(THEME, "the index is forged, with a valid checksum: bits are flipped, pieces are zeroed, swapped or removed, "
+       "or words are replaced", allowed=(IGNORED, BELIEVED), quick=50, often=1000, full=20000)  # fmt: skip
 def forged_index(trials: int, folder: Path) -> Counter[str]:
     seen, chance = Counter[str](), random.Random(33)
     many, index.MANY = index.MANY, 2
@@ -126,8 +127,9 @@ def _parquet(table: pa.Table, **how: Any) -> bytes:
     return sink.getvalue().to_pybytes()
 
 
-@fault(THEME, "forge metrics.parquet with a valid checksum: other columns, types and sizes; in 9 of 10 trials flipped "
-       "bits, zeros, pieces swapped or removed", allowed=(NAMED, ALONE), quick=20, often=300, full=3000)  # fmt: skip
+@fault(THEME, "metrics.parquet is forged, with a valid checksum: in some trials it has other columns, types or sizes; "
+       "in 9 of 10 trials bits are flipped, or pieces are zeroed, swapped or removed",
+       allowed=(NAMED, ALONE), quick=20, often=300, full=3000)  # fmt: skip
 def forged_metrics(trials: int, folder: Path) -> Counter[str]:
     seen, chance = Counter[str](), random.Random(33)
     run, *_ = made(folder)
@@ -168,9 +170,9 @@ def archives(content: bytes, chance: random.Random) -> Iterator[bytes]:
     yield sink.getvalue()
 
 
-@fault(THEME, "forge a checkpoint with a valid checksum: pickles, shapes larger than any memory, compressed zeros; in "
-       "9 of 10 trials flipped bits, zeros, pieces swapped or removed", allowed=(REFUSED, TAKEN),
-       quick=60, often=500, full=4000)  # fmt: skip
+@fault(THEME, "a checkpoint is forged, with a valid checksum: in some trials it has pickles, shapes larger than any "
+       "memory or compressed zeros; in 9 of 10 trials bits are flipped, or pieces are zeroed, swapped or removed",
+       allowed=(REFUSED, TAKEN), quick=60, often=500, full=4000)  # fmt: skip
 def forged_checkpoint(trials: int, folder: Path) -> Counter[str]:
     seen, chance = Counter[str](), random.Random(33)
     path = sorted(unfinished(folder).checkpoints.glob("*.npz"))[-1]
@@ -205,8 +207,8 @@ def put(value: dict[str, Any], place: tuple[str, ...], new: Any) -> dict[str, An
     return value
 
 
-@fault(THEME, "put a value of another type into summary.json, status.json or manifest.json of one of four runs, with "
-       "a valid checksum; then run all readers", allowed=(NAMED, ALONE), quick=5, often=200, full=2400)  # fmt: skip
+@fault(THEME, "a value of summary.json, status.json or manifest.json of one of four runs gets another type, with a "
+       "valid checksum; then all readers run", allowed=(NAMED, ALONE), quick=5, often=200, full=2400)  # fmt: skip
 def odd_values(trials: int, folder: Path) -> Counter[str]:
     seen, chance = Counter[str](), random.Random(33)
     run, *_ = made(folder)

@@ -25,7 +25,8 @@ from tests.helpers.cli import ROOT
 from tests.helpers.configs import config
 
 THEME = "Several hosts on one folder"
-ONCE = "each submission tried the failing run once and made the forced run once"
+ONCE = "one worker tried the failing run, and one worker made the forced run"
+LEASES, LOCKS = "all eight use leases", "four use locks, and the other four are rejected"
 APART_S = 1800.0
 SWEEP = ("-m", "dataset=digits", "nodes=4", "batch_size=8", "steps=400", "engine=stacked", "tracker=none",
          "algo=dsgd,dsgt", "topology=ring,complete", "seed=0,1")  # fmt: skip
@@ -33,7 +34,7 @@ SWEEP = ("-m", "dataset=digits", "nodes=4", "batch_size=8", "steps=400", "engine
 
 @fault(
     THEME,
-    "submit a failing and a forced run to four workers whose clocks differ by up to 30 minutes",
+    "bench/submit.py gives a failing run and a forced run to four workers whose clocks are wrong by up to 30 minutes",
     allowed=(ONCE,),
     quick=4,
     full=200,
@@ -58,8 +59,8 @@ def clocks_apart(trials: int, folder: Path) -> Counter[str]:
 
 @fault(
     THEME,
-    "start eight hosts at once; the locks of four of them do not reach the others",
-    allowed=("leases for all eight", "locks for four, the others rejected"),
+    "eight hosts start at once; other hosts cannot see the locks of four of them",
+    allowed=(LEASES, LOCKS),
     quick=20,
     full=1000,
 )
@@ -73,7 +74,7 @@ def who_decides(trials: int, folder: Path) -> Counter[str]:
             return "refused"
 
     host, start, seen = threading.local(), threading.Barrier(8), Counter[str]()
-    words = {(8, 0, 0): "leases for all eight", (0, 4, 4): "locks for four, the others rejected"}
+    words = {(8, 0, 0): LEASES, (0, 4, 4): LOCKS}
     with ThreadPoolExecutor(8) as pool, patch.object(locks, "_found_wanting", lambda place: host.reason):
         for trial in range(trials):
             place = folder / str(trial)
@@ -86,7 +87,7 @@ def who_decides(trials: int, folder: Path) -> Counter[str]:
 
 @fault(
     THEME,
-    "pause a process until another has taken over and finished its run; then it writes, fails or exits",
+    "a process pauses until another has taken over and finished its run; then the first process writes, fails or exits",
     allowed=("no file of the run changed",),
     quick=0,
     full=20 * len(LAST),
@@ -108,8 +109,8 @@ def no_sshfs() -> str | None:
 
 @fault(
     THEME,
-    "run the same sweep of 8 runs on two hosts, in a folder that one or both mount by sshfs",
-    allowed=("every run computed once, all done",),
+    "two hosts run the same sweep of 8 runs in a folder that one or both mount by sshfs",
+    allowed=("each run was computed once, and all are done",),
     quick=0,
     full=10,
     unless=no_sshfs,
@@ -138,4 +139,4 @@ def _swept(machines: hosts.Hosts, names: tuple[str, str], folder: Path) -> str:
     made = sum(text.count("done at step 400") for text in said)
     states = Counter(json.loads(path.read_text())["state"] for path in folder.glob("runs/*/status.json"))
     good = made == 8 and states == {"done": 8} and [sweep.returncode for sweep in sweeps] == [0, 0]
-    return "every run computed once, all done" if good else f"{made} made, {dict(states)}"
+    return "each run was computed once, and all are done" if good else f"{made} made, {dict(states)}"

@@ -38,7 +38,7 @@ OUTCOMES = {
 """Each way to misbehave, and what the failed run must say; the same for both engines."""
 YAML = "name: trouble\nschedule: diminishing\neta: 0.01\nhow: none\n"
 SIZES = ("steps=40", "eval_every=5", "dataset.evaluation=50", "nodes=4", "tracker=none")
-NAMED, GOES_ON = "failed with the reason", "the correct run is done"
+NAMED, GOES_ON = "the run fails, and the error gives the reason", "the correct run is done"
 
 
 def misbehaving(ways: list[str], engine: str, folder: Path) -> Counter[str]:
@@ -74,13 +74,13 @@ def _some(trials: int) -> list[str]:
     return list(OUTCOMES)[: trials - 1]
 
 
-@fault("Plug-ins", f"run a method that fails in {len(OUTCOMES)} ways, and then a correct one, on MPI ranks",
+@fault("Plug-ins", f"MPI ranks run a method that fails in {len(OUTCOMES)} ways, and then a correct method",
        allowed=(NAMED, GOES_ON), quick=0, full=len(OUTCOMES) + 1)  # fmt: skip
 def misbehaving_on_ranks(trials: int, folder: Path) -> Counter[str]:
     return misbehaving(_some(trials), "mpi", folder)
 
 
-@fault("Plug-ins", f"run the same {len(OUTCOMES)} ways with engine=stacked",
+@fault("Plug-ins", "engine=stacked runs the same methods",
        allowed=(NAMED, GOES_ON), quick=0, often=len(OUTCOMES) + 1, full=len(OUTCOMES) + 1)  # fmt: skip
 def misbehaving_stacked(trials: int, folder: Path) -> Counter[str]:
     return misbehaving(_some(trials), "stacked", folder)
@@ -93,10 +93,10 @@ HOW = {
     "mpi, two jobs": ("engine=mpi", "jobs=2", "ranks=1"),
     "stacked, two jobs": ("engine=stacked", "jobs=2", "engine.memory_gb=1e-9"),
 }
-RIGHT = "every run is correct, or failed with the name of the file; repeated, all are correct"
+RIGHT = "each run is correct or failed, and the error names the file; after the command is repeated, all are correct"
 
 
-@fault("Source", "edit the file of a method after the first run of a sweep, on five kinds of engine",
+@fault("Source", "the file of a method is edited after the first run of a sweep, with five settings of engine and jobs",
        allowed=(RIGHT,), quick=0, often=1, full=len(HOW))  # fmt: skip
 def edited_source(trials: int, folder: Path) -> Counter[str]:
     seen: Counter[str] = Counter()
@@ -158,11 +158,16 @@ assert lock.take()
 print("held", flush=True)
 time.sleep(100)
 """
-WAITS = "names the process it waits for, and finishes when that process is gone"
+WAITS = "the sweep names the process that it waits for, and finishes when this process has ended"
 
 
 @fault(
-    "Other processes", "start a sweep while a paused process holds its run", allowed=(WAITS,), quick=0, often=1, full=2
+    "Other processes",
+    "a sweep starts while a paused process holds the lock of its run",
+    allowed=(WAITS,),
+    quick=0,
+    often=1,
+    full=2,
 )
 def held_by_a_stopped_process(trials: int, folder: Path) -> Counter[str]:
     seen: Counter[str] = Counter()

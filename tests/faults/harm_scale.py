@@ -24,8 +24,8 @@ from tests.helpers import sweeps
 from tests.helpers.many import multiply
 
 THEME = "Large numbers of runs"
-RIGHT, NAMED = "read as written, with and without an index", "damaged, and reported as unreadable"
-COMPOSED = "as typed"
+RIGHT, NAMED = "the run is read as written, with and without an index", "the flipped bit is reported"
+COMPOSED = "the configuration is as typed"
 
 
 @contextmanager
@@ -33,7 +33,7 @@ def measured(seen: Seen, what: str) -> Iterator[None]:
     """Adds to the note how long it took."""
     began, spent = time.perf_counter(), _cpu_s()
     yield
-    seen.notes.append(f"{what} {time.perf_counter() - began:.1f} s, {_cpu_s() - spent:.1f} s of CPU time")
+    seen.notes.append(f"{what} {time.perf_counter() - began:.1f} s ({_cpu_s() - spent:.1f} s of CPU time)")
 
 
 def _cpu_s() -> float:
@@ -41,8 +41,9 @@ def _cpu_s() -> float:
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
-@fault(THEME, "load runs of one folder; one in a hundred has a flipped bit, half of these since the index was made and "
-       "with the old modification time", allowed=(RIGHT, NAMED), quick=0, often=300, full=20000)  # fmt: skip
+@fault(THEME, "analysis.load reads a folder in which one run in a hundred has a flipped bit; half of these bits flip "
+       "after the index was written, and the files keep their modification times", allowed=(RIGHT, NAMED),
+       quick=0, often=300, full=20000)  # fmt: skip
 def many_runs(trials: int, folder: Path) -> Seen:
     seen, chance = Seen(), random.Random(16)
     many = multiply(sweeps.make(folder / "few", "tuned", "untuned"), folder / "many", trials)
@@ -51,9 +52,9 @@ def many_runs(trials: int, folder: Path) -> Seen:
     early, late = harmed[::2], harmed[1::2]
     expected = {name: _written(many / "runs" / name) for name in names}
     _flip(many, early, chance)
-    with measured(seen, "loaded without an index in"):
+    with measured(seen, "loading all without an index took"):
         cold = load(many)
-    with measured(seen, "with one in"):
+    with measured(seen, "with an index"):
         warm = load(many)
     _flip(many, late, chance)
     for name, first, last in zip(names, _read(cold, names), _read(load(many), names), strict=True):
@@ -103,14 +104,14 @@ def _same(found: tuple[object, np.ndarray] | None, expected: tuple[object, np.nd
     return labels and np.array_equal(found[1], expected[1], equal_nan=True)
 
 
-@fault(THEME, "compose configurations typed with -m: two methods, two graphs, 25 stepsizes, seeds", allowed=(COMPOSED,),
+@fault(THEME, "one command with -m gives two methods, two graphs, 25 stepsizes and 50 seeds", allowed=(COMPOSED,),
        quick=0, often=1000, full=5000)  # fmt: skip
 def many_configurations(trials: int, folder: Path) -> Seen:
     seen = Seen()
     etas = [round(0.01 * 1.2**number, 6) for number in range(25)]
     seeds = range(-(-trials // 100))
     words = ["algo=dsgd,dsgt", "topology=ring,complete", f"algo.eta={','.join(map(str, etas))}"]
-    with measured(seen, "composed in"):
+    with measured(seen, "composing all took"):
         runs = of_command([*words, f"seed=range({len(seeds)})", f"results={folder}"])
     typed = itertools.product(("dsgd", "dsgt"), ("ring", "complete"), etas, seeds)
     for run, wanted in zip(runs, typed, strict=True):

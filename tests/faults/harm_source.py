@@ -17,7 +17,7 @@ OTHERS = {
     "algorithms/dsgd.py": ("self.eta[t] * g", "2 * self.eta[t] * g"),
     "bench/training/mixers.py": ('mode="sum"', 'mode="mean"'),
 }
-TOLD = "failed before its first step and names the rank and the file; done with the same source everywhere"
+TOLD = "the run fails before its first step, and the error names the rank and the file; with equal source it is done"
 RANK_1 = """#!/bin/sh
 # mpiexec, whose second rank finds the source of another machine
 ranks=$2; shift 2
@@ -25,7 +25,7 @@ exec {mpiexec} -n $ranks sh -c 'if [ "$PMI_RANK" = 1 ]; then cd {other}; PYTHONP
 """
 
 
-@fault("Source", "change the source on one of two hosts: of the method, of the mixing",
+@fault("Source", "one of two hosts has another source file of the method or of the mixing",
        allowed=(TOLD,), quick=0, full=len(OTHERS))  # fmt: skip
 def another_source_on_one_host(trials: int, folder: Path) -> Counter[str]:
     seen: Counter[str] = Counter()
@@ -37,11 +37,12 @@ def another_source_on_one_host(trials: int, folder: Path) -> Counter[str]:
 
 LIBRARIES = ("torch", "numpy")
 VERSIONS_TOLD = (
-    "failed before its first step and names the rank, the package and both versions; done with equal versions"
+    "the run fails before its first step, and the error names the rank, the package and both versions; with equal "
+    "versions it is done"
 )
 
 
-@fault("Source", "change the version of torch or NumPy on one of two hosts",
+@fault("Source", "one of two hosts has another version of torch or NumPy",
        allowed=(VERSIONS_TOLD,), quick=0, often=2, full=2 * len(LIBRARIES))  # fmt: skip
 def another_library_on_one_host(trials: int, folder: Path) -> Counter[str]:
     return Counter(_other_library(LIBRARIES[n % len(LIBRARIES)], folder / str(n)) for n in range(trials))
@@ -84,10 +85,13 @@ ASKED = (
     ("analysis/make_report.py",),
     ("analysis/check_claims.py", "--claim", "consensus_sharp"),
 )
-SAID = "table, figures, report and claims name the part, the number of runs and a remedy; no warning without the older"
+SAID = (
+    "tables, figures, report and claims name the differing part, the number of runs and a remedy; with --without, no "
+    "warning is left"
+)
 
 
-@fault("Source", "compare two methods whose runs were made with different cores, files or versions of torch",
+@fault("Source", "a comparison has two methods whose runs were made with different cores, files or versions of torch",
        allowed=(SAID,), quick=0, often=1, full=2 * len(COMPARED))  # fmt: skip
 def methods_made_with_other_software(trials: int, folder: Path) -> Counter[str]:
     return Counter(_compared(list(COMPARED)[n % len(COMPARED)], folder / str(n)) for n in range(trials))

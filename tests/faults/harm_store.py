@@ -33,11 +33,12 @@ from tests.helpers.damage import cut, flip, swap, zero
 
 THEME = "Damaged files"
 NOTICED, SAME, ASIDE = (
-    "detected and repeated",
-    "harmless: the same numbers",
-    "detected, moved to damaged/, the same numbers again",
+    "the damage is detected, and the next sweep repeats the run",
+    "harmless, since the numbers are the same",
+    "the file is moved to damaged/, and the repeated run gives the same numbers",
 )
-EARLIER, LATEST, START = "resumed from an earlier checkpoint", "resumed from the latest checkpoint", "started again"
+EARLIER, LATEST = "the run resumes from an earlier checkpoint", "the run resumes from the latest checkpoint"
+START = "the run starts again"
 TIMES = ["compute_s", "comm_s", "eval_s", "wall_s"]
 Way = Callable[[Path, random.Random], None]
 
@@ -106,7 +107,7 @@ def harm_final(name: str, ways: tuple[Way, ...]) -> Callable[[int, Path], Counte
         whole = path.read_bytes()
         for trial in range(trials):
             ways[trial % len(ways)](path, chance)
-            seen["harmless: nothing changed" if path.read_bytes() == whole else judge_final(run, expected)] += 1
+            seen[NOTHING if path.read_bytes() == whole else judge_final(run, expected)] += 1
             path.write_bytes(whole)
         assert run.final
         return seen
@@ -114,41 +115,42 @@ def harm_final(name: str, ways: tuple[Way, ...]) -> Callable[[int, Path], Counte
     return harm
 
 
-FINAL = (NOTICED, SAME, "harmless: nothing changed")
+NOTHING = "harmless, since no byte of the file changed"
+FINAL = (NOTICED, SAME, NOTHING)
 OTHERS = (cut, zero, swap)
 
 
-@fault(THEME, "flip one bit in metrics.parquet", allowed=(NOTICED,), quick=40, full=3000)
+@fault(THEME, "one bit of metrics.parquet flips", allowed=(NOTICED,), quick=40, full=3000)
 def flipped_metrics(trials: int, folder: Path) -> Counter[str]:
     return harm_final("metrics.parquet", (flip,))(trials, folder)
 
 
-@fault(THEME, "truncate, zero or reorder parts of metrics.parquet", allowed=FINAL, quick=15, full=600)
+@fault(THEME, "parts of metrics.parquet are cut, zeroed or reordered", allowed=FINAL, quick=15, full=600)
 def torn_metrics(trials: int, folder: Path) -> Counter[str]:
     return harm_final("metrics.parquet", OTHERS)(trials, folder)
 
 
-@fault(THEME, "flip one bit in summary.json", allowed=FINAL, quick=20, full=1000)
+@fault(THEME, "one bit of summary.json flips", allowed=FINAL, quick=20, full=1000)
 def flipped_summary(trials: int, folder: Path) -> Counter[str]:
     return harm_final("summary.json", (flip,))(trials, folder)
 
 
-@fault(THEME, "flip one bit in status.json", allowed=FINAL, quick=10, full=1000)
+@fault(THEME, "one bit of status.json flips", allowed=FINAL, quick=10, full=1000)
 def flipped_status(trials: int, folder: Path) -> Counter[str]:
     return harm_final("status.json", (flip,))(trials, folder)
 
 
-@fault(THEME, "flip one bit in manifest.json", allowed=FINAL, quick=10, full=1000)
+@fault(THEME, "one bit of manifest.json flips", allowed=FINAL, quick=10, full=1000)
 def flipped_manifest(trials: int, folder: Path) -> Counter[str]:
     return harm_final("manifest.json", (flip,))(trials, folder)
 
 
-@fault(THEME, "flip one bit in config.yaml", allowed=FINAL, quick=10, full=500)
+@fault(THEME, "one bit of config.yaml flips", allowed=FINAL, quick=10, full=500)
 def flipped_config(trials: int, folder: Path) -> Counter[str]:
     return harm_final("config.yaml", (flip,))(trials, folder)
 
 
-@fault(THEME, "truncate, zero or reorder parts of a JSON file or config.yaml", allowed=FINAL, quick=16, full=1200)
+@fault(THEME, "parts of a JSON file or config.yaml are cut, zeroed or reordered", allowed=FINAL, quick=16, full=1200)
 def torn_texts(trials: int, folder: Path) -> Counter[str]:
     names = ("summary.json", "status.json", "manifest.json", "config.yaml")
     shares = [trials // 4 + (i < trials % 4) for i in range(4)]
@@ -200,22 +202,24 @@ def harm_unfinished(pattern: str, ways: tuple[Way, ...], trials: int, folder: Pa
     return seen
 
 
-@fault(THEME, "flip one bit in a checkpoint", allowed=(EARLIER, LATEST), quick=20, full=3000)
+@fault(THEME, "one bit of a checkpoint flips", allowed=(EARLIER, LATEST), quick=20, full=3000)
 def flipped_checkpoint(trials: int, folder: Path) -> Counter[str]:
     return harm_unfinished("checkpoint/*.npz", (flip,), trials, folder)
 
 
-@fault(THEME, "truncate, zero or reorder parts of a checkpoint", allowed=(EARLIER, LATEST), quick=6, full=900)
+@fault(THEME, "parts of a checkpoint are cut, zeroed or reordered", allowed=(EARLIER, LATEST), quick=6, full=900)
 def torn_checkpoint(trials: int, folder: Path) -> Counter[str]:
     return harm_unfinished("checkpoint/*.npz", OTHERS, trials, folder)
 
 
-@fault(THEME, "flip one bit in metrics.jsonl", allowed=(EARLIER, LATEST, START), quick=40, full=2000)
+@fault(THEME, "one bit of metrics.jsonl flips", allowed=(EARLIER, LATEST, START), quick=40, full=2000)
 def flipped_stream(trials: int, folder: Path) -> Counter[str]:
     return harm_unfinished("metrics.jsonl", (flip,), trials, folder)
 
 
-@fault(THEME, "truncate, zero or reorder parts of metrics.jsonl", allowed=(EARLIER, LATEST, START), quick=15, full=900)
+@fault(
+    THEME, "parts of metrics.jsonl are cut, zeroed or reordered", allowed=(EARLIER, LATEST, START), quick=15, full=900
+)
 def torn_stream(trials: int, folder: Path) -> Counter[str]:
     return harm_unfinished("metrics.jsonl", OTHERS, trials, folder)
 
@@ -223,7 +227,8 @@ def torn_stream(trials: int, folder: Path) -> Counter[str]:
 SWEEP = ("dataset=digits", "steps=60", "eval_every=20", "nodes=4", "batch_size=8", "engine=stacked", "tracker=none")
 
 
-@fault(THEME, "damage a file of a finished sweep and repeat the command", allowed=(ASIDE,), quick=0, often=5, full=25)
+@fault(THEME, "a file of a finished sweep is damaged, and the command is repeated", allowed=(ASIDE,),
+       quick=0, often=5, full=25)  # fmt: skip
 def swept_again(trials: int, folder: Path) -> Counter[str]:
     chance, seen = random.Random(16), Counter[str]()
     words = [*SWEEP, "-m", "seed=0,1,2"]

@@ -30,7 +30,7 @@ def _swap(one: Path, other: Path, names: list[str]) -> None:
         (one / "aside").rename(other / name)
 
 
-@fault(THEME, "swap some or all files of two finished runs", allowed=(NOTICED, SAME),
+@fault(THEME, "two finished runs swap some or all files", allowed=(NOTICED, SAME),
        quick=12, full=500)  # fmt: skip
 def swapped_finals(trials: int, folder: Path) -> Counter[str]:
     seen, chance = Counter[str](), random.Random(16)
@@ -53,8 +53,8 @@ def swapped_finals(trials: int, folder: Path) -> Counter[str]:
     return seen
 
 
-@fault(THEME, "swap metrics.jsonl, the checkpoints or all files of two unfinished runs", allowed=(START, NOTICED),
-       quick=4, full=200)  # fmt: skip
+@fault(THEME, "two unfinished runs swap metrics.jsonl, the checkpoints, the JSON files or all of them",
+       allowed=(START, NOTICED), quick=4, full=200)  # fmt: skip
 def swapped_streams(trials: int, folder: Path) -> Counter[str]:
     seen, chance = Counter[str](), random.Random(16)
     runs = []

@@ -12,12 +12,12 @@ from tests.faults.harm_runs import SIZES
 from tests.faults.table import fault
 from tests.helpers.cli import ROOT
 
-CLEAN = "done, mirrored, nothing left in the temporary folder"
+CLEAN = "all runs are done and mirrored, and the temporary folder is empty"
 MPIEXEC = "hydra_"
 """How names begin that MPICH's process manager leaves; they are not the suite's."""
 
 
-@fault("Other processes", "run a sweep of three runs with the W&B mirror, without a fault", allowed=(CLEAN,),
+@fault("Other processes", "a sweep of three runs with the W&B mirror runs without a fault", allowed=(CLEAN,),
        quick=0, full=4)  # fmt: skip
 def mirrored_sweep(trials: int, folder: Path) -> Counter[str]:
     seen: Counter[str] = Counter()

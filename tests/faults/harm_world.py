@@ -21,8 +21,10 @@ from tests.faults.table import fault
 from tests.helpers.cli import ROOT, python
 
 THEME = "Ranks"
+DONE = "the run is done"
 YAML = "name: trouble\nschedule: diminishing\neta: 0.01\nhow: none\n"
 ENDS = ("vanish", "behead", "babble", "raise", "kill", "exit")
+ACCEPTED = "the runner accepted the ranks at once, and no other client"
 PROMPT_S = 10.0
 """Seconds after which ranks would have been kept waiting by strangers."""
 
@@ -43,7 +45,7 @@ def sweep(folder: Path, *words: str, **environment: str) -> list[tuple[dict, dic
 @fault(
     THEME,
     "a rank raises, calls sys.exit or os._exit, is killed or sends invalid data; mpiexec is killed",
-    allowed=("failed with an error message, nothing left in shared memory",),
+    allowed=("the run fails with an error message; nothing is left in shared memory",),
     quick=0,
     full=12,
 )
@@ -59,15 +61,16 @@ def a_world_fails(trials: int, folder: Path) -> Counter[str]:
         left = [name for name in names if Path(name).exists()]
         sentence = status["state"] == "failed" and "Traceback" not in status["error"] and status["error"]
         assert names, "the rank had no shared memory, so that nothing was tested"
-        how = "failed with an error message" if sentence else status["state"]
-        seen[f"{how}, {len(left) or 'nothing'} left in shared memory"] += 1
+        how = "the run fails with an error message" if sentence else status["state"]
+        seen[f"{how}; {len(left) or 'nothing'} is left in shared memory"] += 1
     return seen
 
 
 @fault(
     THEME,
-    "connect other clients: random bytes, half a line, wrong tokens, odd JSON, a line of 10 MB, silence; five each",
-    allowed=("the ranks were accepted at once, no other client was",),
+    "five other clients connect to the port of the runner while two ranks connect; the clients send random bytes, "
+    "half a line, wrong tokens, odd JSON, a line of 10 MB or nothing",
+    allowed=(ACCEPTED,),
     quick=len(KINDS),
     full=25 * len(KINDS),
 )
@@ -96,14 +99,14 @@ def _at_the_port(kind: str, seed: int) -> str:
         for stranger in strangers:
             stranger.close()
     if sorted(came) == [0, 1] and seconds < PROMPT_S:
-        return "the ranks were accepted at once, no other client was"
+        return ACCEPTED
     return f"{kind}: {came} after {seconds:.1f} s"
 
 
 @fault(
     THEME,
-    "connect the same clients to a real run, from another process",
-    allowed=("done",),
+    "the same clients connect to a real run, from another process",
+    allowed=(DONE,),
     quick=0,
     often=1,
     full=len(KINDS),
@@ -124,13 +127,14 @@ def strangers_at_a_run(trials: int, folder: Path) -> Counter[str]:
     worlds = ("engine.pool=false", f"engine.launch=[{launch}]", f"seed=range({trials})")
     runs = sweep(folder / "sweep", "algo.how=none", "ranks=1", *worlds)
     assert len(begun.read_text()) == trials, "not every run had a world of its own"
-    return Counter(status["state"] for status, _ in runs)
+    return Counter(DONE if status["state"] == "done" else status["state"] for status, _ in runs)
 
 
 @fault(
     THEME,
-    "ranks of another machine or time have the id of a local process; one of our own ranks does not end",
-    allowed=("the other process lives, the rank is gone",),
+    "the runner ends three ranks: one does not exit by itself; the others, one on another machine and one in the past, "
+    "have the process id of an unrelated local process",
+    allowed=("the unrelated process lives, and the rank is killed",),
     quick=0,
     often=1,
     full=10,
@@ -153,7 +157,8 @@ def a_rank_with_a_number_of_ours(trials: int, folder: Path) -> Counter[str]:
             for process in (bystander, rank):
                 process.kill()
                 process.wait()
-        seen[f"the other process {'lives' if lives else 'is killed'}, the rank is {'gone' if gone else 'left'}"] += 1
+        fates = ["lives" if lives else "is killed", "is killed" if gone else "lives"]
+        seen[f"the unrelated process {fates[0]}, and the rank {fates[1]}"] += 1
     return seen
 
 
@@ -166,8 +171,8 @@ def _identity(pid: int) -> dict:
 
 @fault(
     THEME,
-    "run a sweep with three jobs at a time, in a process that may open 1024 files",
-    allowed=("done",),
+    "a process that may open 1024 files runs a sweep of 1500 runs with jobs=3",
+    allowed=(DONE,),
     quick=0,
     often=150,
     full=1500,
@@ -177,4 +182,5 @@ def few_open_files(trials: int, folder: Path) -> Counter[str]:
     command = [sys.executable, "-m", "tests.faults.few_files", str(trials), "3", str(files)]
     subprocess.run(command, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=800)
     statuses = (folder / "results" / "runs").glob("*/status.json")
-    return Counter(json.loads(path.read_text())["state"] for path in statuses)
+    states = (json.loads(path.read_text())["state"] for path in statuses)
+    return Counter(DONE if state == "done" else state for state in states)

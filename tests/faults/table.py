@@ -87,7 +87,7 @@ def line(name: str) -> tuple[str, bool]:
     with tempfile.TemporaryDirectory() as folder:
         seen = fault.run(fault.full, Path(folder))
     good = set(seen) <= set(fault.allowed) and seen.total() == fault.full
-    told = [f"{count} {outcome}" for outcome, count in seen.most_common()]
+    told = [f"{count}: {outcome}" for outcome, count in seen.most_common()]
     outcomes = "; ".join([*told, *(seen.notes if isinstance(seen, Seen) else [])])
     text = f"| {fault.title} | {fault.full} | {outcomes}{'' if good else ' **not allowed**'} |"
     print(f"{name}: {text}  ({time.monotonic() - began:.0f} s)", flush=True)
