@@ -168,7 +168,7 @@ def test_tables_count_diverged_runs_and_pair_seeds(command, folder, tmp_path):
     methods = (tmp_path / "x" / "table_methods.md").read_text()
     assert "| D-SGD | bounded heterogeneity | needed | needed | — | — | 1 |" in methods
     assert "| D-NASA | — | — | — | — | — | 3 |" in methods
-    assert "n and the horizon T is free" in methods
+    assert "All methods may use n (nodes) and T (steps)" in methods
     tex = (tmp_path / "x" / "table_robustness.tex").read_text()
     assert r"\toprule" in tex
     assert r"& $\eta$ = 0.1" in tex
