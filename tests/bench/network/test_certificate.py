@@ -247,3 +247,8 @@ def test_costs_of_the_reference_topologies():
     assert alone.bill(0) == (0, 0)
     assert (alone.certificate.rho, alone.certificate.diameter) == (1, None)
     assert build_mixing("all_reduce", 1).bill(0) == (0, 0)
+
+
+def test_the_smallest_eigenvalue_of_a_large_matching_is_zero():
+    """Its eigenvalues are 0 and 1 alone, on which a plain Lanczos iteration breaks down."""
+    assert build_mixing("one_peer_exponential", 2048).certificate.lambda_n == pytest.approx(0.0, abs=1e-12)
