@@ -66,7 +66,7 @@ def _by_kind(verdicts: list[Verdict]) -> dict[str, list[Verdict]]:
 
 
 def _what_was_run(results: Results) -> Iterator[str]:
-    yield "## What was run"
+    yield "## Runs"
     yield ""
     for name, text in facts(results):
         yield f"- {name}: {words.in_markdown(text)}"

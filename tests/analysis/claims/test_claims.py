@@ -173,7 +173,7 @@ def test_claims_of_ones_own_are_called_so_and_one_that_fails_stops_no_other(fold
     assert "odd: no verdict: its evidence failed, IndexError: list index out of range (test_claims.py" in said
     assert page.startswith("# Claims, checked\n")
     assert "mine.yaml" in page
-    assert "paper" not in page.partition("## What was run")[0]
+    assert "paper" not in page.partition("## Runs")[0]
     assert page.count("\n## ") - page.count("\n## Sensitivity") - page.count("\n## Final") <= 4
     (tmp_path / "mine.yaml").write_text("- {id: x}")
     assert check_claims.main(words) == 2
