@@ -40,7 +40,7 @@ from bench.base.errors import UserError
 from bench.base.machine import cores
 from bench.engine.torch_setup import set_up_torch
 from bench.peers.plain_loop import PlainLoop
-from bench.peers.problem import CHECKED, ETA, METHODS, Case, Result
+from bench.peers.problem import CHECKED, EPOCH, ETA, METHODS, Case, Result
 from bench.terminal.command import command
 from bench.terminal.console import Console
 from bench.terminal.parser import command_parser
@@ -132,14 +132,16 @@ def main() -> int:
     for name, default, meaning in (
         ("nodes", 8, "nodes of the ring, at least 3"),
         ("batch-size", 32, "samples per node and step, at least 1"),
-        ("steps", 512, "steps of a measurement, at least 2; the second half counts"),
+        ("steps", 512, f"steps of a measurement, a multiple of {EPOCH}; the second half counts"),
         ("rounds", 5, "measurements of each, at least 1; the best counts"),
     ):
         parser.add_argument(f"--{name}", type=int, default=default, help=f"{meaning} (default: {default})", metavar="N")
     arguments = parser.parse_args()
-    for name, least in (("nodes", 3), ("batch_size", 1), ("steps", 2), ("rounds", 1)):
+    for name, least in (("nodes", 3), ("batch_size", 1), ("steps", EPOCH), ("rounds", 1)):
         if (value := getattr(arguments, name)) < least:
             parser.error(f"--{name.replace('_', '-')} must be at least {least}, got {value}")
+    if arguments.steps % EPOCH:  # hearsay draws 64 mini-batches at once: half of the steps must hold whole blocks
+        parser.error(f"--steps must be a multiple of {EPOCH}, got {arguments.steps}")
     set_up_torch()
     torch.set_num_threads(1)
     case = Case(arguments.nodes, arguments.batch_size)

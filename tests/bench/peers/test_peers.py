@@ -11,7 +11,7 @@ import pytest
 from bench.base.errors import UserError
 from bench.peers.plain_loop import PlainLoop
 from bench.peers.problem import CHECKED, METHODS, Case
-from bench.peers.run import AGREE, SCRIPT, decent_bench, deviation, measured
+from bench.peers.run import AGREE, SCRIPT, decent_bench, deviation, main, measured
 from tests.helpers.cli import python
 
 
@@ -43,7 +43,7 @@ def test_the_best_round_counts(case):
 
 
 def test_without_decent_bench_the_command_compares_the_others():
-    done = python("bench/peers/run.py", "--nodes", "3", "--batch-size", "2", "--steps", "4", "--rounds", "1")
+    done = python("bench/peers/run.py", "--nodes", "3", "--batch-size", "2", "--steps", "128", "--rounds", "1")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("plain PyTorch ") == len(METHODS)
     assert "--python" in done.stdout.splitlines()[-1]
@@ -55,10 +55,14 @@ def test_the_script_for_another_environment_imports_nothing_of_hearsay():
     assert {"algorithms", "bench", "benchmarks", "datasets", "torch"}.isdisjoint(modules)
 
 
-def test_rejects_too_few_nodes():
-    done = python("bench/peers/run.py", "--nodes", "2")
-    assert done.returncode == 2
-    assert "--nodes" in done.stderr
+@pytest.mark.parametrize("words", [("--nodes", "2"), ("--batch-size", "0"), ("--steps", "100"), ("--steps", "200")])
+def test_rejects_sizes_that_cannot_be_compared(words, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["bench/peers/run.py", *words])
+    with pytest.raises(SystemExit):
+        main()
+    option, value = words
+    assert f"{option} must be" in (text := capsys.readouterr().err)
+    assert f"got {value}" in text
 
 
 def test_rejects_an_interpreter_without_decent_bench(case):
