@@ -92,7 +92,7 @@ MORE_SENTENCES = [
     (
         "run",
         "dataset=digits validation=1",
-        "validation must set aside 1 to 1437 of the 1438 training samples; validation=1 sets aside 1438.",
+        "validation=1 sets aside 1438 of 1438 samples; it must set aside 1 to 1437.",
     ),
     ("run", "input_scale=0", "input_scale must be positive; got 0."),
     ("run", "dataset=digits eval_samples=0", "eval_samples must be at least 1; got 0."),

@@ -105,8 +105,8 @@ def held_out(config: RunConfig) -> np.ndarray | None:
     aside = round(config.validation * count)
     if not 1 <= aside < count:
         raise UserError(
-            f"validation must set aside 1 to {count - 1} of the {count} training samples; "
-            f"validation={config.validation:g} sets aside {aside}."
+            f"validation is a fraction of the training samples. validation={config.validation:g} sets aside {aside} of "
+            f"{count} samples; it must set aside 1 to {count - 1}."
         )
     return np.sort(generator(0, EVERYONE, "validation").permutation(count)[:aside])
 

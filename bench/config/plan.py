@@ -228,7 +228,7 @@ def same_run_twice(runs: Sequence[RunConfig]) -> str | None:
     lost = sum(run.plain() != last[run.run_id] for run in runs)
     warning = (
         f"{lost} of {len(runs)} configurations repeat another run and differ only in settings that do not change its "
-        "numbers (engine, ranks, results and the like). Only the last of each is computed."
+        "numbers (engine, ranks, results and the like). Of equal runs, only the last one is computed."
     )
     return warning if lost else None
 

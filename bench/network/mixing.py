@@ -212,7 +212,8 @@ class Mixing:
         if c.lambda_n is None:
             raise UserError(
                 f"{method} requires that the smallest eigenvalue of every W is greater than {lambda_min:.4g}. "
-                f"'{self.name}' is drawn anew each round, so it is not known. Add topology.lazy=true to use (I + W)/2."
+                f"'{self.name}' is drawn anew each round, so this eigenvalue is not known. "
+                "Add topology.lazy=true to use (I + W)/2."
             )
         if c.lambda_n <= lambda_min + TOLERANCE:
             raise UserError(

@@ -100,9 +100,15 @@ def test_notes_agree_with_the_verdicts():
         counts[name] = (words.count("yes |"), words.count("no |"), len(words))
     (paper, _, papers), (beyond, _, others), (ours, less, swept) = counts.values()
     assert counts["sensitive"][1] == counts["sensitive_beyond"][1] == 0
-    said = f"in all {paper} settled cases of the paper's {papers}, and in all {beyond} settled cases of {others} others"
-    assert said in summary
-    assert f"is sensitive in {ours} of {ours + less} settled cases of {swept}." in summary
+    assert less == 0
+    for settled, cases in (
+        (paper, f"has {papers} cases"),
+        (beyond, f"Of {others} further cases"),
+        (ours, f"{swept} cases"),
+    ):
+        assert re.search(
+            rf"{cases}\W[^.]*\.?[^.]*\b{settled} are settled, and [\w\s-]+ sensitive in all {settled}\.", summary
+        )
     assert re.search(r"\| MNIST, ring of 32.*\| not settled; not judged \|", part["felt_accuracy"])
     assert re.search(r"\| MNIST, ring of 32.*\| yes \|", part["felt_accuracy"])
     for graph in ("ring", "ladder"):

@@ -1,0 +1,1 @@
+"""Comparison of speed with other software, which hearsay does not install."""
