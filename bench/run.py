@@ -70,7 +70,7 @@ def main() -> int:
         return run(given, errors)
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        errors.print("Interrupted. The same command goes on where this one stopped.")
+        errors.print("Interrupted. Repeat the command to resume.")
         return INTERRUPTED
 
 

@@ -3,3 +3,5 @@
 KILLED = "exited without an error message"
 NOT_UPLOADED = "not uploaded to W&B"
 IGNORED = "ignored options: "
+RESUMES = "Repeat the command to resume."
+SKIPPED = "Skipping plug-in '{}', which cannot be imported: {}"

@@ -142,7 +142,7 @@ def say_broken_plugins() -> None:
     """Print the plug-ins whose import failed, with the reason."""
     discover()
     for name, reason in broken_plugins.items():
-        print(f"Plug-in '{name}' is left out, it cannot be imported: {reason}", file=sys.stderr)
+        print(f"Skipping plug-in '{name}', which cannot be imported: {reason}", file=sys.stderr)
 
 
 def no_such(kind: str, name: str, known: Iterable[str]) -> str:

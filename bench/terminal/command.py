@@ -135,7 +135,7 @@ def command(main: Callable[P, int]) -> Callable[P, int]:
             return INTERRUPTED
         except preemption.Preempted:
             number = preemption.requested() or signal.SIGTERM
-            say(f"Interrupted by {number.name}. The same command goes on where this one stopped.")
+            say(f"Interrupted by {number.name}. Repeat the command to resume.")
             return 128 + number  # as in shells
         except OSError as error:
             if error.filename is None:

@@ -18,7 +18,7 @@ from tests.helpers import trouble as trouble_plugin
 from tests.helpers.cli import ROOT, run, typed
 from tests.helpers.configs import Kept, config
 from tests.helpers.processes import MARK, gone, marked
-from tests.messages import KILLED
+from tests.messages import KILLED, RESUMES
 
 pytestmark = pytest.mark.timeout(200)
 PLUGIN = {"HEARSAY_PLUGINS": "tests.helpers.trouble", "PYTHONPATH": str(ROOT)}
@@ -123,7 +123,7 @@ def test_interrupting_the_runner(trouble, mark, tmp_path):
     process.send_signal(signal.SIGINT)
     code, _, err = ends(process, 25)
     assert code == 130
-    assert "The same command goes on where this one stopped." in err
+    assert RESUMES in err
     assert "Traceback" not in err
     assert gone(mark)
     (status,) = statuses(tmp_path).values()

@@ -15,6 +15,7 @@ from bench.store.files import read_json
 from tests.helpers.cli import ROOT, typed
 from tests.helpers.processes import MARK, gone
 from tests.helpers.run_folders import folders, metrics, state
+from tests.messages import RESUMES
 
 LONG = ("dataset=digits", "nodes=4", "batch_size=8", "eval_every=300", "tracker=none", "checkpoint_every=100000")
 HOW = {
@@ -61,7 +62,7 @@ def test_a_signal_loses_no_step(how, number, tmp_path):
     said = process.communicate(timeout=20)[0]
     assert process.returncode == 128 + number, said
     assert f"Interrupted by {number.name}" in said
-    assert "The same command goes on where this one stopped." in said
+    assert RESUMES in said
     assert "Traceback" not in said
     assert gone(str(here))
     stopped = {}
