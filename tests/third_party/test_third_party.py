@@ -12,6 +12,7 @@ import pytest
 
 from bench.contracts.methods import CHECKS
 from tests.helpers.cli import ROOT, python
+from tests.messages import SKIPPED
 
 pytestmark = [pytest.mark.thorough, pytest.mark.xdist_group("third party")]
 EXAMPLE = Path(__file__).parent / "example"
@@ -19,7 +20,6 @@ EXAMPLE = Path(__file__).parent / "example"
 BROKEN = """
 import torch
 from bench.method import Algorithm, algorithm
-from tests.messages import SKIPPED
 from algorithms.dsgd import DSGD, State
 
 @algorithm("in_place", vectors_per_step=1, cite="nobody")

@@ -18,6 +18,7 @@ from bench.sweep.preflight import checked
 from bench.terminal.display import counting
 from tests.helpers.cli import python, refused, run, typed
 from tests.helpers.few import few
+from tests.messages import SKIPPED
 
 LINES = (
     "",
@@ -164,7 +165,6 @@ import networkx as nx
 from algorithms.dsgd import DSGD, State
 from bench.method import algorithm
 from bench.network import topology
-from tests.messages import SKIPPED
 
 @algorithm("solo", vectors_per_step=1, cite="nobody")
 class Solo(DSGD):
