@@ -31,8 +31,15 @@ def read_npz(name: str, raw: bytes, column: str | None, writing: Writing) -> Con
         raise UserError(f"{name} is not an npz file of plain arrays: {strange[0]!r} is not an array.")
     if column is not None and column not in arrays:
         raise UserError(f"{name} has no array called {column!r}.{closest(column, arrays)}")
-    train_x, train_y = _find(arrays, "x", ("train",)), column or _find(arrays, "y", ("train",))
+    train_x, usual_y = _find(arrays, "x", ("train",)), _find(arrays, "y", ("train",))
     test_x, test_y = _find(arrays, "x", ("test", "val")), _find(arrays, "y", ("test", "val"))
+    train_y = column or usual_y
+    if column is not None and test_x and test_y and column != usual_y:
+        remedy = f"Remove dataset.column={column}." if usual_y else "Call the training targets 'y_train'."
+        raise UserError(
+            f"dataset.column={column} does not name the training targets of {name}, which has a test set "
+            f"({test_x!r} and {test_y!r}). {remedy}"
+        )
     others = [key for key in arrays if key not in (train_y, test_x, test_y)]
     train_x = train_x or (others[0] if len(others) == 1 else None)
     if train_x is None or train_y is None or train_x == train_y:
