@@ -10,11 +10,13 @@ from zipfile import BadZipFile, is_zipfile
 import numpy as np
 
 from bench.base.errors import UserError, closest
-from datasets.own.content import Column, Content, sentence
+from datasets.own.content import EXACT, Column, Content, refuse_rounded, rounded, sentence
 from datasets.own.writing import Writing, of_words
 
 DENSE = 8 << 30
 """Largest size in bytes of a LIBSVM file as a dense array."""
+WHOLE = re.compile(rb"(?:^|[\s:])([+-]?\d{16,40})(?!\S)")
+"""Label or value of a LIBSVM line that is a large integer."""
 NAMES = {"x": ("x", "data", "inputs", "features"), "y": ("y", "target", "targets", "labels")}
 """Usual names of the arrays of inputs and of targets."""
 
@@ -81,6 +83,9 @@ def _pair(name: str, arrays: dict[str, np.ndarray], x: str, y: str, writing: Wri
         raise UserError(f"The array {x!r} of {name} has {len(inputs)} rows, but {y!r} has {len(targets)}.")
     if len(inputs) == 0:
         raise UserError(f"The array {x!r} of {name} has no rows.")
+    for key in (x, y):
+        if arrays[key].dtype.kind in "iu":
+            refuse_rounded(f"The array {key!r} of {name}", arrays[key])
     targets = targets[:, 0] if targets.ndim == 2 and targets.shape[1] == 1 else targets
     with np.errstate(over="ignore"):  # the checks of values reject inf
         if inputs.dtype.itemsize > 8:  # torch has no long double
@@ -111,4 +116,8 @@ def read_libsvm(name: str, raw: bytes, column: str | None) -> Content:
         raise UserError(f"{name} has labels but no features.")
     if x.shape[0] * x.shape[1] * 8 > DENSE:
         raise UserError(f"{name} has {x.shape[0]} rows of {x.shape[1]} features: more than {DENSE >> 30} GiB if dense.")
+    if max(np.abs(x.data).max(), np.abs(y).max()) >= EXACT:
+        lines = [line for each in raw.splitlines() if (line := each.partition(b"#")[0].strip())]
+        whole = [next(filter(rounded, map(int, WHOLE.findall(line))), 0) for line in lines]
+        refuse_rounded(name, np.array(whole, dtype=object))
     return Content(Column("label", y.astype(np.float64)), _columns(x.toarray()))

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bench.base.errors import UserError, closest
-from datasets.own.content import Column, Content, sentence
-from datasets.own.writing import MISSING, POINT, Writing, of_words, refuse_points
+from datasets.own.content import EXACT, Column, Content, refuse_rounded, sentence
+from datasets.own.writing import MISSING, POINT, Writing, as_names, of_words, refuse_points, refuse_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,6 +89,10 @@ def read_csv(
             size, whole = values.abs().dropna(), values.dropna() % 1 == 0
             if whole.any() and size.max() < 1000 and (size[~whole] > 1).all():  # rare: read such a column again as text
                 refuse_points(str(word), read(usecols=[word], dtype=str)[word].dropna().tolist())
+    for word, values in frame.select_dtypes("float").items():  # integers, since other rows have no value
+        if (values.abs() >= EXACT).any() and (values.dropna() % 1 == 0).all():
+            again = read(usecols=[word], dtype=str)[word]
+            refuse_whole(str(word), [each.strip() for each in again.fillna("0")], writing)
     return frame
 
 
@@ -98,6 +102,9 @@ def read_parquet(name: str, raw: bytes) -> pd.DataFrame:
 
     try:
         table = pq.read_table(pa.BufferReader(raw))
+        for place, field in enumerate(table.schema):  # pandas rounds integers of a dictionary next to missing values
+            if pa.types.is_dictionary(field.type):
+                table = table.set_column(place, field.name, table.column(place).cast(field.type.value_type))
         return table.to_pandas(ignore_metadata=True, integer_object_nulls=True)  # an index is a column, integers exact
     except (pa.ArrowException, OSError) as error:
         raise UserError(f"{name} is not a parquet file: {sentence(error)}") from error
@@ -126,8 +133,10 @@ def _column(name: str, values: pd.Series, writing: Writing, declared: bool) -> C
     """A column of numbers if all values are numbers and not declared as words, else of words."""
     from pandas.api import types
 
-    if values.dtype in ("object", "category") and not declared:  # this may round integers
-        values = values.astype(object).convert_dtypes()
+    if not declared and types.infer_dtype(values) == "integer":
+        refuse_rounded(f"Column {name!r}", values.where(values.notna(), 0).to_numpy(), as_names(name))
+    if values.dtype == "object" and not declared:
+        values = values.convert_dtypes()
     known = values.dropna()
     numbers = types.is_numeric_dtype(values)
     if known.empty or (numbers and not declared):

@@ -60,7 +60,7 @@ def test_declared_words_stay_as_they_are_written(tmp_path):
     with pytest.raises(UserError, match="'z'"):
         load(tmp_path / "t.parquet", "y", words=["z"])
     with pytest.raises(UserError, match="regression"):
-        load(tmp_path / "t.parquet", "y", words=["y"], task="regression")
+        load(tmp_path / "t.parquet", "y", words=["b", "c", "y"], task="regression")
 
 
 @pytest.mark.parametrize("marker", ["None", "-", "\\N", "na", "N.A.", "#DIV/0!", "(null)", "..", "*", "missing"])
