@@ -7,6 +7,7 @@ import codecs
 import gzip
 import re
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,12 +45,16 @@ class Column:
 
 @dataclass(frozen=True)
 class Content:
-    """Inputs as columns or as images (one per row), and one target column. The last ``tests`` rows are the test set."""
+    """Inputs as columns or as images (one per row), and one target column. The last ``tests`` rows are the test set.
+
+    ``notes`` has one line for each decision of the reader.
+    """
 
     target: Column
     columns: list[Column]
     images: np.ndarray | None = None
     tests: int = 0
+    notes: Sequence[str] = ()
 
 
 def opened(path: Path) -> tuple[str, bytes]:
