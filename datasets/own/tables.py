@@ -27,6 +27,9 @@ HEADER = (
 POINTS = re.compile(rb"(?<![\d.])[1-9]\d{0,2}\.\d{3}(?![\d.])")
 """Point that may be a thousands separator."""
 
+ZEROS = rb"""(?:^|[\s"]|%b)[+-]?0\d+(?:[\s"]|%b|$)"""
+"""Integer with a leading zero, between separators."""
+
 
 def read_csv(
     name: str, text: str, column: str | None, writing: Writing, header: bool | None, uninterpreted: list[str]
@@ -89,10 +92,14 @@ def read_csv(
             size, whole = values.abs().dropna(), values.dropna() % 1 == 0
             if whole.any() and size.max() < 1000 and (size[~whole] > 1).all():  # rare: read such a column again as text
                 refuse_points(str(word), read(usecols=[word], dtype=str)[word].dropna().tolist())
-    for word, values in frame.select_dtypes("float").items():  # integers, since other rows have no value
-        if (values.abs() >= EXACT).any() and (values.dropna() % 1 == 0).all():
-            again = read(usecols=[word], dtype=str)[word]
-            refuse_whole(str(word), [each.strip() for each in again.fillna("0")], writing)
+    zeros = re.search(ZEROS % ((re.escape(mark.encode()),) * 2), raw) is not None
+    again = [  # integers are float next to missing values
+        word
+        for word, values in frame.select_dtypes("number").items()
+        if (zeros or (values.dtype.kind == "f" and (values.abs() >= EXACT).any())) and (values.dropna() % 1 == 0).all()
+    ]
+    for word, texts in read(usecols=again, dtype=str).items() if again else ():
+        refuse_whole(str(word), [each.strip() for each in texts.fillna("0")], writing)
     return frame
 
 

@@ -110,10 +110,15 @@ def refuse_points(name: str, words: Sequence[str]) -> None:
 
 
 def refuse_whole(name: str, words: Sequence[str | None], writing: Writing) -> None:
-    """Reject a column of whole numbers if a float64 cannot hold them as they are written."""
+    """Reject a column of whole numbers with leading zeros, which are names, or with integers that float64 rounds."""
     marks = str.maketrans("\u2212", "-", MARKS[writing.thousands] if writing.thousands else "")
     plain = ["0" if word is None else word.translate(marks) for word in words]
     if all(re.fullmatch(r"[+-]?\d+", word) for word in plain):
+        if (row := next((row for row, word in enumerate(plain) if re.match(r"[+-]?0\d", word)), None)) is not None:
+            raise UserError(
+                f"Column {name!r} has {words[row]!r} in row {row + 1}, with a leading zero. Write numbers without "
+                f"leading zeros.{as_names(name)}"
+            )
         whole = [0 if len(word) > DIGITS else int(word) for word in plain]
         refuse_rounded(f"Column {name!r}", np.array(whole, dtype=object), as_names(name))
 

@@ -1,4 +1,4 @@
-"""Whole numbers of a user's file: those that float64 would change are rejected."""
+"""Whole numbers of a user's file: those that float64 would change, and codes with leading zeros, are rejected."""
 
 from decimal import Decimal
 
@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench.base.errors import UserError
-from tests.helpers.tables import ROWS, as_csv, load
+from tests.helpers.tables import ROWS, WHOLE, as_csv, as_table, load
 
 STARTS = [2**53 + 1, 12345678901234567890, 10**20 + 1, -(2**60) - 1]
 EXACT = [2**53 - ROWS, -(2**53), 5]
@@ -74,3 +74,29 @@ def test_rejects_whole_numbers_of_libsvm_that_float64_rounds(tmp_path):
             load(path)
     path.write_text("".join(f"{i}.5 1:{i} 2:{2**53 + 2 * i} # {2**53 + 1}\n" for i in range(ROWS)))
     assert load(path).classes is None
+
+
+CODES = [["1", "01", "001"], ["01234", "10115"], ["-01", "5"], ['"01"', '"12"'], ["01 ", "12"], ["007", "NA", "3"]]
+
+
+@pytest.mark.parametrize("codes", CODES, ids=ascii)
+def test_rejects_leading_zeros_unless_declared_as_words(codes, tmp_path):
+    word = next(code for code in codes if "0" in code).strip('" ')
+    for mark in ",;":
+        x, y = as_table(tmp_path / "x.csv", codes, mark=mark), as_table(tmp_path / "y.csv", WHOLE, codes, mark=mark)
+        with pytest.raises(UserError, match=rf"'b' has '{word}' in row .*'dataset.words=\[b\]'"):
+            load(x, "y", missing="mean")
+        for task in ("auto", "classification", "regression"):
+            with pytest.raises(UserError, match=f"'y' has '{word}'"):
+                load(y, "y", task=task)
+        assert load(x, "y", words=["b"], missing="mean").train_x.shape[1] == 1 + len(set(codes) - {"NA"})
+        assert load(x, "y", drop=["b"]).train_x.shape[1] == 1
+    rows = {"a": range(ROWS), "b": [codes[i % len(codes)].strip('"') for i in range(ROWS)], "y": WHOLE * (ROWS // 2)}
+    pq.write_table(pa.table(rows), tmp_path / "t.parquet")
+    with pytest.raises(UserError, match=f"'b' has '{word}'"):
+        load(tmp_path / "t.parquet", "y", missing="mean")
+
+
+@pytest.mark.parametrize("values", [["0", "10"], ["0.5", "1"], ["00.5", "01"], ["1e05", "1e-05"], ["-0", "5"]])
+def test_zeros_of_plain_numbers_are_read(values, tmp_path):
+    assert load(as_table(tmp_path / "t.csv", values), "y").train_x.shape[1] == 2
