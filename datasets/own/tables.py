@@ -24,6 +24,8 @@ HEADER = (
     "If it is a row of data, add dataset.header=false; columns are then named 1, 2, …. If these are names, add "
     "dataset.header=true."
 )
+COMMAS = re.compile(r"\d,\d+;|;[+-]?\d+,\d")
+"""Decimal comma next to a semicolon."""
 POINTS = re.compile(rb"(?<![\d.])[1-9]\d{0,2}\.\d{3}(?![\d.])")
 """Point that may be a thousands separator."""
 
@@ -43,6 +45,11 @@ def read_csv(
     head = text.partition("\n")[0]
     marks = [mark for mark in ",;\t|" if mark in head and not (mark == "," and writing.decimal == "comma")]
     mark = named[1] if named else max(marks, key=head.count) if marks else ","
+    if mark == "," and not named and COMMAS.search(head):
+        raise UserError(
+            f"The first line of {name} ({head[:60].rstrip()!r}) may have decimal commas between semicolons. Add "
+            "dataset.decimal=comma. If the comma is the separator, write 'sep=,' as the first line."
+        )
     raw = text.encode()  # a StringIO needs four times the memory
     lines = csv.reader(io.TextIOWrapper(io.BytesIO(raw), "utf-8"), delimiter=mark, skipinitialspace=True)
     try:
