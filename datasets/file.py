@@ -80,7 +80,7 @@ def file(
     else:
         x, lines = prepared(content.columns, train, standardize, missing, writing)
     split = f"{count - tested} training rows and {tested} test rows, {origin}"
-    notes = (f"{name}: {kind}, {count} rows", target.note, split, *lines)
+    notes = (f"{name}: {kind}, {count} rows", target.note, split, *lines, *content.notes)
     parts = (x[train], target.y[train], x[tests], target.y[tests])
     return Arrays(*parts, target.classes, mean, sd, unit=target.unit, notes=notes)
 

@@ -10,11 +10,13 @@ from zipfile import BadZipFile, is_zipfile
 import numpy as np
 
 from bench.base.errors import UserError, closest
-from datasets.own.content import Column, Content, sentence
+from datasets.own.content import EXACT, Column, Content, refuse_rounded, rounded, sentence, some
 from datasets.own.writing import Writing, of_words
 
 DENSE = 8 << 30
 """Largest size in bytes of a LIBSVM file as a dense array."""
+WHOLE = re.compile(rb"(?:^|[\s:])([+-]?\d{16,40})(?!\S)")
+"""Label or value of a LIBSVM line that is a large integer."""
 NAMES = {"x": ("x", "data", "inputs", "features"), "y": ("y", "target", "targets", "labels")}
 """Usual names of the arrays of inputs and of targets."""
 
@@ -31,15 +33,7 @@ def read_npz(name: str, raw: bytes, column: str | None, writing: Writing) -> Con
         raise UserError(f"{name} is not an npz file of plain arrays: {strange[0]!r} is not an array.")
     if column is not None and column not in arrays:
         raise UserError(f"{name} has no array called {column!r}.{closest(column, arrays)}")
-    train_x, train_y = _find(arrays, "x", ("train",)), column or _find(arrays, "y", ("train",))
-    test_x, test_y = _find(arrays, "x", ("test", "val")), _find(arrays, "y", ("test", "val"))
-    others = [key for key in arrays if key not in (train_y, test_x, test_y)]
-    train_x = train_x or (others[0] if len(others) == 1 else None)
-    if train_x is None or train_y is None or train_x == train_y:
-        raise UserError(
-            f"{name} must have arrays x and y, or X_train, y_train, X_test and y_test, or two arrays of which "
-            f"dataset.column names the targets; it has {', '.join(arrays)}."
-        )
+    train_x, train_y, test_x, test_y = used = _roles(name, arrays, column)
     x, y = _pair(name, arrays, train_x, train_y, writing)
     tests = 0
     if test_x and test_y:
@@ -50,15 +44,58 @@ def read_npz(name: str, raw: bytes, column: str | None, writing: Writing) -> Con
             raise UserError(f"{name}: {y.name!r} and {more_y.name!r} differ in their type or number of values per row.")
         x, tests = np.concatenate([x, more_x]), len(more_x)
         y = Column(y.name, np.concatenate([y.values, more_y.values]), y.declared and more_y.declared)
-    return Content(y, [], x, tests) if x.ndim > 2 else Content(y, _columns(x), tests=tests)
+    unused = [key for key in arrays if key not in used]
+    notes = [f"arrays that are not used: {some(unused)}"] if unused else []
+    return Content(y, [] if x.ndim > 2 else _columns(x), x if x.ndim > 2 else None, tests, notes)
 
 
-def _find(arrays: dict[str, np.ndarray], axis: str, parts: tuple[str, ...]) -> str | None:
-    """The name of the array of inputs or targets of a part of the data."""
+def _roles(name: str, arrays: dict[str, np.ndarray], column: str | None) -> tuple[str, str, str | None, str | None]:
+    """The names of the training inputs and targets, and of the test inputs and targets if there are any."""
+
+    def only(keys: list[str], what: str, remedy: str) -> str | None:
+        if len(same := [key for key in keys if arrays[key].shape[:1] == arrays[keys[0]].shape[:1]]) > 1:
+            raise UserError(f"{name} has several arrays of {what}: {', '.join(same)}. {remedy}")
+        return keys[0] if keys else None
+
+    usual_y = _named(arrays, "y", "train")
+    pairs = [(_named(arrays, "x", part), _named(arrays, "y", part)) for part in ("test", "val")]
+    tests = next((pair for pair in pairs if all(pair)), None)
+    if tests and column not in (None, *usual_y[:1]):
+        remedy = f"Remove dataset.column={column}." if usual_y else "Call the training targets 'y_train'."
+        raise UserError(
+            f"dataset.column={column} does not name the training targets of {name}, which has a test set "
+            f"({tests[0][0]!r} and {tests[1][0]!r}). {remedy}"
+        )
+    half = [key for keys in pairs for key in (*keys[0], *keys[1]) if usual_y or key != column]
+    if half and not tests:
+        raise UserError(
+            f"{name} has {half[0]!r}, but a test set needs inputs and targets (X_test and y_test). Add the other array "
+            "or remove this one."
+        )
+    keep = "Keep one of them."
+    inputs = [key for key in _named(arrays, "x", "train") if key != column]
+    train_x = only(inputs, "inputs", keep)
+    train_y = column or only(usual_y, "targets", "Add dataset.column=NAME, the array to predict.")
+    test_x, test_y = (
+        (only(tests[0], "test inputs", keep), only(tests[1], "test targets", keep)) if tests else (None, None)
+    )
+    others = [key for key in arrays if key not in (train_y, test_x, test_y)]
+    train_x = train_x or (others[0] if len(others) == 1 else None)
+    if train_x is None or train_y is None:
+        raise UserError(
+            f"{name} must have arrays x and y, or X_train, y_train, X_test and y_test, or two arrays of which "
+            f"dataset.column names the targets; it has {', '.join(arrays)}."
+        )
+    return train_x, train_y, test_x, test_y
+
+
+def _named(arrays: dict[str, np.ndarray], axis: str, part: str) -> list[str]:
+    """The arrays whose names say that they are the inputs or targets of a part of the data."""
     patterns = ("{a}_{p}", "{p}_{a}", "{a}{p}")
-    wanted = [pattern.format(p=p, a=a) for p in parts for a in NAMES[axis] for pattern in patterns]
-    wanted += NAMES[axis] if "train" in parts else ()
-    return next((key for word in wanted for key in arrays if key.lower() == word), None)
+    wanted = [[pattern.format(p=part, a=a) for a in NAMES[axis] for pattern in patterns]]
+    wanted += [list(NAMES[axis])] if part == "train" else []
+    found = ([key for word in words for key in arrays if key.lower() == word] for words in wanted)
+    return next(filter(None, found), [])
 
 
 def _pair(name: str, arrays: dict[str, np.ndarray], x: str, y: str, writing: Writing) -> tuple[np.ndarray, Column]:
@@ -74,6 +111,9 @@ def _pair(name: str, arrays: dict[str, np.ndarray], x: str, y: str, writing: Wri
         raise UserError(f"The array {x!r} of {name} has {len(inputs)} rows, but {y!r} has {len(targets)}.")
     if len(inputs) == 0:
         raise UserError(f"The array {x!r} of {name} has no rows.")
+    for key in (x, y):
+        if arrays[key].dtype.kind in "iu":
+            refuse_rounded(f"The array {key!r} of {name}", arrays[key])
     targets = targets[:, 0] if targets.ndim == 2 and targets.shape[1] == 1 else targets
     with np.errstate(over="ignore"):  # the checks of values reject inf
         if inputs.dtype.itemsize > 8:  # torch has no long double
@@ -104,4 +144,8 @@ def read_libsvm(name: str, raw: bytes, column: str | None) -> Content:
         raise UserError(f"{name} has labels but no features.")
     if x.shape[0] * x.shape[1] * 8 > DENSE:
         raise UserError(f"{name} has {x.shape[0]} rows of {x.shape[1]} features: more than {DENSE >> 30} GiB if dense.")
+    if max(np.abs(x.data).max(), np.abs(y).max()) >= EXACT:
+        lines = [line for each in raw.splitlines() if (line := each.partition(b"#")[0].strip())]
+        whole = [next(filter(rounded, map(int, WHOLE.findall(line))), 0) for line in lines]
+        refuse_rounded(name, np.array(whole, dtype=object))
     return Content(Column("label", y.astype(np.float64)), _columns(x.toarray()))

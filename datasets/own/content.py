@@ -7,6 +7,7 @@ import codecs
 import gzip
 import re
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,10 @@ MAGIC = {b"PAR1": "parquet", b"PK\x03\x04": "npz"}
 PAIRS = re.compile(rb"[-+.\deE]+([ \t]+\d+:\S+)+\s*(#.*)?$")
 LINES = 20
 """First lines in which to look for the pairs of LIBSVM, since a row without features has none."""
+EXACT = 2**53
+"""From here on, float64 does not distinguish neighboring integers."""
+DIGITS = 40
+"""Integers of more digits are too large for float32."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +45,16 @@ class Column:
 
 @dataclass(frozen=True)
 class Content:
-    """Inputs as columns or as images (one per row), and one target column. The last ``tests`` rows are the test set."""
+    """Inputs as columns or as images (one per row), and one target column. The last ``tests`` rows are the test set.
+
+    ``notes`` has one line for each decision of the reader.
+    """
 
     target: Column
     columns: list[Column]
     images: np.ndarray | None = None
     tests: int = 0
+    notes: Sequence[str] = ()
 
 
 def opened(path: Path) -> tuple[str, bytes]:
@@ -103,6 +112,21 @@ def refuse_large(where: str, values: np.ndarray) -> None:
     wrong = np.abs(values) > np.finfo(np.float32).max
     if wrong.any():
         raise UserError(f"{where} has {values[wrong][0]:g} in row {first_row(wrong)}; numbers must be at most 3e38.")
+
+
+def rounded(whole: int) -> bool:
+    """Whether float64 would change an integer; ``refuse_large`` rejects those of more digits."""
+    return abs(whole) < 10**DIGITS and int(float(whole)) != whole
+
+
+def refuse_rounded(where: str, whole: np.ndarray, remedy: str = "") -> None:
+    """Reject integers that float64 would change. The error ends with the ``remedy``."""
+    for place in np.argwhere((whole > EXACT) | (whole < -EXACT)):
+        if rounded(value := int(whole[tuple(place)])):
+            raise UserError(
+                f"{where} has {value} in row {place[0] + 1}, which float64 rounds to {float(value):.0f}. Subtract a "
+                f"constant, so that the integers are at most 2^53.{remedy}"
+            )
 
 
 def some(words: list[str], most: int = 12) -> str:

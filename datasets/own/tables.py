@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bench.base.errors import UserError, closest
-from datasets.own.content import Column, Content, sentence
-from datasets.own.writing import MISSING, POINT, Writing, of_words, refuse_points
+from datasets.own.content import EXACT, Column, Content, refuse_rounded, sentence
+from datasets.own.writing import MISSING, POINT, Writing, as_names, of_words, refuse_points, refuse_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,8 +24,13 @@ HEADER = (
     "If it is a row of data, add dataset.header=false; columns are then named 1, 2, …. If these are names, add "
     "dataset.header=true."
 )
+COMMAS = re.compile(r"\d,\d+;|;[+-]?\d+,\d")
+"""Decimal comma next to a semicolon."""
 POINTS = re.compile(rb"(?<![\d.])[1-9]\d{0,2}\.\d{3}(?![\d.])")
 """Point that may be a thousands separator."""
+
+ZEROS = rb"""(?:^|[\s"]|%b)[+-]?0\d+(?:[\s"]|%b|$)"""
+"""Integer with a leading zero, between separators."""
 
 
 def read_csv(
@@ -40,6 +45,11 @@ def read_csv(
     head = text.partition("\n")[0]
     marks = [mark for mark in ",;\t|" if mark in head and not (mark == "," and writing.decimal == "comma")]
     mark = named[1] if named else max(marks, key=head.count) if marks else ","
+    if mark == "," and not named and COMMAS.search(head):
+        raise UserError(
+            f"The first line of {name} ({head[:60].rstrip()!r}) may have decimal commas between semicolons. Add "
+            "dataset.decimal=comma. If the comma is the separator, write 'sep=,' as the first line."
+        )
     raw = text.encode()  # a StringIO needs four times the memory
     lines = csv.reader(io.TextIOWrapper(io.BytesIO(raw), "utf-8"), delimiter=mark, skipinitialspace=True)
     try:
@@ -89,6 +99,14 @@ def read_csv(
             size, whole = values.abs().dropna(), values.dropna() % 1 == 0
             if whole.any() and size.max() < 1000 and (size[~whole] > 1).all():  # rare: read such a column again as text
                 refuse_points(str(word), read(usecols=[word], dtype=str)[word].dropna().tolist())
+    zeros = re.search(ZEROS % ((re.escape(mark.encode()),) * 2), raw) is not None
+    again = [  # integers are float next to missing values
+        word
+        for word, values in frame.select_dtypes("number").items()
+        if (zeros or (values.dtype.kind == "f" and (values.abs() >= EXACT).any())) and (values.dropna() % 1 == 0).all()
+    ]
+    for word, texts in read(usecols=again, dtype=str).items() if again else ():
+        refuse_whole(str(word), [each.strip() for each in texts.fillna("0")], writing)
     return frame
 
 
@@ -98,6 +116,9 @@ def read_parquet(name: str, raw: bytes) -> pd.DataFrame:
 
     try:
         table = pq.read_table(pa.BufferReader(raw))
+        for place, field in enumerate(table.schema):  # pandas rounds integers of a dictionary next to missing values
+            if pa.types.is_dictionary(field.type):
+                table = table.set_column(place, field.name, table.column(place).cast(field.type.value_type))
         return table.to_pandas(ignore_metadata=True, integer_object_nulls=True)  # an index is a column, integers exact
     except (pa.ArrowException, OSError) as error:
         raise UserError(f"{name} is not a parquet file: {sentence(error)}") from error
@@ -126,8 +147,10 @@ def _column(name: str, values: pd.Series, writing: Writing, declared: bool) -> C
     """A column of numbers if all values are numbers and not declared as words, else of words."""
     from pandas.api import types
 
-    if values.dtype in ("object", "category") and not declared:  # this may round integers
-        values = values.astype(object).convert_dtypes()
+    if not declared and types.infer_dtype(values) == "integer":
+        refuse_rounded(f"Column {name!r}", values.where(values.notna(), 0).to_numpy(), as_names(name))
+    if values.dtype == "object" and not declared:
+        values = values.convert_dtypes()
     known = values.dropna()
     numbers = types.is_numeric_dtype(values)
     if known.empty or (numbers and not declared):

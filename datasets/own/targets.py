@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from bench.base.errors import UserError
-from datasets.own.content import Column, first_row, refuse_large, some
+from datasets.own.content import EXACT, Column, first_row, refuse_large, some
 from datasets.own.writing import Writing, refuse_numbers
 from datasets.standardized import moments
 
@@ -16,8 +16,6 @@ FEW = 20
 """Largest number of different integers that are classes without being declared."""
 MOST = 1000
 """Largest number of classes."""
-EXACT = 2**53
-"""From here on, float64 does not distinguish neighboring integers."""
 
 
 class Targets(NamedTuple):

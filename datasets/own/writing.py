@@ -12,7 +12,7 @@ from unicodedata import category
 import numpy as np
 
 from bench.base.errors import UserError
-from datasets.own.content import Column
+from datasets.own.content import DIGITS, Column, refuse_rounded
 
 Decimal = Literal["comma", "point"]
 Thousands = Literal["comma", "point", "space", "apostrophe"]
@@ -109,6 +109,24 @@ def refuse_points(name: str, words: Sequence[str]) -> None:
         )
 
 
+def refuse_whole(name: str, words: Sequence[str | None], writing: Writing) -> None:
+    """Reject a column of whole numbers with leading zeros, which are names, or with integers that float64 rounds."""
+    marks = str.maketrans("\u2212", "-", MARKS[writing.thousands] if writing.thousands else "")
+    plain = ["0" if word is None else word.translate(marks) for word in words]
+    if all(re.fullmatch(r"[+-]?\d+", word) for word in plain):
+        if (row := next((row for row, word in enumerate(plain) if re.match(r"[+-]?0\d", word)), None)) is not None:
+            raise UserError(
+                f"Column {name!r} has {words[row]!r} in row {row + 1}, with a leading zero. Write numbers without "
+                f"leading zeros.{as_names(name)}"
+            )
+        whole = [0 if len(word) > DIGITS else int(word) for word in plain]
+        refuse_rounded(f"Column {name!r}", np.array(whole, dtype=object), as_names(name))
+
+
+def as_names(name: str) -> str:
+    return f" If they are names of categories, add 'dataset.words=[{name}]'."
+
+
 def of_words(name: str, words: Sequence[str], writing: Writing, declared: bool = False) -> Column:
     """A column of numbers if all words are numbers and not declared as words, else of words."""
     known = [None if (word := each.strip()) in MISSING else word for each in words]
@@ -117,4 +135,5 @@ def of_words(name: str, words: Sequence[str], writing: Writing, declared: bool =
         return Column(name, np.array(known, dtype=object), declared)
     if writing.decimal is None:
         refuse_points(name, [word for word in known if word is not None])
+    refuse_whole(name, known, writing)
     return Column(name, np.array(numbers, dtype=np.float64))

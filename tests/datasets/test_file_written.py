@@ -140,6 +140,16 @@ def test_the_mark_of_an_encoding_is_no_part_of_a_name(tmp_path):
         assert load(tmp_path / "t.csv", "a", encoding=named).classes is None
 
 
+def test_rejects_a_first_row_of_decimal_commas_between_semicolons(tmp_path):
+    path = tmp_path / "t.csv"
+    for row in ("{i},5;{label}\n", "{label};{i},25\n", "{i},5;-{i},5;{label}\n"):
+        path.write_text("".join(row.format(i=i, label=i % 2) for i in range(ROWS)))
+        for column in ("1", "2"):
+            with pytest.raises(UserError, match=r"dataset.decimal=comma.*sep=,"):
+                load(path, column, header=False, task="classification")
+        load(path, "2", header=False, decimal="comma", task="regression")
+
+
 @pytest.mark.parametrize("encoding", ["punycode", "undefined", "a\0b", "rot13", "latin-99"])
 def test_rejects_an_unknown_encoding(encoding, tmp_path):
     with pytest.raises(UserError, match=r"dataset.encoding"):
