@@ -142,11 +142,11 @@ class Planner:
         if base.experiment is None:
             yield Point(base, given)
             return
-        if base.refers and given:  # the experiment may refer to a typed value
-            base = self.base(words)
         typed = [word for word in words if not word.lstrip("+~").startswith(("experiment=", "experiment."))]
         name = next((word for word in words if word.startswith("experiment=")), "The experiment")
         self._check_package(name, base, [word for word in composed if word in typed])
+        if base.refers and given:  # the experiment may refer to a typed value
+            base = self.base(words)
         blocks = blocks_of(base.experiment, name)
         settled = self.keys(typed)
         self._total += sum(math.prod(map(len, axes_of(block, settled).values())) for block in blocks) - 1
@@ -156,10 +156,13 @@ class Planner:
     def _check_package(self, name: str, base: Base, words: Sequence[str]) -> None:
         """Reject the file of an experiment that sets something outside it, since its blocks would ignore that."""
         without = self.base(words)
-        keys = [key for key in {**base.values, **without.values} if base.values.get(key) != without.values.get(key)]
+        both: list[Any] = [OmegaConf.to_container(each.hydra, resolve=False) for each in (base, without)]
+        one, other = both
+        inside = ("hydra", "experiment")
+        keys = [str(key) for key in {**one, **other} if key not in inside and one.get(key) != other.get(key)]
         if base.hydra.hydra.sweeper.get("params") != without.hydra.hydra.sweeper.get("params"):
             keys.append("hydra.sweeper.params")
-        if keys and not base.refers:
+        if keys:
             raise UserError(
                 f"{name} sets {', '.join(map(repr, sorted(keys)))} outside the experiment, where it has no effect. "
                 "Remove '# @package _global_' and the defaults, and write settings under 'common'."
