@@ -26,3 +26,34 @@ def test_rejects_settings_outside_a_global_experiment(value, search):
     word = search(experiment__mine=f"{outside}experiment:\n  blocks: [{{algo: dsgt, seed: '{value}'}}]\n")
     with pytest.raises(UserError, match=r"experiment=mine.*'algo', 'steps'"):
         of_command(["experiment=mine", word, "nodes=5"])
+
+
+REFERENCES = {
+    "{algo: dsgt, nodes: [4, 6], batch_size: '${nodes}'}": [4, 6],
+    "{algo: dsgt, nodes: [4, 6], batch_size: ['${nodes}', 3]}": [4, 3, 6, 3],
+    "{dataset: digits, steps: 3, batch_size: '${steps}'}": [3],
+    "{topology: random, topology.p: 0.5, batch_size: '${oc.decode:\"${seed}\"}', seed: [2, 5]}": [2, 5],
+    "{model: mlp, model.hidden: 9, batch_size: '${model.hidden}'}": [9],
+    "{nodes: 5, batch_size: '${experiment.common.seed}'}": [7],
+    "{nodes: 5, batch_size: '${experiment.common.steps}'}": [5],
+    "{steps: '${oc.decode:\"[3,4]\"}', batch_size: '${steps}'}": [3, 4],
+}
+
+
+@pytest.mark.parametrize("block", REFERENCES)
+def test_references_in_a_block_use_the_values_of_the_run(block, search):
+    word = search(experiment__mine=f"common: {{seed: 7, steps: '${{nodes}}'}}\nblocks: [{block}]\n")
+    assert [run.batch_size for run in of_command(["experiment=mine", word])] == REFERENCES[block]
+
+
+def test_references_in_a_block_find_the_names_of_the_experiment_and_the_method(search):
+    name = "'${hydra:runtime.choices.experiment}/${hydra:runtime.choices.algo}'"
+    word = search(experiment__mine=f"blocks: [{{algo: [dsgt, dsgd], results: {name}}}]\n")
+    assert [run.results for run in of_command(["experiment=mine", word])] == ["mine/dsgt", "mine/dsgd"]
+
+
+@pytest.mark.parametrize("block", ["{algo: '${model.name}'}", "{steps: '${step}'}", "{steps: '${steps}'}"])
+def test_rejects_references_that_cannot_be_resolved(block, search):
+    word = search(experiment__mine=f"blocks: [{block}]\n")
+    with pytest.raises(UserError, match=r"model\.name|step"):
+        of_command(["experiment=mine", word])
