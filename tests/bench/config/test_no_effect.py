@@ -4,6 +4,7 @@ import pytest
 
 from bench.base.errors import UserError
 from bench.config.plan import of_command
+from bench.config.source import Source
 
 
 @pytest.fixture
@@ -57,3 +58,17 @@ def test_rejects_references_that_cannot_be_resolved(block, search):
     word = search(experiment__mine=f"blocks: [{block}]\n")
     with pytest.raises(UserError, match=r"model\.name|step"):
         of_command(["experiment=mine", word])
+
+
+def test_rejects_a_searchpath_that_repeats_a_file_of_conf(search, tmp_path):
+    word = search(algo__dsgt="name: dsgt\neta: 7.5\n")
+    with pytest.raises(UserError, match=rf"algo/dsgt\.yaml.*--config-path {tmp_path}"):
+        of_command(["algo=dsgt", word])
+    (run,) = of_command(["algo=dsgt", word], source=Source(main=tmp_path))
+    assert run.algo.options["eta"] == 7.5
+
+
+def test_rejects_two_searchpaths_with_files_of_the_same_name(search, tmp_path):
+    search(one__experiment__mine="blocks: [{algo: dsgt}]\n", two__experiment__mine="blocks: [{algo: dsgd}]\n")
+    with pytest.raises(UserError, match=r"experiment/mine\.yaml"):
+        of_command(["experiment=mine", f"hydra.searchpath=[file://{tmp_path}/one,file://{tmp_path}/two]"])
