@@ -72,3 +72,14 @@ def test_rejects_two_searchpaths_with_files_of_the_same_name(search, tmp_path):
     search(one__experiment__mine="blocks: [{algo: dsgt}]\n", two__experiment__mine="blocks: [{algo: dsgd}]\n")
     with pytest.raises(UserError, match=r"experiment/mine\.yaml"):
         of_command(["experiment=mine", f"hydra.searchpath=[file://{tmp_path}/one,file://{tmp_path}/two]"])
+
+
+@pytest.mark.parametrize("word", ["algo=[dsgt,dsgd]", "experiment=[a,b]", "algo=[dsgt,dsgd],dnasa"])
+def test_rejects_a_list_of_members(word):
+    group, _, names = word.partition("=")
+    with pytest.raises(UserError, match=rf"-m and type {group}={names[1:].partition(']')[0]}\."):
+        of_command([word])
+
+
+def test_a_list_of_one_member_is_this_member():
+    assert [run.algo.name for run in of_command(["algo=[dsgt]"])] == ["dsgt"]
