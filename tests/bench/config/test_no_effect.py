@@ -3,6 +3,8 @@
 import pytest
 
 from bench.base.errors import UserError
+from bench.base.renamed import setting
+from bench.config.experiment import blocks_of
 from bench.config.plan import of_command
 from bench.config.source import Source
 
@@ -83,3 +85,9 @@ def test_rejects_a_list_of_members(word):
 
 def test_a_list_of_one_member_is_this_member():
     assert [run.algo.name for run in of_command(["algo=[dsgt]"])] == ["dsgt"]
+
+
+@pytest.mark.parametrize("old", ["stretch", "regulariser", "dataset.standardise"])
+def test_rejects_two_names_of_one_setting_in_a_block(old):
+    with pytest.raises(UserError, match=rf"experiment=mine.*Remove '{old}'"):
+        blocks_of({"blocks": [{old: 2, setting(old): 3}]}, "experiment=mine")
