@@ -91,3 +91,39 @@ def test_a_list_of_one_member_is_this_member():
 def test_rejects_two_names_of_one_setting_in_a_block(old):
     with pytest.raises(UserError, match=rf"experiment=mine.*Remove '{old}'"):
         blocks_of({"blocks": [{old: 2, setting(old): 3}]}, "experiment=mine")
+
+
+def mains(search, tmp_path, **files):
+    search(**files)
+    (run,) = of_command([], source=Source(name="mine", typed=(f"file://{tmp_path}",)))
+    return run
+
+
+REPLACED = [
+    ({"mine": "defaults: [_self_, config]\ndataset: {evaluation: 77}\n"}, r"mine\.yaml sets dataset\.evaluation"),
+    ({"mine": "defaults: [_self_, config]\nstretch: 2.0\n"}, r"mine\.yaml sets input_scale"),
+    ({"mine": "defaults: [_self_, config]\nalgo: dsgt\n"}, r"mine\.yaml sets algo"),
+    (
+        {"base": "defaults: [_self_, config]\nsteps: 7\n", "mine": "defaults: [base, _self_]\nseed: 3\n"},
+        r"base\.yaml.*steps",
+    ),
+    ({"base": "steps: 7\n", "mine": "defaults: [base, config, _self_]\n"}, r"base\.yaml sets steps"),
+    (
+        {"base": "hydra: {job: {chdir: true}}\n", "mine": "defaults: [config, base, _self_]\n"},
+        r"base\.yaml.*hydra\.job",
+    ),
+]
+
+
+@pytest.mark.parametrize(("files", "message"), REPLACED)
+def test_rejects_main_files_whose_values_are_replaced(files, message, search, tmp_path):
+    with pytest.raises(UserError, match=message):
+        mains(search, tmp_path, **files)
+
+
+def test_main_files_replace_the_values_that_they_inherit(search, tmp_path):
+    base = "defaults: [config, _self_]\nsteps: 7\nnodes: 5\nstretch: 2.0\ndataset: {evaluation: 77}\n"
+    more = "defaults: [base, override algo: dsgt, _self_]\nsteps: 9\nalgo: {eta: 0.5}\nbatch_size: ${nodes}\n"
+    run = mains(search, tmp_path, base=base, mine=more)
+    assert (run.steps, run.nodes, run.input_scale, run.batch_size) == (9, 5, 2.0, 5)
+    assert (run.algo.options["eta"], run.dataset.options["evaluation"]) == (0.5, 77)
