@@ -24,6 +24,7 @@ from bench.base.errors import Refused, UserError
 from bench.base.options import NoOption
 from bench.config.compose import hydra_here, prepared, resolved, several_values
 from bench.config.experiment import axes_of, blocks_of
+from bench.config.flags import refuse_plugins
 from bench.config.names import check_names, is_choice, is_plain
 from bench.config.point import Base, Point, experiment_of, refers
 from bench.config.run_config import GROUPS, RunConfig, parse
@@ -50,6 +51,7 @@ def of_command(
     ``make`` validates each configuration; ``parse`` does not check whether this machine can run it. ``several`` allows
     sweeps. If some combinations are valid, ``left_out`` counts the invalid ones by reason instead of an error.
     """
+    refuse_plugins(words)
     source, words = prepared(words, source)
     with hydra_here(words, source):
         return Planner(make, say, left_out, source.name).runs(jobs_of(words, several))

@@ -127,3 +127,27 @@ def test_main_files_replace_the_values_that_they_inherit(search, tmp_path):
     run = mains(search, tmp_path, base=base, mine=more)
     assert (run.steps, run.nodes, run.input_scale, run.batch_size) == (9, 5, 2.0, 5)
     assert (run.algo.options["eta"], run.dataset.options["evaluation"]) == (0.5, 77)
+
+
+UNUSED = {
+    "+hydra.sweeper.params={seed: '0,1'}": "-m seed=0,1,2",
+    "+hydra.sweeper.params.seed=0,1": "-m seed=0,1,2",
+    "hydra.mode=MULTIRUN": "-m",
+    "hydra.run.dir=elsewhere": "results=FOLDER",
+    "hydra.sweep.dir=elsewhere": "results=FOLDER",
+    "hydra.job.chdir=true": "hydra.searchpath",
+    "hydra/job_logging=disabled": "hydra.searchpath",
+}
+
+
+@pytest.mark.parametrize("word", UNUSED)
+def test_rejects_settings_of_hydra_that_have_no_effect(word):
+    with pytest.raises(UserError) as caught:
+        of_command([word])
+    assert word.lstrip("+").partition("=")[0] in str(caught.value)
+    assert UNUSED[word] in str(caught.value)
+
+
+def test_a_reference_may_use_a_setting_of_hydra():
+    (run,) = of_command(["hydra.job.name=mine", "results=${hydra:job.name}"])
+    assert run.results == "mine"
