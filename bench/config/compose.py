@@ -14,12 +14,13 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
-from yaml import MarkedYAMLError, YAMLError, safe_load
+from yaml import MarkedYAMLError, YAMLError
 
 from bench.base import renamed
 from bench.base.errors import UserError, closest
 from bench.base.registry import no_such
 from bench.config.choices import members, options_of
+from bench.config.main_file import check_main_file
 from bench.config.names import CONF, check_names, is_plain, is_sweep, no_such_name, not_a_setting
 from bench.config.run_config import GROUPS, RunConfig, meant, no_such_setting, parse
 from bench.config.source import CONFIG, USUAL, Source, used
@@ -45,31 +46,10 @@ def hydra_here(words: Sequence[str], source: Source = USUAL) -> Iterator[None]:
     try:
         with used(source), hydra.initialize_config_dir(str(source.main), version_base="1.3"):
             if (source.main, source.name) != (CONF, CONFIG):
-                _check_main_file(source)
+                check_main_file(source.name)
             yield
     except HYDRA_ERRORS as error:
         raise UserError(sentence(error, words, source)) from error
-
-
-def _check_main_file(source: Source) -> None:
-    """Reject a main file that lacks settings, or that sets something without effect."""
-    name = source.name
-    config = hydra.compose(name, return_hydra_config=True)
-    if missing := [key for key in RunConfig.__annotations__ if key not in config]:
-        some = f"{', '.join(missing[:3])}{f' and {len(missing) - 3} other settings' * (len(missing) > 3)}"
-        raise UserError(f"{name}.yaml lacks {some}. Begin it with 'defaults: [config, _self_]'.")
-    if config.hydra.sweeper.get("params") or config.hydra.mode is not None:
-        raise UserError(
-            f"{name}.yaml sets hydra.sweeper.params or hydra.mode, which are not supported in a file. Type the values "
-            "after -m, or write an experiment, as conf/experiment/example.yaml."
-        )
-    file = next(home / f"{name}.yaml" for home in source.folders() if (home / f"{name}.yaml").is_file())
-    own = (safe_load(file.read_text(encoding="utf-8")) or {}) if file.parent != CONF else {}
-    if ignored := [key for key in own.get("hydra") or {} if key != "searchpath"]:
-        raise UserError(f"{name}.yaml sets hydra.{ignored[0]}, which hearsay does not use. Remove it.")
-    plain = {key: value for key, value in own.items() if key in RunConfig.__annotations__ and key not in GROUPS}
-    if lost := [key for key, value in plain.items() if "${" not in str(value) and config[key] != value]:
-        raise UserError(f"{name}.yaml sets {lost[0]}, and its defaults replace it. Put _self_ last in 'defaults'.")
 
 
 def resolved(config: DictConfig) -> dict[str, Any]:

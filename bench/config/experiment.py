@@ -19,7 +19,7 @@ def blocks_of(experiment: Any, name: str = "The experiment") -> list[dict[str, A
 
     In the size ``quick``, the values under ``quick``, of the experiment or of a block, replace those of the block.
     """
-    experiment = _with_present_names(experiment)
+    experiment = _with_present_names(experiment, name)
     parts = experiment if isinstance(experiment, dict) else {}
     known = (*PARTS, *RunConfig.__annotations__)
     if strange := [key for key in _keys(experiment) if not isinstance(key, str)]:
@@ -63,12 +63,15 @@ def blocks_of(experiment: Any, name: str = "The experiment") -> list[dict[str, A
     return out
 
 
-def _with_present_names(part: Any) -> Any:
+def _with_present_names(part: Any, where: str) -> Any:
     """Replace earlier names of settings by the present ones."""
     if isinstance(part, dict):
         names = {key: renamed.setting(key) if isinstance(key, str) else key for key in part}
-        return {names[key]: _with_present_names(value) for key, value in part.items()}
-    return [_with_present_names(value) for value in part] if isinstance(part, list) else part
+        if twice := [key for key, present in names.items() if key != present and present in part]:
+            old, new = twice[0], names[twice[0]]
+            raise UserError(f"{where} sets both '{old}' and '{new}', two names of one setting. Remove '{old}'.")
+        return {names[key]: _with_present_names(value, where) for key, value in part.items()}
+    return [_with_present_names(value, where) for value in part] if isinstance(part, list) else part
 
 
 def _keys(part: Any) -> Iterator[Any]:

@@ -27,6 +27,15 @@ PLUGINS = {
     "launcher": "Use bench/submit.py for SLURM, or jobs=N to compute N runs at a time on this machine.",
 }
 """Kinds of plug-ins of Hydra that hearsay rejects, and what to type instead."""
+INSTEAD = {
+    **PLUGINS,
+    "mode": "Add -m for a sweep.",
+    "run": "Type results=FOLDER for another results folder.",
+    "sweep": "Type results=FOLDER for another results folder.",
+}
+"""Settings of Hydra that hearsay does not use, and what to type instead."""
+USED = ("searchpath", "verbose")
+"""Settings of Hydra that hearsay accepts."""
 
 
 class Given(NamedTuple):
@@ -65,12 +74,19 @@ def _typed(name: str, value: str | bool) -> str:
 
 
 def refuse_plugins(words: Sequence[str]) -> None:
-    """Reject other sweepers and launchers of Hydra: hearsay expands its sweeps and starts its runs itself."""
+    """Reject settings of Hydra without effect: hearsay expands its sweeps and starts its runs itself."""
     for word in words:
-        key, _, name = word.lstrip("+").partition("=")
-        for kind, remedy in PLUGINS.items():
-            if key in (f"hydra.{kind}", f"hydra/{kind}") and name != "basic":
-                raise UserError(f"{word} is not supported. {remedy}")
+        key, _, name = word.lstrip("+~").partition("=")
+        first, _, inner = key.replace("/", ".").partition(".")
+        kind, _, deeper = inner.partition(".")
+        if first != "hydra" or not kind or kind in USED:
+            continue
+        if kind in PLUGINS and not deeper:
+            if name != "basic":
+                raise UserError(f"{word} is not supported. {PLUGINS[kind]}")
+        elif not any(f"${{hydra:{inner}" in other for other in words):
+            remedy = INSTEAD.get(kind, "Remove it. The supported setting of Hydra is hydra.searchpath.")
+            raise UserError(f"hearsay does not use '{key}'. {remedy}")
 
 
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name=CONFIG)

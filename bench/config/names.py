@@ -34,6 +34,9 @@ def check_names(words: Sequence[str], folders: Sequence[Path] = (CONF,)) -> None
             continue
         names = value.list if isinstance(value, ChoiceSweep) else [value]
         for name in names:
+            if ours and isinstance(name, list) and len(name) > 1:
+                remedy = f"Add -m and type {group}={','.join(map(str, name))}."
+                raise UserError(f"{word} is a list of members, of which Hydra would use only the last. {remedy}")
             if not isinstance(name, str | list | dict | Glob | QuotedString):
                 if not ours:
                     raise UserError(f"'{word}' is not a setting. {FORM}")

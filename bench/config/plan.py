@@ -6,12 +6,11 @@ hundreds of times faster than composing each run.
 
 from __future__ import annotations
 
-import copy
 import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import hydra
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
@@ -19,13 +18,15 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 
 from bench.base.errors import Refused, UserError
 from bench.base.options import NoOption
 from bench.config.compose import hydra_here, prepared, resolved, several_values
 from bench.config.experiment import axes_of, blocks_of
+from bench.config.flags import refuse_plugins
 from bench.config.names import check_names, is_choice, is_plain
+from bench.config.point import Base, Point, experiment_of, refers
 from bench.config.run_config import GROUPS, RunConfig, parse
 from bench.config.source import USUAL, Source
 
@@ -50,6 +51,7 @@ def of_command(
     ``make`` validates each configuration; ``parse`` does not check whether this machine can run it. ``several`` allows
     sweeps. If some combinations are valid, ``left_out`` counts the invalid ones by reason instead of an error.
     """
+    refuse_plugins(words)
     source, words = prepared(words, source)
     with hydra_here(words, source):
         return Planner(make, say, left_out, source.name).runs(jobs_of(words, several))
@@ -73,31 +75,6 @@ def jobs_of(words: Sequence[str], several: bool) -> list[list[str]]:
     if any("${hydra:" in word for word in words):
         return [[*job, f"hydra.job.num={number}"] for number, job in enumerate(jobs)]
     return jobs
-
-
-class Base(NamedTuple):
-    """The composition of one combination of group members."""
-
-    values: dict[str, Any]
-    experiment: Any
-    refers: bool  # a value refers to another setting: resolve it after all values are set
-    hydra: DictConfig  # for references ${hydra:...}
-
-
-class Point(NamedTuple):
-    """One configuration: a base, and plain values that replace some of its own."""
-
-    base: Base
-    given: Mapping[str, Any]
-
-    def values(self) -> dict[str, Any]:
-        values = copy.deepcopy(self.base.values)
-        for key, value in self.given.items():
-            _set(values, key, value)
-        if not self.base.refers:
-            return values
-        HydraConfig.instance().set_config(self.base.hydra)
-        return resolved(OmegaConf.create(values))
 
 
 class Planner:
@@ -142,8 +119,6 @@ class Planner:
         if base.experiment is None:
             yield Point(base, given)
             return
-        if base.refers and given:  # the experiment may refer to a typed value
-            base = self.base(words)
         typed = [word for word in words if not word.lstrip("+~").startswith(("experiment=", "experiment."))]
         name = next((word for word in words if word.startswith("experiment=")), "The experiment")
         self._check_package(name, base, [word for word in composed if word in typed])
@@ -151,29 +126,34 @@ class Planner:
         settled = self.keys(typed)
         self._total += sum(math.prod(map(len, axes_of(block, settled).values())) for block in blocks) - 1
         for block in blocks:
-            yield from self.points_of_block(block, typed)
+            yield from self.points_of_block(block, typed, base)
 
     def _check_package(self, name: str, base: Base, words: Sequence[str]) -> None:
         """Reject the file of an experiment that sets something outside it, since its blocks would ignore that."""
         without = self.base(words)
-        keys = [key for key in {**base.values, **without.values} if base.values.get(key) != without.values.get(key)]
+        both: list[Any] = [OmegaConf.to_container(each.hydra, resolve=False) for each in (base, without)]
+        one, other = both
+        inside = ("hydra", "experiment")
+        keys = [str(key) for key in {**one, **other} if key not in inside and one.get(key) != other.get(key)]
         if base.hydra.hydra.sweeper.get("params") != without.hydra.hydra.sweeper.get("params"):
             keys.append("hydra.sweeper.params")
-        if keys and not base.refers:
+        if keys:
             raise UserError(
                 f"{name} sets {', '.join(map(repr, sorted(keys)))} outside the experiment, where it has no effect. "
                 "Remove '# @package _global_' and the defaults, and write settings under 'common'."
             )
 
-    def points_of_block(self, block: Mapping[str, Any], typed: Sequence[str]) -> Iterator[Point]:
-        """Yield the configurations of one block of an experiment."""
+    def points_of_block(self, block: Mapping[str, Any], typed: Sequence[str], whole: Base) -> Iterator[Point]:
+        """Yield the configurations of one block of an experiment, whose composition is ``whole``."""
         composed, given = self.divide(typed)
         axes = axes_of(block, self.keys(typed))
         groups = {key: axes.pop(key) for key in GROUPS if key in axes}
         for members in _product(groups):
+            if unknown := [f"{group}: {member}" for group, member in members.items() if "${" in str(member)]:
+                raise UserError(f"A block has '{unknown[0]}'. A reference cannot choose a member. Write its name.")
             base = self.base([*(f"{group}={member}" for group, member in members.items()), *composed])
             for point in _product(axes):
-                yield Point(base, {**point, **given})
+                yield Point(base.chosen_by(whole, block), {**point, **given}, whole.experiment)
 
     def base(self, words: Sequence[str]) -> Base:
         """Return the composition of these words."""
@@ -182,18 +162,13 @@ class Planner:
             check_names(words)
             whole = hydra.compose(self._name, overrides=list(words), return_hydra_config=True)
             HydraConfig.instance().set_config(whole)
-            config = OmegaConf.masked_copy(whole, [str(key) for key in whole if key != "hydra"])
+            own = [str(key) for key in whole if key not in ("hydra", "experiment")]
+            config = OmegaConf.masked_copy(whole, own)
             values: Any = OmegaConf.to_container(config, resolve=False)
-            text = str(values)
-            refers = text.count("${") > text.count(
-                "${oc.env:"
-            )  # to other settings; the environment is the same for all runs
-            if not refers and "${" in text:
+            if not refers(values) and "${" in str(values):
                 values = resolved(config)
-            experiment = values.pop("experiment", None)
-            if experiment is not None and refers:
-                experiment = resolved(config)["experiment"]
-            self._bases[key] = Base(values, experiment, refers, whole)
+            experiment = experiment_of(whole.get("experiment"))
+            self._bases[key] = Base(values, experiment, refers(values), whole)
         return self._bases[key]
 
     def divide(self, words: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
@@ -235,12 +210,3 @@ def same_run_twice(runs: Sequence[RunConfig]) -> str | None:
 
 def _product(axes: Mapping[str, Sequence[Any]]) -> Iterable[dict[str, Any]]:
     return (dict(zip(axes, point, strict=True)) for point in itertools.product(*axes.values()))
-
-
-def _set(values: dict[str, Any], key: str, value: Any) -> None:
-    *parents, leaf = key.split(".")
-    for parent in parents:
-        if not isinstance(values.get(parent), dict):
-            raise UserError(f"There is no setting called '{key}'.")
-        values = values[parent]
-    values[leaf] = value

@@ -49,7 +49,12 @@ class Source(NamedTuple):
                 value = OverridesParser.create().parse_overrides([word])[0].value()
             except OverrideParseException as error:
                 raise UserError(not_a_setting(word, str(error))) from error
-            typed += [_place(str(place), word) for place in (value if isinstance(value, list) else [value])]
+            for place in value if isinstance(value, list) else [value]:
+                found = _place(str(place), word)
+                _check_hidden(
+                    _folders(found), [self.main, *(f for p in (*self.typed, *typed) for f in _folders(p))], word
+                )
+                typed.append(found)
         more = self._replace(typed=(*self.typed, *typed), flags=(*self.flags, *places))
         return more, [word for word in words if word not in places]
 
@@ -66,18 +71,26 @@ def source_of(given: argparse.Namespace) -> Source:
     }
     flags = tuple(word for flag, value in named.items() if value for word in (flag, value))
     source = Source(main, (given.config_name or CONFIG).removesuffix(".yaml"), typed, flags)
-    for ours in CONF.rglob("*.yaml") if given.config_dir else ():
-        theirs = Path(given.config_dir) / (name := ours.relative_to(CONF))
-        if theirs.is_file() and theirs.read_bytes() != ours.read_bytes():
-            raise UserError(
-                f"--config-dir {given.config_dir} has {name}, but Hydra would read the same file of conf. Rename "
-                f"yours, or type --config-path {given.config_dir}, whose files take precedence."
-            )
+    if given.config_dir:
+        _check_hidden([Path(given.config_dir)], [CONF, main], f"--config-dir {given.config_dir}")
     homes = source.folders()
     if not any((home / f"{source.name}.yaml").is_file() for home in homes):
         known = {file.stem for home in homes for file in home.glob("*.yaml")}
         raise UserError(f"{no_such('config', source.name, known)} Add a folder with --config-dir.")
     return source
+
+
+def _check_hidden(folders: Sequence[Path], earlier: Sequence[Path], typed: str) -> None:
+    """Reject folders with a file that Hydra would not read, since a folder before them has one of the same name."""
+    for folder in folders:
+        for home in dict.fromkeys(earlier):
+            for file in (*home.glob("*.yaml"), *home.glob("[!.]*/*.yaml"), *(home / "experiment").rglob("*.yaml")):
+                theirs = folder / (name := file.relative_to(home))
+                if theirs.is_file() and theirs.read_bytes() != file.read_bytes():
+                    raise UserError(
+                        f"{typed} has {name}, but Hydra would read the same file of {home.name}. Rename yours, or type "
+                        f"--config-path {folder}, whose files take precedence."
+                    )
 
 
 def _folder(name: str, flag: str) -> Path:

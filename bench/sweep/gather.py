@@ -6,7 +6,6 @@ import shlex
 from collections import Counter
 from collections.abc import Sequence
 
-from bench.config.flags import refuse_plugins
 from bench.config.plan import Make, of_command, same_run_twice, unique
 from bench.config.run_config import RunConfig
 from bench.config.source import USUAL, Source
@@ -18,7 +17,6 @@ def gather(
     words: Sequence[str], make: Make, errors: Console, source: Source, several: bool = True
 ) -> tuple[list[RunConfig], Counter[str]]:
     """Return the distinct valid runs of a sweep and the number of skipped ones by reason; print these to ``errors``."""
-    refuse_plugins(words)
     skipped: Counter[str] = Counter()
     with counting(errors, "composing {} of {} configurations") as say:
         runs = of_command(words, make, several, say, skipped, source)
