@@ -17,7 +17,7 @@ from analysis.results.results import HOW, Results
 from bench.base import renamed
 from bench.store.files import parsed, write_text
 from bench.store.integrity import UNREADABLE, read_table
-from bench.store.kinds import LONGEST, MANIFEST, NEEDED, are_labels, is_name, odd
+from bench.store.kinds import LONGEST, MANIFEST, NEEDED, RESERVED, are_labels, is_name, odd
 from bench.store.record import FINAL
 from bench.store.regular import TABLE, content_of, write_bytes
 
@@ -95,7 +95,7 @@ def _check(runs: pd.DataFrame, rows: pd.DataFrame) -> None:
     if (longest := max(map(len, texts))) > LONGEST:
         raise ValueError(f"a label has {longest} characters; at most {LONGEST} are allowed")
     kinds = {rows[name].dtype.kind if name in rows else None for name in ("run", "step")}
-    if kinds != {"i"} or {*rows} & {*runs}:
+    if kinds != {"i"} or ({*rows} - {"run"}) & {*runs, *RESERVED}:
         raise ValueError("the evaluations are invalid")
     places = rows[["run", "step"]].to_numpy(dtype=np.int64)
     later = (np.diff(places, axis=0) * [[1 << 32, 1]]).sum(axis=1) > 0

@@ -209,6 +209,9 @@ def together(parts: Sequence[Results]) -> Results:
     for part in parts:
         fresh.append(part._kept(~part.runs["run_id"].isin(seen)))
         seen |= {*part.runs["run_id"]}
+    labels, metrics = {c for part in fresh for c in part.runs}, {c for part in fresh for c in part.rows}
+    if both := sorted(labels & metrics - {"run_id"}):
+        raise NoData(f"{both[0]!r} is a metric of some runs and a label of others; these runs cannot be merged")
     return Results(
         pd.concat([part.runs for part in fresh], ignore_index=True),
         pd.concat([part.rows for part in fresh], ignore_index=True),
