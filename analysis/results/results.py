@@ -64,8 +64,8 @@ class Results:
 
     @cached_property
     def numbers(self) -> list[str]:
-        """The options that are real numbers, which a method may be tuned over."""
-        return [name for name in self.options if self.runs[name].dtype.kind == "f"]
+        """The options that are real numbers of some method, which it may be tuned over."""
+        return [name for name in self.options if with_numbers(self.runs, name)[name].dtype.kind == "f"]
 
     @cached_property
     def problem(self) -> list[str]:
@@ -197,6 +197,26 @@ def _is_one_of(value: Any, words: list[str]) -> bool:
         except (TypeError, ValueError):
             pass
     return False
+
+
+def are_numbers(values: pd.Series) -> bool:
+    """Whether some values are known, and these are numbers."""
+    known = values.dropna()
+    return len(known) > 0 and (values.dtype.kind in "if" or {*map(type, known)} <= {int, float})
+
+
+def with_numbers(runs: pd.DataFrame, option: str) -> pd.DataFrame:
+    """Return the runs without methods that have other values than numbers of an option, which others may be tuned over.
+
+    If no method has a number, return all runs.
+    """
+    if runs[option].dtype.kind != "O":
+        return runs
+    texts = [algo for algo, mine in runs.groupby("algo")[option] if mine.notna().any() and not are_numbers(mine)]
+    kept = runs[~runs["algo"].isin(texts)]
+    if not texts or not are_numbers(kept[option]):
+        return runs
+    return kept.assign(**{option: pd.Series(kept[option].tolist(), index=kept.index)})
 
 
 def _number(value: Any) -> float:
