@@ -13,7 +13,8 @@ from analysis.drawing.style import Style, styles, variant
 from analysis.drawing.symbols import in_symbols, symbol, what_is_tuned, with_values
 from analysis.figures import OVERLAYS, Overlay, figure
 from analysis.results.labels import method_name, metric_name, name_of
-from analysis.results.results import Results, with_numbers
+from analysis.results.numbers import with_numbers
+from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
 from analysis.study.select import as_written, first, metrics, one_per_dataset, problems, refuse_unless, with_accuracies
 from analysis.study.settings import Setting, apart

@@ -17,8 +17,8 @@ from analysis.results.results import HOW, Results
 from bench.base import renamed
 from bench.store.files import parsed, write_text
 from bench.store.integrity import UNREADABLE, read_table
-from bench.store.kinds import LONGEST, MANIFEST, NEEDED, RESERVED, are_labels, is_name, odd
-from bench.store.record import FINAL
+from bench.store.kinds import LONGEST, MANIFEST, NEEDED, RESERVED, are_labels, is_name, odd, twice
+from bench.store.record import FINAL, WITH_GROUP
 from bench.store.regular import TABLE, content_of, write_bytes
 
 RUNS, ROWS, FACTS = "runs.parquet", "rows.parquet", "facts.json"
@@ -91,6 +91,9 @@ def _check(runs: pd.DataFrame, rows: pd.DataFrame) -> None:
     values = [value for name in runs for value in runs[name].dropna().unique().tolist()]
     if not runs["run_id"].is_unique or not {*map(type, values)} <= {str, int, float, bool}:
         raise ValueError("the labels are invalid")
+    for old, new in WITH_GROUP.items():
+        if {old, new} <= {*runs} - {"fact", "zeta"} and (runs[old].notna() & runs[new].notna()).any():
+            raise ValueError(f"a run {twice((old, new))}")
     texts = [*runs, *rows, *(value for value in values if type(value) is str)]
     if (longest := max(map(len, texts))) > LONGEST:
         raise ValueError(f"a label has {longest} characters; at most {LONGEST} are allowed")

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from analysis.results.clashes import clashing
 from bench.store.files import parsed
-from bench.store.kinds import LONGEST, MANIFEST, are_labels, odd
+from bench.store.kinds import LONGEST, MANIFEST, are_labels, odd, twice
 from bench.store.record import COLUMNS
 from bench.store.regular import TABLE, content_of, write_bytes
 
@@ -158,6 +158,7 @@ def _read_block(said: dict[str, Any], body: memoryview, at: int) -> tuple[Block,
             not there
             or {*map(type, stamps)} != {str}
             or not are_labels(columns)
+            or twice(columns)
             or not columns.keys().isdisjoint((*arrays, *COLUMNS))
         ):
             raise ValueError("no runs")

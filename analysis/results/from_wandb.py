@@ -14,7 +14,7 @@ from analysis.results.errors import NoData
 from analysis.results.results import Results
 from bench.base import renamed
 from bench.base.account import base_url
-from bench.store.kinds import LONGEST_NAME, MANIFEST, NEEDED, SUMMARY, odd
+from bench.store.kinds import LONGEST_NAME, MANIFEST, NEEDED, SUMMARY, odd, twice
 from bench.store.record import FACTS
 
 PATIENCE_S = 10
@@ -50,7 +50,8 @@ def load_wandb(target: str) -> Results:
                 continue  # not a run of this suite
             name = config["run_id"]
             plain = {key: value for key, value in config.items() if key not in KEPT}
-            if odd(plain, SUMMARY) or odd(_facts(config), MANIFEST) or not {*NEEDED} <= {*plain, "state"}:
+            wrong = odd(plain, SUMMARY) or odd(_facts(config), MANIFEST) or twice(plain)
+            if wrong or not {*NEEDED} <= {*plain, "state"}:
                 odd_ones.append(str(name)[:LONGEST_NAME])
                 continue
             labels.append(renamed.columns({**plain, "state": str(run.summary.get("state", run.state))[:LONGEST_NAME]}))

@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.results.errors import NoData, perhaps
+from analysis.results.numbers import with_numbers
 from bench.base import renamed
-from bench.store.record import COLUMNS, DERIVED, DIVERGING_FROM, FINAL, LATER, SINCE
+from bench.store.record import COLUMNS, DIVERGING_FROM, FINAL, LATER, SINCE, WITH_GROUP
 from bench.store.software import software
 
 HOW = ("engine", "tracker", "checkpoint_every", "ranks", "jobs", "device", "results", "data_dir", "force", "stale")
@@ -47,8 +48,8 @@ class Results:
     folder: Path | None = None
 
     def __post_init__(self) -> None:
-        if taken := {name: f"algo.{name}" for name in (*DERIVED, "fingerprint") if name in self.runs}:
-            object.__setattr__(self, "runs", self.runs.rename(columns=taken))  # as runs of this version label them
+        if taken := {name: new for name, new in WITH_GROUP.items() if name in self.runs}:
+            object.__setattr__(self, "runs", _with_group(self.runs, taken))
         later = {name: value for name, value in SINCE.items() if name in self.runs and self.runs[name].isna().any()}
         if later:  # some runs are older than a setting: they had its default
             object.__setattr__(self, "runs", self.runs.fillna(later).infer_objects())
@@ -199,24 +200,12 @@ def _is_one_of(value: Any, words: list[str]) -> bool:
     return False
 
 
-def are_numbers(values: pd.Series) -> bool:
-    """Whether some values are known, and these are numbers."""
-    known = values.dropna()
-    return len(known) > 0 and (values.dtype.kind in "if" or {*map(type, known)} <= {int, float})
-
-
-def with_numbers(runs: pd.DataFrame, option: str) -> pd.DataFrame:
-    """Return the runs without methods that have other values than numbers of an option, which others may be tuned over.
-
-    If no method has a number, return all runs.
-    """
-    if runs[option].dtype.kind != "O":
-        return runs
-    texts = [algo for algo, mine in runs.groupby("algo")[option] if mine.notna().any() and not are_numbers(mine)]
-    kept = runs[~runs["algo"].isin(texts)]
-    if not texts or not are_numbers(kept[option]):
-        return runs
-    return kept.assign(**{option: pd.Series(kept[option].tolist(), index=kept.index)})
+def _with_group(runs: pd.DataFrame, taken: dict[str, str]) -> pd.DataFrame:
+    """Return the labels under the names that runs of this version have; some runs may have them already."""
+    for old, new in taken.items():
+        if new in runs:
+            runs = runs.assign(**{new: runs[new].where(runs[new].notna(), runs[old])}).drop(columns=old)
+    return runs.rename(columns=taken)
 
 
 def _number(value: Any) -> float:

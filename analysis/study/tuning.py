@@ -9,7 +9,8 @@ import pandas as pd
 from analysis.drawing.symbols import in_symbols, symbol, what_is_tuned
 from analysis.results.errors import NoData
 from analysis.results.labels import direction, method_name, metric_in_words
-from analysis.results.results import Results, are_numbers
+from analysis.results.numbers import are_numbers
+from analysis.results.results import Results
 from analysis.study.figure_options import USUAL, FigureOptions
 from analysis.study.statistics import RULE, Best, best_setting, score
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from bench.base import renamed
 from bench.store.files import FOREIGN, check_json, check_rows, sha256
-from bench.store.kinds import MANIFEST, NEEDED, RESERVED, ROW, STATUS, SUMMARY, Kind, odd
+from bench.store.kinds import MANIFEST, NEEDED, RESERVED, ROW, STATUS, SUMMARY, Kind, odd, twice
 from bench.store.record import FINAL, divided
 from bench.store.regular import LINK, TABLE, content_of
 from bench.store.software import MADE
@@ -107,7 +107,7 @@ def _no_summary(found: Findings) -> str | None:
         return FOREIGN if found.summary else "is missing"
     if lacking := [name for name in NEEDED if name not in found.summary]:
         return f"has no '{lacking[0]}'"
-    return odd({name: found.final[name] for name in found.own if name in found.final}, ROW)
+    return twice(found.summary) or odd({name: found.final[name] for name in found.own if name in found.final}, ROW)
 
 
 def checked(path: str, name: str) -> tuple[dict[str, Any], str | None]:

@@ -11,7 +11,7 @@ import pytest
 
 from analysis import load
 from analysis.results import from_wandb, index
-from analysis.results.archive import ROWS, read_archive, write_archive
+from analysis.results.archive import ROWS, RUNS, read_archive, write_archive
 from analysis.results.errors import NoData
 from analysis.results.read import read
 from analysis.results.results import together
@@ -19,6 +19,7 @@ from analysis.study.figure_options import FigureOptions
 from analysis.tables import table_makers
 from bench.base.errors import UserError
 from bench.store.files import sha256
+from bench.store.integrity import examine
 from bench.sweep.sweep import run_all
 from bench.terminal.console import Console
 from bench.training.metrics import metric
@@ -116,3 +117,36 @@ def test_skips_a_wandb_run_whose_metric_is_a_label_of_others(monkeypatch):
     found = from_wandb.load_wandb("me/project")
     assert [*found.runs["run_id"]] == [*found.rows["run_id"]] == ["a", "d"]
     assert found.unreadable == ["b", "c"]
+
+
+@pytest.mark.parametrize("name", ["rho", "fingerprint", "index"])
+def test_a_label_under_two_names_costs_its_run(results, name):
+    before = final(results)
+    forge(results, **{name: 1.0, f"algo.{name}": 2.0})
+    assert name in examine(results / "runs" / "evil").sentence()
+    assert read(results).unreadable == ["evil"]
+    pd.testing.assert_frame_equal(final(results), before)
+
+
+def test_an_option_may_have_its_old_name_in_some_runs_and_its_new_one_in_others(results):
+    forge(results, name="old", rho=1.0)
+    forge(results, name="new", **{"algo.rho": 2.0, "seed": 10})
+    runs = read(results).runs.set_index("run_id")
+    assert (runs.loc["old", "algo.rho"], runs.loc["new", "algo.rho"]) == (1.0, 2.0)
+    assert "rho" not in runs
+    assert len(final(results))
+
+
+def test_rejects_an_archive_with_a_label_under_two_names(made, tmp_path):
+    write_archive(read(made), tmp_path)
+    runs = pd.read_parquet(tmp_path / RUNS)
+    runs.assign(**{"rho": [1.0] + [None] * 3, "algo.rho": 2.0}).to_parquet(tmp_path / RUNS, index=False)
+    with pytest.raises(NoData, match=r"algo\.rho"):
+        read_archive(tmp_path)
+
+
+def test_an_archive_may_have_an_option_called_as_its_own_column(made, tmp_path):
+    found = read(made)
+    object.__setattr__(found, "runs", found.runs.assign(**{"algo.fact": 1.0}))
+    write_archive(found, tmp_path)
+    assert set(read_archive(tmp_path).runs["algo.fact"]) == {1.0}
