@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.results.declarations import most_frequent
 from analysis.results.errors import NoData, perhaps
 from analysis.results.numbers import with_numbers
 from bench.base import renamed
@@ -109,21 +110,28 @@ class Results:
 
     @cached_property
     def declared(self) -> dict[str, dict[str, Any]]:
-        """The declaration of every method, from the manifests."""
-        found: dict[str, dict[str, Any]] = {}
+        """The declaration of every method that most of its runs have, from the manifests."""
+        return most_frequent(self.said_of_methods)
+
+    @cached_property
+    def said_of_methods(self) -> list[tuple[str, dict[str, Any]]]:
+        """The declaration of its method by each run that has one."""
+        found = []
         for run, algo in zip(self.runs.get("run_id", []), self.runs.get("algo", []), strict=True):
-            declaration = self.facts.get(run, {}).get("algorithm") or {}
-            if algo not in found and declaration.get("name") == algo:
-                found[algo] = {renamed.PROPERTIES.get(name, name): value for name, value in declaration.items()}
+            said = self.facts.get(run, {}).get("algorithm") or {}
+            if said.get("name") == algo:
+                found.append((algo, {renamed.PROPERTIES.get(name, name): value for name, value in said.items()}))
         return found
 
     @cached_property
     def measures(self) -> dict[str, dict[str, Any]]:
-        """The metrics of plug-ins, with their declarations from the manifests."""
-        declared: dict[str, dict[str, Any]] = {}
-        for fact in self.facts.values():
-            declared.update(fact.get("metrics") or {})
+        """The metrics of plug-ins, with the declarations that most runs have, from the manifests."""
+        declared = most_frequent(reversed(self.said_of_metrics))
         return {name: declared.get(name, {}) for name in self.rows.columns if name not in (*COLUMNS, "run_id")}
+
+    @cached_property
+    def said_of_metrics(self) -> list[tuple[str, dict[str, Any]]]:
+        return [one for fact in self.facts.values() for one in (fact.get("metrics") or {}).items()]
 
     @cached_property
     def _places(self) -> dict[Any, np.ndarray]:
