@@ -32,5 +32,5 @@ def clashing(groups: Iterable[tuple[Collection[str], Mapping[str, Collection[str
                 if name in measured:
                     labeled.setdefault(name, []).append(run)
     for name, some in labeled.items():
-        out.update(min(measured[name], some, key=len))
+        out.update(some if len(some) < len(measured[name]) else measured[name])
     return out

@@ -13,8 +13,13 @@ ENTRIES = ("label", "family", "cite", "more_is_better")
 
 
 def most_frequent(said: Said) -> dict[str, dict[str, Any]]:
-    """Return the declaration of each name that most runs have; the first one of several."""
-    return {name: max(some.values(), key=lambda one: one[0])[1] for name, some in _counted(said).items()}
+    """Return the first declaration of each name; if runs disagree, the first of those that most runs have."""
+    said = list(said)
+    wrong, out = disputed(said), dict[str, dict[str, Any]]()
+    for name, some in _counted(said).items():
+        different = list(some.values())
+        out[name] = (max(different, key=lambda one: one[0]) if name in wrong else different[0])[1]
+    return out
 
 
 def disputed(said: Said) -> dict[str, str]:
