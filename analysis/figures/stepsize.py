@@ -13,6 +13,7 @@ from analysis.drawing.style import Style, styles, variant
 from analysis.drawing.symbols import in_symbols, symbol, what_is_tuned, with_values
 from analysis.figures import OVERLAYS, Overlay, figure
 from analysis.results.labels import method_name, metric_name, name_of
+from analysis.results.numbers import with_numbers
 from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
 from analysis.study.select import as_written, first, metrics, one_per_dataset, problems, refuse_unless, with_accuracies
@@ -72,6 +73,7 @@ def grids(results: Results, finals: pd.DataFrame, option: str) -> pd.DataFrame:
     values or without the option."""
     name, plural = ("a stepsize", "stepsizes") if option == "eta" else (f"an option {option}", f"values of {option}")
     refuse_unless(option in finals, f"no method was run with {name}")
+    finals = with_numbers(finals, option)
     keys = [c for c in results.problem if c in finals and not finals[c].isna().all()]
     widths = finals.groupby([*keys, "algo"], dropna=False)[option].transform("nunique")
     groups = [finals[key].astype(object).where(finals[key].notna(), "") for key in keys]

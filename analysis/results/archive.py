@@ -17,8 +17,8 @@ from analysis.results.results import HOW, Results
 from bench.base import renamed
 from bench.store.files import parsed, write_text
 from bench.store.integrity import UNREADABLE, read_table
-from bench.store.kinds import LONGEST, MANIFEST, NEEDED, are_labels, is_name, odd
-from bench.store.record import FINAL
+from bench.store.kinds import LONGEST, MANIFEST, NEEDED, RESERVED, SUMMARY, are_labels, is_name, odd, twice
+from bench.store.record import FINAL, WITH_GROUP
 from bench.store.regular import TABLE, content_of, write_bytes
 
 RUNS, ROWS, FACTS = "runs.parquet", "rows.parquet", "facts.json"
@@ -91,16 +91,29 @@ def _check(runs: pd.DataFrame, rows: pd.DataFrame) -> None:
     values = [value for name in runs for value in runs[name].dropna().unique().tolist()]
     if not runs["run_id"].is_unique or not {*map(type, values)} <= {str, int, float, bool}:
         raise ValueError("the labels are invalid")
+    labels = ({name: value} for name in {*runs} - {"fact", "zeta"} for value in _distinct(runs[name]))
+    if wrong := next(filter(None, (odd(one, SUMMARY) for one in labels)), None):
+        raise ValueError(f"a run {wrong}")
+    for old, new in WITH_GROUP.items():
+        if {old, new} <= {*runs} - {"fact", "zeta"} and (runs[old].notna() & runs[new].notna()).any():
+            raise ValueError(f"a run {twice((old, new))}")
     texts = [*runs, *rows, *(value for value in values if type(value) is str)]
     if (longest := max(map(len, texts))) > LONGEST:
         raise ValueError(f"a label has {longest} characters; at most {LONGEST} are allowed")
     kinds = {rows[name].dtype.kind if name in rows else None for name in ("run", "step")}
-    if kinds != {"i"} or {*rows} & {*runs}:
+    if kinds != {"i"} or ({*rows} - {"run"}) & {*runs, *RESERVED}:
         raise ValueError("the evaluations are invalid")
     places = rows[["run", "step"]].to_numpy(dtype=np.int64)
     later = (np.diff(places, axis=0) * [[1 << 32, 1]]).sum(axis=1) > 0
     if len(places) and (places.min() < 0 or places.max() >= 1 << 31 or not later.all()):
         raise ValueError("the evaluations are not sorted by run and step")
+
+
+def _distinct(column: pd.Series) -> list[Any]:
+    """Return the known values; integers are stored as real numbers in a column with missing values."""
+    values = column.dropna().unique().tolist()
+    real = column.dtype.kind == "f" and column.isna().any()
+    return [int(value) if real and value.is_integer() and abs(value) < 1 << 53 else value for value in values]
 
 
 def _public(fact: dict[str, Any]) -> dict[str, Any]:

@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from analysis.results.clashes import clashing
 from bench.store.files import parsed
-from bench.store.kinds import LONGEST, MANIFEST, are_labels, odd
+from bench.store.kinds import LONGEST, MANIFEST, are_labels, odd, twice
+from bench.store.record import COLUMNS
 from bench.store.regular import TABLE, content_of, write_bytes
 
 TOGETHER = 200
@@ -96,10 +98,12 @@ def are_metrics(run: Run) -> bool:
 
 
 def put_together(blocks: Sequence[Block], names: Sequence[str]) -> Found:
-    """Return the runs of these names in this order."""
+    """Return the runs of these names in this order, without runs whose names of metrics clash with labels."""
     used = [block for block in blocks if block.entries]
     begins = np.cumsum([0, *(len(block.metrics) for block in used)])
-    place = {name: number for number, block in enumerate(used) for name in block.entries}
+    groups = [(block.metrics.column_names, {name: one.labels for name, one in block.entries.items()}) for block in used]
+    bad = clashing(groups)
+    place = {name: number for number, block in enumerate(used) for name in block.entries if name not in bad}
     good = [name for name in names if name in place]
     entries = [used[place[name]].entries[name] for name in good]
     lengths = np.array([entry.rows for entry in entries], dtype=np.int64)
@@ -154,7 +158,8 @@ def _read_block(said: dict[str, Any], body: memoryview, at: int) -> tuple[Block,
             not there
             or {*map(type, stamps)} != {str}
             or not are_labels(columns)
-            or not arrays.keys().isdisjoint(columns)
+            or twice(columns)
+            or not columns.keys().isdisjoint((*arrays, *COLUMNS))
         ):
             raise ValueError("no runs")
         each = (values * len(stamps) if len(values) == 1 else values for values in columns.values())

@@ -9,11 +9,12 @@ from typing import Any
 import pandas as pd
 import wandb
 
+from analysis.results.clashes import clashing
 from analysis.results.errors import NoData
 from analysis.results.results import Results
 from bench.base import renamed
 from bench.base.account import base_url
-from bench.store.kinds import LONGEST_NAME, MANIFEST, NEEDED, SUMMARY, odd
+from bench.store.kinds import LONGEST_NAME, MANIFEST, NEEDED, SUMMARY, odd, twice
 from bench.store.record import FACTS
 
 PATIENCE_S = 10
@@ -49,7 +50,8 @@ def load_wandb(target: str) -> Results:
                 continue  # not a run of this suite
             name = config["run_id"]
             plain = {key: value for key, value in config.items() if key not in KEPT}
-            if odd(plain, SUMMARY) or odd(_facts(config), MANIFEST) or not {*NEEDED} <= {*plain, "state"}:
+            wrong = odd(plain, SUMMARY) or odd(_facts(config), MANIFEST) or twice(plain)
+            if wrong or not {*NEEDED} <= {*plain, "state"}:
                 odd_ones.append(str(name)[:LONGEST_NAME])
                 continue
             labels.append(renamed.columns({**plain, "state": str(run.summary.get("state", run.state))[:LONGEST_NAME]}))
@@ -59,6 +61,12 @@ def load_wandb(target: str) -> Results:
                 rows.append({"run_id": name, **renamed.columns(metrics)})
     except Exception as error:  # a server may answer anything
         raise NoData(f"W&B did not return the runs of {target}: {' '.join(str(error).split())[:300]}") from error
+    columns = {one["run_id"]: set[str]() for one in labels}
+    for row in rows:
+        columns[row["run_id"]] |= row.keys() - {"run_id"}
+    if bad := clashing((columns[one["run_id"]], {one["run_id"]: one}) for one in labels):
+        labels, rows = ([one for one in some if one["run_id"] not in bad] for some in (labels, rows))
+        odd_ones += sorted(bad)
     if not labels:
         raise NoData(f"the W&B project {target} has no run of this suite")
     table = pd.DataFrame(labels).sort_values("run_id", ignore_index=True)

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.results.declarations import most_frequent
 from analysis.results.errors import NoData, perhaps
+from analysis.results.numbers import with_numbers
 from bench.base import renamed
-from bench.store.record import COLUMNS, DERIVED, DIVERGING_FROM, FINAL, LATER, SINCE
+from bench.store.record import COLUMNS, DIVERGING_FROM, FINAL, LATER, SINCE, WITH_GROUP
 from bench.store.software import software
 
 HOW = ("engine", "tracker", "checkpoint_every", "ranks", "jobs", "device", "results", "data_dir", "force", "stale")
@@ -47,8 +49,8 @@ class Results:
     folder: Path | None = None
 
     def __post_init__(self) -> None:
-        if taken := {name: f"algo.{name}" for name in (*DERIVED, "fingerprint") if name in self.runs}:
-            object.__setattr__(self, "runs", self.runs.rename(columns=taken))  # as runs of this version label them
+        if taken := {name: new for name, new in WITH_GROUP.items() if name in self.runs}:
+            object.__setattr__(self, "runs", _with_group(self.runs, taken))
         later = {name: value for name, value in SINCE.items() if name in self.runs and self.runs[name].isna().any()}
         if later:  # some runs are older than a setting: they had its default
             object.__setattr__(self, "runs", self.runs.fillna(later).infer_objects())
@@ -64,8 +66,8 @@ class Results:
 
     @cached_property
     def numbers(self) -> list[str]:
-        """The options that are real numbers, which a method may be tuned over."""
-        return [name for name in self.options if self.runs[name].dtype.kind == "f"]
+        """The options that are real numbers of some method, which it may be tuned over."""
+        return [name for name in self.options if with_numbers(self.runs, name)[name].dtype.kind == "f"]
 
     @cached_property
     def problem(self) -> list[str]:
@@ -108,21 +110,28 @@ class Results:
 
     @cached_property
     def declared(self) -> dict[str, dict[str, Any]]:
-        """The declaration of every method, from the manifests."""
-        found: dict[str, dict[str, Any]] = {}
+        """The declaration of every method that most of its runs have, from the manifests."""
+        return most_frequent(self.said_of_methods)
+
+    @cached_property
+    def said_of_methods(self) -> list[tuple[str, dict[str, Any]]]:
+        """The declaration of its method by each run that has one."""
+        found = []
         for run, algo in zip(self.runs.get("run_id", []), self.runs.get("algo", []), strict=True):
-            declaration = self.facts.get(run, {}).get("algorithm") or {}
-            if algo not in found and declaration.get("name") == algo:
-                found[algo] = {renamed.PROPERTIES.get(name, name): value for name, value in declaration.items()}
+            said = self.facts.get(run, {}).get("algorithm") or {}
+            if said.get("name") == algo:
+                found.append((algo, {renamed.PROPERTIES.get(name, name): value for name, value in said.items()}))
         return found
 
     @cached_property
     def measures(self) -> dict[str, dict[str, Any]]:
-        """The metrics of plug-ins, with their declarations from the manifests."""
-        declared: dict[str, dict[str, Any]] = {}
-        for fact in self.facts.values():
-            declared.update(fact.get("metrics") or {})
+        """The metrics of plug-ins, with the declarations that most runs have, from the manifests."""
+        declared = most_frequent(reversed(self.said_of_metrics))
         return {name: declared.get(name, {}) for name in self.rows.columns if name not in (*COLUMNS, "run_id")}
+
+    @cached_property
+    def said_of_metrics(self) -> list[tuple[str, dict[str, Any]]]:
+        return [one for fact in self.facts.values() for one in (fact.get("metrics") or {}).items()]
 
     @cached_property
     def _places(self) -> dict[Any, np.ndarray]:
@@ -199,6 +208,14 @@ def _is_one_of(value: Any, words: list[str]) -> bool:
     return False
 
 
+def _with_group(runs: pd.DataFrame, taken: dict[str, str]) -> pd.DataFrame:
+    """Return the labels under the names that runs of this version have; some runs may have them already."""
+    for old, new in taken.items():
+        if new in runs:
+            runs = runs.assign(**{new: runs[new].where(runs[new].notna(), runs[old])}).drop(columns=old)
+    return runs.rename(columns=taken)
+
+
 def _number(value: Any) -> float:
     return float(value) if isinstance(value, int | float) else float("nan")
 
@@ -209,6 +226,9 @@ def together(parts: Sequence[Results]) -> Results:
     for part in parts:
         fresh.append(part._kept(~part.runs["run_id"].isin(seen)))
         seen |= {*part.runs["run_id"]}
+    labels, metrics = {c for part in fresh for c in part.runs}, {c for part in fresh for c in part.rows}
+    if both := sorted(labels & metrics - {"run_id"}):
+        raise NoData(f"{both[0]!r} is a metric of some runs and a label of others; these runs cannot be merged")
     return Results(
         pd.concat([part.runs for part in fresh], ignore_index=True),
         pd.concat([part.rows for part in fresh], ignore_index=True),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.results.declarations import disputed
 from analysis.results.plugins import broken, load_plugins
 from analysis.results.results import Results
 from analysis.results.wording import many
@@ -38,6 +39,11 @@ def warnings(results: Results) -> list[str]:
             f"Runs of {', '.join(sources)} were made by different versions of the source. Compare them with care, or "
             "repeat the older ones with stale=rerun."
         )
+    for kind, said in (("method", results.said_of_methods), ("metric", results.said_of_metrics)):
+        out += [
+            f"Runs declare different values of '{entry}' for the {kind} '{name}'. Using the declaration of most runs."
+            for name, entry in disputed(said).items()
+        ]
     facts = [results.facts.get(run, {}) for run in results.runs.get("run_id", [])]
     return [*out, *mixed_software(results.runs, facts)]
 

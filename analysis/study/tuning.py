@@ -9,6 +9,7 @@ import pandas as pd
 from analysis.drawing.symbols import in_symbols, symbol, what_is_tuned
 from analysis.results.errors import NoData
 from analysis.results.labels import direction, method_name, metric_in_words
+from analysis.results.numbers import are_numbers
 from analysis.results.results import Results
 from analysis.study.figure_options import USUAL, FigureOptions
 from analysis.study.statistics import RULE, Best, best_setting, score
@@ -32,7 +33,7 @@ def numbers_tuned(results: Results, runs: pd.DataFrame, asked: str | None = None
 
     An option of ``AS_WRITTEN`` counts only if it is ``asked`` for.
     """
-    known = [option for option in results.numbers if option in runs and runs[option].notna().any()]
+    known = [option for option in results.numbers if option in runs and are_numbers(runs[option])]
     tuned = ["eta"] if "eta" in known else []
     for option in known:
         whole = option == asked or (option not in AS_WRITTEN and runs[option].notna().all())
@@ -48,10 +49,10 @@ SWEPT = 3
 
 def sensitive_to(runs: pd.DataFrame, asked: str) -> str | None:
     """Return the option whose sensitivity is shown: ``asked``, or the swept multiplier of a method without stepsize."""
-    if asked in runs and runs[asked].notna().any():
+    if asked in runs and are_numbers(runs[asked]):
         return asked
     swept = asked == "eta" and "multiplier" in runs and runs["multiplier"].nunique() >= SWEPT
-    return "multiplier" if swept else None
+    return "multiplier" if swept and are_numbers(runs["multiplier"]) else None
 
 
 def criterion(results: Results, finals: pd.DataFrame, request: FigureOptions = USUAL) -> tuple[str, float]:

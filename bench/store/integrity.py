@@ -11,8 +11,8 @@ from typing import Any
 
 from bench.base import renamed
 from bench.store.files import FOREIGN, check_json, check_rows, sha256
-from bench.store.kinds import MANIFEST, NEEDED, ROW, STATUS, SUMMARY, Kind, odd
-from bench.store.record import COLUMNS, FINAL, divided
+from bench.store.kinds import MANIFEST, NEEDED, RESERVED, ROW, STATUS, SUMMARY, Kind, odd, twice
+from bench.store.record import FINAL, divided
 from bench.store.regular import LINK, TABLE, content_of
 from bench.store.software import MADE
 
@@ -84,7 +84,7 @@ def examine(folder: Path) -> Findings:
             damaged[name] = f"belongs to another run, {content['run_id']}"
     sums = summary.pop(SUMS, None)
     own = manifest.get("metrics", {})
-    if labels := [name for name in own if name in SUMMARY and name not in COLUMNS]:
+    if labels := [name for name in own if name in RESERVED]:
         damaged["manifest.json"] = f"has a metric '{labels[0]}', which is the name of a label"
     found = Findings(status, summary, damaged=damaged, own=() if labels else own)
     found.made = {name: manifest[name] for name in MADE if name in manifest}
@@ -107,7 +107,7 @@ def _no_summary(found: Findings) -> str | None:
         return FOREIGN if found.summary else "is missing"
     if lacking := [name for name in NEEDED if name not in found.summary]:
         return f"has no '{lacking[0]}'"
-    return odd({name: found.final[name] for name in found.own if name in found.final}, ROW)
+    return twice(found.summary) or odd({name: found.final[name] for name in found.own if name in found.final}, ROW)
 
 
 def checked(path: str, name: str) -> tuple[dict[str, Any], str | None]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from bench.base import renamed
-from bench.store.record import COLUMNS, STATES
+from bench.store.record import COLUMNS, STATES, WITH_GROUP
 
 ABSENT = type(None)
 LARGEST = 2**63
@@ -118,6 +118,8 @@ SUMMARY: dict[Any, Kind] = {
     **{"seed": NATURAL, "eta": PERHAPS_NUMBER, "dtype": word(("float32", "float64")), "force": SWITCH, "state": STATE},
     **{"run_id": NAME, "sha256": mapping({...: TEXT}), ...: LABEL},
 }
+RESERVED = frozenset({*SUMMARY, *WITH_GROUP, *WITH_GROUP.values()} - {*COLUMNS, ...})
+"""Names that are not available as metrics, since labels or columns of the analysis have them."""
 NEEDED = ("algo", "topology", "dataset", "seed", "nodes", "steps", "state")
 """Labels that every run must have."""
 MANIFEST: dict[Any, Kind] = {
@@ -143,6 +145,12 @@ MANIFEST: dict[Any, Kind] = {
     ),
     "metrics": mapping({...: mapping({"label": PERHAPS_TEXT, "more_is_better": one_of(bool, ABSENT)})}),
 }
+
+
+def twice(names: Collection[str]) -> str | None:
+    """Describe the first label, if any, that a run has under two names."""
+    both = next(((old, new) for old, new in WITH_GROUP.items() if old in names and new in names), None)
+    return f"has both '{both[0]}' and '{both[1]}', which are names of one label" if both else None
 
 
 def are_labels(columns: Mapping[str, Sequence[Any]]) -> bool:

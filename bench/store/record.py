@@ -44,6 +44,8 @@ FACTS = (
 """Entries of a manifest that a W&B run carries beside the labels."""
 DERIVED = ("rho", "heterogeneity", "diverging", "above_start", "run", "fact", "zeta", "index")
 """Columns that analysis adds to the labels of runs, or to those of an archive."""
+WITH_GROUP = {name: f"algo.{name}" for name in (*DERIVED, "fingerprint")}
+"""Options of methods that runs of earlier versions label without their group."""
 TAKEN = frozenset((*COLUMNS, *FACTS, *DERIVED, "run_id", "state", "replicas", "sha256", "certificate", "edges"))
 """Names that are not available as labels. An option of a method with such a name, or with the name of a setting, is
 labeled with its group: algo.rounds."""

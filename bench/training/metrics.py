@@ -14,6 +14,7 @@ from bench.base.errors import UserError
 from bench.base.registry import metrics
 from bench.method.properties import Properties
 from bench.problem.problem import Column, Problem
+from bench.store.kinds import RESERVED
 from bench.store.record import COLUMNS, Row
 from bench.training.hosting import Hosting
 
@@ -90,7 +91,8 @@ def metric(
     """Register a metric, a column of all later runs. A decorator for a function from a ``View`` to (R,).
 
     Args:
-        name: The name of the column: an identifier that is not a column yet and does not begin with test_ or val_.
+        name: The name of the column: an identifier that is not a column or label yet and does not begin with test_ or
+            val_.
         label: The name in figures and tables. Default: ``name`` with spaces.
         more_is_better: Whether larger values are better. None: the metric is not used for tuning, and tables do not
             mark a best value.
@@ -106,10 +108,10 @@ def metric(
         ... def traveled(view: View) -> Tensor:
         ...     return torch.linalg.vector_norm(view.x, dim=-1)
     """
-    if name in COLUMNS or name.startswith(("test_", "val_")) or not name.isidentifier():
+    if name in (*COLUMNS, *RESERVED) or name.startswith(("test_", "val_")) or not name.isidentifier():
         raise UserError(
-            f"A metric cannot be called '{name}'. The name must be an identifier that is not a column already and does "
-            "not begin with test_ or val_."
+            f"A metric cannot be called '{name}'. The name must be an identifier that is not a column or label already "
+            "and does not begin with test_ or val_."
         )
 
     def decorate(function: Callable[[View], Tensor]) -> Callable[[View], Tensor]:

@@ -1,0 +1,25 @@
+"""Options whose values are numbers of one method and texts of another."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+
+def are_numbers(values: pd.Series) -> bool:
+    """Whether some values are known, and these are numbers."""
+    known = values.dropna()
+    return len(known) > 0 and (values.dtype.kind in "if" or {*map(type, known)} <= {int, float})
+
+
+def with_numbers(runs: pd.DataFrame, option: str) -> pd.DataFrame:
+    """Return the runs without methods that have other values than numbers of an option, which others may be tuned over.
+
+    If no method has a number, return all runs.
+    """
+    if runs[option].dtype.kind != "O":
+        return runs
+    texts = [algo for algo, mine in runs.groupby("algo")[option] if mine.notna().any() and not are_numbers(mine)]
+    kept = runs[~runs["algo"].isin(texts)]
+    if not texts or not are_numbers(kept[option]):
+        return runs
+    return kept.assign(**{option: pd.Series(kept[option].tolist(), index=kept.index)})
