@@ -15,7 +15,7 @@ from analysis.results.results import Results
 from bench.base import renamed
 from bench.base.account import base_url
 from bench.store.kinds import LONGEST_NAME, MANIFEST, NEEDED, SUMMARY, odd, twice
-from bench.store.record import FACTS
+from bench.store.record import FACTS, FINAL
 
 PATIENCE_S = 10
 EVALUATIONS = 100_000
@@ -42,7 +42,8 @@ def load_wandb(target: str) -> Results:
         raise NoData(f"a W&B project must be ENTITY/PROJECT; got {target!r}")
     if trouble := unreachable():
         raise NoData(trouble)
-    labels, rows, facts, odd_ones = [], [], {}, []
+    newest: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {}  # W&B run, labels and facts, by run_id
+    rows, odd_ones = [], []
     try:
         for run in wandb.Api(timeout=PATIENCE_S).runs(target, per_page=100, lazy=False):
             config = renamed.columns({key: value for key, value in run.config.items() if not key.startswith("_")})
@@ -54,13 +55,17 @@ def load_wandb(target: str) -> Results:
             if wrong or not {*NEEDED} <= {*plain, "state"}:
                 odd_ones.append(str(name)[:LONGEST_NAME])
                 continue
-            labels.append(renamed.columns({**plain, "state": str(run.summary.get("state", run.state))[:LONGEST_NAME]}))
-            facts[name] = _facts(config)
+            state = str(run.summary.get("state", run.state))[:LONGEST_NAME]
+            one = run, renamed.columns({**plain, "state": state}), _facts(config)
+            if name not in newest or _age(*one) >= _age(*newest[name]):
+                newest[name] = one  # several trials of a W&B sweep may have the same run
+        for name, (run, _, _) in newest.items():
             for entry in run.history(samples=EVALUATIONS, pandas=False):
                 metrics = {key: value for key, value in entry.items() if not key.startswith("_") and key != "topology"}
                 rows.append({"run_id": name, **renamed.columns(metrics)})
     except Exception as error:  # a server may answer anything
         raise NoData(f"W&B did not return the runs of {target}: {' '.join(str(error).split())[:300]}") from error
+    labels = [one for _, one, _ in newest.values()]
     columns = {one["run_id"]: set[str]() for one in labels}
     for row in rows:
         columns[row["run_id"]] |= row.keys() - {"run_id"}
@@ -69,12 +74,18 @@ def load_wandb(target: str) -> Results:
         odd_ones += sorted(bad)
     if not labels:
         raise NoData(f"the W&B project {target} has no run of this suite")
+    facts = {one["run_id"]: newest[one["run_id"]][2] for one in labels}
     table = pd.DataFrame(labels).sort_values("run_id", ignore_index=True)
     evaluations = pd.DataFrame(rows, columns=None if rows else ["run_id", "step"])
     order = evaluations.sort_values(["run_id", "step"], kind="stable", ignore_index=True)
     first = ["run_id", "algo"]
     table = table[[*first, *sorted(c for c in table.columns if c not in first)]]  # a server may change the order
     return Results(table, order, facts, odd_ones, f"wandb:{target}")
+
+
+def _age(run: Any, labels: dict[str, Any], _: dict[str, Any]) -> tuple[bool, str]:
+    """Return a key by which W&B runs with the same run_id are sorted: finished ones last, and then by their start."""
+    return labels["state"] in FINAL, str(getattr(run, "created_at", ""))
 
 
 def _facts(config: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from urllib.parse import urlparse
 from bench.base.errors import UserError
 
 AGENTS = ("WANDB_SWEEP_ID", "WANDB_RUN_ID", "WANDB_SWEEP_PARAM_PATH")
-"""Variables that `wandb agent` sets for a command with one run."""
+"""Variables that `wandb agent` sets for a command with one run. Only hearsay reads the last, the parameter file."""
 IGNORED = {
     "WANDB_RUN_ID": "the id of a W&B run is the run_id",
     "WANDB_SWEEP_ID": "only `wandb agent` starts runs of a W&B sweep",
@@ -70,7 +70,7 @@ def has_agent() -> bool:
 def ignored(alone: bool) -> set[str]:
     """Return the variables that W&B must not see; ``alone``: this command has one run."""
     service = "WANDB_SERVICE"  # W&B's process for another program, which ends with that program
-    seen = {"WANDB_NAME", *(AGENTS if has_agent() else ())} if alone else set()
+    seen = {"WANDB_NAME", *(AGENTS[:2] if has_agent() else ())} if alone else set()
     return {*IGNORED, *AGENTS, service} - seen
 
 

@@ -1,22 +1,43 @@
-"""Checks that all processes of a run have the same source, libraries and data."""
+"""Checks that all processes of a run have the same source, libraries, data and network."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from bench.base import imported
 from bench.build.fingerprint import combined, libraries, sources
 from bench.build.material import data_checksum
-from bench.config.run_config import RunConfig
+from bench.build.network import mixing_of
+from bench.config.run_config import GROUPS, RunConfig
 
 Origin = dict[str, Any]
 
 
 def made_of(configs: Sequence[RunConfig]) -> Origin:
-    """Return the hashes of the source files of these runs, library versions, and the checksum of each run's data."""
+    """Return the hashes of the source files of these runs, library versions, and each run's data, network and run_id.
+
+    A process reads the file of a setting when it needs it, so a file that the user edits changes the network and the
+    run_id of processes that read it later.
+    """
     files = {name: digest for config in configs for name, digest in sources(config).items()}
-    return {"files": files, "libraries": libraries(), "data": [data_checksum(config) for config in configs]}
+    return {
+        "files": files,
+        "libraries": libraries(),
+        "data": [data_checksum(config) for config in configs],
+        "networks": [mixing_of(config).certificate.hash for config in configs],
+        "run_ids": [config.run_id for config in configs],
+        "inputs": [[*_inputs(config)] for config in configs],
+    }
+
+
+def _inputs(config: RunConfig) -> Iterator[str]:
+    """Yield the settings of a run whose value is a file, as the user types them."""
+    for group in GROUPS:
+        for name, value in getattr(config, group).options.items():
+            if isinstance(value, Path):
+                yield f"{group}.{name}={value}"
 
 
 AGAIN = "Start the same command again; finished runs are kept."
@@ -40,7 +61,21 @@ def disagreement(reported: Mapping[str, Any], meant: Origin, who: str) -> str | 
             )
     if reported.get("data") != meant["data"]:
         return f"{who} has other data than this command. The file must be the same on all machines. {AGAIN}"
+    for kind in ("networks", "run_ids"):
+        theirs = reported.get(kind) or []
+        for r, value in enumerate(meant[kind]):
+            if theirs[r : r + 1] != [value]:
+                return f"{who} {_other(kind, meant['inputs'][r])}: its results would differ. {AGAIN}"
     return None
+
+
+def _other(kind: str, inputs: Sequence[str]) -> str:
+    """Return how a run differs whose network or run_id is another one; ``inputs`` are its files."""
+    files = [name for name in inputs if kind == "run_ids" or name.startswith("topology.")]
+    if not files:
+        return f"has another {'mixing matrix' if kind == 'networks' else 'run_id'} than this command"
+    why = "edited since this command was started, or not the same on all machines"
+    return f"has another version of {' or '.join(files)}, {why}"
 
 
 def confirmed(config: RunConfig, reported: Sequence[Mapping[str, Any]], hosts: Mapping[int, str]) -> dict[str, Any]:

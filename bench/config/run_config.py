@@ -7,7 +7,7 @@ import json
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -80,9 +80,12 @@ class RunConfig:
         out = _with_earlier_names(out) if identity_only else out
         return _without_paths(out, _content if identity_only else str)
 
-    @property
+    @cached_property
     def run_id(self) -> str:
-        """A readable prefix and a hash of everything that can change the numbers."""
+        """A readable prefix and a hash of everything that can change the numbers.
+
+        It does not change when a file of the configuration changes later: ranks that read the file then have another.
+        """
         identity = json.dumps(self.plain(identity_only=True), sort_keys=True)
         digest = hashlib.sha256(identity.encode()).hexdigest()[:8]
         return f"{self.algo.name}-{self.topology.name}-{self.dataset.name}-s{self.seed}-{digest}"

@@ -111,8 +111,8 @@ class RankPool:
     def run(self, configs: Sequence[RunConfig], job: Message, observer: Observer, timeout_s: float) -> None:
         """Run one job; raise RanksFailed if any rank does not finish it.
 
-        Before the first step, every rank reports its source files, libraries and data, and the runner compares them
-        with its own.
+        Before the first step, every rank reports its source files, libraries, data and network, and the runner compares
+        them with its own.
         """
         self.launched.mark()
         self._raise_failure(self._links.send(job))
@@ -170,7 +170,7 @@ class RankPool:
             raise Preempted
 
     def _compare(self, origins: dict[int, Origin], configs: Sequence[RunConfig], observer: Observer) -> None:
-        """Let the ranks start if all have the runner's source, libraries and data; else raise RunFailed."""
+        """Let the ranks start if all have the runner's source, libraries, data and network; else raise RunFailed."""
         expected = made_of(configs)
         for rank, origin in sorted(origins.items()):
             if sentence := disagreement(origin, expected, self._name(rank)):

@@ -17,6 +17,7 @@ from bench.store.record import FINAL, Row
 from bench.store.regular import make_folder
 from bench.sweep.groups import batches, common_jobs
 from bench.sweep.resume import Run, reusable, stale
+from bench.sweep.tracking.agent import reject_other_parameters
 from bench.sweep.tracking.tracker import Trackers, tracks
 from bench.sweep.workers import Executor, RunResult
 from bench.terminal.console import Console
@@ -122,7 +123,7 @@ def about_wandb(configs: Sequence[RunConfig], elsewhere: bool = False) -> list[s
     """Return a notice for each ignored variable of W&B; ``elsewhere``: jobs compute the runs.
 
     Raises:
-        UserError: `wandb agent` started a command that is not one run on this machine.
+        UserError: `wandb agent` started a command that is not one run on this machine, or without its parameters.
     """
     if not any(tracks(config.tracker.name) for config in configs):
         return []
@@ -131,6 +132,8 @@ def about_wandb(configs: Sequence[RunConfig], elsewhere: bool = False) -> list[s
             f"`wandb agent` starts one run at a time, and this command has {len(configs)}. "
             "Remove -m and experiment= from the command of the W&B sweep, or add tracker=none."
         )
+    if has_agent():
+        reject_other_parameters(configs[0])
     return notices(alone=len(configs) == 1 and not elsewhere)
 
 

@@ -137,6 +137,29 @@ def test_skips_a_wandb_run_with_an_invalid_id(monkeypatch, name):
     assert found.folder is None
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0), (1, 3, 0, 2)])
+def test_a_run_that_several_trials_uploaded_counts_once(monkeypatch, order):
+    """The newest finished one: later ones were interrupted."""
+    trials = [("done", 1), ("done", 2), ("interrupted", 3), ("running", 4)]
+    config = {"algo": "dsgd", "topology": "ring", "dataset": "digits", "seed": 0, "nodes": 4, "steps": 2, "run_id": "a"}
+    runs = [
+        SimpleNamespace(
+            config=config,
+            summary={"state": state},
+            state="finished",
+            created_at=f"2026-01-0{day}T00:00:00Z",
+            history=lambda day=day, **_: [{"step": step, "train_loss": float(day)} for step in (0, 2)],
+        )
+        for state, day in trials
+    ]
+    monkeypatch.setattr(from_wandb, "unreachable", lambda: None)
+    api = SimpleNamespace(runs=lambda *_, **__: [runs[place] for place in order])
+    monkeypatch.setattr(from_wandb.wandb, "Api", lambda **_: api)
+    found = from_wandb.load_wandb("me/project")
+    assert (found.copies, [*found.runs["state"]], [*found.rows["step"]]) == ([], ["done"], [0, 2])
+    assert [*found.finals["train_loss"]] == [2.0]
+
+
 def test_sorts_digits_of_any_kind():
     for words in (DIGITS, ["s2", "s10"]):
         assert sorted([*words], key=natural_order)

@@ -1,8 +1,8 @@
-"""The process that writes W&B runs: python -m bench.sweep.tracking.process PROJECT ENTITY
+"""The process that writes W&B runs: python -m bench.sweep.tracking.process PROJECT ENTITY PARAMETERS
 
-The runner sends a JSON line when a run begins and when it ends. This process reads everything else from the run
-folders. In online mode it uploads single runs while they are computed, and runs of a group when they end. Its errors
-never affect a run; bench/sync.py uploads the missing runs later.
+PARAMETERS are the values that `wandb agent` chose, as JSON. The runner sends a JSON line when a run begins and when it
+ends. This process reads everything else from the run folders. In online mode it uploads single runs while they are
+computed, and runs of a group when they end. Its errors never affect a run; bench/sync.py uploads missing runs later.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def stand_back() -> None:
 
 
 def main() -> None:
-    project, entity = sys.argv[1], sys.argv[2] or None
+    project, entity, parameters = sys.argv[1], sys.argv[2] or None, json.loads(sys.argv[3])
     os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
     try:
         from bench.sweep.tracking.wandb_run import WandbMirror, warm_up
@@ -72,12 +72,12 @@ def main() -> None:
             run = message["run"]
             try:
                 if "end" in message:
-                    mirror = followed.pop(run, None) or WandbMirror(Path(run), project, entity)
+                    mirror = followed.pop(run, None) or WandbMirror(Path(run), project, entity, parameters)
                     answer(alive=True)
                     mirror.finish()
                     answer(run=run)
                 elif message["live"] and mode() == "online":
-                    followed[run] = WandbMirror(Path(run), project, entity)
+                    followed[run] = WandbMirror(Path(run), project, entity, parameters)
             except Exception as error:  # the other runs continue
                 followed.pop(run, None)
                 answer(run=run, trouble=words_of(error))

@@ -18,6 +18,7 @@ from typing import Any
 from bench.base.account import has_agent, ignored, mode_of_environment
 from bench.base.awake import Awake
 from bench.base.home import ROOT
+from bench.sweep.tracking.agent import parameters
 
 SILENCE_S = {"online": 2.0, "offline": 30.0}
 """Seconds without an answer after which the end of a sweep no longer waits for the tracker."""
@@ -47,9 +48,10 @@ class WandbTracker(Tracker):
         self._news: queue.Queue[dict[str, Any] | None] = queue.Queue()
         where = {"WANDB_PROJECT": options["project"] or "hearsay", "WANDB_ENTITY": options["entity"] or ""}
         visible = {name: value for name, value in os.environ.items() if name not in ignored(alone)}
+        chosen = json.dumps(parameters() if alone else {}, default=str)
         self._scratch = tempfile.TemporaryDirectory(prefix="hearsay-", ignore_cleanup_errors=True)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "bench.sweep.tracking.process", *where.values()],
+            [sys.executable, "-m", "bench.sweep.tracking.process", *where.values(), chosen],
             cwd=ROOT,
             env={**where, **visible, "TMPDIR": self._scratch.name},  # W&B leaves folders there
             stdin=subprocess.PIPE,

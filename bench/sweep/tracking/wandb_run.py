@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from glob import escape
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,10 @@ def warm_up() -> None:
 class WandbMirror:
     """The W&B run of one run folder."""
 
-    def __init__(self, folder: Path, project: str, entity: str | None) -> None:
+    def __init__(
+        self, folder: Path, project: str, entity: str | None, parameters: Mapping[str, Any] | None = None
+    ) -> None:
+        """``parameters``: those that `wandb agent` chose, by which its controller knows the run."""
         self._folder, self._results = folder, folder.parents[1]
         found, manifest = examine(folder), read_file(folder, "manifest.json")
         if found.damaged:
@@ -87,7 +90,7 @@ class WandbMirror:
                 *filter(None, given("WANDB_TAGS", "").split(",")),
                 *(shortened(f"also {later}", 64) for later in manifest.get("also", ())),
             ],
-            config={**labels, "certificate": certificate, "edges": edge_list, **facts},
+            config={**(parameters or {}), **labels, "certificate": certificate, "edges": edge_list, **facts},
             reinit="create_new",
             settings=wandb_settings(),
         )

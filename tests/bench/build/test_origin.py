@@ -1,9 +1,10 @@
-"""Checks that ranks have the software of the command."""
+"""Checks that ranks have the software and the files of the command."""
 
 import copy
 
 import pytest
 
+from bench.build import network
 from bench.build.origin import disagreement, made_of
 from tests.helpers.configs import config
 
@@ -17,3 +18,38 @@ def test_another_version_of_a_library_is_reported_with_both_versions(name):
     message = disagreement(reported, meant, "rank 1 on h2")
     for part in ("rank 1 on h2", f"{name} 2.2.0", f"{name} {meant['libraries'][name]}"):
         assert part in message
+
+
+RING, PATH, COMMENT = "0 1\n1 2\n2 3\n3 0\n", "0 1\n1 2\n2 3\n", "0 1\n1 2\n2 3\n3 0 # the last\n"
+EVEN = "0.25 0.25 0.25 0.25\n" * 4
+LAZY = "0.7 0.1 0.1 0.1\n0.1 0.7 0.1 0.1\n0.1 0.1 0.7 0.1\n0.1 0.1 0.1 0.7\n"
+
+
+@pytest.mark.parametrize(
+    ("topology", "before", "after"),
+    [("edges", RING, PATH), ("edges", RING, COMMENT), ("matrix", EVEN, LAZY)],
+    ids=["edges", "comment", "matrix"],
+)
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_a_file_of_the_network_that_is_edited_during_a_sweep_is_reported(topology, before, after, forgotten, tmp_path):
+    """Also if the runner has built so many networks that it has to read the file again (``forgotten``)."""
+    file = tmp_path / "network.csv"
+    file.write_text(before)
+    network._mixing.cache_clear()
+    ours, theirs = (config(topology={"name": topology, "file": str(file)}, nodes=4) for _ in range(2))
+    meant = made_of([ours])
+    assert disagreement(made_of([theirs]), meant, "rank 1") is None
+    file.write_text(after)
+    network._mixing.cache_clear()  # a rank has its own
+    later = config(topology={"name": topology, "file": str(file)}, nodes=4)
+    reported = made_of([later])
+    message = disagreement(reported, made_of([ours]) if forgotten else meant, "rank 1")
+    assert message is not None
+    assert f"topology.file={file}" in message
+
+
+def test_another_network_without_a_file_is_reported():
+    meant = made_of([config(), config(seed=1)])
+    message = disagreement({**meant, "networks": [meant["networks"][0], "0" * 16]}, meant, "rank 1")
+    assert message is not None
+    assert "mixing matrix" in message
