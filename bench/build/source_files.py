@@ -82,6 +82,7 @@ _one_parser = threading.Lock()
 def _imports(file: Path) -> Iterator[Path]:
     """Yield the possible files of the modules that a file imports."""
     top = imported.above(file)
+    yield from _above(file, top)
     with _one_parser:
         tree = ast.parse(file.read_bytes())
     for node in ast.walk(tree):
@@ -126,7 +127,13 @@ def _installed(folder: Path) -> bool:
     return any(folder.glob("*.dist-info"))
 
 
+def _above(file: Path, top: Path) -> Iterator[Path]:
+    """Yield the __init__ files of the packages of a file, which Python runs first; those of bench only import."""
+    if not file.is_relative_to(ROOT / "bench"):
+        yield from (folder / "__init__.py" for folder in file.parents if folder != top and folder.is_relative_to(top))
+
+
 def _places(base: Path, name: str) -> list[Path]:
-    """Return the possible files of a module."""
+    """Return the possible files of a module and of the packages above it."""
     path = base.joinpath(*name.split("."))
-    return [path / "__init__.py", path.with_suffix(".py")]
+    return [path / "__init__.py", path.with_suffix(".py"), *_above(path, base)]

@@ -301,6 +301,26 @@ def test_the_fingerprint_covers_the_imports_of_a_plug_in(tmp_path):
     assert found == {"mine/__init__.py", "mine/method.py", "mine/rules.py", "mine/deep.py", "helper.py"}
 
 
+def test_the_fingerprint_covers_the_packages_above_an_import(tmp_path):
+    """Python runs the __init__ file of every package on the way, also of the plug-in's own."""
+    files = {
+        "mine/__init__.py": "",
+        "mine/inner/__init__.py": "",
+        "mine/inner/method.py": "import pack.sub.deep\nfrom other.sub import name",
+        "pack/__init__.py": "import constants",
+        "pack/sub/__init__.py": "",
+        "pack/sub/deep.py": "",
+        "other/__init__.py": "",
+        "other/sub.py": "",
+        "constants.py": "",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / name).write_text(text)
+    found = source_files.with_imports(tmp_path / "mine/inner/method.py")
+    assert {path.relative_to(tmp_path).as_posix() for path in found} == files.keys()
+
+
 def test_the_fingerprint_ignores_other_installed_packages(tmp_path):
     """In site-packages its neighbors are libraries, torch among them."""
     files = {
