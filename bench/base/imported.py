@@ -26,6 +26,11 @@ _digests = {file: _hash(file) for folder in FOLDERS for file in (ROOT / folder).
 _outside: dict[Path, str] = {}
 
 
+def is_ours(file: Path) -> bool:
+    """Return whether a file belongs to the suite, as it was when this process started."""
+    return file in _digests
+
+
 def digest(file: Path) -> str:
     """Return the sha256 of a file at its import; for a plug-in at the first call, right after its import."""
     if file in _digests:

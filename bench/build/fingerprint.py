@@ -9,9 +9,12 @@ from collections.abc import Iterable
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from bench.base import imported
 from bench.base.registry import (
+    Registry,
+    algorithms,
     compressors,
     datasets,
     links,
@@ -24,9 +27,10 @@ from bench.base.registry import (
     topologies,
     weight_rules,
 )
-from bench.build.network import method_of
 from bench.build.source_files import core, with_imports
 from bench.config.run_config import RunConfig
+from bench.network.graphs import Topology
+from bench.network.weights import Rule
 from bench.store.software import LIBRARIES
 
 SHORT = 16
@@ -38,7 +42,7 @@ def fingerprint(config: RunConfig) -> str:
 
     It depends neither on the paths of the files, nor on Python's standard library, nor on metrics of plug-ins.
     """
-    return combined(_counted(tuple(chosen(config))).values())
+    return combined(_counted(config).values())
 
 
 def parts(config: RunConfig) -> dict[str, str]:
@@ -50,26 +54,37 @@ def parts(config: RunConfig) -> dict[str, str]:
 
 def sources(config: RunConfig) -> dict[str, str]:
     """Return the hashes of all source files of a configuration, including those of metrics, by name."""
-    return {**_counted(tuple(chosen(config))), **measuring()}
+    return {**_counted(config), **measuring()}
 
 
 def measuring() -> dict[str, str]:
     """Return the hashes of the files of plug-in metrics, by name."""
-    return _digests(_files([metrics[name].function for name in metrics]))
+    files = [_source(metrics[name].function) for name in metrics] + [metrics.file(name) for name in metrics]
+    return _digests(frozenset(found for file in files if file for found in with_imports(file)))
 
 
-def _files(items: Iterable[object]) -> frozenset[Path]:
-    return frozenset(file for item in items if (path := _source(item)) for file in with_imports(path))
-
-
-def _digests(files: Iterable[Path]) -> dict[str, str]:
-    return {imported.name(file): imported.digest(file) for file in files}
+def _counted(config: RunConfig) -> dict[str, str]:
+    """The files of the core and of the choices, by name, with their hashes."""
+    return _digests(_files(tuple(chosen(config)), tuple(_registering(config))))
 
 
 @cache
-def _counted(items: tuple[object, ...]) -> dict[str, str]:
-    """The files of the core and of these items, by name, with their hashes: every run of a sweep asks."""
-    return _digests(core() | _files(items))
+def _files(items: tuple[object, ...], registering: tuple[Path, ...]) -> frozenset[Path]:
+    """The files of the core, of these items and of the modules that registered them: every run of a sweep asks."""
+    files = [*map(_source, items), *registering]
+    return core() | frozenset(found for file in files if file for found in with_imports(file))
+
+
+def _digests(files: frozenset[Path]) -> dict[str, str]:
+    fixed, others = _of_suite(files)
+    return {**fixed, **{imported.name(file): imported.digest(file) for file in others}}
+
+
+@cache
+def _of_suite(files: frozenset[Path]) -> tuple[dict[str, str], list[Path]]:
+    """Return the hashes of the suite's files, which never change in a process, by name, and the other files."""
+    fixed = {imported.name(file): imported.digest(file) for file in files if imported.is_ours(file)}
+    return fixed, sorted(file for file in files if not imported.is_ours(file))
 
 
 @cache
@@ -81,19 +96,40 @@ def combined(digests: Iterable[str]) -> str:
     return hashlib.sha256("".join(sorted(set(digests))).encode()).hexdigest()[:SHORT]
 
 
+def _choices(config: RunConfig) -> list[tuple[Registry[Any], str]]:
+    """Return the choices of a configuration, as registries and names."""
+    rule = config.topology.options.get("weights") or topologies[config.topology.name].weights
+    return [
+        *[(topologies, config.topology.name), (partitions, config.partition.name)],
+        *[(weight_rules, name) for name in weight_rules if name == rule],
+        *[(schedules, name) for name in schedules if name == config.algo.options.get("schedule")],
+        *[(links, config.links.name), (compressors, config.compressor.name)],
+        *[(losses, config.loss.name), (regularizers, config.regularizer.name)],
+        *[(algorithms, config.algo.name), (datasets, config.dataset.name), (models, config.model.name)],
+    ]
+
+
+def _registering(config: RunConfig) -> list[Path]:
+    """Return the files of the modules that registered the choices: their arguments may come from there."""
+    return [file for registry, name in _choices(config) if (file := registry.file(name))]
+
+
 def chosen(config: RunConfig) -> list[object]:
     """Return the choices of a configuration: functions, and classes with their bases."""
-    out: list[object] = [topologies[config.topology.name].graph, partitions[config.partition.name]]
-    if (rule := config.topology.options.get("weights")) is not None:
-        out.append(weight_rules[rule].weigh)
-    network = links[config.links.name], compressors[config.compressor.name]
-    objective = losses[config.loss.name], regularizers[config.regularizer.name]
-    out += [schedules[name][0] for name in schedules if name == config.algo.options.get("schedule")]
-    model = models[config.model.name]
-    further = (*network, *objective, *model.sources(**config.model.options))
-    for item in (method_of(config), datasets[config.dataset.name], model, *further):
-        out += inspect.getmro(item) if inspect.isclass(item) else [item]
-    return out
+    items = [_function(registry[name]) for registry, name in _choices(config)]
+    items += models[config.model.name].sources(**config.model.options)
+    return [part for item in items for part in (inspect.getmro(item) if inspect.isclass(item) else [item])]
+
+
+def _function(item: Any) -> Any:
+    match item:
+        case Topology():
+            return item.graph
+        case Rule():
+            return item.weigh
+        case (shape, _):
+            return shape
+    return item
 
 
 def libraries() -> dict[str, str]:
@@ -104,7 +140,9 @@ def libraries() -> dict[str, str]:
 def has_plugins(config: RunConfig) -> bool:
     """Return whether a run uses code of plug-ins."""
     ours = (*imported.FOLDERS, *sys.stdlib_module_names, *LIBRARIES)
-    return any(str(getattr(item, "__module__", "")).partition(".")[0] not in ours for item in chosen(config))
+    tops = [str(getattr(item, "__module__", "")).partition(".")[0] for item in chosen(config)]
+    tops += [imported.name(file).partition("/")[0] for file in _registering(config)]
+    return any(top not in ours for top in tops)
 
 
 def _source(item: object) -> Path | None:

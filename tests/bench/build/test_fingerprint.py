@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from bench.base import imported
-from bench.base.registry import metrics, schedules
-from bench.build.fingerprint import fingerprint, parts, sources
+from bench.base.registry import algorithms, metrics, schedules, topologies
+from bench.build.fingerprint import fingerprint, has_plugins, parts, sources
 from bench.build.origin import disagreement, made_of
 from bench.store.run_folder import RunFolder
 from bench.sweep.resume import stale
@@ -37,7 +37,7 @@ def strange(view):
 def plugin(tmp_path, monkeypatch):
     """Import a module from these texts; forget it afterwards."""
     monkeypatch.syspath_prepend(tmp_path)
-    for registry in (schedules, metrics):
+    for registry in (schedules, metrics, topologies, algorithms):
         monkeypatch.setattr(registry, "_items", dict(registry._items))
 
     def load(name, text):
@@ -130,3 +130,40 @@ def test_includes_imports_from_other_folders(plugin, monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(tmp_path / "elsewhere")
     plugin("distant_metric", METRIC.replace("metrics_helper", "metrics_library"))
     assert {"distant_metric.py", "metrics_library.py"} <= sources(config()).keys()
+
+
+MAKERS = """
+import networkx as nx
+
+def jump(k):
+    def graph(nodes: int) -> nx.Graph:
+        return nx.circulant_graph(nodes, [k])
+    return graph
+
+def power(t, T, n, *, k):
+    return T, (1 - t / T) ** k
+
+def add_all(topology):
+    topology("from a function")(jump(1))
+"""
+MADE = """
+import functools
+from bench.method import schedule
+from bench.network.graphs import topology
+from graph_makers import add_all, jump, power
+
+topology("from a factory")(jump(1))
+schedule("from a partial")(functools.partial(power, k=1))
+add_all(topology)
+"""
+
+
+def test_the_file_that_registers_an_item_of_another_file_counts(plugin, tmp_path):
+    (tmp_path / "graph_makers.py").write_text(MAKERS)
+    plugin("registering", MADE)
+    usual = config(algo="dsgd")
+    scheduled = replace(usual, algo=replace(usual.algo, options={**usual.algo.options, "schedule": "from a partial"}))
+    for mine in (config(topology="from a factory"), config(topology="from a function"), scheduled):
+        assert {"registering.py", "graph_makers.py"} <= sources(mine).keys()
+        assert has_plugins(mine)
+    assert "registering.py" not in sources(config())
