@@ -76,15 +76,28 @@ def _files(items: tuple[object, ...], registering: tuple[Path, ...]) -> frozense
 
 
 def _digests(files: frozenset[Path]) -> dict[str, str]:
+    """Return hashes by name. Files of one name, in folders without __init__.py, have one hash of all of them."""
     fixed, others = _of_suite(files)
-    return {**fixed, **{imported.name(file): imported.digest(file) for file in others}}
+    out = dict(fixed)
+    for name, alike in others.items():
+        digests = [imported.digest(file) for file in alike]
+        out[name] = digests[0] if len(digests) == 1 else joined(digests)
+    return out
+
+
+def joined(digests: Iterable[str]) -> str:
+    """Return a hash of several hashes in their order."""
+    return hashlib.sha256(" ".join(digests).encode()).hexdigest()
 
 
 @cache
-def _of_suite(files: frozenset[Path]) -> tuple[dict[str, str], list[Path]]:
-    """Return the hashes of the suite's files, which never change in a process, by name, and the other files."""
+def _of_suite(files: frozenset[Path]) -> tuple[dict[str, str], dict[str, list[Path]]]:
+    """Return the hashes of the suite's files, which never change in a process, and the other files, by name."""
     fixed = {imported.name(file): imported.digest(file) for file in files if imported.is_ours(file)}
-    return fixed, sorted(file for file in files if not imported.is_ours(file))
+    others: dict[str, list[Path]] = {}
+    for file in sorted(file for file in files if not imported.is_ours(file)):
+        others.setdefault(imported.name(file), []).append(file)
+    return fixed, others
 
 
 @cache

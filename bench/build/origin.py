@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench.base import imported
-from bench.build.fingerprint import combined, libraries, sources
+from bench.build.fingerprint import combined, joined, libraries, sources
 from bench.build.material import data_checksum
 from bench.config.run_config import RunConfig
 
@@ -15,7 +15,11 @@ Origin = dict[str, Any]
 
 def made_of(configs: Sequence[RunConfig]) -> Origin:
     """Return the hashes of the source files of these runs, library versions, and the checksum of each run's data."""
-    files = {name: digest for config in configs for name, digest in sources(config).items()}
+    found: dict[str, set[str]] = {}
+    for config in configs:
+        for name, digest in sources(config).items():
+            found.setdefault(name, set()).add(digest)
+    files = {name: digests.pop() if len(digests) == 1 else joined(sorted(digests)) for name, digests in found.items()}
     return {"files": files, "libraries": libraries(), "data": [data_checksum(config) for config in configs]}
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from bench.base import imported
-from bench.base.registry import algorithms, metrics, schedules, topologies
+from bench.base.registry import discover, metrics, schedules, topologies
 from bench.build.fingerprint import fingerprint, has_plugins, parts, sources
 from bench.build.origin import disagreement, made_of
 from bench.store.run_folder import RunFolder
@@ -37,7 +37,8 @@ def strange(view):
 def plugin(tmp_path, monkeypatch):
     """Import a module from these texts; forget it afterwards."""
     monkeypatch.syspath_prepend(tmp_path)
-    for registry in (schedules, metrics, topologies, algorithms):
+    discover()
+    for registry in (schedules, metrics, topologies):
         monkeypatch.setattr(registry, "_items", dict(registry._items))
 
     def load(name, text):
@@ -167,3 +168,24 @@ def test_the_file_that_registers_an_item_of_another_file_counts(plugin, tmp_path
         assert {"registering.py", "graph_makers.py"} <= sources(mine).keys()
         assert has_plugins(mine)
     assert "registering.py" not in sources(config())
+
+
+def test_files_of_one_name_in_folders_without_init_all_count(plugin, tmp_path, monkeypatch):
+    files = [tmp_path / folder / "method.py" for folder in ("lab1", "lab2")]
+    for file in files:
+        file.parent.mkdir()
+        file.write_text("K = 1\n")
+    plugin("both_labs", METRIC.replace("import metrics_helper", "import lab1.method\nfrom lab2.method import K"))
+    seen = {sources(config())["method.py"]}
+    for file in files:
+        edited(monkeypatch, file)
+        seen.add(sources(config())["method.py"])
+    files[0].write_text("K = 3\n")
+    files[1].write_text("K = 4\n")
+    monkeypatch.setattr(imported, "_outside", {})
+    seen.add(sources(config())["method.py"])
+    files[0].write_text("K = 4\n")
+    files[1].write_text("K = 3\n")
+    monkeypatch.setattr(imported, "_outside", {})
+    seen.add(sources(config())["method.py"])
+    assert len(seen) == 5
