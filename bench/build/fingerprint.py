@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
@@ -40,16 +40,16 @@ SHORT = 16
 def fingerprint(config: RunConfig) -> str:
     """Return a hash of the core and of the choices: algorithm, graph, dataset, partition, model, with their bases.
 
-    It depends neither on the paths of the files, nor on Python's standard library, nor on metrics of plug-ins.
+    It depends neither on the folders of the files, nor on Python's standard library, nor on metrics of plug-ins.
     """
-    return combined(_counted(config).values())
+    return combined(_counted(config))
 
 
 def parts(config: RunConfig) -> dict[str, str]:
     """Return the parts of the fingerprint for comparisons of runs: a hash of the core, and one of every other file."""
     files, central = sources(config), _core_names()
     others = {name: digest[:SHORT] for name, digest in sorted(files.items()) if name not in central}
-    return {"core": combined(files[name] for name in central), **others}
+    return {"core": combined({name: files[name] for name in central}), **others}
 
 
 def sources(config: RunConfig) -> dict[str, str]:
@@ -105,8 +105,9 @@ def _core_names() -> frozenset[str]:
     return frozenset(map(imported.name, core()))
 
 
-def combined(digests: Iterable[str]) -> str:
-    return hashlib.sha256("".join(sorted(set(digests))).encode()).hexdigest()[:SHORT]
+def combined(files: Mapping[str, str]) -> str:
+    """Return a short hash of files, from their names and hashes."""
+    return joined(f"{name}:{digest}" for name, digest in sorted(files.items()))[:SHORT]
 
 
 def _choices(config: RunConfig) -> list[tuple[Registry[Any], str]]:

@@ -49,6 +49,6 @@ def disagreement(reported: Mapping[str, Any], meant: Origin, who: str) -> str | 
 
 def confirmed(config: RunConfig, reported: Sequence[Mapping[str, Any]], hosts: Mapping[int, str]) -> dict[str, Any]:
     """Return the entry of the manifest about the processes of a run: ranks, hosts, and reported fingerprints."""
-    prints = {combined(one["files"][name] for name in sources(config)) for one in reported}
+    prints = {combined({name: one["files"][name] for name in sources(config)}) for one in reported}
     places = {host: [rank for rank in sorted(hosts) if hosts[rank] == host] for host in sorted(set(hosts.values()))}
     return {"workers": {"ranks": len(reported), "hosts": places, "fingerprints": sorted(prints)}}

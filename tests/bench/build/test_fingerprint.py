@@ -9,7 +9,7 @@ import torch
 
 from bench.base import imported
 from bench.base.registry import discover, metrics, schedules, topologies
-from bench.build.fingerprint import fingerprint, has_plugins, parts, sources
+from bench.build.fingerprint import combined, fingerprint, has_plugins, parts, sources
 from bench.build.origin import disagreement, made_of
 from bench.store.run_folder import RunFolder
 from bench.sweep.resume import stale
@@ -189,3 +189,9 @@ def test_files_of_one_name_in_folders_without_init_all_count(plugin, tmp_path, m
     monkeypatch.setattr(imported, "_outside", {})
     seen.add(sources(config())["method.py"])
     assert len(seen) == 5
+
+
+def test_a_file_copied_over_another_changes_the_fingerprint():
+    assert combined({"a.py": "1", "b.py": "2", "used.py": "1"}) != combined({"a.py": "1", "b.py": "2", "used.py": "2"})
+    assert combined({"a.py": "1", "b.py": "2"}) != combined({"a.py": "2", "b.py": "1"})
+    assert combined({"a.py": "1", "b.py": "2"}) == combined({"b.py": "2", "a.py": "1"})
