@@ -2,6 +2,7 @@
 
 import functools
 import importlib
+import sys
 from dataclasses import replace
 
 import pytest
@@ -195,3 +196,24 @@ def test_a_file_copied_over_another_changes_the_fingerprint():
     assert combined({"a.py": "1", "b.py": "2", "used.py": "1"}) != combined({"a.py": "1", "b.py": "2", "used.py": "2"})
     assert combined({"a.py": "1", "b.py": "2"}) != combined({"a.py": "2", "b.py": "1"})
     assert combined({"a.py": "1", "b.py": "2"}) == combined({"b.py": "2", "a.py": "1"})
+
+
+LATE = METRIC.replace("import metrics_helper\n", "").replace("    return", "    import metrics_late\n    return")
+
+
+def test_a_file_is_hashed_again_until_it_is_imported(plugin, tmp_path, monkeypatch):
+    """A function that imports takes the file as it is then, and keeps it."""
+    helper = tmp_path / "metrics_late.py"
+    helper.write_text("SCALE = 1.0\n")
+    file = plugin("late_metric", LATE)
+    seen = [made_of([config()])["files"]]
+    for scale in (0.1, 0.01):
+        helper.write_text(f"SCALE = {scale}\n")
+        seen.append(made_of([config()])["files"])
+    importlib.invalidate_caches()
+    monkeypatch.setitem(sys.modules, "metrics_late", importlib.import_module("metrics_late"))
+    helper.write_text("SCALE = 5.0\n")
+    file.write_text(LATE + "# edited")
+    assert made_of([config()])["files"] == seen[-1]
+    assert len({files["metrics_late.py"] for files in seen}) == 3
+    assert len({files["late_metric.py"] for files in seen}) == 1
