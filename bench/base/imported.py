@@ -7,6 +7,7 @@ not the imported modules, and fingerprints must be those of the modules.
 from __future__ import annotations
 
 import hashlib
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -24,15 +25,34 @@ def _hash(file: Path) -> str:
 
 _digests = {file: _hash(file) for folder in FOLDERS for file in (ROOT / folder).rglob("*.py")}
 _outside: dict[Path, str] = {}
+_unimported: set[Path] = set()
+"""Files of plug-ins that no module has been made of when they were hashed."""
+
+
+def is_ours(file: Path) -> bool:
+    """Return whether a file belongs to the suite, as it was when this process started."""
+    return file in _digests
 
 
 def digest(file: Path) -> str:
-    """Return the sha256 of a file at its import; for a plug-in at the first call, right after its import."""
+    """Return the sha256 of a file at its import; for a plug-in at the first call, right after its import.
+
+    A file that a function imports later is read again in every call until then, because its import takes what is there.
+    """
     if file in _digests:
         return _digests[file]
-    if file not in _outside:
-        _outside[file] = _hash(file)
+    if file in _unimported or file not in _outside:
+        loaded = _is_imported(file)
+        if not loaded or file not in _outside:
+            _outside[file] = _hash(file)
+        (_unimported.discard if loaded else _unimported.add)(file)
     return _outside[file]
+
+
+def _is_imported(file: Path) -> bool:
+    found = [getattr(module, "__dict__", {}).get("__file__") for module in list(sys.modules.values())]
+    alike = [Path(place) for place in found if isinstance(place, str) and place.endswith(file.name)]
+    return any(place == file or place.resolve() == file.resolve() for place in alike)
 
 
 def changed() -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import os
 import pkgutil
 import sys
@@ -49,6 +50,7 @@ class Registry(Generic[T]):
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self._items: dict[str, T] = {}
+        self._files: dict[str, Path | None] = {}
         _registries.append(self)
 
     def add(self, name: str, item: T) -> None:
@@ -59,6 +61,11 @@ class Registry(Generic[T]):
                 f"{_origin(item)} must use another name."
             )
         self._items[name] = item
+        self._files[name] = _importing()
+
+    def file(self, name: str) -> Path | None:
+        """Return the file of the module that registered an item; the item may have been made by another one."""
+        return self._files.get(name)
 
     def __getitem__(self, name: str) -> T:
         """Return an item; raise ``UserError`` with similar names if there is none."""
@@ -182,6 +189,17 @@ def modules_named() -> tuple[list[str], list[str]]:
     words = [word.strip() for word in os.environ.get(MODULES, "").split(",")]
     named = {word: all(map(str.isidentifier, word.split("."))) and not word.endswith(".py") for word in words if word}
     return [word for word, sound in named.items() if sound], [word for word, sound in named.items() if not sound]
+
+
+def _importing() -> Path | None:
+    """Return the file of the module that is being imported; None if a function registers later."""
+    frame = inspect.currentframe()
+    while frame and frame.f_code.co_name != "<module>":
+        frame = frame.f_back
+    if frame is None or frame.f_globals.get("__name__") == "__main__":
+        return None
+    file = Path(frame.f_code.co_filename)
+    return file if file.is_file() else None
 
 
 def _origin(item: object) -> str:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import inspect
 import sys
-import sysconfig
-import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from bench.base import imported
-from bench.base.home import ROOT
 from bench.base.registry import (
+    Registry,
+    algorithms,
     compressors,
     datasets,
     links,
@@ -28,39 +27,11 @@ from bench.base.registry import (
     topologies,
     weight_rules,
 )
-from bench.build.network import method_of
+from bench.build.source_files import core, with_imports
 from bench.config.run_config import RunConfig
+from bench.network.graphs import Topology
+from bench.network.weights import Rule
 from bench.store.software import LIBRARIES
-
-CORE = (
-    "bench/base/layout.py",
-    "bench/base/prox.py",
-    "bench/base/randomness.py",
-    "bench/base/step_index.py",
-    "bench/build/build.py",
-    "bench/build/material.py",
-    "bench/build/network.py",
-    "bench/engine/mpi.py",
-    "bench/engine/stacked.py",
-    "bench/engine/torch_setup.py",
-    "bench/engine/wire.py",
-    "bench/method",
-    "bench/models/layers.py",
-    "bench/models/measured.py",
-    "bench/models/traced.py",
-    "bench/network/bits.py",
-    "bench/network/certificate.py",
-    "bench/network/drawn.py",
-    "bench/network/faulty.py",
-    "bench/network/failures.py",
-    "bench/network/mixing.py",
-    "bench/network/sparse.py",
-    "bench/network/spectrum.py",
-    "bench/network/weights.py",
-    "bench/problem",
-    "bench/training",
-)
-"""Files and folders that affect all results. The fingerprint adds the choices of a configuration."""
 
 SHORT = 16
 """Digits of a hash in a manifest."""
@@ -69,138 +40,110 @@ SHORT = 16
 def fingerprint(config: RunConfig) -> str:
     """Return a hash of the core and of the choices: algorithm, graph, dataset, partition, model, with their bases.
 
-    It depends neither on the paths of the files, nor on Python's standard library, nor on metrics of plug-ins.
+    It depends neither on the folders of the files, nor on Python's standard library, nor on metrics of plug-ins.
     """
-    return combined(_counted(tuple(chosen(config))).values())
+    return combined(_counted(config))
 
 
 def parts(config: RunConfig) -> dict[str, str]:
     """Return the parts of the fingerprint for comparisons of runs: a hash of the core, and one of every other file."""
-    files, core = sources(config), _core_names()
-    others = {name: digest[:SHORT] for name, digest in sorted(files.items()) if name not in core}
-    return {"core": combined(files[name] for name in core), **others}
+    files, central = sources(config), _core_names()
+    others = {name: digest[:SHORT] for name, digest in sorted(files.items()) if name not in central}
+    return {"core": combined({name: files[name] for name in central}), **others}
 
 
 def sources(config: RunConfig) -> dict[str, str]:
     """Return the hashes of all source files of a configuration, including those of metrics, by name."""
-    return {**_counted(tuple(chosen(config))), **measuring()}
+    return {**_counted(config), **measuring()}
 
 
 def measuring() -> dict[str, str]:
     """Return the hashes of the files of plug-in metrics, by name."""
-    return _digests(_files([metrics[name].function for name in metrics]))
+    files = [_source(metrics[name].function) for name in metrics] + [metrics.file(name) for name in metrics]
+    return _digests(frozenset(found for file in files if file for found in with_imports(file)))
 
 
-def _files(items: Iterable[object]) -> frozenset[Path]:
-    return frozenset(file for item in items if (path := _source(item)) for file in with_imports(path))
-
-
-def _digests(files: Iterable[Path]) -> dict[str, str]:
-    return {imported.name(file): imported.digest(file) for file in files}
+def _counted(config: RunConfig) -> dict[str, str]:
+    """The files of the core and of the choices, by name, with their hashes."""
+    return _digests(_files(tuple(chosen(config)), tuple(_registering(config))))
 
 
 @cache
-def _counted(items: tuple[object, ...]) -> dict[str, str]:
-    """The files of the core and of these items, by name, with their hashes: every run of a sweep asks."""
-    return _digests(_core() | _files(items))
+def _files(items: tuple[object, ...], registering: tuple[Path, ...]) -> frozenset[Path]:
+    """The files of the core, of these items and of the modules that registered them: every run of a sweep asks."""
+    files = [*map(_source, items), *registering]
+    return core() | frozenset(found for file in files if file for found in with_imports(file))
+
+
+def _digests(files: frozenset[Path]) -> dict[str, str]:
+    """Return hashes by name. Files of one name, in folders without __init__.py, have one hash of all of them."""
+    fixed, others = _of_suite(files)
+    out = dict(fixed)
+    for name, alike in others.items():
+        digests = [imported.digest(file) for file in alike]
+        out[name] = digests[0] if len(digests) == 1 else joined(digests)
+    return out
+
+
+def joined(digests: Iterable[str]) -> str:
+    """Return a hash of several hashes in their order."""
+    return hashlib.sha256(" ".join(digests).encode()).hexdigest()
+
+
+@cache
+def _of_suite(files: frozenset[Path]) -> tuple[dict[str, str], dict[str, list[Path]]]:
+    """Return the hashes of the suite's files, which never change in a process, and the other files, by name."""
+    fixed = {imported.name(file): imported.digest(file) for file in files if imported.is_ours(file)}
+    others: dict[str, list[Path]] = {}
+    for file in sorted(file for file in files if not imported.is_ours(file)):
+        others.setdefault(imported.name(file), []).append(file)
+    return fixed, others
 
 
 @cache
 def _core_names() -> frozenset[str]:
-    return frozenset(map(imported.name, _core()))
+    return frozenset(map(imported.name, core()))
 
 
-@cache
-def _core() -> frozenset[Path]:
-    places = [ROOT / name for name in CORE]
-    return frozenset(file for place in places for file in ([place] if place.is_file() else place.rglob("*.py")))
+def combined(files: Mapping[str, str]) -> str:
+    """Return a short hash of files, from their names and hashes."""
+    return joined(f"{name}:{digest}" for name, digest in sorted(files.items()))[:SHORT]
 
 
-@cache
-def with_imports(file: Path) -> frozenset[Path]:
-    """Return a file of a plug-in and all files that it imports, also indirectly, without installed packages."""
-    found, todo = set(), [file]
-    while todo:
-        here = todo.pop()
-        if here not in found:
-            found.add(here)
-            todo += [path for path in _imports(here) if path.is_file()]
-    return frozenset(found)
+def _choices(config: RunConfig) -> list[tuple[Registry[Any], str]]:
+    """Return the choices of a configuration, as registries and names."""
+    rule = config.topology.options.get("weights") or topologies[config.topology.name].weights
+    return [
+        *[(topologies, config.topology.name), (partitions, config.partition.name)],
+        *[(weight_rules, name) for name in weight_rules if name == rule],
+        *[(schedules, name) for name in schedules if name == config.algo.options.get("schedule")],
+        *[(links, config.links.name), (compressors, config.compressor.name)],
+        *[(losses, config.loss.name), (regularizers, config.regularizer.name)],
+        *[(algorithms, config.algo.name), (datasets, config.dataset.name), (models, config.model.name)],
+    ]
 
 
-_one_parser = threading.Lock()
-"""Python 3.11 raises SystemError if two threads parse at once."""
-
-
-def _imports(file: Path) -> Iterator[Path]:
-    """Yield the possible files of the modules that a file imports."""
-    top = imported.above(file)
-    with _one_parser:
-        tree = ast.parse(file.read_bytes())
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            names = [node.module or "", *(f"{node.module or ''}.{alias.name}".strip(".") for alias in node.names)]
-            if node.level:
-                base = file.parents[node.level - 1]
-                yield from (place for name in names for place in _places(base, name))
-                continue
-        else:
-            continue
-        for name in names:
-            folders = [top] * _near(name.partition(".")[0], file, top) + _loose_folders(tuple(sys.path))
-            found = (place for folder in folders for place in _places(folder, name) if place.is_file())
-            yield from (place for place in list(found)[:1] if not _ours(place, file))
-
-
-def _near(name: str, file: Path, top: Path) -> bool:
-    """Return whether a package beside a file belongs to it; in site-packages the neighbors are libraries."""
-    own = file.relative_to(top).parts[0].removesuffix(".py")
-    return name == own or {name, own} <= set(imported.FOLDERS) or not _installed(top)
-
-
-@cache
-def _loose_folders(path: tuple[str, ...]) -> list[Path]:
-    """Return the folders of PYTHONPATH without versions: neither Python's, nor pip's, nor the suite."""
-    own = [Path(place) for place in sysconfig.get_paths().values()]
-    found = [Path(place).resolve() for place in path if Path(place).is_dir()]
-    return [folder for folder in found if folder not in (*own, ROOT) and not _installed(folder)]
-
-
-@cache
-def _installed(folder: Path) -> bool:
-    """Return whether pip has installed packages here: site-packages, or a folder of --target."""
-    return any(folder.glob("*.dist-info"))
-
-
-def _places(base: Path, name: str) -> tuple[Path, Path]:
-    path = base.joinpath(*name.split("."))
-    return path.with_suffix(".py"), path / "__init__.py"
-
-
-def _ours(place: Path, file: Path) -> bool:
-    """Return whether an imported file belongs to the suite, which CORE and the choices cover already."""
-    return place.is_relative_to(ROOT / "bench") or (place.is_relative_to(ROOT) and not file.is_relative_to(ROOT))
-
-
-def combined(digests: Iterable[str]) -> str:
-    return hashlib.sha256("".join(sorted(set(digests))).encode()).hexdigest()[:SHORT]
+def _registering(config: RunConfig) -> list[Path]:
+    """Return the files of the modules that registered the choices: their arguments may come from there."""
+    return [file for registry, name in _choices(config) if (file := registry.file(name))]
 
 
 def chosen(config: RunConfig) -> list[object]:
     """Return the choices of a configuration: functions, and classes with their bases."""
-    out: list[object] = [topologies[config.topology.name].graph, partitions[config.partition.name]]
-    if (rule := config.topology.options.get("weights")) is not None:
-        out.append(weight_rules[rule].weigh)
-    network = links[config.links.name], compressors[config.compressor.name]
-    objective = losses[config.loss.name], regularizers[config.regularizer.name]
-    out += [schedules[name][0] for name in schedules if name == config.algo.options.get("schedule")]
-    model = models[config.model.name]
-    further = (*network, *objective, *model.sources(**config.model.options))
-    for item in (method_of(config), datasets[config.dataset.name], model, *further):
-        out += inspect.getmro(item) if inspect.isclass(item) else [item]
-    return out
+    items = [_function(registry[name]) for registry, name in _choices(config)]
+    items += models[config.model.name].sources(**config.model.options)
+    return [part for item in items for part in (inspect.getmro(item) if inspect.isclass(item) else [item])]
+
+
+def _function(item: Any) -> Any:
+    match item:
+        case Topology():
+            return item.graph
+        case Rule():
+            return item.weigh
+        case (shape, _):
+            return shape
+    return item
 
 
 def libraries() -> dict[str, str]:
@@ -211,7 +154,9 @@ def libraries() -> dict[str, str]:
 def has_plugins(config: RunConfig) -> bool:
     """Return whether a run uses code of plug-ins."""
     ours = (*imported.FOLDERS, *sys.stdlib_module_names, *LIBRARIES)
-    return any(str(getattr(item, "__module__", "")).partition(".")[0] not in ours for item in chosen(config))
+    tops = [str(getattr(item, "__module__", "")).partition(".")[0] for item in chosen(config)]
+    tops += [imported.name(file).partition("/")[0] for file in _registering(config)]
+    return any(top not in ours for top in tops)
 
 
 def _source(item: object) -> Path | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.base import imported
-from bench.build.fingerprint import combined, libraries, sources
+from bench.build.fingerprint import combined, joined, libraries, sources
 from bench.build.material import data_checksum
 from bench.build.network import mixing_of
 from bench.config.run_config import GROUPS, RunConfig
@@ -21,9 +21,12 @@ def made_of(configs: Sequence[RunConfig]) -> Origin:
     A process reads the file of a setting when it needs it, so a file that the user edits changes the network and the
     run_id of processes that read it later.
     """
-    files = {name: digest for config in configs for name, digest in sources(config).items()}
+    found: dict[str, set[str]] = {}
+    for config in configs:
+        for name, digest in sources(config).items():
+            found.setdefault(name, set()).add(digest)
     return {
-        "files": files,
+        "files": {name: one.pop() if len(one) == 1 else joined(sorted(one)) for name, one in found.items()},
         "libraries": libraries(),
         "data": [data_checksum(config) for config in configs],
         "networks": [mixing_of(config).certificate.hash for config in configs],
@@ -80,6 +83,6 @@ def _other(kind: str, inputs: Sequence[str]) -> str:
 
 def confirmed(config: RunConfig, reported: Sequence[Mapping[str, Any]], hosts: Mapping[int, str]) -> dict[str, Any]:
     """Return the entry of the manifest about the processes of a run: ranks, hosts, and reported fingerprints."""
-    prints = {combined(one["files"][name] for name in sources(config)) for one in reported}
+    prints = {combined({name: one["files"][name] for name in sources(config)}) for one in reported}
     places = {host: [rank for rank in sorted(hosts) if hosts[rank] == host] for host in sorted(set(hosts.values()))}
     return {"workers": {"ranks": len(reported), "hosts": places, "fingerprints": sorted(prints)}}

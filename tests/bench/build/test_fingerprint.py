@@ -2,14 +2,15 @@
 
 import functools
 import importlib
+import sys
 from dataclasses import replace
 
 import pytest
 import torch
 
 from bench.base import imported
-from bench.base.registry import metrics, schedules
-from bench.build.fingerprint import fingerprint, parts, sources
+from bench.base.registry import discover, metrics, schedules, topologies
+from bench.build.fingerprint import combined, fingerprint, has_plugins, parts, sources
 from bench.build.origin import disagreement, made_of
 from bench.store.run_folder import RunFolder
 from bench.sweep.resume import stale
@@ -37,7 +38,8 @@ def strange(view):
 def plugin(tmp_path, monkeypatch):
     """Import a module from these texts; forget it afterwards."""
     monkeypatch.syspath_prepend(tmp_path)
-    for registry in (schedules, metrics):
+    discover()
+    for registry in (schedules, metrics, topologies):
         monkeypatch.setattr(registry, "_items", dict(registry._items))
 
     def load(name, text):
@@ -130,3 +132,88 @@ def test_includes_imports_from_other_folders(plugin, monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(tmp_path / "elsewhere")
     plugin("distant_metric", METRIC.replace("metrics_helper", "metrics_library"))
     assert {"distant_metric.py", "metrics_library.py"} <= sources(config()).keys()
+
+
+MAKERS = """
+import networkx as nx
+
+def jump(k):
+    def graph(nodes: int) -> nx.Graph:
+        return nx.circulant_graph(nodes, [k])
+    return graph
+
+def power(t, T, n, *, k):
+    return T, (1 - t / T) ** k
+
+def add_all(topology):
+    topology("from a function")(jump(1))
+"""
+MADE = """
+import functools
+from bench.method import schedule
+from bench.network.graphs import topology
+from graph_makers import add_all, jump, power
+
+topology("from a factory")(jump(1))
+schedule("from a partial")(functools.partial(power, k=1))
+add_all(topology)
+"""
+
+
+def test_the_file_that_registers_an_item_of_another_file_counts(plugin, tmp_path):
+    (tmp_path / "graph_makers.py").write_text(MAKERS)
+    plugin("registering", MADE)
+    usual = config(algo="dsgd")
+    scheduled = replace(usual, algo=replace(usual.algo, options={**usual.algo.options, "schedule": "from a partial"}))
+    for mine in (config(topology="from a factory"), config(topology="from a function"), scheduled):
+        assert {"registering.py", "graph_makers.py"} <= sources(mine).keys()
+        assert has_plugins(mine)
+    assert "registering.py" not in sources(config())
+
+
+def test_files_of_one_name_in_folders_without_init_all_count(plugin, tmp_path, monkeypatch):
+    files = [tmp_path / folder / "method.py" for folder in ("lab1", "lab2")]
+    for file in files:
+        file.parent.mkdir()
+        file.write_text("K = 1\n")
+    plugin("both_labs", METRIC.replace("import metrics_helper", "import lab1.method\nfrom lab2.method import K"))
+    seen = {sources(config())["method.py"]}
+    for file in files:
+        edited(monkeypatch, file)
+        seen.add(sources(config())["method.py"])
+    files[0].write_text("K = 3\n")
+    files[1].write_text("K = 4\n")
+    monkeypatch.setattr(imported, "_outside", {})
+    seen.add(sources(config())["method.py"])
+    files[0].write_text("K = 4\n")
+    files[1].write_text("K = 3\n")
+    monkeypatch.setattr(imported, "_outside", {})
+    seen.add(sources(config())["method.py"])
+    assert len(seen) == 5
+
+
+def test_a_file_copied_over_another_changes_the_fingerprint():
+    assert combined({"a.py": "1", "b.py": "2", "used.py": "1"}) != combined({"a.py": "1", "b.py": "2", "used.py": "2"})
+    assert combined({"a.py": "1", "b.py": "2"}) != combined({"a.py": "2", "b.py": "1"})
+    assert combined({"a.py": "1", "b.py": "2"}) == combined({"b.py": "2", "a.py": "1"})
+
+
+LATE = METRIC.replace("import metrics_helper\n", "").replace("    return", "    import metrics_late\n    return")
+
+
+def test_a_file_is_hashed_again_until_it_is_imported(plugin, tmp_path, monkeypatch):
+    """A function that imports takes the file as it is then, and keeps it."""
+    helper = tmp_path / "metrics_late.py"
+    helper.write_text("SCALE = 1.0\n")
+    file = plugin("late_metric", LATE)
+    seen = [made_of([config()])["files"]]
+    for scale in (0.1, 0.01):
+        helper.write_text(f"SCALE = {scale}\n")
+        seen.append(made_of([config()])["files"])
+    importlib.invalidate_caches()
+    monkeypatch.setitem(sys.modules, "metrics_late", importlib.import_module("metrics_late"))
+    helper.write_text("SCALE = 5.0\n")
+    file.write_text(LATE + "# edited")
+    assert made_of([config()])["files"] == seen[-1]
+    assert len({files["metrics_late.py"] for files in seen}) == 3
+    assert len({files["late_metric.py"] for files in seen}) == 1

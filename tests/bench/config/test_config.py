@@ -1,6 +1,7 @@
 """What a run is, and when two runs are the same."""
 
 import ast
+import inspect
 import re
 import shutil
 from dataclasses import fields
@@ -12,9 +13,11 @@ from hydra import initialize_config_dir
 from omegaconf import OmegaConf
 
 import bench
+from bench.base import imported
 from bench.base.errors import UserError
 from bench.base.home import ROOT
-from bench.build import fingerprint
+from bench.base.registry import algorithms, compressors, datasets, links, models, partitions, topologies
+from bench.build import fingerprint, source_files
 from bench.config.choices import options_of
 from bench.config.experiment import blocks_of
 from bench.config.plan import Planner, of_command, unique
@@ -219,45 +222,69 @@ def test_the_fingerprint_covers_the_numbers_and_nothing_else():
     assert fingerprint.fingerprint(config()) != fingerprint.fingerprint(config(algo="dsgd"))
 
 
-PLUMBING = (
-    *("base/errors", "base/options", "base/registry", "base/home", "base/imported"),
-    *(
-        "base/renamed",
-        "base/machine",
-        "base/preemption",
-        "store/",
-        "config/",
-        "data/",
-        "network/cache",
-        "network/drawing",
-    ),
-    *("network/describe", "build/fingerprint", "build/origin", "engine/listener", "engine/link", "engine/engines"),
-    *("terminal/",),
-)
-"""What is imported by what computes and has no part in a number: names, files, messages, checks."""
+def imports_of(files, stop=frozenset()):
+    """The files of the suite that these files import, directly or not, but not through those of ``stop``."""
+    seen, todo = set(), [*files]
+    while todo:
+        for node in ast.walk(ast.parse(todo.pop().read_bytes())):
+            names = [f"{node.module}.{alias.name}" for alias in node.names] if isinstance(node, ast.ImportFrom) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+            places = [ROOT / (name.replace(".", "/") + ".py") for name in names if name.startswith(SUITE)]
+            new = {place for place in places if place.is_file()} - seen
+            seen |= new
+            todo += new - stop
+    return {file.relative_to(ROOT).as_posix() for file in seen}
+
+
+SUITE = ("bench.", "algorithms.", "datasets.")
 
 
 def test_the_fingerprint_covers_all_imports_of_the_core():
-    """Whatever a covered file imports from bench is covered, a face, a choice by name, or known to be plumbing."""
-    core = fingerprint._core()
-    seen, todo = set(), [*core]
-    while todo:
-        file = todo.pop()
-        for node in ast.walk(ast.parse(file.read_bytes())):
-            names = [f"{node.module}.{alias.name}" for alias in node.names] if isinstance(node, ast.ImportFrom) else []
-            names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
-            places = [ROOT / (name.replace(".", "/") + ".py") for name in names if name.startswith("bench.")]
-            new = {place for place in places if place.is_file()} - seen
-            seen |= new
-            todo += new
-    missing = {file.relative_to(ROOT / "bench").as_posix() for file in seen - core if file.name != "__init__.py"}
-    by_name = {"network/graphs.py", "network/compressors.py", "network/compressor.py", "network/links.py"}
-    by_name |= {"models/model.py", "models/module.py", "models/dense.py", "network/from_file.py", "network/weights.py"}
-    assert {name for name in missing if not name.startswith(PLUMBING)} - by_name == set()
+    """Whatever a covered file imports from bench is covered, a choice by name, or known to be plumbing."""
+    core = {file.relative_to(ROOT).as_posix() for file in source_files.core()}
+    missing = {name for name in imports_of(source_files.core()) - core if not name.startswith(source_files.PLUMBING)}
+    by_name = {f"bench/network/{name}.py" for name in ("graphs", "compressors", "compressor", "links", "from_file")}
+    by_name |= {f"bench/models/{name}.py" for name in ("model", "module", "dense")}
+    assert missing - by_name == set()
+
+
+@pytest.mark.parametrize("registry", [models, topologies, partitions, algorithms, datasets, links, compressors])
+def test_the_fingerprint_covers_all_imports_of_a_choice(registry):
+    every = {path for folder in imported.FOLDERS for path in (ROOT / folder).rglob("*.py")}
+    known = {path for path in every if source_files._known(path)}
+    for name in registry:
+        file = Path(inspect.getfile(inspect.unwrap(getattr(registry[name], "graph", registry[name]))))
+        found = {path.relative_to(ROOT).as_posix() for path in source_files.with_imports(file)}
+        assert imports_of([file], known) - found <= {path.relative_to(ROOT).as_posix() for path in known}, name
+
+
+def test_the_fingerprint_covers_the_layers_of_a_model_and_the_graphs_of_a_file(tmp_path):
+    (tmp_path / "graph.txt").write_text("0 1")
+    for model in ("cnn", "lenet", "resnet20"):
+        assert "bench/models/dense.py" in fingerprint.sources(config(dataset="digits", model=model))
+    for topology in ("edges", "matrix", "row_stochastic"):
+        files = fingerprint.sources(config(topology=topology))
+        assert {"bench/network/graphs.py", "bench/network/from_file.py"} <= files.keys()
+
+
+def test_the_fingerprint_covers_what_a_plug_in_takes_from_the_suite(tmp_path):
+    text = "from bench.network import topology\nfrom algorithms.nsgdm import NSGDM\nimport datasets.standardized"
+    (tmp_path / "mine.py").write_text(text)
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for path in source_files.with_imports(tmp_path / "mine.py")
+        if path.is_relative_to(ROOT)
+    }
+    assert {
+        "bench/network/graphs.py",
+        "algorithms/nsgdm.py",
+        "algorithms/dnasa.py",
+        "datasets/standardized.py",
+    } <= found
 
 
 def test_the_fingerprint_covers_the_imports_of_a_plug_in(tmp_path):
-    """Its own package and neighbors, as deep as it goes; not what is installed, nor the suite."""
+    """Its own package and neighbors, as deep as it goes; neither what is installed nor the core."""
     package = tmp_path / "mine"
     package.mkdir()
     files = {
@@ -270,8 +297,28 @@ def test_the_fingerprint_covers_the_imports_of_a_plug_in(tmp_path):
     for name, text in files.items():
         (package / name).write_text(text)
     (tmp_path / "helper.py").write_text("import numpy")
-    found = {path.relative_to(tmp_path).as_posix() for path in fingerprint.with_imports(package / "method.py")}
+    found = {path.relative_to(tmp_path).as_posix() for path in source_files.with_imports(package / "method.py")}
     assert found == {"mine/__init__.py", "mine/method.py", "mine/rules.py", "mine/deep.py", "helper.py"}
+
+
+def test_the_fingerprint_covers_the_packages_above_an_import(tmp_path):
+    """Python runs the __init__ file of every package on the way, also of the plug-in's own."""
+    files = {
+        "mine/__init__.py": "",
+        "mine/inner/__init__.py": "",
+        "mine/inner/method.py": "import pack.sub.deep\nfrom other.sub import name",
+        "pack/__init__.py": "import constants",
+        "pack/sub/__init__.py": "",
+        "pack/sub/deep.py": "",
+        "other/__init__.py": "",
+        "other/sub.py": "",
+        "constants.py": "",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / name).write_text(text)
+    found = source_files.with_imports(tmp_path / "mine/inner/method.py")
+    assert {path.relative_to(tmp_path).as_posix() for path in found} == files.keys()
 
 
 def test_the_fingerprint_ignores_other_installed_packages(tmp_path):
@@ -288,8 +335,10 @@ def test_the_fingerprint_ignores_other_installed_packages(tmp_path):
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    found = {path.relative_to(tmp_path).as_posix() for path in fingerprint.with_imports(tmp_path / "mine/method.py")}
+    counted = source_files.with_imports(tmp_path / "mine/method.py")
+    found = {path.relative_to(tmp_path).as_posix() for path in counted if path.is_relative_to(tmp_path)}
     assert found == {"mine/__init__.py", "mine/method.py", "mine/rules.py"}
+    assert ROOT / "algorithms" / "dsgd.py" in counted  # the suite's own
 
 
 @pytest.mark.thorough

@@ -1,0 +1,139 @@
+"""The source files that compute a run's numbers: the core, and a chosen file with everything that it imports."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import sysconfig
+import threading
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from bench.base import imported
+from bench.base.home import ROOT
+
+CORE = (
+    "bench/base/layout.py",
+    "bench/base/prox.py",
+    "bench/base/randomness.py",
+    "bench/base/step_index.py",
+    "bench/build/build.py",
+    "bench/build/material.py",
+    "bench/build/network.py",
+    "bench/engine/mpi.py",
+    "bench/engine/stacked.py",
+    "bench/engine/torch_setup.py",
+    "bench/engine/wire.py",
+    "bench/method",
+    "bench/models/layers.py",
+    "bench/models/measured.py",
+    "bench/models/traced.py",
+    "bench/network/bits.py",
+    "bench/network/certificate.py",
+    "bench/network/drawn.py",
+    "bench/network/faulty.py",
+    "bench/network/failures.py",
+    "bench/network/mixing.py",
+    "bench/network/sparse.py",
+    "bench/network/spectrum.py",
+    "bench/network/weights.py",
+    "bench/problem",
+    "bench/training",
+)
+"""Files and folders that affect all results. The fingerprint adds the choices of a configuration."""
+
+PLUMBING = (
+    *("bench/__init__.py", "bench/base/", "bench/build/", "bench/config/", "bench/contracts/", "bench/data/"),
+    *("bench/engine/", "bench/network/cache.py", "bench/network/describe.py", "bench/network/drawing.py"),
+    *("bench/store/", "bench/sweep/", "bench/terminal/"),
+)
+"""Files and folders that, except for the core, do not affect results: names, files, messages, checks."""
+
+
+@cache
+def core() -> frozenset[Path]:
+    """Return the files of the core."""
+    places = [ROOT / name for name in CORE]
+    return frozenset(file for place in places for file in ([place] if place.is_file() else place.rglob("*.py")))
+
+
+@cache
+def with_imports(file: Path) -> frozenset[Path]:
+    """Return a file and all files that it imports, also indirectly, without installed packages, core and plumbing."""
+    found, todo = set(), [file]
+    while todo:
+        here = todo.pop()
+        if here not in found:
+            found.add(here)
+            todo += [path for path in _imports(here) if path.is_file() and not _known(path)]
+    return frozenset(found)
+
+
+def _known(file: Path) -> bool:
+    """Return whether a file belongs to the core, which is always counted, or to the plumbing."""
+    return file in core() or (file.is_relative_to(ROOT) and file.relative_to(ROOT).as_posix().startswith(PLUMBING))
+
+
+_one_parser = threading.Lock()
+"""Python 3.11 raises SystemError if two threads parse at once."""
+
+
+def _imports(file: Path) -> Iterator[Path]:
+    """Yield the possible files of the modules that a file imports."""
+    top = imported.above(file)
+    yield from _above(file, top)
+    with _one_parser:
+        tree = ast.parse(file.read_bytes())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module or "", *(f"{node.module or ''}.{alias.name}".strip(".") for alias in node.names)]
+            if node.level:
+                base = file.parents[node.level - 1]
+                yield from (place for name in names for place in _places(base, name))
+                continue
+        else:
+            continue
+        for name in names:
+            yield from _first(_folders(name.partition(".")[0], file, top), name)
+
+
+def _first(folders: list[Path], name: str) -> list[Path]:
+    """Return the existing files of a module in the first folder that has any."""
+    found = ([place for place in _places(folder, name) if place.is_file()] for folder in folders)
+    return next(filter(None, found), [])
+
+
+def _folders(name: str, file: Path, top: Path) -> list[Path]:
+    """Return the folders that may hold a top-level module for a file; in site-packages its neighbors are libraries."""
+    own = file.relative_to(top).parts[0].removesuffix(".py")
+    suite = [ROOT] if name in imported.FOLDERS else []
+    return [*suite, *[top] * (name == own or not _installed(top)), *_loose_folders(tuple(sys.path))]
+
+
+@cache
+def _loose_folders(path: tuple[str, ...]) -> list[Path]:
+    """Return the folders of PYTHONPATH without versions: neither Python's, nor pip's, nor the suite."""
+    own = [Path(place) for place in sysconfig.get_paths().values()]
+    found = [Path(place).resolve() for place in path if Path(place).is_dir()]
+    return [folder for folder in found if folder not in (*own, ROOT) and not _installed(folder)]
+
+
+@cache
+def _installed(folder: Path) -> bool:
+    """Return whether pip has installed packages here: site-packages, or a folder of --target."""
+    return any(folder.glob("*.dist-info"))
+
+
+def _above(file: Path, top: Path) -> Iterator[Path]:
+    """Yield the __init__ files of the packages of a file, which Python runs first; those of bench only import."""
+    if not file.is_relative_to(ROOT / "bench"):
+        yield from (folder / "__init__.py" for folder in file.parents if folder != top and folder.is_relative_to(top))
+
+
+def _places(base: Path, name: str) -> list[Path]:
+    """Return the possible files of a module and of the packages above it."""
+    path = base.joinpath(*name.split("."))
+    return [path / "__init__.py", path.with_suffix(".py"), *_above(path, base)]
