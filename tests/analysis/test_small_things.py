@@ -82,7 +82,7 @@ def test_what_went_wrong_is_called_what_it_was():
         shown = table_makers()["final"].make(several(state=state), FigureOptions()).shown.set_index("method")
         assert shown.loc["D-SGD", "η"] == "every one diverged"
     picture = drawings()["curves"].draw(several(state="diverging"), FigureOptions())
-    assert any("D-SGD not drawn: every stepsize diverged for some seed" in note for note in picture.notes)
+    assert any("D-SGD not drawn" in note for note in picture.notes)
 
 
 BOLD = {

@@ -77,7 +77,7 @@ def test_rejects_sshfs_if_other_hosts_use_locks(machines, tmp_path):
         assert ended(start(machines, "h1", "run.py", *small, f"results={tmp_path}"))[0] == 0
         code, said = ended(start(machines, "h2", "run.py", *small, f"results={far}", "seed=1"))
         assert (code, len(folders(tmp_path))) == (2, 1)
-        assert "fuse.sshfs has locks for one machine only" in said
+        assert "fuse.sshfs" in said
         remedy = said.partition("type: ")[2].partition(", and start again")[0]
         machines.run_in("h2", "sh", "-c", remedy)
         assert ended(start(machines, "h2", "run.py", *small, f"results={far}", "seed=1"))[0] == 0

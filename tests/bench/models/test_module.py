@@ -267,4 +267,4 @@ def test_a_module_from_the_command_line(tmp_path):
     assert "model.kwargs.width" in done.stdout
     done = typed(*words, "model=module", "model.target=torch.nn:Flatten", cwd=ROOT)
     assert done.returncode == 2
-    assert "torch.nn:Flatten has no trainable parameters" in done.stderr
+    assert "torch.nn:Flatten" in done.stderr
