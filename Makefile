@@ -36,7 +36,7 @@ paper-quick: install  ## Run all experiments of the paper in a small size, draw 
 reproduction: install  ## Regenerate REPRODUCTION.md from the archived full-size runs
 	$(BIN)/python analysis/check_claims.py --results reproduction/archive --out REPRODUCTION.md
 
-test: install  ## Run the fast tests (about 3 minutes on 2 cores)
+test: install  ## Run the fast tests (about 4 minutes on 2 cores)
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 thorough: install  ## Run the slow tests (about 16 minutes on 2 cores)

@@ -342,7 +342,9 @@ def test_without_wandb_or_without_room_for_it_runs_are_made(tmp_path):
     assert done.returncode == 0, done.stderr
     assert f"1 run was {NOT_UPLOADED} (ImportError: no wandb here)" in done.stdout
     done = command("bench/sync.py", cwd=tmp_path, PYTHONPATH=str(broken))
-    assert (done.returncode, done.stderr) == (2, "W&B cannot be used here: no wandb here. pip install wandb\n")
+    assert done.returncode == 2
+    assert "no wandb here" in done.stderr
+    assert "pip install wandb" in done.stderr
 
 
 @pytest.mark.thorough
