@@ -163,7 +163,7 @@ class Ring:
             begin = number % 2 * self._size
             block = self._ahead.pop(number).result() if number in self._ahead else self._block(number)
             _map(lambda to, x: to.data[begin : begin + self._size].copy_(x), self.samples, block)
-            if any(self._held):  # not in the rehearsal: a capture follows it
+            if self._held != [None, None]:  # the first block is loaded in the rehearsal, before the capture
                 self._ahead = {number + 1: self._thread.submit(self._block, number + 1)}
             self._held[number % 2] = number
 

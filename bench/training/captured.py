@@ -124,7 +124,7 @@ class CapturedStep:
         return type(self._state)(*(tensor.clone() for tensor in self._state))
 
 
-class Steps:
+class ReplayedSteps:
     """The steps of a run on a GPU: the first ones one by one, the others as replays of a captured one."""
 
     def __init__(
@@ -159,8 +159,6 @@ class Steps:
     def _try(self, state: Any, t: int) -> None:
         try:
             self._captured = CapturedStep(*self._parts, state, t)
-        except torch.cuda.OutOfMemoryError:
-            raise
         except Exception as error:  # whatever a plug-in does that a graph cannot hold; a real error comes again
             self._learn({"not_captured": str(error) if isinstance(error, NotCapturable) else f"{error!r:.200}"})
 

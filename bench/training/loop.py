@@ -17,7 +17,7 @@ from bench.network.compressor import Compressor
 from bench.network.mixing import Mixing
 from bench.problem.problem import Problem
 from bench.store.record import Row
-from bench.training.captured import Step, Steps
+from bench.training.captured import ReplayedSteps, Step
 from bench.training.costs import CostCounter, RowBuilder, Stopwatch
 from bench.training.hosting import Hosting
 from bench.training.metrics import heterogeneity, measure
@@ -109,7 +109,7 @@ class Training:
             return self._algorithm.step(state, t, grad, mix)
 
         parts = self._algorithm, self._problem, self._network, self._costs
-        return Steps(eager, *parts, self._timetable.steps, self._learn)
+        return ReplayedSteps(eager, *parts, self._timetable.steps, self._learn)
 
     def _learn(self, facts: Row) -> None:
         for r in range(len(self._outcomes)):
