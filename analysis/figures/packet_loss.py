@@ -18,7 +18,7 @@ from analysis.study.select import as_written, first, metrics, problems, refuse_u
 from analysis.study.settings import apart
 
 SEMANTICS = ("reabsorb", "renormalise", "zero_fill")
-KINDS = {"lossy": "probability that a link is down", "outages": "probability that a node falls silent"}
+KINDS = {"lossy": "probability that a link is down", "outages": "probability that a node is down"}
 P, HOW = "links.p", "links.semantics"
 
 

@@ -24,13 +24,13 @@ YARDSTICK = "dsgd"
 RULES = {
     "tuned": "tuned: every method has {count} tries (the smallest grid), each with another {what} of its grid, and "
     "takes the one with the fewest misses, then the least mean cost, at the other seeds: the mean over all such draws",
-    "untuned": "taken blindly: one try; a method that is not tuned has one try in both",
+    "untuned": "random setting: one try; a method that is not tuned has one try in both",
 }
 
 
 @figure(
     "profile",
-    "Performance profiles: tuned on the grid, and with a stepsize taken blindly from it",
+    "Performance profiles: tuned on the grid, and with one random setting of it",
     f"{COMMAND} topology=ring,complete",
     uses=("cost", "reference"),
 )
@@ -57,8 +57,8 @@ def draw(results: Results, request: FigureOptions) -> Picture:
             marked = _marked(x, y, right * 1.3, style, len(look))
             ax.plot(*marked, color=style.color, ls="", marker=style.marker, ms=style.size, markeredgewidth=0)
         ax.set(xscale="log", xlabel=f"{METRICS[request.cost]}, as a multiple of the least", ylim=(-0.02, 1.02))
-        letter_panel(ax, f"the best of {count} tries" if rule == "tuned" else f"a {what} taken blindly")
-    axes[0, 0].set_ylabel("part of the problems solved")
+        letter_panel(ax, f"the best of {count} tries" if rule == "tuned" else f"one random {what}")
+    axes[0, 0].set_ylabel("fraction of problems solved")
     legend(figure, [legend_entry(style) for style in look.values()])
     notes = [
         *(rule.format(what=what, count=count) for rule in RULES.values()),

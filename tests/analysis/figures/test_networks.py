@@ -48,7 +48,7 @@ def test_loss_has_a_row_per_kind_of_links():
     assert len(picture.figure.axes) == 4
     assert {ax.get_xlabel() for ax in picture.figure.axes} == {
         "probability that a link is down",
-        "probability that a node falls silent",
+        "probability that a node is down",
     }
 
 
