@@ -63,7 +63,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     notes = [
         *(rule.format(what=what, count=count) for rule in RULES.values()),
         f"cost: {METRICS[request.cost]} until the training loss has fallen by {1 - TAU:.0%} of the largest fall of "
-        f"{look[yardstick].label} at that seed; a missed target is infinite and stays in the denominator",
+        f"{look[yardstick].label} at that seed; a run that misses it has infinite cost and still counts",
         _counted_problems(costs),
         *uncounted,
     ]
@@ -75,7 +75,7 @@ def _counted_problems(costs: pd.DataFrame) -> str:
     few = "; where there is but one seed, it chooses for itself" if (seeds == 1).any() else ""
     return (
         f"{many(count, 'problem')}: settings on which every method with a stepsize was run with {SETTINGS} "
-        f"or more; the seeds of one share its weight{few}"
+        f"or more; the seeds of a problem share its weight{few}"
     )
 
 
