@@ -74,7 +74,7 @@ def pair(algo: str, **changes):
     ]
 
 
-@pytest.mark.parametrize("algo", few(algorithms, ["dnasa", "dsgt", "dadam", "detag", "kgt", "proxskip"]))
+@pytest.mark.parametrize("algo", few(algorithms, ["dnasa", "d2", "dsgt", "dadam", "detag", "kgt", "proxskip"]))
 def test_replays_equal_single_steps(algo, request):
     expected = result(*pair(algo))
     request.getfixturevalue("replayed")
