@@ -1,7 +1,7 @@
 """The rules of the papers, written out node by node in NumPy, as plainly as possible."""
 
 from tests.algorithms.literal.accelerated import detag, dnsgd, mg_dsgd
-from tests.algorithms.literal.adaptive import dadagrad_norm, dadam, damsgrad, gt_adam
+from tests.algorithms.literal.adaptive import dadagrad_norm, dadam, dadam_written, damsgrad, gt_adam
 from tests.algorithms.literal.averaged import dasa, dasagt, demuon, dnasa, gt_nsgdm
 from tests.algorithms.literal.common import LAYOUT, PARTS, Rule
 from tests.algorithms.literal.compressed import beer, choco, docom, motef
@@ -58,6 +58,7 @@ RULES: dict[str, Rule] = {
     "detag": detag,
     "dnsgd": dnsgd,
     "dadam": dadam,
+    "dadam_written": dadam_written,
     "damsgrad": damsgrad,
     "dadagrad_norm": dadagrad_norm,
     "gt_adam": gt_adam,

@@ -19,6 +19,21 @@ def dadam(X, W, G, kind, T, o):
     return out
 
 
+def dadam_written(X, W, G, kind, T, o):
+    n, out, m, v, v_hat = len(X), [X], np.zeros_like(X), np.zeros_like(X), np.full_like(X, o["epsilon"] ** 2)
+    beta1, beta2, beta3 = o["beta1"], o["beta2"], o["beta3"]
+    for t in range(T):
+        g = G(X, t)
+        m, v = beta1 * m + (1 - beta1) * g, beta2 * v + (1 - beta2) * g**2
+        v_hat = beta3 * v_hat + (1 - beta3) * np.maximum(v_hat, v)
+        step = m / np.sqrt(v_hat)
+        if o.get("variant") == "released":
+            step = m / (1 - beta1 ** (t + 1)) / (np.sqrt(v / (1 - beta2 ** (t + 1))) + o["epsilon"])
+        X = W @ X - o["eta"] * root(kind, n, t, T) * step
+        out.append(X)
+    return out
+
+
 def damsgrad(X, W, G, kind, T, o):
     """A step divides by what the neighbors said: v̂ of its own gradient is in U from the next step on."""
     n, out, m, v = len(X), [X], np.zeros_like(X), np.zeros_like(X)
