@@ -69,7 +69,7 @@ def test_a_page_has_rule_cost_needs_and_options():
     text = "\n".join(page("dnasa"))
     for part in (
         "X̃ = X − η_t unit(Z)",
-        "n (nodes)",
+        "only n (nodes)",
         "algo.multiplier=1.0",
         "mean u = mean v",
         "invariant to scaling f",
