@@ -7,6 +7,7 @@ import textwrap
 
 import pytest
 
+from bench.base.provenance import PROVENANCE
 from bench.base.registry import algorithms
 from bench.config.choices import members
 from bench.config.names import CONF
@@ -81,8 +82,10 @@ def test_a_page_has_rule_cost_needs_and_options():
     assert "2 vectors, compressed" in "\n".join(page("beer"))
     assert "1 vector and 1 number" in "\n".join(page("sgp"))
     assert "rule read in  memory" in "\n".join(page("push_pull"))
-    assert "status        verified in the authors' code\n" in "\n".join(page("gt_adam"))
-    assert "status        reconstructed; not ranked\n" in "\n".join(page("push_pull"))
+    for name, ranked in (("gt_adam", True), ("push_pull", False)):
+        (line,) = (line for line in page(name) if line.startswith("  status"))
+        assert PROVENANCE[algorithms[name].properties.provenance] in line
+        assert ("not ranked" in line) != ranked
     assert "algo.nesterov=false" in "\n".join(page("qg_dsgdm"))
 
 
