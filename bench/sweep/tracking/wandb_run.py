@@ -142,8 +142,9 @@ def up_to_date(folder: Path) -> bool:
 
 def images(results: Path, run_id: str) -> list[Path]:
     """Return the offline folders of a run."""
-    found = no_link(results / "wandb").glob(f"offline-run-*-{escape(run_id)}*")
-    return [path for path in found if path.is_dir() and not path.is_symlink()]
+    found = no_link(results / "wandb").glob(f"offline-run-*-{escape(run_id)}*")  # W&B may add a number
+    name = f"run-{run_id}.wandb"  # the name of the folder may also be that of a run with a longer id
+    return [path for path in found if not path.is_symlink() and (path / name).is_file()]
 
 
 def title(labels: dict[str, Any], varies: Iterable[str]) -> str:
