@@ -72,6 +72,18 @@ SENT = ("rounds", "vectors", "messages", "scalars", "bits")
 """Vectors are per node and neighbor; messages, scalars and bits are those of the whole network."""
 
 
+def shared_counts(counts: np.ndarray) -> np.ndarray:
+    """Return the counts of ``CostCounter.kept`` that are the same for all replicas of a group."""
+    return np.delete(counts, slice(len(SHARED), len(SHARED) + len(SENT)))
+
+
+def reported(counts: np.ndarray) -> Row:
+    """Return the columns of a row that show these counts, the first ones of ``CostCounter.kept``."""
+    _, samples, gradients, rounds, vectors, _, scalars, bits = map(int, counts)
+    sent = {"rounds": rounds, "vectors_sent": vectors, "bytes": bits // 8, "scalars_sent": scalars}
+    return {"samples": samples, "gradients": gradients, **sent}
+
+
 class CostCounter:
     """The costs of the whole network since the start, for every replica.
 
@@ -134,10 +146,8 @@ class CostCounter:
 
     def row(self, r: int) -> Row:
         """Return the columns of replica ``r``."""
-        rounds, vectors, _, scalars, bits = map(int, self._total()[:, r])
         epoch = self._samples / self._problem.epoch_size if self._problem.epoch_size else None
-        sent = {"rounds": rounds, "vectors_sent": vectors, "bytes": bits // 8, "scalars_sent": scalars}
-        return {"epoch": epoch, "samples": self._samples, "gradients": self._gradients, **sent}
+        return {"epoch": epoch, **reported(self.kept(r)[: len(SHARED) + len(SENT)])}
 
     def kept(self, r: int) -> np.ndarray:
         """Return all counts of one replica, for a checkpoint."""
