@@ -109,6 +109,11 @@ class Short(Perceptron):
         return super().initial(g)[1:]
 
 
+class Careless(Perceptron):
+    def initial(self, g):
+        return np.random.default_rng().standard_normal(self.layout.size)
+
+
 class Flat(Perceptron):
     def __init__(self, inputs, classes):
         super().__init__(inputs[:1], classes)
@@ -119,6 +124,7 @@ class Flat(Perceptron):
     [
         (Narrow, r"what it gives for 2 inputs has shape \(2, 9\); loss=usual on dataset=digits needs \(2, 10\)"),
         (Short, "a start has 4809 parameters, its layout 4810"),
+        (Careless, "initial must draw only with the generator"),
         (Flat, r"cannot be made for inputs of shape \(8, 8\) and outputs of shape \(10,\): RuntimeError"),
     ],
 )
@@ -134,7 +140,15 @@ def test_a_model_of_another_size_gets_a_sentence(model, sentence, monkeypatch):
         (lambda labels, nodes, g: np.array_split(np.arange(len(labels)), nodes - 1), "gives 5 shards for 6 nodes"),
         (
             lambda labels, nodes, g: [np.arange(len(labels))] * nodes,
-            "must give rows 0 … 1437, none of them to two",
+            "must give each of the rows 0 … 1437 to exactly one",
+        ),
+        (
+            lambda labels, nodes, g: np.array_split(np.arange(len(labels) // 2), nodes),
+            "must give each of the rows 0 … 1437 to exactly one",
+        ),
+        (
+            lambda labels, nodes, g: np.array_split(np.random.permutation(len(labels)), nodes),
+            "gives other shards each time",
         ),
         (
             lambda labels, nodes, g: np.array_split(np.arange(len(labels)) - 1, nodes),
