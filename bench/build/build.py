@@ -175,7 +175,8 @@ def start_summary(config: RunConfig) -> list[list[float]] | None:
     inputs, outputs = load_arrays(config).train_x.shape[1:], loss_of(config).outputs
     model = models[config.model.name](inputs, outputs[-1], **config.model.options)
     constants = model.constants().values() if isinstance(model, Wrapped) else ()
-    parts = [model.initial(generator(config.seed, EVERYONE, "init")), *(value.double().numpy() for value in constants)]
+    real = (torch.view_as_real(value) if value.is_complex() else value for value in constants)
+    parts = [model.initial(generator(config.seed, EVERYONE, "init")), *(value.double().numpy() for value in real)]
     finite = [np.where(np.isfinite(part), part, 0).ravel() for part in parts]  # masks have infinite entries
     return [[float(np.linalg.norm(x)), float(np.cos(np.arange(len(x))) @ x)] for x in finite]
 

@@ -32,8 +32,8 @@ class Wrapped(Model):
         self.module = made = self._made(0)
         if not isinstance(made, nn.Module):
             raise UserError(f"{name} must create a torch.nn.Module; it created a {type(made).__name__}.")
-        if kind := next((p.dtype for p in _tensors(made).values() if p.is_complex()), None):
-            raise UserError(f"{name} has parameters or buffers of type {kind}. Use real numbers only.")
+        if kind := next((p.dtype for p in made.parameters() if p.is_complex() and p.requires_grad), None):
+            raise UserError(f"{name} has trainable parameters of type {kind}. They must be real numbers.")
         again = _tensors(self._made(0))
         if other := next((key for key, p in _tensors(made).items() if not _same(p, again.get(key))), None):
             raise UserError(f"{name} creates another '{other}' each time. {NO_OWN_SEED}")

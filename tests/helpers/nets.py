@@ -103,12 +103,13 @@ class Drawn(nn.Linear):
 
 
 class Complex(nn.Module):
-    def __init__(self, classes: int) -> None:
+    def __init__(self, classes: int, train: bool = True) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.randn(64, classes, dtype=torch.complex64))
+        self.weight = nn.Parameter(torch.randn(64, classes, dtype=torch.complex64), requires_grad=train)
+        self.scale = nn.Parameter(torch.ones(1))
 
     def forward(self, x: Tensor) -> Tensor:
-        return (x.flatten(1).to(self.weight.dtype) @ self.weight).abs()
+        return (x.flatten(1).to(self.weight.dtype) @ self.weight).abs() * self.scale
 
 
 class BySize(nn.Linear):

@@ -13,7 +13,7 @@ import torch
 from bench.base.errors import UserError
 from bench.base.randomness import EVERYONE, generator
 from bench.base.registry import models
-from bench.build.build import build_problem
+from bench.build.build import build_problem, start_summary
 from bench.build.fingerprint import chosen, sources
 from bench.build.material import load_arrays
 from bench.engine import stacked
@@ -196,9 +196,15 @@ def test_a_constructor_may_draw_with_numpy_and_random():
     assert torch.equal(one.evaluate(point).train_loss, other.evaluate(point).train_loss)
 
 
-@pytest.mark.parametrize("name", ["Net", "Rounded"])
-def test_accepts_outputs_that_depend_on_the_batch_only_by_rounding(name):
-    check(config(dataset="digits", model={"name": "module", "target": f"tests.helpers.nets:{name}"}))
+def test_accepts_outputs_that_depend_on_the_batch_only_by_rounding():
+    check(config(dataset="digits", model={"name": "module", "target": "tests.helpers.nets:Rounded"}))
+
+
+def test_constants_may_be_complex():
+    model = {"name": "module", "target": "tests.helpers.nets:Complex", "kwargs": {"train": False}}
+    c = config(dataset="digits", model=model)
+    check(c)
+    assert np.isfinite(start_summary(c)).all()
 
 
 @pytest.mark.thorough
