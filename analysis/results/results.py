@@ -173,8 +173,8 @@ class Results:
                 raise NoData(f"no run has a label '{label}'{known}")
             fits = {word: self.runs[label].map(lambda value, word=word: _fits(value, word)) for word in values}
             if wrong := [word for word, which in fits.items() if len(self.runs) and not which.any()]:
-                values_known = sorted({"null" if _missing(value) else str(value) for value in self.runs[label]})
-                some = ", ".join(values_known[:10]) + " …" * (len(values_known) > 10)
+                present = sorted({"null" if _missing(value) else str(value) for value in self.runs[label]})
+                some = ", ".join(present[:10]) + " …" * (len(present) > 10)
                 raise NoData(f"no run has {label}={wrong[0]}; the values are {some}")
             keep &= pd.concat(fits.values(), axis=1).any(axis=1)
         if len(self.runs) and not keep.any():
