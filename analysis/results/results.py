@@ -171,7 +171,12 @@ class Results:
             if label not in self.runs:
                 known = f"{perhaps(label, self.runs.columns)}; there are {', '.join(self.runs.columns)}"
                 raise NoData(f"no run has a label '{label}'{known}")
-            keep &= self.runs[label].map(lambda value, values=values: _is_one_of(value, values))
+            fits = {word: self.runs[label].map(lambda value, word=word: _fits(value, word)) for word in values}
+            if wrong := [word for word, which in fits.items() if len(self.runs) and not which.any()]:
+                present = sorted({"null" if _missing(value) else str(value) for value in self.runs[label]})
+                some = ", ".join(present[:10]) + " …" * (len(present) > 10)
+                raise NoData(f"no run has {label}={wrong[0]}; the values are {some}")
+            keep &= pd.concat(fits.values(), axis=1).any(axis=1)
         if len(self.runs) and not keep.any():
             wanted = " ".join(f"{label}={','.join(values)}" for label, values in conditions)
             raise NoData(f"none of the {len(self.runs)} runs has {wanted}")
@@ -195,17 +200,18 @@ class Results:
         return replace(self, runs=runs, rows=self.rows[self.rows["run_id"].isin(runs["run_id"])])
 
 
-def _is_one_of(value: Any, words: list[str]) -> bool:
-    """Compare as on the command line: 0.10 equals 0.1, and null is None."""
-    for word in words:
-        if str(value).lower() == word.lower() or (word == "null" and value is None):
-            return True
-        try:
-            if not isinstance(value, str | bool | None) and float(value) == float(word):
-                return True
-        except (TypeError, ValueError):
-            pass
-    return False
+def _fits(value: Any, word: str) -> bool:
+    """Compare as on the command line: 0.10 equals 0.1, and null is a missing value."""
+    if str(value).lower() == word.lower() or (word == "null" and _missing(value)):
+        return True
+    try:
+        return not isinstance(value, str | bool | None) and float(value) == float(word)
+    except (TypeError, ValueError):
+        return False
+
+
+def _missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and np.isnan(value))
 
 
 def _with_group(runs: pd.DataFrame, taken: dict[str, str]) -> pd.DataFrame:
