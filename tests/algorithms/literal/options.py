@@ -37,6 +37,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "damsgrad": {"eta": 0.05, **ADAM},
     "dadagrad_norm": {"eta": 0.5, "epsilon": 0.3},
     "gt_adam": {"eta": 0.05, **ADAM},
+    "d_dog": {"epsilon": 0.01},
     "choco": {"eta": 0.05, "gamma": 0.4},
     "beer": {"eta": 0.05, "gamma": 0.4},
     "motef": {"eta": 0.05, "gamma": 0.4, "weight": 0.3},
@@ -80,6 +81,7 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("led", {"local_steps": 2}),
     ("led", {"b": 0.15}),
     ("dadagrad_norm", {"track": False}),
+    ("d_dog", {"form": "three_rounds"}),
     ("choco", {"order": "overlapped"}),
     ("nsgdm", {"order": "delayed"}),
 ]
