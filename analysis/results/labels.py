@@ -11,7 +11,7 @@ from analysis.results.wording import by_count
 from bench.base.provenance import MARKS, mark_of
 
 FAMILIES = """
--      dnsgd dog gt_nsgdm nsgdm demuon
+-      dnsgd dog gt_nsgdm nsgdm demuon d_dog
 dsgd   dsgdm qg_dsgdm decentlam mg_dsgd dsgd_clip
 dsgt   push_pull push_diging sgp fspda
 dasagt dasa gt_hsgd storm deepstorm dadam_written

@@ -62,6 +62,8 @@ EXACT: dict[str, dict[str, Any]] = {
     "prodigy": ROOMY,
     "adagrad_norm": {},
     "dog": {"epsilon": 0.01},
+    "d_dog": {"epsilon": 0.01},
+    "d_dog three rounds": {"epsilon": 0.01, "form": "three_rounds"},
     "storm": {"eta": 0.2},
 }
 """They reach the minimizer, every node of them."""

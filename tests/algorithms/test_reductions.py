@@ -111,6 +111,7 @@ HOLD = [
     constant("gt_nsgdm", {"alpha": 0.3}, "nsgdm", {"alpha": 0.3}, graphs=("complete",), one_start=True),
     Way("dadam", ADAM, "adam", ADAM, graphs=("alone",)),
     Way("dadam_written", {**ADAM, "variant": "released"}, "adam", ADAM, graphs=("alone",)),
+    Way("d_dog", {"epsilon": 0.01}, "dog", {"epsilon": 0.01}, graphs=("alone",)),
     Way("dadagrad_norm", {"epsilon": 0.25}, "adagrad_norm", {"b0": 0.5}, graphs=("alone",)),
 ]
 DO_NOT_HOLD = [

@@ -64,6 +64,40 @@ def dadagrad_norm(X, W, G, kind, T, o):
     return out
 
 
+def d_dog_steps(X, W, G, T, o):
+    """X and the averages x̂ of the nodes, which is what is reported."""
+    n, first, average = len(X), X, X
+    out, averages = [X], [X]
+    R = np.array([(o["epsilon"] * (1 + norm(X[i]))) ** 2 for i in range(n)])
+    S = np.full(n, 1e-8)
+    Y = V = G(X, 0)
+    for t in range(T):
+        R = np.array([max(R[i], norm(X[i] - first[i]) ** 2) for i in range(n)])
+        S = np.array([S[i] + norm(Y[i]) ** 2 for i in range(n)])
+        if o.get("form") == "three_rounds":
+            R, S = W @ R, W @ S
+        X = W @ np.stack([X[i] - math.sqrt(R[i] / S[i]) * Y[i] for i in range(n)])
+        V_new = G(X, t + 1)
+        if o.get("form") == "three_rounds":
+            Y = W @ (Y + V_new - V)
+        else:
+            R, S, Y = W @ R, W @ S, W @ Y + V_new - V
+        V = V_new
+        weight = 9 / (9 + t)
+        average = (1 - weight) * average + weight * X
+        out.append(X)
+        averages.append(average)
+    return out, averages
+
+
+def d_dog(X, W, G, kind, T, o):
+    return d_dog_steps(X, W, G, T, o)[0]
+
+
+def d_dog_reported(X, W, G, kind, T, o):
+    return d_dog_steps(X, W, G, T, o)[1]
+
+
 def gt_adam(X, W, G, kind, T, o):
     n, out, m, v = len(X), [X], np.zeros_like(X), np.zeros_like(X)
     beta1, beta2 = o["beta1"], o["beta2"]

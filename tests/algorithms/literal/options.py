@@ -38,6 +38,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "damsgrad": {"eta": 0.05, **ADAM},
     "dadagrad_norm": {"eta": 0.5, "epsilon": 0.3},
     "gt_adam": {"eta": 0.05, **ADAM},
+    "d_dog": {"epsilon": 0.01},
     "choco": {"eta": 0.05, "gamma": 0.4},
     "beer": {"eta": 0.05, "gamma": 0.4},
     "motef": {"eta": 0.05, "gamma": 0.4, "weight": 0.3},
@@ -82,6 +83,7 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("led", {"b": 0.15}),
     ("dadam_written", {"variant": "released"}),
     ("dadagrad_norm", {"track": False}),
+    ("d_dog", {"form": "three_rounds"}),
     ("choco", {"order": "overlapped"}),
     ("nsgdm", {"order": "delayed"}),
 ]
