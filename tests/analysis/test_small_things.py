@@ -32,6 +32,7 @@ from bench.terminal import command
 from bench.terminal.console import Console
 from bench.terminal.table import show_table
 from tests.helpers.invented import made, results_of
+from tests.helpers.mentions import mentions
 from tests.messages import IGNORED
 
 
@@ -173,10 +174,9 @@ def test_the_start_does_not_flatten_what_comes_after_and_is_said_to_lie_outside(
 def test_compare_says_once_what_it_says_of_several():
     rows = [{"algo": a, "eta": e, "end": e, "topology": g} for a in ("dsgt", "dsgd") for e in (0.1, 0.2) for g in "ab"]
     notes = drawings()["compare"].draw(made(rows), FigureOptions()).notes
-    chosen = [note for note in notes if "η" in note]
-    assert chosen == [
-        "a9a, a and a9a, b: D-SGD η=0.1 (the edge of its grid); D-SGT η=0.1 (the edge of its grid)",
-    ]
+    (chosen,) = [note for note in notes if "η" in note]
+    assert mentions(chosen.partition(":")[0], "a9a, a", "a9a, b")
+    assert mentions(chosen, "D-SGD η=0.1 (", "edge", "D-SGT η=0.1 (", "edge")
     assert sum(note.startswith("stepsize") for note in notes) <= 1
     assert len(notes) == len(set(notes))
 
