@@ -8,7 +8,6 @@ import sysconfig
 import threading
 from collections.abc import Iterator
 from functools import cache
-from os.path import exists
 from pathlib import Path
 
 from bench.base import imported
@@ -115,7 +114,7 @@ def _statements(tree: ast.AST) -> Iterator[ast.AST]:
 def _first(folders: list[Path], name: str) -> list[Path]:
     """Return the existing files of a module in the first folder that has any."""
     top = name.partition(".")[0]
-    near = (folder for folder in folders if exists(f"{folder}/{top}") or exists(f"{folder}/{top}.py"))
+    near = (folder for folder in folders if (folder / top).exists() or (folder / f"{top}.py").exists())
     found = ([place for place in _places(folder, name) if place.is_file()] for folder in near)
     return next(filter(None, found), [])
 

@@ -19,7 +19,7 @@ from bench.network.spectrum import digest, ends, norm_off_average, second_modulu
 
 TOLERANCE = 1e-9
 FEW = 64
-"""The largest number of nodes for which paths are computed by matrix products, without SciPy, which is slow to import."""
+"""The largest number of nodes whose paths are found by matrix products: SciPy is slow to import."""
 DISTANCES_UP_TO = 2048
 """The largest number of nodes for which the diameter is computed."""
 SPECTRAL, NORM, PRODUCT, EIGENVALUE = (
@@ -225,10 +225,7 @@ def diameter(graph: Sparse) -> int:
 
 def _all_reach_all(graph: Sparse) -> bool:
     """Return whether a graph of few nodes is strongly connected."""
-    reached = _step(graph)
-    for _ in range(graph.pattern.nodes.bit_length()):  # each product doubles the number of rounds
-        reached = np.minimum(reached @ reached, 1)
-    return bool(reached.all())
+    return bool(np.linalg.matrix_power(_step(graph) > 0, graph.pattern.nodes).all())
 
 
 def _require_connected(union: Sparse, name: str) -> None:
