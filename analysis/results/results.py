@@ -93,7 +93,9 @@ class Results:
         table = self.described(ended.merge(last, on="run_id", how="inner"))
         diverging = (table["state"] == "diverging") | table["run_id"].isin(self._risen_by(DIVERGING_FROM))
         table = table.assign(diverging=diverging, above_start=table["run_id"].isin(self._risen_by(0.0)))
-        return table.copy()  # defragmented, since callers take many parts of it
+        texts = table.select_dtypes("string").columns
+        # one block of objects instead of an Arrow array per column: callers take many parts of the table
+        return table.astype(dict.fromkeys(texts, object)).copy()
 
     def _risen_by(self, factor: float) -> set[str]:
         """Runs whose training loss rose by more than ``factor`` times its initial value.
@@ -134,6 +136,11 @@ class Results:
         return [one for fact in self.facts.values() for one in (fact.get("metrics") or {}).items()]
 
     @cached_property
+    def has_diverging(self) -> bool:
+        """Whether some run is diverging."""
+        return bool((self.runs["state"] == "diverging").any())
+
+    @cached_property
     def _places(self) -> dict[Any, np.ndarray]:
         """The positions in ``rows`` of each run."""
         return self.rows.groupby("run_id", sort=False).indices
@@ -146,7 +153,9 @@ class Results:
     def curves(self, finals: pd.DataFrame) -> pd.DataFrame:
         """Return all evaluations of these runs, with their labels."""
         labels = finals[[c for c in (*self.runs.columns, "rho", "diverging") if c in finals]]
-        return self.rows.merge(labels, on="run_id", how="inner")
+        there = [self._places[run] for run in labels["run_id"].unique() if run in self._places]
+        rows = self.rows.iloc[np.sort(np.concatenate(there))] if there else self.rows.iloc[:0]
+        return rows.merge(labels, on="run_id", how="inner")
 
     def of(self, finals: pd.DataFrame) -> Results:
         """Return only these runs."""
