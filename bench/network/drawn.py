@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from bench.base.errors import UserError
+from bench.base.keyed import EVERYONE, generator
 from bench.base.options import Part
-from bench.base.randomness import EVERYONE, generator
 from bench.base.registry import topologies, weight_rules
 from bench.network.cache import compute_once
 from bench.network.certificate import Certificate, Matrices
