@@ -75,17 +75,23 @@ class Compute:
 
     def draws(self, seed: int, nodes: int, first: int, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Return exp(σ z) and e, in nanoseconds, of the steps ``first`` … ``first + count − 1``: two (count, n)."""
-        blocks = range(first // BLOCK, (first + count - 1) // BLOCK + 1)
-        z, e = (np.concatenate([_block(seed, nodes, law, each) for each in blocks]) for law in LAWS)
-        here = slice(first - blocks[0] * BLOCK, first - blocks[0] * BLOCK + count)
-        return np.exp(self.lognormal_sigma * z[here]), self.exponential_s * NANO * e[here]
+        factors, extra = np.ones((count, nodes)), np.zeros((count, nodes))
+        if self.lognormal_sigma:
+            factors = np.exp(self.lognormal_sigma * _standard("normal", seed, nodes, first, count))
+        if self.exponential_s:
+            extra = self.exponential_s * NANO * _standard("exponential", seed, nodes, first, count)
+        return factors, extra
 
 
-LAWS = ("normal", "exponential")
+def _standard(law: str, seed: int, nodes: int, first: int, count: int) -> np.ndarray:
+    """Return standard draws for so many steps, (count, n)."""
+    blocks = range(first // BLOCK, (first + count - 1) // BLOCK + 1)
+    begin = first - blocks[0] * BLOCK
+    return np.concatenate([_block(law, seed, nodes, each) for each in blocks])[begin : begin + count]
 
 
 @lru_cache(maxsize=32)
-def _block(seed: int, nodes: int, law: str, block: int) -> np.ndarray:
+def _block(law: str, seed: int, nodes: int, block: int) -> np.ndarray:
     """Return standard draws for the steps of a block, (BLOCK, n)."""
     draws = (generator(seed, node, f"clock {law}", block) for node in range(nodes))
     return np.stack([getattr(each, f"standard_{law}")(BLOCK) for each in draws], axis=1)

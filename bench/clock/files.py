@@ -17,7 +17,7 @@ import yaml
 
 from bench.base.errors import UserError, closest
 from bench.base.home import ROOT
-from bench.clock.compute import OPTIONS, compute_of
+from bench.clock.compute import OPTIONS, Compute, compute_of
 from bench.clock.network import Deal, Network, Uplink
 
 FOLDER = ROOT / "conf" / "network"
@@ -78,14 +78,7 @@ def _network(path: Path, content: Mapping[str, Any]) -> Network:
     file = path.name
     _known(content, TOP, file, "")
     links = _section(content, "links", LINKS, file)
-    compute = _section(content, "compute", tuple(OPTIONS), file)
-    numbers = {
-        key: value if (key, value) == ("gradient_ms", MEASURED) else _number(value, f"compute.{key}", file)
-        for key, value in compute.items()
-        if value is not None
-    }
-    if "slow_node" in numbers:
-        numbers["slow_node"] = int(numbers["slow_node"])
+    compute = _compute(_section(content, "compute", tuple(OPTIONS), file), file)
     timeout, window = links.get("timeout_ms"), links.get("tcp_window_mb")
     loss = _number(links.get("loss", 0), "links.loss", file)
     if not 0 <= loss < 1:
@@ -104,10 +97,25 @@ def _network(path: Path, content: Mapping[str, Any]) -> Network:
         loss=loss,
         timeout_s=None if timeout is None else _number(timeout, "links.timeout_ms", file) / 1000,
         window_bits=None if window is None else _number(window, "links.tcp_window_mb", file, above=True) * 8e6,
-        compute=compute_of(numbers, MEASURED),
+        compute=compute,
         title=str(content.get("title") or path.stem),
         source=str(content.get("source") or ""),
     )
+
+
+def _compute(values: Mapping[str, Any], file: str) -> Compute:
+    numbers = {
+        key: value
+        if (key, value) == ("gradient_ms", MEASURED)
+        else _number(value, f"compute.{key}", file, above=key == "slow_factor")
+        for key, value in values.items()
+        if value is not None
+    }
+    if ("slow_node" in numbers) != ("slow_factor" in numbers):
+        raise UserError(f"{file}: a slow node needs both compute.slow_node and compute.slow_factor.")
+    if (node := numbers.get("slow_node", 0)) % 1:
+        raise UserError(f"{file}: compute.slow_node must be the number of a node, got {node:g}.")
+    return compute_of({**numbers, **({"slow_node": int(node)} if "slow_node" in numbers else {})}, MEASURED)
 
 
 def _matrices(content: Mapping[str, Any], links: Mapping[str, Any], file: str) -> tuple[np.ndarray, np.ndarray]:

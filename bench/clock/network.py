@@ -12,7 +12,7 @@ from bench.base.errors import UserError
 from bench.base.keyed import EVERYONE, generator
 from bench.clock.compute import NANO, Compute
 
-LOSS_BLOCK = 64
+LOSS_BLOCK = 16
 """Rounds whose losses are drawn together. It is part of the random key."""
 Uplink = Literal["shared", "separate"]
 Deal = Literal["round_robin", "blocks"]
@@ -136,7 +136,7 @@ class Links:
         """``latency`` in nanoseconds and ``bit``, nanoseconds per bit, of every ordered pair (from, to), (n, n)."""
         self._latency, self._bit, self._shared = latency, bit, shared
         self.nodes, self.loss, self.timeout = len(latency), loss, timeout
-        self._block: tuple[tuple[int, int], np.ndarray] | None = None
+        self._waits: tuple[tuple[int, int, int], np.ndarray] | None = None
 
     def delays(self, source: np.ndarray, target: np.ndarray, bits: float) -> np.ndarray:
         """Return the time of each message of a round, (m,); a message of a node to itself takes none."""
@@ -155,18 +155,13 @@ class Links:
         return round(2 * (n - 1) * float(stage.max()))
 
     def waits(self, seed: int, r: int, source: np.ndarray, target: np.ndarray) -> np.ndarray:
-        """Return the nanoseconds that messages of round r wait because they were lost and sent again, (m,).
-
-        The draws have the key (seed, sender, round) and one column per receiver, so that they do not depend on the
-        graph.
-        """
+        """Return the nanoseconds that messages of round r wait because they were lost and sent again, (m,)."""
         number, place = divmod(r, LOSS_BLOCK)
-        if self._block is None or self._block[0] != (seed, number):
-            keys = (generator(seed, node, "clock loss", number) for node in range(self.nodes))
-            draws = np.stack([each.random((LOSS_BLOCK, self.nodes), dtype=np.float32) for each in keys], axis=1)
-            self._block = (seed, number), self._lost(draws)
-        times = self._block[1][place, source, target]
-        return np.where(source == target, 0, times)
+        key = seed, number, len(source)
+        if self._waits is None or self._waits[0] != key:
+            draws = generator(seed, EVERYONE, "clock loss", number).random((LOSS_BLOCK, len(source)))
+            self._waits = key, self._lost(draws)
+        return np.where(source == target, 0, self._waits[1][place])
 
     def all_reduce_waits(self, seed: int, r: int) -> int:
         """Return the nanoseconds that an all-reduce waits: in every stage for the message lost most often."""
@@ -178,5 +173,5 @@ class Links:
         assert self.timeout is not None
         out = np.zeros(draws.shape, dtype=np.int64)
         lost = draws < self.loss
-        out[lost] = np.floor(np.log(np.maximum(draws[lost], 1e-12)) / np.log(self.loss)) * self.timeout
+        out[lost] = np.floor(np.log(np.maximum(draws[lost], 1e-300)) / np.log(self.loss)) * self.timeout
         return out

@@ -75,11 +75,18 @@ def node_times(costs: RunCosts, network: Network, gradient_s: float | None = Non
         first, steps, made = int(before[0]), int(after[0] - before[0]), int(after[1] - before[1])
         sizes = _sizes(float(after[3] - before[3]), made, costs.shares)
         times = _compute_times(network.compute, base, costs.seed, first, steps, float(after[2] - before[2]))
-        for k in range(steps):
+        regular = made % steps == 0 and not network.compute.random and not network.loss if steps else False
+        seen = Regime(costs.graph.period) if regular else None
+        k = 0
+        while k < steps:
+            if seen is not None and (repeats := seen.repeats(now, r, k, steps)):
+                now, r, k, seen = now + repeats.time, r + repeats.steps * (made // steps), k + repeats.steps, None
+                continue
             now = now + times[k]
             for place in range((k + 1) * made // steps - k * made // steps):
                 now = rounds.after(now, r, first + k, sizes[place % len(sizes)])
                 r += 1
+            k += 1
         before = after
         yield now
 
@@ -99,6 +106,37 @@ def _compute_times(
         return np.broadcast_to(np.rint(each * base).astype(np.int64), (steps, nodes))
     factors, extra = compute.draws(seed, nodes, first + 1, steps)
     return np.rint(each * (base * factors + extra)).astype(np.int64)
+
+
+class Repeats(NamedTuple):
+    """Steps that can be skipped, and the time they take on every node."""
+
+    steps: int
+    time: int
+
+
+class Regime:
+    """Detects that equal steps repeat: if the differences between nodes recur, then so do the times between them.
+
+    A step is a map f in (max, +) with f(t + c) = f(t) + c. The skipped steps have exactly the times of all others.
+    """
+
+    def __init__(self, period: int | None) -> None:
+        self._period = period
+        self._seen: dict[tuple[bytes, int], tuple[int, int]] = {}
+
+    def repeats(self, now: np.ndarray, r: int, k: int, steps: int) -> Repeats | None:
+        """Return the steps between k and ``steps`` that can be skipped, None if the state is new."""
+        if self._period is None:
+            return None
+        latest = int(now.max())
+        key = (now - latest).tobytes(), r % self._period
+        if key not in self._seen:
+            self._seen[key] = k, latest
+            return None
+        began, then = self._seen[key]
+        times = (steps - k) // (k - began)
+        return Repeats(times * (k - began), times * (latest - then)) if times else None
 
 
 class Rounds:

@@ -17,7 +17,8 @@ from bench.network.mixing import Mixing
 from bench.store.record import LATER
 
 REFERENCES: dict[str, NetworkKind] = {"all_reduce": "all_reduce", "alone": "alone"}
-NUMBERS = {"float32": 32, "float64": 64}
+SINGLE = 1e-6
+"""The relative error of bytes in an archive, which has them in single precision."""
 
 
 def costs_of_run(labels: Mapping[str, Any], manifest: Mapping[str, Any], rows: Mapping[str, Any]) -> RunCosts:
@@ -70,11 +71,15 @@ def costs_of_run(labels: Mapping[str, Any], manifest: Mapping[str, Any], rows: M
 
 def _message_bits(graph: Graph, steps: np.ndarray, rounds: np.ndarray, bits: np.ndarray) -> np.ndarray:
     """Return the size of one message of every round, added up to each evaluation, from the bits of all messages."""
-    copies = np.diff(_copies(graph, steps, rounds), prepend=0)
-    made = np.diff(rounds, prepend=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        each = np.where(copies > 0, np.diff(bits, prepend=0) * made / copies, 0)
-    return each.cumsum()
+    copies = _copies(graph, steps, rounds)
+    if not copies[-1]:
+        return np.zeros(len(bits))
+    size = np.rint(bits[-1] / copies[-1])
+    if np.allclose(size * copies, bits, rtol=SINGLE, atol=0):
+        return size * rounds
+    new = np.diff(copies, prepend=0)
+    each = np.diff(bits, prepend=0) * np.diff(rounds, prepend=0) / np.maximum(new, 1)
+    return np.where(new > 0, np.maximum(each, 0), 0).cumsum()
 
 
 def _copies(graph: Graph, steps: np.ndarray, rounds: np.ndarray) -> np.ndarray:
