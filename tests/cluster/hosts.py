@@ -10,6 +10,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -20,6 +21,7 @@ NAMES = ("h1", "h2", "h3")
 NEEDED = ("ip", "unshare", "nsenter", "setpriv", "sshd", "ssh", "ssh-keygen")
 PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 SPACES = ("--net", "--uts", "--pid", "--ipc", "--mount")
+RELAY = Path(__file__).with_name("relay.py")
 MORTAL = ("setpriv", "--pdeathsig", "KILL")
 """Prefix of commands that must end with these tests."""
 SSHD = """
@@ -147,6 +149,22 @@ class Hosts:
         )
         self._started.append(process)
         return process
+
+    @contextmanager
+    def relayed(self, setting: Path) -> Iterator[None]:
+        """Replace the switch by a relay with the latency (ms) and rate (Mbit/s) that a file holds."""
+        words = ["nsenter", "-t", str(self._switch.pid), "--net", sys.executable, str(RELAY), str(setting), *NAMES]
+        for name in NAMES:
+            self._at_the_switch(f"ip link set {name} nomaster")
+        relay = subprocess.Popen([*MORTAL, *words], stdin=subprocess.DEVNULL, stderr=self._log)
+        try:
+            yield
+            assert relay.poll() is None, self.log()
+        finally:
+            relay.kill()
+            relay.wait()
+            for name in NAMES:
+                self._at_the_switch(f"ip link set {name} master bridge")
 
     @contextmanager
     def far(self, name: str, folder: Path) -> Iterator[Path]:
