@@ -1,11 +1,15 @@
-"""What a person may type or do, and the sentence or silence that answers."""
+"""What a person may type or do, and the sentence or silence that answers. No other test repeats such sentences."""
 
+import ast
 import os
 import signal
+import string
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -157,3 +161,44 @@ def test_an_interruption_during_imports_prints_one_line(words):
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
     assert (process.returncode, out, err) == (130, b"", b"Interrupted.\n")
+
+
+PACKAGES = ("algorithms", "analysis", "bench", "benchmarks", "datasets", "reproduction")
+PINNED = ("test_messages.py", "messages.py")
+PUNCTUATION = string.punctuation.replace("{", "").replace("}", "") + "…"
+OTHERS = ("unable to change wdir to", "the run resumes from an earlier checkpoint")
+"""Texts that are no messages of hearsay: of mpiexec, and of the table of injected faults."""
+
+
+def literals(source: str) -> Iterator[str]:
+    """The strings of a file except docstrings; an f-string without its values is one string."""
+    nodes: list[Any] = [ast.parse(source)]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, ast.JoinedStr):
+            yield " ".join(part.value for part in node.values if isinstance(part, ast.Constant))
+            nodes += [part for part in node.values if isinstance(part, ast.FormattedValue)]
+        elif isinstance(node, ast.Constant):
+            yield str(node.value)
+        elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+            for child in vars(node).values() if isinstance(node, ast.AST) else ():  # faster than ast.walk
+                nodes += child if isinstance(child, list) else [child] if isinstance(child, ast.AST) else []
+
+
+def phrases(text: str) -> set[str]:
+    """Each five words in a row. Numbers, paths, options and the values of f-strings are no words."""
+    tokens = (token.strip(PUNCTUATION).lower() for token in text.split())
+    words = [token for token in tokens if token.replace("-", "").replace("'", "").isalpha()]
+    return {" ".join(words[first : first + 5]) for first in range(len(words) - 4)}
+
+
+def test_no_other_test_repeats_a_message():
+    """Tests assert error types and values, so that a message can be reworded."""
+    files = [file for package in PACKAGES for file in (ROOT / package).rglob("*.py")]
+    messages = {phrase for file in files for text in literals(file.read_text()) for phrase in phrases(text)}
+    assert any(phrases(sentence) & messages for _, _, sentence in SENTENCES)
+    messages -= {phrase for text in OTHERS for phrase in phrases(text)}
+    tests = [file for file in (ROOT / "tests").rglob("*.py") if file.name not in PINNED]
+    sources = {file.relative_to(ROOT): file.read_text() for file in tests}
+    close = [file for file, source in sources.items() if phrases(source.replace("\\n", " ")) & messages]
+    assert [(file, text) for file in close for text in literals(sources[file]) if phrases(text) & messages] == []

@@ -15,9 +15,10 @@ from torch import Tensor
 from bench.base.layout import Layout
 from bench.models.dense import dense, dense_back, tanh_back
 from bench.models.layers import image
+from bench.models.lenet_rows import KERNEL, RowConvolution, pooled
 from bench.models.model import Model, Pullback, model
 
-KERNEL, WINDOW = 5, 4
+WINDOW = 4
 CHANNELS = (6, 16)
 
 
@@ -47,15 +48,13 @@ class LeNet(Model):
         self.floats = WINDOW * (pixels * (shape[0] * KERNEL**2 + 2 * first) + rows * columns * 2 * first * KERNEL**2)
 
     def forward(self, p: Mapping[str, Tensor], x: Tensor) -> Tensor:
-        one = Convolution(p, "conv1", self._columns_first(x))
-        two = Convolution(p, "conv2", one.out)
-        return dense(p, "out", torch.tanh(dense(p, "hidden", two.out.flatten(1, 3).mT)))
+        _, two = self._convolutions(p, x)
+        return dense(p, "out", torch.tanh(dense(p, "hidden", two.features())))
 
     def linearize(self, x: Tensor, inputs: Tensor) -> tuple[Tensor, Pullback]:
         p = self.unpack(x)
-        one = Convolution(p, "conv1", self._columns_first(inputs))
-        two = Convolution(p, "conv2", one.out)
-        features = two.out.flatten(1, 3).mT
+        one, two = self._convolutions(p, inputs)
+        features = two.features()
         hidden = torch.tanh(dense(p, "hidden", features))
 
         def pull(delta: Tensor) -> Tensor:
@@ -63,12 +62,18 @@ class LeNet(Model):
             g = self.unpack(out)
             delta = dense_back(p, g, "out", hidden, delta)
             delta = dense_back(p, g, "hidden", features, delta)
-            one.back(g, tanh_back(two.back_to_source(g, delta.mT), one.out.flatten(2)))
+            one.back(g, tanh_back(two.back_to_source(g, delta), one.out))
             return out
 
         return dense(p, "out", hidden), pull
 
-    def _columns_first(self, x: Tensor) -> Tensor:
+    def _convolutions(self, p: Mapping[str, Tensor], x: Tensor) -> list[Convolution | RowConvolution]:
+        """Compute both convolutions, in the way that is faster on the device of the inputs."""
+        kind = RowConvolution if x.is_cuda else Convolution
+        one = kind(p, "conv1", kind.arranged(self._batch_last(x)))
+        return [one, kind(p, "conv2", one.out)]
+
+    def _batch_last(self, x: Tensor) -> Tensor:
         """Reshape inputs (M, B, …) to (M, channels, rows, columns, B). Inputs shared by all models stay shared."""
         distinct = x[:1] if x.stride(0) == 0 else x
         last = distinct.flatten(2).mT.contiguous().view(len(distinct), *self._image, x.shape[1])
@@ -89,17 +94,27 @@ class Convolution:
         size = pooled(source.shape[2]), pooled(source.shape[3])
         self.out = torch.tanh(self._best).view(*self._best.shape[:2], *size, source.shape[4])
 
+    @staticmethod
+    def arranged(images: Tensor) -> Tensor:
+        """Return images (M, C, H, W, B) in the order of this class."""
+        return images
+
+    def features(self) -> Tensor:
+        """Return the outputs as (M, B, O·H′·W′)."""
+        return self.out.flatten(1, 3).mT
+
     def back(self, g: Mapping[str, Tensor], delta: Tensor) -> Tensor:
-        """Write the gradients, given that of the pooled values before tanh, (M, O, N); return that of the outputs."""
+        """Write the gradients, given that of ``out`` before tanh; return that of the values before pooling."""
+        delta = delta.flatten(2)
         wide = self._unpool(delta).flatten(2)
         torch.bmm(wide, self._columns.mT, out=g[f"{self._layer}.weight"].flatten(2))
         torch.sum(delta, dim=2, out=g[f"{self._layer}.bias"])
         return wide
 
     def back_to_source(self, g: Mapping[str, Tensor], delta: Tensor) -> Tensor:
-        """As ``back``, for features (M, O·H′·W′, B) before tanh; return the gradient of the source, (M, C, H·W·B)."""
-        wide = self.back(g, delta.reshape(len(delta), self._weight.shape[1], -1))
-        return scatter(torch.bmm(self._weight.mT, wide), self._shape).flatten(2)
+        """As ``back``, for the gradient (M, B, O·H′·W′) of ``features``; return that of the source."""
+        wide = self.back(g, delta.mT.reshape(self.out.shape))
+        return scatter(torch.bmm(self._weight.mT, wide), self._shape)
 
     def _unpool(self, delta: Tensor) -> Tensor:
         """Pass the gradient to the first of the largest values of each window."""
@@ -111,11 +126,6 @@ class Convolution:
             rest = rest.masked_fill(hit, 0)
         out[:, :, WINDOW - 1] = rest
         return out
-
-
-def pooled(size: int) -> int:
-    """Return the number of rows after a convolution and pooling."""
-    return (size - KERNEL + 1) // 2
 
 
 def patches(x: Tensor) -> Tensor:

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import shutil
 import subprocess
 
@@ -165,7 +166,7 @@ def test_figures_go_through_a_link_only_where_that_is_typed(results, tmp_path, c
     (results / "figures").symlink_to(tmp_path / "outside")
     words = ["--results", str(results), "--figure", "final"]
     assert make_figures.main(words) == 2
-    assert "figures: it is a link" in capsys.readouterr().err
+    assert re.search(r"/figures\b.* link\b", capsys.readouterr().err)
     assert list((tmp_path / "outside").iterdir()) == []
     assert make_figures.main([*words, "--out", str(results / "figures")]) == 0
     assert (tmp_path / "outside" / "table_final.tex").exists()

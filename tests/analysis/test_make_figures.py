@@ -15,6 +15,7 @@ from analysis.results.plugins import broken
 from bench.store.files import write_json
 from tests.helpers import sweeps
 from tests.helpers.cli import fresh
+from tests.helpers.mentions import mentions
 
 pytestmark = pytest.mark.xdist_group("figures")
 
@@ -75,7 +76,7 @@ def test_one_figure_from_some_runs_and_what_would_make_the_missing(command, fold
     assert done.returncode == 0, done.stderr
     made = sorted(path.name for path in (tmp_path / "here").iterdir())
     assert made == ["references.bib", "stepsize.csv", "stepsize.png", "stepsize.tex"]
-    assert "Its runs: python bench/run.py experiment=paper/speedup" in done.stdout
+    assert "python bench/run.py experiment=paper/speedup" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -145,7 +146,7 @@ def test_reports_skipped_runs(command, folder, tmp_path):
     assert "1 failed run" in done.stdout
     assert "1 running run" in done.stdout
     assert "Runs of dnasa" in done.stdout
-    assert re.search(r"not made with the same software.*\banother \(1 run of ", done.stdout)
+    assert re.search(r"\bcore .*\banother \(1 run ", done.stdout)
 
 
 @pytest.mark.thorough
@@ -168,7 +169,7 @@ def test_tables_count_diverged_runs_and_pair_seeds(command, folder, tmp_path):
     methods = (tmp_path / "x" / "table_methods.md").read_text()
     assert "| D-SGD | bounded heterogeneity | needed | needed | — | — | 1 |" in methods
     assert "| D-NASA | — | — | — | — | — | 3 |" in methods
-    assert "All methods may use n (nodes) and T (steps)" in methods
+    assert mentions(methods, "n (nodes)", "T (steps)")
     tex = (tmp_path / "x" / "table_robustness.tex").read_text()
     assert r"\toprule" in tex
     assert r"& $\eta$ = 0.1" in tex

@@ -15,6 +15,8 @@ from analysis.drawing.lines import draw_against_setting
 from analysis.drawing.panels import panels
 from analysis.drawing.style import Style
 from analysis.figures import drawings
+from analysis.figures.compare import AFTER
+from analysis.figures.curves import BELOW
 from analysis.report.commands import as_typed
 from analysis.report.table_files import make_table
 from analysis.results.errors import NoData
@@ -30,6 +32,7 @@ from bench.terminal import command
 from bench.terminal.console import Console
 from bench.terminal.table import show_table
 from tests.helpers.invented import made, results_of
+from tests.helpers.mentions import mentions
 from tests.messages import IGNORED
 
 
@@ -146,7 +149,7 @@ def test_what_is_the_same_everywhere_chooses_nothing():
 def test_compare_says_from_where_it_is_drawn_and_why_there_is_no_curve():
     some = made([{"algo": "dsgt", "end": 0.1}])
     notes = drawings()["compare"].draw(some, FigureOptions(metrics=("test_loss",))).notes
-    assert "accuracies and consensus errors are drawn from the first evaluation after the start" in notes
+    assert set(AFTER) <= set(notes)
     assert not any("eval_every" in note for note in notes)
     few = replace(some, rows=some.rows[some.rows["step"] != 200])
     notes = drawings()["compare"].draw(few, FigureOptions(metrics=("test_loss",))).notes
@@ -163,20 +166,17 @@ def test_the_start_does_not_flatten_what_comes_after_and_is_said_to_lie_outside(
     low, high = panel.get_ylim()
     assert 89 < low < 90
     assert 95 < high < 96
-    assert (
-        sum("the start, and up to 5 % of the values after the first 5 % of the steps" in n for n in picture.notes) == 1
-    )
+    assert picture.notes.count(BELOW) == 1
     plain = drawings()["curves"].draw(replace(some, rows=some.rows.assign(test_accuracy=50.0)), FigureOptions())
-    assert not any("accuracies:" in note for note in plain.notes)
+    assert BELOW not in plain.notes
 
 
 def test_compare_says_once_what_it_says_of_several():
     rows = [{"algo": a, "eta": e, "end": e, "topology": g} for a in ("dsgt", "dsgd") for e in (0.1, 0.2) for g in "ab"]
     notes = drawings()["compare"].draw(made(rows), FigureOptions()).notes
-    chosen = [note for note in notes if "η" in note]
-    assert chosen == [
-        "a9a, a and a9a, b: D-SGD η=0.1 (the edge of its grid); D-SGT η=0.1 (the edge of its grid)",
-    ]
+    (chosen,) = [note for note in notes if "η" in note]
+    assert chosen.startswith("a9a, a and a9a, b: ")
+    assert mentions(chosen, "D-SGD η=0.1 (", "edge", "D-SGT η=0.1 (", "edge")
     assert sum(note.startswith("stepsize") for note in notes) <= 1
     assert len(notes) == len(set(notes))
 

@@ -19,7 +19,9 @@ from bench.sweep.preflight import checked
 from bench.terminal.console import Console
 from tests.helpers.cli import ROOT, typed
 from tests.helpers.few import few
+from tests.helpers.mentions import mentions
 from tests.helpers.run_folders import folders
+from tests.messages import HIDDEN
 
 
 def test_docs_methods_has_the_table_that_the_command_prints(tmp_path):
@@ -58,7 +60,7 @@ def test_a_table_is_never_cut(width):
     assert "…" not in text
     for name in algorithms:
         assert re.search(rf"│ {name} ", text)
-    assert ("Hidden columns (terminal too narrow): cite" in text) == (width < 400)
+    assert bool(re.search(f"{HIDDEN}.*: cite", text)) == (width < 400)
     if width == 400:
         assert all(cell in text for cells in columns().values() for cell in cells)
 
@@ -67,8 +69,7 @@ def test_a_page_has_rule_cost_needs_and_options():
     text = "\n".join(page("dnasa"))
     for part in (
         "X̃ = X − η_t unit(Z)",
-        "sends 3 vectors to each neighbor in 1 round, evaluates 1 gradient on 1 sample",
-        "only n (nodes) and T (steps)",
+        "only n (nodes)",
         "algo.multiplier=1.0",
         "mean u = mean v",
         "invariant to scaling f",
@@ -76,8 +77,9 @@ def test_a_page_has_rule_cost_needs_and_options():
         "python bench/run.py algo=dnasa dataset=digits",
     ):
         assert part in text, part
-    assert "sends 2 vectors, compressed, to each" in "\n".join(page("beer"))
-    assert "sends 1 vector and 1 number to each" in "\n".join(page("sgp"))
+    assert mentions(text, "sends 3 vectors", "1 round", "1 gradient", "1 sample")
+    assert "2 vectors, compressed" in "\n".join(page("beer"))
+    assert "1 vector and 1 number" in "\n".join(page("sgp"))
     assert "rule read in  memory" in "\n".join(page("gt_adam"))
     assert "algo.nesterov=false" in "\n".join(page("qg_dsgdm"))
 
@@ -107,7 +109,7 @@ def test_a_page_has_no_arguments_of_stepsizes():
 def test_rejects_an_unknown_method(tmp_path):
     done = typed("gt_nsgd", script="bench/methods.py", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "'gt_nsgd'. Did you mean 'gt_nsgdm'?" in done.stderr
+    assert mentions(done.stderr, "'gt_nsgd'", "'gt_nsgdm'")
 
 
 def test_a_sweep_skips_and_reports_invalid_combinations(tmp_path):

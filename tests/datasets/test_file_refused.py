@@ -34,7 +34,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "comma_y.csv": ("a;b;y\n" + "".join(f"{i};{i % 7};{i % 2},5\n" for i in range(20)), "'y' has '0,5' in row 1"),
     "either.csv": (
         "a;b;y\n" + "".join(f"{1 + i % 9},250;{i};{i % 2}\n" for i in range(20)),
-        r"dataset.decimal=comma \(read as 1.25\) or dataset.thousands=comma \(read as 1250\)\.",
+        r"dataset.decimal=comma \(.* 1.25\) .* dataset.thousands=comma \(.* 1250\)\.",
     ),
     "german.csv": (
         "a;b;y\n" + "".join(f"{1 + i % 9}.250,5;{i};{i % 2}\n" for i in range(20)),

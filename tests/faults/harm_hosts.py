@@ -79,7 +79,7 @@ def who_decides(trials: int, folder: Path) -> Counter[str]:
         for trial in range(trials):
             place = folder / str(trial)
             place.mkdir()
-            kinds = Counter(pool.map(decide, [place] * 8, ["fuse.sshfs has locks for one machine only", None] * 4))
+            kinds = Counter(pool.map(decide, [place] * 8, ["fuse.sshfs has none", None] * 4))
             counts = (kinds["leases"], kinds["locks"], kinds["refused"])
             seen[words.get(counts, f"leases, locks, refused: {counts}")] += 1
     return seen

@@ -11,6 +11,7 @@ from pathlib import Path
 from bench.engine.launch import launcher
 from tests.faults.table import fault
 from tests.helpers.cli import ROOT, fresh, python
+from tests.helpers.mentions import mentions
 
 SIZES = ("steps=40", "eval_every=5", "dataset.evaluation=50", "nodes=4", "tracker=none")
 OTHERS = {
@@ -59,8 +60,8 @@ def _other_library(name: str, home: Path) -> str:
         status, manifest = (json.loads((run / f"{file}.json").read_text()) for file in ("status", "manifest"))
         if (status["state"], status["step"]) != (expected, 40 if expected == "done" else 0):
             return f"{status['state']} at step {status['step']} where it should be {expected}"
-        told = f"has {name} 2.2.0, and this command has {name} {manifest['versions'][name]}: "
-        if expected == "failed" and not (status["error"].startswith("rank 1 ") and told in status["error"]):
+        values = ("rank 1 ", f" {name} 2.2.0, ", f" {name} {manifest['versions'][name]}: ")
+        if expected == "failed" and not mentions(status["error"], *values):
             return f"failed for another reason: {status['error']}"
     return VERSIONS_TOLD
 

@@ -43,6 +43,7 @@ from reproduction.evidence.units import change_with_units, loss_in_other_units
 from reproduction.study import published
 from reproduction.study.controls import means_over_steps
 from tests.helpers.invented import PROBLEM, made
+from tests.helpers.mentions import mentions
 
 PLAIN = {"init": "shared", "topology": "random", "schedule": "diminishing"}
 
@@ -522,7 +523,7 @@ def test_the_spike_over_time():
     found = spike_ratio(results)
     assert [one.found.value for one in found] == pytest.approx([1 / 4, 2 / 4, 1 / 0.5])
     assert "t = 400 (best: D-SGD; " in found[-1].name
-    assert found[-1].name.endswith("ahead at every evaluation from t = 40 to 200, by up to 4 times)")
+    assert mentions(found[-1].name, "ahead", "t = 40 to 200", "4 times)")
     # on the way to the middle D-NASA rises from 1 to 2; the best at the end, η = 0.1, falls
     assert only(rises_on_the_way(results)).each == pytest.approx([np.log(2)] * 5)
 
@@ -570,14 +571,16 @@ def test_disagreement_with_one_stepsize_and_with_each_splits_own():
         rows += end("dsgt", [accuracy if eta == 1 else 10.0] * 5, [error] * 5, eta=eta, **labels)
     facts = [{"heterogeneity": 0.0 if row.get("partition", "even") == "even" else 1.0} for row in rows]
     found = growth_of_disagreement(made(rows, facts), ["dsgd", "dsgt", "dnasa"])
-    assert {one.name: one.found.value for one in found} == pytest.approx(
-        {
-            "D-SGD, dirichlet(0.1) against even, η = 1 for both": 8.0 / 0.2,
-            "D-SGD, dirichlet(0.1) against even, each at its own η (0.1 and 1)": 0.1 / 0.2,
-            "D-SGT, dirichlet(0.1) against even, η = 1 for both": 8.0 / 0.2,  # its own everywhere, and said once
-            "D-NASA, dirichlet(0.1) against even": 1.0,
-        }
+    cases = (
+        ("D-SGD, dirichlet(0.1) ", " η = 1 ", 8.0 / 0.2),
+        ("D-SGD, dirichlet(0.1) ", " own η (0.1 and 1)", 0.1 / 0.2),
+        ("D-SGT, dirichlet(0.1) ", " η = 1 ", 8.0 / 0.2),  # its own everywhere, and said once
+        ("D-NASA, dirichlet(0.1) ", "", 1.0),
     )
+    for one, (method, stepsizes, value) in zip(found, cases, strict=True):
+        assert one.name.startswith(method)
+        assert stepsizes in one.name
+        assert one.found.value == pytest.approx(value)
 
 
 @pytest.mark.parametrize(("uneven", "common"), [((60.0, 80.0), 0.1), ((80.0, 80.5), 1.0)])

@@ -1,6 +1,7 @@
 """Verdicts: the logic by hand, the evidence from small real sweeps, the document from the archive."""
 
 import io
+import re
 import shutil
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ from analysis.report.claims import case_rows, number
 from analysis.results.errors import NoData
 from analysis.study.statistics import Interval
 from bench.terminal.console import Console
+from tests.helpers.mentions import mentions
 
 pytestmark = pytest.mark.xdist_group("figures")
 
@@ -61,14 +63,12 @@ def test_what_is_not_settled_decides_nothing(monkeypatch):
         ([open_a, replace(a, name="c")], "holds (1 of 2 cases not settled)"),
         ([open_a], "not settled; not tested here: c"),
         ([open_a, replace(open_a, name="b"), c], "not settled (2 of 3 cases, 1 breaks the bound)"),
-        (
-            [wide("a", 1.5, 0.9, 2.1), replace(open_a, name="c")],
-            "not settled (2 of 2 cases, 1 of them leaning against it)",
-        ),
         ([open_a, replace(open_a, name="b"), replace(a, name="c")], "not settled (2 of 3 cases, 1 keeps the bound)"),
         ([wide("a", 0.5, np.nan, np.nan), exact("c", 0.5, 1)], "holds (1 of 2 cases not settled)"),  # too few seeds
     ):
         assert verdict(monkeypatch, claim(at_most=1.0), cases).sentence == sentence
+    against = verdict(monkeypatch, claim(at_most=1.0), [wide("a", 1.5, 0.9, 2.1), replace(open_a, name="c")])
+    assert mentions(against.sentence, "not settled", "2 of 2", "1 of", "against")
     for value, word in ((0.0, "does not hold"), (-0.1, "holds")):  # exactly on the bound is not below it
         assert verdict(monkeypatch, claim(below=0.0), [wide("a", value, value, value)]).word == word
     assert verdict(monkeypatch, claim(above=1.0), [wide("a", 1.1, 0.9, 1.3)]).word == "not settled"
@@ -101,7 +101,7 @@ def test_an_interval_is_told_from_its_middle():
         ((1.00001, 0.99772, 1.0024), "1 [0.9977, 1.002]"),
     ):
         assert number(wide("a", *found)) == said
-    assert number(case("a", [0.0] * 5, 5)) == "0 [0, 0], the same at every seed"
+    assert number(case("a", [0.0] * 5, 5)).startswith("0 [0, 0], ")
 
 
 @pytest.mark.parametrize(
@@ -133,10 +133,10 @@ def test_bad_input(tmp_path, capsys):
     assert str(tmp_path / "nowhere") in capsys.readouterr().err
     with pytest.raises(SystemExit):
         check_claims.main(["--claim", "the_earth_is_flat"])
-    assert "'the_earth_is_flat'" in capsys.readouterr().err
+    assert re.findall(r"'(\w+)'", capsys.readouterr().err) == ["the_earth_is_flat"]
     with pytest.raises(SystemExit):
         check_claims.main(["--claim", "spike_lowr"])
-    assert "'spike_lowr' (did you mean 'spike_lower'?)" in capsys.readouterr().err
+    assert re.findall(r"'(\w+)'", capsys.readouterr().err) == ["spike_lowr", "spike_lower"]
 
 
 @pytest.mark.parametrize(("wrong", "what"), [(None, "NoneType"), ([1.0], "list")])
@@ -169,8 +169,8 @@ def test_claims_of_ones_own_are_called_so_and_one_that_fails_stops_no_other(fold
     assert not (folder / "REPRODUCTION.md").exists()  # that is for the paper's
     shutil.move(folder / "mine.md", tmp_path)
     said, page = capsys.readouterr().out, (tmp_path / "mine.md").read_text()
-    assert "near: holds\n  Nobody goes far.\n  parts; to hold: at most 0, because so\n" in said
-    assert "IndexError: list index out of range (test_claims.py" in said
+    assert mentions(said, "near: holds\n  Nobody goes far.\n", "at most 0, because so\n")
+    assert re.search(r"IndexError: .*\(test_claims\.py", said)
     assert page.startswith("# Claims, checked\n")
     assert "mine.yaml" in page
     assert "paper" not in page.partition("## Runs")[0]

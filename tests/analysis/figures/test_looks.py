@@ -1,6 +1,7 @@
 """What a reader sees: nothing is cut off, crowded or hidden, whatever was run. Measured by the renderer."""
 
 import itertools
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -11,7 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from analysis.drawing.files import render
 from analysis.drawing.lines import draw_against_setting
-from analysis.drawing.panels import DIVERGING, Picture, has, legend, legend_entry, log_ticks, panels
+from analysis.drawing.panels import DIVERGING, NOTES, Picture, has, legend, legend_entry, log_ticks, panels
 from analysis.drawing.style import styles, use_paper_style
 from analysis.figures import drawings
 from analysis.results.errors import NoData
@@ -25,6 +26,7 @@ from analysis.tables.format import chosen
 from analysis.tables.latex import latex, number
 from tests.helpers.few import few
 from tests.helpers.invented import results_of
+from tests.helpers.mentions import mentions
 
 pytestmark = pytest.mark.xdist_group("figures")
 
@@ -123,13 +125,13 @@ def test_what_exploded_stands_at_the_edge_and_does_not_set_the_axis(results):
             picture = draw(name, made.where([("eta", ["1.0"])]) if name == "compare" else made)
             assert all(ax.get_ylim()[1] < 1e6 for ax in picture.figure.axes)
             assert "diverging (off the axis)" in [text.get_text() for text in picture.figure.legends[0].texts]
-            assert any("marked at the upper edge" in note for note in picture.notes)
+            assert any(NOTES[DIVERGING] in note for note in picture.notes)
 
 
 def test_captions_say_what_is_drawn(drawn, results):
-    assert drawn("stepsize").title == "Final test accuracy against the stepsize"
+    assert "test accuracy" in drawn("stepsize").title
     spike = results.where([("dataset", ["spike"])])
-    assert draw("stepsize", spike).title == "Final test loss against the stepsize"
+    assert "test loss" in draw("stepsize", spike).title
     assert "D-NASA" in drawn("scale").title
     assert "D-NASA" not in draw("scale", results.where([("algo", ["dsgd"])])).title
     alone = results.where([("algo", ["dsgd"]), ("dataset", ["digits"]), ("eta", ["0.1"])])
@@ -230,11 +232,11 @@ def test_an_outcome_names_the_best_and_its_number(results):
     two = results.where([*ring, ("algo", ["dnasa", "dsgd"]), ("seed", ["0", "1"])])
     means = table_makers()["final"].make(two, FigureOptions()).data.set_index("algo")["test_accuracy"]
     first = {"dnasa": "D-NASA", "dsgd": "D-SGD (η = 0.1)"}[means.idxmax()]
-    best_one = f"{first} reaches the highest test accuracy on digits, ring: {means.max():.2f} %"
-    assert outcome(two)[0].startswith(f"{best_one} (2 seeds, too few to test significance); ")
+    assert outcome(two)[0].startswith(f"{first} ")
+    assert mentions(outcome(two)[0], "highest test accuracy", "digits, ring", f"{means.max():.2f} % (2 seeds, ")
     assert outcome(two.where([("algo", ["dsgd"])])) == []
     (sentence,) = outcome(results.where([*ring, ("algo", ["dsgd", "dsgt"])]))
-    assert "(3 seeds, too few to test significance); D-SGT (η = 0.1) ends at " in sentence
+    assert mentions(sentence, "(3 seeds, ", "D-SGT (η = 0.1)")
 
 
 @pytest.mark.parametrize(
@@ -256,7 +258,7 @@ def test_a_latex_table_one_would_print(results):
     ring = results.where([("dataset", ["digits"]), ("topology", ["ring"]), ("nodes", ["8"]), ("scale", ["1"])])
     table = table_makers()["final"].make(ring, FigureOptions())
     text = latex(table, "Final")
-    assert "% in every row: dataset = digits" in text
+    assert re.search("^%.* dataset = digits", text, re.MULTILINE)
     assert all(word in text for word in (r"\toprule", r"\midrule", r"\bottomrule", r"\begin{tabular}{l"))
     assert r"\mathbf" not in text  # three seeds tell nothing apart
     five = table_makers()["final"].make(results_of({"trial": 3}, seeds=5), FigureOptions())

@@ -5,9 +5,11 @@ from itertools import product
 import pytest
 
 from analysis.figures import drawings
+from analysis.figures.packet_loss import KINDS
 from analysis.results.errors import NoData
 from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
+from bench.network.certificate import EIGENVALUE
 from tests.helpers.invented import made
 
 RING = {"nodes": 3, "edge_list": [[0, 1], [1, 2], [2, 0]], "hash": "a", "rho": 0.5, "period": 1}
@@ -46,10 +48,7 @@ def test_loss_has_a_row_per_kind_of_links():
     both = losses() + [{**row, "links": "outages"} for row in losses()]
     picture = draw("packet_loss", made(both))
     assert len(picture.figure.axes) == 4
-    assert {ax.get_xlabel() for ax in picture.figure.axes} == {
-        "probability that a link is down",
-        "probability that a node is down",
-    }
+    assert {ax.get_xlabel() for ax in picture.figure.axes} == {KINDS["lossy"], KINDS["outages"]}
 
 
 @pytest.mark.parametrize("rows", [losses(ps=(0.3,)), [{"algo": "dsgt", "links": "reliable", "end": 1.0}]])
@@ -68,7 +67,7 @@ def test_compression_has_a_line_per_compressor_along_bytes():
 
 
 def test_graphs_have_arrows_and_name_the_round():
-    directed = {**RING, "directed": True, "hash": "b", "rho_is": "the second largest |eigenvalue|, of push and pull …"}
+    directed = {**RING, "directed": True, "hash": "b", "rho_is": EIGENVALUE}
     drawn = [{**RING, "drawn": True, "hash": str(seed), "edge_list": [[0, 1]], "period": None} for seed in range(3)]
     lost = {**RING, "rho": None, "period": None}
     facts = [{"mixing": mixing} for mixing in (directed, *drawn, lost, RING)]

@@ -19,6 +19,7 @@ from bench.store.files import stream_of, write_json
 from tests.helpers import sweeps
 from tests.helpers.browser import find, look
 from tests.helpers.invented import made
+from tests.helpers.mentions import mentions
 
 pytestmark = pytest.mark.xdist_group("figures")
 NASTY = "<script>window.hacked = 1</script><img src=x onerror=window.hacked=1>&\"'"
@@ -60,10 +61,11 @@ def page(folder) -> Path:
 def test_the_page_says_what_came_out_when_and_how(page):
     text = page.read_text()
     headline = re.search(r"<h1>(.*)</h1>", text).group(1)
-    assert headline.startswith("D-NASA reaches the highest test accuracy on 2 of 2 problems")
-    assert re.search(r'<p class="outcome">D-NASA reaches .* on digits, \w+: [\d.]+ % \(\d seeds, too few', text)
+    assert headline.startswith("D-NASA ")
+    assert mentions(headline, "highest test accuracy", "2 of 2")
+    assert re.search(r'<p class="outcome">D-NASA .* digits, \w+: [\d.]+ % \(\d seeds, ', text)
     assert "<dt>Ended</dt><dd>20" in text
-    assert re.search(r"Made on 20[\d-]+ [\d:]+ UTC by hearsay [\d.]+ from", text)
+    assert re.search(r" 20[\d-]+ [\d:]+ UTC .*hearsay [\d.]+ ", text)
     columns = re.findall(r'class="sort">(.*?)<', re.search(r'id="table-runs".*?</thead>', text, re.DOTALL).group(0))
     assert columns[:6] == ["run_id", "state", "algo", "η", "topology", "seed"]  # what varies, then what came out
     assert columns[6] == "test_accuracy"
@@ -89,7 +91,7 @@ def test_the_settings_of_a_sweep_are_among_the_facts():
     assert told["Partition"] == "dirichlet (α 0.1, equal) and dirichlet (α 0.5, equal)"
     assert told["Batch size"] == "32 and 128"
     assert told["Model"] == "mlp (hidden 64)"
-    assert told["Validation"] == "20 % of the training samples"
+    assert told["Validation"].startswith("20 % ")
     assert told["Links"] == "lossy (p 0.1)"
     assert "Sampling" not in told  # as usual
     assert dict(settings(replace(results, runs=results.runs.assign(validation=0.0))))["Validation"] == "none"
@@ -117,8 +119,9 @@ def test_a_caption_names_what_is_drawn(tmp_path):
     assert make_report.main([*words, "--metric", "train_los"]) == 2
     assert make_report.main([*words, "--metric", "train_loss"]) == 0
     text = (tmp_path / "new" / "page.html").read_text()
-    assert "<strong>Final training loss against the stepsize.</strong>" in text
-    assert "Final test accuracy" not in text
+    captions = " ".join(re.findall("<strong>(.*?)</strong>", text))
+    assert "training loss" in captions
+    assert "test accuracy" not in captions
 
 
 def test_a_figure_that_cannot_be_rendered_is_named_and_the_rest_is_made(monkeypatch):
@@ -237,7 +240,7 @@ def test_only_failed_runs_no_runs_and_nothing(report, folder, tmp_path):
     assert done.returncode == 0, done.stderr
     text = (only / "report.html").read_text()
     assert "Rank 1 said" in text
-    assert "Not drawn, for lack of runs" in text
+    assert '<details class="missing">' in text
     assert report("--results", tmp_path / "nowhere").returncode == 2
 
 

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from analysis.study.statistics import Best, best_setting, report
+from analysis.study.statistics.best import FRESH, OWN
 from tests.helpers.grids import BOTH, SQUARE, Values, grid, runs, square
 
 
@@ -96,7 +97,7 @@ def test_further_seeds_of_the_chosen_setting_report_it_alone():
     found = report(grid({**FIVE, 1.0: [90.0] * 5 + [70, 71, 72, 73, 74]}), ["eta"])
     assert (found.best.values, found.best.seeds) == ({"eta": 1.0}, [0, 1, 2, 3, 4])
     assert found.values("test_accuracy").to_dict() == {5: 70, 6: 71, 7: 72, 8: 73, 9: 74}
-    assert found.in_words == "5–9 (not used for the choice)"
+    assert found.in_words == f"5–9 ({FRESH})"
     gone = report(grid({**FIVE, 1.0: [90.0] * 5 + [70, 71, 72, 73, None]}), ["eta"])
     assert gone.best.values == {"eta": 1.0}  # a seed that reports has no say in the choice,
     assert np.isnan(gone.values("test_accuracy")[9])  # and is not left out
@@ -107,7 +108,7 @@ def test_further_seeds_of_the_chosen_setting_report_it_alone():
 
 def test_what_has_no_other_seeds_or_no_choice():
     one = report(grid({0.1: [80.0], 1.0: [90.0]}), ["eta"])
-    assert (one.values("test_accuracy").tolist(), one.in_words) == ([90.0], "0 (chose its setting itself)")
+    assert (one.values("test_accuracy").tolist(), one.in_words) == ([90.0], f"0 ({OWN})")
     alone = report(grid({0.1: [80.0, 81.0]}), ["eta"])
     assert (alone.values("test_accuracy").tolist(), alone.in_words) == ([80.0, 81.0], "0–1")
     none = report(grid({0.1: [None, 80.0], 1.0: [80.0, None]}), ["eta"])

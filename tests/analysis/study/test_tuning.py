@@ -1,5 +1,6 @@
 """What is tuned over, and by what: of invented runs, of which the best are known."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -54,11 +55,11 @@ def words_of(picture):
 def test_the_schedule_is_tuned_over_like_the_stepsize(two):
     final = table_makers()["final"].make(two, FigureOptions())
     assert set(final.data["schedule"]) == set(final.shown["schedule"]) == {"constant"}
-    assert final.title == "Final results, baselines at their best stepsize and schedule"
+    assert final.title.endswith(" stepsize and schedule")
     assert not any("not drawn here" in note for note in final.notes)
     curves = drawings()["curves"].draw(two, FigureOptions())
     assert "TRIAL-0, η = 0.1, constant" in words_of(curves)
-    assert curves.title.endswith("at its best stepsize and schedule")
+    assert curves.title.endswith(" stepsize and schedule")
     stepsize = drawings()["stepsize"].draw(two, FigureOptions())
     assert "TRIAL-0, constant" in words_of(stepsize)
     assert len(stepsize.runs) == 12
@@ -74,7 +75,7 @@ def test_settings_are_chosen_by_the_metric_that_is_asked_for(two):
         table_makers()["final"].make(two, request) for request in (FigureOptions(), FigureOptions(tune_by="consensus"))
     )
     assert (set(usual.data["eta"]), set(asked.data["eta"])) == ({0.1}, {1.0})
-    assert "best mean final consensus over" in asked.notes[0]
+    assert "final consensus" in asked.notes[0]
     assert "differences of consensus " in asked.notes[2]
     picture = drawings()["curves"].draw(two, FigureOptions(tune_by="consensus"))
     assert "TRIAL-0, η = 1, constant" in words_of(picture)
@@ -147,9 +148,12 @@ def test_what_a_stranger_raises_stops_nothing_else(two, archive, tmp_path, capsy
     finally:
         del TABLES["strange_table"], TABLES["empty_table"], FIGURES["strange_figure"]
     said = capsys.readouterr().out
-    assert "strange_table   not made: KeyError: 'color' (test_tuning.py, line " in said
-    assert "strange_figure  not drawn: TypeError: strange_figure returned None, not a Picture (test_tuning.py" in said
-    assert "empty_table     not made: TypeError: empty_table returned None, not a Table (test_tuning.py, line " in said
+    for line in (
+        r"strange_table .*KeyError: 'color' \(test_tuning\.py, line \d",
+        r"strange_figure .*TypeError: .* None, .* Picture \(test_tuning\.py",
+        r"empty_table .*TypeError: .* None, .* Table \(test_tuning\.py, line \d",
+    ):
+        assert re.search(f"^{line}", said, re.MULTILINE), line
     assert (tmp_path / "table_configurations.md").exists()
     assert any(sentence.startswith("strange_table not made: KeyError") for sentence in report.warnings)
     assert "final" in [recipe.name for recipe, _ in report.tables]

@@ -18,6 +18,7 @@ from bench.sweep.preflight import checked
 from bench.terminal.display import counting
 from tests.helpers.cli import python, refused, run, typed
 from tests.helpers.few import few
+from tests.helpers.mentions import mentions
 from tests.messages import SKIPPED
 
 LINES = (
@@ -87,13 +88,13 @@ def test_prints_the_progress_of_a_long_composition(capsys):
     """A line from the first second on, where there is much to do."""
     from rich.console import Console
 
-    with counting(Console(stderr=True, width=100), "composing {} of {} configurations") as say:
+    with counting(Console(stderr=True, width=100), "{} of {} done") as say:
         say(0, 5000)
         time.sleep(0.8)
         say(1, 50)
         say(1200, 5000)
         say(1201, 5000)
-    assert capsys.readouterr().err == "composing 1200 of 5000 configurations …\n"
+    assert capsys.readouterr().err == "1200 of 5000 done …\n"
 
 
 def test_an_option_that_the_default_member_lacks(tmp_path):
@@ -214,7 +215,7 @@ def test_a_single_file_without_yaml_is_a_plugin(tmp_path):
     assert "hoop: 7 nodes, 14 edges" in shown.stdout
     assert SKIPPED.format("gone", "") in shown.stderr
     typo = run("algo=solo", "algo.pul=1", cwd=tmp_path, **home)
-    assert "'algo.pul'. Did you mean 'pull'?" in typo.stderr
+    assert mentions(typo.stderr, "'algo.pul'", "'pull'")
 
 
 @pytest.mark.thorough

@@ -21,6 +21,7 @@ from bench.data.sources import Dropped, OpenML, Package, idx
 from tests.helpers import local_data
 from tests.helpers.cli import ROOT
 from tests.helpers.disks import on_a_disk
+from tests.helpers.mentions import mentions
 
 QUIET = Console(file=io.StringIO())
 
@@ -108,11 +109,9 @@ def test_the_error_lists_the_reason_of_every_source(tmp_path, monkeypatch):
     monkeypatch.delenv("HEARSAY_TEST_DIARY", raising=False)
     with pytest.raises(UserError) as error:
         prepare("slow", tmp_path, QUIET)
-    assert str(error.value).splitlines() == [
-        "dataset=slow is not available from any source.",
-        "  the slow source: no diary to write to",
-        "  Be patient.",
-    ]
+    first, *reasons = str(error.value).splitlines()
+    assert first.startswith("dataset=slow ")
+    assert reasons == ["  the slow source: no diary to write to", "  Be patient."]
 
 
 def test_rejects_a_source_with_other_bytes(tmp_path, diary, monkeypatch):
@@ -137,7 +136,7 @@ def test_two_processes_fetch_once(tmp_path):
     said = [process.communicate(timeout=60)[0].decode() for process in both]
     assert [process.returncode for process in both] == [0, 0]
     assert diary.read_text() == "asked\n"
-    assert all("slow: 90 training and 10 test samples, checked" in text for text in said)
+    assert all(mentions(text, "slow: 90 ", " 10 ", "checked") for text in said)
 
 
 DISKS = [("size=4k", "No space left"), ("ro", "Read-only file system")]
@@ -149,7 +148,7 @@ def test_a_full_or_read_only_disk_gives_a_sentence(options, complaint, tmp_path)
     words = f"'{sys.executable}' '{ROOT}/bench/fetch.py' slow --data-dir '{tmp_path}/disk'; echo exit $?"
     plugin = f"PYTHONPATH='{ROOT}' HEARSAY_PLUGINS=tests.helpers.local_data HEARSAY_TEST_DIARY='{tmp_path}/diary'"
     done = on_a_disk(tmp_path / "disk", options, f"{plugin} {words}; ls -A '{tmp_path}/disk'")
-    assert f"slow to the data folder {tmp_path}/disk: {complaint}" in done.stdout
+    assert f" {tmp_path}/disk: {complaint}" in done.stdout
     assert "exit 2" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
     assert done.stdout.split("exit 2")[1].split() in ([], [".slow.lock"])

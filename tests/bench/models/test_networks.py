@@ -8,7 +8,7 @@ from torch import nn
 from bench.base.errors import UserError
 from bench.base.randomness import generator
 from bench.base.registry import datasets, models
-from bench.models import layers
+from bench.models import layers, lenet
 from bench.models.measured import Alive
 from bench.models.model import Model
 from bench.problem import Arrays
@@ -63,6 +63,24 @@ def test_many_models_at_once_are_ordinary_modules(name, m):
         found = torch.autograd.grad(expected, parameters, delta[i])
         flat = torch.cat([(g.T if turn else g).flatten() for g, turn in zip(found, turned, strict=True)])
         assert torch.allclose(gradient[i], flat, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("m", [1, 3])
+@pytest.mark.parametrize("inputs", [(28, 28), (3, 17, 20)])
+def test_both_convolutions_of_lenet_have_equal_outputs_and_gradients(monkeypatch, inputs, m, shared):
+    model, g = models["lenet"](inputs, 10), generator(0, 0, "test")
+    x = torch.as_tensor(np.stack([model.initial(g) + 0.1 * g.standard_normal(model.layout.size) for _ in range(m)]))
+    images = torch.as_tensor(g.standard_normal((1 if shared else m, 4, *inputs))).round()  # rounded: ties in windows
+    images = images.expand(m, *images.shape[1:])
+    delta = torch.as_tensor(g.standard_normal((m, 4, 10)))
+    found = []
+    for kind in (lenet.Convolution, lenet.RowConvolution):
+        monkeypatch.setattr(lenet, "Convolution", kind)
+        out, pull = model.linearize(x, images)
+        found.append((out, pull(delta), model.forward(model.unpack(x), images)))
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(other, one, rtol=1e-11, atol=1e-12)
 
 
 @pytest.mark.parametrize(("stride", "padding"), [(1, 1), (2, 0)])
@@ -186,6 +204,6 @@ def test_a_transformer_learns_a_text(monkeypatch):
 @pytest.mark.thorough
 def test_from_the_command_line(tmp_path):
     common = "dataset=digits algo=dsgd nodes=2 steps=1 batch_size=4 eval_samples=8 engine=stacked tracker=none"
-    refused(f"{common} model=transformer", "model=transformer takes the tokens of a text", tmp_path)
+    refused(f"{common} model=transformer", "tokens", tmp_path)
     done = typed("-m", "model=resnet20,cnn", *common.split(), cwd=tmp_path)
     assert done.returncode == 0, done.stderr

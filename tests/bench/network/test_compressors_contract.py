@@ -163,7 +163,7 @@ class TakesNothing(TopK):
         (SignWithoutScale, contract.bounds, "above (1 − δ)"),
         (SaysBoth, contract.bounds, "declare one"),
         (SaysNothing, contract.bounds, "declare one"),
-        (ContractsNothing, contract.bounds, "must lie in (0, 1]"),
+        (ContractsNothing, contract.bounds, "(0, 1]"),
         (TakesNothing, contract.zero, "all sizes"),
     ],
 )

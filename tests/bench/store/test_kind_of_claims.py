@@ -70,7 +70,7 @@ def test_a_lease_with_a_name_of_any_length_can_be_inherited(tmp_path, monkeypatc
 def test_a_mount_is_known_by_any_name(place):
     point = place.replace("\\", "\\134").replace(" ", "\\040")
     lines = f"22 1 8:1 / / rw - ext4 /dev/sda1 rw\n33 22 0:43 / {point} rw - fuse.sshfs me@h:/x rw,user_id=0\n"
-    assert mounted_alone(Path(place) / "results", lines) == "fuse.sshfs has locks for one machine only"
+    assert mounted_alone(Path(place) / "results", lines).startswith("fuse.sshfs ")
 
 
 def test_a_mount_of_something_without_a_name_hinders_nothing(tmp_path):

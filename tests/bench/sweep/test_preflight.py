@@ -52,10 +52,10 @@ def spoilt(part: str, place: int, value: float) -> np.ndarray:
     [
         ({"test_y": GOOD.test_y[:7]}, "test_x has 10 rows, test_y has 7"),
         ({"train_x": GOOD.train_x[:50]}, "train_x has 50 rows, train_y has 60"),
-        ({"train_x": spoilt("train_x", 17, np.nan)}, "train_x has nan in row 17; inputs must be finite"),
+        ({"train_x": spoilt("train_x", 17, np.nan)}, "train_x .*nan .*row 17"),
         ({"test_x": spoilt("test_x", 3, np.inf)}, "test_x has inf in row 3"),
-        ({"train_y": spoilt("train_y", 5, 2)}, "train_y has the label 2 in row 5; with classes=2"),
-        ({"test_y": spoilt("test_y", 5, -1)}, "test_y has the label -1 in row 5"),
+        ({"train_y": spoilt("train_y", 5, 2)}, "train_y .* 2 .*row 5.* classes=2"),
+        ({"test_y": spoilt("test_y", 5, -1)}, "test_y .* -1 .*row 5"),
         ({"train_y": GOOD.train_y + 0.5}, "train_y .*float64"),
         ({"test_x": GOOD.test_x[:, :2]}, r"a training input .*\(3,\).*\(2,\)"),
         ({"train_x": GOOD.train_x[:0], "train_y": GOOD.train_y[:0]}, r"train_x .*\(0, 3\)"),
@@ -117,9 +117,9 @@ class Flat(Perceptron):
 @pytest.mark.parametrize(
     ("model", "sentence"),
     [
-        (Narrow, r"what it gives for 2 inputs has shape \(2, 9\); loss=usual on dataset=digits needs \(2, 10\)"),
-        (Short, "a start has 4809 parameters, its layout 4810"),
-        (Flat, r"cannot be made for inputs of shape \(8, 8\) and outputs of shape \(10,\): RuntimeError"),
+        (Narrow, r".*\(2, 9\).* loss=usual .*dataset=digits .*\(2, 10\)"),
+        (Short, ".* 4809 .* 4810"),
+        (Flat, r".*\(8, 8\).*\(10,\): RuntimeError"),
     ],
 )
 def test_a_model_of_another_size_gets_a_sentence(model, sentence, monkeypatch):
@@ -131,10 +131,10 @@ def test_a_model_of_another_size_gets_a_sentence(model, sentence, monkeypatch):
 @pytest.mark.parametrize(
     ("split", "sentence"),
     [
-        (lambda labels, nodes, g: np.array_split(np.arange(len(labels)), nodes - 1), "gives 5 shards for 6 nodes"),
+        (lambda labels, nodes, g: np.array_split(np.arange(len(labels)), nodes - 1), ".* 5 shards .* 6 nodes"),
         (
             lambda labels, nodes, g: [np.arange(len(labels))] * nodes,
-            "must give rows 0 … 1437, none of them to two",
+            ".* 0 … 1437",
         ),
         (
             lambda labels, nodes, g: np.array_split(np.arange(len(labels)) - 1, nodes),

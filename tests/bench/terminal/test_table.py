@@ -9,6 +9,7 @@ import pytest
 from bench.partition import show
 from bench.terminal.console import Console
 from bench.terminal.table import in_order, show_failures, show_table
+from tests.messages import HIDDEN
 
 RUNS = [
     {
@@ -44,7 +45,7 @@ def test_cuts_no_number_and_names_hidden_columns(width):
     text = printed(width, terminal=True)
     assert "…" not in text
     assert max(map(len, text.splitlines())) <= width
-    hidden = text.partition("Hidden columns")[2]
+    hidden = text.partition(HIDDEN)[2]
     for heading, value in {"grad_norm": "0.004321", "consensus": "4.363e-09", "seconds": "12.61"}.items():
         assert (heading in hidden) == (value not in text)
     assert "83.13" in text

@@ -17,6 +17,7 @@ from bench.sweep.cluster.order import Order, work
 from bench.sweep.cluster.tickets import Ticket, new_folder, queue_lines, tickets
 from bench.sweep.groups import Share, batches
 from tests.helpers.configs import config
+from tests.helpers.mentions import mentions
 from tests.helpers.run_folders import folders, state
 
 
@@ -155,7 +156,7 @@ def test_a_queue_that_cannot_be_asked_is_named(tmp_path, monkeypatch):
     assert queue_lines(tmp_path, {}) == []
     Ticket("17", 2, ("a", "b")).keep(new_folder(tmp_path))
     (line,) = queue_lines(tmp_path, {"a": {"state": "done"}})
-    assert line.startswith("Queue: job 17. There is no 'squeue' on this machine")
+    assert mentions(line, "job 17", "'squeue'")
     assert queue_lines(tmp_path, {"a": {"state": "done"}, "b": {"state": "nonfinite"}}) == []
     assert queue_lines(tmp_path, {"c": {"state": "missing"}}, only=True) == []
     (new_folder(tmp_path / "other") / "job.json").write_text('{"job": "2"}')
@@ -193,7 +194,7 @@ def test_a_queue_that_does_not_answer_is_asked_again(runs, tmp_path, monkeypatch
 
     follow(ordered(runs), tmp_path / "runs", Console(width=140), over)
     said = capsys.readouterr().out
-    assert "Queue: SLURM's squeue says: Socket timed out" in said
+    assert "squeue says: Socket timed out" in said
     assert "Queue: 1 running." in said
     assert next(answers, "asked to the end") == "asked to the end"
 

@@ -10,6 +10,7 @@ from bench.store.run_folder import RunFolder
 from bench.sweep.sweep import about_done
 from tests.bench.sweep.tracking.test_wandb import AGENTS, SHORT, command
 from tests.helpers.configs import config
+from tests.helpers.mentions import mentions
 from tests.helpers.run_folders import folders
 from tests.helpers.wandb_files import images
 from tests.messages import NOT_UPLOADED
@@ -38,7 +39,7 @@ def test_modes_of_earlier_versions_have_their_present_names(monkeypatch):
 def test_the_reason_is_said_when_wandb_rejects_a_variable(tmp_path):
     done = command("bench/run.py", *WORDS, cwd=tmp_path, WANDB_PROJECT="a/b")
     assert done.returncode == 0, done.stderr
-    assert f"1 run was {NOT_UPLOADED} (UsageError: Invalid project name 'a/b'" in done.stdout
+    assert mentions(done.stdout, f"1 run was {NOT_UPLOADED} (UsageError", "'a/b'")
 
 
 def test_a_service_of_another_program_is_not_used(tmp_path):
@@ -63,7 +64,7 @@ def test_jobs_say_what_they_ignore_and_reject_an_agent(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "WANDB_NAME is ignored" in done.stderr
     done = command(*words, "seed=1", cwd=tmp_path, **AGENTS)
-    assert (done.returncode, "`wandb agent` starts one run" in done.stderr) == (2, True), done.stderr
+    assert (done.returncode, "`wandb agent`" in done.stderr) == (2, True), done.stderr
 
 
 def test_does_not_write_to_a_hidden_link(tmp_path):
