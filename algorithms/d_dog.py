@@ -34,6 +34,7 @@ class State(NamedTuple):
     report="average",
     cite="unpublished; stepsizes of Ivgi, Hinder, Carmon 2023, DoG is SGD's Best Friend, on gradient tracking",
     source="derived here; there is no theory yet",
+    provenance="reconstructed",
     published=False,
     family="dog",
 )
