@@ -9,6 +9,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
+import numpy as np
+
 from bench.base.keyed import EVERYONE, generator
 
 if TYPE_CHECKING:
