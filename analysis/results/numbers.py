@@ -1,7 +1,10 @@
-"""Options whose values are numbers of one method and texts of another."""
+"""Options whose values are numbers of one method and texts of another, and labels as typed on the command line."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pandas as pd
 
 
