@@ -46,8 +46,12 @@ class DGMBB(Algorithm):
 
     @staticmethod
     def stepsizes(at: Steps, eta: Positive = 0.01) -> dict[str, Any]:
-        """Largest stepsize η√(n/h), with h = t (diminishing) or T (fixed), η alone when constant; a tenth at t = 0."""
-        return {"eta": eta * at.root * np.where(at.t == 0, 0.1, 1.0)}
+        """Largest stepsize η√(n/h), with h = max(t, 1) (diminishing) or T (fixed), η alone when constant.
+
+        A tenth of it at t = 0. That step is never 0, since without a step there is no Barzilai–Borwein quotient.
+        """
+        root = np.maximum(at.root, np.sqrt(at.n)) if at.kind == "diminishing" else at.root
+        return {"eta": eta * np.where(at.t == 0, 0.1 * root, at.root)}
 
     @classmethod
     def declare(cls, *, rounds: int, **others: Any) -> Properties:

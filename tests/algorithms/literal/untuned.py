@@ -32,7 +32,7 @@ def dgm_bb(X, W, G, kind, T, o):
     Y = V = G(X, 0)
     X_old, V_old, bb = X, V, np.full(n, np.inf)
     for t in range(T):
-        cap = o["eta"] * root(kind, n, t, T)
+        cap = o["eta"] * root(kind, n, max(t, 1), T)  # the first step is not 0
         for i in range(n):
             s, z = X[i] - X_old[i], V[i] - V_old[i]
             if s @ z != 0:
