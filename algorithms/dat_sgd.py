@@ -37,7 +37,7 @@ class DATSGD(Algorithm):
     share: Schedule  # 2/(t+2)
 
     @staticmethod
-    def stepsizes(at: Steps, eta: Positive = 0.01) -> dict[str, Any]:
+    def stepsizes(at: Steps, eta: Positive = 0.3) -> dict[str, Any]:
         """η√(n/h), with h = t (diminishing) or T (fixed); η alone when constant."""
         return {"eta": eta * at.root, "weight": (at.t + 1) / at.T, "share": 2 / (at.t + 2)}
 

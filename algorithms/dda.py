@@ -40,7 +40,7 @@ class DDA(Algorithm):
     share: Schedule  # 1/(t+1)
 
     @staticmethod
-    def stepsizes(at: Steps, eta: Positive = 0.1) -> dict[str, Any]:
+    def stepsizes(at: Steps, eta: Positive = 1.0) -> dict[str, Any]:
         """η/√(t+1) (diminishing) or η/√T (fixed); η alone when constant."""
         h = at.t + 1 if at.kind == "diminishing" else at.h
         return {"eta": eta / np.sqrt(h) if at.formula else eta * at.root, "share": 1 / (at.t + 1)}

@@ -47,7 +47,7 @@ class DECO(Algorithm):
     time: Schedule  # t+2
 
     @staticmethod
-    def stepsizes(at: Steps, bound: Positive = 10.0) -> dict[str, Any]:
+    def stepsizes(at: Steps, bound: Positive = 5.0) -> dict[str, Any]:
         """1/b in every schedule; bound is b, at least the largest norm of a gradient."""
         return {"eta": 1 / bound, "share": 1 / (at.t + 2), "time": at.t + 2}
 

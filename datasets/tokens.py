@@ -85,7 +85,7 @@ def drawn() -> tuple[np.ndarray, np.ndarray]:
     """Return the tokens (1000, 20) and w (20,) of the paper's code, from numpy's legacy generator with seed 42."""
     g = np.random.RandomState(42)
     tokens = np.hstack([g.binomial(1, p, (SAMPLES, count)) for p, count in FREQUENCIES])
-    return tokens.astype(np.float64), g.normal(0, 1, tokens.shape[1])
+    return tokens.astype(np.float64), g.normal(0, 1, (tokens.shape[1],))
 
 
 def skewed(g: np.random.Generator, tail: float, shape: tuple[int, ...]) -> np.ndarray:
