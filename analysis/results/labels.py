@@ -12,12 +12,12 @@ from bench.base.provenance import MARKS, mark_of
 
 FAMILIES = """
 -      dnsgd dog gt_nsgdm nsgdm demuon d_dog
-dsgd   dsgdm qg_dsgdm decentlam mg_dsgd dsgd_clip
-dsgt   push_pull push_diging sgp fspda
-dasagt dasa gt_hsgd storm deepstorm dadam_written
-d2     ed edm led proxskip
-gt     momentum_tracking dsgt_hb dsmt kgt detag
-dadam  adam damsgrad gt_adam prodigy adamdos
+dsgd   dsgdm qg_dsgdm decentlam mg_dsgd dsgd_clip dsgd_n dsgd_cclip
+dsgt   push_pull push_diging sgp fspda sclip_ef dat_sgd dda
+dasagt dasa gt_hsgd storm deepstorm
+d2     ed edm led proxskip deco
+gt     momentum_tracking dsgt_hb dsmt kgt detag autostep_gt dgm_bb
+dadam  adam damsgrad gt_adam prodigy adamdos dadam_written accum_adam
 choco  beer docom motef dadagrad_norm adagrad_norm
 """
 """The shipped methods, a family per line. Add new ones at the end of a line; ``-`` keeps a place for a plug-in."""

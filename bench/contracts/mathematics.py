@@ -103,7 +103,7 @@ def _minimizer(f: Gradient) -> Tensor:
     return -at_zero.mean(1) / (f(zero + 1, 0, 0) - at_zero).mean(1)
 
 
-@applies_to(lambda properties: not properties.exact_average)  # their nodes have a common x from the start
+@applies_to(lambda properties: not (properties.exact_average or properties.common_start))  # x is common from the start
 def average(cls: type[Algorithm]) -> None:
     """with zero gradients, nodes converge to the average of their initial points (pull methods: to a common point)"""
     x = start()

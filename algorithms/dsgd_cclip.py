@@ -1,0 +1,42 @@
+"""DSGD-CClip: decentralized stochastic gradient descent with every coordinate of the gradient clipped."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from bench.base.options import Positive
+from bench.method import Algorithm, Grad, Mix, algorithm
+
+
+class State(NamedTuple):
+    x: Tensor
+
+
+@algorithm(
+    "dsgd_cclip",
+    label="DSGD-CClip",
+    family="dsgd",
+    vectors_per_step=1,
+    needs={"smoothness", "variance"},
+    assumes={"bounded heterogeneity"},
+    fixed_point="elsewhere",
+    cite="Armacki et al. 2026, on decentralized SGD with clipping under heavy-tailed noise (DSGD-CClip)",
+    source="the paper of Armacki et al.",
+    provenance="paper",
+)
+class DSGDCClip(Algorithm):
+    """Clip every coordinate of the local gradients, take a step, then average the model with the neighbors.
+
+    X⁺ = W (X − η_t clip(G(X), −τ, τ)), coordinate by coordinate; with a small τ the step is η_t τ sign(G)
+    """
+
+    tau: Positive = 1.0
+
+    def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
+        return State(x)
+
+    def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
+        g = grad(s.x, t)
+        (x,) = mix(s.x - self.eta[t] * torch.clamp(g, -self.tau, self.tau))
+        return State(x)
