@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 
-from bench.base.randomness import EVERYONE, generator
+from bench.base.keyed import EVERYONE, generator
 from bench.network.sparse import Pattern, Sparse
 
 BLOCK = 16

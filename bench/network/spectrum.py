@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigs, eigsh
 
 from bench.base.errors import UserError
-from bench.base.randomness import EVERYONE, generator
+from bench.base.keyed import EVERYONE, generator
 from bench.network.sparse import Sparse
 
 WHOLE = 1024
