@@ -47,7 +47,7 @@ from bench.training.mixers import make_mixer
 
 def show(console: Console, counts: np.ndarray, kind: str) -> None:
     """Print one row per node; classes that exceed the width of the terminal go into further tables."""
-    console.print(f"samples, and how many of each {kind}")
+    console.print(f"number of samples per node, in total and of each {kind}")
     first = 0
     while first < counts.shape[1]:
         stop = first + 1
@@ -103,7 +103,9 @@ def main() -> int:
     check_data(config)
     arrays = load_arrays(config)
     show(console, class_counts(arrays, shards(config, config.seed)), kind_of(arrays))
-    console.print(f"ζ² at the start: {zeta(config):.4g}   (model={config.model.name}, seed={config.seed})")
+    console.print(
+        f"heterogeneity ζ² at the initial point: {zeta(config):.4g}   (model={config.model.name}, seed={config.seed})"
+    )
     return 0
 
 

@@ -8,14 +8,13 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
-from matplotlib.ticker import EngFormatter, FixedLocator, FuncFormatter, MaxNLocator, NullFormatter, ScalarFormatter
 
 from analysis.drawing.style import COLUMN, CROWD, INK, PAGE, Style, escape_texts
+from analysis.drawing.ticks import linear_ticks, log_ticks
 from analysis.results.labels import METRICS, MORE_IS_BETTER
 from analysis.results.wording import many, ranges
 from bench.store.record import FINAL
@@ -79,13 +78,15 @@ ARROW = r"$\uparrow$"
 NONFINITE, DIVERGING, ZERO = "_nonfinite", "_diverging", "_zero"
 """Labels of marks for values that are outside the axes."""
 MARKS = {
-    NONFINITE: Line2D([], [], color=INK, ls="", marker="x", label="diverged"),
-    DIVERGING: Line2D([], [], color=INK, ls="", marker=ARROW, ms=6, label="diverging (off the axis)"),
-    ZERO: Line2D([], [], color=INK, ls="", marker="o", mfc="none", mew=0.7, label="0"),
+    NONFINITE: Line2D([], [], color=INK, ls="", marker="x", label="diverged (inf or NaN)"),
+    DIVERGING: Line2D([], [], color=INK, ls="", marker=ARROW, ms=6, label="diverged (off the axis)"),
+    ZERO: Line2D([], [], color=INK, ls="", marker="o", mfc="none", mew=0.7, label="exactly 0"),
 }
 NOTES = {
-    DIVERGING: "runs that ended far above their start are marked at the upper edge and do not affect the axis",
-    ZERO: "hollow markers on the lower edge are values of exactly 0",
+    NONFINITE: "crosses mark runs that diverged to inf or NaN",
+    DIVERGING: "arrows mark diverged runs that stayed finite: their training loss rose by more than 100 times its "
+    "initial value; their values do not affect the axis",
+    ZERO: "hollow markers on the lower edge mark values of exactly 0",
 }
 
 
@@ -205,38 +206,6 @@ def log_scale(ax: Axes, values: pd.Series, metric: str) -> bool:
     if log and (known > 0).any():
         ax.set_yscale("log")
     return bool(log)
-
-
-def log_ticks(axis: Axis) -> None:
-    """Use three to six plain numbers on an axis of less than two decades: 0.3 0.5 1 2, not 3×10⁻¹."""
-    low, high = sorted(axis.get_view_interval())
-    if isinstance(axis.get_major_locator(), FixedLocator) or not (low > 0 and high / low < 100):
-        return
-    powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
-    for digits in ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 5), range(1, 10)):
-        ticks = [digit * 10.0**power for power in powers for digit in digits]
-        ticks = [tick for tick in ticks if low <= tick <= high]
-        if 3 <= len(ticks) <= 6:
-            break
-    else:
-        found = MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
-        ticks = [tick for tick in found if low <= tick <= high]
-        axis.set_minor_locator(FixedLocator([]))
-    axis.set_major_locator(FixedLocator(ticks))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.6g}"))
-    axis.set_minor_formatter(NullFormatter())
-
-
-def linear_ticks(axis: Axis) -> None:
-    """Put the factor into every tick label, not at the end of the axis: 2 G, and 2·10⁻⁶ for small values."""
-    most = max(map(abs, axis.get_view_interval()))
-    if not isinstance(axis.get_major_formatter(), ScalarFormatter):
-        return
-    if most >= 1e6:
-        axis.set_major_formatter(EngFormatter(sep="\N{NO-BREAK SPACE}"))
-    elif 0 < most < 1e-4:
-        power = int(np.floor(np.log10(most)))
-        axis.set_major_formatter(lambda x, _: f"${x / 10.0**power:.6g}{{\\cdot}}10^{{{power}}}$" if x else "0")
 
 
 def seeds_in_words(finals: pd.DataFrame) -> str:

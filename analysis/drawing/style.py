@@ -141,7 +141,8 @@ def _is_math(text: str) -> bool:
     if "$" not in text:
         return True
     try:
-        MathTextParser("path").parse(text)
+        for line in text.split("\n"):  # Matplotlib draws each line by itself
+            MathTextParser("path").parse(line)
     except (ValueError, RuntimeError):
         return False
     return True

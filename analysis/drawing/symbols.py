@@ -15,8 +15,12 @@ def symbol(option: str) -> str:
 
 
 def in_symbols(values: Mapping[str, float | str], equals: str = " = ") -> str:
-    """η = 0.1, β = 0.9, constant"""
-    return ", ".join(v if isinstance(v, str) else f"{symbol(option)}{equals}{v:g}" for option, v in values.items())
+    """η = 0.1, β = 0.9, constant schedule"""
+    words = {
+        option: f"{v} {option}" if isinstance(v, str) else f"{symbol(option)}{equals}{v:g}"
+        for option, v in values.items()
+    }
+    return ", ".join(words.values())
 
 
 def what_is_tuned(options: Iterable[str]) -> str:

@@ -34,7 +34,8 @@ Looks = dict[tuple[str, str], Style]
 MOST, MOST_LINES = 4, 16
 FROM_THE_FIRST_STEP = ("test_accuracy", "consensus")
 """Metrics whose initial value is not drawn: it would compress the axis, or is 0 since all nodes start together."""
-AFTER = ["accuracies and consensus errors are drawn from the first evaluation after the start"]
+AFTER = ["accuracies and consensus errors are drawn from the first evaluation after step 0"]
+SLASHES = "values separated by / belong to the panels with this line, from left to right"
 SELDOM = "runs of {} steps were evaluated only at their start and end; a smaller eval_every gives curves"
 
 
@@ -72,7 +73,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     figure, axes = panels(len(names[0]), len(settings), 1.4, look=look, **share)
     drawn, notes_of = [], dict[str, list[str]]()
     for column, (key, runs) in enumerate(settings):
-        title = f"{name_of(key['dataset'])}, {key['topology']}{ends[column]}"
+        title = f"{name_of(key['dataset'])}, {key['topology']} graph{ends[column]}"
         notes_of.setdefault(title, []).extend(note for line in columns[column] for note in line.notes)
         rows = results.curves(runs)
         notes += [SELDOM.format(key["steps"])] if rows["step"].nunique() <= 2 else []
@@ -86,7 +87,9 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     for line in lines:
         style = looks[line.algo, line.form]
         entries.setdefault(f"{style.label}{line.form}", (style, []))[1].append(setting_of(line.chosen, line.algo))
-    legend(figure, [legend_entry(style, with_values(name, each, True)) for name, (style, each) in entries.items()])
+    names_shown = {with_values(name, each, True): style for name, (style, each) in entries.items()}
+    legend(figure, [legend_entry(style, name) for name, style in names_shown.items()])
+    notes += [SLASHES] if any(" / " in name for name in names_shown) else []
     notes += [*_gathered(notes_of), *(rule for line in lines for rule in line.rules)]
     return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes)
 
@@ -97,11 +100,11 @@ def _settings(results: Results, request: FigureOptions) -> tuple[list[Setting], 
     everything = list(problems(results, finals))
     among = apart(everything)
     settings = sorted(everything, key=lambda item: (-len(item[1]), among.place(item[0])))[:MOST]
-    notes += [f"the {MOST} settings with most runs, of {len(everything)}"] if len(everything) > MOST else []
+    notes += [f"drawn: the {MOST} settings with the most runs, of {len(everything)}"] if len(everything) > MOST else []
     ends, shared = among.side_by_side([key for key, _ in settings], also=("nodes", "steps"))
     notes += [*shared, *AFTER]
     if sum(len(_forms(results, mine)) for _, runs in settings for _, mine in runs.groupby("algo")) > MOST_LINES:
-        notes.append("methods as published; with all their variants there would be too many lines")
+        notes.append("only the published form of the methods is drawn, since all variants would be too many lines")
         settings = [(key, as_written(results, runs, request)[0]) for key, runs in settings]
     return settings, ends, notes, {run for _, runs in settings for run in runs["run_id"]}
 

@@ -49,7 +49,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
             look = variant(style, number)
             if runs["algo"].nunique() == 1:  # colors can show the compressors
                 look = replace(look, color=COLORS[number % len(COLORS)])
-            entries.append(legend_entry(look, f"{style.label}, {form}"))
+            entries.append(legend_entry(look, f"{style.label}, {'no compression' if form == 'none' else form}"))
             used |= set(best["run_id"])
             for ax, metric in zip(axes[0], names, strict=True):
                 log = log_scale(ax, runs[metric], metric)
@@ -60,7 +60,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
         ax.set(xscale="log", xlabel=metric_name(x))
         letter_panel(ax, metric_name(metric, results))
     legend(figure, entries)
-    setting = f"{name_of(key['dataset'])}, {key['topology']}, n = {key['nodes']}, T = {key['steps']}"
+    setting = f"{name_of(key['dataset'])}, {key['topology']} graph, n = {key['nodes']}, T = {key['steps']}"
     return Picture(figure, pd.concat(drawn, ignore_index=True), used, [setting, *notes])
 
 

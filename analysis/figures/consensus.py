@@ -11,7 +11,7 @@ from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel,
 from analysis.drawing.style import INK, Style, styles
 from analysis.drawing.symbols import with_values
 from analysis.figures import figure
-from analysis.results.labels import metric_name
+from analysis.results.labels import RHO, metric_name
 from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
 from analysis.study.select import as_written, first, metrics, problems, refuse_unless
@@ -34,6 +34,7 @@ BOUND = "consensus_bound"
 def draw(results: Results, request: FigureOptions) -> Picture:
     shown, among = _graphs(results)
     ends, notes = among.side_by_side([key for key, _ in shown])
+    notes.append(RHO)
     look = styles(set().union(*(set(runs["algo"]) for _, runs in shown)), results)
     names = metrics(results.of(pd.concat([runs for _, runs in shown])), request.metrics, SHOWN)
     figure, axes = panels(len(names), len(shown), 1.65, look=look, sharey="row", sharex="col")
@@ -41,7 +42,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     for column, (key, runs) in enumerate(shown):
         runs, omitted = as_written(results, runs, request)
         best, chosen = at_best(results, runs, request)
-        notes += [*omitted, *rule_in_words(results, runs, chosen, f"{among.in_words(key)}: ", request)]
+        notes += [*omitted, *rule_in_words(results, runs, chosen, f"{key['topology']} graph: ", request)]
         rows = results.curves(best)
         for ax, metric in zip(axes[:, column], names, strict=True):
             log = log_scale(ax, rows[metric], metric)
@@ -54,18 +55,19 @@ def draw(results: Results, request: FigureOptions) -> Picture:
         axes[-1, column].set_xlabel("iterations")
         rho = runs["rho"].iloc[0]  # unknown for some networks with packet loss
         known = f", ρ = {rho:.3f}" if pd.notna(rho) else ""
-        letter_panel(axes[0, column], f"{key['topology']}{ends[column]}{known}")
+        letter_panel(axes[0, column], f"{key['topology']} graph{ends[column]}{known}")
         used |= set(best["run_id"])
         if "consensus" in names:
             bounds, shares = _draw_bounds(axes[names.index("consensus"), column], rows, look)
             bounded |= {*bounds}
             drawn += [table.assign(algo=algo, **key) for algo, table in bounds.items()]
-            notes += [f"{key['topology']}: {sentence}" for sentence in shares]
+            notes += [f"{key['topology']} graph: {sentence}" for sentence in shares]
     title = "Consensus and tracking error" if names == list(SHOWN) else " and ".join(metric_name(m) for m in names)
     entries = [legend_entry(style, with_values(style.label, settings[algo])) for algo, style in look.items()]
     if of := [style for algo, style in look.items() if algo in bounded]:
-        title += ", with the sharp bound b_t², b⁺ = ρ (b + η_t)"
-        named = f"bound for {', '.join(style.label for style in of)}" + ", each in its color" * (len(of) > 1)
+        title += ", with the upper bound b_t² on the consensus error"
+        notes.append("upper bound: b_(t+1) = ρ (b_t + η_t), where b_0² is the initial consensus error")
+        named = f"upper bound for {', '.join(style.label for style in of)}" + ", each in its color" * (len(of) > 1)
         entries.append(Line2D([], [], color=of[0].color if len(of) == 1 else INK, lw=0.8, ls="--", label=named))
     legend(figure, entries)
     return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes, title)
@@ -82,7 +84,7 @@ def _draw_bounds(ax: Axes, rows: pd.DataFrame, look: dict[str, Style]) -> tuple[
         line = {"step": bounds.index, "x": bounds.index, **ends, "runs": bounds.count(axis=1)}
         drawn[str(algo)] = pd.DataFrame({**line, "metric": BOUND})
         part = (mine["consensus"] / mine[BOUND]).max()
-        notes.append(f"consensus of {look[algo].label} at most {part:.3g} of its bound")
+        notes.append(f"the consensus error of {look[algo].label} is at most {part:.3g} times its bound")
     return drawn, notes
 
 

@@ -22,8 +22,8 @@ ACCURACIES = ("test_accuracy", "val_accuracy")
 EARLY, LEAST = 0.05, 0.05
 """The fraction of the steps that is the start, and the fraction of later values that may lie below the axis."""
 BELOW = (
-    f"accuracies: the start, and up to {100 * LEAST:g} % of the values after the first {100 * EARLY:g} % of the steps, "
-    "may lie below the axis; the end of every run is on it"
+    f"the axes of accuracies omit the lowest values: those of the first {100 * EARLY:g} % of the steps, and up to "
+    f"{100 * LEAST:g} % of the later ones; the final value of every run is visible"
 )
 SHOWN = ("train_loss", "test_loss", "test_accuracy", "stationarity")
 
@@ -60,7 +60,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
                 notes.append(BELOW)
         for algo in look:
             values[algo].append(setting_of(chosen, algo))
-        row[0].set_ylabel(f"{name_of(key['dataset'])}, {key['topology']}", fontsize=8)
+        row[0].set_ylabel(f"{name_of(key['dataset'])}, {key['topology']} graph", fontsize=8)
         used |= set(best["run_id"])
     legend(figure, [legend_entry(style, with_values(style.label, values[algo])) for algo, style in look.items()])
     what = what_is_tuned(option for chosen_of in values.values() for chosen in chosen_of for option in chosen)

@@ -47,12 +47,13 @@ def draw(results: Results, request: FigureOptions) -> Picture:
             ax.plot(few["x"], few[metric], color=style.color, ls="", marker=style.marker, ms=2, alpha=0.6)
             drawn.append(table.assign(algo=algo, metric=metric))
         ax.set_xticks(range(len(order)), [f"{split}\nζ = {zeta:.2g}" for split, zeta in order.items()])
+        ax.set_xlabel("partition of the data")
         log_scale(ax, finals[metric], metric)
         letter_panel(ax, metric_name(metric, results))
     legend(figure, [legend_entry(style) for style in look.values()])
     key = finals.iloc[0]
-    setting = f"{name_of(key['dataset'])}, {key['topology']}, T = {key['steps']}"
-    first = f"{setting}; ζ: the measured heterogeneity at the start"
+    setting = f"{name_of(key['dataset'])}, {key['topology']} graph, T = {key['steps']}"
+    first = f"{setting}; heterogeneity at the initial point: ζ² = (1/n) Σ ‖∇f_i − ∇f‖²"
     data = pd.concat(drawn, ignore_index=True)
     data["split"] = data["x"].map(dict(enumerate(order.index)))
     notes += what_else(results, finals, but=["partition"])

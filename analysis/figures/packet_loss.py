@@ -18,7 +18,12 @@ from analysis.study.select import as_written, first, metrics, problems, refuse_u
 from analysis.study.settings import apart
 
 SEMANTICS = ("reabsorb", "renormalise", "zero_fill")
-KINDS = {"lossy": "probability that a link is down", "outages": "probability that a node is down"}
+KINDS = {"lossy": "probability that a link is down in a step", "outages": "probability that a node fails in a step"}
+HANDLING = {
+    "reabsorb": "reabsorb: the receiver adds the weight of a lost message to its own",
+    "renormalise": "renormalise: the receiver divides by the sum of the weights that arrived",
+    "zero_fill": "zero fill: the receiver uses 0 instead of a lost message",
+}
 P, HOW = "links.p", "links.semantics"
 
 
@@ -45,12 +50,13 @@ def draw(results: Results, request: FigureOptions) -> Picture:
                 if not (mine := some[some["algo"] == algo]).empty:
                     table = draw_against_setting(ax, mine, P, metric, style, results)
                     drawn.append(table.assign(algo=algo, links=kind, semantics=form))
-            letter_panel(ax, f"{kind}, {form.replace('_', ' ')}")
+            letter_panel(ax, f"lost messages: {form.replace('_', ' ')}")
             ax.set_xlabel(KINDS.get(kind, P))
             log_scale(ax, runs[metric], metric)
         axes[row, 0].set_ylabel(metric_name(metric, results))
     legend(figure, [legend_entry(style, with_values(style.label, [values.get(a, {})])) for a, style in look.items()])
-    setting = f"{name_of(key['dataset'])}, {key['topology']}, n = {key['nodes']}, T = {key['steps']}"
+    notes += [HANDLING[form] for form in forms if form in HANDLING]
+    setting = f"{name_of(key['dataset'])}, {key['topology']} graph, n = {key['nodes']}, T = {key['steps']}"
     return Picture(figure, pd.concat(drawn, ignore_index=True), set(runs["run_id"]), [setting, *notes, *rule])
 
 

@@ -22,9 +22,10 @@ SETTINGS = 3
 YARDSTICK = "dsgd"
 """The method whose loss sets the targets without --reference. One method sets all, so that others do not move them."""
 RULES = {
-    "tuned": "tuned: every method has {count} tries (the smallest grid), each with another {what} of its grid, and "
-    "takes the one with the fewest misses, then the least mean cost, at the other seeds: the mean over all such draws",
-    "untuned": "random setting: one try; a method that is not tuned has one try in both",
+    "tuned": "tuned: every method draws {count} different settings ({what}) from its grid, as many as the smallest "
+    "grid has, and uses the one that at the other seeds has the fewest missed targets, then the least mean cost; "
+    "curves are means over all such draws",
+    "untuned": "untuned: every method draws one setting; a method without tuned options is the same in both panels",
 }
 
 
@@ -55,15 +56,19 @@ def draw(results: Results, request: FigureOptions) -> Picture:
             y = np.concatenate([[0.0], solved, [solved[-1] if len(solved) else 0.0]])
             ax.step(x, y, where="post", color=style.color, ls=style.dash, lw=style.width)
             marked = _marked(x, y, right * 1.3, style, len(look))
-            ax.plot(*marked, color=style.color, ls="", marker=style.marker, ms=style.size, markeredgewidth=0)
-        ax.set(xscale="log", xlabel=f"{METRICS[request.cost]}, as a multiple of the least", ylim=(-0.02, 1.02))
-        letter_panel(ax, f"the best of {count} tries" if rule == "tuned" else f"one random {what}")
+            ax.plot(
+                *marked, color=style.color, ls="", marker=style.marker, ms=style.size, markeredgewidth=0, clip_on=False
+            )
+        ax.set(xscale="log", xlabel=f"{METRICS[request.cost]}, relative to the best run", ylim=(-0.02, 1.02))
+        letter_panel(
+            ax, f"tuned: best of {count} random settings" if rule == "tuned" else f"untuned: one random {what}"
+        )
     axes[0, 0].set_ylabel("fraction of problems solved")
     legend(figure, [legend_entry(style) for style in look.values()])
     notes = [
         *(rule.format(what=what, count=count) for rule in RULES.values()),
-        f"cost: {METRICS[request.cost]} until the training loss has fallen by {1 - TAU:.0%} of the largest fall of "
-        f"{look[yardstick].label} at that seed; a run that misses it has infinite cost and still counts",
+        f"cost: {METRICS[request.cost]} until the training loss has decreased by {1 - TAU:.0%} of the largest decrease "
+        f"of {look[yardstick].label} with that seed; a run that misses this target has infinite cost and still counts",
         _counted_problems(costs),
         *uncounted,
     ]
@@ -72,10 +77,10 @@ def draw(results: Results, request: FigureOptions) -> Picture:
 
 def _counted_problems(costs: pd.DataFrame) -> str:
     count, seeds = costs["problem"].nunique(), costs.groupby("problem")["seed"].nunique()
-    few = "; where there is but one seed, it chooses for itself" if (seeds == 1).any() else ""
+    few = "; with a single seed, that seed chooses the setting and reports its result" if (seeds == 1).any() else ""
     return (
         f"{many(count, 'problem')}: settings on which every method with a stepsize was run with {SETTINGS} "
-        f"or more; the seeds of a problem share its weight{few}"
+        f"or more stepsizes; every problem has the same weight, divided equally among its seeds{few}"
     )
 
 

@@ -12,7 +12,7 @@ from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel,
 from analysis.drawing.style import Style, styles, variant
 from analysis.drawing.symbols import in_symbols, symbol, what_is_tuned, with_values
 from analysis.figures import OVERLAYS, Overlay, figure
-from analysis.results.labels import method_name, metric_name, name_of
+from analysis.results.labels import RHO, method_name, metric_name, name_of
 from analysis.results.numbers import with_numbers
 from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
@@ -56,6 +56,7 @@ def draw_topology(results: Results, request: FigureOptions) -> Picture:
     order = sorted(graphs, key=lambda name: (GRAPHS.index(name) if name in GRAPHS else len(GRAPHS), name))
     settings = [graphs[name] for name in order]
     ends, notes = among.side_by_side([key for key, _ in settings], also=["nodes"])
+    notes.append(RHO)
     titles = [f"{_title(key, runs)}{end}" for (key, runs), end in zip(settings, ends, strict=True)]
     columns = 2 if len(settings) in (2, 4) else 3
     share = {"sharey": True, "sharex": "col"}
@@ -101,7 +102,7 @@ def others_at_best(
         kept.append(best.of(mine, but=option))
         values = others[str(algo)] = {key: value for key, value in best.values.items() if key != option}
         score = f"the best mean final {score_in_words(results, runs, request)}"
-        notes.append(f"{name} at its best {what_is_tuned(values)}, {in_symbols(values)}: that of {score}")
+        notes.append(f"{name}, {in_symbols(values)}: its best {what_is_tuned(values)}, the one with {score}")
     refuse_unless(bool(kept), f"every setting {gone_in_words(runs)} for some seed")
     return pd.concat(kept), others, notes
 
@@ -145,15 +146,19 @@ def against_option(
     for ax in list(axes.flat)[len(settings) :]:
         ax.set_visible(False)
     multiplied = [algo for algo in look if any(algo in panel.multiplied for panel in found)]
-    under(axes, f"stepsize η{', or multiplier' if multiplied else ''}" if option == "eta" else symbol(option))
+    names = ", ".join(look[algo].label for algo in multiplied)
+    factor = f" ({names}: factor of its stepsizes)" if multiplied else ""
+    under(axes, f"stepsize η{factor}" if option == "eta" else symbol(option))
     beside = {algo: [p.others.get(algo, {}) for p in found if algo in set(p.runs["algo"])] for algo in look}
     entries = [legend_entry(style, with_values(style.label, beside[a]), a not in flat) for a, style in look.items()]
-    entries += [legend_entry(variant(look[algo], 1), f"{look[algo].label} (multiplier)") for algo in multiplied]
+    entries += [legend_entry(variant(look[algo], 1), f"{look[algo].label}, scaled stepsizes") for algo in multiplied]
     legend(figure, entries, [one.entry for one in overlays])
     notes = [*notes, *(f"{panel.title}: {sentence}" for panel in found for sentence in panel.notes)]
     if multiplied:
-        names = ", ".join(look[algo].label for algo in multiplied)
-        notes.append(f"{names}: a line without tuning, and a curve of its multipliers")
+        notes.append(
+            f"{names} has no stepsize: the horizontal line shows its result without tuning, the curve its results with "
+            "its stepsizes multiplied by the value on the x axis"
+        )
     notes += [one.note for one in overlays]
     shown = [metric_name(m, results) if m != "test_accuracy" else "test accuracy" for m in metrics_shown]
     caption = f"Final {' and '.join(shown)} against {'the stepsize' if option == 'eta' else symbol(option)}{rest}"

@@ -12,7 +12,7 @@ from analysis.drawing.panels import Picture
 from analysis.drawing.style import COLUMN, styles
 from analysis.figures import Drawing
 from analysis.report.bibtex import Bibliography
-from analysis.results.labels import METRICS, name_of
+from analysis.results.labels import DEFINITIONS, METRICS, name_of
 from analysis.results.results import Results
 from analysis.results.warnings import mixed_note
 from analysis.results.wording import listed, many
@@ -55,9 +55,16 @@ def caption(drawing: Drawing, picture: Picture, results: Results, band: Band) ->
     return [
         picture.title or drawing.title,
         *([*_setting(runs), *_seeds(results, runs, band), *_ends(runs)] if plotted else []),
-        *(note if note.startswith(tuple(runs["dataset"].unique())) else note[0].upper() + note[1:] for note in notes),
+        *(as_sentence(note, runs) for note in notes),
+        *dict.fromkeys(DEFINITIONS[metric] for metric in picture.data.get("metric", ()) if metric in DEFINITIONS),
         *mixed_note(results, runs),
     ]
+
+
+def as_sentence(note: str, runs: pd.DataFrame) -> str:
+    """Begin a note with a capital letter, unless it begins with the name of a dataset or a symbol."""
+    names = tuple(runs["dataset"].unique())
+    return note if note.startswith(("ρ", "ζ", *names)) else note[0].upper() + note[1:]
 
 
 def _setting(runs: pd.DataFrame) -> list[str]:
@@ -105,9 +112,10 @@ def _seeds(results: Results, runs: pd.DataFrame, band: Band) -> Iterable[str]:
     count = many(most, "seed")
     yield f"Every configuration was run with {count if least == most else f'{least} to {count}'}"
     if band.used and most >= BAND_FROM:
-        yield f"Lines show means{f', and bands or error bars {shown}' if (shown := KINDS[band.kind]) else ''}"
+        shown = KINDS[band.kind]
+        yield f"Lines and markers show means{f', bands and error bars show {shown}' if shown else ''}"
     if band.used and least < BAND_FROM:
-        yield f"With fewer than {BAND_FROM} seeds, each is drawn by itself"
+        yield f"With fewer than {BAND_FROM} seeds, each run is drawn by itself"
 
 
 def _ends(runs: pd.DataFrame) -> Iterable[str]:

@@ -11,6 +11,7 @@ from analysis.claims.verdicts import KINDS, WORDS, Verdict
 from analysis.drawing.files import save
 from analysis.drawing.panels import Picture
 from analysis.figures import drawings
+from analysis.report.caption import as_sentence
 from analysis.report.commands import as_typed
 from analysis.report.report_data import facts
 from analysis.results.errors import NoData
@@ -32,7 +33,7 @@ def document(claims: ClaimSet, verdicts: list[Verdict], results: Results, pictur
         for verdict in some:
             name = verdict.claim.figure or ""
             picture = drawn.pop(name, None)  # a figure is shown once
-            parts += [*_claim(verdict, claims.words), *(_figure(name, picture, link) if picture else []), ""]
+            parts += [*_claim(verdict, claims.words), *(_figure(name, picture, results, link) if picture else []), ""]
     for name in claims.tables:
         parts += _table(name, claims, results)
     return "\n".join(parts).rstrip() + "\n"
@@ -161,9 +162,9 @@ def _draw(name: str, claims: ClaimSet, results: Results, folder: Path) -> Pictur
     return picture
 
 
-def _figure(name: str, picture: Picture, link: Path) -> list[str]:
+def _figure(name: str, picture: Picture, results: Results, link: Path) -> list[str]:
     title = words.in_markdown(picture.title or drawings()[name].title)
-    notes = " ".join(f"{note[0].upper()}{note[1:]}." for note in map(words.in_markdown, picture.notes))
+    notes = " ".join(f"{words.in_markdown(as_sentence(note, results.runs))}." for note in picture.notes)
     return ["", f"![{title}]({(link / name).as_posix()}.png)", "", f"*{title}.* {notes}"]
 
 

@@ -39,15 +39,15 @@ def one_setting(
             everywhere = runs.groupby(over)["split"].transform("nunique") == runs["split"].nunique()
             best = best_setting(_apart(runs[everywhere], "split"), over, criterion(results, finals, request))
             if best is None:
-                words.append(f"{name} not drawn: every {what_is_tuned(over)} {gone_in_words(runs)} somewhere")
+                words.append(f"{name} not drawn: every {what_is_tuned(over)} {gone_in_words(runs)} on some partition")
                 continue
             runs = best.of(runs)
             words.append(f"{name} {choice_in_words(best)}")
         kept.append(runs)
     what = what_is_tuned(tuned)
-    refuse_unless(bool(kept), f"every {what} {gone_in_words(finals)} somewhere")
+    refuse_unless(bool(kept), f"every {what} {gone_in_words(finals)} on some partition")
     by = score_in_words(results, finals, request)
-    rule = f"one {what} for all splits, with the best mean final {by} over all of them: "
+    rule = f"each method uses one {what} for all partitions, the one with the best mean final {by} over all of them: "
     return pd.concat(kept), [rule + "; ".join(words)]
 
 
@@ -82,13 +82,14 @@ def at_most(
                 runs = runs[runs[option] == value]
             values[str(algo)] = found
             rest = "" if best else f", though it {gone_in_words(runs)} too"
-            rest += ", the only one run" if best and best.alone else ""
+            rest += " (the only value run)" if best and best.alone else ""
             words.append(f"{method_name(algo, results)} {in_symbols(found, '=')}{rest}")
         kept.append(runs)
     kind = what_is_tuned(option for found in values.values() for option in found)
     name = what.rpartition(".")[2]
     by = score_in_words(results, finals, request)
-    rule = f"one {kind} for all values of {name}, with the best mean final {by}, of those run at the most values: "
+    among = f"of those run at the most values, the one with the best mean final {by}"
+    rule = f"each method uses one {kind} for all values of {name}: {among}: "
     return pd.concat(kept), values, [rule + "; ".join(words)] if words else []
 
 

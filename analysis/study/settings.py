@@ -29,6 +29,10 @@ BROUGHT = ("model", "batch_size", "dtype")
 WATCHED = ("eval_every", "eval_spacing", "eval_samples")
 """The evaluation schedule, which is shown only if nothing else distinguishes two settings."""
 
+TITLES = {"validation": "validation split", "eval_every": "evaluated every", "init": "initial points"}
+TITLES |= {"equal": "equal shards", "exact": "exact gradients"}
+"""Words for labels in titles and captions, where the label alone is unclear."""
+
 
 class Apart:
     """The labels in which settings differ, and texts that distinguish each setting."""
@@ -100,7 +104,8 @@ def in_labels(words: Key) -> str:
 
 def in_title(label: str, value: Any) -> str:
     """batch size 8"""
-    return f"{symbol(label.rpartition('.')[2])} {f'{value:g}' if isinstance(value, float) else value}"
+    name = label.rpartition(".")[2]
+    return f"{TITLES.get(name) or symbol(name)} {f'{value:g}' if isinstance(value, float) else value}"
 
 
 def _before(label: str) -> list[str]:

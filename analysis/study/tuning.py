@@ -110,7 +110,7 @@ def rule_in_words(
         if best is None:
             choice = f"not drawn: every {what} {gone_in_words(finals[finals['algo'] == algo])} for some seed"
         else:
-            choice = choice_in_words(best) + ", the only one run" * best.alone
+            choice = choice_in_words(best) + " (the only value run)" * best.alone
         names.setdefault(choice, []).append(method_name(algo, results))
     notes = [where + "; ".join(f"{', '.join(some)} {choice}" for choice, some in names.items())]
     if was_chosen(chosen.values()):
@@ -141,7 +141,7 @@ def choice_in_words(best: Best) -> str:
     if not best.edges:
         return words
     if len([value for value in best.values.values() if not isinstance(value, str)]) == 1:
-        return f"{words} (the edge of its grid)"
+        return f"{words} (at the edge of its grid)"
     which = " and ".join(map(symbol, best.edges))
     return f"{words} ({which} at the edge of {'its grid' if len(best.edges) == 1 else 'their grids'})"
 

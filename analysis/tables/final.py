@@ -7,6 +7,7 @@ import pandas as pd
 from analysis.drawing.symbols import symbol, what_is_tuned
 from analysis.results.labels import method_name, methods, metric_in_words
 from analysis.results.results import Results
+from analysis.results.wording import many
 from analysis.study.figure_options import FigureOptions
 from analysis.study.reported import chosen_of, reported_all
 from analysis.study.select import as_written, problems, reference
@@ -52,7 +53,7 @@ def make(results: Results, request: FigureOptions) -> Table:
             cells = {symbol(option): _in_words(option, algo, chosen, mine) for option in over if option != "schedule"}
             cells = {"method": name, **cells, "schedule": schedule, "seeds": seeds, **words}
             if header:
-                cells[header] = interval(gap, signed=True) + (f" ({gap.count} pairs)" if gap else "")
+                cells[header] = interval(gap, signed=True) + (f" ({many(gap.count, 'pair')})" if gap else "")
             shown.append((key, cells))
     what = what_is_tuned(over)
     compared = metric_in_words(decides, results) if decides else "accuracies or test losses"
@@ -78,5 +79,5 @@ def _in_words(option: str, algo: str, chosen: Chosen, runs: pd.DataFrame) -> str
         return "—"
     if best is None:
         return f"every one {gone_in_words(runs)}"
-    rest = " (the only one run)" if best.alone else " (edge)" if option in best.edges else ""
+    rest = " (the only value run)" if best.alone else " (edge)" if option in best.edges else ""
     return f"{best.values[option]:g}{rest}"

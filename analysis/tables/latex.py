@@ -36,6 +36,7 @@ SYMBOLS = {
     "²": r"\textsuperscript{2}",
     "−": r"$-$",
     "‖": r"$\|$",
+    "Σ": r"$\sum$",
     "∇": r"$\nabla$",
     "∞": r"$\infty$",
     "×": r"$\times$",

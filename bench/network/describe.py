@@ -54,8 +54,8 @@ def facts(mixing: Mixing) -> Iterator[str]:
     norms = [f"{norm:.3g}" for r in ROUNDS if (norm := mixing.accelerated(r)) is not None]
     if c.rho and c.rho > TOLERANCE and norms:
         yield _wrapped(
-            f"‖FG_R − 11ᵀ/n‖ of {', '.join(map(str, ROUNDS))} rounds of accelerated gossip: {', '.join(norms)} "
-            "(useful only below ρ)"
+            f"accelerated gossip: ‖FG_R − 11ᵀ/n‖ for R = {', '.join(map(str, ROUNDS))} rounds is {', '.join(norms)} "
+            "(useful only if below ρ)"
         )
     yield f"hash {c.hash}"
 

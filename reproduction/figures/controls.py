@@ -11,14 +11,14 @@ from matplotlib.lines import Line2D
 from analysis.drawing.panels import Picture, legend, letter_panel, panels
 from analysis.drawing.style import INK, PAGE, styles
 from analysis.figures import figure
-from analysis.results.labels import method_name
+from analysis.results.labels import METRICS, method_name
 from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
 from analysis.study.select import refuse_unless
 from analysis.study.statistics import exponents, mean
 from reproduction.study.controls import CONTROLS, controls, means_over_steps
 
-PARTS = {1.0: ("over all steps", "o"), 0.2: ("over the last 20 % of the steps", "D")}
+PARTS = {1.0: ("mean over all steps", "o"), 0.2: ("mean over the last 20 % of the steps", "D")}
 THEORY = -0.25
 
 
@@ -36,7 +36,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     schedules = [
         name for name in ("fixed", "diminishing") if any(name in set(runs["schedule"]) for runs in found.values())
     ]
-    figure, axes = panels(1, len(schedules), 0.5 + 0.32 * len(found), PAGE, sharey=True)
+    figure, axes = panels(1, len(schedules), 0.5 + 0.4 * len(found), PAGE, sharey=True)
     data, used = [], set()
     for ax, schedule in zip(axes[0], schedules, strict=True):
         for place, (name, runs) in enumerate(found.items()):
@@ -53,19 +53,20 @@ def draw(results: Results, request: FigureOptions) -> Picture:
         ax.axvline(0, color=INK, lw=0.6)
         ax.axvline(THEORY, color=INK, lw=0.8, ls=":")
         ax.set(
-            xlabel="exponent of n in ‖∇f(x̄)‖",
+            xlabel=f"exponent of n in the mean of {METRICS['grad_norm']}",
             yticks=range(len(found)),
-            yticklabels=list(found),
+            yticklabels=[CONTROLS[name].replace(", ", ",\n") for name in found],
             ylim=(len(found) - 0.5, -0.5),
         )
         letter_panel(ax, f"{schedule} schedule")
     entries = [
         Line2D([], [], ls="", color=look.color, label=words, **_shape(last)) for last, (words, _) in PARTS.items()
     ]
-    theory = Line2D([], [], color=INK, lw=0.8, ls=":", label="−1/4, the theory for the fixed schedule, all steps")
+    theory = Line2D([], [], color=INK, lw=0.8, ls=":", label="theory: −1/4 (fixed schedule, all steps)")
     legend(figure, [*entries, theory])
     notes = [f"{name}: {CONTROLS[name]}" for name in found]
-    notes.append("exponents by least squares in logarithms for each seed, with Student's 95 % intervals over seeds")
+    notes.append("the exponent is the slope of a least-squares fit in logarithms, one fit per seed")
+    notes.append("horizontal bars show 95 % confidence intervals over the seeds (Student's t)")
     return Picture(figure, pd.DataFrame(data), used, notes, f"Causes of the speed-up of {look.label}")
 
 

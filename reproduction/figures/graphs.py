@@ -14,6 +14,7 @@ from analysis.drawing.palette import COLORS
 from analysis.drawing.panels import Picture, panels
 from analysis.drawing.style import COLUMN, INK, PAGE
 from analysis.figures import figure
+from analysis.results.labels import RHO
 from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
 from analysis.study.select import refuse_unless
@@ -23,7 +24,7 @@ PAPER = ("ring", "random", "ladder", "complete")
 MOST = 12
 
 
-@figure("graphs", "The graphs and their ρ", "python bench/run.py -m topology=ring,random,ladder,complete", uses=())
+@figure("graphs", "The communication graphs", "python bench/run.py -m topology=ring,random,ladder,complete", uses=())
 def draw(results: Results, request: FigureOptions) -> Picture:
     unlisted: set[str] = set()
     looked: dict[int, bool] = {}
@@ -48,12 +49,13 @@ def draw(results: Results, request: FigureOptions) -> Picture:
                 found[key] = topology, mixing, known[2]
     refuse_unless(bool(found), "no run records the edges of its graph")
     graphs = sorted(found.values(), key=_place)
-    notes = [f"the first {MOST} of {len(graphs)} graphs"] if len(graphs) > MOST else []
+    notes = [f"drawn: the first {MOST} of {len(graphs)} graphs"] if len(graphs) > MOST else []
+    notes.append(f"{RHO}; n: number of nodes")
     graphs = graphs[:MOST]
     if large := sorted(unlisted):
-        notes.append(f"not drawn, since results do not record so many edges: {', '.join(large)}")
+        notes.append(f"not drawn, since the results do not record the edges of such large graphs: {', '.join(large)}")
     if any(mixing.get("drawn") for _, mixing, _ in graphs):
-        notes.append("networks drawn in each round: the first round of one run")
+        notes.append("of networks that are random in each round, the figure shows the first round of one run")
     columns = min(4, len(graphs))
     width = PAGE if columns > 2 else COLUMN
     figure, axes = panels(-(-len(graphs) // columns), columns, width / columns, width)

@@ -11,8 +11,11 @@ from analysis.drawing.style import INK, Style
 from analysis.figures import overlay
 from reproduction.study import published
 
-ENTRY = Line2D([], [], color=INK, ls="", marker="o", mfc="none", label="published (their η axis)")
-NOTE = "hollow markers: published results, whose η axis differs from ours"
+ENTRY = Line2D([], [], color=INK, ls="", marker="o", mfc="none", label="published (η scaled differently)")
+NOTE = (
+    "hollow markers show published results, that of D-NASA at the right edge; the published code scales η differently, "
+    "so compare accuracies and shapes, not positions on the x axis"
+)
 
 
 @overlay(ENTRY, NOTE)

@@ -19,11 +19,18 @@ from analysis.study.select import what_else
 from reproduction.study.families import variants
 
 SHOWN = ("test_accuracy", "stationarity", "consensus")
+MEANINGS = {
+    "independent starts": "independent starts: every node has its own initial point",
+    "per-tensor norm": "per-tensor norm: each tensor of the model is normalized separately",
+    "raw gradients averaged": "raw gradients averaged: the moving average uses gradients instead of tracked gradients",
+    "row-stochastic matrix": "row-stochastic matrix: the columns of the mixing matrix do not sum to one",
+    "mixed twice": "mixed twice: two rounds of gossip in each step",
+}
 
 
 @figure(
     "released",
-    "Methods as written and as released: effect of each difference",
+    "Methods as written in the paper and as in its released code: effect of each difference",
     "python bench/run.py experiment=paper/released_vs_written",
     uses=(),
 )
@@ -50,10 +57,16 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     axes[0, 0].set_ylim(len(rows) - 0.5, -0.5)
     legend(
         figure,
-        [Line2D([], [], color=INK, ls="", marker="o", mfc=(INK, "none")[n % 2], label=s) for n, s in enumerate(splits)],
+        [
+            Line2D([], [], color=INK, ls="", marker="o", mfc=(INK, "none")[n % 2], label=f"partition {s}")
+            for n, s in enumerate(splits)
+        ],
     )
     (dataset,) = finals["dataset"].unique()
-    notes = [f"{name_of(dataset)}; dots are means, lines the range over the seeds"]
+    notes = [
+        f"{name_of(dataset)}; circles show means, horizontal bars the smallest and the largest value over the seeds"
+    ]
+    notes += [note for change, note in MEANINGS.items() if finals["change"].str.contains(change).any()]
     notes += what_else(results, finals, but=["partition", "topology", "init"])
     return Picture(figure, pd.concat(drawn, ignore_index=True), set(finals["run_id"]), notes)
 

@@ -38,7 +38,7 @@ SCALE, STRETCH = Units("scale", 1, "c·f"), Units("input_scale", 2, "c²·f(x/c)
 
 @figure(
     "scale",
-    "Every method on c·f instead of f",
+    "Every method minimizing c·f instead of f",
     "python bench/run.py experiment=extra/scale",
     uses=("metric", "tune_by"),
 )
@@ -48,7 +48,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
 
 @figure(
     "stretch",
-    "Every method on c²·f(x/c) instead of f",
+    "Every method minimizing c²·f(x/c) instead of f",
     "python bench/run.py experiment=extra/stretch",
     uses=("metric", "tune_by"),
 )
@@ -77,12 +77,12 @@ def _draw(results: Results, request: FigureOptions, units: Units) -> Picture:
         mine = runs[runs["algo"] == algo]
         drawn.append(draw_against_setting(ax, mine, label, metric, style, results).assign(algo=algo, **key))
         if algo in values:
-            notes.append(f"{style.label}: {in_symbols(values[algo], '=')} at every c")
+            notes.append(f"{style.label}: {in_symbols(values[algo], '=')} for every c")
     divided = "c" if units.power == 1 else "c²"
     loss = f"test loss of {units.f}, divided by {divided}"
-    ax.set(xscale="log", xlabel="c", ylabel=loss if metric == "test_loss" else metric_name(metric, results))
+    ax.set(xscale="log", xlabel="factor c", ylabel=loss if metric == "test_loss" else metric_name(metric, results))
     log_scale(ax, runs[metric], metric)
-    letter_panel(ax, f"{name_of(key['dataset'])}, {key['topology']}: minimizing {units.f}")
+    letter_panel(ax, f"{name_of(key['dataset'])}, {key['topology']} graph: minimizing {units.f}")
     data = pd.concat(drawn, ignore_index=True)
     legend(figure, [legend_entry(style) for style in look.values()])
     return Picture(figure, data, set(runs["run_id"]), notes, _title(data, look, units))
@@ -97,7 +97,7 @@ def _title(data: pd.DataFrame, look: dict[str, Style], units: Units) -> str:
         even = len(ends) > 1 and np.isfinite(ends).all() and np.ptp(ends) <= SAME * abs(ends).max()
         (same if even else other).append(look[str(algo)].label)
     if len(same) == 1 < len(look):
-        return f"Every method on {units.f}: only {same[0]} is invariant"
+        return f"Every method minimizing {units.f}: only the results of {same[0]} do not depend on c"
     if len(other) == 1 < len(look):
-        return f"Every method on {units.f}: only {other[0]} is not invariant"
-    return f"Every method on {units.f}"
+        return f"Every method minimizing {units.f}: only the results of {other[0]} depend on c"
+    return f"Every method minimizing {units.f}"

@@ -24,6 +24,8 @@ THEORY = {("dnasa", "nodes"): -0.25, ("dnasa", "steps"): -0.25, ("dsgt", "steps"
 """Upper bounds on the exponents of the mean gradient norm over all steps, fixed schedule. For D-SGT the theory bounds
 the root of the mean square, which is at least the mean."""
 
+LETTERS = {"nodes": "n", "steps": "T"}
+
 
 @figure(
     "speedup",
@@ -38,7 +40,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     shades = _shades(sorted(mine["nodes"].unique()), style)
     schedules = [name for name in ("fixed", "diminishing", "constant") if name in set(mine["schedule"])]
     rates = exponents(finals)
-    figure, axes = panels(len(schedules), 3 if len(rates) else 2, 1.8)
+    figure, axes = panels(len(schedules), 3 if len(rates) else 2, 2.0)
     drawn, used = [], set()
     for row, schedule in zip(axes, schedules, strict=True):
         longest = mine[mine["schedule"] == schedule]
@@ -50,16 +52,17 @@ def draw(results: Results, request: FigureOptions) -> Picture:
                 table = curve(ax, rows[rows["nodes"] == nodes], "step", metric, shade)
                 drawn.append(table.assign(nodes=nodes, schedule=schedule))
             ax.set(yscale="log", xlabel="iterations", ylabel="")
-            letter_panel(ax, f"{METRICS[metric]}, {schedule}")
+            letter_panel(ax, f"{METRICS[metric]}, {schedule} schedule")
     notes = what_else(results, finals)
     for ax, key in zip(axes[:, 2] if len(rates) else [], ("nodes", "steps"), strict=False):
         used |= _fits(ax, finals, key, rates, drawn, styles(finals["algo"].unique(), results))
     for _, rate in rates.iterrows():
-        promised = f", theory at most {rate['theory']:+.2f}" if np.isfinite(rate["theory"]) else ""
+        promised = f"; theory: at most {rate['theory']:+.2f}" if np.isfinite(rate["theory"]) else ""
         span = f" [{rate['low']:+.3f}, {rate['high']:+.3f}]" if np.isfinite(rate["low"]) else ""
-        found = f"exponent of {rate['of']} at {rate['at']}: {rate['exponent']:+.3f}{span}{promised}"
+        found = f"fitted exponent of {LETTERS[rate['of']]} at {rate['at']}: {rate['exponent']:+.3f}{span}{promised}"
         notes.append(f"{method_name(rate['algo'], results)}, {found}")
-    legend(figure, [legend_entry(shade, marker=False) for shade in shades.values()])
+    notes += ["brackets: 95 % confidence intervals over the seeds (Student's t)"] if rates["low"].notna().any() else []
+    legend(figure, [legend_entry(shade, f"{style.label}, {shade.label}", marker=False) for shade in shades.values()])
     title = f"Linear speed-up: {style.label} with more nodes"
     title += ", and the fitted exponents of n and T" if len(rates) else ""
     return Picture(figure, pd.concat([*drawn, rates], ignore_index=True), used, notes, title)
@@ -114,26 +117,26 @@ def _fits(
             fits = fits.iloc[[-1]]
         table = spread(mine, key, "grad_norm_mean")
         at = "" if key == "nodes" else f", {fits['at'].iloc[0]}"
-        label = f"{style.label}{at}: {fits['exponent'].iloc[0]:+.3f}".replace(": -", ": −")
+        label = f"{style.label}{at}: slope {fits['exponent'].iloc[0]:+.3f}".replace("slope -", "slope −")
         ax.errorbar(
             table[key], table["mean"], [table["mean"] - table["low"], table["high"] - table["mean"]],
             color=style.color, ls=style.dash, marker=style.marker, lw=1, capsize=1.5, label=label,
         )  # fmt: skip
         if (algo, key) in THEORY and algo == "dnasa":
             line = table["mean"].iloc[0] * (table[key] / table[key].iloc[0]) ** THEORY[algo, key]
-            ax.plot(table[key], line, color=INK, lw=0.8, ls=":", label=f"theory: −{-THEORY[algo, key]:.2f}")
+            ax.plot(table[key], line, color=INK, lw=0.8, ls=":", label=f"theory: slope −{-THEORY[algo, key]:.2f}")
         for place in table.loc[table["nonfinite"] > 0, key]:
             edge(ax, place, style, NONFINITE)
         drawn.append(table.rename(columns={key: "x"}).assign(setting=key, algo=algo, metric="grad_norm_mean"))
         used |= set(mine["run_id"])
-    ax.set(xscale="log", yscale="log", xlabel="nodes n" if key == "nodes" else "horizon T", ylabel="")
+    ax.set(xscale="log", yscale="log", xlabel="number of nodes n" if key == "nodes" else "number of steps T", ylabel="")
     ticks = sorted(fixed[key].unique())
     ax.set_xticks(ticks, [f"{tick}" for tick in ticks])
     ax.minorticks_off()
-    letter_panel(ax, f"{METRICS['grad_norm_mean']}, fixed")
+    letter_panel(ax, f"{METRICS['grad_norm_mean']}, fixed schedule")
     if ax.get_legend_handles_labels()[0]:
         low, high = ax.get_ylim()
-        ax.set_ylim(low / (high / low) ** 0.7, high)  # space for the legend below the lines
+        ax.set_ylim(low / (high / low) ** 1.1, high)  # space for the legend below the lines
         ax.legend(handlelength=1.8, loc="lower left")
     return used
 

@@ -38,8 +38,8 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     for column, sd in enumerate(sorted(readings)):
         runs, said = as_written(results, readings[sd], request)
         best, chosen = at_best(results, runs, request)
-        notes += [f"sd {sd:g}: {words}" for words in what_else(results, runs, but=["dataset"])]
-        notes += [*said, *rule_in_words(results, runs, chosen, f"sd {sd:g}: ", request)]
+        notes += [f"standard deviation {sd:g}: {words}" for words in what_else(results, runs, but=["dataset"])]
+        notes += [*said, *rule_in_words(results, runs, chosen, f"standard deviation {sd:g}: ", request)]
         rows = results.curves(best)
         for ax, metric in zip(axes[:, column], ("test_loss", "grad_norm"), strict=True):
             for algo, style in look.items():

@@ -11,11 +11,11 @@ from analysis.study.select import has_no_variant
 PRINTED, COMPLETE, AVERAGING = "as printed", "no graph", "averaging alone"
 NOISY, FORMULA = "formula alone, with noise", "formula alone"
 CONTROLS = {
-    PRINTED: "n nodes on a ring, stepsizes by the formula of n",
-    COMPLETE: "n nodes on the complete graph, stepsizes by the formula of n",
-    AVERAGING: "n nodes on a ring, stepsizes by the formula of the fewest",
-    NOISY: "one node, stepsizes by the formula of n",
-    FORMULA: "one node with exact gradients, stepsizes by the formula of n",
+    PRINTED: "n nodes on a ring, stepsizes for n nodes",
+    COMPLETE: "n nodes on the complete graph, stepsizes for n nodes",
+    AVERAGING: "n nodes on a ring, stepsizes for the smallest n",
+    NOISY: "one node, stepsizes for n nodes",
+    FORMULA: "one node with exact gradients, stepsizes for n nodes",
 }
 
 

@@ -78,7 +78,12 @@ def test_diverged_runs_are_counted_and_have_no_mean(drawn):
     picture = drawn("topology")
     marks = [line for ax in picture.figure.axes for line in ax.lines if line.get_marker() == "x"]
     assert len(marks) == 2 * 2  # on the floor of both panels, for both methods
-    assert [text.get_text() for text in picture.figure.legends[0].texts] == ["D-NASA", "D-SGD", "D-SGT", "diverged"]
+    assert [text.get_text() for text in picture.figure.legends[0].texts] == [
+        "D-NASA",
+        "D-SGD",
+        "D-SGT",
+        "diverged (inf or NaN)",
+    ]
 
 
 def test_topology_has_a_panel_per_graph_with_its_rho(drawn):

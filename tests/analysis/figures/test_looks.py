@@ -12,8 +12,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from analysis.drawing.files import render
 from analysis.drawing.lines import draw_against_setting
-from analysis.drawing.panels import DIVERGING, NOTES, Picture, has, legend, legend_entry, log_ticks, panels
+from analysis.drawing.panels import DIVERGING, MARKS, NOTES, Picture, has, legend, legend_entry, panels
 from analysis.drawing.style import styles, use_paper_style
+from analysis.drawing.ticks import log_ticks
 from analysis.figures import drawings
 from analysis.results.errors import NoData
 from analysis.study.figure_options import FigureOptions
@@ -124,8 +125,10 @@ def test_what_exploded_stands_at_the_edge_and_does_not_set_the_axis(results):
         for name in ("stepsize", "compare"):
             picture = draw(name, made.where([("eta", ["1.0"])]) if name == "compare" else made)
             assert all(ax.get_ylim()[1] < 1e6 for ax in picture.figure.axes)
-            assert "diverging (off the axis)" in [text.get_text() for text in picture.figure.legends[0].texts]
-            assert any(NOTES[DIVERGING] in note for note in picture.notes)
+            assert has(picture.figure, DIVERGING)
+            labels = [text.get_text() for text in picture.figure.legends[0].texts]
+            assert MARKS[DIVERGING].get_label() in labels
+            assert NOTES[DIVERGING] in picture.notes
 
 
 def test_captions_say_what_is_drawn(drawn, results):

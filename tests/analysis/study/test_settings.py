@@ -111,11 +111,11 @@ def test_a_figure_of_two_datasets_says_in_what_else_they_differ():
 def test_compare_titles_name_all_that_differs_in_order():
     some = made(rows(compressor=("top_k", "none"), batch_size=(16, 8)))
     assert titles(draw("compare", some, metrics=("test_loss",))) == [
-        f"a9a, ring, compressor {form}, batch size {size}" for form in ("none", "top_k") for size in (8, 16)
+        f"a9a, ring graph, compressor {form}, batch size {size}" for form in ("none", "top_k") for size in (8, 16)
     ]
     ps = {"links": ("lossy",), "links.p": (0.5, 0.1, 0.2, 0.3, 0.4)}
     five = draw("compare", made(rows(eta=(0.1,), partition=("by_label",), **ps)), metrics=("test_loss",))
-    assert titles(five) == [f"a9a, ring, p {p}" for p in (0.1, 0.2, 0.3, 0.4)]
+    assert titles(five) == [f"a9a, ring graph, p {p}" for p in (0.1, 0.2, 0.3, 0.4)]
     assert mentions(five.notes[0], "4 settings", "5")
     assert five.notes[1].endswith(" partition=by_label links=lossy")
 
