@@ -129,8 +129,11 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--x", choices=X, metavar="COST", help=f"{axis_of}. Costs: {', '.join(X)}")
     costs = [name for name in X if name != "epochs"]
     add("--cost", default="steps", choices=costs, metavar="COST", help="cost in the figure profile (default: steps)")
-    add_network(parser, "compute the seconds of --x seconds and --cost seconds for a network instead of the measured ones; "
-    "the figure network and the table network_times need it too")
+    add_network(
+        parser,
+        "compute the seconds of --x seconds and --cost seconds for a network instead of the measured ones; "
+        "the figure network and the table network_times need it too",
+    )
     add_layout(parser)
     arguments = parser.parse_args(joined(sys.argv[1:] if argv is None else argv))
     if arguments.figure is not None:

@@ -14,7 +14,7 @@ from analysis.results.wording import listed
 from analysis.study.figure_options import FigureOptions
 from analysis.study.select import NO_NETWORK, as_written, problems, refuse_unless
 from analysis.study.settings import in_order
-from analysis.study.statistics import FEWEST, mean
+from analysis.study.statistics import FEWEST, Interval, mean
 from analysis.study.targets import TARGET_RULE, hits, seconds_until, target_method
 from analysis.study.tuning import at_best, setting_of
 from analysis.tables import Table, table
@@ -72,6 +72,8 @@ def _time(runs: pd.DataFrame, column: str) -> tuple[dict[str, float | None], str
     """Return the mean time with its interval, as numbers and as a cell; without a mean if a run has no time."""
     if runs[column].isna().any():
         return {"": None, "_low": None, "_high": None}, "—"
-    found = mean(runs[column])
+    values = runs[column]
+    same = values.nunique() == 1  # the interval would consist of rounding errors
+    found = Interval(*[float(values.iloc[0])] * 3, len(values)) if same else mean(values)
     cell = Number(interval(found), found, more_is_better=False, values=runs.set_index("seed")[column])
     return {"": found.value, "_low": found.low, "_high": found.high}, cell
