@@ -1,6 +1,5 @@
 """Time to a target loss against latency, bandwidth and the order of sites."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,15 +17,15 @@ from analysis.results.labels import name_of
 from analysis.results.results import Results
 from analysis.results.seconds import costs_of, without_time
 from analysis.study.figure_options import FigureOptions
-from analysis.study.placement import best_and_worst
-from analysis.study.select import NO_NETWORK, as_written, problems, refuse_unless, what_else
+from analysis.study.placement import MOST_ORDERS, best_and_worst
+from analysis.study.select import DRAWN_FOR, NO_NETWORK, as_written, problems, refuse_unless, what_else
 from analysis.study.settings import Key, apart
 from analysis.study.targets import TARGET_RULE, hits, seconds_until, target_method
 from analysis.study.tuning import Chosen, at_best, columns_of, rule_in_words
 from bench.clock import Network
 
-LATENCIES_MS = np.logspace(-2, 3, 11)
-BANDWIDTHS_MBPS = np.logspace(-1, 4, 11)
+LATENCIES_MS = [float(ms) for ms in np.logspace(-2, 3, 11)]
+BANDWIDTHS_MBPS = [float(mbps) for mbps in np.logspace(-1, 4, 11)]
 STRIP = 0.03
 """Height of the strip that shows the fastest method, relative to the panel."""
 
@@ -61,67 +60,79 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     look = styles(one.reaching, results)
     found = one.hits[one.hits["algo"].isin(look)]
     costs, wrong = costs_of(results, found["run_id"])
-    middle = _middle(network)
-    orders = best_and_worst(next(iter(costs.values())), network) if costs else None
-    axes_of: list[tuple[str, Sequence[Any], list[Network]]] = [
-        ("latency (ms)", LATENCIES_MS, [middle.changed(latency_ms=float(each)) for each in LATENCIES_MS]),
-        ("bandwidth (Mbit/s)", BANDWIDTHS_MBPS, [middle.changed(bandwidth_mbps=float(b)) for b in BANDWIDTHS_MBPS]),
-    ]
-    if orders:
-        axes_of.append(("order of the sites", ("best", "as in\nthe file", "worst"), [orders[0], network, orders[1]]))
+    refuse_unless(bool(costs), " ".join(without_time(wrong, network)).removesuffix("."))
+    orders = best_and_worst(next(iter(costs.values())), network)
+    axes_of = _axes(network, orders, one.key)
     figure, axes = panels(1, len(axes_of), 2.1, look=look, sharey=True)
     drawn = []
-    for ax, (label, values, networks) in zip(axes[0], axes_of, strict=True):
+    for ax, axis in zip(axes[0], axes_of, strict=True):
         tables = []
-        for number, (value, each) in enumerate(zip(values, networks, strict=True)):
+        for x, each in zip(axis.values, axis.networks, strict=True):
             times, more = seconds_until(found, costs, each)
             wrong |= more
-            place = value if label != axes_of[-1][0] or not orders else number
-            tables.append(found.assign(seconds=times, x=place, value=str(value).replace("\n", " ")))
+            tables.append(found.assign(seconds=times, x=x))
         refuse_unless(bool(pd.concat(tables)["seconds"].notna().any()), " ".join(without_time(wrong, network))[:-1])
-        drawn.append(_panel(ax, pd.concat(tables), look).assign(x_axis=label))
-        ax.set(xlabel=label, yscale="log")
-        if isinstance(values[0], str):
-            ax.set_xticks(range(len(values)), values)
-            ax.set_xlim(-0.5, len(values) - 0.5)
-        else:
-            ax.set_xscale("log")
+        drawn.append(_panel(ax, pd.concat(tables), look, axis).assign(x_axis=axis.label))
+        letter_panel(ax, axis.title)
     axes[0, 0].set_ylabel("seconds to the target")
-    letter_panel(axes[0, 0], f"links of {_number(middle.bandwidth[0, 0] / 1e6)} Mbit/s")
-    letter_panel(axes[0, 1], f"links of {_number(middle.latency_s[0, 0] * 1000)} ms")
-    if orders:
-        letter_panel(axes[0, 2], network.title or network.name)
     legend(figure, [legend_entry(style) for style in look.values()])
-    notes = [*_notes(results, one, network, orders, request), *without_time(wrong, network)]
+    notes = [*_notes(results, one, network, request), *_orders(orders, drawn[-1]), *without_time(wrong, network)]
     data = pd.concat(drawn, ignore_index=True)
-    values = {algo: columns_of(one.chosen, algo) for algo in look}
-    data = data.assign(**{c: [values[algo].get(c) for algo in data["algo"]] for c in ("eta",)})
-    return Picture(figure, data, set(found["run_id"]), notes)
+    eta = {algo: columns_of(one.chosen, algo)["eta"] for algo in look}
+    return Picture(figure, data.assign(eta=data["algo"].map(eta)), set(found["run_id"]), notes)
 
 
-def _panel(ax: Axes, times: pd.DataFrame, look: dict[str, Style]) -> pd.DataFrame:
+class Axis(NamedTuple):
+    """The x-axis of a panel: its values, and the network at each."""
+
+    label: str
+    title: str
+    values: list[float]
+    networks: list[Network]
+    names: tuple[str, ...] = ()  # of the values, if they are no numbers
+
+
+def _axes(network: Network, orders: tuple[Network, Network] | None, key: Key) -> list[Axis]:
+    links = ~np.eye(len(network.latency_s), dtype=bool) if network.sites else np.ones_like(network.latency_s, bool)
+    latency = float(np.median(network.latency_s[links])) * 1000
+    rate = float(np.median(network.bandwidth[links])) / 1e6
+    slower = [network.changed(ms, rate) for ms in LATENCIES_MS]
+    wider = [network.changed(latency, mbps) for mbps in BANDWIDTHS_MBPS]
+    out = [
+        Axis("latency (ms)", f"all links {rate:.4g} Mbit/s", LATENCIES_MS, slower),
+        Axis("bandwidth (Mbit/s)", f"all links {latency:.4g} ms", BANDWIDTHS_MBPS, wider),
+    ]
+    if orders:
+        title = f"{network.title or network.name}, {key['topology']} graph"
+        out.append(
+            Axis("order of the sites", title, [0, 1, 2], [orders[0], network, orders[1]], ("best", "given", "worst"))
+        )
+    return out
+
+
+def _panel(ax: Axes, times: pd.DataFrame, look: dict[str, Style], axis: Axis) -> pd.DataFrame:
     """Draw the mean times of every method, and a strip with the color of the fastest. Return the plotted numbers."""
     drawn = []
     for algo, style in look.items():
-        mine = times[times["algo"] == algo]
-        table = over_seeds(mine.groupby("x"), "seconds").reset_index()
+        table = over_seeds(times[times["algo"] == algo].groupby("x"), "seconds").reset_index()
         if (table["runs"] >= BAND_FROM).all():
             shaded(ax, table["x"], table, style)
         line: dict[str, Any] = {"color": style.color, "ls": style.dash, "lw": style.width, "ms": style.size}
         ax.plot(table["x"], table["mean"], marker=style.marker, markeredgewidth=0, **line)
         drawn.append(table.assign(algo=algo))
     data = pd.concat(drawn, ignore_index=True)
-    fastest = data.loc[data.groupby("x")["mean"].idxmin()].sort_values("x")
-    x = fastest["x"].to_numpy(float)
-    log = len(x) > 3
-    places = np.log(x) if log else x
-    edges = np.concatenate([[places[0] - (places[1] - places[0]) / 2], (places[1:] + places[:-1]) / 2])
-    edges = np.append(edges, 2 * places[-1] - edges[-1])
-    for left, right, algo in zip(edges[:-1], edges[1:], fastest["algo"], strict=True):
-        ends = np.exp([left, right]) if log else (left, right)
-        ax.axvspan(*ends, ymin=0, ymax=STRIP, color=look[algo].color, lw=0, zorder=3)
-    if log:
-        ax.set_xlim(*np.exp([edges[0], edges[-1]]))
+    fastest = data.loc[data.dropna(subset="mean").groupby("x")["mean"].idxmin()].set_index("x")["algo"]
+    places = np.array(axis.values) if axis.names else np.log(axis.values)
+    half = (places[1] - places[0]) / 2
+    for x, place in zip(axis.values, places, strict=True):
+        ends = place + np.array([-half, half])
+        left, right = ends if axis.names else np.exp(ends)
+        ax.axvspan(left, right, ymin=0, ymax=STRIP, color=look[fastest[x]].color, lw=0, zorder=3)
+    ends = places[[0, -1]] + np.array([-half, half])
+    ax.set(xlabel=axis.label, xscale="linear" if axis.names else "log", yscale="log")
+    ax.set_xlim(*(ends if axis.names else np.exp(ends)))
+    if axis.names:
+        ax.set_xticks(axis.values, axis.names)
     return data
 
 
@@ -151,41 +162,33 @@ def _most_compared(results: Results, request: FigureOptions, network: Network) -
     return max(found, key=lambda item: item[0])[1]
 
 
-def _middle(network: Network) -> Network:
-    """Return the network with the median latency and bandwidth of its links on every link."""
-    links = ~np.eye(len(network.latency_s), dtype=bool) if network.sites else np.ones_like(network.latency_s, bool)
-    latency = float(np.median(network.latency_s[links])) * 1000
-    return network.changed(latency, float(np.median(network.bandwidth[links])) / 1e6)
-
-
-def _number(value: float) -> str:
-    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
-
-
-def _notes(
-    results: Results, one: Compared, network: Network, orders: tuple[Network, Network] | None, request: FigureOptions
-) -> list[str]:
-    look = styles(one.runs["algo"].unique(), results)
-    setting = ", ".join([name_of(one.key["dataset"]), f"{one.key['topology']} graph"])
+def _notes(results: Results, one: Compared, network: Network, request: FigureOptions) -> list[str]:
+    look, key = styles(one.runs["algo"].unique(), results), one.key
     out = [
-        f"{setting}, n = {one.key['nodes']}, T = {one.key['steps']}",
+        f"{DRAWN_FOR} {name_of(key['dataset'])}, {key['topology']} graph, n = {key['nodes']}, T = {key['steps']}",
         *what_else(results, one.runs),
         TARGET_RULE.format(method=look[one.setter].label),
         "the strip at the bottom of a panel has the color of the method with the least mean time",
-        f"compute times and losses are those of the network {network.name}; where they are not on the axis, latency "
-        "and bandwidth are the medians of its links",
+        f"compute times and losses are those of the network {network.name}; a latency or bandwidth that is not on the "
+        "axis is the median of its links",
     ]
     if missed := [style.label for algo, style in look.items() if algo not in one.reaching]:
         out.append(f"not drawn, since a seed misses the target: {', '.join(missed)}")
-    if orders:
-        words = [f"{kind} order: {_order(each)}" for kind, each in zip(("best", "worst"), orders, strict=True)]
-        out.append(f"orders are ranked by their slowest link, then by the mean of their links; {'; '.join(words)}")
-    else:
-        out.append(
-            "the order of the sites is not varied: that needs a fixed graph and at most eight sites, one per node"
-        )
     return [*out, *rule_in_words(results, one.runs, one.chosen, request=request)]
 
 
-def _order(network: Network) -> str:
-    return ", ".join(network.sites[site] for site in network.order)
+def _orders(orders: tuple[Network, Network] | None, drawn: pd.DataFrame) -> list[str]:
+    """Return notes on the best and the worst order; ``drawn`` are the times on both."""
+    if orders is None:
+        return [f"the order of the sites is not varied: that needs a fixed graph and at most {MOST_ORDERS} orders"]
+    means = drawn.pivot(index="algo", columns="x", values="mean")
+    factor = means[2] / means[0]
+    words = [
+        f"{kind} order: {', '.join(network.sites[site] for site in network.order)}"
+        for kind, network in zip(("best", "worst"), orders, strict=True)
+    ]
+    return [
+        "orders are ranked by their slowest link, then by the mean of their links; the given order is that of the "
+        f"network file; {'; '.join(words)}",
+        f"on the worst order, methods take up to {factor.max():.2g} times as long as on the best",
+    ]

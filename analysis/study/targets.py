@@ -21,8 +21,8 @@ TARGET_METHOD = "dsgd"
 
 
 TARGET_RULE = (
-    f"the target is the training loss at which {{method}} has reached {1 - TAU:.0%} of its decrease, for each seed; "
-    "the time is that of the first evaluation at the target, when the last node has completed the step"
+    f"the target is the training loss at which {{method}} has reached {100 * (1 - TAU):g} % of its decrease, for each "
+    "seed; the time is that of the first evaluation at the target, when the last node has completed the step"
 )
 
 

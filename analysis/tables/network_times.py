@@ -74,6 +74,6 @@ def _time(runs: pd.DataFrame, column: str) -> tuple[dict[str, float | None], str
         return {"": None, "_low": None, "_high": None}, "—"
     values = runs[column]
     same = values.nunique() == 1  # the interval would consist of rounding errors
-    found = Interval(*[float(values.iloc[0])] * 3, len(values)) if same else mean(values)
+    found = Interval(values.iloc[0], values.iloc[0], values.iloc[0], len(values)) if same else mean(values)
     cell = Number(interval(found), found, more_is_better=False, values=runs.set_index("seed")[column])
     return {"": found.value, "_low": found.low, "_high": found.high}, cell
