@@ -63,6 +63,8 @@ class Compute:
                 "The network uses the measured compute time, but the run has none (column compute_s). Set a time per "
                 "gradient, in seconds, or gradient_ms in the network file."
             )
+        if not 0 <= c < np.inf:
+            raise UserError(f"The time per gradient must be finite and not negative, got {c!r} seconds.")
         out = np.full(nodes, c * NANO)
         if self.slow_node is not None:
             if not 0 <= self.slow_node < nodes:

@@ -80,6 +80,8 @@ class RunCosts:
                 raise UserError(f"The costs of a run need one value of '{name}' per evaluation, got {values.shape}.")
             if not np.isfinite(values).all() or values[0] < 0 or (np.diff(values) < 0).any():
                 raise UserError(f"The run's counts of '{name}' must be finite and never decrease; they are invalid.")
+        if (np.diff(self.steps) == 0).any():
+            raise UserError("The run has several evaluations of one step; each must be of a later step.")
         if not self.shares or min(self.shares) <= 0:
             raise UserError(f"The shares of the rounds of a step must be positive, got {self.shares}.")
 

@@ -75,8 +75,8 @@ def node_times(costs: RunCosts, network: Network, gradient_s: float | None = Non
         first, steps, made = int(before[0]), int(after[0] - before[0]), int(after[1] - before[1])
         sizes = _sizes(float(after[3] - before[3]), made, costs.shares)
         times = _compute_times(network.compute, base, costs.seed, first, steps, float(after[2] - before[2]))
-        regular = made % steps == 0 and not network.compute.random and not network.loss if steps else False
-        seen = Regime(costs.graph.period) if regular else None
+        equal = made % steps == 0 and not (network.compute.random or network.loss)
+        seen = Regime(costs.graph.period) if equal else None
         k = 0
         while k < steps:
             if seen is not None and (repeats := seen.repeats(now, r, k, steps)):
@@ -101,7 +101,7 @@ def _compute_times(
     compute: Compute, base: np.ndarray, seed: int, first: int, steps: int, gradients: float
 ) -> np.ndarray:
     """Return the compute times of so many steps, int64 (steps, n), in which a node evaluates so many gradients."""
-    nodes, each = len(base), gradients / max(steps, 1)
+    nodes, each = len(base), gradients / steps
     if not compute.random:
         return np.broadcast_to(np.rint(each * base).astype(np.int64), (steps, nodes))
     factors, extra = compute.draws(seed, nodes, first + 1, steps)

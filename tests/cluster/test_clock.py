@@ -37,7 +37,7 @@ class Setting(NamedTuple):
     hidden: int
 
 
-SETTINGS = (Setting(60, 1000, 13), Setting(40, 20, 160), Setting(5, 20, 400))
+SETTINGS = (Setting(60, 1000, 13), Setting(40, 20, 160), Setting(2, 20, 400))
 """Mostly latency, both, and mostly transfer."""
 
 

@@ -115,6 +115,18 @@ def test_rejects_counts_that_decrease():
         costs_of_run(labels, manifest, rows)
 
 
+def test_rejects_two_evaluations_of_one_step():
+    labels, manifest, rows, _ = stored()
+    with pytest.raises(UserError, match="step"):
+        costs_of_run(labels, manifest, {**rows, "step": np.array([0, 20, 20])})
+
+
+@pytest.mark.parametrize("wrong", [-1.0, np.nan, np.inf])
+def test_rejects_an_invalid_time_per_gradient(wrong):
+    with pytest.raises(UserError, match=str(wrong)):
+        seconds(costs_of_run(*stored()[:3]), NETWORK, gradient_s=wrong)
+
+
 def test_rejects_a_run_without_labels():
     labels, manifest, rows, _ = stored()
     with pytest.raises(UserError, match="topology"):
