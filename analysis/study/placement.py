@@ -31,7 +31,10 @@ def best_and_worst(costs: RunCosts, network: Network) -> tuple[Network, Network]
     size = costs.bits[-1] / costs.rounds[-1] * copies
     orders = np.array(list(permutations(range(sites), nodes)))
     here, there = orders[:, source], orders[:, target]
-    times = network.latency_s[here, there] + size / network.bandwidth[here, there]
+    latency, rate = network.latency_s[here, there], network.bandwidth[here, there]
+    if network.window_bits is not None:
+        rate = np.minimum(rate, network.window_bits / (2 * np.maximum(latency, 1e-12)))
+    times = latency + size / rate
     # rounded, so that orders with the same links tie
     mean, slowest = (np.round(each, 9) for each in (times.mean(axis=1), times.max(axis=1)))
     numbers = np.arange(len(orders))
