@@ -23,7 +23,10 @@ class State(NamedTuple):
     exact_average=True,
     centralized_equivalent=True,
     cite="Ward, Wu, Bottou 2020, AdaGrad Stepsizes: Sharp Convergence over Nonconvex Landscapes",
-    source="memory",
+    source="the sum over the whole vector from memory, as in code of Hübler et al. 2024 "
+    "(github.com/fhueb/parameter-agnostic-lzlo, commit 4a49c91, algorithm.py), where it is a baseline; the release "
+    "of one author (github.com/xwuShirley/pytorch, commit 6c098b4) sums each row of a weight matrix separately",
+    provenance="reconstructed",
 )
 class AdaGradNorm(Algorithm):
     """Divide the stepsize by the root of the sum of all squared norms of the exact average gradient.

@@ -24,6 +24,8 @@ class State(NamedTuple):
     exact_average=True,
     centralized_equivalent=True,
     cite="Kingma, Ba 2015, Adam: A Method for Stochastic Optimization",
+    source="arXiv:1412.6980, Algorithm 1",
+    provenance="paper",
 )
 class Adam(Algorithm):
     """Scale every coordinate by running averages of the exact average gradient and of its square.

@@ -30,6 +30,7 @@ class State(NamedTuple):
     tracks={"y": "u"},
     cite="Huang, Zhao 2024, Faster Adaptive Decentralized Learning Algorithms",
     source="memory; the recursion of the scales from a summary of the paper",
+    provenance="reconstructed",
 )
 class AdaMDOS(Algorithm):
     """Track a recursive variance-reduced gradient, and scale every coordinate by an average of squared gradients.

@@ -31,7 +31,8 @@ class State(NamedTuple):
     compresses="contractive",
     cite="Zhao, Li, Li, Richtárik, Chi 2022, BEER: Fast O(1/T) Rate for Decentralized Nonconvex Optimization with "
     "Communication Compression",
-    source="the authors' code",
+    source="github.com/liboyue/beer, commit 25cbbbb, beer/optim/BEER.py",
+    provenance="code",
 )
 class BEER(Algorithm):
     """Combine gradient tracking with error feedback: nodes send only compressed changes of the model and the tracker.

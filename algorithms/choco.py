@@ -24,6 +24,9 @@ class State(NamedTuple):
     compresses="contractive",
     cite="Koloskova, Stich, Jaggi 2019, Decentralized Stochastic Optimization and Gossip Algorithms with Compressed "
     "Communication, Algorithm 2",
+    source="github.com/epfml/ChocoSGD, commit ec0ae8a, convex_code/logistic.py, for order overlapped; "
+    "github.com/mlolab/MoTEF, commit 27dc47a, synthetic/solvers.py, for compress_first. Both start with H⁰ = X⁰",
+    provenance="code",
 )
 class CHOCO(Algorithm):
     """Send the compressed difference between the model and the copy that neighbors hold, so that no error accumulates.

@@ -23,6 +23,8 @@ class State(NamedTuple):
     requires_float64=True,
     centralized_equivalent="sgd",
     cite="Tang et al. 2018, D²: Decentralized Training over Decentralized Data",
+    source="the code of third parties; equal to exact diffusion (ed) with W instead of (I + W)/2",
+    provenance="reconstructed",
 )
 class D2(Algorithm):
     """Step along differences of successive gradients, so that differences between the nodes' data cause no bias.

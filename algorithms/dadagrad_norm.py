@@ -24,7 +24,8 @@ class State(NamedTuple):
     assumes={"bounded heterogeneity"},
     cite="Huang, Li, Shen, He, Xu 2024, Achieving Near-Optimal Convergence for Distributed Minimax Optimization "
     "with Adaptive Stepsizes (D-AdaST)",
-    source="the principle from the abstract; the rule for minimization is ours",
+    source="the principle from the abstract; the rule for minimization is derived here",
+    provenance="reconstructed",
 )
 class DAdaGradNorm(Algorithm):
     """Adapt one stepsize per node to its gradient norms, and mix the accumulated norms so that nodes agree on it.

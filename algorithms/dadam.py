@@ -1,4 +1,4 @@
-"""D-Adam: Adam on every node, then gossip."""
+"""Gossip Adam: Adam on every node, then gossip. DADAM of Nazari et al. is dadam_written."""
 
 from typing import NamedTuple
 
@@ -17,14 +17,16 @@ class State(NamedTuple):
 
 @algorithm(
     "dadam",
-    label="D-Adam",
+    label="Gossip Adam",
     vectors_per_step=1,
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity"},
     fixed_point="elsewhere",
-    cite="Nazari, Tarzanagh, Michailidis 2022, DAdam: A Consensus-based Distributed Adaptive Gradient Method for "
-    "Online Optimization",
-    source="code of the authors of QG-DSGDm, where it is a baseline",
+    cite="Lin et al. 2021, Quasi-Global Momentum: Accelerating Decentralized Deep Learning on Heterogeneous Data (its "
+    "baseline Adam)",
+    source="github.com/epfml/quasi-global-momentum, commit 0683d7a, code/pcode/optim/decentralized_adam.py, without "
+    "weight decay",
+    provenance="code",
 )
 class DAdam(Algorithm):
     """Run Adam on every node with local gradients, then average the model with the neighbors.

@@ -26,7 +26,8 @@ class State(NamedTuple):
     assumes={"bounded heterogeneity"},
     tracks={"u": "v_max"},
     cite="Chen, Karimi, Zhao, Li 2023, On the Convergence of Decentralized Adaptive Gradient Methods",
-    source="memory, and the code of two third parties, which agree",
+    source="arXiv:2109.03194, Algorithm 3, in the authors' LaTeX (github.com/BelhalK/baiduresearch, commit 05a736d)",
+    provenance="paper",
 )
 class DAMSGrad(Algorithm):
     """Mix the second moments between neighbors, so that all nodes scale their steps alike.

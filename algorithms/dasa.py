@@ -25,6 +25,8 @@ class State(NamedTuple):
     averages="z",
     centralized_equivalent=True,
     cite="Xiao et al. 2023, A One-Sample Decentralized Proximal Algorithm (DASA, proximal term zero)",
+    source="github.com/tesixiao/ProxDASA, commit 5d33229, methods/proxdasa.py, with one round of gossip",
+    provenance="code",
 )
 class DASA(Algorithm):
     """Step along a moving average of gradients that is mixed with the neighbors.

@@ -28,6 +28,9 @@ class State(NamedTuple):
     tracks={"u": "v"},
     centralized_equivalent=True,
     cite="Xiao et al. 2023, A One-Sample Decentralized Proximal Algorithm (DASA-GT, proximal term zero)",
+    source="arXiv:2402.08821, where it is a baseline; X and U also in github.com/tesixiao/ProxDASA, commit 5d33229, "
+    "methods/proxdasagt.py, whose Z averages V (average=gradient)",
+    provenance="paper",
 )
 class DASAGT(Algorithm):
     """Step along a moving average of the tracked gradient, so that differences between the nodes' data cause no bias.

@@ -23,6 +23,7 @@ class State(NamedTuple):
     centralized_equivalent=True,
     cite="Yuan et al. 2021, DecentLaM: Decentralized Momentum SGD for Large-batch Deep Training",
     source="code of Takezawa et al. 2023, where it is a baseline",
+    provenance="reconstructed",
 )
 class DecentLaM(Algorithm):
     """Apply momentum to the whole D-SGD update, mixing included, so that momentum does not amplify the bias.

@@ -32,7 +32,8 @@ class State(NamedTuple):
     centralized_equivalent=True,
     proximal=True,
     cite="Mancino-Ball, Miao, Xu, Chen 2023, Proximal Stochastic Recursive Momentum Methods (v2)",
-    source="the authors' code, whose loss is divided by n",
+    source="github.com/gmancino/DEEPSTORM, commit a57e1f3, methods/deepstormv2.py, whose loss is divided by n",
+    provenance="code",
 )
 class DEEPSTORM(Recursive):
     """Take proximal steps along a tracked recursive gradient, whose variance decreases.

@@ -27,7 +27,9 @@ class State(NamedTuple):
     scale_free=True,
     centralized_equivalent=True,
     cite="He et al. 2025, DeMuon: A Decentralized Muon for Matrix Optimization over Graphs",
-    source="a summary of the paper, and the code of a third party",
+    source="github.com/MozarTuring/DeMuon, commit 0630ff3, exp3_decentralize_gpt.py, which divides vectors by their "
+    "norm instead",
+    provenance="code",
 )
 class DeMuon(Algorithm):
     """Track the momentum, and orthogonalize it before every step, as Muon does.

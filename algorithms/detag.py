@@ -33,6 +33,7 @@ class State(NamedTuple):
     centralized_equivalent=True,
     cite="Lu, De Sa 2021, Optimal Complexity in Decentralized Training",
     source="the code of a third party, with corrected start and buffer",
+    provenance="reconstructed",
 )
 class DeTAG(Algorithm):
     """Track the average of several gradients, and mix model and tracker by accelerated gossip.

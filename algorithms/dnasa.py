@@ -29,6 +29,8 @@ class State(NamedTuple):
     scale_free=True,
     centralized_equivalent=True,
     cite="Li et al. 2024, Problem-Parameter-Free Decentralized Nonconvex Stochastic Optimization, Algorithm 2",
+    source="arXiv:2402.08821, Algorithm 2",
+    provenance="paper",
 )
 class DNASA(Algorithm):
     """Take normalized steps along a moving average of the tracked gradient, with stepsizes free of problem parameters.

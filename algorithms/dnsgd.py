@@ -33,7 +33,9 @@ class State(NamedTuple):
     scale_free=True,
     centralized_equivalent=True,
     cite="Luo, Cui, Jia, Chen 2025, Decentralized Stochastic Nonconvex Optimization under the Relaxed Smoothness",
-    source="the abstract; the rule from memory",
+    source="the parts (normalization, gradient tracking, accelerated gossip, batches) from the abstract and the "
+    "reviews; their order from memory",
+    provenance="reconstructed",
 )
 class DNSGD(Algorithm):
     """Take normalized steps along the tracked gradient, and mix by several rounds of accelerated gossip.

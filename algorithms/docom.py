@@ -35,7 +35,9 @@ class State(NamedTuple):
     static=True,
     compresses="contractive",
     cite="Yau, Wai 2023, DoCoM: Compressed Decentralized Optimization with Near-Optimal Sample Complexity",
-    source="the authors' code, which gossips before it compresses; the paper has the opposite order (from memory)",
+    source="github.com/OscarYau525/docom, commit a7d5241, pcode/optim/parallel_docom_v.py, which gossips before it "
+    "compresses; the paper has the opposite order (from memory)",
+    provenance="code",
 )
 class DoCoM(Recursive):
     """Track a recursive variance-reduced gradient, and send only compressed changes of the model and the tracker.

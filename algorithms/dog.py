@@ -28,7 +28,8 @@ class State(NamedTuple):
     report="average",
     centralized_equivalent=True,
     cite="Ivgi, Hinder, Carmon 2023, DoG is SGD's Best Friend: A Parameter-Free Dynamic Step Size Schedule",
-    source="the authors' code",
+    source="github.com/formll/dog, commit 7c2fd4b, src/dog/torch/dog.py and averager.py",
+    provenance="code",
 )
 class DoG(Algorithm):
     """Set the stepsize to the largest distance from the start over the root of the summed squared gradient norms.

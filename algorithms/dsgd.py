@@ -22,6 +22,8 @@ class State(NamedTuple):
     assumes={"bounded heterogeneity"},
     centralized_equivalent="sgd",
     cite="Lian et al. 2017, Can Decentralized Algorithms Outperform Centralized Algorithms?",
+    source="arXiv:2402.08821, where it is a baseline, with W after the step",
+    provenance="paper",
 )
 class DSGD(Algorithm):
     """Take a local stochastic gradient step, then average the model with the neighbors.

@@ -21,9 +21,10 @@ class State(NamedTuple):
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity"},
     fixed_point="elsewhere",
-    cite="Yu et al. 2025, Decentralized Nonconvex Optimization under Heavy-Tailed Noise: Normalization and Optimal "
-    "Convergence (its baseline DSGD-GClip)",
-    source="code apparently by the authors",
+    cite="Armacki, Cai, Sayed 2026, Decentralized SGD under Heavy-Tailed Noise: Optimal Convergence Rates and the Role "
+    "of Gradient Clipping",
+    source="Algorithm 1 of the paper",
+    provenance="paper",
 )
 class DSGDClip(Algorithm):
     """Clip the norm of every local gradient, take a step, then average the model with the neighbors.

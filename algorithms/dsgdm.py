@@ -21,8 +21,11 @@ class State(NamedTuple):
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity"},
     centralized_equivalent=True,
-    cite="Yu, Jin, Yang 2019, On the Linear Speedup Analysis of Communication Efficient Momentum SGD",
-    source="code of Takezawa et al. 2023, where it is a baseline",
+    cite="Yu, Jin, Yang 2019, On the Linear Speedup Analysis of Communication Efficient Momentum SGD; Lin et al. 2021, "
+    "Quasi-Global Momentum: Accelerating Decentralized Deep Learning on Heterogeneous Data (its baseline DSGDm)",
+    source="github.com/epfml/quasi-global-momentum, commit 0683d7a, code/pcode/optim/decentralized_sgd.py, without "
+    "Nesterov",
+    provenance="code",
 )
 class DSGDm(Algorithm):
     """Take a local step with momentum, then average the model with the neighbors.

@@ -24,6 +24,8 @@ class State(NamedTuple):
     tracks={"u": "v"},
     centralized_equivalent="sgd",
     cite="Li et al. 2024, Problem-Parameter-Free Decentralized Nonconvex Stochastic Optimization, Algorithm 1",
+    source="arXiv:2402.08821, Algorithm 1",
+    provenance="paper",
 )
 class DSGT(Algorithm):
     """Step along a tracker of the average gradient, so that differences between the nodes' data cause no bias.

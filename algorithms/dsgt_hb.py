@@ -29,7 +29,8 @@ class State(NamedTuple):
     tracks={"y": "v"},
     static=True,
     cite="Gao, Liu, Dai, Huang, Gu 2023, Distributed Stochastic Gradient Tracking Methods with Momentum Acceleration",
-    source="the code of the authors of DSMT",
+    source="code of the authors of DSMT (github.com/Kun73/DSMT, commit 81a1471), where it is a baseline",
+    provenance="reconstructed",
 )
 class DSGTHB(HeavyBall):
     """Step along a moving average of the tracked gradient (heavy-ball momentum).

@@ -30,7 +30,8 @@ class State(NamedTuple):
     tracks={"y": "z"},
     static=True,
     cite="Huang, Pu, Nedić 2025, An Accelerated Distributed Stochastic Gradient Method with Momentum",
-    source="the authors' code",
+    source="github.com/Kun73/DSMT, commit 81a1471, NoncvxLogisticRegression/Optimizers/Dopt.py",
+    provenance="code",
 )
 class DSMT(HeavyBall):
     """Track each node's moving average of gradients, and accelerate the mixing by momentum over successive rounds.

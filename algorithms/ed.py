@@ -21,7 +21,8 @@ class State(NamedTuple):
     needs={"smoothness", "topology"},
     requires_float64=True,
     cite="Yuan, Ying, Zhao, Sayed 2019, Exact Diffusion for Distributed Optimization and Learning",
-    source="the code of three libraries, which agree",
+    source="github.com/Bluefog-Lib/bluefog, commit 0f6c3e8, examples/pytorch_optimization.py, by two of the authors",
+    provenance="code",
 )
 class ED(Algorithm):
     """Correct every local step by the previous one, so that differences between the nodes' data cause no bias.

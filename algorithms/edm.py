@@ -28,6 +28,7 @@ class State(NamedTuple):
     cite="Hu, Chen, Liu, Mao 2025, A Bias-Correction Decentralized Stochastic Gradient Algorithm with "
     "Momentum Acceleration",
     source="the recursion from a summary of the paper; the factor 1−β from memory",
+    provenance="reconstructed",
 )
 class EDM(Algorithm):
     """Correct every local momentum step by the previous one, as exact diffusion does.

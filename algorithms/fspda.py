@@ -24,7 +24,9 @@ class State(NamedTuple):
     requires_float64=True,
     cite="Yau, Liu, Wai 2025, Fully Stochastic Primal-dual Gradient Algorithm for Non-convex Optimization on Random "
     "Graphs",
-    source="the authors' code, with the dual of the paper",
+    source="equations (7) and (8) of the paper; github.com/OscarYau525/FSPDA, commit 7268e8f, updates the dual with "
+    "new own and old received values",
+    provenance="paper",
 )
 class FSPDA(Algorithm):
     """Enforce consensus by a dual variable, which is updated along the available edges of each round.

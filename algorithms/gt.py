@@ -24,8 +24,11 @@ class State(NamedTuple):
     estimates="y",
     tracks={"y": "v"},
     centralized_equivalent="sgd",
-    cite="Xu, Zhu, Soh, Xie 2015, Augmented Distributed Gradient Methods; Di Lorenzo, Scutari 2016, NEXT",
-    source="the code of several libraries, which agree",
+    cite="Xu, Zhu, Soh, Xie 2015, Augmented Distributed Gradient Methods; Di Lorenzo, Scutari 2016, NEXT; Pu, Nedić "
+    "2021, Distributed Stochastic Gradient Tracking Methods",
+    source="form atc: github.com/Kun73/DSMT, commit 81a1471, by the authors of the third paper, with (I + W)/2; the "
+    "other forms: code of third parties",
+    provenance="code",
 )
 class GT(Algorithm):
     """Step along a tracker of the average gradient, so that differences between the nodes' data cause no bias.

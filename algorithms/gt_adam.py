@@ -28,7 +28,8 @@ class State(NamedTuple):
     tracks={"s": "g"},
     cite="Carnevale, Farina, Notarnicola, Notarstefano 2022, GTAdam: Gradient Tracking with Adaptive Momentum for "
     "Distributed Online Optimization",
-    source="memory",
+    source="github.com/OPT4SMART/disropt, commit 417b7cb, disropt/algorithms/nn/torch, which also caps V at 10⁶",
+    provenance="code",
 )
 class GTAdam(Algorithm):
     """Run Adam with a tracker of the average gradient instead of the local gradient.

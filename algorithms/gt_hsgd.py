@@ -28,7 +28,8 @@ class State(NamedTuple):
     tracks={"y": "v"},
     centralized_equivalent=True,
     cite="Xin, Khan, Kar 2021, A Hybrid Variance-Reduced Method for Decentralized Stochastic Non-Convex Optimization",
-    source="code of the authors of FSPDA, where it is a baseline",
+    source="code of the authors of DoCoM (github.com/OscarYau525/docom, commit a7d5241), where it is a baseline",
+    provenance="reconstructed",
 )
 class GTHSGD(Recursive):
     """Track a recursive gradient, whose variance decreases because its two gradients share one sample.

@@ -28,7 +28,10 @@ class State(NamedTuple):
     scale_free=True,
     cite="Yu et al. 2025, Decentralized Nonconvex Optimization under Heavy-Tailed Noise: Normalization and Optimal "
     "Convergence",
-    source="code apparently by the authors; the powers of T for an unknown tail, derived from the rate",
+    source="a summary with the paper's equations, and code of the authors of DeMuon (github.com/MozarTuring/DeMuon, "
+    "commit 88ccadf, optim_network.py), where it is a baseline; the powers of T for an unknown tail, derived from "
+    "the rate",
+    provenance="reconstructed",
 )
 class GTNSGDm(Algorithm):
     """Take normalized steps along a tracked moving average of gradients, so that noise cannot make a step long.

@@ -25,6 +25,7 @@ class State(NamedTuple):
     zero_sum="c",
     cite="Liu, Lin, Koloskova, Stich 2024, Decentralized Gradient Tracking with Local Steps",
     source="the code of two libraries, with their start C⁰ = 0",
+    provenance="reconstructed",
 )
 class KGT(Algorithm):
     """Take several local steps per round, and correct each by the tracked deviation from the average direction.

@@ -27,6 +27,7 @@ class State(NamedTuple):
     requires_float64=True,
     cite="Alghunaim 2024, Local Exact-Diffusion for Decentralized Optimization and Learning",
     source="the code of two libraries",
+    provenance="reconstructed",
 )
 class LED(Algorithm):
     """Take several local steps per round, and correct each by a dual variable, as exact diffusion does.

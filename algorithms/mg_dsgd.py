@@ -30,6 +30,7 @@ class State(NamedTuple):
     cite="Yuan et al. 2022, Revisiting Optimal Convergence Rate for Smooth and Non-convex Stochastic Decentralized "
     "Optimization",
     source="the abstract and memory; the gossip as in the code of three libraries",
+    provenance="reconstructed",
 )
 class MGDSGD(Algorithm):
     """Step along the mean of several gradients, then mix by several rounds of accelerated gossip.

@@ -23,7 +23,9 @@ class State(NamedTuple):
     zero_sum="c",
     cite="Takezawa et al. 2023, Momentum Tracking: Momentum Acceleration for Decentralized Deep Learning on "
     "Heterogeneous Data",
-    source="the authors' code, which starts C by an all-reduce; C⁰ = 0 has the zero sum that is needed",
+    source="github.com/yukiTakezawa/MomentumTracking, commit d9b126b, optimizer/momentum_tracking_optimizer.py, which "
+    "starts C by an all-reduce; C⁰ = 0 has the zero sum that is needed",
+    provenance="code",
 )
 class MomentumTracking(Algorithm):
     """Correct the local momentum by a tracked term, so that it follows the momentum of the average gradient.

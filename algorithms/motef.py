@@ -31,7 +31,8 @@ class State(NamedTuple):
     static=True,
     compresses="contractive",
     cite="Islamov, Gao, Stich 2024, Near Optimal Decentralized Optimization with Compression and Momentum Tracking",
-    source="the authors' code (its synthetic experiments, where the start is right)",
+    source="github.com/mlolab/MoTEF, commit 27dc47a, synthetic/solvers.py (the other file starts with M⁰ = 0)",
+    provenance="code",
 )
 class MoTEF(Algorithm):
     """Track the momentum, and send only compressed changes of the model and the tracker.

@@ -24,7 +24,9 @@ class State(NamedTuple):
     scale_free=True,
     cite="Cutkosky, Mehta 2020, Momentum Improves Normalized SGD; Hübler, Yang, Li, He 2024, Parameter-Agnostic "
     "Optimization under Relaxed Smoothness",
-    source="the abstract, constants from memory; order delayed is D-NASA on the complete graph",
+    source="github.com/fhueb/parameter-agnostic-lzlo, commit 4a49c91, algorithm.py; the factors of n in α and η from "
+    "D-NASA; order delayed is D-NASA on the complete graph",
+    provenance="code",
 )
 class NSGDm(Algorithm):
     """Take normalized steps along a moving average of the exact average gradient.

@@ -27,7 +27,9 @@ class State(NamedTuple):
     exact_average=True,
     centralized_equivalent=True,
     cite="Mishchenko, Defazio 2024, Prodigy: An Expeditiously Adaptive Parameter-Free Learner",
-    source="the authors' code, without weight decay and bias correction",
+    source="github.com/konstmish/prodigy, commit 0129cca, prodigyopt/prodigy_reference.py, without weight decay and "
+    "bias correction",
+    provenance="code",
 )
 class Prodigy(Algorithm):
     """Run Adam with a stepsize that grows with an estimated lower bound on the distance to the solution.

@@ -26,6 +26,7 @@ class State(NamedTuple):
     requires_float64=True,
     cite="Guo, Alghunaim, Yuan, Condat, Cao 2023, Revisiting Decentralized ProxSkip: Achieving Linear Speedup",
     source="code of the authors of FSPDA, where it is a baseline",
+    provenance="reconstructed",
 )
 class ProxSkip(Algorithm):
     """Communicate only when a shared random coin allows it, and correct local steps by a dual variable.

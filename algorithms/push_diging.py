@@ -27,6 +27,8 @@ class State(NamedTuple):
     mixes="push",
     centralized_equivalent="sgd",
     cite="Nedić, Olshevsky, Shi 2017, Achieving Geometric Convergence over Time-Varying Graphs, Algorithm 2",
+    source="the code of a library (github.com/Bluefog-Lib/bluefog, commit 0f6c3e8)",
+    provenance="reconstructed",
 )
 class PushDIGing(Algorithm):
     """Track the average gradient on directed graphs, and divide by pushed weights to remove the bias of pushing.

@@ -24,6 +24,8 @@ class State(NamedTuple):
     mixes="push and pull",
     centralized_equivalent="sgd",
     cite="Pu, Shi, Xu, Nedić 2021, Push–Pull Gradient Methods for Distributed Optimization in Networks",
+    source="memory",
+    provenance="reconstructed",
 )
 class PushPull(Algorithm):
     """Pull models by a row-stochastic matrix, and push the gradient tracker by a column-stochastic one.

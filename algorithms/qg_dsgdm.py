@@ -22,7 +22,9 @@ class State(NamedTuple):
     assumes={"bounded heterogeneity"},
     centralized_equivalent=True,
     cite="Lin et al. 2021, Quasi-Global Momentum: Accelerating Decentralized Deep Learning on Heterogeneous Data",
-    source="the authors' code, whose scripts set nesterov",
+    source="github.com/epfml/quasi-global-momentum, commit 0683d7a, code/pcode/optim/decentralized_qg_sgd.py; the "
+    "scripts set nesterov",
+    provenance="code",
 )
 class QGDSGDm(Algorithm):
     """Build the momentum from changes of the mixed model, which approximates the momentum of the whole network.

@@ -23,6 +23,8 @@ class State(NamedTuple):
     mixes="push",
     centralized_equivalent="sgd",
     cite="Assran et al. 2019, Stochastic Gradient Push for Distributed Deep Learning, Algorithm 1",
+    source="github.com/facebookresearch/stochastic_gradient_push, commit 1230036, gossip_module/distributed.py",
+    provenance="code",
 )
 class SGP(Algorithm):
     """Push model and weight by a column-stochastic matrix, and divide by the weight to remove the bias of pushing.

@@ -27,7 +27,9 @@ class State(NamedTuple):
     exact_average=True,
     centralized_equivalent=True,
     cite="Cutkosky, Orabona 2019, Momentum-Based Variance Reduction in Non-Convex SGD",
-    source="memory, with β and η as in GT-HSGD instead of adaptive ones",
+    source="github.com/google-research/google-research, commit 0c1bbe5, storm_optimizer/storm_optimizer.py, with given "
+    "β and η instead of adaptive ones, without clipping",
+    provenance="code",
 )
 class STORM(Recursive):
     """Update the gradient estimate by a gradient difference on one sample, so that its variance decreases.

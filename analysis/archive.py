@@ -2,7 +2,7 @@
 
 The analysis commands read an archive like a results folder. Logs and
 configurations are not packed. With several sources, the first one that has a
-run provides it.
+run provides it; the command names runs whose results differ between sources.
 
 Examples:
   python analysis/archive.py results archive
@@ -22,6 +22,7 @@ if __name__ == "__main__":
 
 
 from analysis.results.archive import write_archive
+from analysis.results.duplicates import contradicting
 from analysis.results.errors import in_sentences
 
 
@@ -35,7 +36,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("results", nargs="+", metavar="SOURCE", help=sources)
     parser.add_argument("archive", type=Path, metavar="ARCHIVE", help="folder to write the archive to")
     arguments = parser.parse_args(argv)
-    results = together([read(one) for one in arguments.results])
+    parts = [read(one) for one in arguments.results]
+    results = together(parts)
+    if differ := contradicting(parts):
+        print(
+            f"Runs with other results in a later source: {', '.join(differ[:20])}{' …' * (len(differ) > 20)} "
+            f"({len(differ)} in all). Using the results of the first source.",
+            file=sys.stderr,
+        )
     write_archive(results, arguments.archive)
     size = sum(path.stat().st_size for path in arguments.archive.iterdir() if path.is_file())
     print(f"{len(results.runs)} runs, {size / 1e6:.1f} MB: {arguments.archive}")

@@ -27,6 +27,7 @@ if __name__ == "__main__":
     begin()
 
 from bench.base.errors import UserError
+from bench.base.provenance import MARKS, PROVENANCE
 from bench.base.registry import algorithms, no_such, say_broken_plugins
 from bench.config.names import CONF
 from bench.config.reference import described, settings_page
@@ -38,7 +39,7 @@ from bench.terminal.table import show_columns
 
 KINDS = ("gossip", "compressed", "directed", "reference")
 """Kinds of methods, by the network that they need, in the order of the table."""
-SPARED = ("cite", "assumes", "family", "requires", "kind", "gradients", "rounds")
+SPARED = ("cite", "assumes", "family", "requires", "kind", "rule", "gradients", "rounds")
 """Columns that a narrow terminal hides, in this order."""
 WIDTH = 100
 
@@ -77,6 +78,11 @@ def requirements(properties: Properties) -> str:
     return ", ".join(text for text, holds in requires.items() if holds)
 
 
+def status(properties: Properties) -> str:
+    """Return the provenance of the rule, with the mark of a method that no ranking includes."""
+    return f"{properties.provenance if properties.published else 'unpublished'} {properties.mark}".rstrip()
+
+
 def short(cite: str) -> str:
     """Return the citation up to its year."""
     return re.sub(r"(\b(?:19|20)\d\d\b).*", r"\1", cite)
@@ -96,6 +102,7 @@ def columns() -> dict[str, list[str]]:
         "needs to know": lambda p: ", ".join(p.needs) or "–",
         "assumes": lambda p: ", ".join(p.assumes),
         "requires": requirements,
+        "rule": status,
         "cite": lambda p: short(p.cite),
     }
     return {name: [cell(properties) for properties in ordered] for name, cell in cells.items()}
@@ -104,7 +111,15 @@ def columns() -> dict[str, list[str]]:
 def show_all(console: Console) -> None:
     """Print the table; a narrow terminal hides columns."""
     show_columns(console, columns(), SPARED)
+    for note in mark_notes():
+        console.print(note, soft_wrap=True)
     console.print("python bench/methods.py NAME describes one method. All may use n and T.", soft_wrap=True)
+
+
+def mark_notes() -> list[str]:
+    """Return a note per mark that the table has."""
+    found = {algorithms[name].declare_for({}).mark for name in algorithms}
+    return [f"{mark} {note}." for mark, note in MARKS.items() if mark in found]
 
 
 def markdown() -> str:
@@ -112,7 +127,7 @@ def markdown() -> str:
     rows = ["| " + " | ".join(found) + " |", "|" + "---|" * len(found)]
     for method, *rest in zip(*found.values(), strict=True):
         rows.append(f"| [`{method}`](../algorithms/{method}.py) | " + " | ".join(rest) + " |")
-    return "\n".join(rows)
+    return "\n".join([*rows, *(f"\n{note}" for note in mark_notes())])
 
 
 def page(name: str) -> Iterator[str]:
@@ -128,6 +143,8 @@ def page(name: str) -> Iterator[str]:
     yield from wrapped("paper", properties.cite)
     if properties.source:
         yield from wrapped("rule read in", properties.source)
+    verified = PROVENANCE[properties.provenance] if properties.published else "unpublished"
+    yield from wrapped("status", verified if properties.rankable else f"{verified}; not ranked")
     compressed = ", compressed," if properties.compresses != "no" else ""
     start = {"sample": properties.start_samples, "round": properties.start_rounds}
     used = " and ".join(f"{count} {noun}" for noun, count in start.items() if count)

@@ -39,6 +39,7 @@ from benchmarks.engines import REPLICAS, all_batched, engines, networks
 from benchmarks.methods import methods
 from benchmarks.models import modules, residual, texts
 from benchmarks.networks import gossip, many, scaling
+from benchmarks.start import archived, starting
 
 TOLERATED = 1.1
 """Growth of a ratio that --compare does not report."""
@@ -114,6 +115,8 @@ def main() -> int:
         "the store": lambda: storing(*((1000, 100) if quick else (8000, 1000))),
         "the digests of the store": lambda: digests(50 if quick else 500),
         "methods, 8 nodes, perceptron of a9a's size: a step": lambda: methods(50 if quick else 300),
+        "start of a command: seconds of CPU": lambda: starting(2 if quick else 5),
+        "archive: seconds of CPU": archived,
         "figures and report": lambda: reporting(2 if quick else 17),
         "networks that change, and large ones": lambda: gossip(40 if quick else 200),
         "many nodes": lambda: many([512] if quick else [512, 4096]),

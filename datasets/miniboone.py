@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.io.arff import loadarff
 
 from bench.data.recipe import NotHere, Parts, Recipe
 from bench.data.sources import Dropped, OpenML, unzipped
@@ -34,6 +33,8 @@ def from_uci(path: Path) -> Parts:
 
 def from_arff(path: Path) -> Parts:
     """Read the file of OpenML: 50 features and the target signal, in the order of its header."""
+    from scipy.io.arff import loadarff  # slow to import
+
     table, header = loadarff(io.StringIO(unzipped(path.read_bytes()).decode()))
     features = [name for name in header.names() if name != "signal"]
     if len(features) != FEATURES or len(header.names()) != FEATURES + 1:

@@ -181,5 +181,5 @@ class TestBesideHuggingFace:
         shutil.copytree(package, tmp_path / "suite/datasets", dirs_exist_ok=True)
         done = run(python, str(tmp_path / "suite/bench/run.py"), *WORDS, cwd=tmp_path)
         assert done.returncode == 2
-        assert done.stderr.count("\n") == 1
+        assert done.stderr.count("\n") == 2  # the first says that the command starts
         assert "another package called" in done.stderr

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from analysis.results.plugins import load_plugins
 from analysis.results.results import NETWORK_S, Results
 from analysis.results.wording import by_count
+from bench.base.provenance import MARKS, mark_of
 
 FAMILIES = """
--      dnsgd dog gt_nsgdm nsgdm demuon
+-      dnsgd dog gt_nsgdm nsgdm demuon d_dog
 dsgd   dsgdm qg_dsgdm decentlam mg_dsgd dsgd_clip
 dsgt   push_pull push_diging sgp fspda
-dasagt dasa gt_hsgd storm deepstorm
+dasagt dasa gt_hsgd storm deepstorm dadam_written
 d2     ed edm led proxskip
 gt     momentum_tracking dsgt_hb dsmt kgt detag
 dadam  adam damsgrad gt_adam prodigy adamdos
@@ -97,6 +99,18 @@ def methods(algos: Iterable[str], results: Results | None = None) -> dict[str, s
         return ORDER.index(algo) if algo in ORDER else len(ORDER), by_count(family(algo, results)), by_count(algo)
 
     return {algo: method_name(algo, results) for algo in sorted(set(algos), key=place)}
+
+
+def marked(names: Mapping[str, str], results: Results) -> tuple[dict[str, str], list[str]]:
+    """Return the names with the marks of methods that no ranking includes, and a note per mark."""
+    marks = {algo: _mark(results.declared.get(algo, {})) for algo in names}
+    notes = [f"{mark} {note}" for mark, note in MARKS.items() if mark in marks.values()]
+    return {algo: f"{name}{marks[algo]}" for algo, name in names.items()}, notes
+
+
+def _mark(declared: Mapping[str, Any]) -> str:
+    """Return no mark if the run is of an earlier version, which did not declare a provenance."""
+    return mark_of(declared["provenance"], declared.get("published", True)) if "provenance" in declared else ""
 
 
 def put_first(algo: str, label: str) -> None:

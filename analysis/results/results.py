@@ -13,7 +13,7 @@ import pandas as pd
 
 from analysis.results.declarations import most_frequent
 from analysis.results.errors import NoData, perhaps
-from analysis.results.numbers import with_numbers
+from analysis.results.numbers import fits_word, missing, with_numbers
 from bench.base import renamed
 from bench.store.record import COLUMNS, DIVERGING_FROM, FINAL, LATER, SINCE, WITH_GROUP
 from bench.store.software import software
@@ -97,7 +97,9 @@ class Results:
         table = self.described(ended.merge(last, on="run_id", how="inner"))
         diverging = (table["state"] == "diverging") | table["run_id"].isin(self._risen_by(DIVERGING_FROM))
         table = table.assign(diverging=diverging, above_start=table["run_id"].isin(self._risen_by(0.0)))
-        return table.copy()  # defragmented, since callers take many parts of it
+        texts = table.select_dtypes("string").columns
+        # one block of objects instead of an Arrow array per column: callers take many parts of the table
+        return table.astype(dict.fromkeys(texts, object)).copy()
 
     def _risen_by(self, factor: float) -> set[str]:
         """Runs whose training loss rose by more than ``factor`` times its initial value.
@@ -139,6 +141,11 @@ class Results:
         return [one for fact in self.facts.values() for one in (fact.get("metrics") or {}).items()]
 
     @cached_property
+    def has_diverging(self) -> bool:
+        """Whether some run is diverging."""
+        return bool((self.runs["state"] == "diverging").any())
+
+    @cached_property
     def _places(self) -> dict[Any, np.ndarray]:
         """The positions in ``rows`` of each run."""
         return self.rows.groupby("run_id", sort=False).indices
@@ -151,7 +158,9 @@ class Results:
     def curves(self, finals: pd.DataFrame) -> pd.DataFrame:
         """Return all evaluations of these runs, with their labels."""
         labels = finals[[c for c in (*self.runs.columns, "rho", "diverging") if c in finals]]
-        return self.rows.merge(labels, on="run_id", how="inner")
+        there = [self._places[run] for run in labels["run_id"].unique() if run in self._places]
+        rows = self.rows.iloc[np.sort(np.concatenate(there))] if there else self.rows.iloc[:0]
+        return rows.merge(labels, on="run_id", how="inner")
 
     def of(self, finals: pd.DataFrame) -> Results:
         """Return only these runs."""
@@ -176,7 +185,12 @@ class Results:
             if label not in self.runs:
                 known = f"{perhaps(label, self.runs.columns)}; there are {', '.join(self.runs.columns)}"
                 raise NoData(f"no run has a label '{label}'{known}")
-            keep &= self.runs[label].map(lambda value, values=values: _is_one_of(value, values))
+            fits = {word: self.runs[label].map(lambda value, word=word: fits_word(value, word)) for word in values}
+            if wrong := [word for word, which in fits.items() if len(self.runs) and not which.any()]:
+                present = sorted({"null" if missing(value) else str(value) for value in self.runs[label]})
+                some = ", ".join(present[:10]) + " …" * (len(present) > 10)
+                raise NoData(f"no run has {label}={wrong[0]}; the values are {some}")
+            keep &= pd.concat(fits.values(), axis=1).any(axis=1)
         if len(self.runs) and not keep.any():
             wanted = " ".join(f"{label}={','.join(values)}" for label, values in conditions)
             raise NoData(f"none of the {len(self.runs)} runs has {wanted}")
@@ -198,19 +212,6 @@ class Results:
     def _kept(self, keep: pd.Series) -> Results:
         runs = self.runs[keep].reset_index(drop=True)
         return replace(self, runs=runs, rows=self.rows[self.rows["run_id"].isin(runs["run_id"])])
-
-
-def _is_one_of(value: Any, words: list[str]) -> bool:
-    """Compare as on the command line: 0.10 equals 0.1, and null is None."""
-    for word in words:
-        if str(value).lower() == word.lower() or (word == "null" and value is None):
-            return True
-        try:
-            if not isinstance(value, str | bool | None) and float(value) == float(word):
-                return True
-        except (TypeError, ValueError):
-            pass
-    return False
 
 
 def _with_group(runs: pd.DataFrame, taken: dict[str, str]) -> pd.DataFrame:

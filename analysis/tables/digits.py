@@ -25,9 +25,12 @@ def best(shown: pd.DataFrame) -> set[Cell]:
     Only if they differ significantly from all other cells of the setting, and the direction of the metric is known.
     """
     out = set()
-    among = groups(shown)
-    for column, group in product(shown, set(among)):
-        cells = [(place, cell) for place, cell in enumerate(shown[column]) if among[place] == group]
+    places: dict[tuple[str, ...], list[int]] = {}
+    for place, group in enumerate(groups(shown)):
+        places.setdefault(group, []).append(place)
+    columns = {column: shown[column].tolist() for column in shown}
+    for column, some in product(columns, places.values()):
+        cells = [(place, columns[column][place]) for place in some]
         known = {p: c for p, c in cells if isinstance(c, Number) and np.isfinite(c.found.value)}
         known = {p: c for p, c in known.items() if c.more_is_better is not None}
         if not known:
@@ -35,9 +38,8 @@ def best(shown: pd.DataFrame) -> set[Cell]:
         extreme = max if any(c.more_is_better for c in known.values()) else min
         top = extreme(known.values(), key=lambda cell: cell.found.value)
         first = {p: c for p, c in known.items() if equal(top, c)}
-        pairs = product(first.values(), (c for p, c in known.items() if p not in first))
-        apart = [significantly_different(one.values, other.values, len(known) - 1) for one, other in pairs]
-        if apart and all(apart):
+        pairs = list(product(first.values(), (c for p, c in known.items() if p not in first)))
+        if pairs and all(significantly_different(one.values, other.values, len(known) - 1) for one, other in pairs):
             out |= {(place, column) for place in first}
     return out
 
@@ -109,4 +111,4 @@ def text(cell: object, more: int = 0) -> object:
 def groups(shown: pd.DataFrame) -> list[tuple[str, ...]]:
     """Return the setting of every row."""
     by = [c for c in (*SETTING, "data") if c in shown]
-    return [tuple(str(row[c]) for c in by) for _, row in shown.iterrows()]
+    return [*zip(*(map(str, shown[c]) for c in by), strict=True)] or [()] * len(shown)

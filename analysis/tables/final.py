@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from analysis.drawing.symbols import symbol, what_is_tuned
-from analysis.results.labels import method_name, methods, metric_in_words
+from analysis.results.labels import marked, method_name, methods, metric_in_words
 from analysis.results.results import Results
 from analysis.results.wording import many
 from analysis.study.figure_options import FigureOptions
@@ -33,13 +33,16 @@ def make(results: Results, request: FigureOptions) -> Table:
     named = f", {metric_in_words(decides, results)}" if decides else ""
     header = f"{method_name(against, results)}{DIFFERENCE}{named}" if against else None
     data, shown, by, tried = [], [], [], False
+    marks: dict[str, None] = {}  # in the order of their first use
     for key, runs, _ in written:
         found = reported_all(results, runs, request)
         chosen = chosen_of(found)
         by += [score_in_words(results, runs, request)] if chosen else []
         tried = tried or was_chosen(chosen.values())
         gaps = _gaps(found, against, decides or judged_by(results, runs, request)[0])
-        for algo, name in methods(found, results).items():
+        names, some_marks = marked(methods(found, results), results)
+        marks |= dict.fromkeys(some_marks)
+        for algo, name in names.items():
             mine, seeds, gap = found[algo].runs, found[algo].in_words, gaps.get(algo)
             if mine.empty:  # every setting diverged: all runs are counted
                 mine, seeds = runs[runs["algo"] == algo], "—"
@@ -58,7 +61,7 @@ def make(results: Results, request: FigureOptions) -> Table:
     what = what_is_tuned(over)
     compared = metric_in_words(decides, results) if decides else "accuracies or test losses"
     notes = [RULE.format(what=what, score=" or ".join(dict.fromkeys(by))), HELD_OUT] if tried else []
-    notes += [NOTE.format(what=compared), *dict.fromkeys(note for *_, some in written for note in some)]
+    notes += [NOTE.format(what=compared), *dict.fromkeys(note for *_, some in written for note in some), *marks]
     title = f"Final results{f', baselines at their best {what}' if tried else ''}"
     return Table(with_settings(shown), pd.DataFrame(data), notes, title, spare=spare(shown, request))
 

@@ -67,7 +67,7 @@ LENGTH = 10.0
 
 def _precision(runs: pd.DataFrame) -> float:
     """Return the relative precision of the coarsest data type of these runs."""
-    types = set(runs["dtype"].dropna()) if "dtype" in runs else set()
+    types = {name for name in runs["dtype"].unique() if not pd.isna(name)} if "dtype" in runs else set()
     return max((float(np.finfo(name).eps) for name in types), default=0.0)
 
 
@@ -81,21 +81,21 @@ def summarize(
     states = runs["state"].value_counts()
     numbers: dict[str, Any] = {}
     words: dict[str, Any] = {}
-    precision = _precision(runs)
+    precision, seeds = _precision(runs), pd.Index(runs["seed"])
     told = [*(request.metrics or (*SUMMED, *results.measures)), *also(results, request.columns)]
     for metric in dict.fromkeys([*told, *SUMMED, *MORE, *results.measures]):
         more = direction(metric, results)
-        values = runs[metric].astype(float) if metric in runs else pd.Series(dtype=float)
-        known = values.notna().any() and "nonfinite" not in states and (more or "diverging" not in states)
+        values = runs[metric].to_numpy(float, na_value=np.nan) if metric in runs else np.empty(0)
+        known = not np.isnan(values).all() and "nonfinite" not in states and (more or "diverging" not in states)
         found = mean(values) if known else Interval(np.nan, np.nan, np.nan, len(runs))
         numbers.update({metric: found.value, f"{metric}_low": found.low, f"{metric}_high": found.high})
         text = interval(found, digits=2 if metric == "test_accuracy" else None)
         if metric in told:
-            by_seed = values.set_axis(runs["seed"]) if len(values) else values
+            by_seed = pd.Series(values, seeds) if len(values) else pd.Series(dtype=float)
             noise = (LENGTH * precision) ** 2 if metric in SQUARES else 0.0
             words[metric_in_words(metric, results)] = Number(text, found, more, by_seed, precision, noise)
     counts = {"runs": len(runs), "nonfinite": int(states.get("nonfinite", 0))}
-    if (results.runs["state"] == "diverging").any():
+    if results.has_diverging:
         counts["diverging"] = int(states.get("diverging", 0))
     return {**numbers, **counts}, {**words, **counts}
 

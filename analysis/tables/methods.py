@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analysis.results.labels import methods
+from analysis.results.labels import marked, methods
 from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
 from analysis.study.select import refuse_unless
 from analysis.tables import Table, table
+from bench.base.provenance import PROVENANCE
 
 INFORMATION = ("smoothness", "variance", "heterogeneity", "topology")
 
@@ -18,6 +19,7 @@ INFORMATION = ("smoothness", "variance", "heterogeneity", "topology")
 def make(results: Results, request: FigureOptions) -> Table:
     found = results.declared
     refuse_unless(bool(found), "no run declares the assumptions of its method")
+    names, marks = marked(methods(found, results), results)
     rows = [
         {
             "algo": algo,
@@ -26,12 +28,16 @@ def make(results: Results, request: FigureOptions) -> Table:
             **{word: word in found[algo]["needs"] for word in INFORMATION},
             "vectors_per_step": found[algo]["vectors_per_step"],
             "cite": found[algo]["cite"],
+            "provenance": PROVENANCE.get(str(found[algo].get("provenance")), "—"),
         }
-        for algo, name in methods(found, results).items()
+        for algo, name in names.items()
     ]
     data = pd.DataFrame(rows)
-    shown = data.drop(columns="algo").rename(columns={"vectors_per_step": "vectors sent", "cite": "source"})
+    if not any("provenance" in found[algo] for algo in names):  # runs of earlier versions
+        data = data.drop(columns="provenance")
+    renamed = {"vectors_per_step": "vectors sent", "cite": "source", "provenance": "rule"}
+    shown = data.drop(columns="algo").rename(columns=renamed)
     shown["assumes"] = shown["assumes"].replace("", "—")
     shown[[*INFORMATION]] = np.where(shown[[*INFORMATION]], "needed", "—")
     notes = ["All methods may use n (nodes) and T (steps), and assume smoothness and bounded variance."]
-    return Table(shown, data, notes)
+    return Table(shown, data, [*notes, *marks])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import math
 import shlex
+import sys
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -151,9 +152,17 @@ def _plain(value: Any, name: str) -> Any:
         return {str(key): _plain(part, f"{name}.{key}") for key, part in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(part, name) for part in value]
+    if isinstance(value, int):
+        _fit_64_bits(value, name)
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise UserError(f"{name} must be a number, a word, true or false, or a list or mapping of these; got {value!r}.")
+
+
+def _fit_64_bits(value: int, name: str) -> None:
+    """Raise ``UserError`` if the files of a run cannot store an integer."""
+    if not -(1 << 63) <= value < 1 << 63:
+        raise UserError(f"{name} must be an integer between -2^63 and 2^63 - 1; got {value}.")
 
 
 _WORDS = {float: "a number", int: "a whole number", bool: "true or false", str: "a word", Path: "a path"}
@@ -163,6 +172,8 @@ def convert(value: Any, to: Any, name: str) -> Any:
     """Return ``value`` as type ``to``; raise ``UserError`` if it is none. 3.0 is an integer, true is not a number."""
     origin = typing.get_origin(to)
     if to is Any:
+        if isinstance(value, int):
+            _fit_64_bits(value, name)
         return value
     if origin is Annotated:
         inner, limit = typing.get_args(to)
@@ -195,10 +206,13 @@ def convert(value: Any, to: Any, name: str) -> Any:
             with suppress(UserError):
                 return convert(value, arm, name)
         return convert(value, last, name)
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if to is int and isinstance(value, int):
+        _fit_64_bits(value, name)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
     if to is float and is_number:
         return float(value)
     if to is int and is_number and float(value).is_integer():
+        _fit_64_bits(int(value), name)
         return int(value)
     if to is Path and isinstance(value, str):
         return Path(value).expanduser().resolve()

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+import numpy as np
 
 from bench.base.keyed import EVERYONE, generator
-from bench.base.step_index import Ring, StepIndex
+
+if TYPE_CHECKING:
+    from bench.base.step_index import StepIndex
 
 __all__ = ["BLOCK", "EVERYONE", "Blocks", "generator"]
 
@@ -38,7 +42,7 @@ class Blocks(Generic[T]):
 
     def at(self, s: int | StepIndex, stream: int = 0) -> tuple[T, int] | tuple[Any, StepIndex]:
         """The block that holds sample ``s`` of ``stream``, and the place of ``s`` in it."""
-        if isinstance(s, StepIndex):
+        if not isinstance(s, (int, np.integer)):
             return self._captured(s, stream), s
         number, offset = divmod(s, BLOCK)
         kept = self._kept.setdefault(stream, {})
@@ -50,6 +54,8 @@ class Blocks(Generic[T]):
 
     def _captured(self, s: StepIndex, stream: int) -> Any:
         """The samples of a stream as a captured step reads them."""
+        from bench.base.step_index import Ring  # imports torch, which the analysis does without
+
         key = id(self), stream
         ring = s.capture.buffer(key, lambda: Ring(BLOCK, partial(self._draw, stream), s.now // BLOCK))
         s.before_replay(key, lambda value: ring.load(s.key, value))

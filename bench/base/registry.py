@@ -162,7 +162,12 @@ def no_such(kind: str, name: str, known: Iterable[str]) -> str:
 
 def plugins() -> list[EntryPoint]:
     """Return the installed plug-ins, then the modules named in the environment."""
-    return [*announced(ENTRY_POINT_GROUP), *(EntryPoint(name, name, ENTRY_POINT_GROUP) for name in modules_named()[0])]
+    return [*_installed(), *(EntryPoint(name, name, ENTRY_POINT_GROUP) for name in modules_named()[0])]
+
+
+@cache  # it reads the metadata of all installed packages
+def _installed() -> list[EntryPoint]:
+    return announced(ENTRY_POINT_GROUP)
 
 
 def announced(group: str) -> list[EntryPoint]:

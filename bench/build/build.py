@@ -9,6 +9,7 @@ import torch
 
 from bench.base.errors import UserError
 from bench.base.prox import stays
+from bench.base.randomness import EVERYONE, generator
 from bench.base.registry import algorithms, compressors, datasets, models, regularizers, topologies
 from bench.build.material import held_out, in_words, is_problem, load_arrays, loss_of, shards
 from bench.build.network import method_of, mixing_of, properties_of
@@ -167,6 +168,19 @@ def model_notes(config: RunConfig) -> tuple[str, ...]:
     return _notes[key]
 
 
+def start_summary(config: RunConfig) -> list[list[float]] | None:
+    """Return the norm and a projection of the initial parameters and of every constant; None without a model."""
+    if is_problem(datasets[config.dataset.name]):
+        return None
+    inputs, outputs = load_arrays(config).train_x.shape[1:], loss_of(config).outputs
+    model = models[config.model.name](inputs, outputs[-1], **config.model.options)
+    constants = model.constants().values() if isinstance(model, Wrapped) else ()
+    real = (torch.view_as_real(value) if value.is_complex() else value for value in constants)
+    parts = [model.initial(generator(config.seed, EVERYONE, "init")), *(value.double().numpy() for value in real)]
+    finite = [np.where(np.isfinite(part), part, 0).ravel() for part in parts]  # masks have infinite entries
+    return [[float(np.linalg.norm(x)), float(np.cos(np.arange(len(x))) @ x)] for x in finite]
+
+
 def build_model(config: RunConfig, arrays: Arrays, loss: Loss) -> Model:
     """Return the model for these inputs and this loss; raise ``UserError`` if its outputs have a wrong shape."""
     name, shape = config.model.name, arrays.train_x.shape[1:]
@@ -179,7 +193,10 @@ def build_model(config: RunConfig, arrays: Arrays, loss: Loss) -> Model:
         )
     with in_words(f"model={name} cannot be made for inputs of shape {shape} and outputs of shape {outputs}"):
         model = models[name](shape, outputs[-1], **config.model.options)
-        x = torch.as_tensor(model.initial(np.random.default_rng(0)), dtype=torch.float64).unsqueeze(0)
+        start, again = (model.initial(np.random.default_rng(0)) for _ in range(2))
+        if not np.array_equal(start, again, equal_nan=True):
+            raise UserError(f"model={name}: initial must draw only with the generator that it receives.")
+        x = torch.as_tensor(start, dtype=torch.float64).unsqueeze(0)
         if x.shape[1] != model.layout.size:
             raise UserError(f"model={name}: a start has {x.shape[1]} parameters, its layout {model.layout.size}.")
         two = torch.as_tensor(arrays.examples().astype(np.int64 if arrays.tokens else np.float64))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -92,8 +93,8 @@ def _divided(config: RunConfig, seed: int) -> list[np.ndarray]:
         if len(split) != config.nodes:
             raise UserError(f"partition={name} gives {len(split)} shards for {config.nodes} nodes.")
         times = np.bincount(np.concatenate(split), minlength=len(labels))
-        if len(times) != len(labels) or times.max() > 1:
-            raise UserError(f"partition={name} must give rows 0 … {len(labels) - 1}, none of them to two nodes.")
+        if len(times) != len(labels) or (times != 1).any():
+            raise UserError(f"partition={name} must give each of the rows 0 … {len(labels) - 1} to exactly one node.")
     return [kept[rows] for rows in split]
 
 
@@ -152,6 +153,16 @@ def describe_data(config: RunConfig) -> dict[str, object]:
 def data_checksum(config: RunConfig) -> str | None:
     """Return the checksum of the arrays of a run; None if its problem draws the data."""
     return None if is_problem(datasets[config.dataset.name]) else _checksum(load_arrays(config))
+
+
+def shards_checksum(config: RunConfig) -> str | None:
+    """Return the checksum of the rows of each node; None if the problem draws the data."""
+    if is_problem(datasets[config.dataset.name]):
+        return None
+    digest = hashlib.sha256()
+    for rows in shards(config, config.seed):
+        digest.update(f"{len(rows)} ".encode() + np.ascontiguousarray(rows, dtype=np.int64).tobytes())
+    return digest.hexdigest()
 
 
 def class_counts(arrays: Arrays, split: Sequence[np.ndarray]) -> np.ndarray:

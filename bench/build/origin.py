@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bench.base import imported
+from bench.build.build import start_summary
 from bench.build.fingerprint import combined, joined, libraries, sources
-from bench.build.material import data_checksum
+from bench.build.material import data_checksum, shards_checksum
 from bench.build.network import mixing_of
 from bench.config.run_config import GROUPS, RunConfig
 
 Origin = dict[str, Any]
+Starts = Sequence[Sequence[Sequence[float]] | None] | None
 
 
 def made_of(configs: Sequence[RunConfig]) -> Origin:
-    """Return the hashes of the source files of these runs, library versions, and each run's data, network and run_id.
+    """Return hashes of the source files of these runs, library versions, and data, start, network and run_id of each.
 
     A process reads the file of a setting when it needs it, so a file that the user edits changes the network and the
     run_id of processes that read it later.
@@ -29,10 +33,21 @@ def made_of(configs: Sequence[RunConfig]) -> Origin:
         "files": {name: one.pop() if len(one) == 1 else joined(sorted(one)) for name, one in found.items()},
         "libraries": libraries(),
         "data": [data_checksum(config) for config in configs],
+        "shards": _each(configs, ("dataset", "data_dir", "validation", "partition", "nodes", "seed"), shards_checksum),
+        "starts": _each(configs, ("dataset", "data_dir", "loss", "model", "seed"), start_summary),
         "networks": [mixing_of(config).certificate.hash for config in configs],
         "run_ids": [config.run_id for config in configs],
         "inputs": [[*_inputs(config)] for config in configs],
     }
+
+
+def _each(configs: Sequence[RunConfig], settings: Sequence[str], compute: Callable[[RunConfig], Any]) -> list[Any]:
+    """Return a value for each run, computed once for all runs with the same values of these settings."""
+    keys, known = [repr([getattr(config, name) for name in settings]) for config in configs], dict[str, Any]()
+    for key, config in zip(keys, configs, strict=True):
+        if key not in known:
+            known[key] = compute(config)
+    return [known[key] for key in keys]
 
 
 def _inputs(config: RunConfig) -> Iterator[str]:
@@ -64,12 +79,28 @@ def disagreement(reported: Mapping[str, Any], meant: Origin, who: str) -> str | 
             )
     if reported.get("data") != meant["data"]:
         return f"{who} has other data than this command. The file must be the same on all machines. {AGAIN}"
+    if reported.get("shards") != meant["shards"]:
+        return (
+            f"{who} divides the data among the nodes in another way than this command. A partition must draw only with "
+            f"the generator that it receives. {AGAIN}"
+        )
+    if not _near(reported.get("starts"), meant["starts"]):
+        return (
+            f"{who} creates a model with other numbers than this command. A model must have the same initial "
+            f"parameters and constants on all machines. {AGAIN}"
+        )
     for kind in ("networks", "run_ids"):
         theirs = reported.get(kind) or []
         for r, value in enumerate(meant[kind]):
             if theirs[r : r + 1] != [value]:
                 return f"{who} {_other(kind, meant['inputs'][r])}: its results would differ. {AGAIN}"
     return None
+
+
+def _near(theirs: Starts, ours: Starts) -> bool:
+    """Return whether starts agree up to rounding, which differs between kinds of processors."""
+    one, other = (np.array([pair for run in all_runs or () for pair in run or ()]) for all_runs in (ours, theirs))
+    return one.shape == other.shape and bool((np.abs(one - other) <= 1e-6 * one[..., :1]).all())
 
 
 def _other(kind: str, inputs: Sequence[str]) -> str:

@@ -13,6 +13,9 @@ from bench.contracts.fixtures import DIMENSION, NODES, STEPS, applies_to, must, 
 from bench.contracts.simulate import simulate
 from bench.method import Algorithm, Grad, Mix
 
+RESUMED = (3, 5)
+"""Steps to resume from. A method that renews a hidden value every few steps can hide it from one of them."""
+
 
 def shapes(cls: type[Algorithm]) -> None:
     """states are named tuples of (R, k, …) tensors of the dtype of x; start keeps x"""
@@ -69,16 +72,21 @@ def no_memory(cls: type[Algorithm]) -> None:
     w, gradient = ring(), quadratics()
     whole = simulate(cls, w, gradient, start(), STEPS)
 
-    class Resumed(cls):  # type: ignore[valid-type, misc]
-        def start(self, x: Tensor, grad: Grad, mix: Mix) -> Any:
-            return whole.states[5]
+    for first in RESUMED:
 
-        def step(self, s: Any, t: int, grad: Grad, mix: Mix) -> Any:
-            return super().step(s, t, grad, mix) if t >= 5 else s
+        class Resumed(cls):  # type: ignore[valid-type, misc]
+            _first = first
 
-    resumed = simulate(Resumed, w, gradient, start(), STEPS)
-    same = torch.equal(resumed.states[-1].x, whole.states[-1].x)
-    must(same, "resuming from the state after step 5 gives another result: the method keeps values outside its state")
+            def start(self, x: Tensor, grad: Grad, mix: Mix) -> Any:
+                return whole.states[self._first]
+
+            def step(self, s: Any, t: int, grad: Grad, mix: Mix) -> Any:
+                return super().step(s, t, grad, mix) if t >= self._first else s
+
+        resumed = simulate(Resumed, w, gradient, start(), STEPS)
+        same = torch.equal(resumed.states[-1].x, whole.states[-1].x)
+        words = f"resuming from the state after step {first} gives another result"
+        must(same, f"{words}: the method keeps values outside its state")
 
 
 def counts(cls: type[Algorithm]) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import os
+import platform
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -43,6 +45,7 @@ class Pool:
             mixing_of(config)  # caches the slow computations, which the ranks receive as "known"
         job = {
             "runs": [config.plain() for config in configs],
+            "runner": [os.getpid(), platform.node()],
             "checkpoints": [str(folder) for folder in checkpoints],
             "resume": None if resume is None else {"step": resume.step, "rows": list(resume.rows)},
             "threads": engine.threads(self._jobs),

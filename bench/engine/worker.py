@@ -41,6 +41,8 @@ from bench.engine.shutdown import ShutdownClient
 from bench.engine.torch_setup import set_up_torch
 from bench.engine.wire import nodes_of_rank
 from bench.network import cache
+from bench.store.files import lock_of
+from bench.store.locks import Lock
 from bench.store.record import Row
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume
@@ -96,10 +98,21 @@ class Inbox:
 class Reporter(Observer):
     """Sends results (rank 0) and heartbeats (every rank) to the runner; writes the checkpoints of the hosted nodes."""
 
-    def __init__(self, link: Link, shutdown: ShutdownClient, rank: int, hosted: range, folders: Sequence[str]) -> None:
+    def __init__(
+        self,
+        link: Link,
+        shutdown: ShutdownClient,
+        rank: int,
+        hosted: range,
+        folders: Sequence[str],
+        runner: tuple[object, ...],
+    ) -> None:
         self._link, self._first, self._beat = link, rank == 0, time.monotonic()
         self._shutdown = shutdown
         self._hosted, self._folders = hosted, [Path(folder) for folder in folders]
+        self._locks = [Lock(lock_of(folder.parent)) for folder in self._folders]
+        # a file system of several hosts may show the earlier owner of a lock for some time
+        self._owners = [(None, runner, lock.owner()) for lock in self._locks]
 
     def _tell(self, message: Message) -> None:
         if self._first:
@@ -124,8 +137,13 @@ class Reporter(Observer):
         return self._shutdown.after(t)
 
     def checkpoint(self, r: int, moment: Snapshot) -> None:
+        def must_be_ours() -> None:
+            """A rank that was paused may outlive its runner, and another process may compute the run."""
+            if self._locks[r].owner() not in self._owners[r]:
+                raise errors.Failure(f"{self._folders[r].parent.name} was taken over by another process.")
+
         with errors.store_errors(self._folders[r]):
-            checkpoint.write(self._folders[r], moment, self._hosted)
+            checkpoint.write(self._folders[r], moment, self._hosted, must_be_ours)
 
 
 def connect_to_runner(rank: int) -> Link:
@@ -148,15 +166,15 @@ def run(job: Message, comm: MPI.Intracomm, link: Link, inbox: Inbox) -> None:
     torch.set_num_threads(job["threads"])
     cache.learn(job["known"])
     configs = [parse(values) for values in job["runs"]]
+    hosted = nodes_of_rank(configs[0].nodes, comm.size, comm.rank)
+    folders, runner = job["checkpoints"], tuple(job["runner"])
+    observer = Reporter(link, inbox.shutdown, comm.rank, hosted, folders, runner)  # while the runner holds the locks
     link.send({"made_of": made_of(configs)})
     if not inbox.allowed():
         return
     resume = None
     if job["resume"] is not None:
-        folders = [Path(folder) for folder in job["checkpoints"]]
-        resume = Resume(job["resume"]["step"], folders, job["resume"]["rows"])
-    hosted = nodes_of_rank(configs[0].nodes, comm.size, comm.rank)
-    observer = Reporter(link, inbox.shutdown, comm.rank, hosted, job["checkpoints"])
+        resume = Resume(job["resume"]["step"], [Path(folder) for folder in folders], job["resume"]["rows"])
     engine_of(configs[0]).compute(configs, observer, resume, comm)
     link.send({"done": True, "peak_mb": peak_mb()})
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from bench.base.provenance import Provenance, mark_of
+
 INFORMATION = ("smoothness", "variance", "heterogeneity", "topology")
 """Problem parameters that a stepsize rule may use. All methods may use n (nodes) and T (steps)."""
 Mixes = Literal["doubly", "push", "pull", "push and pull"]
@@ -52,7 +54,11 @@ class Properties:
         proximal: True if the method calls ``prox``, so that the objective may have a nonsmooth term.
         compresses: Whether the method sends compressed vectors, and which compressors its theory allows.
         cite: The publication.
-        source: Where the rule was read, if not in the publication.
+        source: Where the rule was read: the paper with its arXiv number or DOI and the number of the algorithm, or
+            the code with its repository, file and commit. Also deviations from it.
+        provenance: Whether somebody compared the rule with the paper's text (``"paper"``) or the authors' code
+            (``"code"``). Otherwise ``"reconstructed"``, from summaries, third-party code or memory.
+        published: False for a method without a publication.
         label: The name in figures and tables.
         family: The method that this one is a variant of. Methods of one family share a color.
     """
@@ -87,5 +93,17 @@ class Properties:
     compresses: Compresses = "no"
     cite: str
     source: str = ""
+    provenance: Provenance = "unstated"
+    published: bool = True
     label: str
     family: str
+
+    @property
+    def mark(self) -> str:
+        """The mark of the method in tables, a key of ``MARKS``; empty if the method is rankable."""
+        return mark_of(self.provenance, self.published)
+
+    @property
+    def rankable(self) -> bool:
+        """True if a ranking may include the method: it is published, and its rule is verified."""
+        return not self.mark

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from bench.base import renamed
 from bench.base.errors import UserError, closest
+from bench.base.provenance import PROVENANCE
 from bench.base.registry import algorithms
 from bench.method.algorithm import Algorithm
 from bench.method.properties import INFORMATION, Properties
@@ -54,6 +55,8 @@ def algorithm(name: str, **properties: Any) -> Callable[[type[A]], type[A]]:
         properties[word] = (names,) if isinstance(names, str) else tuple(sorted(names))
     if unknown := set(properties["needs"]) - set(INFORMATION):
         raise UserError(f"{name} declares needs={sorted(unknown)}; allowed are {list(INFORMATION)}.")
+    if (status := properties.get("provenance", "unstated")) not in PROVENANCE:
+        raise UserError(f"{name} declares provenance={status!r}; allowed are {list(PROVENANCE)}.")
     near = "bounded heterogeneity" in properties["assumes"] or any(map(properties.get, ("bounded_step", "scale_free")))
     defaults = {
         "gradients": properties.get("samples", 1),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
+import random
 import re
 import typing
 from collections.abc import Callable, Iterator, Mapping
@@ -16,11 +16,12 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 from torch.nn.modules.dropout import _DropoutNd
 
-from bench.base.errors import UserError, closest
+from bench.base.errors import UserError
 from bench.base.layout import Layout
 from bench.base.registry import models
 from bench.models.measured import floats_per_sample
 from bench.models.model import Model, Pullback, model
+from bench.models.target import arguments, found
 
 
 class Wrapped(Model):
@@ -28,10 +29,14 @@ class Wrapped(Model):
 
     def __init__(self, name: str, make: Callable[[], nn.Module]) -> None:
         self._make, self._name = make, name
-        with keyed(0):
-            self.module = made = make()
+        self.module = made = self._made(0)
         if not isinstance(made, nn.Module):
             raise UserError(f"{name} must create a torch.nn.Module; it created a {type(made).__name__}.")
+        if kind := next((p.dtype for p in made.parameters() if p.is_complex() and p.requires_grad), None):
+            raise UserError(f"{name} has trainable parameters of type {kind}. They must be real numbers.")
+        again = _tensors(self._made(0))
+        if other := next((key for key, p in _tensors(made).items() if not _same(p, again.get(key))), None):
+            raise UserError(f"{name} creates another '{other}' each time. {NO_OWN_SEED}")
         self.layout = Layout({key: tuple(p.shape) for key, p in made.named_parameters() if p.requires_grad})
         if not self.layout.size:
             raise UserError(f"{name} has no trainable parameters.")
@@ -58,10 +63,16 @@ class Wrapped(Model):
         return super().linearize(x, inputs) if self.batched else self._differentiated(x, inputs)
 
     def initial(self, g: np.random.Generator) -> np.ndarray:
-        with keyed(int(g.integers(1 << 63))):
-            module = self._make()
-        parts = [p.detach().double().flatten() for _, p in module.named_parameters() if p.requires_grad]
-        return torch.cat(parts).numpy()
+        parts = self._made(int(g.integers(1 << 63))).parameters()
+        return torch.cat([p.detach().double().flatten() for p in parts if p.requires_grad]).numpy()
+
+    def _made(self, seed: int) -> nn.Module:
+        with keyed(seed):
+            return self._make()
+
+    def constants(self) -> dict[str, Tensor]:
+        """Return buffers and frozen parameters, which are the same for every seed."""
+        return {name: value for name, value in _tensors(self.module).items() if name not in self.layout.shapes}
 
     def refuse(self, x: Tensor) -> None:
         """Raise ``UserError`` if f would not be a mean over samples, or not deterministic."""
@@ -81,14 +92,25 @@ class Wrapped(Model):
             if changed:
                 raise UserError(f"{self._name} changes its buffer '{changed[0]}' in training. {remedy}")
             together, again, twice = module(x), module(x), module(x[[0, 0]])
+            made_again = self._made(0).double().eval()(x)
         if not isinstance(together, Tensor):
             raise UserError(f"{self._name} must return one tensor; it returned a {type(together).__name__}.")
         if not torch.equal(together, again):
             raise UserError(f"{self._name} is random in eval mode. Its forward must be deterministic.")
-        if together.shape[:1] == x.shape[:1] and not torch.allclose(together[:1], twice[:1], rtol=1e-6, atol=1e-9):
-            raise UserError(
-                f"In {self._name}, the output for an input depends on the other inputs of the batch. {remedy}"
-            )
+        if not torch.equal(together, made_again):
+            raise UserError(f"{self._name} gives other outputs each time it is created. {NO_OWN_SEED}")
+        if together.shape[:1] == x.shape[:1]:
+            if not torch.allclose(together[:1], twice[:1], rtol=1e-6, atol=1e-9):
+                raise UserError(
+                    f"In {self._name}, the output for an input depends on the other inputs of the batch. {remedy}"
+                )
+            with torch.no_grad():
+                alone, turned = module(x[:1]), module(x.flip(0)).flip(0)
+            if not _near(together[:1], alone) or not _near(together, turned):
+                raise UserError(
+                    f"In {self._name}, the output for an input depends on the size of the batch or on the place of the "
+                    "input in it. Compute every input independently of the batch."
+                )
         self.floats = floats_per_sample(module, x[:1])
         slow = self._not_batched(x)
         drops = any(isinstance(part, _DropoutNd) and part.p > 0 for part in module.modules())
@@ -116,11 +138,9 @@ class Wrapped(Model):
         """Return buffers and frozen parameters, in the dtype and on the device of the parameters."""
         key = like.dtype, like.device
         if key not in self._fixed:
-            known = {**dict(self.module.named_parameters()), **dict(self.module.named_buffers())}
-            rest = {name: value for name, value in known.items() if name not in self.layout.shapes}
             self._fixed[key] = {
                 name: value.to(like) if value.is_floating_point() else value.to(like.device)
-                for name, value in rest.items()
+                for name, value in self.constants().items()
             }
         return self._fixed[key]
 
@@ -131,15 +151,41 @@ NO_TOKENS = (
     "has an Embedding, which needs integers, but the inputs of this dataset are real numbers. Use a dataset of tokens "
     "(dataset=mobydick), or call .long() in forward."
 )
+NO_OWN_SEED = (
+    "All processes must start with the same numbers. Draw with torch, np.random or random, without seeds of your own "
+    "such as np.random.default_rng()."
+)
 NO_BATCH_NORM = "Methods do not average batch statistics. Replace BatchNorm by torch.nn.GroupNorm or LayerNorm."
 
 
 @contextmanager
 def keyed(seed: int) -> Iterator[None]:
-    """Set torch's random seed inside the context, and restore its state afterwards."""
+    """Seed torch, NumPy and ``random`` inside the context, and restore their states afterwards."""
+    states = random.getstate(), np.random.get_state()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        yield
+        random.seed(seed)
+        np.random.seed([seed & 0xFFFFFFFF, seed >> 32])  # it takes words of 32 bits
+        try:
+            yield
+        finally:
+            random.setstate(states[0])
+            np.random.set_state(states[1])
+
+
+def _tensors(module: nn.Module) -> dict[str, Tensor]:
+    """Return the parameters and buffers of a module by name."""
+    return {**dict(module.named_parameters()), **dict(module.named_buffers())}
+
+
+def _same(one: Tensor, other: Tensor | None) -> bool:
+    """Return whether two tensors are equal, with NaN equal to NaN."""
+    return other is not None and torch.equal(one.nan_to_num(), other.nan_to_num())
+
+
+def _near(one: Tensor, other: Tensor) -> bool:
+    """Return whether outputs are equal up to rounding in float32, which depends on the size of the batch."""
+    return one.shape == other.shape and torch.allclose(one, other, rtol=0, atol=1e-4 * float(one.abs().max()) + 1e-9)
 
 
 @model("module")
@@ -192,49 +238,3 @@ def torch_model(name: str) -> Callable[[type[nn.Module]], type[nn.Module]]:
         return made
 
     return decorate
-
-
-def arguments(
-    make: Callable[..., Any], given: dict[str, Any], inputs: tuple[int, ...], classes: int, name: str
-) -> dict[str, Any]:
-    """Return the arguments of a module; raise ``UserError`` if it does not accept them."""
-    try:
-        known = inspect.signature(make).parameters
-    except (TypeError, ValueError):
-        return given
-    offered = {key: value for key, value in {"inputs": inputs, "classes": classes}.items() if key in known}
-    takes_all = any(p.kind is p.VAR_KEYWORD for p in known.values())
-    for key in given:
-        if key not in known and not takes_all:
-            raise UserError(f"{name} has no argument '{key}'.{closest(key, known)}")
-    full = {**offered, **given}
-    missing = [
-        key
-        for key, p in known.items()
-        if p.default is p.empty and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) and key not in full
-    ]
-    if missing:
-        example = ", ".join(f"{key}: …" for key in missing)
-        raise UserError(f"{name} needs the arguments {', '.join(missing)}. Add 'model.kwargs={{{example}}}'.")
-    return full
-
-
-def found(target: str) -> Callable[..., Any]:
-    """Return the class or function that a target names; raise ``UserError`` if there is none."""
-    place, colon, name = target.rpartition(":")
-    if not colon or not place or not name:
-        raise UserError(f"model.target must have the form package.module:Class; got {target}.")
-    try:
-        home = importlib.import_module(place)
-    except (Exception, SystemExit) as error:  # a user's module may raise anything
-        hint = " Add its folder to PYTHONPATH." if isinstance(error, ModuleNotFoundError) else ""
-        raise UserError(f"Cannot import model.target={target}: {type(error).__name__}: {error}.{hint}") from error
-    item = home
-    for part in name.split("."):
-        if not hasattr(item, part):
-            known = [key for key, made in vars(home).items() if inspect.isclass(made) and issubclass(made, nn.Module)]
-            raise UserError(f"The module {place} has no '{name}'.{closest(name, known)}")
-        item = getattr(item, part)
-    if not callable(item):
-        raise UserError(f"model.target={target} must be a class or function; it is a {type(item).__name__}.")
-    return item

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.sparse import csgraph
 
 from bench.base.errors import UserError
 from bench.network.cache import compute_once
-from bench.network.sparse import Sparse
+from bench.network.sparse import Pattern, Sparse
 from bench.network.spectrum import digest, ends, norm_off_average, second_modulus
 
 TOLERANCE = 1e-9
+FEW = 64
+"""The largest number of nodes whose paths are found by matrix products: SciPy is slow to import."""
 DISTANCES_UP_TO = 2048
 """The largest number of nodes for which the diameter is computed."""
 SPECTRAL, NORM, PRODUCT, EIGENVALUE = (
@@ -107,7 +107,7 @@ def matrices_of(w: Sparse, name: str, allow_biased: bool = False) -> Matrices:
             f"The mixing matrix of '{name}' is not stochastic: row {worst} sums to {total:.9g} but must sum to 1. "
             "Use topology=edges with a weight rule (topology.weights=metropolis), which computes the weights."
         )
-    if allow_biased and (arc := _one_way(w.scipy())):
+    if allow_biased and (arc := _one_way(w)):
         i, j = arc
         raise UserError(
             f"The mixing matrix of '{name}' is directed: node {j} sends to node {i}, but {i} does not send to {j}. "
@@ -117,15 +117,22 @@ def matrices_of(w: Sparse, name: str, allow_biased: bool = False) -> Matrices:
 
 
 def is_symmetric(w: Sparse) -> bool:
-    matrix = w.scipy()
-    return bool(abs(matrix - matrix.T).max() <= TOLERANCE)
+    return bool(np.abs(w.values - w.mirrored()).max() <= TOLERANCE)
 
 
-def _one_way(w: sp.csr_array) -> tuple[int, int] | None:
+def _one_way(w: Sparse) -> tuple[int, int] | None:
     """Return the first (i, j) such that j sends to i and i does not send to j; None if the graph is undirected."""
-    pattern = (w != 0).astype(np.int8)
-    i, j = ((pattern - pattern.T) > 0).nonzero()
-    return (int(i[0]), int(j[0])) if len(i) else None
+    found = np.flatnonzero((w.values != 0) & (w.mirrored() == 0))
+    return (int(w.pattern.rows[found[0]]), int(w.pattern.columns[found[0]])) if len(found) else None
+
+
+def _union(matrices: Sequence[Sparse]) -> Sparse:
+    """Return the matrix with 1 where any of these is not zero."""
+    n = matrices[0].pattern.nodes
+    codes = [w.pattern.rows * n + w.pattern.columns for w in matrices]
+    every = np.unique(np.concatenate(codes))
+    used = np.unique(np.concatenate([code[w.values != 0] for code, w in zip(codes, matrices, strict=True)]))
+    return Sparse(Pattern(n, *np.divmod(every, n)), np.isin(every, used).astype(np.int8))
 
 
 def certify(rounds: Sequence[Matrices], name: str, alone: bool = False) -> Certificate:
@@ -136,7 +143,7 @@ def certify(rounds: Sequence[Matrices], name: str, alone: bool = False) -> Certi
     """
     some = [matrices.any for matrices in rounds]
     n = some[0].pattern.nodes
-    union = sum((w.scipy() != 0).astype(np.int8) for w in some[1:]) + (some[0].scipy() != 0).astype(np.int8)
+    union = _union(some)
     if not alone:
         _require_connected(union, name)
     connected = not alone or n == 1
@@ -155,9 +162,9 @@ def certify(rounds: Sequence[Matrices], name: str, alone: bool = False) -> Certi
             f"The mixing matrix of '{name}' never reaches consensus: ρ = {rho:.6f}. Add topology.lazy=true."
         )
     measured = connected and n <= DISTANCES_UP_TO
-    arcs = union.nnz - int((union.diagonal() != 0).sum())
+    arcs, pattern = union.heard(), union.pattern
     directed = _one_way(union) is not None
-    degrees = [np.bincount(ends_, minlength=n) for ends_ in union.nonzero()]
+    degrees = [np.bincount(side[union.values != 0], minlength=n) for side in (pattern.rows, pattern.columns)]
     return Certificate(
         nodes=n,
         period=len(rounds),
@@ -198,24 +205,40 @@ def _mixes(rounds: Sequence[Matrices], symmetric: bool, biased: bool) -> tuple[f
     return rho, lambda_2, lambda_n, SPECTRAL
 
 
-def diameter(graph: sp.csr_array) -> int:
+def _step(graph: Sparse) -> np.ndarray:
+    """Return the dense matrix with 1 where node j reaches node i in at most one round."""
+    return (graph.dense() != 0).astype(np.float32) + np.eye(graph.pattern.nodes, dtype=np.float32)
+
+
+def diameter(graph: Sparse) -> int:
     """Return the largest number of rounds between two nodes of a strongly connected graph."""
-    n = graph.shape[0]
-    if graph.nnz > n**2 / 8:  # dense: a few matrix products are much faster than Dijkstra's algorithm
-        step = (graph.toarray() != 0).astype(np.float32) + np.eye(n, dtype=np.float32)
-        reached, rounds = np.eye(n, dtype=np.float32), 0
+    n = graph.pattern.nodes
+    if n <= FEW or np.count_nonzero(graph.values) > n**2 / 8:  # dense: faster than Dijkstra's algorithm
+        step, reached, rounds = _step(graph), np.eye(n, dtype=np.float32), 0
         while not reached.all():
             reached, rounds = np.minimum(step @ reached, 1), rounds + 1
         return rounds
-    return int(csgraph.dijkstra(graph, unweighted=True).max())
+    from scipy.sparse import csgraph
+
+    return int(csgraph.dijkstra(graph.scipy() != 0, unweighted=True).max())
 
 
-def _require_connected(union: sp.csr_array, name: str) -> None:
-    count, part = csgraph.connected_components(union, directed=True, connection="strong")
+def _all_reach_all(graph: Sparse) -> bool:
+    """Return whether a graph of few nodes is strongly connected."""
+    return bool(np.linalg.matrix_power(_step(graph) > 0, graph.pattern.nodes).all())
+
+
+def _require_connected(union: Sparse, name: str) -> None:
+    if union.pattern.nodes <= FEW and _all_reach_all(union):
+        return
+    from scipy.sparse import csgraph
+
+    graph = union.scipy() != 0
+    count, part = csgraph.connected_components(graph, directed=True, connection="strong")
     if count == 1:
         return
     inside = np.flatnonzero(part == np.bincount(part).argmin()).tolist()
-    if csgraph.connected_components(union, directed=False)[0] > 1:
+    if csgraph.connected_components(graph, directed=False)[0] > 1:
         raise UserError(
             f"The graph '{name}' is not connected: nodes {inside} cannot reach the others. Add an edge between the "
             "parts."

@@ -5,13 +5,15 @@ Failures depend on the seed and the step only, so that all methods see the same 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import scipy.sparse as sp
 
 from bench.base.keyed import EVERYONE, generator
 from bench.network.sparse import Pattern, Sparse
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 BLOCK = 16
 """Steps whose losses are drawn together. It is part of the random key, so changing it changes every lossy run."""
@@ -83,6 +85,8 @@ def pair_numbers(pattern: Pattern) -> np.ndarray:
 
 def squared_laplacian(w: sp.csr_array) -> sp.csr_array:
     """Return Σ w_e² L_e over the edges e."""
+    import scipy.sparse as sp  # slow to import
+
     squares = w.multiply(w).tocsr()
     squares = squares - sp.diags_array(squares.diagonal())
     return sp.csr_array(sp.diags_array(np.asarray(squares.sum(axis=1)).ravel()) - squares)

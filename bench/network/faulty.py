@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
 
 from bench.base.errors import UserError
 from bench.network.cache import compute_once
@@ -15,6 +15,9 @@ from bench.network.failures import Coins, NodeOutages, Semantics, pair_numbers, 
 from bench.network.mixing import Demands, Mixing
 from bench.network.sparse import Messages, Pattern, Sparse
 from bench.network.spectrum import digest, ends
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 
 class Faulty(Mixing):
@@ -107,6 +110,8 @@ class Faulty(Mixing):
 
     @property
     def _identity(self) -> sp.csr_array:
+        import scipy.sparse as sp  # slow to import
+
         return sp.csr_array(sp.eye_array(self.nodes))
 
     def _certify(self, c: Certificate) -> Certificate:

@@ -61,6 +61,8 @@ def matrix(nodes: int, file: Path | None = None) -> np.ndarray:
         else:
             lines = path.read_text(encoding="utf-8").replace(",", " ").splitlines()
             w = np.array([[float(word) for word in line.split()] for line in lines if line.strip()])
+        if np.iscomplexobj(w):
+            raise ValueError(f"it has complex numbers ({w.dtype}); use real numbers")
         w = np.asarray(w, dtype=np.float64)
         if w.size == 0:
             raise ValueError("the file is empty")

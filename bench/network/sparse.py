@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import networkx as nx
 import numpy as np
-import scipy.sparse as sp
 
 from bench.base.errors import UserError
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 
 class Arcs:
@@ -100,9 +102,13 @@ class Sparse(NamedTuple):
         return cls(Pattern(matrix.shape[0], rows, matrix.indices.astype(np.int64)), matrix.data)
 
     def dense(self) -> np.ndarray:
-        return self.scipy().toarray()
+        out = np.zeros((self.pattern.nodes, self.pattern.nodes), self.values.dtype)
+        out[self.pattern.rows, self.pattern.columns] = self.values
+        return out
 
     def scipy(self) -> sp.csr_array:
+        import scipy.sparse as sp  # slow to import, and small networks do not need it
+
         n = self.pattern.nodes
         ends = np.append(self.pattern.starts, len(self.values))
         return sp.csr_array((self.values, self.pattern.columns, ends), shape=(n, n))
@@ -111,6 +117,13 @@ class Sparse(NamedTuple):
         """Return the sum of each row (axis 1) or column (axis 0), (n,)."""
         where = self.pattern.rows if axis == 1 else self.pattern.columns
         return np.bincount(where, weights=self.values, minlength=self.pattern.nodes)
+
+    def mirrored(self) -> np.ndarray:
+        """Return the value of entry (j, i) for each entry (i, j); 0 if the pattern lacks it."""
+        n, rows, columns = self.pattern.nodes, self.pattern.rows, self.pattern.columns
+        codes, swapped = rows * n + columns, columns * n + rows
+        at = np.searchsorted(codes, swapped).clip(max=len(codes) - 1)
+        return np.where(codes[at] == swapped, self.values[at], 0)
 
     def heard(self) -> int:
         """Return the number of nonzero off-diagonal entries, which is the number of messages in a round."""

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigs, eigsh
 
 from bench.base.errors import UserError
 from bench.base.keyed import EVERYONE, generator
 from bench.network.sparse import Sparse
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 WHOLE = 1024
 """The largest number of nodes for which LAPACK computes all eigenvalues. For more it takes about a minute."""
@@ -52,6 +53,8 @@ def nearest(matrix: sp.csr_array, shift: float, count: int, end: Literal["LA", "
     Plain iteration is fast if the network mixes fast. Otherwise, as on a long ring, the graph is sparse and the
     shifted matrix is cheap to factor.
     """
+    from scipy.sparse.linalg import ArpackNoConvergence, eigsh  # slow to import
+
     n = matrix.shape[0]
     begin = _begin(n)
     how: dict[str, Any] = {"k": count, "v0": begin, "return_eigenvectors": False}
@@ -83,9 +86,12 @@ def norm_off_average(rounds: Sequence[Sparse]) -> float:
     n = rounds[0].pattern.nodes
     if n <= WHOLE:
         return float(np.linalg.norm(_dense_product(rounds) - 1.0 / n, 2))
+    from scipy.sparse import csr_array
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
     matrices = [w.scipy() for w in rounds]
     if len(matrices) == 1:
-        return max(0.0, nearest(sp.csr_array(matrices[0].T @ matrices[0]), 1 + BESIDE, 2)[0]) ** 0.5
+        return max(0.0, nearest(csr_array(matrices[0].T @ matrices[0]), 1 + BESIDE, 2)[0]) ** 0.5
 
     def there_and_back(x: np.ndarray) -> np.ndarray:
         y = x - x.mean()
@@ -129,6 +135,8 @@ def second_modulus(rounds: Sequence[Sparse]) -> float:
         return 0.0
     if n <= WHOLE:
         return float(np.sort(np.abs(np.linalg.eigvals(_dense_product(rounds))))[-2])
+    from scipy.sparse.linalg import ArpackError, eigs
+
     product = rounds[0].scipy()
     for w in rounds[1:]:
         product = w.scipy() @ product

@@ -19,6 +19,7 @@ from contextlib import suppress
 from functools import cache
 from io import TextIOWrapper
 from pathlib import Path
+from typing import Any
 
 from bench.base.errors import UserError
 from bench.store.files import check_json
@@ -81,6 +82,11 @@ class Lock:
         return True
 
     @property
+    def taken(self) -> bool:
+        """Whether this object has taken the lock and not released it."""
+        return self._stream is not None or self._lease is not None
+
+    @property
     def lost(self) -> bool:
         """Whether another process may hold the lock now: it took over the lease, the kind of locks changed, or the lock
         file was replaced."""
@@ -118,9 +124,17 @@ class Lock:
         except OSError:
             return False
 
+    def owner(self) -> tuple[object, ...] | None:
+        """Return the process id and the host of the last process that took the lock; None if they are unknown."""
+        content = self._content()
+        return (content.get("pid"), content.get("host")) if content else None
+
+    def _content(self) -> dict[str, Any]:
+        return check_json(self._leased, sealed=False)[0] or check_json(self.path, sealed=False)[0]
+
     def holder(self) -> str:
         """process 123 on this machine, since 14:05:11"""
-        content = check_json(self._leased, sealed=False)[0] or check_json(self.path, sealed=False)[0]
+        content = self._content()
         if not HOLDER.keys() <= content.keys() or odd(content, HOLDER):
             return "another process"
         pid, host, since = (content[name] for name in HOLDER)

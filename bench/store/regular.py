@@ -54,6 +54,11 @@ def content_of(path: Path | str, most: int = TEXT) -> bytes:
         os.close(descriptor)
 
 
+def is_regular(path: Path) -> bool:
+    """Whether the path is a regular file, not a link to one."""
+    return stat.S_ISREG(path.lstat().st_mode)
+
+
 def end_of(path: Path, most: int) -> str:
     """Return the last bytes of a log as text."""
     descriptor, size = opened(path)

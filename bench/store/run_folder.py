@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,11 +19,13 @@ from bench.store.files import line_of, lock_of, sha256, stream_of, write_json, w
 from bench.store.integrity import SUMS, examine, read_file
 from bench.store.locks import Lock
 from bench.store.record import Row, final_state
-from bench.store.regular import append, content_of, make_folder, no_link, remove, write_bytes
+from bench.store.regular import NOT_REGULAR, append, content_of, is_regular, make_folder, no_link, remove, write_bytes
 from bench.store.stored_run import C, StoredRun
 
 DAMAGED = "damaged"
 """The folder for damaged files, in a run folder."""
+REPLACED = ("config.yaml", "metrics.parquet", "log.txt")
+"""The files of an unfinished run that ``examine`` does not open."""
 REMEMBERED = 20
 """Maximal number of orders in status.json."""
 COUNTS = {"step", "samples", "rounds", "vectors_sent", "bytes"}
@@ -74,13 +76,18 @@ class RunFolder(StoredRun[C]):
         """Move damaged files to damaged/, and return a sentence about them."""
         if not self.path.exists():
             return None
-        wrong = {**self.wrong(examine(self.path)), **damage}
+        odd = [name for name in REPLACED if os.path.lexists(self.path / name) and not is_regular(self.path / name)]
+        wrong = {**dict.fromkeys(odd, f"cannot be used: {NOT_REGULAR}"), **self.wrong(examine(self.path)), **damage}
         if not wrong:
             return None
-        place = make_folder(self.path / DAMAGED)
+        place = self.path / DAMAGED
+        if place.is_symlink() or not place.is_dir():
+            remove(place)
+        make_folder(place)
         for path in (self.path / name for name in {*wrong, "metrics.parquet"}):  # they are computed again
             if os.path.lexists(path):  # links, FIFOs and folders are moved, too, and not opened
-                path.replace(place / f"{path.name}.{len(list(place.glob(f'{path.name}.*')))}")
+                names = (place / f"{path.name}.{n}" for n in itertools.count())
+                path.replace(next(name for name in names if not os.path.lexists(name)))
         reasons = "; ".join(f"{name} {reason}" for name, reason in wrong.items())
         return f"{self.path.name}: {reasons}. Moved to {place}."
 
@@ -148,29 +155,43 @@ class RunFolder(StoredRun[C]):
         A killed process leaves metrics.jsonl and checkpoints. A process that lost its lock while it was writing may
         leave the state ``running`` in status.json.
         """
-        late = self.status().get("state") != self.state
-        if self.stream.exists() or self.checkpoints.exists() or late:
-            with suppress(OSError):  # a read-only folder is no error
-                if self.claim():
-                    try:
-                        if late:
-                            self._rows = [read_file(self.path, "summary.json")]
-                            self._set_status(self.state)
-                        settle([self])
-                    finally:
-                        self.release()
+        if self.stream.exists() or self.checkpoints.exists() or self.status().get("state") != self.state:
+            self._amend(self._complete)
+
+    def _complete(self) -> None:
+        if self.status().get("state") != self.state:
+            self._rows = [read_file(self.path, "summary.json")]
+            self._set_status(self.state)
+        settle([self])
 
     def join(self, sweep: str | None) -> bool:
         """Add a later sweep to the manifest; False if it is there already or cannot be written."""
         manifest = self.manifest()
-        also = manifest.get("also", [])
-        if not manifest or sweep in (None, manifest.get("sweep"), *also):
+        if not manifest or sweep in (None, manifest.get("sweep"), *manifest.get("also", [])):
             return False
+
+        def add() -> None:
+            now = self.manifest()
+            also = [*now.get("also", []), sweep]
+            write_json(self.path / "manifest.json", {**now, "also": also}, self.must_be_ours)
+
+        return self._amend(add)
+
+    def _amend(self, change: Callable[[], None]) -> bool:
+        """Change a finished run under its lock; False if another process computes it or it cannot be written."""
+        before = self.lock.taken
         try:
-            write_json(self.path / "manifest.json", {**manifest, "also": [*also, sweep]})
-        except (OSError, RecursionError):  # a forged manifest may be nested too deeply
+            if not self.claim():
+                return False
+            try:
+                if final := self.final:  # another process may have begun to repeat it
+                    change()
+            finally:
+                if not before:
+                    self.release()
+        except (OSError, RecursionError, LockLost):  # a read-only folder, or a forged manifest with too many levels
             return False
-        return True
+        return final
 
     def fail(self, error: str, details: str) -> None:
         """Mark the run as failed, with a sentence and the details for log.txt."""

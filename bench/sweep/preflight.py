@@ -13,6 +13,7 @@ import torch
 from bench.base.errors import Refused, UserError
 from bench.base.registry import recipes
 from bench.build.build import build_compressor, check_method, problem_parts
+from bench.build.material import shards_checksum
 from bench.build.network import mixing_of, properties_of
 from bench.config.run_config import RunConfig, parse
 from bench.data.recipe import data_folder, prepare
@@ -51,6 +52,11 @@ def check_data(config: RunConfig) -> None:
     if config.dataset.name in recipes:
         _prepared(config.dataset.name, data_folder(config.data_dir))
     parts = problem_parts(config, [config.seed])
+    if shards_checksum(config) != shards_checksum(config):
+        raise UserError(
+            f"partition={config.partition.name} gives other shards each time. It must draw only with the generator "
+            "that it receives."
+        )
     for line in (*parts[0].notes, *parts[2].notes) if parts else ():
         _say_once(line)
 

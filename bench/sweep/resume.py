@@ -26,6 +26,11 @@ def stale(run: Run) -> str | None:
     return "other data of the same name" if data not in (None, data_checksum(run.config)) else None
 
 
+def undecided(run: Run) -> str | None:
+    """Return what has changed since a finished run was computed, if neither ``force`` nor ``stale`` is set."""
+    return stale(run) if not run.config.force and run.config.stale is None and run.final else None
+
+
 def reusable(run: Run) -> bool:
     """Whether the run is finished, up to date or accepted by stale=keep, and not forced."""
     if run.config.force or not run.final:

@@ -16,7 +16,7 @@ from bench.store.locks import untrusted
 from bench.store.record import FINAL, Row
 from bench.store.regular import make_folder
 from bench.sweep.groups import batches, common_jobs
-from bench.sweep.resume import Run, reusable, stale
+from bench.sweep.resume import Run, reusable, undecided
 from bench.sweep.tracking.agent import reject_other_parameters
 from bench.sweep.tracking.tracker import Trackers, tracks
 from bench.sweep.workers import Executor, RunResult
@@ -57,9 +57,7 @@ def run_sweep(configs: Sequence[RunConfig], console: Console, name: str | None =
         for remark in remarks:
             display.say(remark)
         for folder in folders:
-            if reusable(folder):
-                made.reuse(folder)
-            else:
+            if not reusable(folder) or not made.reuse(folder):
                 todo.append(folder)
         written = {folder.path for folder in (*todo, *made.joined)}
         for remark in about_done([folder for folder in folders if folder.path not in written], alone):
@@ -81,11 +79,15 @@ def run_sweep(configs: Sequence[RunConfig], console: Console, name: str | None =
                 made.tracker.close(lambda text: console.print(text, markup=False, soft_wrap=True))
     console.print()
     fates = [(folder, made.fates[folder.path.name]) for folder in folders]
-    results = [
-        Result(folder.config, folder.path, fate.state, fate.error, {**folder.summary(), "state": fate.state})
-        for folder, fate in fates
-    ]
+    results = [Result(folder.config, folder.path, fate.state, fate.error, fate.summary) for folder, fate in fates]
     show_table(console, [result.summary for result in results])
+    for folder, fate in fates:
+        if fate.state in FINAL and folder.summary() != fate.summary:
+            console.print(
+                f"Another command has changed {folder.path.name} since. The table shows its earlier metrics.",
+                markup=False,
+                soft_wrap=True,
+            )
     show_mixed(console, [(run.config.algo.name, run.path) for run in results if run.state in FINAL])
     show_failures(console, [(result.path, result.error) for result in results if result.error is not None])
     for place in dict.fromkeys(config.results for config in configs):
@@ -146,8 +148,7 @@ def about_done(folders: Sequence[Run], alone: bool) -> list[str]:
 
 def reject_stale(folders: Sequence[Run]) -> None:
     """Raise a UserError if finished runs are stale and ``stale`` is not set."""
-    asked = [folder for folder in folders if not folder.config.force and folder.config.stale is None]
-    old = [(folder, reason) for folder in asked if folder.final and (reason := stale(folder))]
+    old = [(folder, reason) for folder in folders if (reason := undecided(folder))]
     if old:
         folder, reason = old[0]
         raise UserError(

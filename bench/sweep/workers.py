@@ -18,10 +18,10 @@ from bench.config.run_config import RunConfig
 from bench.engine.engines import engine_of
 from bench.engine.pool import Pool
 from bench.engine.rank_pool import Stopped
-from bench.store.record import Row
+from bench.store.record import FINAL, Row
 from bench.store.run_folder import settle
 from bench.sweep.recorder import Stored
-from bench.sweep.resume import Run, damaged_checkpoints, resume_point, reusable, stale
+from bench.sweep.resume import Run, damaged_checkpoints, resume_point, reusable, stale, undecided
 from bench.sweep.tracking.tracker import Tracker
 from bench.sweep.waiting import Group, Waiting
 from bench.terminal.display import Display
@@ -44,7 +44,8 @@ class RunResult:
     """The result of a run in this sweep."""
 
     state: str
-    error: str | None = None
+    error: str | None
+    summary: Row  # the labels and latest metrics at the end; later, another process may change the run
 
 
 class Executor:
@@ -70,14 +71,18 @@ class Executor:
         self._work(jobs)
         self.waiting.follow(lambda: self._work(jobs), self._display.say)
 
-    def reuse(self, folder: Run) -> None:
+    def reuse(self, folder: Run) -> bool:
+        """Use a finished run; False if another process has begun to repeat it."""
         folder.tidy()
+        summary = folder.summary()
+        if (state := summary["state"]) not in FINAL:
+            return False
         if folder.join(self._name) or self.agents:
             self.joined.append(folder)
             self.tracker.end(folder.path)
-        state = folder.state
         old = f", with {reason}" if folder.config.stale == "keep" and (reason := stale(folder)) else ""
-        self._end(folder, RunResult(state), f"{state} before, by engine {folder.manifest().get('engine', '?')}{old}")
+        self._end(folder, state, f"{state} before, by engine {folder.manifest().get('engine', '?')}{old}", summary)
+        return True
 
     def _work(self, jobs: int) -> None:
         """Compute all waiting groups, in this thread or, if ``jobs`` > 1, in threads with ranks of their own."""
@@ -140,18 +145,21 @@ class Executor:
         try:
             yield
         except OSError as error:
-            self._end(folder, *_failed(errors.machine(error) or errors.unwritable(folder.path, error)))
+            self._fail(folder, errors.machine(error) or errors.unwritable(folder.path, error), folder.row_labels())
 
     def _settled(self, folder: Run) -> bool:
-        """Whether another process has computed this run in the meantime. The workers of an order try a failing run
-        and a forced run once."""
+        """Whether another process has computed this run in the meantime, also with other source or data. The workers
+        of an order try a failing run and a forced run once."""
         ours = self._order in folder.status().get("orders", [])
         if ours:
             folder.config = replace(folder.config, force=False)
-        if reusable(folder) or (ours and folder.final):
-            self.reuse(folder)
+        if (reusable(folder) or (ours and folder.final)) and self.reuse(folder):
+            return True
+        if reason := undecided(folder):
+            remedy = "Add stale=rerun to repeat it, or stale=keep to use it."
+            self._fail(folder, f"Another command has finished this run, with {reason}. {remedy}", folder.row_labels())
         elif ours and folder.status().get("state") == "failed":
-            self._end(folder, RunResult("failed"), "failed before, in another worker")
+            self._end(folder, "failed", "failed before, in another worker", folder.summary())
         else:
             return False
         return True
@@ -193,7 +201,7 @@ class Executor:
         for r, folder in enumerate(folders):
             if r in observer.outcomes:
                 outcome = observer.outcomes[r]
-                self._end(folder, RunResult(outcome.state), f"{outcome.state} at step {outcome.step}")
+                self._end(folder, outcome.state, f"{outcome.state} at step {outcome.step}", folder.summary())
             elif folder.lock.lost:
                 self.waiting.lose([folder])
             elif len(folders) > 1:
@@ -210,7 +218,7 @@ class Executor:
                 with suppress(OSError):  # if the folder is not writable, the table still shows the error
                     folder.fail(error, details)
                     self.tracker.end(folder.path)
-                self._end(folder, *_failed(error))
+                self._fail(folder, error, folder.summary())
 
     def _compute(self, step: int, members: list[Member], observer: Observer, pool: Pool, in_process: bool) -> None:
         """Compute a group on ranks, in a separate process or in this one, but plug-ins and parallel jobs never here."""
@@ -230,10 +238,10 @@ class Executor:
                 if len(begun) == 1:
                     self.tracker.end(folder.path)
 
-    def _end(self, folder: Run, fate: RunResult, text: str) -> None:
-        self.fates[folder.path.name] = fate
-        self._display.end(folder.path.name, fate.state, text, folder.config.steps)
+    def _end(self, folder: Run, state: str, text: str, summary: Row, error: str | None = None) -> None:
+        self.fates[folder.path.name] = RunResult(state, error, {**summary, "state": state})
+        self._display.end(folder.path.name, state, text, folder.config.steps)
 
-
-def _failed(error: str) -> tuple[RunResult, str]:
-    return RunResult("failed", errors.shortened(error)), f"failed: {errors.shortened(error)}"
+    def _fail(self, folder: Run, error: str, summary: Row) -> None:
+        short = errors.shortened(error)
+        self._end(folder, "failed", f"failed: {short}", summary, short)

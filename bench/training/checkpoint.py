@@ -11,7 +11,7 @@ import hashlib
 import io
 import re
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from bench.store.disk import Pace
 from bench.store.files import FOREIGN
 from bench.store.record import Row
 from bench.store.regular import content_of, make_folder, write_bytes
-from bench.training.costs import SENT, SHARED, Stopwatch
+from bench.training.costs import SENT, SHARED, Stopwatch, reported, shared_counts
 from bench.training.observer import Snapshot
 from bench.training.running_sums import CHANNEL
 
@@ -33,6 +33,8 @@ NAME = re.compile(r"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)-(0|[1-9][0-9]*)\.npz")
 SEAL = b"\nsha256 "
 LARGEST = 1 << 36
 """The largest file that is read, in bytes."""
+MOST_COUNTS, LARGEST_COUNT = 1 << 16, 1 << 62
+"""Limits on the counts of a checkpoint. A sum of two counts below the second fits into 64 bits."""
 pace = Pace()
 _lasting: dict[Path, int] = {}  # the last step that the disk has confirmed, by folder
 
@@ -46,8 +48,8 @@ class Resume:
     rows: Sequence[Row]
 
 
-def write(folder: Path, moment: Snapshot, hosted: range) -> None:
-    """Write the hosted nodes of one replica; delete all but the last two steps."""
+def write(folder: Path, moment: Snapshot, hosted: range, check: Callable[[], None] = lambda: None) -> None:
+    """Write the hosted nodes of one replica; delete all but the last two steps. ``check`` is as in ``write_bytes``."""
     arrays = {name: tensor[0].cpu().numpy() for name, tensor in {**moment.state, **moment.in_flight}.items()}
     arrays[SECONDS] = np.array([moment.seconds[0][name] for name in Stopwatch.NAMES])
     arrays[COUNTS] = moment.counts[0]
@@ -56,7 +58,7 @@ def write(folder: Path, moment: Snapshot, hosted: range) -> None:
     make_folder(folder)
     span = f"{hosted.start}-{hosted.stop - 1}.npz"
     path = folder / f"{moment.step}.{span}"
-    write_bytes(path, buffer.getvalue() + _seal(_names(path), buffer.getvalue()))
+    write_bytes(path, buffer.getvalue() + _seal(_names(path), buffer.getvalue()), check)
     if pace.wait(moment.step, path):
         _lasting[folder] = moment.step
     for old in sorted(_files(folder, f"*.{span}"), key=_numbers)[:-KEEP]:
@@ -81,17 +83,32 @@ def load(resume: Resume, hosted: range, dtype: torch.dtype, device: torch.device
     """Return the snapshot of the hosted nodes of all replicas; raise Misfit if the files are inconsistent."""
     try:
         parts = [_read(folder, resume.step, hosted) for folder in resume.folders]
-        names = [name for name in parts[0] if name not in (SECONDS, COUNTS)]
-        for counts in (part[COUNTS] for part in parts):
-            if counts.ndim != 1 or counts.dtype.kind != "i" or len(counts) < len(SHARED) + len(SENT):
-                raise ValueError(f"{COUNTS} must be whole numbers, got {counts.dtype} of shape {counts.shape}")
+        first, names = parts[0], [name for name in parts[0] if name not in (SECONDS, COUNTS)]
+        for part, row in zip(parts, resume.rows, strict=True):
+            _check_counts(part[COUNTS], row if row.get("step") == resume.step else {})
+            # the replicas of a group share some counts and the names of its arrays
+            if part.keys() != first.keys() or not np.array_equal(
+                shared_counts(part[COUNTS]), shared_counts(first[COUNTS])
+            ):
+                raise ValueError(f"the runs of a group differ in their arrays or in {', '.join(SHARED)}")
         stacked = {name: np.stack([part[name] for part in parts]) for name in names}
-    except (LookupError, ValueError) as error:
+        held = {name: torch.as_tensor(array, dtype=dtype, device=device) for name, array in stacked.items()}
+    except (LookupError, TypeError, ValueError) as error:
         raise Misfit(f"The files of the checkpoint at step {resume.step} are inconsistent: {error}.") from error
-    held = {name: torch.as_tensor(array, dtype=dtype, device=device) for name, array in stacked.items()}
     in_flight = {name: held.pop(name) for name in names if name.startswith(CHANNEL)}
     seconds = [dict(zip(Stopwatch.NAMES, part[SECONDS].tolist(), strict=True)) for part in parts]
     return Snapshot(resume.step, held, seconds, list(resume.rows), [part[COUNTS] for part in parts], in_flight)
+
+
+def _check_counts(counts: np.ndarray, row: Row) -> None:
+    """Raise ValueError unless these are counts of a run, equal to those in its row of the same step, if any."""
+    if counts.ndim != 1 or counts.dtype != np.int64 or not len(SHARED) + len(SENT) <= len(counts) <= MOST_COUNTS:
+        raise ValueError(f"{COUNTS} must be whole numbers, got {counts.dtype} of shape {counts.shape}")
+    known = counts[: len(SHARED) + len(SENT)]
+    if known.min() < 0 or counts.min() < -1 or counts.max() >= LARGEST_COUNT:
+        raise ValueError(f"{COUNTS} must be between 0 and {LARGEST_COUNT}, got {counts[:20].tolist()}")
+    if row and (wrong := [name for name, count in reported(known).items() if row.get(name) != count]):
+        raise ValueError(f"{COUNTS} differ from the row of the same step in {', '.join(wrong)}")
 
 
 def forget(folder: Path, step: int) -> None:

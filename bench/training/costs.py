@@ -20,6 +20,21 @@ UNREAD = 1000
 """GPU rounds with unread events; beyond this number, the clock reads finished ones without waiting for the others."""
 
 
+class Span:
+    """Adds the seconds of its body to ``spent[part]``. A step has several, and contextlib takes longer."""
+
+    __slots__ = ("_began", "_part", "_spent")
+
+    def __init__(self, spent: dict[str, float], part: str) -> None:
+        self._spent, self._part = spent, part
+
+    def __enter__(self) -> None:
+        self._began = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self._spent[self._part] += time.perf_counter() - self._began
+
+
 class Stopwatch:
     """Seconds of computing, communicating and evaluating. Writing results counts as none of them.
 
@@ -35,12 +50,9 @@ class Stopwatch:
         self._events: deque[tuple[torch.cuda.Event, torch.cuda.Event]] = deque()  # of a GPU, not yet read
         self._began = time.perf_counter()
 
-    @contextmanager
-    def timing(self, part: Literal["comm_s", "eval_s", "paused"]) -> Iterator[None]:
+    def timing(self, part: Literal["comm_s", "eval_s", "paused"]) -> Span:
         """Count the seconds of the body as communication, as evaluation, or not at all (``paused``)."""
-        began = time.perf_counter()
-        yield
-        self._spent[part] += time.perf_counter() - began
+        return Span(self._spent, part)
 
     @contextmanager
     def gpu_round(self) -> Iterator[None]:
@@ -70,6 +82,18 @@ class Stopwatch:
 SHARED = ("round", "samples", "gradients")
 SENT = ("rounds", "vectors", "messages", "scalars", "bits")
 """Vectors are per node and neighbor; messages, scalars and bits are those of the whole network."""
+
+
+def shared_counts(counts: np.ndarray) -> np.ndarray:
+    """Return the counts of ``CostCounter.kept`` that are the same for all replicas of a group."""
+    return np.delete(counts, slice(len(SHARED), len(SHARED) + len(SENT)))
+
+
+def reported(counts: np.ndarray) -> Row:
+    """Return the columns of a row that show these counts, the first ones of ``CostCounter.kept``."""
+    _, samples, gradients, rounds, vectors, _, scalars, bits = map(int, counts)
+    sent = {"rounds": rounds, "vectors_sent": vectors, "bytes": bits // 8, "scalars_sent": scalars}
+    return {"samples": samples, "gradients": gradients, **sent}
 
 
 class CostCounter:
@@ -134,10 +158,8 @@ class CostCounter:
 
     def row(self, r: int) -> Row:
         """Return the columns of replica ``r``."""
-        rounds, vectors, _, scalars, bits = map(int, self._total()[:, r])
         epoch = self._samples / self._problem.epoch_size if self._problem.epoch_size else None
-        sent = {"rounds": rounds, "vectors_sent": vectors, "bytes": bits // 8, "scalars_sent": scalars}
-        return {"epoch": epoch, "samples": self._samples, "gradients": self._gradients, **sent}
+        return {"epoch": epoch, **reported(self.kept(r)[: len(SHARED) + len(SENT)])}
 
     def kept(self, r: int) -> np.ndarray:
         """Return all counts of one replica, for a checkpoint."""

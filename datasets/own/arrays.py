@@ -46,6 +46,8 @@ def read_npz(name: str, raw: bytes, column: str | None, writing: Writing) -> Con
         y = Column(y.name, np.concatenate([y.values, more_y.values]), y.declared and more_y.declared)
     unused = [key for key in arrays if key not in used]
     notes = [f"arrays that are not used: {some(unused)}"] if unused else []
+    if test_x in _named(arrays, "x", "val"):
+        notes.insert(0, f"test set: the arrays {test_x} and {test_y}, since there are no X_test and y_test")
     return Content(y, [] if x.ndim > 2 else _columns(x), x if x.ndim > 2 else None, tests, notes)
 
 

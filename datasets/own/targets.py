@@ -37,7 +37,7 @@ def targets(column: Column, train: np.ndarray, task: Task, standardize: bool, wr
             refuse_numbers(column, writing, "If they are classes, add dataset.task=classification.")
         if task == "regression":
             raise UserError(f"dataset.task=regression needs numbers, but {name!r} has words such as {values[0]!r}.")
-        return _classes(name, values.astype(str), "words")
+        return _classes(name, values.astype(str), train, "words")
     refuse_large(f"Column {name!r}", values)
     if values.ndim == 2:
         if task == "classification":
@@ -50,10 +50,12 @@ def targets(column: Column, train: np.ndarray, task: Task, standardize: bool, wr
         why = f"{different} different {'integers' if whole else 'numbers'}"
     else:
         why = f"dataset.task={task}"
-    return _classes(name, values, why) if task == "classification" else _numbers(name, values, train, standardize, why)
+    if task == "classification":
+        return _classes(name, values, train, why)
+    return _numbers(name, values, train, standardize, why)
 
 
-def _classes(name: str, values: np.ndarray, why: str) -> Targets:
+def _classes(name: str, values: np.ndarray, train: np.ndarray, why: str) -> Targets:
     if values.dtype.kind == "f" and np.abs(values).max() >= EXACT:
         raise UserError(
             f"{name!r} has {np.abs(values).max():.0f}, which is too large for a class: float64 does not distinguish "
@@ -72,7 +74,9 @@ def _classes(name: str, values: np.ndarray, why: str) -> Targets:
             "two rows each on average. For numbers, add dataset.task=regression. Otherwise set another dataset.column."
         )
     labels = some([f"{number} = {word}" for number, word in enumerate(words)])
-    return Targets(y.astype(np.int64), len(known), 1.0, f"target: {name}, classes ({why}): {labels}")
+    unseen = [word for number, word in enumerate(words) if number not in y[train]]
+    rest = f"; classes that only test rows have: {some(unseen)}" if unseen else ""
+    return Targets(y.astype(np.int64), len(known), 1.0, f"target: {name}, classes ({why}): {labels}{rest}")
 
 
 def _numbers(name: str, values: np.ndarray, train: np.ndarray, standardize: bool, why: str) -> Targets:

@@ -1,5 +1,6 @@
 """Table 1 of the paper, and the rest of what the methods declare."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -52,6 +53,27 @@ def test_variants_promise_what_they_cost(name, options, promised):
     assert replace(declared, **{key: getattr(algorithms[name].properties, key) for key in promised}) == (
         algorithms[name].properties
     )
+
+
+READ_IN = {
+    "paper": r"arXiv:\d{4}\.\d{5}|Algorithm \d|equations? \(\d",
+    "code": r"github\.com/[\w.-]+/[\w.-]+, commit [0-9a-f]{7}\b",
+    "reconstructed": r"\w",
+}
+
+
+@pytest.mark.parametrize("name", list(algorithms))
+def test_every_method_of_the_suite_states_where_its_rule_was_read(name):
+    declared = algorithms[name].properties
+    assert re.search(READ_IN[declared.provenance], declared.source), declared.source
+    assert declared.rankable == (declared.published and declared.provenance in ("paper", "code"))
+    if re.search(r"\bmemory\b|\bsummary\b", declared.source) and name != "docom":  # whose other order is from memory
+        assert not declared.rankable
+
+
+def test_an_option_may_have_a_provenance_of_its_own():
+    written, released = (algorithms["dadam_written"].declare_for({"variant": v}) for v in ("written", "released"))
+    assert (written.rankable, released.rankable) == (False, True)
 
 
 def test_only_known_information_can_be_needed():

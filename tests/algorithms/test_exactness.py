@@ -62,6 +62,8 @@ EXACT: dict[str, dict[str, Any]] = {
     "prodigy": ROOMY,
     "adagrad_norm": {},
     "dog": {"epsilon": 0.01},
+    "d_dog": {"epsilon": 0.01},
+    "d_dog three rounds": {"epsilon": 0.01, "form": "three_rounds"},
     "storm": {"eta": 0.2},
 }
 """They reach the minimizer, every node of them."""
@@ -105,6 +107,8 @@ NEARER: dict[str, tuple[dict[str, Any], str, tuple[float, float, float]]] = {
 
 ELSEWHERE: dict[str, tuple[dict[str, Any], str, tuple[float, float, float]]] = {
     "dadam": ({}, "eta", (0.1, 0.03, 0.01)),
+    "dadam_written": ({}, "eta", (0.1, 0.03, 0.01)),
+    "dadam_written released": ({"variant": "released"}, "eta", (0.1, 0.03, 0.01)),
     "dsgd_clip": ({}, "eta", (0.2, 0.1, 0.05)),
     "dadagrad_norm untracked": ({"track": False}, "eta", (5.0, 2.0, 1.0)),
 }

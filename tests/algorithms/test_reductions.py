@@ -74,6 +74,7 @@ HOLD = [
     Way("choco", {"gamma": 1.0, "order": "overlapped"}, "dsgd", {"order": "combine_while_adapting"}, after=1),
     Way("fspda", {"pull": 1e-300, "gamma": 1.0}, "dsgd", {"order": "combine_while_adapting"}),
     Way("damsgrad", NO_SCALES, "dsgd", {"order": "combine_while_adapting"}),
+    Way("dadam_written", NO_SCALES, "dsgd", {"order": "combine_while_adapting"}),
     Way("edm", {"beta": 0.0}, "d2"),
     Way("edm", {"beta": 0.0, "lazy": True}, "ed"),
     Way("ed", {}, "d2", on=lazy),
@@ -109,6 +110,8 @@ HOLD = [
     Way("dnasa", {}, "nsgdm", {"order": "delayed"}, graphs=("complete",), one_start=True),
     constant("gt_nsgdm", {"alpha": 0.3}, "nsgdm", {"alpha": 0.3}, graphs=("complete",), one_start=True),
     Way("dadam", ADAM, "adam", ADAM, graphs=("alone",)),
+    Way("dadam_written", {**ADAM, "variant": "released"}, "adam", ADAM, graphs=("alone",)),
+    Way("d_dog", {"epsilon": 0.01}, "dog", {"epsilon": 0.01}, graphs=("alone",)),
     Way("dadagrad_norm", {"epsilon": 0.25}, "adagrad_norm", {"b0": 0.5}, graphs=("alone",)),
 ]
 DO_NOT_HOLD = [

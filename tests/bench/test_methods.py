@@ -7,6 +7,7 @@ import textwrap
 
 import pytest
 
+from bench.base.provenance import PROVENANCE
 from bench.base.registry import algorithms
 from bench.config.choices import members
 from bench.config.names import CONF
@@ -14,7 +15,7 @@ from bench.config.plan import of_command
 from bench.config.reference import ELSEWHERE, settings_page
 from bench.config.run_config import GROUPS
 from bench.contracts.methods import CHECKS
-from bench.methods import columns, example, page, show_all
+from bench.methods import columns, example, mark_notes, page, show_all
 from bench.sweep.preflight import checked
 from bench.terminal.console import Console
 from tests.helpers.cli import ROOT, typed
@@ -80,8 +81,20 @@ def test_a_page_has_rule_cost_needs_and_options():
     assert mentions(text, "sends 3 vectors", "1 round", "1 gradient", "1 sample")
     assert "2 vectors, compressed" in "\n".join(page("beer"))
     assert "1 vector and 1 number" in "\n".join(page("sgp"))
-    assert "rule read in  memory" in "\n".join(page("gt_adam"))
+    assert "rule read in  memory" in "\n".join(page("push_pull"))
+    for name, ranked in (("gt_adam", True), ("push_pull", False)):
+        (line,) = (line for line in page(name) if line.startswith("  status"))
+        assert PROVENANCE[algorithms[name].properties.provenance] in line
+        assert ("not ranked" in line) != ranked
     assert "algo.nesterov=false" in "\n".join(page("qg_dsgdm"))
+
+
+def test_the_table_marks_methods_that_are_not_ranked():
+    found = columns()
+    marks = {name: cell.partition(" ")[2] for name, cell in zip(found["method"], found["rule"], strict=True)}
+    assert marks == {name: algorithms[name].properties.mark for name in algorithms}
+    assert set(marks.values()) == {"", "†", "‡"}
+    assert [note[0] for note in mark_notes()] == ["†", "‡"]
 
 
 @pytest.mark.parametrize("name", few(algorithms, ["dnasa", "choco", "adam"]))

@@ -22,7 +22,7 @@ def test_the_first_sweep(tmp_path):
     words = ("-m", "algo=dnasa,dsgt", "topology=ring,complete", "ranks=1", *QUICK)
     done = fresh("bench/run.py", *words, cwd=foreign, PYTHONPATH=str(foreign))
     assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
+    assert done.stderr == f"Starting {' '.join(words)}\n"
     folders = sorted((foreign / "results" / "runs").iterdir())
     assert len(folders) == 4
     assert {path.name for path in foreign.iterdir()} == {"datasets", "results"}  # Hydra leaves nothing behind
@@ -46,6 +46,14 @@ def test_the_first_sweep(tmp_path):
     again = typed(*words, cwd=foreign)
     assert again.stdout.count("by engine mpi") == 4
     assert typed(*words, "force=true", "engine=stacked", cwd=foreign).stdout.count("before") == 0
+
+
+def test_the_first_line_comes_before_torch_is_imported(tmp_path):
+    (tmp_path / "torch.py").write_text("raise SystemExit(3)")
+    done = fresh("bench/run.py", "algo=dsgd", "steps=5", cwd=tmp_path, PYTHONPATH=str(tmp_path))
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", "Starting algo=dsgd steps=5\n")
+    view = fresh("bench/run.py", "--cfg=job", cwd=tmp_path, PYTHONPATH=str(tmp_path))
+    assert (view.returncode, view.stderr) == (3, "")
 
 
 @pytest.mark.thorough

@@ -59,3 +59,22 @@ def test_notes_name_the_arrays_that_are_not_used(tmp_path):
     assert a.notes[-1].endswith("not used: x_val, y_val, sample_weight, x, labels")
     np.savez(tmp_path / "t.npz", **SPLIT)
     assert not any("not used" in note for note in load(tmp_path / "t.npz").notes)
+
+
+@pytest.mark.parametrize(("part", "is_named"), [("val", True), ("test", False)])
+def test_a_note_names_validation_arrays_that_are_the_test_set(tmp_path, part, is_named):
+    np.savez(tmp_path / "t.npz", X_train=X, y_train=Y, **{f"X_{part}": X + 1, f"y_{part}": 1 - Y})
+    a = load(tmp_path / "t.npz")
+    assert np.array_equal(a.test_y, 1 - Y)
+    assert any("X_val" in note and "y_val" in note for note in a.notes) == is_named
+
+
+@pytest.mark.parametrize("words", [False, True])
+def test_a_note_names_classes_that_only_test_rows_have(tmp_path, words):
+    names = np.array(["ant", "bee", "cow"]) if words else np.arange(3)
+    np.savez(tmp_path / "t.npz", **{**SPLIT, "y_train": names[Y], "y_test": names[Y + 1]})
+    a = load(tmp_path / "t.npz")
+    assert a.classes == 3
+    assert a.notes[1].endswith(f"only test rows have: {names[2]}")
+    np.savez(tmp_path / "t.npz", **{**SPLIT, "y_train": names[Y], "y_test": names[Y]})
+    assert not any("only test rows" in note for note in load(tmp_path / "t.npz").notes)

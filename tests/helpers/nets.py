@@ -1,5 +1,8 @@
 """Modules as users write them, and some that cannot serve."""
 
+import random
+
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -76,6 +79,61 @@ class Branching(nn.Module):
         x = x.flatten(1)
         chosen: Tensor = self.one(x) if self.one.bias.sum() > 0 else self.two(torch.tanh(x))
         return chosen
+
+
+class Drawn(nn.Linear):
+    """Starts, a frozen parameter and constants from all generators that a constructor may use."""
+
+    shift: Tensor
+
+    def __init__(self, classes: int, own: str | None = None) -> None:
+        super().__init__(64, classes)
+        draws = np.random.default_rng()
+        self.weight = nn.Parameter(torch.tensor(0.1 * np.random.randn(classes, 64)))
+        self.still = nn.Parameter(torch.tensor(random.random()), requires_grad=False)
+        self.register_buffer("shift", torch.tensor(np.random.rand(classes)))
+        self.hidden = draws.random() if own == "hidden" else 1.0
+        if own == "weight":
+            self.weight = nn.Parameter(torch.tensor(draws.standard_normal((classes, 64))))
+        if own == "shift":
+            self.shift = torch.tensor(draws.random(classes))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x.flatten(1)) * self.still * self.hidden + self.shift
+
+
+class Complex(nn.Module):
+    def __init__(self, classes: int, train: bool = True) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(64, classes, dtype=torch.complex64), requires_grad=train)
+        self.scale = nn.Parameter(torch.ones(1))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return (x.flatten(1).to(self.weight.dtype) @ self.weight).abs() * self.scale
+
+
+class BySize(nn.Linear):
+    """Outputs depend on the size of the batch."""
+
+    def __init__(self, classes: int) -> None:
+        super().__init__(64, classes)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x.flatten(1)) / len(x)
+
+
+class ByPlace(BySize):
+    """Outputs depend on the place of an input in the batch."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return nn.Linear.forward(self, x.flatten(1)) + torch.arange(len(x))[:, None]
+
+
+class Rounded(BySize):
+    """Computes in single precision, whatever its parameters are."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return nn.functional.linear(x.flatten(1).float(), self.weight.float(), self.bias.float()).to(x.dtype)
 
 
 def nothing() -> nn.Module:

@@ -47,6 +47,12 @@ def test_a_clone_that_was_installed_before_finds_it(group, monkeypatch, tmp_path
     assert registry.announced(group) == []
 
 
+def test_its_figures_do_without_torch():
+    """The figure of the graphs is the only one that imports a module of bench.network."""
+    code = "import sys, bench.network.drawing; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=100).returncode == 0
+
+
 def test_its_experiments_are_on_the_search_path():
     assert ROOT / "reproduction" / "conf" in plugin_folders()
 

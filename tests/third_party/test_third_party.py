@@ -78,7 +78,7 @@ def test_its_method_graph_and_dataset_run_in_a_sweep_beside_ours(environment, tm
     words = ("-m", "algo=nesterov,dsgd,dnasa", "topology=wheel,ring", "dataset=blobs", "steps=60", "seed=1")
     done = environment.run("bench/run.py", *words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr + done.stdout
-    assert done.stderr == ""
+    assert done.stderr == f"Starting {' '.join(words)}\n"
     summaries = [json.loads(path.read_text()) for path in tmp_path.glob("results/runs/*/summary.json")]
     assert {(s["algo"], s["topology"]) for s in summaries} == {
         (algo, topology) for algo in ("nesterov", "dsgd", "dnasa") for topology in ("wheel", "ring")

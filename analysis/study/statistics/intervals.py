@@ -65,9 +65,16 @@ def _student(freedom: float, family: int = 1) -> float:
 
 def paired(ours: pd.Series, theirs: pd.Series, family: int = 1) -> Interval:
     """Return the mean of ours − theirs over common seeds, as one of a ``family``; the first run of a seed counts."""
-    once = [values[~values.index.duplicated()] for values in (ours, theirs)]
-    both = pd.concat(once, axis=1, join="inner").to_numpy(dtype=float)
-    return mean(both[:, 0] - both[:, 1], family)
+    one, other = (_by_seed(values) for values in (ours, theirs))  # without pandas, since tables compare many pairs
+    return mean(np.array([value - other[seed] for seed, value in one.items() if seed in other]), family)
+
+
+def _by_seed(values: pd.Series) -> dict[object, float]:
+    """Return the first value of every seed."""
+    out: dict[object, float] = {}
+    for seed, value in zip(values.index.tolist(), values.to_numpy(dtype=float).tolist(), strict=True):
+        out.setdefault(seed, value)
+    return out
 
 
 def significantly_different(ours: pd.Series, theirs: pd.Series, family: int = 1) -> bool | None:

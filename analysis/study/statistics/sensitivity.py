@@ -43,12 +43,11 @@ def losses(grid: Grid, option: str, to: Callable[[float], float]) -> np.ndarray:
     """
     metric, sign = score(grid.runs)
     values, found = grid.values(metric), []
+    setting = grid.settings[option].to_numpy(dtype=float)
     for seed, place in enumerate(grid.by_the_others):
-        row = grid.settings.iloc[place]
-        along = _along(grid, option, place)
-        wanted = to(float(row[option]))
-        near = [k for k in along if np.isclose(float(grid.settings.iloc[k][option]), wanted, rtol=1e-6)]
-        if near and row[option]:
+        along, wanted = _along(grid, option, place), to(float(setting[place]))
+        near = [k for k in along if np.isclose(setting[k], wanted, rtol=1e-6)]
+        if near and setting[place]:
             there = values[near[0], seed]
             found.append(np.inf if np.isnan(there) else sign * (values[place, seed] - there))
     return np.array(found)
@@ -64,6 +63,7 @@ def lost(grid: Grid, option: str, to: Callable[[float], float]) -> Interval:
 
 def _decades(grid: Grid, option: str) -> Interval:
     values, found = grid.values("test_accuracy"), []
+    setting = grid.settings[option].to_numpy(dtype=float)
     for seed, place in enumerate(grid.by_the_others):
         along = _along(grid, option, place)
         good = [bool(values[k, seed] >= values[place, seed] - WITHIN) for k in along]
@@ -72,7 +72,7 @@ def _decades(grid: Grid, option: str) -> Interval:
             low -= 1
         while high < len(along) - 1 and good[high + 1]:
             high += 1
-        least, most = (float(grid.settings.iloc[along[end]][option]) for end in (low, high))
+        least, most = (float(setting[along[end]]) for end in (low, high))
         known = least > 0 and np.isfinite(values[place, seed])
         found.append(float(np.log10(most / least)) if known else np.nan)
     return mean(np.array(found))
@@ -80,6 +80,9 @@ def _decades(grid: Grid, option: str) -> Interval:
 
 def _along(grid: Grid, option: str, place: int) -> list[int]:
     """Return the settings that differ only in this option, sorted by it."""
-    others = [name for name in grid.options if name != option]
-    same = (grid.settings[others] == grid.settings.iloc[place][others]).all(axis=1).to_numpy()
-    return sorted(np.flatnonzero(same).tolist(), key=lambda k: float(grid.settings.iloc[k][option]))
+    same = np.ones(len(grid.settings), dtype=bool)
+    for name in grid.options:
+        column = grid.settings[name].to_numpy()
+        same &= (column == column[place]) | (name == option)
+    setting = grid.settings[option].to_numpy(dtype=float)
+    return sorted(np.flatnonzero(same).tolist(), key=lambda k: float(setting[k]))

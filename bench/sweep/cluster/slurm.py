@@ -116,6 +116,8 @@ def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
         ) from None
     except subprocess.TimeoutExpired:
         raise NoQueue(f"SLURM's {command[0]} did not answer within {PATIENCE_S} s.") from None
+    except OSError as error:  # for example, too many jobs for one command line
+        raise NoQueue(f"SLURM's {command[0]} could not be started: {error.strerror or error}.") from error
     if done.returncode:
         lines = (done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}").splitlines()
         complaint = " ".join(line.removeprefix(f"{command[0]}: ").removeprefix("error: ") for line in lines)

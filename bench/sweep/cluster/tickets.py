@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import uuid
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from bench.store.regular import make_folder, no_link
 from bench.sweep.cluster import slurm
 
 TICKET = "job.json"
+JOB = re.compile("[0-9]{1,20}")
 KINDS = {"job": TEXT, "workers": COUNT, "runs": many(TEXT)}
 
 
@@ -43,7 +45,7 @@ def tickets(results: Path) -> list[Ticket]:
     """Return all tickets, the oldest first by job number, since the clocks of hosts differ."""
     paths = no_link(results / "queue").glob(f"*/{TICKET}")
     found = [read_json(path) for path in paths if not path.parent.is_symlink()]
-    valid = [t for t in found if t.keys() >= KINDS.keys() and not odd(t, KINDS) and t["job"].isdecimal()]
+    valid = [t for t in found if t.keys() >= KINDS.keys() and not odd(t, KINDS) and JOB.fullmatch(t["job"])]
     made = [Ticket(t["job"], t["workers"], tuple(t["runs"])) for t in valid]
     return sorted(made, key=lambda ticket: (len(ticket.job), ticket.job))
 

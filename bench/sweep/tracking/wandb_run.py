@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Mapping
 from glob import escape
@@ -142,8 +143,15 @@ def up_to_date(folder: Path) -> bool:
 
 def images(results: Path, run_id: str) -> list[Path]:
     """Return the offline folders of a run."""
-    found = no_link(results / "wandb").glob(f"offline-run-*-{escape(run_id)}*")
-    return [path for path in found if path.is_dir() and not path.is_symlink()]
+    found = no_link(results / "wandb").glob(f"offline-run-*-{escape(run_id)}*")  # W&B may add a number
+    return [path for path in found if path.is_dir() and not path.is_symlink() and _belongs(path, run_id)]
+
+
+def _belongs(folder: Path, run_id: str) -> bool:
+    """Whether an offline folder is that of a run, by its file; by its own name if W&B was killed before the file."""
+    files = {file.name for file in folder.glob("run-*.wandb")}
+    named = re.fullmatch(rf"offline-run-[0-9]+_[0-9]+-{re.escape(run_id)}", folder.name)
+    return f"run-{run_id}.wandb" in files if files else named is not None
 
 
 def title(labels: dict[str, Any], varies: Iterable[str]) -> str:

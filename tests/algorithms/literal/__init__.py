@@ -1,7 +1,15 @@
 """The rules of the papers, written out node by node in NumPy, as plainly as possible."""
 
 from tests.algorithms.literal.accelerated import detag, dnsgd, mg_dsgd
-from tests.algorithms.literal.adaptive import dadagrad_norm, dadam, damsgrad, gt_adam
+from tests.algorithms.literal.adaptive import (
+    d_dog,
+    d_dog_reported,
+    dadagrad_norm,
+    dadam,
+    dadam_written,
+    damsgrad,
+    gt_adam,
+)
 from tests.algorithms.literal.averaged import dasa, dasagt, demuon, dnasa, gt_nsgdm
 from tests.algorithms.literal.common import LAYOUT, PARTS, Rule
 from tests.algorithms.literal.compressed import beer, choco, docom, motef
@@ -26,7 +34,7 @@ POOLED: dict[str, Rule] = {
     "storm": storm,
 }
 """These ask for the exact average and one start."""
-REPORTED: dict[str, Rule] = {"dog": dog_reported}
+REPORTED: dict[str, Rule] = {"dog": dog_reported, "d_dog": d_dog_reported}
 """What is measured in the place of x."""
 RULES: dict[str, Rule] = {
     "dsgd": dsgd,
@@ -58,9 +66,11 @@ RULES: dict[str, Rule] = {
     "detag": detag,
     "dnsgd": dnsgd,
     "dadam": dadam,
+    "dadam_written": dadam_written,
     "damsgrad": damsgrad,
     "dadagrad_norm": dadagrad_norm,
     "gt_adam": gt_adam,
+    "d_dog": d_dog,
     "choco": choco,
     "beer": beer,
     "motef": motef,

@@ -19,6 +19,21 @@ def dadam(X, W, G, kind, T, o):
     return out
 
 
+def dadam_written(X, W, G, kind, T, o):
+    n, out, m, v, v_hat = len(X), [X], np.zeros_like(X), np.zeros_like(X), np.full_like(X, o["epsilon"] ** 2)
+    beta1, beta2, beta3 = o["beta1"], o["beta2"], o["beta3"]
+    for t in range(T):
+        g = G(X, t)
+        m, v = beta1 * m + (1 - beta1) * g, beta2 * v + (1 - beta2) * g**2
+        v_hat = beta3 * v_hat + (1 - beta3) * np.maximum(v_hat, v)
+        step = m / np.sqrt(v_hat)
+        if o.get("variant") == "released":
+            step = m / (1 - beta1 ** (t + 1)) / (np.sqrt(v / (1 - beta2 ** (t + 1))) + o["epsilon"])
+        X = W @ X - o["eta"] * root(kind, n, t, T) * step
+        out.append(X)
+    return out
+
+
 def damsgrad(X, W, G, kind, T, o):
     """A step divides by what the neighbors said: v̂ of its own gradient is in U from the next step on."""
     n, out, m, v = len(X), [X], np.zeros_like(X), np.zeros_like(X)
@@ -47,6 +62,40 @@ def dadagrad_norm(X, W, G, kind, T, o):
         X = W @ (X - o["eta"] * scaled)
         out.append(X)
     return out
+
+
+def d_dog_steps(X, W, G, T, o):
+    """X and the averages x̂ of the nodes, which is what is reported."""
+    n, first, average = len(X), X, X
+    out, averages = [X], [X]
+    R = np.array([(o["epsilon"] * (1 + norm(X[i]))) ** 2 for i in range(n)])
+    S = np.full(n, 1e-8)
+    Y = V = G(X, 0)
+    for t in range(T):
+        R = np.array([max(R[i], norm(X[i] - first[i]) ** 2) for i in range(n)])
+        S = np.array([S[i] + norm(Y[i]) ** 2 for i in range(n)])
+        if o.get("form") == "three_rounds":
+            R, S = W @ R, W @ S
+        X = W @ np.stack([X[i] - math.sqrt(R[i] / S[i]) * Y[i] for i in range(n)])
+        V_new = G(X, t + 1)
+        if o.get("form") == "three_rounds":
+            Y = W @ (Y + V_new - V)
+        else:
+            R, S, Y = W @ R, W @ S, W @ Y + V_new - V
+        V = V_new
+        weight = 9 / (9 + t)
+        average = (1 - weight) * average + weight * X
+        out.append(X)
+        averages.append(average)
+    return out, averages
+
+
+def d_dog(X, W, G, kind, T, o):
+    return d_dog_steps(X, W, G, T, o)[0]
+
+
+def d_dog_reported(X, W, G, kind, T, o):
+    return d_dog_steps(X, W, G, T, o)[1]
 
 
 def gt_adam(X, W, G, kind, T, o):

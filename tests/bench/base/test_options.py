@@ -1,9 +1,10 @@
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
 from bench.base.errors import UserError
 from bench.base.options import Option, coerce, convert, keyword_options
+from tests.helpers.configs import config
 
 
 def test_options_are_the_keyword_parameters():
@@ -41,11 +42,27 @@ def test_conversions(value, to, expected):
         ("yes", bool),
         ("c", Literal["a", "b"]),
         (None, int),
+        (1 << 63, int),
+        (-(1 << 63) - 1, int | None),
+        (10**400, int),
+        (10**400, float),
+        (1 << 63, Any),
     ],
 )
 def test_rejects_invalid_values(value, to):
     with pytest.raises(UserError, match=rf"^algo\.eta .*{value!r}"):
         convert(value, to, "algo.eta")
+
+
+def test_rejects_large_integers_of_every_setting():
+    """Tables store integers of 64 bits."""
+    last = (1 << 63) - 1
+    assert config(seed=last).seed == last
+    module = {"name": "module", "target": "tests.helpers.nets:Net", "kwargs": {"width": [last + 1]}}
+    for settings in ({"seed": last + 1}, {"seed": 2.0**63}, {"steps": last + 1}, {"model": module}):
+        with pytest.raises(UserError, match=str(last + 1)):
+            config(**settings)
+    assert convert(last + 1, float, "x") == 2.0**63
 
 
 def test_rejects_unknown_options_with_the_known_ones():

@@ -53,3 +53,29 @@ def test_another_network_without_a_file_is_reported():
     message = disagreement({**meant, "networks": [meant["networks"][0], "0" * 16]}, meant, "rank 1")
     assert message is not None
     assert "mixing matrix" in message
+
+
+def test_other_shards_are_reported():
+    meant = made_of([config(dataset="digits", partition="iid", seed=seed) for seed in (0, 1)])
+    other = made_of([config(dataset="digits", partition="iid", seed=seed) for seed in (0, 2)])
+    message = disagreement({**meant, "shards": other["shards"]}, meant, "rank 1")
+    assert message is not None
+    assert "partition" in message
+    assert meant["shards"][0] == other["shards"][0]
+
+
+@pytest.mark.parametrize("part", [0, 1, 2])
+def test_another_start_or_constant_is_reported_unless_rounding_explains_it(part):
+    """The parts are the trainable parameters, the frozen parameter and the buffer of a module."""
+    meant = made_of([config(dataset="digits", model={"name": "module", "target": "tests.helpers.nets:Net"})])
+    for change, is_reported in ((1e-9, False), (1e-3, True)):
+        reported = copy.deepcopy(meant)
+        reported["starts"][0][part][1] += change * meant["starts"][0][part][0]
+        assert (disagreement(reported, meant, "rank 1") is not None) == is_reported
+    assert disagreement({**meant, "starts": [meant["starts"][0][:part]]}, meant, "rank 1") is not None
+
+
+def test_a_start_depends_on_the_seed():
+    one, other = made_of([config(dataset="digits", seed=seed) for seed in (0, 1)])["starts"]
+    assert one != other
+    assert made_of([config(dataset="quadratics")])["starts"] == [None]

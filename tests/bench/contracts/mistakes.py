@@ -195,3 +195,12 @@ class ExtraGradient(Right):
     def step(self, s, t, grad, mix):
         grad(s.x, t + 1)
         return super().step(s, t, grad, mix)
+
+
+class HiddenSnapshot(Right):
+    """Keeps the momentum of every fifth step on self, which a checkpoint does not store."""
+
+    def step(self, s, t, grad, mix):
+        if t % 5 == 0:
+            self.snapshot = s.m
+        return super().step(s._replace(m=0.5 * s.m + 0.5 * self.snapshot), t, grad, mix)

@@ -23,6 +23,7 @@ CAUGHT = {
     mistakes.InPlace: "nothing_in_place",
     mistakes.Single: "shapes",
     mistakes.RandomOfItsOwn: "no_memory",
+    mistakes.HiddenSnapshot: "no_memory",
     mistakes.CountsItsNeighbors: "one_voice",
     mistakes.FirstNodeIsSpecial: "permutation",
     mistakes.DecaysToZero: "average",

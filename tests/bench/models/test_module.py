@@ -1,6 +1,7 @@
 """Modules of the user against plain PyTorch, and rejected modules."""
 
 import json
+import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import torch
 from bench.base.errors import UserError
 from bench.base.randomness import EVERYONE, generator
 from bench.base.registry import models
-from bench.build.build import build_problem
+from bench.build.build import build_problem, start_summary
 from bench.build.fingerprint import chosen, sources
 from bench.build.material import load_arrays
 from bench.engine import stacked
@@ -183,6 +184,30 @@ def test_a_start_is_the_modules_own_under_the_runs_key():
             assert torch.equal(found[r, i], own)
 
 
+def test_a_constructor_may_draw_with_numpy_and_random():
+    c = config(dataset="digits", nodes=2, model={"name": "module", "target": "tests.helpers.nets:Drawn"})
+    setting = Setting(2, range(2), (5, 6), 4, torch.float32, torch.device("cpu"))
+    states = random.getstate(), np.random.get_state()[1].tolist()
+    one, other = (build_problem(c, setting) for _ in range(2))
+    assert (random.getstate(), np.random.get_state()[1].tolist()) == states
+    start = one.start()
+    assert torch.equal(start, other.start())
+    assert not torch.equal(start[0], start[1])
+    point = start[:, 0]
+    assert torch.equal(one.evaluate(point).train_loss, other.evaluate(point).train_loss)
+
+
+def test_accepts_outputs_that_depend_on_the_batch_only_by_rounding():
+    check(config(dataset="digits", model={"name": "module", "target": "tests.helpers.nets:Rounded"}))
+
+
+def test_constants_may_be_complex():
+    model = {"name": "module", "target": "tests.helpers.nets:Complex", "kwargs": {"train": False}}
+    c = config(dataset="digits", model=model)
+    check(c)
+    assert np.isfinite(start_summary(c)).all()
+
+
 @pytest.mark.thorough
 def test_replicas_and_ranks_compute_the_same(tmp_path):
     some = [config(dataset="digits", model=NET, seed=s, steps=10) for s in (0, 1)]
@@ -200,6 +225,12 @@ INVALID = [
     ("tests.helpers.nets:Embedded", {}, "nets:Embedded .*Embedding.*dataset=mobydick"),
     ("tests.helpers.nets:Noisy", {}, "nets:Noisy .*random"),
     ("tests.helpers.nets:Pair", {}, "nets:Pair .*tuple"),
+    ("tests.helpers.nets:Drawn", {"own": "weight"}, "nets:Drawn .*'weight'.*default_rng"),
+    ("tests.helpers.nets:Drawn", {"own": "shift"}, "nets:Drawn .*'shift'.*default_rng"),
+    ("tests.helpers.nets:Drawn", {"own": "hidden"}, "nets:Drawn .*outputs.*default_rng"),
+    ("tests.helpers.nets:Complex", {}, "nets:Complex .*complex64"),
+    ("tests.helpers.nets:BySize", {}, "nets:BySize, .*size of the batch"),
+    ("tests.helpers.nets:ByPlace", {}, "nets:ByPlace, .*place"),
     ("tests.helpers.nets:nothing", {}, "nets:nothing .*parameters"),
     ("tests.helpers.nets:a_number", {}, "nets:a_number .*int"),
     ("tests.helpers.nets:Nett", {}, "tests.helpers.nets .*'Nett'. Did you mean 'Net'"),

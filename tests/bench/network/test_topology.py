@@ -72,6 +72,11 @@ BAD = {
         {"w.npy": np.array([[print, 1], [1, 1]], dtype=object)},
         r"w\.npy",
     ),
+    "complex": (
+        {"topology": {"name": "matrix", "file": "w.npy"}, "nodes": 2},
+        {"w.npy": np.full((2, 2), 0.5 + 0.1j)},
+        r"w\.npy.*complex128",
+    ),
     "hypercube": ({"topology": "hypercube", "nodes": 6}, {}, "hypercube.* 6.* 4 and 8"),
     "one-peer": ({"topology": "one_peer_exponential", "nodes": 12}, {}, "one_peer_exponential.* 12"),
     "prime torus": ({"topology": "torus", "nodes": 7}, {}, "torus.* 7"),

@@ -5,25 +5,34 @@ import os
 import shutil
 import time
 import tracemalloc
+from contextlib import suppress
 
 import numpy as np
+import pandas as pd
 import pytest
+import torch
 from rich.console import Console
 
 from analysis import load
 from bench import status
+from bench.base.errors import Misfit
+from bench.build.manifest import describe
+from bench.engine import stacked
 from bench.store import integrity
 from bench.store.files import check_rows, lock_of, read_json, sha256, write_json
 from bench.store.integrity import SUMS, examine
 from bench.store.run_folder import RunFolder
 from bench.sweep.resume import resume_point
-from bench.sweep.sweep import run_all
+from bench.sweep.sweep import run_all, run_sweep
 from bench.training import checkpoint
-from tests.faults.harm_store import finished, unfinished
+from bench.training.checkpoint import Resume
+from tests.faults.harm_store import Killed, Until, finished, unfinished
 from tests.helpers.configs import config
 from tests.helpers.readers import status_of
+from tests.helpers.run_folders import metrics
 
 QUIET = Console(quiet=True)
+CPU = torch.device("cpu")
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"PAR1PAR1", b"PAR1" + b"\xff" * 8 + b"PAR1"])
@@ -59,6 +68,21 @@ FORGED = {
 }
 
 
+def forged_count(place, value):
+    counts = np.array([30, 360, 360, 30, 60, 360, 3600, 230400, 29], dtype=np.int64)
+    counts[place] = value
+    return {"counts": counts}
+
+
+FORGED |= {
+    "counts of a type that overflows": {"counts": np.full(9, 120, dtype=np.int8)},
+    "counts without end": {"counts": np.zeros(10**6, dtype=np.int64)},
+    "a negative count": forged_count(0, -1),
+    "a count that overflows": forged_count(0, 2**63 - 5),
+    "state of a type that torch does not have": {"x": np.zeros((6, 10), dtype=np.longdouble)},
+}
+
+
 @pytest.mark.parametrize("forged", FORGED.values(), ids=FORGED)
 def test_a_checkpoint_of_another_run_is_not_used(tmp_path, forged):
     run = unfinished(tmp_path)
@@ -68,6 +92,110 @@ def test_a_checkpoint_of_another_run_is_not_used(tmp_path, forged):
     assert run.final
     assert run.manifest()["resumed"][-1] == 20
     assert "step 30" in sink.getvalue()
+
+
+def test_counts_must_be_those_of_the_evaluation_at_their_step(tmp_path):
+    run = unfinished(tmp_path)
+    path = run.checkpoints / "20.0-5.npz"
+    row = next(row for row in check_rows(run.stream)[0] if row["step"] == 20)
+    resume = Resume(20, [run.checkpoints], [row])
+    checkpoint.load(resume, range(6), torch.float64, CPU)
+    for place in (1, 2, 3, 4, 6, 7):  # the columns of the row
+        counts = (checkpoint.arrays(path) or {})["counts"].copy()
+        before, counts[place] = counts.copy(), counts[place] + 8
+        reseal(path, counts=counts)
+        with pytest.raises(Misfit, match="20"):
+            checkpoint.load(resume, range(6), torch.float64, CPU)
+        reseal(path, counts=before)
+
+
+IN_A_GROUP = {
+    "round": lambda arrays: {"counts": arrays["counts"] + np.eye(len(arrays["counts"]), dtype=np.int64)[0]},
+    "samples": lambda arrays: {"counts": arrays["counts"] + np.eye(len(arrays["counts"]), dtype=np.int64)[1]},
+    "latest sample of a stream": lambda arrays: {"counts": np.append(arrays["counts"], 10**6)},
+    "messages in flight": lambda arrays: {"network.sent.0": np.zeros((6, 1, 10))},
+}
+
+
+@pytest.mark.parametrize("forge", IN_A_GROUP.values(), ids=IN_A_GROUP)
+@pytest.mark.parametrize("place", [0, 1])
+def test_replicas_with_different_shared_counts_are_no_group(tmp_path, forge, place):
+    runs = [unfinished(tmp_path / name) for name in "ab"]
+    resume = Resume(30, [run.checkpoints for run in runs], [{}, {}])
+    checkpoint.load(resume, range(6), torch.float64, CPU)
+    path = runs[place].checkpoints / "30.0-5.npz"
+    reseal(path, **forge(checkpoint.arrays(path) or {}))
+    with pytest.raises(Misfit, match="30"):
+        checkpoint.load(resume, range(6), torch.float64, CPU)
+
+
+def test_a_forged_checkpoint_does_not_change_another_run_of_its_group(tmp_path):
+    """The graph changes in each round, so that the number of the round determines the numbers of a run."""
+    shared = {"algo": "dsgd", "topology": "one_peer_exponential", "nodes": 4, "checkpoint_every": 15}
+    forged, honest = (config(results=str(tmp_path / "a"), seed=seed, **shared) for seed in (0, 1))
+    alone = config(results=str(tmp_path / "b"), seed=1, **shared)
+    folders = [RunFolder(run) for run in (forged, honest)]
+    for folder in folders:
+        folder.begin(describe(folder.config))
+    with suppress(Killed):
+        stacked.run([forged, honest], Until(folders, None))
+    path = folders[0].checkpoints / "30.0-3.npz"
+    reseal(path, **IN_A_GROUP["round"](checkpoint.arrays(path) or {}))
+    assert run_all([forged, honest], QUIET) == run_all([alone], QUIET) == 0
+    assert set(RunFolder(honest).manifest()["resumed"]) == {30}
+    pd.testing.assert_frame_equal(metrics(RunFolder(honest).path), metrics(RunFolder(alone).path), check_exact=True)
+
+
+def replaced(path, kind, outside):
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
+    if kind == "folder":
+        path.mkdir()
+        (path / "file").write_text("")
+    elif kind == "file":
+        path.write_text("")
+    elif kind == "fifo":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(outside)
+
+
+OTHERS = [(name, kind) for name in ("config.yaml", "metrics.parquet", "log.txt") for kind in ("folder", "fifo", "link")]
+
+
+@pytest.mark.parametrize(("name", "kind"), [*OTHERS, ("damaged", "file"), ("damaged", "link")])
+def test_what_is_not_a_regular_file_does_not_stop_a_run(tmp_path, name, kind):
+    run, outside = unfinished(tmp_path / "results"), tmp_path / "outside"
+    outside.mkdir()
+    if name == "damaged":
+        (run.path / "status.json").write_text("{}")  # must be moved there
+        replaced(run.path / name, kind, outside)
+    else:
+        (outside / "precious").write_text("precious")
+        replaced(run.path / name, kind, outside / "precious")
+    assert run_all([run.config], QUIET) == 0
+    assert run.final
+    assert run.manifest()["resumed"] == [28]  # the last evaluation before the checkpoint
+    moved = "status.json" if name == "damaged" else name
+    assert moved in (run.path / "log.txt").read_text()
+    assert os.path.lexists(run.path / "damaged" / f"{moved}.0")
+    assert [path.read_text() for path in outside.iterdir()] == ([] if name == "damaged" else ["precious"])
+
+
+def test_files_that_were_set_aside_before_are_not_replaced(tmp_path):
+    run = unfinished(tmp_path)
+    (run.path / "damaged" / "config.yaml.1" / "inner").mkdir(parents=True)
+    replaced(run.path / "config.yaml", "folder", tmp_path)
+    assert run_all([run.config], QUIET) == 0
+    assert {path.name for path in (run.path / "damaged").iterdir()} == {"config.yaml.0", "config.yaml.1"}
+
+
+def test_an_error_names_the_file_that_cannot_be_written(tmp_path):
+    run = unfinished(tmp_path)
+    run.lock.path.mkdir(parents=True)
+    (result,) = run_sweep([run.config], QUIET)
+    assert str(run.lock.path) in result.error
 
 
 def test_without_a_checkpoint_that_fits_a_run_starts_again(tmp_path):

@@ -109,6 +109,11 @@ class Short(Perceptron):
         return super().initial(g)[1:]
 
 
+class Careless(Perceptron):
+    def initial(self, g):
+        return np.random.default_rng().standard_normal(self.layout.size)
+
+
 class Flat(Perceptron):
     def __init__(self, inputs, classes):
         super().__init__(inputs[:1], classes)
@@ -119,6 +124,7 @@ class Flat(Perceptron):
     [
         (Narrow, r".*\(2, 9\).* loss=usual .*dataset=digits .*\(2, 10\)"),
         (Short, ".* 4809 .* 4810"),
+        (Careless, ".*generator"),
         (Flat, r".*\(8, 8\).*\(10,\): RuntimeError"),
     ],
 )
@@ -135,6 +141,14 @@ def test_a_model_of_another_size_gets_a_sentence(model, sentence, monkeypatch):
         (
             lambda labels, nodes, g: [np.arange(len(labels))] * nodes,
             ".* 0 … 1437",
+        ),
+        (
+            lambda labels, nodes, g: np.array_split(np.arange(len(labels) // 2), nodes),
+            ".* 0 … 1437",
+        ),
+        (
+            lambda labels, nodes, g: np.array_split(np.random.permutation(len(labels)), nodes),
+            ".*other shards each time",
         ),
         (
             lambda labels, nodes, g: np.array_split(np.arange(len(labels)) - 1, nodes),

@@ -170,6 +170,19 @@ def test_tickets_are_in_the_order_of_the_queue_whatever_the_clocks_of_the_hosts_
     assert [ticket.job for ticket in tickets(tmp_path)] == ["9", "10"]
 
 
+@pytest.mark.parametrize("job", ["٣", "²", "1" * 21, "1,2", "--help", ""])
+def test_a_ticket_without_a_job_number_is_ignored(tmp_path, job):
+    Ticket(job, 1, ("a",)).keep(new_folder(tmp_path))
+    assert tickets(tmp_path) == []
+
+
+def test_a_queue_that_cannot_be_started_is_no_queue(tmp_path, monkeypatch):
+    (tmp_path / "squeue").write_text("")  # not executable
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(slurm.NoQueue, match="squeue"):
+        slurm.tasks(["1"])
+
+
 def test_follows_what_changes_and_what_is_its_own(runs, tmp_path, monkeypatch, capsys):
     """Statuses of earlier orders are not news, from whatever clock their times are."""
     monkeypatch.setattr("bench.sweep.cluster.follow.LOOK_S", 0.0)

@@ -15,6 +15,7 @@ from rich.console import Console
 
 from bench.config.compose import compose_one
 from bench.sweep.sweep import run_all
+from bench.sweep.tracking import wandb_run
 from bench.sweep.tracking.wandb_run import shortened, title
 from tests.helpers.cli import ROOT, typed
 from tests.helpers.configs import config
@@ -102,6 +103,16 @@ def test_a_run_is_named_by_what_tells_it_apart():
 
 
 @pytest.mark.thorough
+def test_the_offline_folders_of_a_run_are_not_those_of_a_run_with_a_longer_id(tmp_path):
+    for ending, run_id in (("a", "a"), ("a-1", "a"), ("a-12", "a-12"), ("ab", "ab"), ("b-a", "b-a")):
+        folder = tmp_path / "wandb" / f"offline-run-20261115_061718-{ending}"
+        folder.mkdir(parents=True)
+        (folder / f"run-{run_id}.wandb").touch()
+    for ending in ("a", "a-7", "b-a"):  # W&B was killed before it wrote the file
+        (tmp_path / "wandb" / f"offline-run-20261115_061719-{ending}").mkdir()
+    assert sorted(path.name[21:] for path in wandb_run.images(tmp_path, "a")) == ["061718-a", "061718-a-1", "061719-a"]
+
+
 def test_runs_of_one_sweep_may_have_trackers_and_results_of_their_own(tmp_path, monkeypatch):
     for name in [name for name in os.environ if name.startswith("WANDB")]:
         monkeypatch.delenv(name)

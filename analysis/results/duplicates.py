@@ -1,0 +1,38 @@
+"""Runs that several sources have, with other results in each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from analysis.results.results import Results
+from bench.store.record import FINAL
+
+CLOSE = 1e-5
+"""Relative difference up to which numbers are equal: archives have single precision."""
+TINY = 1e-12
+"""Absolute difference up to which numbers are equal: a consensus error of 1e-30 is a rounding error."""
+TIMES = ("compute_s", "comm_s", "eval_s", "wall_s")
+"""Metrics that differ whenever a run is repeated."""
+
+
+def contradicting(parts: Sequence[Results]) -> list[str]:
+    """Return the runs whose numbers differ from those of the first part that has them."""
+    first, out = dict[str, pd.DataFrame](), list[str]()
+    for part in parts:
+        ended = part.runs.loc[part.runs["state"].isin(FINAL), "run_id"]
+        for run, rows in part.rows[part.rows["run_id"].isin(ended)].groupby("run_id", sort=False):
+            if (known := first.setdefault(str(run), rows)) is not rows and _differ(known, rows):
+                out.append(str(run))
+    return sorted({*out})
+
+
+def _differ(one: pd.DataFrame, other: pd.DataFrame) -> bool:
+    """Return whether two runs have other evaluations, or other numbers in a metric that both have."""
+    if len(one) != len(other):
+        return True
+    names = [name for name in one if name in other and name not in ("run_id", *TIMES)]
+    a, b = (rows[names].to_numpy(dtype=float, na_value=np.nan) for rows in (one, other))
+    return not np.allclose(a, b, rtol=CLOSE, atol=TINY, equal_nan=True)

@@ -1,0 +1,67 @@
+"""Selection of runs by their labels, and runs that several sources have."""
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from analysis.archive import main
+from analysis.results.archive import write_archive
+from analysis.results.duplicates import contradicting
+from analysis.results.errors import NoData
+from analysis.results.results import Results
+
+LABELS = {"algo": "dsgd", "topology": "ring", "dataset": "digits", "nodes": 4, "steps": 2, "state": "done"}
+
+
+def made(*schedule_nodes: object) -> Results:
+    runs = [{"run_id": f"r{i}", **LABELS, "seed": i, "schedule_nodes": n} for i, n in enumerate(schedule_nodes)]
+    rows = [
+        {"run_id": one["run_id"], "step": step, "train_loss": 1.0, "wall_s": 3.0} for one in runs for step in (0, 2)
+    ]
+    columns = pd.DataFrame(runs).astype({"schedule_nodes": object})
+    return Results(columns, pd.DataFrame(rows), {}, [], "here")
+
+
+@pytest.mark.parametrize(
+    ("word", "runs"), [("null", ["r1", "r2"]), ("null,8", ["r0", "r1", "r2"]), ("16.0", ["r3"]), ("word", ["r4"])]
+)
+def test_null_selects_missing_values_of_every_kind(word, runs):
+    found = made(8, None, float("nan"), 16, "word").where([("schedule_nodes", word.split(","))])
+    assert list(found.runs["run_id"]) == runs
+
+
+@pytest.mark.parametrize(("label", "value"), [("schedule_nodes", "9"), ("schedule_nodes", "null"), ("algo", "dsgt")])
+def test_reports_a_value_that_no_run_has(label, value):
+    some = made(8, 16)
+    known = str(some.runs[label].iloc[0])
+    with pytest.raises(NoData, match=rf"{label}={value}\b.* {known}\b"):
+        some.where([(label, [known, value])])
+
+
+def other(results: Results, **values: float) -> Results:
+    last = results.rows.index[-1]
+    rows = results.rows.copy()
+    for name, value in values.items():
+        rows.loc[last, name] = value
+    return replace(results, rows=rows)
+
+
+def test_runs_with_other_numbers_in_two_sources_are_named():
+    some = made(8, 16)
+    assert contradicting([some]) == []
+    assert contradicting([some, other(some, wall_s=9.0, train_loss=1.0 + 1e-8)]) == []
+    assert contradicting([some, other(some, train_loss=1.1)]) == ["r1"]
+    assert contradicting([some, other(some, train_loss=float("nan"))]) == ["r1"]
+    assert contradicting([some, replace(some, rows=some.rows[1:])]) == ["r0"]
+
+
+def test_the_archive_command_names_runs_that_differ(tmp_path, capsys):
+    for folder, results in (("one", made(8, 16)), ("two", other(made(8, 16), train_loss=1.1))):
+        write_archive(results, tmp_path / folder)
+    assert main([*(str(tmp_path / name) for name in ("one", "two", "out"))]) == 0
+    error = capsys.readouterr().err
+    assert "r1" in error
+    assert "r0" not in error
+    assert main([*(str(tmp_path / name) for name in ("one", "one", "out"))]) == 0
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,39 @@
+"""A rank writes checkpoints only while its runner holds the lock of the run."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from bench.base.errors import Failure
+from bench.engine.worker import Reporter
+from bench.store.files import lock_of
+from bench.training.observer import Snapshot
+from tests.helpers.run_folders import TIMES
+
+
+def test_a_rank_without_its_runner_writes_no_checkpoint_into_the_run_of_another_process(tmp_path):
+    run = tmp_path / "runs" / "dsgd"
+    run.mkdir(parents=True)
+    lock = lock_of(run)
+    lock.parent.mkdir()
+
+    def taken_by(pid: int) -> None:
+        lock.write_text(json.dumps({"pid": pid, "host": "here", "since": 1.5}))
+
+    def checkpoint(step: int) -> list[str]:
+        state = {"x": torch.zeros(1, 3, 2)}
+        counts = [np.zeros(9, dtype=np.int64)]
+        rank.checkpoint(0, Snapshot(step, state, [dict.fromkeys(TIMES, 0.0)], [{}], counts))
+        return sorted(path.name for path in (run / "checkpoint").iterdir())
+
+    taken_by(6)  # what the file system of another host may still show
+    rank = Reporter(None, None, 1, range(3), [str(run / "checkpoint")], (7, "here"))
+    assert checkpoint(10) == ["10.0-2.npz"]
+    taken_by(7)
+    assert checkpoint(20) == ["10.0-2.npz", "20.0-2.npz"]
+    taken_by(8)
+    with pytest.raises(Failure, match="dsgd"):
+        checkpoint(30)
+    assert sorted(path.name for path in (run / "checkpoint").iterdir()) == ["10.0-2.npz", "20.0-2.npz"]

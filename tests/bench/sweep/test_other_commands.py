@@ -1,0 +1,135 @@
+"""What a sweep shows and leaves alone while another command works on the same runs."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from bench.build.manifest import describe
+from bench.store.files import read_json, write_json
+from bench.store.run_folder import RunFolder
+from bench.sweep.sweep import run_sweep
+from bench.sweep.waiting import Waiting
+from bench.sweep.workers import Executor
+from tests.helpers.claims import QUIET, content
+from tests.helpers.configs import config
+from tests.helpers.run_folders import claimed
+
+
+def begun_again(run) -> None:
+    """As by another command with force=true."""
+    with claimed(run) as folder:
+        folder.begin(describe(run))
+
+
+def finished_by_another_source(run, monkeypatch) -> None:
+    """Another command with other source finishes the run after this one has started, and before it has the lock."""
+    claim, path = Waiting.claim, RunFolder(run).path
+
+    def late(self, *words):
+        monkeypatch.setattr(Waiting, "claim", claim)
+        assert [result.state for result in run_sweep([run], QUIET)] == ["done"]
+        write_json(path / "manifest.json", {**read_json(path / "manifest.json"), "fingerprint": "0123"})
+        return claim(self, *words)
+
+    monkeypatch.setattr(Waiting, "claim", late)
+
+
+def test_a_finished_run_of_another_source_is_not_overwritten(tmp_path, monkeypatch):
+    run = config(algo="dsgd", results=str(tmp_path))
+    finished_by_another_source(run, monkeypatch)
+    files, compute = [], Executor._settled
+
+    def settled(self, folder):
+        files.append(content(folder.path)) if folder.path.exists() else None
+        return compute(self, folder)
+
+    monkeypatch.setattr(Executor, "_settled", settled)
+    (result,) = run_sweep([run], QUIET)
+    assert result.state == result.summary["state"] == "failed"
+    assert "stale=rerun" in result.error
+    assert "test_loss" not in result.summary  # it is that of the other source
+    assert content(result.path) == files[-1]
+
+
+@pytest.mark.parametrize("how", [{"stale": "rerun"}, {"force": True}])
+def test_a_finished_run_of_another_source_is_repeated_on_demand(tmp_path, monkeypatch, how):
+    run = config(algo="dsgd", results=str(tmp_path), **how)
+    finished_by_another_source(run, monkeypatch)
+    (result,) = run_sweep([run], QUIET)
+    assert (result.state, result.error) == ("done", None)
+    assert read_json(result.path / "manifest.json")["fingerprint"] != "0123"
+
+
+@pytest.mark.parametrize("before", [False, True], ids=["computed", "reused"])
+def test_the_table_shows_the_metrics_of_the_run_that_was_done(tmp_path, monkeypatch, before):
+    first, second = (config(algo=algo, results=str(tmp_path), jobs=1) for algo in ("dsgd", "dsgt"))
+    if before:
+        run_sweep([first], QUIET)
+    compute = Executor._compute
+
+    def computed(self, step, members, *words):
+        if members[0][0].config == second:
+            begun_again(first)
+        return compute(self, step, members, *words)
+
+    monkeypatch.setattr(Executor, "_compute", computed)
+    sink = io.StringIO()
+    result, _ = run_sweep([first, second], Console(file=sink, width=200))
+    assert RunFolder(first).summary()["state"] == "running"
+    assert (result.summary["state"], result.summary["step"]) == ("done", 40)
+    assert result.summary["test_loss"] > 0
+    assert f"changed {result.path.name}" in sink.getvalue()
+
+
+def test_a_run_that_another_command_begins_to_repeat_is_not_reused(tmp_path, monkeypatch):
+    run = config(algo="dsgd", results=str(tmp_path))
+    run_sweep([run], QUIET)
+    tidy = RunFolder.tidy
+
+    def late(self) -> None:
+        monkeypatch.setattr(RunFolder, "tidy", tidy)
+        begun_again(run)
+        tidy(self)
+
+    monkeypatch.setattr(RunFolder, "tidy", late)
+    (result,) = run_sweep([run], QUIET)
+    assert RunFolder(run).final
+    assert (result.summary["state"], result.summary["step"]) == ("done", 40)
+
+
+def test_a_finished_run_is_changed_only_under_its_lock(tmp_path, new_lock):
+    run = config(algo="dsgd", results=str(tmp_path))
+    run_sweep([run], QUIET, "first")
+    folder = RunFolder(run)
+    folder.stream.write_text("")
+    before, other = content(folder.path), new_lock(folder.lock.path)
+    assert other.take()
+    assert folder.join("second") is False
+    folder.tidy()
+    assert content(folder.path) == before
+    other.release()
+    assert folder.join("second") is True
+    folder.tidy()
+    assert read_json(folder.path / "manifest.json")["also"] == ["second"]
+    assert not folder.stream.exists()
+    assert other.take()  # released again
+
+
+@pytest.mark.parametrize("change", [RunFolder.tidy, lambda folder: folder.join("second")], ids=["tidy", "join"])
+def test_a_run_that_another_command_repeats_is_left_alone(tmp_path, monkeypatch, change):
+    run = config(algo="dsgd", results=str(tmp_path))
+    run_sweep([run], QUIET, "first")
+    folder, claim, files = RunFolder(run), RunFolder.claim, []
+    folder.stream.write_text("")
+
+    def late(self) -> bool:
+        monkeypatch.setattr(RunFolder, "claim", claim)
+        begun_again(run)
+        files.append(content(folder.path))
+        return claim(self)
+
+    monkeypatch.setattr(RunFolder, "claim", late)
+    change(folder)
+    assert content(folder.path) == files[0]
+    assert folder.stream.exists()
