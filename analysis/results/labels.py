@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from analysis.results.plugins import load_plugins
-from analysis.results.results import Results
+from analysis.results.results import NETWORK_S, Results
 from analysis.results.wording import by_count
 from bench.base.provenance import MARKS, mark_of
 
@@ -61,6 +61,8 @@ def name_of(dataset: str) -> str:
 
 def metric_name(metric: str, results: Results | None = None) -> str:
     """Return the name on an axis or column; for a metric of a plug-in, the label that its runs declare."""
+    if metric == NETWORK_S:
+        return f"seconds ({results.network})" if results and results.network else "seconds on a network"
     declared = results.measures.get(metric, {}).get("label") if results else None
     return METRICS.get(metric) or declared or metric.replace("_", " ")
 
