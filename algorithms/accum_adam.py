@@ -27,8 +27,8 @@ class State(NamedTuple):
     assumes={"bounded heterogeneity"},
     fixed_point="elsewhere",
     cite="Wang et al. 2025, From Promise to Practice: Realizing High-performance Decentralized Training (AccumAdam)",
-    source="authors' code (github.com/WangZesen/Decent-DP, accum_adam_foreach), without weight decay",
-    provenance="code",
+    source="a copy of the authors' code (WangZesen/Decent-DP, accum_adam_foreach) by third parties, without weight decay",
+    provenance="reconstructed",
 )
 class AccumAdam(Algorithm):
     """Take Adam steps with the newest gradient, but change the moments only once in A steps, by the mean gradient.

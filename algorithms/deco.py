@@ -29,8 +29,8 @@ class State(NamedTuple):
     fixed_point="near",
     centralized_equivalent=True,
     cite="Ortega, Jafarkhani 2025, on decentralized parameter-free online learning by coin betting (DECO)",
-    source="authors' code (github.com/TomasOrtega/DECO, src/deco, commit 83e268e), which divides the sum of t coins by "
-    "t; here by t+1, as the bettor of Krichevsky and Trofimov does",
+    source="github.com/TomasOrtega/DECO, commit 83e268e, src/deco, by the authors, which divides the sum of t coins "
+    "by t; here by t+1, as the bettor of Krichevsky and Trofimov does",
     provenance="code",
 )
 class DECO(Algorithm):

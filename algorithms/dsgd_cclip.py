@@ -21,9 +21,10 @@ class State(NamedTuple):
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity"},
     fixed_point="elsewhere",
-    cite="Armacki et al. 2026, on decentralized SGD with clipping under heavy-tailed noise (DSGD-CClip)",
-    source="the paper of Armacki et al.",
-    provenance="paper",
+    cite="Armacki, Cai, Sayed 2026, Decentralized SGD under Heavy-Tailed Noise: Optimal Convergence Rates and the Role "
+    "of Gradient Clipping (DSGD-CClip)",
+    source="notes on the paper, whose Algorithm 1 clips whole gradients; coordinates are clipped in its experiments",
+    provenance="reconstructed",
 )
 class DSGDCClip(Algorithm):
     """Clip every coordinate of the local gradients, take a step, then average the model with the neighbors.

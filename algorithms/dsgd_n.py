@@ -21,9 +21,10 @@ class State(NamedTuple):
     fixed_point="elsewhere",
     bounded_step=True,
     scale_free=True,
-    cite="Armacki et al. 2026, on decentralized SGD with clipping under heavy-tailed noise (its baseline DSGD-N)",
-    source="the paper of Armacki et al.; also Yu, Jakovetić, Kar 2026, arXiv 2505.03736v2, Proposition 1",
-    provenance="paper",
+    cite="Armacki, Cai, Sayed 2026, Decentralized SGD under Heavy-Tailed Noise: Optimal Convergence Rates and the Role "
+    "of Gradient Clipping (its baseline DSGD-N)",
+    source="notes on the paper; also Yu, Jakovetić, Kar 2026, arXiv:2505.03736, Proposition 1",
+    provenance="reconstructed",
 )
 class DSGDN(Algorithm):
     """Normalize every local gradient, take a step, then average the model with the neighbors.
