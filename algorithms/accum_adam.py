@@ -27,7 +27,7 @@ class State(NamedTuple):
     assumes={"bounded heterogeneity"},
     fixed_point="elsewhere",
     cite="Wang et al. 2025, From Promise to Practice: Realizing High-performance Decentralized Training (AccumAdam)",
-    source="a copy of the authors' code (WangZesen/Decent-DP, accum_adam_foreach) by third parties, without weight decay",
+    source="a copy of the authors' code (WangZesen/Decent-DP, accum_adam_foreach) by others, without weight decay",
     provenance="reconstructed",
 )
 class AccumAdam(Algorithm):

@@ -62,8 +62,7 @@ def _scalars(properties: Properties) -> str:
 
 def sends(properties: Properties) -> str:
     """Return the vectors and single numbers that a step sends to each neighbor."""
-    compressed = ", compressed" if properties.compresses != "no" else ""
-    return f"{properties.vectors_per_step:g}{_scalars(properties)}{compressed}"
+    return f"{properties.vectors_per_step:g}{_scalars(properties)}" + ", compressed" * (properties.compresses != "no")
 
 
 def requirements(properties: Properties) -> str:
@@ -85,8 +84,8 @@ def status(properties: Properties) -> str:
 
 def assumptions(properties: Properties) -> str:
     """Return the assumptions of the theory beyond smoothness and bounded variance."""
-    both = {"exact gradients": properties.exact, "equal initial points": properties.common_start}
-    return ", ".join([*properties.assumes, *(text for text, holds in both.items() if holds)])
+    more = ["exact gradients"] * properties.exact + ["equal initial points"] * properties.common_start
+    return ", ".join([*properties.assumes, *more])
 
 
 def short(cite: str) -> str:
