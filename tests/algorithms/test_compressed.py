@@ -9,9 +9,9 @@ import torch
 from bench.base.registry import algorithms, compressors
 from bench.contracts.simulate import simulate
 from bench.network.mixing import build_mixing
+from tests.algorithms.compressed_mutants import COPIES, MUTANTS
 from tests.algorithms.literal import LAYOUT, OPTIONS, RULES
 from tests.algorithms.literal.compressed import sent_by
-from tests.algorithms.compressed_mutants import COPIES, MUTANTS
 from tests.helpers import noisy
 
 T, SEED = 12, 3
