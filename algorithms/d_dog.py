@@ -34,6 +34,7 @@ class State(NamedTuple):
     report="average",
     cite="unpublished; stepsizes of Ivgi, Hinder, Carmon 2023, DoG is SGD's Best Friend, on gradient tracking",
     source="derived here; there is no theory yet",
+    provenance="reconstructed",
     published=False,
     family="dog",
 )
@@ -52,7 +53,7 @@ class DDoG(Algorithm):
     @staticmethod
     def stepsizes(at: Steps) -> dict[str, Any]:
         """The weights of the average x̂ in every schedule; the stepsizes come from the iterates."""
-        return {"weight": 9 / (9 + at.t)}
+        return {"alpha": 9 / (9 + at.t)}
 
     @classmethod
     def declare(cls, *, form: str, **others: Any) -> Properties:
@@ -75,7 +76,7 @@ class DDoG(Algorithm):
             (x,) = mix(s.x - (far / total).sqrt() * s.y)
             v = grad(x, t + 1)
             (y,) = mix(s.y + v - s.v)
-        return State(x, y, v, s.x0, far, total, torch.lerp(s.average, x, self.weight[t]))
+        return State(x, y, v, s.x0, far, total, torch.lerp(s.average, x, self.alpha[t]))
 
 
 def squared_norm(x: Tensor) -> Tensor:

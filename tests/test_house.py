@@ -6,7 +6,7 @@ import re
 from bench.base.home import ROOT
 
 PACKAGES = ("algorithms", "analysis", "bench", "benchmarks", "datasets", "reproduction")
-ROOMS = 25
+ROOMS = 26
 
 
 def folders(of):

@@ -18,7 +18,16 @@ Look = tuple[Color, Any, str]
 HEX = ("#bf2d06", "#0066ac", "#00a680", "#bf80b3", "#d97900", "#8c5346", "#9f6cff", "#606673")
 COLORS: tuple[Color, ...] = tuple(map(to_rgb, HEX))
 """Distinct also for color-blind readers, with a contrast of 3:1 on white and on the dark page."""
-DASHES: tuple[Any, ...] = ("-", (0, (4, 1.6)), (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (8, 2)), (0, (4, 1, 1, 1, 1, 1)))
+DASHES: tuple[Any, ...] = (
+    "-",
+    (0, (4, 1.6)),
+    (0, (1, 1)),
+    (0, (5, 1, 1, 1)),
+    (0, (8, 2)),
+    (0, (4, 1, 1, 1, 1, 1)),
+    (0, (2, 2)),
+    (0, (10, 1.5, 3, 1.5)),
+)
 MARKERS = ("<", "s", "^", "D", "v", "P", "X", "*", "o")
 SPARE = (">", "h", "p", "d")
 """Markers of plug-ins and of variants of a method."""

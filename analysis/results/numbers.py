@@ -1,7 +1,10 @@
-"""Options whose values are numbers of one method and texts of another."""
+"""Options whose values are numbers of one method and texts of another, and labels as typed on the command line."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pandas as pd
 
 
@@ -23,3 +26,18 @@ def with_numbers(runs: pd.DataFrame, option: str) -> pd.DataFrame:
     if not texts or not are_numbers(kept[option]):
         return runs
     return kept.assign(**{option: pd.Series(kept[option].tolist(), index=kept.index)})
+
+
+def fits_word(value: Any, word: str) -> bool:
+    """Compare as on the command line: 0.10 equals 0.1, and null is a missing value."""
+    if str(value).lower() == word.lower() or (word == "null" and missing(value)):
+        return True
+    try:
+        return not isinstance(value, str | bool | None) and float(value) == float(word)
+    except (TypeError, ValueError):
+        return False
+
+
+def missing(value: Any) -> bool:
+    """Return whether a label has no value."""
+    return value is None or (isinstance(value, float) and np.isnan(value))

@@ -13,7 +13,7 @@ import pandas as pd
 
 from analysis.results.declarations import most_frequent
 from analysis.results.errors import NoData, perhaps
-from analysis.results.numbers import with_numbers
+from analysis.results.numbers import fits_word, missing, with_numbers
 from bench.base import renamed
 from bench.store.record import COLUMNS, DIVERGING_FROM, FINAL, LATER, SINCE, WITH_GROUP
 from bench.store.software import software
@@ -180,9 +180,9 @@ class Results:
             if label not in self.runs:
                 known = f"{perhaps(label, self.runs.columns)}; there are {', '.join(self.runs.columns)}"
                 raise NoData(f"no run has a label '{label}'{known}")
-            fits = {word: self.runs[label].map(lambda value, word=word: _fits(value, word)) for word in values}
+            fits = {word: self.runs[label].map(lambda value, word=word: fits_word(value, word)) for word in values}
             if wrong := [word for word, which in fits.items() if len(self.runs) and not which.any()]:
-                present = sorted({"null" if _missing(value) else str(value) for value in self.runs[label]})
+                present = sorted({"null" if missing(value) else str(value) for value in self.runs[label]})
                 some = ", ".join(present[:10]) + " …" * (len(present) > 10)
                 raise NoData(f"no run has {label}={wrong[0]}; the values are {some}")
             keep &= pd.concat(fits.values(), axis=1).any(axis=1)
@@ -207,20 +207,6 @@ class Results:
     def _kept(self, keep: pd.Series) -> Results:
         runs = self.runs[keep].reset_index(drop=True)
         return replace(self, runs=runs, rows=self.rows[self.rows["run_id"].isin(runs["run_id"])])
-
-
-def _fits(value: Any, word: str) -> bool:
-    """Compare as on the command line: 0.10 equals 0.1, and null is a missing value."""
-    if str(value).lower() == word.lower() or (word == "null" and _missing(value)):
-        return True
-    try:
-        return not isinstance(value, str | bool | None) and float(value) == float(word)
-    except (TypeError, ValueError):
-        return False
-
-
-def _missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and np.isnan(value))
 
 
 def _with_group(runs: pd.DataFrame, taken: dict[str, str]) -> pd.DataFrame:

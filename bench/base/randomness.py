@@ -5,30 +5,23 @@ So all engines, rank counts and groups of replicas draw the same samples, and so
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 import numpy as np
 
+from bench.base.keyed import EVERYONE, generator
+
 if TYPE_CHECKING:
     from bench.base.step_index import StepIndex
+
+__all__ = ["BLOCK", "EVERYONE", "Blocks", "generator"]
 
 T = TypeVar("T")
 
 BLOCK = 64
 """Samples per block. It is part of the key: changing it changes the results of every run."""
-
-EVERYONE = -1
-"""The node of draws that all nodes share."""
-
-
-def generator(seed: int, node: int, purpose: str, block: int = 0) -> np.random.Generator:
-    """Return a new generator for one key. Distinct keys give independent streams."""
-    key = f"{seed}/{node}/{purpose}/{block}".encode()
-    digest = hashlib.blake2b(key, digest_size=16).digest()
-    return np.random.Generator(np.random.PCG64(int.from_bytes(digest, "little")))
 
 
 class Blocks(Generic[T]):

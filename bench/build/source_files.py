@@ -15,6 +15,7 @@ from bench.base.home import ROOT
 
 BENCH = ROOT / "bench"
 CORE = (
+    "bench/base/keyed.py",
     "bench/base/layout.py",
     "bench/base/prox.py",
     "bench/base/randomness.py",
@@ -45,7 +46,15 @@ CORE = (
 """Files and folders that affect all results. The fingerprint adds the choices of a configuration."""
 
 PLUMBING = (
-    *("bench/__init__.py", "bench/base/", "bench/build/", "bench/config/", "bench/contracts/", "bench/data/"),
+    *(
+        "bench/__init__.py",
+        "bench/base/",
+        "bench/build/",
+        "bench/clock/",
+        "bench/config/",
+        "bench/contracts/",
+        "bench/data/",
+    ),
     *("bench/engine/", "bench/network/cache.py", "bench/network/describe.py", "bench/network/drawing.py"),
     *("bench/store/", "bench/sweep/", "bench/terminal/"),
 )

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from bench.base.errors import UserError
+from bench.base.keyed import EVERYONE, generator
 from bench.base.options import Part
-from bench.base.randomness import EVERYONE, generator
 from bench.base.registry import topologies, weight_rules
 from bench.network.cache import compute_once
 from bench.network.certificate import Certificate, Matrices
 from bench.network.graphs import topology
 from bench.network.mixing import Mixing, build_mixing
-from bench.network.sparse import Arcs, Pattern
+from bench.network.sparse import Arcs, Messages, Pattern
 from bench.network.spectrum import digest, ends
 from bench.network.weights import weighed
 
@@ -67,6 +67,7 @@ class Drawn(Mixing):
         self._law = name, nodes, weights or topologies[name].weights, lazy, tuple(sorted(options.items()))
         self._seed, self.period, self.turns = seed, None, 1
         self._block: tuple[int, list[Matrices]] = -1, []
+        self._sent: tuple[int, list[np.ndarray]] = -1, []
         first = [self.at(r).any for r in range(min(8, DRAWS))]
         law = compute_once("law", nodes, repr(self._law), lambda: asdict(_certify(*self._law)))
         self.certificate = Certificate(**{**law, "hash": digest(first)})
@@ -78,6 +79,18 @@ class Drawn(Mixing):
             draws = generator(self._seed, EVERYONE, f"network {self.name}", number)
             self._block = block = number, [_draw(*self._law, draws) for _ in range(BLOCK)]
         return block[1][place]
+
+    def messages(self, r: int, t: int = 0) -> Messages:
+        """Return the messages of round r, without its weights: all weights of edges are positive."""
+        name, nodes, _, _, options = self._law
+        number, place = divmod(r, BLOCK)
+        if self._sent[0] != number:
+            draws = generator(self._seed, EVERYONE, f"network {name}", number)
+            self._sent = number, [_edges(name, nodes, options, draws) for _ in range(BLOCK)]
+        edges, own = self._sent[1][place], np.arange(nodes)
+        codes = np.concatenate([edges @ (nodes, 1), edges @ (1, nodes), own * (nodes + 1)])
+        target, source = np.divmod(np.sort(codes), nodes)
+        return Messages(source, target)
 
     @property
     def matrices(self) -> np.ndarray:
@@ -111,14 +124,20 @@ def _draw(
     name: str, nodes: int, rule: str, lazy: bool, options: tuple[tuple[str, Any], ...], draws: np.random.Generator
 ) -> Matrices:
     """Return the matrices of one round."""
+    edges = _edges(name, nodes, options, draws)
+    matrices = weighed(Arcs(nodes, edges[:, 0], edges[:, 1]), rule)
+    return matrices.lazy() if lazy else matrices
+
+
+def _edges(name: str, nodes: int, options: tuple[tuple[str, Any], ...], draws: np.random.Generator) -> np.ndarray:
+    """Return the edges of one round, (m, 2)."""
     edges = np.asarray(topologies[name].graph(nodes, draws, **dict(options)))
     if edges.ndim != 2 or edges.shape[1] != 2 or (len(edges) and not 0 <= edges.min() <= edges.max() < nodes):
         raise UserError(
             f"topology={name} must return edges between the nodes 0 … {nodes - 1}, shape (m, 2); it returned "
             f"{edges.tolist()[:3]} …, shape {edges.shape}."
         )
-    matrices = weighed(Arcs(nodes, edges[:, 0], edges[:, 1]), rule)
-    return matrices.lazy() if lazy else matrices
+    return edges
 
 
 def _certify(name: str, nodes: int, rule: str, lazy: bool, options: tuple[tuple[str, Any], ...]) -> Certificate:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from bench.base.randomness import EVERYONE, generator
+from bench.base.keyed import EVERYONE, generator
 from bench.network.sparse import Pattern, Sparse
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from bench.network.cache import compute_once
 from bench.network.certificate import Certificate, Matrices
 from bench.network.failures import Coins, NodeOutages, Semantics, pair_numbers, squared_laplacian, without
 from bench.network.mixing import Demands, Mixing
-from bench.network.sparse import Pattern, Sparse
+from bench.network.sparse import Messages, Pattern, Sparse
 from bench.network.spectrum import digest, ends
 
 if TYPE_CHECKING:
@@ -61,6 +61,13 @@ class Faulty(Mixing):
         if last is None or last[0] != (r, t):
             self._last = last = (r, t), self._reweighted(r, t)
         return last[1]
+
+    def messages(self, r: int, t: int = 0) -> Messages:
+        w = self._under.at(r, t).any
+        sent = Messages.of(w)
+        lost = np.zeros(len(w.values), dtype=bool)
+        lost[w.pattern.off] = self._lost(t, w.pattern)
+        return sent._replace(lost=lost[(w.values != 0) | (w.pattern.rows == w.pattern.columns)])
 
     def _reweighted(self, r: int, t: int) -> Matrices:
         whole = self._under.at(r, t)

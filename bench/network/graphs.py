@@ -14,9 +14,9 @@ import networkx as nx
 import numpy as np
 
 from bench.base.errors import UserError
+from bench.base.keyed import EVERYONE, generator
 from bench.base.machine import check_memory
 from bench.base.options import Part
-from bench.base.randomness import EVERYONE, generator
 from bench.base.registry import topologies
 
 EDGE_BYTES = 170

@@ -23,7 +23,7 @@ from bench.network.certificate import (
     worst_sum,
 )
 from bench.network.graphs import NetworkKind, graphs_of
-from bench.network.sparse import Arcs, Pattern, Sparse
+from bench.network.sparse import Arcs, Messages, Pattern, Sparse
 from bench.network.spectrum import accelerated_norm, off_average
 from bench.network.weights import weighed
 
@@ -94,6 +94,10 @@ class Mixing:
     def at(self, r: int, t: int = 0) -> Matrices:
         """Return the matrices of round r, which belongs to step t."""
         return self._rounds[r % len(self._rounds)]
+
+    def messages(self, r: int, t: int = 0) -> Messages:
+        """Return the messages of round r, which belongs to step t."""
+        return Messages.of(self.at(r, t).any)
 
     @cached_property
     def matrices(self) -> np.ndarray:

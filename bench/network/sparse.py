@@ -134,3 +134,18 @@ class Sparse(NamedTuple):
         values = self.values / 2
         values[self.pattern.diagonal] = (1 + self.values[self.pattern.diagonal]) / 2
         return Sparse(self.pattern, values)
+
+
+class Messages(NamedTuple):
+    """The messages of a round, sorted by receiver. Every node also sends one to itself, which takes no time."""
+
+    source: np.ndarray
+    target: np.ndarray
+    lost: np.ndarray | None = None  # whether each message is lost; None: no loss
+
+    @classmethod
+    def of(cls, w: Sparse) -> Messages:
+        """Return the messages of a round with the matrix w: its nonzero entries and its diagonal."""
+        rows, columns = w.pattern.rows, w.pattern.columns
+        keep = (w.values != 0) | (rows == columns)
+        return cls(columns[keep], rows[keep])

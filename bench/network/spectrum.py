@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bench.base.errors import UserError
-from bench.base.randomness import EVERYONE, generator
+from bench.base.keyed import EVERYONE, generator
 from bench.network.sparse import Sparse
 
 if TYPE_CHECKING:

@@ -20,6 +20,21 @@ UNREAD = 1000
 """GPU rounds with unread events; beyond this number, the clock reads finished ones without waiting for the others."""
 
 
+class Span:
+    """Adds the seconds of its body to ``spent[part]``. A step has several, and contextlib takes longer."""
+
+    __slots__ = ("_began", "_part", "_spent")
+
+    def __init__(self, spent: dict[str, float], part: str) -> None:
+        self._spent, self._part = spent, part
+
+    def __enter__(self) -> None:
+        self._began = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self._spent[self._part] += time.perf_counter() - self._began
+
+
 class Stopwatch:
     """Seconds of computing, communicating and evaluating. Writing results counts as none of them.
 
@@ -35,12 +50,9 @@ class Stopwatch:
         self._events: deque[tuple[torch.cuda.Event, torch.cuda.Event]] = deque()  # of a GPU, not yet read
         self._began = time.perf_counter()
 
-    @contextmanager
-    def timing(self, part: Literal["comm_s", "eval_s", "paused"]) -> Iterator[None]:
+    def timing(self, part: Literal["comm_s", "eval_s", "paused"]) -> Span:
         """Count the seconds of the body as communication, as evaluation, or not at all (``paused``)."""
-        began = time.perf_counter()
-        yield
-        self._spent[part] += time.perf_counter() - began
+        return Span(self._spent, part)
 
     @contextmanager
     def gpu_round(self) -> Iterator[None]:

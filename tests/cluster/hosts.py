@@ -10,6 +10,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -17,9 +18,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 NAMES = ("h1", "h2", "h3")
+NET = "10.77.0.0"
 NEEDED = ("ip", "unshare", "nsenter", "setpriv", "sshd", "ssh", "ssh-keygen")
 PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 SPACES = ("--net", "--uts", "--pid", "--ipc", "--mount")
+RELAY = Path(__file__).with_name("relay.py")
 MORTAL = ("setpriv", "--pdeathsig", "KILL")
 """Prefix of commands that must end with these tests."""
 SSHD = """
@@ -149,6 +152,28 @@ class Hosts:
         return process
 
     @contextmanager
+    def relayed(self, setting: Path) -> Iterator[None]:
+        """Replace the switch by a relay with the latency (ms) and rate (Mbit/s) that a file holds."""
+        words = ["nsenter", "-t", str(self._switch.pid), "--net", sys.executable, str(RELAY), str(setting), *NAMES]
+        for name in NAMES:
+            self._route(name, "initcwnd", "200", "initrwnd", "200")
+            self._at_the_switch(f"ip link set {name} nomaster")
+        relay = subprocess.Popen([*MORTAL, *words], stdin=subprocess.DEVNULL, stderr=self._log)
+        try:
+            yield
+            assert relay.poll() is None, self.log()
+        finally:
+            relay.kill()
+            relay.wait()
+            for name in NAMES:
+                self._at_the_switch(f"ip link set {name} master bridge")
+                self._route(name)
+
+    def _route(self, name: str, *window: str) -> None:
+        """Set the window with which TCP connections of a machine begin, in segments; by default it is small."""
+        self.run_in(name, "ip", "route", "replace", f"{NET}/24", "dev", "eth0", "src", address(name), *window)
+
+    @contextmanager
     def far(self, name: str, folder: Path) -> Iterator[Path]:
         """Mount a folder of h1 on another machine by sshfs, with the default options."""
         place = Path("/run/far")
@@ -207,7 +232,7 @@ class Hosts:
 
 
 def address(name: str) -> str:
-    return f"10.77.0.{NAMES.index(name) + 1}"
+    return f"{NET.removesuffix('0')}{NAMES.index(name) + 1}"
 
 
 def _card(name: str) -> str:

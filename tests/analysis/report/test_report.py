@@ -60,7 +60,7 @@ def page(folder) -> Path:
 
 def test_the_page_says_what_came_out_when_and_how(page):
     text = page.read_text()
-    headline = re.search(r"<h1>(.*)</h1>", text).group(1)
+    headline = re.sub(r"<.*?>", "", re.search(r"<h1>(.*)</h1>", text).group(1))
     assert headline.startswith("D-NASA ")
     assert mentions(headline, "highest test accuracy", "2 of 2")
     assert re.search(r'<p class="outcome">D-NASA .* digits, \w+: [\d.]+ % \(\d seeds, ', text)

@@ -42,22 +42,6 @@ def test_the_reason_is_said_when_wandb_rejects_a_variable(tmp_path):
     assert mentions(done.stdout, f"1 run was {NOT_UPLOADED} (UsageError", "'a/b'")
 
 
-def test_a_service_of_another_program_is_not_used(tmp_path):
-    assert "WANDB_SERVICE" in ignored(alone=True) & ignored(alone=False)
-    done = command("bench/run.py", *WORDS, cwd=tmp_path, WANDB_SERVICE="3-1-tcp-localhost-1-1")
-    assert NOT_UPLOADED not in done.stdout
-    assert len(images(tmp_path / "results")) == 1
-
-
-def test_sync_removes_nothing_when_wandb_is_disabled(tmp_path):
-    assert command("bench/run.py", *WORDS, cwd=tmp_path).returncode == 0
-    (run,) = folders(tmp_path / "results")
-    (run / "wandb.json").unlink()
-    assert command("bench/sync.py", cwd=tmp_path, WANDB_MODE="disabled").returncode == 2
-    assert list(images(tmp_path / "results")) == [run.name]
-    assert not (run / "wandb.json").exists()
-
-
 def test_jobs_say_what_they_ignore_and_reject_an_agent(tmp_path):
     words = ("bench/submit.py", "--dry-run", *WORDS)
     done = command(*words, "seed=0", cwd=tmp_path, WANDB_NAME="mine")
@@ -67,18 +51,7 @@ def test_jobs_say_what_they_ignore_and_reject_an_agent(tmp_path):
     assert (done.returncode, "`wandb agent`" in done.stderr) == (2, True), done.stderr
 
 
-def test_does_not_write_to_a_hidden_link(tmp_path):
-    """W&B would write to results/.wandb if there is one; a folder of that name is tested in test_wandb.py."""
-    hidden, elsewhere = tmp_path / "results/.wandb", tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    hidden.parent.mkdir()
-    hidden.symlink_to(elsewhere)
-    assert command("bench/run.py", *WORDS, cwd=tmp_path).returncode == 0
-    assert len(images(tmp_path / "results")) == 1
-    assert not list(hidden.iterdir())
-
-
-def test_names_the_variables_that_a_finished_run_ignores(tmp_path, monkeypatch):
+def test_a_finished_run_names_ignored_variables_and_keeps_its_copy_when_wandb_is_disabled(tmp_path):
     assert command("bench/run.py", *WORDS, cwd=tmp_path).returncode == 0
     given = {"WANDB_NAME": "mine", "WANDB_TAGS": "a", "WANDB_PROJECT": "theirs", "WANDB_NOTES": ""}
     for script, words in {"bench/run.py": (*WORDS, "tracker=wandb"), "bench/sync.py": ()}.items():
@@ -88,7 +61,15 @@ def test_names_the_variables_that_a_finished_run_ignores(tmp_path, monkeypatch):
         assert {"WANDB_PROJECT", "WANDB_TAGS"} <= {*line.replace(",", "").split()}
         assert ("WANDB_NAME" in line) == (script == "bench/run.py")  # bench/sync.py names it with the reason
         assert "WANDB_NOTES" not in line
-    for name in given:
+    (run,) = folders(tmp_path / "results")
+    (run / "wandb.json").unlink()
+    assert command("bench/sync.py", cwd=tmp_path, WANDB_MODE="disabled").returncode == 2
+    assert list(images(tmp_path / "results")) == [run.name]
+    assert not (run / "wandb.json").exists()
+
+
+def test_only_tracked_runs_ignore_variables(monkeypatch):
+    for name in ("WANDB_NAME", "WANDB_TAGS", "WANDB_PROJECT", "WANDB_NOTES"):
         monkeypatch.delenv(name, raising=False)
     untracked, tracked = (RunFolder(config(tracker=name)) for name in ("none", "wandb"))
     assert about_done([tracked], alone=True) == []  # no variable is set
@@ -98,9 +79,17 @@ def test_names_the_variables_that_a_finished_run_ignores(tmp_path, monkeypatch):
     assert about_done([untracked], alone=True) == about_done([], alone=True) == []
 
 
-def test_an_empty_mode_is_none(tmp_path, monkeypatch):
-    done = command("bench/run.py", *WORDS, cwd=tmp_path, WANDB_MODE="")
+def test_an_empty_mode_a_foreign_service_and_a_hidden_link_change_nothing(tmp_path, monkeypatch):
+    """W&B would write to results/.wandb if there is one; a folder of that name is tested in test_wandb.py."""
+    assert "WANDB_SERVICE" in ignored(alone=True) & ignored(alone=False)
+    hidden, elsewhere = tmp_path / "results/.wandb", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    hidden.parent.mkdir()
+    hidden.symlink_to(elsewhere)
+    done = command("bench/run.py", *WORDS, cwd=tmp_path, WANDB_MODE="", WANDB_SERVICE="3-1-tcp-localhost-1-1")
     assert (done.returncode, NOT_UPLOADED in done.stdout) == (0, False), done.stdout
+    assert len(images(tmp_path / "results")) == 1
+    assert not list(hidden.iterdir())
     monkeypatch.setenv("WANDB_MODE", "")
     assert base_url().startswith("http")
     assert "WANDB_MODE" not in os.environ

@@ -1,0 +1,138 @@
+"""Costs of stored runs: counted, declared, compressed, on any graph; and the answers if counts are missing."""
+
+import numpy as np
+import pytest
+
+from bench.base.errors import UserError
+from bench.build.manifest import describe_network
+from bench.build.network import mixing_of, properties_of
+from bench.clock import Compute, costs_of_method, costs_of_run, seconds, uniform
+from bench.clock.stored import _message_bits
+from tests.bench.clock.literal import times
+from tests.helpers.configs import config
+
+NETWORK = uniform(10, 1, compute=Compute(0.001))
+
+
+def stored(steps=(0, 20, 50), vectors=1.0, rounds=1, **settings):
+    """Return labels, manifest and rows of a run as its costs are counted."""
+    made = config(**settings)
+    mixing, n = mixing_of(made), made.nodes
+    copies = [sum(mixing.bill(r, r // rounds)[1] for r in range(rounds * step)) for step in steps]
+    rows = {
+        "step": np.array(steps),
+        "rounds": np.array(steps) * float(rounds),
+        "gradients": np.array(steps) * float(n * made.batch_size),
+        "bytes": np.array(copies) * vectors / rounds * 100 * 4.0,
+    }
+    manifest = {"mixing": describe_network(made), "algorithm": {"name": "dsgd", "rounds": rounds, "samples": 1}}
+    return made.labels(), manifest, rows, mixing
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"topology": {"name": "ring"}},
+        {"topology": {"name": "all_reduce"}},
+        {"topology": {"name": "alone"}},
+        {"topology": {"name": "one_peer_exponential"}},
+        {"topology": {"name": "matching"}},
+        {"topology": {"name": "random_each_round", "p": 0.4}, "seed": 5},
+        {"topology": {"name": "ring"}, "links": {"name": "lossy", "p": 0.2}, "seed": 2},
+        {"topology": {"name": "ring"}, "links": {"name": "outages", "p": 0.2}},
+        {"algo": {"name": "sgp"}, "topology": {"name": "directed_exponential"}},
+    ],
+    ids=str,
+)
+def test_a_stored_run_has_the_times_of_its_method(settings):
+    labels, manifest, rows, mixing = stored(nodes=8, vectors=2.0, rounds=2, **settings)
+    costs = costs_of_run(labels, manifest, rows)
+    expected = costs_of_method(mixing, [0, 20, 50], 100, rounds=2, vectors=2, seed=labels["seed"])
+    network = NETWORK.changed(timeout_s=0.1)
+    if mixing.kind == "alone":
+        assert costs.bits.tolist() == [0, 0, 0]
+    else:
+        assert costs.bits == pytest.approx(expected.bits)
+    assert (times(costs, network) == times(expected, network)).all()
+
+
+def test_an_old_run_has_its_declared_counts():
+    labels, manifest, rows, _ = stored()
+    manifest["algorithm"] = {"name": "dsgd", "sends": 1, "rounds": 1, "samples": 1}
+    old = {name: values if name in ("step", "bytes") else np.full(3, np.nan) for name, values in rows.items()}
+    assert (times(costs_of_run(labels, manifest, old), NETWORK) == times(costs_of_run(*stored()[:3]), NETWORK)).all()
+
+
+def test_bytes_in_single_precision_give_whole_sizes():
+    mixing = mixing_of(config())
+    rounds = np.arange(0, 10_001, 7)
+    exact = rounds * mixing.bill(0)[1] * 8066 * 32.0
+    assert (_message_bits(mixing, rounds, rounds, exact.astype(np.float32).astype(float)) == rounds * 8066 * 32.0).all()
+
+
+def test_compressed_sizes_may_change_during_a_run():
+    labels, manifest, rows, mixing = stored(steps=(0, 10, 20))
+    rows["bytes"] = np.array([0, 10, 40]) * mixing.bill(0)[1] * 100.0
+    assert costs_of_run(labels, manifest, rows).bits.tolist() == [0, 8000, 32000]
+
+
+def test_the_measured_compute_time():
+    labels, manifest, rows, _ = stored()
+    network = uniform(0, 1000, compute=Compute(None))
+    with pytest.raises(UserError, match="compute_s"):
+        seconds(costs_of_run(labels, manifest, rows), network)
+    rows["compute_s"] = np.array([0, 2.0, 5.0])
+    one = costs_of_run(labels, manifest, rows)
+    assert one.gradient_s == pytest.approx(5 / 50 / labels["nodes"])  # one process computes all nodes
+    ranks = costs_of_run(labels, {**manifest, "ranks": labels["nodes"]}, rows)
+    assert ranks.gradient_s == pytest.approx(5 / 50)
+    assert seconds(one, network).slowest[-1] == pytest.approx(5 / labels["nodes"], rel=0.1)
+    assert seconds(one, network, gradient_s=1).slowest[-1] == pytest.approx(50, rel=0.1)
+
+
+@pytest.mark.parametrize("column", ["step", "bytes"])
+def test_rejects_a_run_without_a_count(column):
+    labels, manifest, rows, _ = stored()
+    with pytest.raises(UserError, match=str(labels.get("run_id", "this run"))):
+        costs_of_run(labels, manifest, {name: values for name, values in rows.items() if name != column})
+
+
+def test_rejects_counts_that_nothing_declares():
+    labels, manifest, rows, _ = stored()
+    for column in ("rounds", "gradients"):
+        few = {name: values for name, values in rows.items() if name != column}
+        with pytest.raises(UserError, match=column):
+            costs_of_run(labels, {**manifest, "algorithm": {}}, few)
+    rows["rounds"][1] = np.nan
+    with pytest.raises(UserError, match="rounds"):
+        costs_of_run(labels, manifest, rows)
+
+
+def test_rejects_counts_that_decrease():
+    labels, manifest, rows, _ = stored()
+    rows["gradients"] = rows["gradients"][::-1]
+    with pytest.raises(UserError, match="gradients"):
+        costs_of_run(labels, manifest, rows)
+
+
+def test_rejects_two_evaluations_of_one_step():
+    labels, manifest, rows, _ = stored()
+    with pytest.raises(UserError, match="step"):
+        costs_of_run(labels, manifest, {**rows, "step": np.array([0, 20, 20])})
+
+
+@pytest.mark.parametrize("wrong", [-1.0, np.nan, np.inf])
+def test_rejects_an_invalid_time_per_gradient(wrong):
+    with pytest.raises(UserError, match=str(wrong)):
+        seconds(costs_of_run(*stored()[:3]), NETWORK, gradient_s=wrong)
+
+
+def test_rejects_a_run_without_labels():
+    labels, manifest, rows, _ = stored()
+    with pytest.raises(UserError, match="topology"):
+        costs_of_run({**labels, "topology": None}, manifest, rows)
+
+
+def test_methods_declare_what_the_clock_reads():
+    properties = properties_of(config(algo={"name": "gt_nsgdm"}))
+    assert (properties.rounds, properties.vectors_per_step) == (2, 2)
