@@ -199,8 +199,7 @@ def test_simulate_compresses_as_a_run_does(name):
     problem = build_problem(c, Setting(c.nodes, range(c.nodes), (c.seed,), c.batch_size, torch.float64, CPU))
     w, made = torch.as_tensor(mixing_of(c).matrices[0]), build_compressor(c, problem.layout.size)
     given = {"seeds": [c.seed], "layout": problem.layout, "compressor": made}
-    options = {"schedule": c.schedule.name if hasattr(c.schedule, "name") else c.schedule}
-    trace = simulate(algorithms["docom"], w, problem.grad, problem.start(), c.steps, options, **given)
+    trace = simulate(algorithms["docom"], w, problem.grad, problem.start(), c.steps, c.algo.options, **given)
     ran = torch.stack([state.h for state, _, _ in states(c)])
     assert torch.allclose(torch.stack([state.h for state in trace.states]), ran, rtol=1e-12, atol=1e-12)
     assert ran[-1].abs().max() > 1e-3
