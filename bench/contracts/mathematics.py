@@ -59,6 +59,26 @@ def _value(f: Gradient, x: Tensor) -> Tensor:
     return (f(x, 0, 0).square() / slope).sum((1, 2)) / 2
 
 
+@applies_to(lambda properties: properties.estimates)
+def estimate(cls: type[Algorithm]) -> str | None:
+    """if estimates: at a fixed x, the estimate stays within the range of 0 and the gradients, and amplifies no noise"""
+    if not has_stepsize(cls):
+        return SKIP
+    f, x = quadratics(1), start(nodes=1)
+    seen = [torch.zeros_like(x)]
+
+    def gradient(x: Tensor, s: int, stream: int) -> Tensor:
+        seen.append(f(x, s, stream))
+        return seen[-1]
+
+    name = cls.declare_for({}).estimates or ""
+    trace = simulate(cls, ALONE, gradient, x, STEPS, CONSTANT, eta=[0.0])
+    gradients, values = torch.stack(seen), torch.stack([getattr(state, name) for state in trace.states])
+    over = torch.maximum(values - gradients.amax(0), gradients.amin(0) - values).max().item()
+    must(over <= 1e-12, f"with η = 0, state {name} leaves the range of the gradients by {over:.2g}")
+    return None
+
+
 def rest(cls: type[Algorithm]) -> None:
     """nodes that all start at the minimizer of one shared f stay there"""
     (w, pull), f = network(cls), quadratics(1, noise=0)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bench.contracts.fixtures import SKIP, Check, CheckFailed
 from bench.contracts.form import counts, no_memory, nothing_in_place, rounding, shapes, states
-from bench.contracts.mathematics import average, centralized, descent, end, rest, scale, stepsize
+from bench.contracts.mathematics import average, centralized, descent, end, estimate, rest, scale, stepsize
 from bench.contracts.network import (
     bound,
     compression,
@@ -29,8 +29,8 @@ __all__ = ["CHECKS", "SKIP", "CheckFailed", "check_algorithm", "parametrize_with
 
 CHECKS: tuple[Check, ...] = (
     *(shapes, nothing_in_place, no_memory, counts, network_use, rounding, states, compression, permutation, locality),
-    *(replicas, one_node, one_voice, states_read, asked_read, average, descent, stepsize, rest, end, bound),
-    *(centralized, scale),
+    *(replicas, one_node, one_voice, states_read, asked_read, average, descent, stepsize, estimate, rest, end),
+    *(bound, centralized, scale),
 )
 """Each raises ``CheckFailed``, or returns ``SKIP`` if it does not apply."""
 
