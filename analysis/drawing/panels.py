@@ -210,7 +210,7 @@ def log_scale(ax: Axes, values: pd.Series, metric: str) -> bool:
 
 def seeds_in_words(finals: pd.DataFrame) -> str:
     """7 runs (5 done, 2 diverged), seeds 0–4"""
-    states = finals["state"].value_counts()
-    states = ", ".join(f"{states[name]} {name}" for name in FINAL if name in states)
+    named = finals["state"].replace(dict.fromkeys(("nonfinite", "diverging"), "diverged"))
+    states = ", ".join(f"{count} {name}" for name, count in named.value_counts().items())
     seeds = finals["seed"].unique()
     return f"{many(len(finals), 'run')} ({states}), seed{'s' * (len(seeds) != 1)} {ranges(seeds, least=3)}"

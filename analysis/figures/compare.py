@@ -35,7 +35,7 @@ MOST, MOST_LINES = 4, 16
 FROM_THE_FIRST_STEP = ("test_accuracy", "consensus")
 """Metrics whose initial value is not drawn: it would compress the axis, or is 0 since all nodes start together."""
 AFTER = ["accuracies and consensus errors are drawn from the first evaluation after step 0"]
-SLASHES = "values separated by / belong to the panels with this line, from left to right"
+SLASHES = "η = a / b: the values in the panels with this line, from left to right"
 SELDOM = "runs of {} steps were evaluated only at their start and end; a smaller eval_every gives curves"
 
 
@@ -53,7 +53,7 @@ class Line:
 
 @figure(
     "compare",
-    "Learning curves of all methods and variants",
+    "Learning curves of the methods, by setting",
     "python bench/run.py -m algo=dsgd,dsgt topology=ring,complete",
     uses=("x", "metric", "tune_by"),
 )
