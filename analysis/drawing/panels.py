@@ -17,7 +17,6 @@ from analysis.drawing.style import COLUMN, CROWD, INK, PAGE, Style, escape_texts
 from analysis.drawing.ticks import linear_ticks, log_ticks
 from analysis.results.labels import METRICS, MORE_IS_BETTER
 from analysis.results.wording import many, ranges
-from bench.store.record import FINAL
 
 LINE = 0.2
 """Height of one line of a legend, in inches. Every figure has room for it."""

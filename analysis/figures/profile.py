@@ -67,9 +67,9 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     legend(figure, [legend_entry(style) for style in look.values()])
     notes = [
         *(rule.format(what=what, count=count) for rule in RULES.values()),
-        f"cost: {METRICS[request.cost]} until the target, a training loss that has decreased by {100 * (1 - TAU):g} % of the "
-        f"largest decrease of any {look[yardstick].label} run on that problem with that seed; a run that misses the target "
-        "has infinite cost and still counts",
+        f"cost: {METRICS[request.cost]} until the training loss has decreased by {100 * (1 - TAU):g} % of the largest "
+        f"decrease of any {look[yardstick].label} run on that problem with that seed (the target); a run that misses its "
+        "target has infinite cost and still counts",
         "fastest run: the one with the least cost of all methods and settings on the same problem with the same seed",
         _counted_problems(costs),
         *uncounted,

@@ -27,6 +27,7 @@ FORMULAS = re.compile("|".join(re.escape(name) for name in METRICS.values() if "
 MATH = re.compile(r"(?<!\w)(?:([A-Za-zη])_(\w|\([^)]*\))|(\w|\(\w+\))\^(-?\d+|\([^)]*\)))(?!\w)")
 """Variables with an index (b_t, b_(t+1)) and powers (2^-12, n^(−1/4)) in notes."""
 PARTITIONS = {"even": "even (contiguous shards of equal size)"}
+FACTORS = ("scale", "input_scale")
 MODELS = {"lenet": "LeNet", "mlp": "MLP"}
 WORDS = {
     "equal": {"False": "shards of unequal size", "True": "shards of equal size"},
@@ -112,18 +113,18 @@ def _values(table: pd.DataFrame, label: str) -> list[str]:
     """Return the sorted distinct values as text."""
     found = table[label].dropna().unique() if label in table else []
     ordered = sorted(found, key=lambda value: (isinstance(value, str), value))
-    return [str(value) if isinstance(value, str | bool | np.bool_) else _number(value) for value in ordered]
+    return [str(value) if isinstance(value, str | bool | np.bool_) else _number(value, label) for value in ordered]
 
 
-def _number(value: float) -> str:
-    """2^-12 for a power of two with many digits."""
-    power = int(np.log2(value)) if value > 0 else 0
-    return f"2^{power}" if power <= -3 and value == 2.0**power else f"{value:.10g}"
+def _number(value: float, label: str) -> str:
+    """2^-12 for a factor that is a power of two."""
+    power = int(np.log2(value)) if label in FACTORS and value > 0 else 0
+    return f"2^{power}" if abs(power) >= 3 and value == 2.0**power else f"{value:.10g}"
 
 
 def _list(words: Sequence[str]) -> str:
     """a, b and c"""
-    if len(words) > MOST and all(re.fullmatch(r"[\d.]+|2\^-\d+", word) for word in words):
+    if len(words) > MOST and all(re.fullmatch(r"[\d.]+|2\^-?\d+", word) for word in words):
         return f"{words[0]} to {words[-1]} ({len(words)} values)"
     return listed(words)
 

@@ -45,7 +45,7 @@ METRICS = {
 }
 DEFINITIONS = {
     "consensus": "The consensus error is (1/n) Σ ‖x_i − x̄‖², where x̄ is the mean of the nodes' parameters x_i",
-    "tracking_error": "The tracking error is ‖ȳ − ∇f(x̄)‖, not squared, where ȳ is the mean of the nodes' gradient estimates",
+    "tracking_error": "The tracking error is ‖g − ∇f(x̄)‖, not squared; g is the mean of the nodes' gradient estimates",
     "grad_norm": "The gradient ∇f(x̄) is evaluated at the mean x̄ of the nodes' parameters",
     "stationarity": "The gradient ∇f(x̄) is evaluated at the mean x̄ of the nodes' parameters",
 }
