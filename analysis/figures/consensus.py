@@ -63,7 +63,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
             drawn += [table.assign(algo=algo, **key) for algo, table in bounds.items()]
             notes += [f"{key['topology']} graph: {sentence}" for sentence in shares]
     if "tracking_error" in names:
-        tracked = {algo for table in drawn for algo in table.loc[table["metric"] == "tracking_error", "algo"]}
+        tracked = set(pd.concat(drawn).loc[lambda table: table["metric"] == "tracking_error", "algo"])
         lacking = [style.label for algo, style in look.items() if algo not in tracked]
         notes += [f"without a tracker, and so without a tracking error: {', '.join(lacking)}"] if lacking else []
     title = "Consensus and tracking error" if names == list(SHOWN) else " and ".join(metric_name(m) for m in names)

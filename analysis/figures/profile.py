@@ -68,8 +68,8 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     notes = [
         *(rule.format(what=what, count=count) for rule in RULES.values()),
         f"cost: {METRICS[request.cost]} until the training loss has decreased by {100 * (1 - TAU):g} % of the largest "
-        f"decrease of any {look[yardstick].label} run on that problem with that seed (the target); a run that misses its "
-        "target has infinite cost and still counts",
+        f"decrease of any {look[yardstick].label} run on that problem with that seed (the target); a run that misses "
+        "its target has infinite cost and still counts",
         "fastest run: the one with the least cost of all methods and settings on the same problem with the same seed",
         _counted_problems(costs),
         *uncounted,

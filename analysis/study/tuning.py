@@ -126,7 +126,9 @@ def one_rule(notes: Iterable[str]) -> list[str]:
     found = [match.groups() for note in notes if (match := rule.fullmatch(note))]
     if len(found) < 2:
         return notes
-    what, score = (" or ".join(dict.fromkeys(words)) for words in zip(*found, strict=True))
+    what = max((what for what, _ in found), key=len)  # "stepsize and schedule" includes "stepsize"
+    *before, last = dict.fromkeys(score for _, score in found)
+    score = f"{', '.join(before)} or {last}" if before else last
     return [*(note for note in notes if not rule.fullmatch(note)), RULE.format(what=what, score=score)]
 
 
