@@ -65,7 +65,7 @@ def caption(drawing: Drawing, picture: Picture, results: Results, band: Band) ->
     plotted = any(ax.axison for ax in picture.figure.axes) and not runs.empty  # not a drawing of graphs
     return [
         picture.title or drawing.title,
-        *([*_setting(runs), *_seeds(results, runs, band), *_ends(runs)] if plotted else []),
+        *([*_setting(results, runs), *_seeds(results, runs, band), *_ends(runs)] if plotted else []),
         *(as_sentence(note, runs) for note in notes),
         *dict.fromkeys(DEFINITIONS[metric] for metric in picture.data.get("metric", ()) if metric in DEFINITIONS),
         *mixed_note(results, runs),
@@ -78,11 +78,14 @@ def as_sentence(note: str, runs: pd.DataFrame) -> str:
     return note if note.startswith(("ρ", "ζ", *names)) else note[0].upper() + note[1:]
 
 
-def _setting(runs: pd.DataFrame) -> list[str]:
+def _setting(results: Results, runs: pd.DataFrame) -> list[str]:
     """The runs use the dataset a9a, the graph ring with n = 8 nodes, …"""
     splits = [split_in_words(row) for row in runs.to_dict("records")]
     table = runs.assign(dataset=runs["dataset"].map(name_of), partition=splits)
-    table = table.replace({"partition": PARTITIONS, "model": MODELS, "topology": {"row_stochastic": "row-stochastic"}})
+    rows = results.rows[results.rows["run_id"].isin(runs["run_id"])]
+    if "epoch" in rows and rows["epoch"].notna().any():  # a stream has no shards
+        table = table.replace({"partition": PARTITIONS})
+    table = table.replace({"model": MODELS, "topology": {"row_stochastic": "row-stochastic"}})
     forms = {
         "dataset": "the dataset{s} {}",
         "model": "the model{s} {}",

@@ -97,7 +97,9 @@ def _title(data: pd.DataFrame, look: dict[str, Style], units: Units) -> str:
         even = len(ends) > 1 and np.isfinite(ends).all() and np.ptp(ends) <= SAME * abs(ends).max()
         (same if even else other).append(look[str(algo)].label)
     if len(same) == 1 < len(look):
-        return f"Every method minimizing {units.f}: only the results of {same[0]} do not depend on c"
+        return (
+            f"Every method minimizing {units.f} at a fixed stepsize: only the results of {same[0]} do not depend on c"
+        )
     if len(other) == 1 < len(look):
-        return f"Every method minimizing {units.f}: only the results of {other[0]} depend on c"
-    return f"Every method minimizing {units.f}"
+        return f"Every method minimizing {units.f} at a fixed stepsize: only the results of {other[0]} depend on c"
+    return f"Every method minimizing {units.f} at a fixed stepsize"

@@ -19,8 +19,8 @@ from analysis.study.settings import apart
 from analysis.study.tuning import at_best, columns_of, rule_in_words, setting_of
 
 MODEL = (
-    "spike model: least squares with independent normal inputs of standard deviation 1, except the first (the spike), "
-    "whose standard deviation is much larger"
+    "the spike model is least squares with independent normal inputs of standard deviation 1, except the first (the "
+    "spike), whose standard deviation is much larger"
 )
 
 
