@@ -34,7 +34,7 @@ def test_spike_shows_both_readings_at_the_best_stepsize(drawn, finals):
         best = clean.groupby("eta")["test_loss"].mean()
         shown = of(picture.data, spike_sd=sd, algo="dsgd", metric="test_loss").sort_values("step")["mean"].iloc[-1]
         assert shown == pytest.approx(best.min())
-        assert any(f"sd {sd:g}: D-SGD η={best.idxmin():g}" in note for note in picture.notes)
+        assert any(f"standard deviation {sd:g}: D-SGD η={best.idxmin():g}" in note for note in picture.notes)
     assert any(note.startswith("best stepsize: ") for note in picture.notes)
 
 
