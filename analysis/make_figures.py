@@ -8,6 +8,7 @@ Examples:
   python analysis/make_figures.py --figure stepsize --over alpha --format pdf
   python analysis/make_figures.py --figure curves --where dataset=a9a --x bytes
   python analysis/make_figures.py --figure final --columns method,eta,test_loss
+  python analysis/make_figures.py --figure curves --x seconds --network cities8
 """
 
 import argparse
@@ -39,14 +40,16 @@ from analysis.report.table_files import make_table
 from analysis.results.archive import is_archive
 from analysis.results.errors import NoData, in_sentences, perhaps, trouble
 from analysis.results.plugins import broken
-from analysis.results.read import METRIC, REFERENCE, TUNE_BY, add_source, condition, read
-from analysis.results.results import Results
+from analysis.results.read import METRIC, REFERENCE, TUNE_BY, add_network, add_source, condition, read
+from analysis.results.results import NETWORK_S, Results
+from analysis.results.seconds import on_network
 from analysis.results.warnings import warnings
 from analysis.study.figure_options import FigureOptions, unused
 from analysis.study.select import can_be_asked
 from analysis.tables import format as words
 from analysis.tables import table_makers
 from bench.base import renamed
+from bench.clock import load_network
 from bench.store.files import write_text
 from bench.store.regular import no_link
 from bench.terminal.command import say
@@ -63,21 +66,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parse(argv)
     everything = read(arguments.results, arguments.without)
     results = everything.where(arguments.where)
+    networks = tuple(map(load_network, arguments.network))
+    untimed: list[str] = []
+    if networks and "seconds" in (arguments.x, arguments.cost):
+        results, untimed = on_network(results, networks[0])
+    costs = {**X, "seconds": NETWORK_S} if networks else X
     out = Path(arguments.out) if arguments.out else no_link(Path(arguments.results) / "figures")
     request = FigureOptions(
-        x=X[arguments.x] if arguments.x else None,
-        cost=X[arguments.cost],
+        x=costs[arguments.x] if arguments.x else None,
+        cost=costs[arguments.cost],
         metrics=tuple(arguments.metric),
         reference=arguments.reference,
         over=arguments.over,
         columns=tuple(arguments.columns),
         tune_by=arguments.tune_by,
+        networks=networks,
     )
     layout = Layout(**{field.name: getattr(arguments, field.name) for field in fields(Layout)})
     order = Order(results, request, layout, arguments.band, arguments.format, bibliography(everything), out)
     can_be_asked(results, request)
     use_paper_style()
-    for sentence in warnings(results):
+    for sentence in [*warnings(results), *untimed]:
         say(sentence, sys.stdout)
     states = []
     for message, state in make_all(order, arguments.figure):
@@ -120,10 +129,17 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--x", choices=X, metavar="COST", help=f"{axis_of}. Costs: {', '.join(X)}")
     costs = [name for name in X if name != "epochs"]
     add("--cost", default="steps", choices=costs, metavar="COST", help="cost in the figure profile (default: steps)")
+    add_network(
+        parser,
+        "compute the seconds of --x seconds and --cost seconds for a network instead of the measured ones; "
+        "the figure network and the table network_times need it too",
+    )
     add_layout(parser)
     arguments = parser.parse_args(joined(sys.argv[1:] if argv is None else argv))
     if arguments.figure is not None:
         arguments.figure = [renamed.FIGURES.get(name, name) for name in arguments.figure]
+    if len(arguments.network) > 1 and "seconds" in (arguments.x, arguments.cost):
+        parser.error(f"an axis of seconds needs one network, got {' '.join(arguments.network)}")
     if wrong := [kind for kind in arguments.format if kind not in STABLE]:
         parser.error(f"unknown format {wrong[0]!r}{perhaps(wrong[0], STABLE)}; known: {', '.join(STABLE)}")
     if wrong := [name for name in arguments.figure or [] if name not in names]:

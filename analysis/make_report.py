@@ -24,9 +24,11 @@ from analysis.report.commands import as_typed
 from analysis.report.page import page
 from analysis.report.report_data import gather_report
 from analysis.results.errors import in_sentences
-from analysis.results.read import METRIC, REFERENCE, TUNE_BY, add_source, read
+from analysis.results.read import METRIC, REFERENCE, TUNE_BY, add_network, add_source, read
+from analysis.results.seconds import on_network
 from analysis.study.figure_options import FigureOptions
 from analysis.study.select import can_be_asked
+from bench.clock import load_network
 from bench.store.files import write_text
 from bench.terminal.command import say
 
@@ -40,7 +42,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--metric", action="append", metavar="NAME", help=METRIC)
     parser.add_argument("--reference", metavar="METHOD", help=REFERENCE)
     parser.add_argument("--tune-by", metavar="NAME", help=TUNE_BY)
+    add_network(parser, "show the seconds on this network, in the table of runs and in a figure and a table")
     arguments = parser.parse_args(argv)
+    if len(arguments.network) > 1:
+        parser.error(f"--network must be one network, got {' '.join(arguments.network)}")
     if arguments.wandb and arguments.wandb.count("/") != 1:
         parser.error(f"--wandb must be ENTITY/PROJECT, got {arguments.wandb!r}")
     folder = Path(arguments.results) if Path(arguments.results).is_dir() else None
@@ -48,10 +53,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     use_paper_style()
     shown = tuple(name for words in arguments.metric or [] for name in words.split(","))
     results = read(arguments.results, arguments.without)
-    request = FigureOptions(metrics=shown, reference=arguments.reference, tune_by=arguments.tune_by)
+    networks, untimed = tuple(map(load_network, arguments.network)), list[str]()
+    for network in networks:
+        results, untimed = on_network(results, network)
+    request = FigureOptions(metrics=shown, reference=arguments.reference, tune_by=arguments.tune_by, networks=networks)
     if request != FigureOptions():
         can_be_asked(results, request)
     report = gather_report(results, request)
+    report.warnings += untimed
     for sentence in report.warnings:
         say(sentence, sys.stdout)
     out.parent.mkdir(parents=True, exist_ok=True)

@@ -62,8 +62,7 @@ def _scalars(properties: Properties) -> str:
 
 def sends(properties: Properties) -> str:
     """Return the vectors and single numbers that a step sends to each neighbor."""
-    compressed = ", compressed" if properties.compresses != "no" else ""
-    return f"{properties.vectors_per_step:g}{_scalars(properties)}{compressed}"
+    return f"{properties.vectors_per_step:g}{_scalars(properties)}" + ", compressed" * (properties.compresses != "no")
 
 
 def requirements(properties: Properties) -> str:
@@ -83,6 +82,12 @@ def status(properties: Properties) -> str:
     return f"{properties.provenance if properties.published else 'unpublished'} {properties.mark}".rstrip()
 
 
+def assumptions(properties: Properties) -> str:
+    """Return the assumptions of the theory beyond smoothness and bounded variance."""
+    more = ["exact gradients"] * properties.exact + ["equal initial points"] * properties.common_start
+    return ", ".join([*properties.assumes, *more])
+
+
 def short(cite: str) -> str:
     """Return the citation up to its year."""
     return re.sub(r"(\b(?:19|20)\d\d\b).*", r"\1", cite)
@@ -100,7 +105,7 @@ def columns() -> dict[str, list[str]]:
         "rounds": lambda p: f"{p.rounds:g}",
         "gradients": lambda p: f"{p.gradients}",
         "needs to know": lambda p: ", ".join(p.needs) or "–",
-        "assumes": lambda p: ", ".join(p.assumes),
+        "assumes": assumptions,
         "requires": requirements,
         "rule": status,
         "cite": lambda p: short(p.cite),
@@ -155,7 +160,7 @@ def page(name: str) -> Iterator[str]:
         f"{_counted(properties.samples, 'sample')} per node" + (f"; the start uses {used}" if used else ""),
     )
     yield from wrapped("needs to know", ", ".join(properties.needs) or "only n (nodes) and T (steps)")
-    yield from wrapped("assumes", ", ".join(properties.assumes) or "nothing beyond smoothness and bounded variance")
+    yield from wrapped("assumes", assumptions(properties) or "nothing beyond smoothness and bounded variance")
     if requirements(properties):
         yield from wrapped("requires", requirements(properties))
     yield from wrapped(

@@ -53,6 +53,11 @@ SENTENCES = [
     ),
     (
         "run",
+        "algo=dda dataset=digits init=independent",
+        "dda requires that all nodes start at the same point, got init=independent",
+    ),
+    (
+        "run",
         f"{DIVIDED} batch_size=8",
         "the smallest shard, 1 sample; set batch_size=1 or partition.alpha=",
     ),

@@ -14,10 +14,10 @@ from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel,
 from analysis.drawing.style import Style, styles, variant
 from analysis.drawing.symbols import with_values
 from analysis.figures import figure
-from analysis.results.labels import METRICS, metric_name, name_of
+from analysis.results.labels import metric_name, name_of
 from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
-from analysis.study.select import as_written, counted, metrics, problems
+from analysis.study.select import as_written, clock_note, counted, metrics, problems
 from analysis.study.settings import Setting, apart
 from analysis.study.tuning import (
     Chosen,
@@ -83,7 +83,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
         for ax, metric in zip(axes[:, column], names[column], strict=True):
             ax.set_ylabel(metric_name(metric, results) if column == 0 or not shared else "")
             drawn += [table.assign(**key) for table in _panel(ax, rows, columns[column], looks, x, metric, results)]
-        axes[-1, column].set_xlabel(METRICS[x])
+        axes[-1, column].set_xlabel(metric_name(x, results))
         letter_panel(axes[0, column], title)
     entries: dict[str, tuple[Style, list[dict[str, float | str]]]] = {}
     for line in lines:
@@ -106,7 +106,7 @@ def _settings(results: Results, request: FigureOptions) -> tuple[list[Setting], 
     settings = sorted(everything, key=lambda item: (-len(item[1]), among.place(item[0])))[:MOST]
     notes += [f"drawn: the {MOST} settings with the most runs, of {len(everything)}"] if len(everything) > MOST else []
     ends, shared = among.side_by_side([key for key, _ in settings], also=("nodes", "steps"))
-    notes += [*shared, *AFTER]
+    notes += [*shared, *AFTER, *clock_note(results, request.x)]
     if sum(len(_forms(results, mine)) for _, runs in settings for _, mine in runs.groupby("algo")) > MOST_LINES:
         notes.append("only the published form of the methods is drawn, since all variants would be too many lines")
         settings = [(key, _same_form(results, as_written(results, runs, request)[0])) for key, runs in settings]

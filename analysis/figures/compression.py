@@ -12,7 +12,7 @@ from analysis.figures import figure
 from analysis.results.labels import metric_name, name_of
 from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
-from analysis.study.select import as_written, first, metrics, problems, refuse_unless, what_else
+from analysis.study.select import as_written, clock_note, counted, first, metrics, problems, refuse_unless, what_else
 from analysis.study.settings import Setting, apart, in_title
 from analysis.study.statistics import score
 from analysis.study.tuning import Chosen, at_best, rule_in_words
@@ -28,13 +28,16 @@ PACKED = "how it was packed"
 
 @figure("compression", "Learning curves against bytes sent, by compressor", COMMAND, uses=("x", "metric", "tune_by"))
 def draw(results: Results, request: FigureOptions) -> Picture:
-    key, runs = _most_compressed(results)
+    x = request.x or "bytes"
+    finals, uncounted = counted(results.finals, x)
+    key, runs = _most_compressed(results, finals)
     runs, notes = as_written(results, runs, request)
+    notes += [*uncounted, *clock_note(results, x)]
     notes += what_else(results, runs, but=["compressor"])
     names = metrics(results, request.metrics, (score(runs)[0], "consensus"))
     figure, axes = panels(1, len(names), 2.1)
     forms = sorted(runs[PACKED].unique(), key=lambda name: (name != "none", name))
-    entries, drawn, used, x = [], [], set(), request.x or "bytes"
+    entries, drawn, used = [], [], set()
     for algo, style in styles(runs["algo"].unique(), results).items():
         for number, form in enumerate(forms):
             mine = runs[(runs["algo"] == algo) & (runs[PACKED] == form)]
@@ -57,16 +60,16 @@ def draw(results: Results, request: FigureOptions) -> Picture:
                 drawn.append(table.assign(algo=algo, compressor=form))
     refuse_unless(bool(used), "every run diverged")
     for ax, metric in zip(axes[0], names, strict=True):
-        ax.set(xscale="log", xlabel=metric_name(x))
+        ax.set(xscale="log", xlabel=metric_name(x, results))
         letter_panel(ax, metric_name(metric, results))
     legend(figure, entries)
     setting = f"{name_of(key['dataset'])}, {key['topology']} graph, n = {key['nodes']}, T = {key['steps']}"
     return Picture(figure, pd.concat(drawn, ignore_index=True), used, [setting, *notes])
 
 
-def _most_compressed(results: Results) -> Setting:
+def _most_compressed(results: Results, finals: pd.DataFrame) -> Setting:
     """Return the problem with most runs of methods with at least two compressors."""
-    finals, settings = results.finals, []
+    settings = []
     finals = finals.assign(**{PACKED: _forms(finals) if "compressor" in finals else "none"})
     for key, runs in problems(results, finals, but=("compressor",)):
         several = runs.groupby("algo")[PACKED].transform("nunique") >= 2

@@ -11,10 +11,10 @@ from analysis.drawing.style import styles
 from analysis.drawing.symbols import what_is_tuned, with_values
 from analysis.figures import figure
 from analysis.figures.stepsize import COMMAND
-from analysis.results.labels import METRICS, metric_name, name_of
+from analysis.results.labels import metric_name, name_of
 from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
-from analysis.study.select import as_written, counted, metrics, one_per_dataset, with_accuracies
+from analysis.study.select import as_written, clock_note, counted, metrics, one_per_dataset, with_accuracies
 from analysis.study.statistics import Best
 from analysis.study.tuning import at_best, columns_of, one_rule, rule_in_words, setting_of, was_chosen
 
@@ -34,7 +34,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     finals, uncounted = counted(results.finals, wanted)
     finals, omitted = with_accuracies(finals)
     settings, notes = one_per_dataset(results, finals)
-    notes += [*omitted, *uncounted]
+    notes += [*omitted, *uncounted, *clock_note(results, wanted)]
     names = metrics(results.of(finals), request.metrics, SHOWN)
     look = styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
     figure, axes = panels(len(settings), len(names), 1.55, look=look)
@@ -53,7 +53,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
             for algo, style in look.items():
                 table = curve(ax, rows[rows["algo"] == algo], x, metric, style, results=results)
                 drawn.append(table.assign(algo=algo, **columns_of(chosen, algo), **key))
-            ax.set(xlabel=METRICS[x], ylabel="")
+            ax.set(xlabel=metric_name(x, results), ylabel="")
             log_scale(ax, rows[metric], metric)
             letter_panel(ax, metric_name(metric, results))
             if metric in ACCURACIES and _away_from_the_start(ax, rows, metric):

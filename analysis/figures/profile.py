@@ -8,19 +8,17 @@ from analysis.drawing.style import Style, styles
 from analysis.drawing.symbols import what_is_tuned
 from analysis.figures import figure
 from analysis.figures.stepsize import COMMAND
-from analysis.results.labels import METRICS
+from analysis.results.labels import metric_name
 from analysis.results.results import Results
 from analysis.results.wording import many
 from analysis.study.figure_options import FigureOptions
-from analysis.study.select import as_written, counted, problems, reference, refuse_unless
+from analysis.study.select import as_written, clock_note, counted, problems, refuse_unless
 from analysis.study.statistics import Grid, profile, tries
+from analysis.study.targets import TAU, target_method, targets
 from analysis.study.tuning import tuned_over
 
-TAU = 0.01
 SETTINGS = 3
 """The smallest number of stepsizes of a tuned method."""
-YARDSTICK = "dsgd"
-"""The method whose loss sets the targets without --reference. One method sets all, so that others do not move them."""
 RULES = {
     "tuned": "tuned: every method draws {count} different settings ({what}) from its grid, as many as the smallest "
     "grid has. It uses the one that at the other seeds has the fewest missed targets, then the least mean cost. "
@@ -38,10 +36,10 @@ RULES = {
 def draw(results: Results, request: FigureOptions) -> Picture:
     finals, uncounted = counted(results.finals, request.cost)
     methods = _most_compared(results, finals)
-    yardstick = _yardstick(results, methods, request)
+    yardstick = target_method(results, methods, request)
     costs, options = to_target(results, finals, methods, yardstick, request)
     look = styles(costs["algo"].unique(), results)
-    what = what_is_tuned(options)
+    what, cost = what_is_tuned(options), metric_name(request.cost, results)
     grids = costs.groupby(["problem", "algo"])["setting"].nunique()
     count = int(grids[grids >= SETTINGS].min())
     figure, axes = panels(1, 2, 2.0, look=look, sharey=True)
@@ -59,7 +57,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
             ax.plot(
                 *marked, color=style.color, ls="", marker=style.marker, ms=style.size, markeredgewidth=0, clip_on=False
             )
-        ax.set(xscale="log", xlabel=f"{METRICS[request.cost]}, relative to the fastest run", ylim=(-0.02, 1.02))
+        ax.set(xscale="log", xlabel=f"{cost}, relative to the cheapest run", ylim=(-0.02, 1.02))
         letter_panel(
             ax, f"tuned: best of {count} random settings" if rule == "tuned" else f"untuned: one random {what}"
         )
@@ -67,12 +65,13 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     legend(figure, [legend_entry(style) for style in look.values()])
     notes = [
         *(rule.format(what=what, count=count) for rule in RULES.values()),
-        f"cost: {METRICS[request.cost]} until the training loss has decreased by {100 * (1 - TAU):g} % of the largest "
+        f"cost: {cost} until the training loss has decreased by {100 * (1 - TAU):g} % of the largest "
         f"decrease of any {look[yardstick].label} run on that problem with that seed (the target); a run that misses "
         "its target has infinite cost and still counts",
-        "fastest run: the one with the least cost of all methods and settings on the same problem with the same seed",
+        "cheapest run: the one with the least cost of all methods and settings on the same problem with the same seed",
         _counted_problems(costs),
         *uncounted,
+        *clock_note(results, request.cost),
     ]
     return Picture(figure, pd.concat(drawn, ignore_index=True), set(costs["run_id"]), notes)
 
@@ -109,10 +108,7 @@ def to_target(
         shared = set.intersection(*(set(part["seed"]) for part, _ in parts.values()))
         table = pd.concat([part[part["seed"].isin(shared)] for part, _ in parts.values()])
         rows = results.curves(runs[runs["run_id"].isin(table["run_id"])])
-        theirs = rows[rows["algo"] == yardstick]
-        least = theirs.groupby("seed")["train_loss"].min()
-        start = theirs[theirs["step"] == 0].groupby("seed")["train_loss"].min()
-        target = least + TAU * (start - least)
+        target = targets(rows, yardstick)
         reached = rows[rows["train_loss"] <= rows["seed"].map(target)].groupby("run_id")[request.cost].min()
         # a cost of 0 would make every ratio infinite
         table["cost"] = table["run_id"].map(reached).fillna(np.inf).clip(lower=1e-12)
@@ -133,12 +129,6 @@ def _settings(results: Results, runs: pd.DataFrame) -> tuple[pd.DataFrame, list[
     grid = Grid(runs, over)
     kept = grid.runs.iloc[grid.places.ravel()][["run_id", "algo", "seed"]]
     return kept.assign(setting=np.repeat(np.arange(len(grid.settings)), len(grid.seeds))), over
-
-
-def _yardstick(results: Results, methods: set[str], request: FigureOptions) -> str:
-    """The method whose loss sets the targets."""
-    wanted = [request.reference, YARDSTICK, reference(results), *sorted(methods)]
-    return next(algo for algo in wanted if algo in methods and algo is not None)
 
 
 def _most_compared(results: Results, finals: pd.DataFrame) -> set[str]:

@@ -11,8 +11,8 @@ from analysis.drawing.panels import Picture, seeds_in_words
 from analysis.figures import Drawing, drawings
 from analysis.report.commands import sweep_commands
 from analysis.results.errors import NoData, trouble
-from analysis.results.labels import methods, name_of
-from analysis.results.results import Results
+from analysis.results.labels import methods, metric_name, name_of
+from analysis.results.results import NETWORK_S, Results
 from analysis.results.warnings import warnings
 from analysis.results.wording import listed, many, ranges
 from analysis.study.figure_options import FigureOptions
@@ -162,12 +162,24 @@ def run_table(results: Results) -> tuple[pd.DataFrame, list[str]]:
     table = runs.merge(last, on="run_id", how="left")
     front = list(dict.fromkeys(["algo", "eta", "dataset", "topology", *results.options, "seed"]))
     varied = [c for c in dict.fromkeys([*front, *results.problem]) if c in runs and _varies(results, c)]
-    metrics = ["test_accuracy", "test_loss", "train_loss", "grad_norm", "consensus", *results.measures, "wall_s"]
+    metrics = [
+        "test_accuracy",
+        "test_loss",
+        "train_loss",
+        "grad_norm",
+        "consensus",
+        *results.measures,
+        "wall_s",
+        NETWORK_S,
+    ]
     found = [c for c in metrics if c in table and table[c].notna().any()]
     labels = [c for c in front if c in varied or (c in ("algo", "eta") and c in runs)]
     rest = [c for c in varied if c not in front] + [c for c in ("step",) if c in table]
     table = table.sort_values([*(c for c in [*labels, *rest] if c != "seed"), "seed", "run_id"], key=_order)
-    return table[["run_id", "state", *labels, *found, *rest]], [c for c in ("state", *varied) if _varies(results, c)]
+    table = table[["run_id", "state", *labels, *found, *rest]].rename(
+        columns={NETWORK_S: metric_name(NETWORK_S, results)}
+    )
+    return table, [c for c in ("state", *varied) if _varies(results, c)]
 
 
 def _varies(results: Results, name: str) -> bool:

@@ -6,18 +6,18 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from analysis.results.plugins import load_plugins
-from analysis.results.results import Results
+from analysis.results.results import NETWORK_S, Results
 from analysis.results.wording import by_count
 from bench.base.provenance import MARKS, mark_of
 
 FAMILIES = """
 -      dnsgd dog gt_nsgdm nsgdm demuon d_dog
-dsgd   dsgdm qg_dsgdm decentlam mg_dsgd dsgd_clip
-dsgt   push_pull push_diging sgp fspda
-dasagt dasa gt_hsgd storm deepstorm dadam_written
-d2     ed edm led proxskip
-gt     momentum_tracking dsgt_hb dsmt kgt detag
-dadam  adam damsgrad gt_adam prodigy adamdos
+dsgd   dsgdm qg_dsgdm decentlam mg_dsgd dsgd_clip dsgd_n dsgd_cclip
+dsgt   push_pull push_diging sgp fspda sclip_ef dat_sgd dda
+dasagt dasa gt_hsgd storm deepstorm
+d2     ed edm led proxskip deco
+gt     momentum_tracking dsgt_hb dsmt kgt detag autostep_gt dgm_bb
+dadam  adam damsgrad gt_adam prodigy adamdos dadam_written accum_adam
 choco  beer docom motef dadagrad_norm adagrad_norm
 """
 """The shipped methods, a family per line. Add new ones at the end of a line; ``-`` keeps a place for a plug-in."""
@@ -61,6 +61,8 @@ def name_of(dataset: str) -> str:
 
 def metric_name(metric: str, results: Results | None = None) -> str:
     """Return the name on an axis or column; for a metric of a plug-in, the label that its runs declare."""
+    if metric == NETWORK_S:
+        return f"seconds ({results.network})" if results and results.network else "seconds on a network"
     declared = results.measures.get(metric, {}).get("label") if results else None
     return METRICS.get(metric) or declared or metric.replace("_", " ")
 

@@ -10,6 +10,7 @@ from analysis.results.archive import is_archive, read_archive
 from analysis.results.errors import NoData
 from analysis.results.folder import load_folder
 from analysis.results.results import Results
+from bench.clock import network_names
 
 METRIC = "metric to show; repeat the option for several (default: the usual ones of each figure and table)"
 REFERENCE = "method that the others are compared with (default: one that is not tuned, else the best on most problems)"
@@ -45,6 +46,13 @@ def add_source(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VERSION,VERSION",
         help="skip runs made with these versions, such as core=HASH or torch=2.12.0 (default: none)",
     )
+
+
+def add_network(parser: argparse.ArgumentParser, about: str) -> None:
+    """Add the option of commands that compute seconds on networks."""
+    names = f"{', '.join(network_names())}, or a .yaml or .csv file"
+    kinds = f"{about} (default: none). Networks: {names}"
+    parser.add_argument("--network", nargs="+", action="extend", default=[], metavar="NAME", help=kinds)
 
 
 def read(source: str | Path, without: Sequence[Condition] = ()) -> Results:

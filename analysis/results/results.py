@@ -26,6 +26,8 @@ SETTINGS = (
 )
 OUTCOME = ("run_id", "seed", "state", "replicas", "rho", "heterogeneity", "fingerprint")
 GROUPS = ("topology", *LATER, "dataset", "partition", "model")
+NETWORK_S = "network seconds"
+"""The computed column of seconds on a network. No metric of a run has this name, since it contains a blank."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +41,7 @@ class Results:
         unreadable: The runs that could not be read.
         source: The path or project that the runs come from.
         folder: The results folder; None for an archive and for W&B, whose run folders are not read.
+        network: The network of the column ``NETWORK_S``, in words; empty without that column.
     """
 
     runs: pd.DataFrame
@@ -47,6 +50,7 @@ class Results:
     unreadable: list[str]
     source: str
     folder: Path | None = None
+    network: str = ""
 
     def __post_init__(self) -> None:
         if taken := {name: new for name, new in WITH_GROUP.items() if name in self.runs}:
@@ -129,7 +133,8 @@ class Results:
     def measures(self) -> dict[str, dict[str, Any]]:
         """The metrics of plug-ins, with the declarations that most runs have, from the manifests."""
         declared = most_frequent(reversed(self.said_of_metrics))
-        return {name: declared.get(name, {}) for name in self.rows.columns if name not in (*COLUMNS, "run_id")}
+        others = (*COLUMNS, "run_id", NETWORK_S)
+        return {name: declared.get(name, {}) for name in self.rows.columns if name not in others}
 
     @cached_property
     def said_of_metrics(self) -> list[tuple[str, dict[str, Any]]]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from analysis.results.results import NETWORK_S
+from bench.clock import Network
+
 
 @dataclass(frozen=True)
 class FigureOptions:
@@ -18,6 +21,7 @@ class FigureOptions:
         over: The option whose sensitivity is shown.
         columns: The columns of a table. Empty: the default of the table.
         tune_by: The metric that settings are tuned by. None: test accuracy or loss.
+        networks: The networks for which seconds are computed.
         schedule: The stepsize schedule to show. None: the schedule is tuned too.
     """
 
@@ -28,12 +32,13 @@ class FigureOptions:
     over: str = "eta"
     columns: tuple[str, ...] = ()
     tune_by: str | None = None
+    networks: tuple[Network, ...] = ()
     schedule: str | None = None
 
 
 USUAL = FigureOptions()
 OPTIONS = {"x": "x", "cost": "cost", "metric": "metrics", "reference": "reference", "over": "over"}
-OPTIONS |= {"columns": "columns", "tune_by": "tune_by"}
+OPTIONS |= {"columns": "columns", "tune_by": "tune_by", "network": "networks"}
 """Options that a figure or table may declare in ``uses``, with their fields of ``FigureOptions``."""
 
 
@@ -46,5 +51,7 @@ def check_options(uses: Sequence[str] | None) -> Sequence[str] | None:
 
 def unused(request: FigureOptions, uses: Sequence[str] | None) -> list[str]:
     """Return the given options that are not declared, as typed; none if ``uses`` is None."""
+    clocks = [name for name in ("x", "cost") if getattr(request, name) == NETWORK_S and name in (uses or ())]
+    uses = [*uses, "network"] if uses is not None and clocks else uses
     given = [name for name, field in OPTIONS.items() if getattr(request, field) != getattr(USUAL, field)]
     return [f"--{name.replace('_', '-')}" for name in given if uses is not None and name not in uses]

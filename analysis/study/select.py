@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.drawing.symbols import LETTERS
 from analysis.results.errors import NoData, perhaps
 from analysis.results.labels import method_name, methods, name_of
-from analysis.results.results import Results
+from analysis.results.results import NETWORK_S, Results
 from analysis.study.figure_options import USUAL, FigureOptions
 from analysis.study.reported import means_of, reported_all
 from analysis.study.settings import Apart, Key, Setting, apart
@@ -148,8 +148,20 @@ def counted(finals: pd.DataFrame, column: str) -> tuple[pd.DataFrame, list[str]]
     if column == "epoch" or known.all():  # streams have no epochs; the axis then shows steps
         return finals, []
     there = ", ".join(c for c in AXES if c in finals and finals[c].notna().any())
+    if column == NETWORK_S:
+        refuse_unless(bool(known.any()), "no run has a time on this network")
+        return finals[known], [f"{(~known).sum()} runs are not drawn, since they have no time on this network"]
     refuse_unless(bool(known.any()), f"no run has the column {column}, which older runs lack; there are {there}")
     return finals[known], [f"{(~known).sum()} runs are not drawn, since they lack the column {column}"]
+
+
+NO_NETWORK = "it needs a network, such as --network cities8"
+
+
+def clock_note(results: Results, column: str | None) -> list[str]:
+    """Return a note on how seconds on a network are computed, if they are the cost."""
+    how = "computed from the gradients, rounds and bytes of every run; they are not measured"
+    return [f"the seconds on the network ({results.network}) are {how}"] if column == NETWORK_S else []
 
 
 def reference(results: Results, request: FigureOptions = USUAL) -> str | None:

@@ -118,12 +118,17 @@ def build_algorithm(configs: Sequence[RunConfig], problem: Problem, steps: int |
 
 
 def check_method(config: RunConfig) -> None:
-    """Raise ``UserError`` if the method needs another precision, or cannot handle a nonsmooth regularizer."""
+    """Raise ``UserError`` if the method needs another precision or start, or cannot handle a nonsmooth regularizer."""
     properties, name = properties_of(config), config.regularizer.name
     if properties.requires_float64 and config.dtype != "float64":
         raise UserError(
             f"{config.algo.name} accumulates rounding errors quadratically in the number of steps, which "
             f"{config.dtype} cannot support. Use dtype=float64."
+        )
+    if properties.common_start and config.init != "shared":
+        raise UserError(
+            f"{config.algo.name} requires that all nodes start at the same point, got init={config.init}. "
+            "Use init=shared."
         )
     if not regularizers[name].smooth and not properties.proximal:
         able = [other for other in algorithms if algorithms[other].properties.proximal]

@@ -12,6 +12,7 @@ from torch import Tensor
 from bench.contracts.fixtures import DIMENSION, NODES, STEPS, applies_to, must, network, quadratics, ring, start
 from bench.contracts.simulate import simulate
 from bench.method import Algorithm, Grad, Mix
+from bench.network.compressor import Compressor
 
 RESUMED = (3, 5)
 """Steps to resume from. A method that renews a hidden value every few steps can hide it from one of them."""
@@ -110,6 +111,12 @@ def counts(cls: type[Algorithm]) -> None:
         drawn == properties.start_samples + properties.samples * steps,
         f"{steps} steps use {drawn} samples; declared samples={properties.samples} a step",
     )
+    for t, used in enumerate(trace.samples[1:]):
+        must(
+            len(used) == properties.samples,
+            f"step {t} evaluates gradients on {len(used)} samples, {sorted(s for _, s in used)}; declared "
+            f"samples={properties.samples}. Gradients whose difference is used must share one sample",
+        )
     _must_count("evaluates {:g} gradients", trace.gradients[1:], properties.gradients, "gradients={:g}")
     vectors = properties.vectors_per_step + properties.scalars_per_step / DIMENSION
     word = "vectors_per_step={:g}" + f" of {DIMENSION} numbers, with scalars" * (properties.scalars_per_step > 0)
@@ -129,8 +136,13 @@ def _must_count(does: str, counted: Sequence[float], declared: float, word: str,
 
 def states(cls: type[Algorithm]) -> None:
     """estimates, tracks, averages, report and zero_sum name states with these properties"""
+    must_keep_invariants(cls)
+
+
+def must_keep_invariants(cls: type[Algorithm], compressor: Compressor | None = None) -> None:
     w, pull = network(cls)
-    trace, properties = simulate(cls, w, quadratics(), start(), STEPS, pull=pull), cls.declare_for({})
+    trace = simulate(cls, w, quadratics(), start(), STEPS, pull=pull, compressor=compressor)
+    properties = cls.declare_for({})
     fields = trace.states[0]._fields
     named = {"estimates": properties.estimates, "averages": properties.averages, "report": properties.report}
     for word, name in [

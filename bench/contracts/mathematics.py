@@ -10,6 +10,7 @@ from torch import Tensor
 
 from bench.contracts.fixtures import (
     ALONE,
+    CONSTANT,
     DIMENSION,
     KINDS,
     NODES,
@@ -27,6 +28,7 @@ from bench.contracts.fixtures import (
 )
 from bench.contracts.simulate import Gradient, simulate
 from bench.method.algorithm import Algorithm
+from bench.network.compressor import Compressor
 
 
 @applies_to(lambda properties: properties.gradients)
@@ -57,8 +59,49 @@ def _value(f: Gradient, x: Tensor) -> Tensor:
     return (f(x, 0, 0).square() / slope).sum((1, 2)) / 2
 
 
+@applies_to(lambda properties: properties.estimates)
+def estimate(cls: type[Algorithm]) -> str | None:
+    """if estimates: at a fixed x, the estimate stays within the range of 0 and the gradients, and amplifies no noise"""
+    if not has_stepsize(cls):
+        return SKIP
+    f, x = quadratics(1), start(nodes=1)
+    seen = [torch.zeros_like(x)]
+
+    def gradient(x: Tensor, s: int, stream: int) -> Tensor:
+        seen.append(f(x, s, stream))
+        return seen[-1]
+
+    name = cls.declare_for({}).estimates or ""
+    trace = simulate(cls, ALONE, gradient, x, STEPS, CONSTANT, eta=[0.0])
+    gradients, values = torch.stack(seen), torch.stack([getattr(state, name) for state in trace.states])
+    over = torch.maximum(values - gradients.amax(0), gradients.amin(0) - values).max().item()
+    must(over <= 1e-12, f"with η = 0, state {name} leaves the range of the gradients by {over:.2g}")
+    return None
+
+
+def rest(cls: type[Algorithm]) -> None:
+    """nodes that all start at the minimizer of one shared f stay there"""
+    (w, pull), f = network(cls), quadratics(1, noise=0)
+    minimizer = _minimizer(f)[:, None].expand(-1, NODES, -1)
+
+    def gradient(x: Tensor, s: int, stream: int) -> Tensor:
+        """Return exactly 0 close to the minimizer, because normalized methods enlarge rounding errors."""
+        return torch.where((x - minimizer).abs() <= AT_REST, 0.0, f(x, s, stream))
+
+    trace = simulate(cls, w, gradient, minimizer, STEPS, CONSTANT, pull=pull)
+    off = (trace.x() - minimizer).abs().max().item()
+    must(off <= AT_REST, f"nodes move away from the minimizer of a shared f, by {off:.2g}: is the gradient taken at x?")
+
+
+AT_REST = 1e-9
+
+
 def end(cls: type[Algorithm]) -> str | None:
     """with exact gradients of different f_i and a constant stepsize, the limit is the declared fixed_point"""
+    return must_reach_fixed_point(cls)
+
+
+def must_reach_fixed_point(cls: type[Algorithm], compressor: Compressor | None = None) -> str | None:
     properties = cls.declare_for({})
     exact, ladder = properties.fixed_point == "exact", LADDER if has_stepsize(cls) else LADDER[:1]
     if properties.fixed_point == "elsewhere" or properties.gradients == 0 or (not exact and len(ladder) == 1):
@@ -73,7 +116,7 @@ def end(cls: type[Algorithm]) -> str | None:
 
     x = start(STARTS)[:, :1].repeat_interleave(len(ladder), 0).expand(-1, NODES, -1)
     reached = (lambda state: bool((far(state) <= EXACT).any())) if exact else None
-    trace = run_close(cls, f, x, LONG_ENOUGH, eta=ladder * STARTS, keep=False, until=reached)
+    trace = run_close(cls, f, x, LONG_ENOUGH, eta=ladder * STARTS, keep=False, until=reached, compressor=compressor)
     off = far(trace.states[-1])
     best = int(off.argmin())
     where = f"{LONG_ENOUGH} steps leave {off[best]:.2g} of the distance to the minimizer{_by(cls, ladder, best)}"
@@ -103,15 +146,19 @@ def _minimizer(f: Gradient) -> Tensor:
     return -at_zero.mean(1) / (f(zero + 1, 0, 0) - at_zero).mean(1)
 
 
-@applies_to(lambda properties: not properties.exact_average)  # their nodes have a common x from the start
+@applies_to(lambda properties: not (properties.exact_average or properties.common_start))  # x is common from the start
 def average(cls: type[Algorithm]) -> None:
     """with zero gradients, nodes converge to the average of their initial points (pull methods: to a common point)"""
+    must_average(cls)
+
+
+def must_average(cls: type[Algorithm], compressor: Compressor | None = None) -> None:
     x = start()
 
     def settled(state: Any) -> bool:
         return bool((state.x - state.x.mean(1, keepdim=True)).abs().max() <= SETTLED / 10)
 
-    trace = run_close(cls, lambda x, s, stream: torch.zeros_like(x), x, LONG_ENOUGH, keep=False, until=settled)
+    trace = run_close(cls, _no_gradient, x, LONG_ENOUGH, keep=False, until=settled, compressor=compressor)
     end = trace.states[-1].x
     apart = (end - end.mean(1, keepdim=True)).abs().max().item()
     must(apart <= SETTLED, f"with zero gradients, the nodes differ by {apart:.2g} after {LONG_ENOUGH} steps")
@@ -121,6 +168,10 @@ def average(cls: type[Algorithm]) -> None:
 
 
 SETTLED = 1e-6
+
+
+def _no_gradient(x: Tensor, s: int, stream: int) -> Tensor:
+    return torch.zeros_like(x)
 
 
 def stepsize(cls: type[Algorithm]) -> str | None:

@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING
 
 from bench.contracts.fixtures import SKIP, Check, CheckFailed
 from bench.contracts.form import counts, no_memory, nothing_in_place, rounding, shapes, states
-from bench.contracts.mathematics import average, centralized, descent, end, scale, stepsize
-from bench.contracts.network import bound, locality, network_use, one_node, one_voice, permutation, replicas
+from bench.contracts.mathematics import average, centralized, descent, end, estimate, rest, scale, stepsize
+from bench.contracts.network import (
+    bound,
+    compression,
+    locality,
+    network_use,
+    one_node,
+    one_voice,
+    permutation,
+    replicas,
+)
 from bench.contracts.reading import asked_read, states_read
 from bench.method.algorithm import Algorithm
 
@@ -19,8 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["CHECKS", "SKIP", "CheckFailed", "check_algorithm", "parametrize_with_checks"]
 
 CHECKS: tuple[Check, ...] = (
-    *(shapes, nothing_in_place, no_memory, counts, network_use, rounding, states, permutation, locality, replicas),
-    *(one_node, one_voice, states_read, asked_read, average, descent, stepsize, end, bound, centralized, scale),
+    *(shapes, nothing_in_place, no_memory, counts, network_use, rounding, states, compression, permutation, locality),
+    *(replicas, one_node, one_voice, states_read, asked_read, average, descent, stepsize, estimate, rest, end),
+    *(bound, centralized, scale),
 )
 """Each raises ``CheckFailed``, or returns ``SKIP`` if it does not apply."""
 

@@ -14,6 +14,7 @@ from bench.contracts.fixtures import (
     KINDS,
     NODES,
     STEPS,
+    CheckFailed,
     applies_to,
     equal,
     must,
@@ -23,8 +24,11 @@ from bench.contracts.fixtures import (
     start,
     stepsizes,
 )
+from bench.contracts.form import must_keep_invariants
+from bench.contracts.mathematics import must_average
 from bench.contracts.simulate import Gradient, simulate
 from bench.method.algorithm import Algorithm
+from bench.network.compressors import TopK
 from bench.network.mixing import build_mixing
 
 
@@ -42,6 +46,17 @@ def network_use(cls: type[Algorithm]) -> None:
 
 USES = {"doubly": ("mix",), "push": ("push",), "pull": ("pull",), "push and pull": ("push", "pull", "push_pull")}
 """The calls of ``mix`` that each value of ``mixes`` allows."""
+
+
+@applies_to(lambda properties: properties.compresses != "no")
+def compression(cls: type[Algorithm]) -> None:
+    """if compresses: with top_k, the declared states keep their properties and the nodes converge to their average"""
+    compressor = TopK(k=DIMENSION - 1)
+    try:
+        must_keep_invariants(cls, compressor)
+        must_average(cls, compressor)
+    except CheckFailed as error:
+        raise CheckFailed(f"with top_k of {compressor.k} of {DIMENSION} entries: {error}") from error
 
 
 def permutation(cls: type[Algorithm]) -> None:

@@ -14,6 +14,7 @@ from bench.base.layout import Layout
 from bench.method.algorithm import Algorithm
 from bench.method.schedules import Schedule
 from bench.method.trajectory import assemble, trajectory
+from bench.network.compressor import Compressor, message_draws
 from bench.problem.problem import vector_layout
 
 Gradient = Callable[[Tensor, int, int], Tensor]
@@ -70,6 +71,7 @@ def simulate(
     known: Tensor | None = None,
     eta: Sequence[float] | None = None,
     until: Callable[[Any], bool] | None = None,
+    compressor: Compressor | None = None,
 ) -> Trace:
     """Run a method for ``steps`` steps on plain tensors, without a configuration.
 
@@ -90,6 +92,7 @@ def simulate(
         known: The matrix whose spectrum the method may use, if it is not ``w``.
         eta: Stepsizes for t = 0, …, T−1 that replace those of the method.
         until: Called with every tenth state; ends the run when it returns True.
+        compressor: The compressor of ``mix.compressed``; by default, vectors are sent unchanged.
 
     Returns:
         A ``Trace`` with the states after 0, 1, …, T steps, and the messages and samples of each.
@@ -110,7 +113,7 @@ def simulate(
     if eta is not None and hasattr(algorithm, "eta"):
         algorithm.eta = Schedule(np.tile(np.asarray(eta, dtype=np.float64), (max(1, steps), 1)), x.dtype)
     trace = Trace()
-    grad, mix = _Grad(gradient, trace), _Mix(w, trace, pull, heard)
+    grad, mix = _Grad(gradient, trace), _Mix(w, trace, pull, heard, compressor, seeds)
     trace.begin_step()
     with torch.inference_mode():
         for t, state in trajectory(algorithm, x, grad, mix, steps):
@@ -141,9 +144,18 @@ class _Grad:
 class _Mix:
     """All calls of ``Mix`` with one matrix; ``pull`` may have its own."""
 
-    def __init__(self, w: Tensor, trace: Trace, pull: Tensor | None, heard: Heard | None) -> None:
+    def __init__(
+        self,
+        w: Tensor,
+        trace: Trace,
+        pull: Tensor | None,
+        heard: Heard | None,
+        compressor: Compressor | None,
+        seeds: Sequence[int],
+    ) -> None:
         self._w, self._trace, self._heard = w, trace, heard
         self._pull = w if pull is None else pull
+        self._compressor, self._seeds, self._rounds = compressor, seeds, 0
 
     def __call__(self, *tensors: Tensor, when: Tensor | None = None) -> tuple[Tensor, ...]:
         if when is not None and not when.any():
@@ -166,9 +178,19 @@ class _Mix:
         return mixed[: len(push)], mixed[len(push) :]
 
     def compressed(self, *tensors: Tensor) -> tuple[tuple[Tensor, Tensor], ...]:
-        return tuple(zip(tensors, self._round("compressed", tensors, self._w), strict=True))
+        sent = tuple(self._decoded(i, tensor) for i, tensor in enumerate(tensors))
+        return tuple(zip(sent, self._round("compressed", sent, self._w), strict=True))
+
+    def _decoded(self, i: int, v: Tensor) -> Tensor:
+        """Return C(v), of message i of this round."""
+        if self._compressor is None:
+            return v
+        draws, rows = message_draws(self._seeds, range(v.shape[1]), i, self._rounds), v.flatten(0, 1)
+        payload = self._compressor.pack(rows, draws)
+        return self._compressor.unpack(payload, v.shape[2], v.dtype, draws).view(v.shape)
 
     def _round(self, call: str, tensors: tuple[Tensor, ...], *by: Tensor) -> tuple[Tensor, ...]:
+        self._rounds += 1
         self._trace.calls[-1].append(call)
         self._trace.sent[-1].append(tensors)
         matrices = by * len(tensors) if len(by) == 1 else by

@@ -33,6 +33,8 @@ class Properties:
         start_rounds: Calls of ``mix`` in ``start``.
         needs: Problem parameters that the stepsizes need, from ``INFORMATION``.
         assumes: Assumptions beyond smoothness and bounded variance.
+        exact: True if the theory covers exact gradients only, not stochastic ones.
+        common_start: True if the theory requires that all nodes start at the same point.
         estimates: The state whose mean over the nodes estimates the gradient.
         tracks: Pairs of states whose means over the nodes are equal, such as ``{"u": "v"}``.
         averages: The state that averages gradients over time. Its consensus error is measured.
@@ -73,6 +75,8 @@ class Properties:
     start_rounds: int = 0
     needs: tuple[str, ...] = ()
     assumes: tuple[str, ...] = ()
+    exact: bool = False
+    common_start: bool = False
     estimates: str | None = None
     tracks: Mapping[str, str] = field(default_factory=dict)
     averages: str | None = None

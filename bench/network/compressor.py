@@ -8,7 +8,7 @@ E‖C(v) − v‖² ≤ ω‖v‖². Rows are independent of each other, C(0) = 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,10 +16,23 @@ import torch
 from torch import Tensor
 
 from bench.base.options import attribute_options, coerce
+from bench.base.randomness import generator
 from bench.base.registry import compressors
 
 Draws = Callable[[int], np.random.Generator]
 """From the number of a row to a new random generator, which is the same in every call and process."""
+
+
+def message_draws(seeds: Sequence[int], nodes: Sequence[int], message: int, r: int) -> Draws:
+    """Return the draws for a message of round r. Its rows are the given nodes of each replica, one seed a replica."""
+
+    def draws(row: int) -> np.random.Generator:
+        replica, place = divmod(row, len(nodes))
+        return generator(seeds[replica], nodes[place], f"compressor {message}", r)
+
+    return draws
+
+
 compressor = compressors.register
 """``@compressor("NAME")`` registers a subclass of ``Compressor`` for ``compressor=NAME`` on the command line.
 

@@ -12,14 +12,12 @@ from copy import copy
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from bench.base.errors import UserError
-from bench.base.randomness import generator
 from bench.method.properties import Properties
-from bench.network.compressor import Compressor, Draws
+from bench.network.compressor import Compressor, Draws, message_draws
 from bench.network.mixing import Operator
 from bench.problem.problem import Problem
 from bench.training.costs import CostCounter, Stopwatch
@@ -138,11 +136,7 @@ class Network:
             )
 
     def _draws(self, r: int, i: int, nodes: Sequence[int]) -> Draws:
-        def draws(row: int) -> np.random.Generator:
-            replica, place = divmod(row, len(nodes))
-            return generator(self._seeds[replica], nodes[place], f"compressor {i}", r)
-
-        return draws
+        return message_draws(self._seeds, nodes, i, r)
 
 
 def _widths(tensors: tuple[Tensor, ...]) -> tuple[int, ...]:

@@ -1,5 +1,6 @@
 """On the complete graph, from one start: who says ``pooled`` does what a machine that holds all data would."""
 
+import math
 import pkgutil
 from dataclasses import replace
 
@@ -13,7 +14,7 @@ from bench.contracts import methods as contract
 from bench.contracts.simulate import simulate
 from tests.algorithms.literal import LAYOUT, OPTIONS, PARTS, RULES, VARIANTS
 from tests.algorithms.literal.averaged import msgn, stepsizes_of_dnasa
-from tests.algorithms.literal.common import root, unit
+from tests.algorithms.literal.common import norm, root, unit
 from tests.helpers import noisy
 
 T, KINDS = 50, ("diminishing", "fixed", "constant")
@@ -131,6 +132,36 @@ def storm_of_powers(x, kind, o):
         yield x
 
 
+def anytime(x, kind, o):
+    """Gradients at the average of the iterates with weights 1, 2, …"""
+    w, weighted = x, 0 * x
+    for t in range(T):
+        w = w - eta(kind, t, o) * (t + 1) / T * g(x, t)
+        weighted = weighted + (t + 1) * w
+        yield (x := weighted / ((t + 1) * (t + 2) / 2))
+
+
+def bettor(x, kind, o):
+    """The bettor of Krichevsky and Trofimov: a fraction S/(t+1) of its wealth, which begins at 1."""
+    first, coins, wealth = x, [], 1.0
+    for t in range(T):
+        coins.append(-g(x, t) / o["bound"])
+        wealth = wealth + coins[-1] @ (x - first)
+        yield (x := first + sum(coins) / (len(coins) + 1) * wealth)
+
+
+def adgd(x, kind, o):
+    """Adaptive gradient descent without descent: two steps of length ε, then the local curvature."""
+    step = before = o["epsilon"]
+    old, slope = x, g(x, 0)
+    for t in range(T):
+        if t > 1:
+            local = norm(x - old) / (2 * norm(g(x, t) - slope))
+            step, before = min(math.sqrt(1 + step / before) * step, local), step
+        old, slope = x, g(x, t)
+        yield (x := x - step * slope)
+
+
 def reference(name):
     """One of the suite, as its literal rule says it."""
 
@@ -154,6 +185,9 @@ COUNTERPARTS = {
     "dnasa": delayed_nsgdm,
     "gt_nsgdm": nsgdm_of_powers,
     "demuon": muon,
+    "dat_sgd": anytime,
+    "deco": bettor,
+    "autostep_gt": adgd,
     "gt_hsgd": reference("storm"),
     "deepstorm": storm_of_powers,
     **{name: reference(name) for name in ("nsgdm", "adagrad_norm", "adam", "dog", "prodigy", "storm")},

@@ -40,6 +40,11 @@ EXACT: dict[str, dict[str, Any]] = {
     "gt semi": {"eta": 0.06, "form": "semi"},
     "gt awc": {"eta": 0.06, "form": "awc"},
     "gt mixed": {"eta": 0.06, "begins": "mixed"},
+    "gt local": {"eta": 0.1, "local_stepsizes": True},
+    "autostep_gt": {},
+    "autostep_gt twice": {"rounds": 2},
+    "dgm_bb": {"eta": 0.1},
+    "dgm_bb twice": {"eta": 0.3, "rounds": 2},
     "dsgt_hb": {"eta": 0.018, "beta": 0.5},
     "momentum_tracking": {"eta": 0.03, "beta": 0.5},
     "dsmt": {"eta": 0.05},
@@ -67,7 +72,7 @@ EXACT: dict[str, dict[str, Any]] = {
     "storm": {"eta": 0.2},
 }
 """They reach the minimizer, every node of them."""
-LONGER = {"dsgt_hb": 1000, "dsmt": 800}
+LONGER = {"dsgt_hb": 1000, "dsmt": 800, "autostep_gt": 800, "dgm_bb": 800}
 
 
 def atc(eta: float, w: np.ndarray = RING) -> np.ndarray:
@@ -102,6 +107,9 @@ NEARER: dict[str, tuple[dict[str, Any], str, tuple[float, float, float]]] = {
     "demuon": ({"theta": 0.3}, "eta", (0.2, 0.06, 0.02)),
     "damsgrad": ({}, "eta", (0.1, 0.03, 0.01)),
     "dadagrad_norm": ({}, "eta", (5.0, 2.0, 1.0)),
+    "dat_sgd": ({}, "eta", (1.0, 0.3, 0.1)),
+    "dda": ({}, "eta", (0.1, 0.03, 0.01)),
+    "deco": ({}, "bound", (10.0, 20.0, 30.0)),  # smaller bounds than the gradients at first
 }
 """Their steps do not vanish with the gradient, or differ among the nodes: as η shrinks they come nearer."""
 
@@ -109,7 +117,11 @@ ELSEWHERE: dict[str, tuple[dict[str, Any], str, tuple[float, float, float]]] = {
     "dadam": ({}, "eta", (0.1, 0.03, 0.01)),
     "dadam_written": ({}, "eta", (0.1, 0.03, 0.01)),
     "dadam_written released": ({"variant": "released"}, "eta", (0.1, 0.03, 0.01)),
+    "accum_adam": ({}, "eta", (0.1, 0.03, 0.01)),
+    "dsgd_n": ({}, "eta", (0.1, 0.03, 0.01)),
     "dsgd_clip": ({}, "eta", (0.2, 0.1, 0.05)),
+    "dsgd_cclip": ({}, "eta", (0.2, 0.1, 0.05)),
+    "sclip_ef": ({}, "eta", (0.2, 0.1, 0.05)),
     "dadagrad_norm untracked": ({"track": False}, "eta", (5.0, 2.0, 1.0)),
 }
 """Every node divides by a scale of its own: they solve another problem, however small η is."""

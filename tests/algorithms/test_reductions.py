@@ -67,6 +67,7 @@ HOLD = [
     Way("qg_dsgdm", {"beta": 0.0}, "dsgd"),
     Way("qg_dsgdm", {"beta": 0.0, "nesterov": True}, "dsgd"),
     Way("dsgd_clip", {"tau": 1e9}, "dsgd"),
+    Way("dsgd_cclip", {"tau": 1e9}, "dsgd"),
     Way("sgp", {}, "dsgd"),
     Way("mg_dsgd", {"rounds": 1}, "dsgd", on=one_accelerated_round),
     Way("choco", {"gamma": 1.0}, "dsgd"),

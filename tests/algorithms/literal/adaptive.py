@@ -34,6 +34,36 @@ def dadam_written(X, W, G, kind, T, o):
     return out
 
 
+def accum_adam(X, W, G, kind, T, o):
+    """M and V take a mean of A gradients once in A steps; a step adds its own gradient to them for the moment."""
+    n, out, A = len(X), [X], o.get("accumulate", 4)
+    M, V, acc = (np.zeros_like(X) for _ in range(3))
+    beta1, beta2 = o["beta1"], o["beta2"]
+    for t in range(T):
+        g, k = G(X, t), math.ceil((t + 1) / A)
+        U = (M + (1 - beta1) * g) / (1 - beta1**k)
+        D = np.sqrt((V + (1 - beta2) * g**2) / (1 - beta2**k)) + o["epsilon"]
+        X = W @ X - o["eta"] * root(kind, n, t, T) * U / D
+        acc = acc + g / A
+        if (t + 1) % A == 0:
+            M, V, acc = beta1 * (M + (1 - beta1) * acc), beta2 * (V + (1 - beta2) * acc**2), np.zeros_like(X)
+        out.append(X)
+    return out
+
+
+def dadam_released(X, W, G, kind, T, o):
+    """DADAM as its authors released it: Adam's step, added after mixing."""
+    n, out, m, v = len(X), [X], np.zeros_like(X), np.zeros_like(X)
+    beta1, beta2 = o["beta1"], o["beta2"]
+    for t in range(T):
+        g = G(X, t)
+        m, v = beta1 * m + (1 - beta1) * g, beta2 * v + (1 - beta2) * g**2
+        m_hat, v_hat = m / (1 - beta1 ** (t + 1)), v / (1 - beta2 ** (t + 1))
+        X = W @ X - o["eta"] * root(kind, n, t, T) * m_hat / (np.sqrt(v_hat) + o["epsilon"])
+        out.append(X)
+    return out
+
+
 def damsgrad(X, W, G, kind, T, o):
     """A step divides by what the neighbors said: v̂ of its own gradient is in U from the next step on."""
     n, out, m, v = len(X), [X], np.zeros_like(X), np.zeros_like(X)

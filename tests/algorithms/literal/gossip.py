@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tests.algorithms.literal.common import lazy, norm, root
+from tests.algorithms.literal.common import lazy, root
 
 
 def dsgd(X, W, G, kind, T, o):
@@ -17,17 +17,6 @@ def dsgd(X, W, G, kind, T, o):
         else:
             mixed = W @ X if o.get("gossip") == "twice" else X
             X = W @ (mixed - eta * G(X, t))
-        out.append(X)
-    return out
-
-
-def dsgd_clip(X, W, G, kind, T, o):
-    n, out = len(X), [X]
-    for t in range(T):
-        g, clipped = G(X, t), np.zeros_like(X)
-        for i in range(n):
-            clipped[i] = g[i] * min(1.0, o["tau"] / norm(g[i]))
-        X = W @ (X - o["eta"] * root(kind, n, t, T) * clipped)
         out.append(X)
     return out
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tests.algorithms.literal.common import lazy, momentum_of_theory, root
+from tests.algorithms.literal.common import lazy, momentum_of_theory, norm, root, units
 
 
 def dsgt(X, W, G, kind, T, o):
@@ -22,8 +22,14 @@ def gt(X, W, G, kind, T, o):
     n, out, form = len(X), [X], o.get("form", "atc")
     V = G(X, 0)
     Y = W @ V if o.get("begins") == "mixed" else V
+    own = np.ones((n, 1))
+    if o.get("local_stepsizes"):  # ten power iterations; sample −1 stands for all data
+        U = G(X, -1)
+        for _ in range(10):
+            U = G(X + units(U), -1) - G(X, -1)
+        own = np.array([[norm(u)] for u in U])
     for t in range(T):
-        eta = o["eta"] * root(kind, n, t, T)
+        eta = o["eta"] * root(kind, n, t, T) / own
         X = W @ X - eta * Y if form == "awc" else W @ (X - eta * Y)
         V_new = G(X, t + 1)
         Y = W @ (Y + V_new - V) if form == "atc" else W @ Y + V_new - V

@@ -21,7 +21,7 @@ from tests.helpers.few import few
 from tests.helpers.invented import made, of
 
 pytestmark = pytest.mark.xdist_group("figures")
-OF_NETWORKS = {"packet_loss", "compression"}  # their runs are not in these sweeps: test_networks.py
+OF_NETWORKS = {"packet_loss", "compression", "network"}  # they need other runs or options: test_network*.py
 NAMES = [name for name in drawings() if name not in OF_NETWORKS]
 
 

@@ -88,7 +88,7 @@ def test_the_settings_of_a_sweep_are_among_the_facts():
     ]
     results = made(some)
     told = dict(settings(replace(results, runs=results.runs.assign(validation=0.2))))
-    assert told["Partition"] == "dirichlet (α 0.1, equal) and dirichlet (α 0.5, equal)"
+    assert told["Partition"] == "dirichlet (α 0.1, equal shards) and dirichlet (α 0.5, equal shards)"
     assert told["Batch size"] == "32 and 128"
     assert told["Model"] == "mlp (hidden 64)"
     assert told["Validation"].startswith("20 % ")

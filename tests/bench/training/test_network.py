@@ -9,6 +9,7 @@ from bench.base.registry import algorithms
 from bench.build.build import build_algorithm, build_compressor, build_problem
 from bench.build.network import mixing_of, properties_of
 from bench.config.run_config import parse
+from bench.contracts.simulate import simulate
 from bench.engine import stacked
 from bench.method import algorithm
 from bench.method.trajectory import trajectory
@@ -189,6 +190,19 @@ def test_random_k_draws_differ_between_nodes_and_rounds():
     assert first.sum(1).tolist() == [1] * 6
     assert len({tuple(row.tolist()) for row in first}) > 1
     assert known[-1].sum() > 55  # of 60: each is missed with probability 0.9^80
+
+
+@pytest.mark.parametrize("name", ["random_k", "qsgd"])
+def test_simulate_compresses_as_a_run_does(name):
+    """DoCoM sends two compressed vectors a round, and one uncompressed vector before."""
+    c = config(algo="docom", nodes=6, steps=8, compressor=name)
+    problem = build_problem(c, Setting(c.nodes, range(c.nodes), (c.seed,), c.batch_size, torch.float64, CPU))
+    w, made = torch.as_tensor(mixing_of(c).matrices[0]), build_compressor(c, problem.layout.size)
+    given = {"seeds": [c.seed], "layout": problem.layout, "compressor": made}
+    trace = simulate(algorithms["docom"], w, problem.grad, problem.start(), c.steps, c.algo.options, **given)
+    ran = torch.stack([state.h for state, _, _ in states(c)])
+    assert torch.allclose(torch.stack([state.h for state in trace.states]), ran, rtol=1e-12, atol=1e-12)
+    assert ran[-1].abs().max() > 1e-3
 
 
 def test_choco_uncompressed_is_dsgd():

@@ -1,6 +1,15 @@
-"""The five methods of the paper, each wrong in one way."""
+"""Shipped methods, each wrong in one way: those of the paper, and families with mistakes of their own."""
 
-from tests.bench.contracts.mutants import averages, differences, normalized, steps, tracking
+from tests.bench.contracts.mutants import (
+    averages,
+    differences,
+    directed,
+    normalized,
+    recursive,
+    released,
+    steps,
+    tracking,
+)
 from tests.bench.contracts.mutants.table import MUTANTS
 
-__all__ = ["MUTANTS", "averages", "differences", "normalized", "steps", "tracking"]
+__all__ = ["MUTANTS", "averages", "differences", "directed", "normalized", "recursive", "released", "steps", "tracking"]

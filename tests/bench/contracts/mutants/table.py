@@ -1,4 +1,4 @@
-"""The five methods of the paper, each wrong in one way."""
+"""Shipped methods, each wrong in one way."""
 
 from bench.method.algorithm import Algorithm
 

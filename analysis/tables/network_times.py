@@ -1,0 +1,79 @@
+"""Table of the times until a target loss on physical networks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from analysis.drawing.symbols import in_symbols
+from analysis.results.labels import method_name, methods
+from analysis.results.results import Results
+from analysis.results.seconds import costs_of, without_time
+from analysis.results.wording import listed
+from analysis.study.figure_options import FigureOptions
+from analysis.study.select import NO_NETWORK, as_written, problems, refuse_unless
+from analysis.study.settings import in_order
+from analysis.study.statistics import FEWEST, Interval, mean
+from analysis.study.targets import TARGET_RULE, hits, seconds_until, target_method
+from analysis.study.tuning import at_best, setting_of
+from analysis.tables import Table, table
+from analysis.tables.format import Number, interval, with_settings
+from bench.clock import Network
+
+NOTE = f"means with Student's 95 % intervals over seeds, from {FEWEST} seeds on; no mean if a seed misses the target"
+
+
+@table("network_times", "Time to a target loss on physical networks", uses=("network", "reference", "tune_by"))
+def make(results: Results, request: FigureOptions) -> Table:
+    refuse_unless(bool(request.networks), NO_NETWORK)
+    data, shown, setters = [], [], set()
+    untimed: dict[Network, dict[str, str]] = {network: {} for network in request.networks}
+    for key, runs in in_order(problems(results, results.finals)):
+        best, chosen = at_best(results, as_written(results, runs, request)[0], request)
+        if best["algo"].nunique() < 2:
+            continue
+        setter = target_method(results, best["algo"].unique(), request)
+        found = hits(results, best, setter)
+        if found["evaluation"].isna().all():
+            continue
+        costs, wrong = costs_of(results, found["run_id"])
+        for network in request.networks:
+            found[_heading(network)], more = seconds_until(found, costs, network)
+            untimed[network] |= {**wrong, **more}
+        setters.add(method_name(setter, results))
+        for algo, name in methods(best["algo"].unique(), results).items():
+            mine = found[found["algo"] == algo]
+            row = {**key, "algo": algo, **setting_of(chosen, algo), "target_by": setter, "step": mine["step"].mean()}
+            cells: dict[str, Any] = {"method": name, "setting": in_symbols(setting_of(chosen, algo)) or "—"}
+            missed = int(mine["evaluation"].isna().sum())
+            cells["steps"] = f"{mine['step'].mean():.4g}" if not missed else f"missed by {missed} of {len(mine)} seeds"
+            for network in request.networks:
+                number, cells[_heading(network)] = _time(mine, _heading(network))
+                row |= {f"{_heading(network)}{end}": value for end, value in number.items()}
+            data.append({**row, "missed": missed, "runs": len(mine)})
+            shown.append((key, cells))
+    sentences = [sentence for network, wrong in untimed.items() for sentence in without_time(wrong, network)]
+    refuse_unless(bool(shown), "no problem has two methods with a run that reaches its target")
+    notes = [TARGET_RULE.format(method=" or ".join(sorted(setters))), NOTE, *(_source(n) for n in request.networks)]
+    return Table(with_settings(shown), pd.DataFrame(data), [*notes, *sentences])
+
+
+def _heading(network: Network) -> str:
+    return f"seconds ({network.name})"
+
+
+def _source(network: Network) -> str:
+    sites = f", nodes in the order {listed(network.sites)}" if network.sites else ""
+    return f"{network.name}: {network.title or 'network'}{f' ({network.source})' if network.source else ''}{sites}"
+
+
+def _time(runs: pd.DataFrame, column: str) -> tuple[dict[str, float | None], str]:
+    """Return the mean time with its interval, as numbers and as a cell; without a mean if a run has no time."""
+    if runs[column].isna().any():
+        return {"": None, "_low": None, "_high": None}, "—"
+    values = runs[column]
+    same = values.nunique() == 1  # the interval would consist of rounding errors
+    found = Interval(values.iloc[0], values.iloc[0], values.iloc[0], len(values)) if same else mean(values)
+    cell = Number(interval(found), found, more_is_better=False, values=runs.set_index("seed")[column])
+    return {"": found.value, "_low": found.low, "_high": found.high}, cell
