@@ -63,8 +63,9 @@ def draw(results: Results, request: FigureOptions) -> Picture:
             drawn += [table.assign(algo=algo, **key) for algo, table in bounds.items()]
             notes += [f"{key['topology']} graph: {sentence}" for sentence in shares]
     if "tracking_error" in names:
-        tracked = set(pd.concat(drawn).loc[lambda table: table["metric"] == "tracking_error", "algo"])
-        lacking = [style.label for algo, style in look.items() if algo not in tracked]
+        table = pd.concat(drawn)
+        lacks = {*table["algo"]} - {*table.loc[table["metric"] == "tracking_error", "algo"]}
+        lacking = [style.label for algo, style in look.items() if algo in lacks]
         notes += [f"without a tracker, and so without a tracking error: {', '.join(lacking)}"] if lacking else []
     title = "Consensus and tracking error" if names == list(SHOWN) else " and ".join(metric_name(m) for m in names)
     entries = [legend_entry(style, with_values(style.label, settings[algo])) for algo, style in look.items()]

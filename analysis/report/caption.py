@@ -24,7 +24,7 @@ from analysis.tables.latex import tex
 MOST = 6
 """The largest number of listed values; of more numbers, the caption has the first and the last."""
 FORMULAS = re.compile("|".join(re.escape(name) for name in METRICS.values() if "$" in name))
-MATH = re.compile(r"(?<!\w)(?:([A-Za-zη])_(\w|\([^)]*\))|(\w|\(\w+\))\^(-?\d+|\([^)]*\)))(?!\w)")
+MATH = re.compile(r"(?<!\w)(?:([A-Za-zη])_([A-Za-z0-9]|\([^)]*\))|(\w|\(\w+\))\^(-?\d+|\([^)]*\)))(?![A-Za-z0-9_])")
 """Variables with an index (b_t, b_(t+1)) and powers (2^-12, n^(−1/4)) in notes."""
 PARTITIONS = {"even": "even (contiguous shards of equal size)"}
 FACTORS = ("scale", "input_scale")
