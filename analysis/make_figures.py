@@ -211,7 +211,7 @@ def make_figure(drawing: Drawing, order: Order) -> tuple[str, bool | None, list[
         with bands(order.band) as band:
             picture = drawing.picture(results, order.request)
     except NoData as error:
-        return f"{name:15} not drawn: {error}. Its runs: {drawing.command}", False, []
+        return f"{name:15} not drawn: {error}. To make these runs, type: {drawing.command}", False, []
     except Exception as error:  # a plug-in may raise anything; the other figures are still drawn
         return f"{name:15} not drawn: {trouble(error, drawing.draw)}", None, []
     try:

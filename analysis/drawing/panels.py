@@ -17,7 +17,6 @@ from analysis.drawing.style import COLUMN, CROWD, INK, PAGE, Style, escape_texts
 from analysis.drawing.ticks import linear_ticks, log_ticks
 from analysis.results.labels import METRICS, MORE_IS_BETTER
 from analysis.results.wording import many, ranges
-from bench.store.record import FINAL
 
 LINE = 0.2
 """Height of one line of a legend, in inches. Every figure has room for it."""
@@ -210,7 +209,7 @@ def log_scale(ax: Axes, values: pd.Series, metric: str) -> bool:
 
 def seeds_in_words(finals: pd.DataFrame) -> str:
     """7 runs (5 done, 2 diverged), seeds 0–4"""
-    states = finals["state"].value_counts()
-    states = ", ".join(f"{states[name]} {name}" for name in FINAL if name in states)
+    named = finals["state"].replace(dict.fromkeys(("nonfinite", "diverging"), "diverged"))
+    states = ", ".join(f"{count} {name}" for name, count in named.value_counts().items())
     seeds = finals["seed"].unique()
     return f"{many(len(finals), 'run')} ({states}), seed{'s' * (len(seeds) != 1)} {ranges(seeds, least=3)}"

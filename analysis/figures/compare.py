@@ -1,5 +1,6 @@
 """Curves of all methods and variants, for any sweep."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from analysis.study.tuning import (
     columns_of,
     judged_by,
     numbers_tuned,
+    one_rule,
     rule_in_words,
     setting_of,
     what_was_tuned,
@@ -35,7 +37,7 @@ MOST, MOST_LINES = 4, 16
 FROM_THE_FIRST_STEP = ("test_accuracy", "consensus")
 """Metrics whose initial value is not drawn: it would compress the axis, or is 0 since all nodes start together."""
 AFTER = ["accuracies and consensus errors are drawn from the first evaluation after step 0"]
-SLASHES = "values separated by / belong to the panels with this line, from left to right"
+SLASHES = "several values (a / b) are those of the panels with this line, from left to right"
 SELDOM = "runs of {} steps were evaluated only at their start and end; a smaller eval_every gives curves"
 
 
@@ -53,7 +55,7 @@ class Line:
 
 @figure(
     "compare",
-    "Learning curves of all methods and variants",
+    "Learning curves of the methods, by setting",
     "python bench/run.py -m algo=dsgd,dsgt topology=ring,complete",
     uses=("x", "metric", "tune_by"),
 )
@@ -86,12 +88,14 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     entries: dict[str, tuple[Style, list[dict[str, float | str]]]] = {}
     for line in lines:
         style = looks[line.algo, line.form]
-        entries.setdefault(f"{style.label}{line.form}", (style, []))[1].append(setting_of(line.chosen, line.algo))
+        entries.setdefault(f"{style.label}{_in_words(line.form)}", (style, []))[1].append(
+            setting_of(line.chosen, line.algo)
+        )
     names_shown = {with_values(name, each, True): style for name, (style, each) in entries.items()}
     legend(figure, [legend_entry(style, name) for name, style in names_shown.items()])
     notes += [SLASHES] if any(" / " in name for name in names_shown) else []
     notes += [*_gathered(notes_of), *(rule for line in lines for rule in line.rules)]
-    return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes)
+    return Picture(figure, pd.concat(drawn, ignore_index=True), used, one_rule(notes))
 
 
 def _settings(results: Results, request: FigureOptions) -> tuple[list[Setting], list[str], list[str], set[str]]:
@@ -105,7 +109,7 @@ def _settings(results: Results, request: FigureOptions) -> tuple[list[Setting], 
     notes += [*shared, *AFTER, *clock_note(results, request.x)]
     if sum(len(_forms(results, mine)) for _, runs in settings for _, mine in runs.groupby("algo")) > MOST_LINES:
         notes.append("only the published form of the methods is drawn, since all variants would be too many lines")
-        settings = [(key, as_written(results, runs, request)[0]) for key, runs in settings]
+        settings = [(key, _same_form(results, as_written(results, runs, request)[0])) for key, runs in settings]
     return settings, ends, notes, {run for _, runs in settings for run in runs["run_id"]}
 
 
@@ -115,7 +119,7 @@ def _lines(results: Results, runs: pd.DataFrame, request: FigureOptions) -> list
     for algo, style in styles(runs["algo"].unique(), results).items():
         for form, some in _forms(results, runs[runs["algo"] == algo]):
             best, chosen = at_best(results, some, request)
-            name = f"{style.label}{form}"
+            name = f"{style.label}{_in_words(form)}"
             if best.empty:
                 none = f"{name} has no {what_was_tuned(chosen)} at which every run ended well; all its runs are drawn"
                 out.append(Line(algo, form, some, chosen, [none], []))
@@ -148,6 +152,19 @@ def _gathered(notes_of: dict[str, list[str]]) -> list[str]:
         if words:
             panels_of["; ".join(words)].append(title)
     return [f"{' and '.join(titles)}: {words}" for words, titles in panels_of.items()]
+
+
+def _in_words(form: str) -> str:
+    """, fixed schedule"""
+    return re.sub(r"\bschedule=(\w+)", r"\1 schedule", form)
+
+
+def _same_form(results: Results, runs: pd.DataFrame) -> pd.DataFrame:
+    """Give runs that lack an option the only value that their method has: a missing option makes no variant."""
+    for option in (c for c in results.options if c in runs):
+        known = runs.groupby("algo")[option]
+        runs = runs.assign(**{option: runs[option].where(known.transform("nunique") != 1, known.transform("first"))})
+    return runs
 
 
 def _forms(results: Results, runs: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:

@@ -62,6 +62,11 @@ def draw(results: Results, request: FigureOptions) -> Picture:
             bounded |= {*bounds}
             drawn += [table.assign(algo=algo, **key) for algo, table in bounds.items()]
             notes += [f"{key['topology']} graph: {sentence}" for sentence in shares]
+    if "tracking_error" in names:
+        table = pd.concat(drawn)
+        lacks = {*table["algo"]} - {*table.loc[table["metric"] == "tracking_error", "algo"]}
+        lacking = [style.label for algo, style in look.items() if algo in lacks]
+        notes += [f"without a tracker, and so without a tracking error: {', '.join(lacking)}"] if lacking else []
     title = "Consensus and tracking error" if names == list(SHOWN) else " and ".join(metric_name(m) for m in names)
     entries = [legend_entry(style, with_values(style.label, settings[algo])) for algo, style in look.items()]
     if of := [style for algo, style in look.items() if algo in bounded]:

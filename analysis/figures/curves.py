@@ -16,7 +16,7 @@ from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
 from analysis.study.select import as_written, clock_note, counted, metrics, one_per_dataset, with_accuracies
 from analysis.study.statistics import Best
-from analysis.study.tuning import at_best, columns_of, rule_in_words, setting_of, was_chosen
+from analysis.study.tuning import at_best, columns_of, one_rule, rule_in_words, setting_of, was_chosen
 
 ACCURACIES = ("test_accuracy", "val_accuracy")
 EARLY, LEAST = 0.05, 0.05
@@ -65,7 +65,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     legend(figure, [legend_entry(style, with_values(style.label, values[algo])) for algo, style in look.items()])
     what = what_is_tuned(option for chosen_of in values.values() for chosen in chosen_of for option in chosen)
     title = f"Learning curves: every method{f' at its best {what}' if was_chosen(found) else ''}"
-    return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes, title)
+    return Picture(figure, pd.concat(drawn, ignore_index=True), used, one_rule(notes), title)
 
 
 def _away_from_the_start(ax: Axes, rows: pd.DataFrame, metric: str) -> bool:

@@ -46,7 +46,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
             few = few[few["x"].isin(table.loc[(table["runs"] < BAND_FROM) | (table["nonfinite"] > 0), "x"])]
             ax.plot(few["x"], few[metric], color=style.color, ls="", marker=style.marker, ms=2, alpha=0.6)
             drawn.append(table.assign(algo=algo, metric=metric))
-        ax.set_xticks(range(len(order)), [f"{split}\nζ = {zeta:.2g}" for split, zeta in order.items()])
+        ax.set_xticks(range(len(order)), [f"{split}\nζ² = {zeta:.2g}" for split, zeta in order.items()])
         ax.set_xlabel("partition of the data")
         log_scale(ax, finals[metric], metric)
         letter_panel(ax, metric_name(metric, results))

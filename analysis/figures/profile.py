@@ -21,8 +21,8 @@ SETTINGS = 3
 """The smallest number of stepsizes of a tuned method."""
 RULES = {
     "tuned": "tuned: every method draws {count} different settings ({what}) from its grid, as many as the smallest "
-    "grid has, and uses the one that at the other seeds has the fewest missed targets, then the least mean cost; "
-    "curves are means over all such draws",
+    "grid has. It uses the one that at the other seeds has the fewest missed targets, then the least mean cost. "
+    "Curves are means over all such draws",
     "untuned": "untuned: every method draws one setting; a method without tuned options is the same in both panels",
 }
 
@@ -57,7 +57,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
             ax.plot(
                 *marked, color=style.color, ls="", marker=style.marker, ms=style.size, markeredgewidth=0, clip_on=False
             )
-        ax.set(xscale="log", xlabel=f"{cost}, relative to the best run", ylim=(-0.02, 1.02))
+        ax.set(xscale="log", xlabel=f"{cost}, relative to the cheapest run", ylim=(-0.02, 1.02))
         letter_panel(
             ax, f"tuned: best of {count} random settings" if rule == "tuned" else f"untuned: one random {what}"
         )
@@ -65,8 +65,10 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     legend(figure, [legend_entry(style) for style in look.values()])
     notes = [
         *(rule.format(what=what, count=count) for rule in RULES.values()),
-        f"cost: {cost} until the training loss has decreased by {1 - TAU:.0%} of the largest decrease "
-        f"of {look[yardstick].label} with that seed; a run that misses this target has infinite cost and still counts",
+        f"cost: {cost} until the training loss has decreased by {100 * (1 - TAU):g} % of the largest "
+        f"decrease of any {look[yardstick].label} run on that problem with that seed (the target); a run that misses "
+        "its target has infinite cost and still counts",
+        "cheapest run: the one with the least cost of all methods and settings on the same problem with the same seed",
         _counted_problems(costs),
         *uncounted,
         *clock_note(results, request.cost),

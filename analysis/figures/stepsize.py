@@ -101,7 +101,7 @@ def others_at_best(
             continue
         kept.append(best.of(mine, but=option))
         values = others[str(algo)] = {key: value for key, value in best.values.items() if key != option}
-        score = f"the best mean final {score_in_words(results, runs, request)}"
+        score = f"the best mean final {score_in_words(results, runs, request)} among the settings with all seeds"
         notes.append(f"{name}, {in_symbols(values)}: its best {what_is_tuned(values)}, the one with {score}")
     refuse_unless(bool(kept), f"every setting {gone_in_words(runs)} for some seed")
     return pd.concat(kept), others, notes
@@ -147,7 +147,7 @@ def against_option(
         ax.set_visible(False)
     multiplied = [algo for algo in look if any(algo in panel.multiplied for panel in found)]
     names = ", ".join(look[algo].label for algo in multiplied)
-    factor = f" ({names}: factor of its stepsizes)" if multiplied else ""
+    factor = f" ({names}: multiplier of its stepsizes)" if multiplied else ""
     under(axes, f"stepsize η{factor}" if option == "eta" else symbol(option))
     beside = {algo: [p.others.get(algo, {}) for p in found if algo in set(p.runs["algo"])] for algo in look}
     entries = [legend_entry(style, with_values(style.label, beside[a]), a not in flat) for a, style in look.items()]
@@ -156,8 +156,8 @@ def against_option(
     notes = [*notes, *(f"{panel.title}: {sentence}" for panel in found for sentence in panel.notes)]
     if multiplied:
         notes.append(
-            f"{names} has no stepsize: the horizontal line shows its result without tuning, the curve its results with "
-            "its stepsizes multiplied by the value on the x axis"
+            f"{names} has no stepsize to tune: the horizontal line shows its prescribed stepsizes, the curve these "
+            "times the value on the x axis"
         )
     notes += [one.note for one in overlays]
     shown = [metric_name(m, results) if m != "test_accuracy" else "test accuracy" for m in metrics_shown]

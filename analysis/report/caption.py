@@ -24,6 +24,17 @@ from analysis.tables.latex import tex
 MOST = 6
 """The largest number of listed values; of more numbers, the caption has the first and the last."""
 FORMULAS = re.compile("|".join(re.escape(name) for name in METRICS.values() if "$" in name))
+MATH = re.compile(r"(?<!\w)(?:([A-Za-zη])_([A-Za-z0-9]|\([^)]*\))|(\w|\(\w+\))\^(-?\d+|\([^)]*\)))(?![A-Za-z0-9_])")
+"""Variables with an index (b_t, b_(t+1)) and powers (2^-12, n^(−1/4)) in notes."""
+PARTITIONS = {"even": "even (contiguous shards of equal size)"}
+FACTORS = ("scale", "input_scale")
+MODELS = {"lenet": "LeNet", "mlp": "MLP"}
+WORDS = {
+    "equal": {"False": "shards of unequal size", "True": "shards of equal size"},
+    "exact": {"False": "stochastic gradients", "True": "exact gradients"},
+    "validation": {"0": "no validation split", "0.1": "10 % of the training data held out for validation"},
+}
+"""Texts for the values of a label, by its name."""
 
 
 def figure_for_latex(drawing: Drawing, picture: Picture, results: Results, band: Band, papers: Bibliography) -> str:
@@ -54,7 +65,7 @@ def caption(drawing: Drawing, picture: Picture, results: Results, band: Band) ->
     plotted = any(ax.axison for ax in picture.figure.axes) and not runs.empty  # not a drawing of graphs
     return [
         picture.title or drawing.title,
-        *([*_setting(runs), *_seeds(results, runs, band), *_ends(runs)] if plotted else []),
+        *([*_setting(results, runs), *_seeds(results, runs, band), *_ends(runs)] if plotted else []),
         *(as_sentence(note, runs) for note in notes),
         *dict.fromkeys(DEFINITIONS[metric] for metric in picture.data.get("metric", ()) if metric in DEFINITIONS),
         *mixed_note(results, runs),
@@ -67,10 +78,14 @@ def as_sentence(note: str, runs: pd.DataFrame) -> str:
     return note if note.startswith(("ρ", "ζ", *names)) else note[0].upper() + note[1:]
 
 
-def _setting(runs: pd.DataFrame) -> list[str]:
+def _setting(results: Results, runs: pd.DataFrame) -> list[str]:
     """The runs use the dataset a9a, the graph ring with n = 8 nodes, …"""
     splits = [split_in_words(row) for row in runs.to_dict("records")]
     table = runs.assign(dataset=runs["dataset"].map(name_of), partition=splits)
+    rows = results.rows[results.rows["run_id"].isin(runs["run_id"])]
+    if "epoch" in rows and rows["epoch"].notna().any():  # a stream has no shards
+        table = table.replace({"partition": PARTITIONS})
+    table = table.replace({"model": MODELS, "topology": {"row_stochastic": "row-stochastic"}})
     forms = {
         "dataset": "the dataset{s} {}",
         "model": "the model{s} {}",
@@ -87,20 +102,32 @@ def _setting(runs: pd.DataFrame) -> list[str]:
     found = {label: set(table[label].dropna()) - {usual} for label, usual in NEUTRAL.items() if label in table}
     also = [label for label, unusual in found.items() if unusual and label not in forms]
     also += [label for label in table if label.partition(".")[0] in also and "." in label]
-    more = [in_title(label, _list(values)) for label in also if (values := _values(table, label))]
+    more = [_further(label, values) for label in also if (values := _values(table, label))]
     return [f"The runs use {_list(parts)}", *([f"Further settings: {'; '.join(more)}"] if more else [])]
+
+
+def _further(label: str, values: list[str]) -> str:
+    """validation split 0.1; for some labels, a text per value"""
+    words = WORDS.get(label.rpartition(".")[2], {})
+    return listed([words[value] for value in values]) if {*values} <= {*words} else in_title(label, _list(values))
 
 
 def _values(table: pd.DataFrame, label: str) -> list[str]:
     """Return the sorted distinct values as text."""
     found = table[label].dropna().unique() if label in table else []
     ordered = sorted(found, key=lambda value: (isinstance(value, str), value))
-    return [str(value) if isinstance(value, str | bool | np.bool_) else f"{value:.10g}" for value in ordered]
+    return [str(value) if isinstance(value, str | bool | np.bool_) else _number(value, label) for value in ordered]
+
+
+def _number(value: float, label: str) -> str:
+    """2^-12 for a factor that is a power of two."""
+    power = int(np.log2(value)) if label in FACTORS and value > 0 else 0
+    return f"2^{power}" if abs(power) >= 3 and value == 2.0**power else f"{value:.10g}"
 
 
 def _list(words: Sequence[str]) -> str:
     """a, b and c"""
-    if len(words) > MOST and all(word.replace(".", "").isdigit() for word in words):
+    if len(words) > MOST and all(re.fullmatch(r"[\d.]+|2\^-?\d+", word) for word in words):
         return f"{words[0]} to {words[-1]} ({len(words)} values)"
     return listed(words)
 
@@ -120,10 +147,23 @@ def _seeds(results: Results, runs: pd.DataFrame, band: Band) -> Iterable[str]:
 
 def _ends(runs: pd.DataFrame) -> Iterable[str]:
     gone = int(runs["state"].isin(("nonfinite", "diverging")).sum())
-    yield f"Of the {len(runs)} runs used, {gone} diverged" if gone else f"None of the {len(runs)} runs used diverged"
+    which = "a value became inf or NaN, or the training loss rose by more than 100 times its initial value"
+    used = f"{len(runs)} runs used"
+    yield f"Of the {used}, {gone} diverged: {which}" if gone else f"None of the {used} diverged"
 
 
 def _in_tex(sentence: str) -> str:
-    """Escape a text for LaTeX, except the formulas of metrics."""
+    """Escape a text for LaTeX, except the formulas of metrics, indices and powers."""
     plain, formulas = FORMULAS.split(sentence), FORMULAS.findall(sentence)
-    return "".join(part for pair in zip(map(tex, plain), [*formulas, ""], strict=True) for part in pair)
+    return "".join(part for pair in zip(map(_with_math, plain), [*formulas, ""], strict=True) for part in pair)
+
+
+def _with_math(text: str) -> str:
+    out, last = [], 0
+    for match in MATH.finditer(text):
+        letter, index, base, power = match.groups()
+        below = (index or power).strip("()").replace("−", "-")
+        name = r"\eta" if letter == "η" else letter or base
+        out += [tex(text[last : match.start()]), f"${name}{'_' if letter else '^'}{{{below}}}$"]
+        last = match.end()
+    return "".join([*out, tex(text[last:])])

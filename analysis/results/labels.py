@@ -45,12 +45,12 @@ METRICS = {
 }
 DEFINITIONS = {
     "consensus": "The consensus error is (1/n) Σ ‖x_i − x̄‖², where x̄ is the mean of the nodes' parameters x_i",
-    "tracking_error": "The tracking error is the distance between ∇f(x̄) and the mean of the nodes' gradient estimates",
+    "tracking_error": "The tracking error is ‖g − ∇f(x̄)‖, not squared; g is the mean of the nodes' gradient estimates",
     "grad_norm": "The gradient ∇f(x̄) is evaluated at the mean x̄ of the nodes' parameters",
     "stationarity": "The gradient ∇f(x̄) is evaluated at the mean x̄ of the nodes' parameters",
 }
 """Sentences that captions add for metrics without a universal definition."""
-RHO = "ρ: factor by which one round of gossip reduces the disagreement of the nodes, in the worst case"
+RHO = "ρ: after one round of gossip, the disagreement of the nodes is at most ρ times the disagreement before"
 DATASETS = {"mnist": "MNIST", "fashion_mnist": "Fashion-MNIST", "miniboone": "MiniBooNE"}
 MORE_IS_BETTER = ("test_accuracy",)
 

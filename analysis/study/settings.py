@@ -29,7 +29,10 @@ BROUGHT = ("model", "batch_size", "dtype")
 WATCHED = ("eval_every", "eval_spacing", "eval_samples")
 """The evaluation schedule, which is shown only if nothing else distinguishes two settings."""
 
-TITLES = {"validation": "validation split", "eval_every": "evaluated every", "init": "initial points"}
+QUIET = (*WATCHED, "validation")
+"""Labels that are not in the titles of panels if the dataset determines them; captions have the validation split."""
+
+TITLES = {"validation": "validation split", "eval_every": "evaluation interval", "init": "initial points"}
 TITLES |= {"equal": "equal shards", "exact": "exact gradients"}
 """Words for labels in titles and captions, where the label alone is unclear."""
 
@@ -68,9 +71,10 @@ class Apart:
         ``also`` are nodes or steps, which are shown unless the dataset determines them.
         """
         differ = [c for c in also if not _follows(c, ["dataset"], drawn)]
-        differ += [c for c in self.labels if not _follows(c, [], drawn)]
+        differ += [c for c in self.labels if not _follows(c, ["dataset"] if c in QUIET else [], drawn)]
         ends = ["".join(f", {in_title(c, key[c])}" for c in differ if not _missing(key.get(c))) for key in drawn]
-        shared = in_labels({c: value for c, value in self.telling(drawn[0]).items() if c not in differ})
+        same = [c for c in self.telling(drawn[0]) if c not in differ and _follows(c, [], drawn)]
+        shared = in_labels({c: drawn[0][c] for c in same})
         return ends, [f"drawn for {shared}"] if shared else []
 
     def place(self, key: Key) -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import pandas as pd
@@ -116,6 +117,19 @@ def rule_in_words(
     if was_chosen(chosen.values()):
         notes.append(RULE.format(what=what, score=score_in_words(results, finals, request)))
     return notes
+
+
+def one_rule(notes: Iterable[str]) -> list[str]:
+    """Join the notes on the rule that differ only in the metric or the tuned options."""
+    rule = re.compile(re.escape(RULE).replace(r"\{what\}", "(.*)").replace(r"\{score\}", "(.*)"))
+    notes = list(dict.fromkeys(notes))
+    found = [match.groups() for note in notes if (match := rule.fullmatch(note))]
+    if len(found) < 2:
+        return notes
+    what = max((what for what, _ in found), key=len)  # "stepsize and schedule" includes "stepsize"
+    *before, last = dict.fromkeys(score for _, score in found)
+    score = f"{', '.join(before)} or {last}" if before else last
+    return [*(note for note in notes if not rule.fullmatch(note)), RULE.format(what=what, score=score)]
 
 
 def gone_in_words(finals: pd.DataFrame) -> str:

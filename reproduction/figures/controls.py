@@ -51,7 +51,8 @@ def draw(results: Results, request: FigureOptions) -> Picture:
                 data.append({**row, "low": fit.low, "high": fit.high, "seeds": fit.count})
             used |= set(mine["run_id"])
         ax.axvline(0, color=INK, lw=0.6)
-        ax.axvline(THEORY, color=INK, lw=0.8, ls=":")
+        if schedule == "fixed":
+            ax.axvline(THEORY, color=INK, lw=0.8, ls=":")
         ax.set(
             xlabel=f"exponent of n in the mean of {METRICS['grad_norm']}",
             yticks=range(len(found)),
@@ -64,9 +65,10 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     ]
     theory = Line2D([], [], color=INK, lw=0.8, ls=":", label="theory: −1/4 (fixed schedule, all steps)")
     legend(figure, [*entries, theory])
-    notes = [f"{name}: {CONTROLS[name]}" for name in found]
-    notes.append("the exponent is the slope of a least-squares fit in logarithms, one fit per seed")
-    notes.append("horizontal bars show 95 % confidence intervals over the seeds (Student's t)")
+    notes = [
+        "the exponent is the slope of a least-squares fit in logarithms, one fit per seed",
+        "horizontal bars show 95 % confidence intervals over the seeds (Student's t)",
+    ]
     return Picture(figure, pd.DataFrame(data), used, notes, f"Causes of the speed-up of {look.label}")
 
 

@@ -49,7 +49,8 @@ def draw(results: Results, request: FigureOptions) -> Picture:
                 found[key] = topology, mixing, known[2]
     refuse_unless(bool(found), "no run records the edges of its graph")
     graphs = sorted(found.values(), key=_place)
-    notes = [f"drawn: the first {MOST} of {len(graphs)} graphs"] if len(graphs) > MOST else []
+    rest = ", ".join(f"{name} (n = {mixing['nodes']})" for name, mixing, _ in graphs[MOST:])
+    notes = [f"drawn: {MOST} of {len(graphs)} graphs, without {rest}"] if rest else []
     notes.append(f"{RHO}; n: number of nodes")
     graphs = graphs[:MOST]
     if large := sorted(unlisted):

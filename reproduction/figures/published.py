@@ -11,10 +11,10 @@ from analysis.drawing.style import INK, Style
 from analysis.figures import overlay
 from reproduction.study import published
 
-ENTRY = Line2D([], [], color=INK, ls="", marker="o", mfc="none", label="published (η scaled differently)")
+ENTRY = Line2D([], [], color=INK, ls="", marker="o", mfc="none", label="published (hollow; η scaled differently)")
 NOTE = (
-    "hollow markers show published results, that of D-NASA at the right edge; the published code scales η differently, "
-    "so compare accuracies and shapes, not positions on the x axis"
+    "hollow markers show published results where the paper has this setting, that of D-NASA at the right edge; the "
+    "published code scales η differently, so compare accuracies and shapes, not positions on the x axis"
 )
 
 

@@ -12,11 +12,11 @@ from analysis.drawing.lines import BAND_FROM, spread
 from analysis.drawing.panels import Picture, legend, letter_panel, panels
 from analysis.drawing.style import INK, PAGE, styles
 from analysis.figures import figure
-from analysis.results.labels import metric_name, name_of
+from analysis.results.labels import metric_name
 from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
 from analysis.study.select import what_else
-from reproduction.study.families import variants
+from reproduction.study.families import stepsizes_in_words, variants
 
 SHOWN = ("test_accuracy", "stationarity", "consensus")
 MEANINGS = {
@@ -53,7 +53,9 @@ def draw(results: Results, request: FigureOptions) -> Picture:
         if metric != "test_accuracy":
             ax.set_xscale("log")
         letter_panel(ax, metric_name(metric, results))
-    axes[0, 0].set_yticks(range(len(rows)), [f"{look[algo].label}: {change}" for algo, change in rows])
+    axes[0, 0].set_yticks(
+        range(len(rows)), [f"{look[algo].label}: {change}".replace(", ", ",\n") for algo, change in rows]
+    )
     axes[0, 0].set_ylim(len(rows) - 0.5, -0.5)
     legend(
         figure,
@@ -62,10 +64,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
             for n, s in enumerate(splits)
         ],
     )
-    (dataset,) = finals["dataset"].unique()
-    notes = [
-        f"{name_of(dataset)}; circles show means, horizontal bars the smallest and the largest value over the seeds"
-    ]
+    notes = stepsizes_in_words(results, finals)
     notes += [note for change, note in MEANINGS.items() if finals["change"].str.contains(change).any()]
     notes += what_else(results, finals, but=["partition", "topology", "init"])
     return Picture(figure, pd.concat(drawn, ignore_index=True), set(finals["run_id"]), notes)

@@ -76,8 +76,8 @@ def _draw(results: Results, request: FigureOptions, units: Units) -> Picture:
     for algo, style in look.items():
         mine = runs[runs["algo"] == algo]
         drawn.append(draw_against_setting(ax, mine, label, metric, style, results).assign(algo=algo, **key))
-        if algo in values:
-            notes.append(f"{style.label}: {in_symbols(values[algo], '=')} for every c")
+    fixed = [f"{style.label} {in_symbols(values[algo], '=')}" for algo, style in look.items() if algo in values]
+    notes += [f"the same stepsize for every c: {'; '.join(fixed)}"] if fixed else []
     divided = "c" if units.power == 1 else "c²"
     loss = f"test loss of {units.f}, divided by {divided}"
     ax.set(xscale="log", xlabel="factor c", ylabel=loss if metric == "test_loss" else metric_name(metric, results))
@@ -97,7 +97,9 @@ def _title(data: pd.DataFrame, look: dict[str, Style], units: Units) -> str:
         even = len(ends) > 1 and np.isfinite(ends).all() and np.ptp(ends) <= SAME * abs(ends).max()
         (same if even else other).append(look[str(algo)].label)
     if len(same) == 1 < len(look):
-        return f"Every method minimizing {units.f}: only the results of {same[0]} do not depend on c"
+        return (
+            f"Every method minimizing {units.f} at a fixed stepsize: only the results of {same[0]} do not depend on c"
+        )
     if len(other) == 1 < len(look):
-        return f"Every method minimizing {units.f}: only the results of {other[0]} depend on c"
-    return f"Every method minimizing {units.f}"
+        return f"Every method minimizing {units.f} at a fixed stepsize: only the results of {other[0]} depend on c"
+    return f"Every method minimizing {units.f} at a fixed stepsize"

@@ -18,13 +18,15 @@ from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
 from analysis.study.select import what_else
 from analysis.study.statistics import slope
-from reproduction.study.families import speedup_runs
+from reproduction.study.families import speedup_runs, stepsizes_in_words
 
 THEORY = {("dnasa", "nodes"): -0.25, ("dnasa", "steps"): -0.25, ("dsgt", "steps"): -0.25}
 """Upper bounds on the exponents of the mean gradient norm over all steps, fixed schedule. For D-SGT the theory bounds
 the root of the mean square, which is at least the mean."""
 
 LETTERS = {"nodes": "n", "steps": "T"}
+LINEAR = "a bound (nT)^(−1/4) on the gradient norm is a linear speed-up: n nodes need 1/n of the iterations of one node"
+FITTED = "the exponents are those of the mean of ‖∇f(x̄)‖ over all steps"
 
 
 @figure(
@@ -53,13 +55,15 @@ def draw(results: Results, request: FigureOptions) -> Picture:
                 drawn.append(table.assign(nodes=nodes, schedule=schedule))
             ax.set(yscale="log", xlabel="iterations", ylabel="")
             letter_panel(ax, f"{METRICS[metric]}, {schedule} schedule")
-    notes = what_else(results, finals)
+    notes = [*what_else(results, finals), *stepsizes_in_words(results, finals)]
+    notes += [LINEAR, FITTED] if len(rates) else [LINEAR]
     for ax, key in zip(axes[:, 2] if len(rates) else [], ("nodes", "steps"), strict=False):
         used |= _fits(ax, finals, key, rates, drawn, styles(finals["algo"].unique(), results))
     for _, rate in rates.iterrows():
-        promised = f"; theory: at most {rate['theory']:+.2f}" if np.isfinite(rate["theory"]) else ""
+        letter = LETTERS[rate["of"]]
+        promised = f"; theory: {letter}^(−1/4), an upper bound" if np.isfinite(rate["theory"]) else ""
         span = f" [{rate['low']:+.3f}, {rate['high']:+.3f}]" if np.isfinite(rate["low"]) else ""
-        found = f"fitted exponent of {LETTERS[rate['of']]} at {rate['at']}: {rate['exponent']:+.3f}{span}{promised}"
+        found = f"fitted exponent of {letter} at {rate['at']}: {rate['exponent']:+.3f}{span}{promised}"
         notes.append(f"{method_name(rate['algo'], results)}, {found}")
     notes += ["brackets: 95 % confidence intervals over the seeds (Student's t)"] if rates["low"].notna().any() else []
     legend(figure, [legend_entry(shade, f"{style.label}, {shade.label}", marker=False) for shade in shades.values()])

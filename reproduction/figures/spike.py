@@ -18,6 +18,11 @@ from analysis.study.select import as_written, first, problems, refuse_unless, wh
 from analysis.study.settings import apart
 from analysis.study.tuning import at_best, columns_of, rule_in_words, setting_of
 
+MODEL = (
+    "the spike model is least squares with independent normal inputs of standard deviation 1, except the first (the "
+    "spike), whose standard deviation is much larger"
+)
+
 
 @figure(
     "spike",
@@ -54,4 +59,5 @@ def draw(results: Results, request: FigureOptions) -> Picture:
         letter_panel(axes[0, column], f"standard deviation {sd:g} along the spike")
         used |= set(best["run_id"])
     legend(figure, [legend_entry(style, with_values(style.label, settings[algo])) for algo, style in look.items()])
+    notes = [MODEL, *notes]
     return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes)

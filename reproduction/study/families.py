@@ -62,6 +62,16 @@ def _change(row: dict[str, Any]) -> str:
     return ", ".join(CHANGES[key] for key, differs in changed.items() if differs) or "as written"
 
 
+def stepsizes_in_words(results: Results, finals: pd.DataFrame) -> list[str]:
+    """A note on the stepsizes of the methods that have one."""
+    known = finals[finals["eta"].notna()] if "eta" in finals else finals.iloc[:0]
+    etas = known.groupby("algo")["eta"].unique()
+    words = [
+        f"{method_name(algo, results)} η={', '.join(f'{eta:g}' for eta in sorted(some))}" for algo, some in etas.items()
+    ]
+    return [f"stepsizes: {'; '.join(words)}"] if words else []
+
+
 @lru_cache(maxsize=2)  # several claims share these runs
 def speedup_runs(results: Results, algo: str = "dnasa") -> pd.DataFrame:
     """Runs of a method on one problem with different numbers of nodes, and runs of other methods on it."""

@@ -245,7 +245,7 @@ def test_a_caption_says_what_a_reader_must_know(paper):
     text = (out / "stepsize.tex").read_text()
     assert r"\includegraphics{stepsize}" in text
     caption = text.partition(r"\caption{")[2]
-    assert mentions(caption, "test accuracy", "digits", "mlp", "ring", "n = 8", "even", "T = 40")
+    assert mentions(caption, "test accuracy", "digits", "MLP", "ring", "n = 8", "even", "T = 40")
     assert mentions(caption, "3 seeds", KINDS["range"], "21 runs", "6 diverged")
     assert r"D-NASA~\cite[Algorithm 2]{li2024problem}" in caption
     assert r"\begin{figure}" in text  # a column wide
