@@ -25,6 +25,7 @@ if __name__ == "__main__":
 from analysis.results.archive import write_archive
 from analysis.results.duplicates import contradicting, together
 from analysis.results.errors import in_sentences
+from analysis.results.warnings import unreadable
 from analysis.results.wording import many
 from bench.store.record import FINAL
 
@@ -40,6 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     parts = [read(one) for one in arguments.results]
     results = together(parts)
+    for sentence in unreadable(results):  # copies and mixed versions are packed, and reported to their readers
+        print(sentence, file=sys.stderr)
     if differ := contradicting(parts):
         print(
             f"Runs with other results in a later source: {_some(differ)} ({len(differ)} in all). "

@@ -96,3 +96,13 @@ def test_the_archive_command_counts_ended_runs_and_names_the_others(tmp_path, ca
     assert "r0 (interrupted)" in found.err
     assert "r1" not in found.err
     assert sorted(read_archive(tmp_path).runs["run_id"]) == ["r1", "r2"]
+
+
+def test_the_archive_command_names_damaged_runs_that_no_source_has(tmp_path, capsys, monkeypatch):
+    some = made(8, 16)
+    sources = {"one": replace(some.where([("seed", ["1"])]), unreadable=["r0", "r7"]), "two": some}
+    monkeypatch.setattr("analysis.results.read.read", sources.__getitem__)
+    assert main(["one", "two", str(tmp_path)]) == 0
+    error = capsys.readouterr().err
+    assert "r7" in error
+    assert "r0" not in error
