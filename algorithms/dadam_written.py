@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from bench.base.options import Positive
+from bench.base.options import Decay, Positive
 from bench.method import Algorithm, Grad, Mix, Properties, algorithm
 
 
@@ -39,9 +39,9 @@ class DADAM(Algorithm):
     variant released: X⁺ = W X − η_t M̂/(√V̄ + ε),  M̂ = M⁺/(1−β₁^(t+1)),  V̄ = V⁺/(1−β₂^(t+1)); V̂ is not used
     """
 
-    beta1: float = 0.9
-    beta2: float = 0.999
-    beta3: float = 0.9
+    beta1: Decay = 0.9
+    beta2: Decay = 0.999
+    beta3: Decay = 0.9
     epsilon: Positive = 1e-3
     variant: Literal["written", "released"] = "written"
 

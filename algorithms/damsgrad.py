@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from bench.base.options import Positive
+from bench.base.options import Decay, Positive
 from bench.method import Algorithm, Grad, Mix, algorithm
 
 
@@ -37,8 +37,8 @@ class DAMSGrad(Algorithm):
     The first steps are divided by √ε, so that a small ε makes them long.
     """
 
-    beta1: float = 0.9
-    beta2: float = 0.999
+    beta1: Decay = 0.9
+    beta2: Decay = 0.999
     epsilon: Positive = 1e-6
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from bench.base.options import Decay
 from bench.method import Algorithm, Grad, Mix, algorithm
 
 
@@ -32,7 +33,7 @@ class DecentLaM(Algorithm):
     For η_t = 0, M is unchanged and X⁺ = W X, the limit.
     """
 
-    beta: float = 0.9
+    beta: Decay = 0.9
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         return State(x, m=torch.zeros_like(x))

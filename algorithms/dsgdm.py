@@ -5,6 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from bench.base.options import Decay
 from bench.method import Algorithm, Grad, Mix, algorithm
 
 
@@ -33,7 +34,7 @@ class DSGDm(Algorithm):
     M⁺ = β M + G(X),  X⁺ = W (X − η_t M⁺);  M⁰ = 0
     """
 
-    beta: float = 0.9
+    beta: Decay = 0.9
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         return State(x, m=torch.zeros_like(x))

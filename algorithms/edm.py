@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from bench.base.options import Decay
 from bench.method import Algorithm, Grad, Mix, Properties, algorithm
 from bench.method.gossip import lazily
 
@@ -37,7 +38,7 @@ class EDM(Algorithm):
     lazy: (I + W)/2 instead of W
     """
 
-    beta: float = 0.9
+    beta: Decay = 0.9
     lazy: bool = False
 
     @classmethod

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from bench.base.options import Positive
+from bench.base.options import Decay, Positive
 from bench.method import Algorithm, Grad, Mix, algorithm
 
 
@@ -38,8 +38,8 @@ class GTAdam(Algorithm):
     S⁰ = G(X⁰),  M⁰ = V⁰ = 0
     """
 
-    beta1: float = 0.9
-    beta2: float = 0.999
+    beta1: Decay = 0.9
+    beta2: Decay = 0.999
     epsilon: Positive = 1e-8
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from bench.base.options import Decay
 from bench.method import Algorithm, Grad, Mix, algorithm
 
 
@@ -33,7 +34,7 @@ class MomentumTracking(Algorithm):
     U⁺ = β U + G(X),  X⁺ = W X − η_t (U⁺ − C),  C⁺ = W (C − U⁺) + U⁺;  C⁰ = U⁰ = 0
     """
 
-    beta: float = 0.9
+    beta: Decay = 0.9
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
         zero = torch.zeros_like(x)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from bench.base.options import Positive
+from bench.base.options import Decay, Positive
 from bench.method import Algorithm, Grad, Mix, Steps, algorithm
 
 
@@ -39,8 +39,8 @@ class Prodigy(Algorithm):
     ḡ the average of all G(X);  M⁰ = V⁰ = S⁰ = r⁰ = 0
     """
 
-    beta1: float = 0.9
-    beta2: float = 0.999
+    beta1: Decay = 0.9
+    beta2: Decay = 0.999
     d0: Positive = 1e-6
     epsilon: Positive = 1e-8
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from bench.base.options import Decay
 from bench.method import Algorithm, Grad, Mix, algorithm
 
 
@@ -34,7 +35,7 @@ class QGDSGDm(Algorithm):
     Consensus fails if an eigenvalue of W is below −(1+μ)/(1 + μ + 2 (1−μ) β), which is rare.
     """
 
-    beta: float = 0.9
+    beta: Decay = 0.9
     mu: float = 0.9
     nesterov: bool = False
 

@@ -1,8 +1,9 @@
 """Pack the results of many runs into an archive of three files.
 
 The analysis commands read an archive like a results folder. Logs and
-configurations are not packed. With several sources, the first one that has a
-run provides it; the command names runs whose results differ between sources.
+configurations are not packed, nor are runs that have not ended; the command
+names those. With several sources, the first one in which a run has ended
+provides it; the command names runs whose results differ between sources.
 
 Examples:
   python analysis/archive.py results archive
@@ -22,14 +23,16 @@ if __name__ == "__main__":
 
 
 from analysis.results.archive import write_archive
-from analysis.results.duplicates import contradicting
+from analysis.results.duplicates import contradicting, together
 from analysis.results.errors import in_sentences
+from analysis.results.warnings import unreadable
+from analysis.results.wording import many
+from bench.store.record import FINAL
 
 
 @in_sentences("Nothing to pack")
 def main(argv: Sequence[str] | None = None) -> int:
     from analysis.results.read import read
-    from analysis.results.results import together
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     sources = "results folders, archives, or wandb:ENTITY/PROJECT"
@@ -38,16 +41,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     parts = [read(one) for one in arguments.results]
     results = together(parts)
+    for sentence in unreadable(results):  # copies and mixed versions are packed, and reported to their readers
+        print(sentence, file=sys.stderr)
     if differ := contradicting(parts):
         print(
-            f"Runs with other results in a later source: {', '.join(differ[:20])}{' …' * (len(differ) > 20)} "
-            f"({len(differ)} in all). Using the results of the first source.",
+            f"Runs with other results in a later source: {_some(differ)} ({len(differ)} in all). "
+            "Using the results of the first source.",
             file=sys.stderr,
         )
+    unended = results.runs[~results.runs["state"].isin(FINAL)]
+    if len(unended):
+        names = [f"{run} ({state})" for run, state in zip(unended["run_id"], unended["state"], strict=True)]
+        print(f"Not packing {many(len(names), 'run')} that did not end: {_some(names)}.", file=sys.stderr)
     write_archive(results, arguments.archive)
     size = sum(path.stat().st_size for path in arguments.archive.iterdir() if path.is_file())
-    print(f"{len(results.runs)} runs, {size / 1e6:.1f} MB: {arguments.archive}")
+    print(f"{many(len(results.runs) - len(unended), 'run')}, {size / 1e6:.1f} MB: {arguments.archive}")
     return 0
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:20]) + " …" * (len(names) > 20)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from bench.base.randomness import BLOCK, Blocks
 from bench.problem import Column, Problem, Setting
 
 SUBOPTIMALITY: Mapping[str, Column] = MappingProxyType({"suboptimality": Column("f(x̄) − f*", False)})
-"""Extra column of results; it excludes a regularizer."""
+"""Extra column of results; a regularizer removes it, since the minimum is then not known."""
 Noise = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
 """Draws gradient noise of a given shape."""
 

@@ -47,9 +47,15 @@ class ReportData:
 def gather_report(results: Results, request: FigureOptions | None = None) -> ReportData:
     """Make all figures, tables and sentences that the results allow."""
     request = request or FigureOptions()
-    headline, *more = [*outcome(results, request), scope(results)]
+    sentences, troubles = list[str](), list[str]()
+    try:
+        sentences = outcome(results, request)
+    except ValueError as error:  # figures and tables may still be right
+        troubles.append(f"methods not compared: {trouble(error, outcome)}")
+    headline, *more = [*sentences, scope(results)]
     about = [*counts(results), *settings(results), *origin(results)]
     report = ReportData(results, headline, about, warnings(results), scope(results), more[:-1], sweep_commands(results))
+    report.troubles += troubles
     for drawing in drawings().values():
         try:
             picture = drawing.picture(results, request)

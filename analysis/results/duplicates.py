@@ -1,4 +1,4 @@
-"""Runs that several sources have, with other results in each."""
+"""Runs that several sources have."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from analysis.results.errors import NoData
 from analysis.results.results import Results
 from bench.store.record import FINAL
 
@@ -16,6 +17,26 @@ TINY = 1e-12
 """Absolute difference up to which numbers are equal: a consensus error of 1e-30 is a rounding error."""
 TIMES = ("compute_s", "comm_s", "eval_s", "wall_s")
 """Metrics that differ whenever a run is repeated."""
+
+
+def together(parts: Sequence[Results]) -> Results:
+    """Merge results. Of duplicate runs, ended ones win; among equals, that of the first part wins."""
+    ended = [{*part.runs.loc[part.runs["state"].isin(FINAL), "run_id"]} for part in parts]
+    complete = set[str]().union(*ended)
+    fresh, seen = [], set[str]()
+    for part, mine in zip(parts, ended, strict=True):
+        fresh.append(part.of(part.runs[~part.runs["run_id"].isin(seen | (complete - mine))]))
+        seen |= {*fresh[-1].runs["run_id"]}
+    labels, metrics = {c for part in fresh for c in part.runs}, {c for part in fresh for c in part.rows}
+    if both := sorted(labels & metrics - {"run_id"}):
+        raise NoData(f"{both[0]!r} is a metric of some runs and a label of others; these runs cannot be merged")
+    return Results(
+        pd.concat([part.runs for part in fresh], ignore_index=True),
+        pd.concat([part.rows for part in fresh], ignore_index=True),
+        {run: part.facts[run] for part in fresh for run in part.runs["run_id"] if run in part.facts},
+        [one for part in parts for one in part.unreadable if one not in complete],
+        ", ".join(part.source for part in parts),
+    )
 
 
 def contradicting(parts: Sequence[Results]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -224,21 +224,3 @@ def _with_group(runs: pd.DataFrame, taken: dict[str, str]) -> pd.DataFrame:
 
 def _number(value: Any) -> float:
     return float(value) if isinstance(value, int | float) else float("nan")
-
-
-def together(parts: Sequence[Results]) -> Results:
-    """Merge results. For duplicate runs the first part wins."""
-    fresh, seen = [], set[str]()
-    for part in parts:
-        fresh.append(part._kept(~part.runs["run_id"].isin(seen)))
-        seen |= {*part.runs["run_id"]}
-    labels, metrics = {c for part in fresh for c in part.runs}, {c for part in fresh for c in part.rows}
-    if both := sorted(labels & metrics - {"run_id"}):
-        raise NoData(f"{both[0]!r} is a metric of some runs and a label of others; these runs cannot be merged")
-    return Results(
-        pd.concat([part.runs for part in fresh], ignore_index=True),
-        pd.concat([part.rows for part in fresh], ignore_index=True),
-        {run: part.facts[run] for part in fresh for run in part.runs["run_id"] if run in part.facts},
-        [one for part in parts for one in part.unreadable],
-        ", ".join(part.source for part in parts),
-    )

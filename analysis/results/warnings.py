@@ -19,11 +19,7 @@ def warnings(results: Results) -> list[str]:
     """Return the warnings about results: skipped plug-ins and runs, and runs of different versions."""
     load_plugins()
     out = [f"Skipping plug-in '{name}', which cannot be imported: {reason}" for name, reason in broken.items()]
-    if results.unreadable:
-        out.append(
-            f"Skipping {many(len(results.unreadable), 'unreadable run')}: {_some(results.unreadable)}. "
-            "Run python bench/status.py for the reason."
-        )
+    out += unreadable(results)
     if results.copies:
         out.append(
             f"Skipping {many(len(results.copies), 'run')} with the same settings and seed as another run: "
@@ -46,6 +42,16 @@ def warnings(results: Results) -> list[str]:
         ]
     facts = [results.facts.get(run, {}) for run in results.runs.get("run_id", [])]
     return [*out, *mixed_software(results.runs, facts)]
+
+
+def unreadable(results: Results) -> list[str]:
+    """Return a warning if some runs could not be read."""
+    if not results.unreadable:
+        return []
+    return [
+        f"Skipping {many(len(results.unreadable), 'unreadable run')}: {_some(results.unreadable)}. "
+        "Run python bench/status.py for the reason."
+    ]
 
 
 def _some(names: Sequence[str]) -> str:

@@ -40,7 +40,7 @@ def as_written(
     runs with it.
     """
     kept, notes = [], []
-    differ = [option for option in results.options if option in finals and finals[option].nunique() > 1]
+    differ = [option for option in results.options if option in finals and finals[option].nunique(dropna=False) > 1]
     no_variant = has_no_variant(finals, asked)
     for algo, runs in finals.groupby("algo", sort=False):
         mine = no_variant[runs.index]
@@ -49,14 +49,30 @@ def as_written(
             chosen = chosen[chosen["schedule"].isna() | (chosen["schedule"] == request.schedule)]
         tuned = tuned_over(results, chosen, asked)
         for option in differ:
-            if option in (*tuned, *AS_WRITTEN) or chosen[option].nunique() < 2:
-                continue
-            usual = chosen[option].value_counts().index[0]
-            chosen = chosen[chosen[option].isna() | (chosen[option] == usual)]
+            if option not in (*tuned, *AS_WRITTEN) and chosen[option].nunique(dropna=False) > 1:
+                chosen = chosen[_most_frequent(results, chosen, option, differ)]
         if left_out := len(runs) - len(chosen):
             notes.append(f"{method_name(algo, results)}: {left_out} {VARIANTS}")
         kept.append(chosen)
     return (pd.concat(kept) if kept else finals), notes
+
+
+def _most_frequent(results: Results, runs: pd.DataFrame, option: str, differ: Sequence[str]) -> pd.Series:
+    """Return which runs of one method have the most frequent value of an option; null wins ties.
+
+    A missing number is the value null. A missing word is that of runs older than the option, so that it fits every
+    value; but it is null if another run differs from such a run in this option alone.
+    """
+    missing = runs[option].isna()
+    if missing.all():
+        return missing
+    is_null, counts = bool(missing.any()), runs[option].value_counts()
+    if is_null and option not in results.numbers:
+        others = [c for c in (*results.problem, *differ, "seed") if c in runs and c != option]
+        is_null = bool((missing.groupby([runs[c] for c in others], dropna=False).nunique() > 1).any())
+    if is_null and missing.sum() >= counts.max():
+        return missing
+    return (runs[option] == counts.index[0]) | (missing & (not is_null))
 
 
 def problems(

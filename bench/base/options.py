@@ -2,7 +2,7 @@
 
 ``algo.eta`` exists because the method's ``stepsizes`` takes ``eta``; ``topology.p`` because the graph's function takes
 ``p``. Types and defaults come from the signature, so that there is no second list. ``Count``, ``Natural``,
-``NonNegative``, ``Positive`` and ``Part`` annotate options with a range.
+``NonNegative``, ``Positive``, ``Part`` and ``Decay`` annotate options with a range.
 """
 
 from __future__ import annotations
@@ -69,11 +69,13 @@ class AtLeast:
         bound: The smallest value.
         strict: Whether the value must exceed ``bound``.
         most: The largest value.
+        below: The value must be less than this.
     """
 
     bound: float
     strict: bool = False
     most: float = math.inf
+    below: float = math.inf
 
 
 Count = Annotated[int, AtLeast(1)]
@@ -81,6 +83,7 @@ Natural = Annotated[int, AtLeast(0)]
 NonNegative = Annotated[float, AtLeast(0)]
 Positive = Annotated[float, AtLeast(0, strict=True)]
 Part = Annotated[float, AtLeast(0, strict=True, most=1)]
+Decay = Annotated[float, AtLeast(0, below=1)]
 
 
 def keyword_options(function: Callable[..., Any]) -> Options:
@@ -183,6 +186,8 @@ def convert(value: Any, to: Any, name: str) -> Any:
             raise UserError(f"{name} must be {allowed}; got {number:g}.")
         if number > limit.most:
             raise UserError(f"{name} must be at most {limit.most}; got {number:g}.")
+        if number >= limit.below:
+            raise UserError(f"{name} must be less than {limit.below}; got {number:g}.")
         return number
     if origin is Literal:
         choices = typing.get_args(to)

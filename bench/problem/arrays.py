@@ -66,9 +66,11 @@ class Arrays:
         return cls(train_x, train_y, test_x, test_y, classes, **more)
 
     def examples(self) -> np.ndarray:
-        """Return two inputs to test a model with; for tokens, those with the largest and the smallest token."""
+        """Return two different inputs to test a model with; for tokens, those with the largest and smallest token."""
         if not self.tokens:
-            return self.train_x[:2]
+            one = self.train_x[0]
+            other = next((x for x in self.train_x[1:] if not np.array_equal(x, one)), one + np.float64(self.sd))
+            return np.stack([one, other])
         parts = [x.reshape(len(x), -1) for x in (self.train_x, self.test_x)]
         last, first = int(np.argmax([x.max() for x in parts])), int(np.argmin([x.min() for x in parts]))
         rows = parts[last][parts[last].max(axis=1).argmax()], parts[first][parts[first].min(axis=1).argmin()]

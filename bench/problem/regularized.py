@@ -116,13 +116,14 @@ class Regularized(Around):
     """The objective f + r.
 
     The training loss includes r. The gradient includes ∇r if r is smooth; otherwise ``prox`` is set. Test losses do
-    not include r.
+    not include r. There is no column ``suboptimality``, since the minimum of f + r is not known.
     """
 
     def __init__(self, problem: Problem, by: Regularizer) -> None:
         super().__init__(problem)
         self.by = by
         self.prox = None if by.smooth else by.prox
+        self.columns = {name: c for name, c in problem.columns.items() if not name.endswith("suboptimality")}
 
     def start(self) -> Tensor:
         return self.problem.start()
@@ -136,7 +137,9 @@ class Regularized(Around):
     def evaluate(self, mean: Tensor) -> Evaluation:
         e, share = self.problem.evaluate(mean), hosted_share(self.setting)
         gradient = e.gradient + share * self.by.gradient(mean) if self.by.smooth else e.gradient
-        return replace(e, train_loss=e.train_loss + share * self.by.value(mean), gradient=gradient)
+        loss = e.train_loss + share * self.by.value(mean)
+        also = {name: value for name, value in e.also.items() if not name.endswith("suboptimality")}
+        return replace(e, train_loss=loss, gradient=gradient, also=also)
 
     def node_gradients(self, mean: Tensor) -> Iterable[Tensor] | None:
         gradients = self.problem.node_gradients(mean)

@@ -8,16 +8,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from bench.base.errors import Refused, UserError
 from bench.base.registry import recipes
 from bench.build.build import build_compressor, check_method, problem_parts
 from bench.build.material import shards_checksum
-from bench.build.network import mixing_of, properties_of
+from bench.build.network import method_of, mixing_of, properties_of
 from bench.config.run_config import RunConfig, parse
 from bench.data.recipe import data_folder, prepare
 from bench.engine.engines import engine_of
+from bench.method.schedules import Steps
 from bench.store.kinds import LONGEST
 from bench.store.record import LATER
 from bench.sweep.memory import problem_of
@@ -67,6 +69,22 @@ def check_network(config: RunConfig) -> None:
     if config.compressor.name != LATER["compressor"]:
         build_compressor(config, problem_of(config).layout.size)
     check_method(config)
+    if config.schedule_nodes not in (None, config.nodes) and not _stepsizes_use_nodes(config):
+        _say_once(
+            f"No stepsize of {config.algo.name} with algo.schedule={config.algo.options['schedule']} depends on the "
+            f"number of nodes, so schedule_nodes={config.schedule_nodes} does not change its stepsizes."
+        )
+
+
+def _stepsizes_use_nodes(config: RunConfig) -> bool:
+    """Return whether some stepsize differs between ``schedule_nodes`` and ``nodes``."""
+    cls, options = method_of(config), config.algo.options
+    rest = {name: options[name] for name in cls.stepsize_options() if name != "schedule"}
+    one, other = (
+        cls.stepsizes(Steps.of(options["schedule"], n, config.steps), **rest)
+        for n in (config.schedule_nodes or config.nodes, config.nodes)
+    )
+    return any(not np.array_equal(one[name], other[name]) for name in one)
 
 
 @cache

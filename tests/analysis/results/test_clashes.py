@@ -12,9 +12,9 @@ import pytest
 from analysis import load
 from analysis.results import from_wandb, index
 from analysis.results.archive import ROWS, RUNS, read_archive, write_archive
+from analysis.results.duplicates import together
 from analysis.results.errors import NoData
 from analysis.results.read import read
-from analysis.results.results import together
 from analysis.study.figure_options import FigureOptions
 from analysis.tables import table_makers
 from bench.base.errors import UserError

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from analysis.archive import main
-from analysis.results.archive import write_archive
-from analysis.results.duplicates import contradicting
+from analysis.results.archive import read_archive, write_archive
+from analysis.results.duplicates import contradicting, together
 from analysis.results.errors import NoData
 from analysis.results.results import Results
 
@@ -65,3 +65,44 @@ def test_the_archive_command_names_runs_that_differ(tmp_path, capsys):
     assert "r0" not in error
     assert main([*(str(tmp_path / name) for name in ("one", "one", "out"))]) == 0
     assert capsys.readouterr().err == ""
+
+
+def unfinished(results: Results, *names: str) -> Results:
+    """The same runs, of which some were interrupted after their first evaluation."""
+    runs, rows = results.runs, results.rows
+    state = runs["state"].where(~runs["run_id"].isin(names), "interrupted")
+    return replace(results, runs=runs.assign(state=state), rows=rows[~rows["run_id"].isin(names) | (rows["step"] == 0)])
+
+
+def test_an_ended_run_wins_over_an_earlier_unended_one():
+    some = made(8, 16, 32)
+    for parts in ([unfinished(some, "r1"), some], [some, unfinished(some, "r1")]):
+        merged = together(parts)
+        assert sorted(merged.runs["run_id"]) == ["r0", "r1", "r2"]
+        assert set(merged.runs["state"]) == {"done"}
+        assert len(merged.rows) == 6
+    first = together([unfinished(other(some, train_loss=1.1), "r0"), unfinished(some, "r0")])
+    assert list(first.runs["state"]) == ["interrupted", "done", "done"]
+    assert first.rows["train_loss"].max() == 1.1
+
+
+def test_the_archive_command_counts_ended_runs_and_names_the_others(tmp_path, capsys, monkeypatch):
+    some = made(8, 16, 32)
+    sources = {"one": unfinished(some, "r0", "r1"), "two": unfinished(some, "r0")}
+    monkeypatch.setattr("analysis.results.read.read", sources.__getitem__)
+    assert main(["one", "two", str(tmp_path)]) == 0
+    found = capsys.readouterr()
+    assert found.out.startswith("2 runs, ")
+    assert "r0 (interrupted)" in found.err
+    assert "r1" not in found.err
+    assert sorted(read_archive(tmp_path).runs["run_id"]) == ["r1", "r2"]
+
+
+def test_the_archive_command_names_damaged_runs_that_no_source_has(tmp_path, capsys, monkeypatch):
+    some = made(8, 16)
+    sources = {"one": replace(some.where([("seed", ["1"])]), unreadable=["r0", "r7"]), "two": some}
+    monkeypatch.setattr("analysis.results.read.read", sources.__getitem__)
+    assert main(["one", "two", str(tmp_path)]) == 0
+    error = capsys.readouterr().err
+    assert "r7" in error
+    assert "r0" not in error

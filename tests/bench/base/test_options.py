@@ -68,3 +68,12 @@ def test_rejects_large_integers_of_every_setting():
 def test_rejects_unknown_options_with_the_known_ones():
     with pytest.raises(UserError, match=r"algo=dsgd .*'algo.etaa'.*'eta'.* eta."):
         coerce({"eta": Option(float, 0.1)}, {"etaa": 1}, "algo.", "algo=dsgd")
+
+
+@pytest.mark.parametrize("option", ["adam.beta1", "dadam.beta2", "dadam_written.beta3", "prodigy.beta2", "dsgdm.beta"])
+def test_decay_rates_are_at_least_0_and_less_than_1(option):
+    algo, _, name = option.partition(".")
+    assert config(algo={"name": algo, name: 0}).algo.options[name] == 0
+    for value in (-0.1, 1, 1.5):
+        with pytest.raises(UserError, match=rf"algo\.{name}.* {value}\."):
+            config(algo={"name": algo, name: value})

@@ -20,6 +20,7 @@ from bench.engine import stacked
 from bench.models import torch_model
 from bench.models.measured import floats_per_sample
 from bench.models.module import Wrapped, keyed
+from bench.problem.arrays import Arrays
 from bench.problem.problem import Setting
 from bench.sweep.preflight import check
 from tests.helpers import nets
@@ -247,6 +248,20 @@ INVALID = [
 def test_rejects_invalid_modules(target, kwargs, values):
     with pytest.raises(UserError, match=values):
         check(config(dataset="digits", model={"name": "module", "target": target, "kwargs": kwargs}))
+
+
+@pytest.mark.parametrize("equal", [2, 5, 6])
+def test_rejects_dependence_on_the_batch_if_the_first_inputs_are_equal(equal, monkeypatch):
+    x, y = np.arange(6 * 64.0).reshape(6, 8, 8) ** 1.5, np.arange(6)
+    x[:equal] = x[0]
+    arrays = Arrays(x, y, x, y, 10)
+    first, other = arrays.examples()
+    assert np.array_equal(first, x[0])
+    assert not np.array_equal(first, other)
+    monkeypatch.setattr("bench.build.build.load_arrays", lambda config: arrays)
+    net = {"name": "module", "target": "tests.helpers.nets:Normed", "kwargs": {"track": False}}
+    with pytest.raises(UserError, match="Normed"):
+        check(config(dataset="digits", model=net, nodes=2))
 
 
 def test_kwargs_are_a_mapping_and_tell_runs_apart():

@@ -160,6 +160,12 @@ def test_f_and_its_gradients_include_the_regularizer(name):
     assert torch.allclose(parts[0] + parts[1], e.flat(), rtol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["none", "l2", "l1"])
+def test_there_is_no_suboptimality_with_a_regularizer(name):
+    (measured,) = rows(config(dataset="heavy_tail", algo="deepstorm", regularizer={"name": name}, steps=2))
+    assert ("suboptimality" in measured[-1]) == (name == "none")
+
+
 @pytest.mark.parametrize(("scale", "input_scale"), [(1.0, 1.0), (3.0, 1.0), (1.0, 4.0), (0.5, 2.0)])
 def test_a_proximal_step_is_that_of_the_objective_in_its_units(scale, input_scale):
     """u = prox(x, η) is the minimizer of r̃(u) + ‖u − x‖²/(2η) with r̃(u) = c·s²·r(u/s): no neighbor is lower."""

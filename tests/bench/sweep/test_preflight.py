@@ -238,3 +238,11 @@ def test_a_setting_that_came_later_leaves_earlier_runs_their_names():
     assert before.run_id == config(eval_samples=None).run_id == "dnasa-ring-synthetic-s0-987db1b4"
     assert config(eval_samples=5).run_id != before.run_id
     assert parse(before.plain()) == before
+
+
+@pytest.mark.parametrize(
+    ("schedule", "nodes", "noted"), [("constant", 77, True), ("fixed", 78, False), ("constant", BASE["nodes"], False)]
+)
+def test_reports_that_schedule_nodes_has_no_effect(schedule, nodes, noted, capsys):
+    check(config(algo={"name": "dsgd", "schedule": schedule}, schedule_nodes=nodes))
+    assert (f"schedule_nodes={nodes}" in capsys.readouterr().err) == noted

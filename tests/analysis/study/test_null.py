@@ -1,0 +1,73 @@
+"""Options that are null in some runs and have a value in others."""
+
+import itertools
+
+import pytest
+
+from analysis.report import report_data
+from analysis.results.results import Results
+from analysis.study.outcome import outcome
+from analysis.study.select import VARIANTS, as_written
+from tests.helpers.invented import made
+
+
+def sweep(option: str, values: list, etas: tuple = (0.1, 0.2), seeds: tuple = (0, 1)) -> Results:
+    """A second method, and one with these values of an option, each with its own result."""
+    rows = [
+        {"algo": "led", "eta": eta, "seed": seed, option: value, "end": 0.1 * (1 + place)}
+        for (place, value), eta, seed in itertools.product(enumerate(values), etas, seeds)
+    ]
+    others = [{"algo": "dsgd", "eta": eta, "seed": seed, "end": 0.7} for eta in etas for seed in seeds]
+    return made([*others, *rows])
+
+
+@pytest.mark.parametrize(
+    ("option", "values"),
+    [
+        ("b", [None, 0.3]),
+        ("b", [0.3, None]),
+        ("b", [None, 0.3, 0.5]),
+        ("kind", [None, "x"]),
+        ("kind", ["y", "x", None]),
+    ],
+)
+def test_null_is_a_setting_of_its_own(option, values):
+    results = sweep(option, values)
+    chosen, notes = as_written(results, results.finals)
+    ours = chosen[chosen["algo"] == "led"]
+    assert ours[option].isna().all()
+    assert len(ours) == 4
+    assert notes == [f"led: {4 * len(values) - 4} {VARIANTS}"]
+    assert ours["test_loss"].tolist() == pytest.approx([0.1 * (1 + values.index(None))] * 4)
+    assert len(outcome(results)) == 1
+
+
+def test_the_value_of_most_runs_excludes_null():
+    few, many = sweep("b", [None], seeds=(5,)).runs, sweep("b", [0.3]).runs
+    rows = [
+        {**row, "run_id": f"r{k}", "end": 0.5}
+        for k, row in enumerate([*few.to_dict("records"), *many.to_dict("records")])
+    ]
+    results = made(rows)
+    chosen, _ = as_written(results, results.finals)
+    assert set(chosen.loc[chosen["algo"] == "led", "b"]) == {0.3}
+
+
+def test_runs_older_than_an_option_of_words_stay_with_the_others():
+    older = [{"algo": "dsgd", "eta": 0.1, "seed": seed, "end": 0.5} for seed in (0, 1)]
+    newer = [{"algo": "dsgd", "eta": 0.2, "seed": seed, "order": "first", "end": 0.4} for seed in (0, 1)]
+    results = made([*older, *newer])
+    chosen, notes = as_written(results, results.finals)
+    assert len(chosen) == 4
+    assert not notes
+
+
+def test_a_comparison_that_fails_does_not_end_the_report(monkeypatch):
+    def fail(*_):
+        raise ValueError("two runs are equal")
+
+    monkeypatch.setattr(report_data, "outcome", fail)
+    monkeypatch.setattr(report_data, "drawings", dict)
+    report = report_data.gather_report(sweep("b", [0.3]))
+    assert [one for one in report.warnings if "two runs are equal" in one]
+    assert report.tables
