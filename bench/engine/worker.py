@@ -111,8 +111,9 @@ class Reporter(Observer):
         self._shutdown = shutdown
         self._hosted, self._folders = hosted, [Path(folder) for folder in folders]
         self._locks = [Lock(lock_of(folder.parent)) for folder in self._folders]
-        # a file system of several hosts may show the earlier owner of a lock for some time
-        self._owners = [(None, runner, lock.owner()) for lock in self._locks]
+        self._runner = runner
+        # a file system of several hosts may show the earlier owner of a lock, or none, for some time
+        self._owners = [{None, runner, lock.owner()} for lock in self._locks]
 
     def _tell(self, message: Message) -> None:
         if self._first:
@@ -139,7 +140,9 @@ class Reporter(Observer):
     def checkpoint(self, r: int, moment: Snapshot) -> None:
         def must_be_ours() -> None:
             """A rank that was paused may outlive its runner, and another process may compute the run."""
-            if self._locks[r].owner() not in self._owners[r]:
+            if (owner := self._locks[r].owner()) == self._runner:
+                self._owners[r] = {None, self._runner}  # None: the file cannot be read at the moment
+            if owner not in self._owners[r]:  # a lease that another process took and released is missing
                 raise errors.Failure(f"{self._folders[r].parent.name} was taken over by another process.")
 
         with errors.store_errors(self._folders[r]):
