@@ -123,7 +123,7 @@ RESERVED = frozenset({*SUMMARY, *WITH_GROUP, *WITH_GROUP.values()} - {*COLUMNS, 
 NEEDED = ("algo", "topology", "dataset", "seed", "nodes", "steps", "state")
 """Labels that every run must have."""
 MANIFEST: dict[Any, Kind] = {
-    **dict.fromkeys(("engine", "device", "started"), TEXT),
+    **dict.fromkeys(("engine", "device", "started", "start"), TEXT),
     **dict.fromkeys(("plugins", "pythonpath"), LONG_TEXT),
     **{"run_id": NAME, "fingerprint": PERHAPS_TEXT, "sweep": PERHAPS_LONG_TEXT, "also": many(LONG_TEXT)},
     **dict.fromkeys(("varies", "model"), many(TEXT)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import time
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -53,6 +54,7 @@ class RunFolder(StoredRun[C]):
         self._marks: dict[str, Any] = {}
         self._manifest: dict[str, Any] = {}
         self._digest = ""  # of the stream's last line
+        self.start = ""  # the id of the start from step 0
         self.lock = Lock(lock_of(self.path))
 
     def claim(self) -> bool:
@@ -102,7 +104,8 @@ class RunFolder(StoredRun[C]):
         self.must_be_ours()
         before, damaged = self.manifest(), self._set_aside(damage or {})
         make_folder(self.path, parents=True)
-        self._manifest = {"run_id": self.path.name, **facts}
+        self.start = before.get("start", "") if rows else uuid.uuid4().hex
+        self._manifest = {"run_id": self.path.name, "start": self.start, **facts}
         self._marks = {"replicas": facts.get("replicas", 1)}
         self._rows = list(rows or [])
         self._set_state("running")  # first, so that no reader takes the old files for a finished run

@@ -170,6 +170,31 @@ def test_a_checkpoint_without_its_rows_is_not_used(tmp_path):
         assert resume_point(folder) is None  # as on another host: half a run would be of each version
 
 
+def test_a_checkpoint_of_another_start_is_not_used(tmp_path):
+    """A rank that was paused may write after another process has started the run again, with other source."""
+    c = config(results=str(tmp_path), steps=40, eval_every=10)
+    first = rows(c)[0][:3]
+    moment = Snapshot(20, {"x": torch.zeros(1, 6, 2)}, [dict.fromkeys(TIMES, 0.0)], [{}], COUNTS)
+    with claimed(c) as folder:
+        folder.begin(describe(c))
+        old = checkpoint.start_of(folder.checkpoints)
+        folder.begin(describe(c))
+        for row in first:
+            folder.record(row)
+        checkpoint.write(folder.checkpoints, moment, range(6), start=old)
+        assert resume_point(folder) is None
+        assert checkpoint.damage(folder.checkpoints) == {"20.0-5.npz": FOREIGN}
+        checkpoint.write(folder.checkpoints, moment, range(6), start=folder.start)
+        assert resume_point(folder)[0] == 20
+        folder.begin(describe(c, folder.manifest()), first)
+        assert resume_point(folder)[0] == 20  # the id of a resumed run stays
+        write_json(folder.path / "manifest.json", {k: v for k, v in folder.manifest().items() if k != "start"})
+        checkpoint.write(folder.checkpoints, moment, range(6))
+        assert resume_point(folder)[0] == 20  # a run of an earlier version has no id
+        folder.begin(describe(c, folder.manifest()), first)
+        assert resume_point(folder)[0] == 20
+
+
 def test_going_on_takes_the_columns_from_the_manifest(tmp_path, monkeypatch):
     """To know their names, no problem is made; the data are read for their checksum alone."""
     c = config(results=str(tmp_path), dataset="digits", steps=40, eval_every=10)
