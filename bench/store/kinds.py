@@ -106,7 +106,10 @@ COUNT, NATURAL, STATE = whole(1), whole(0), word((*STATES, *renamed.STATES))
 LABEL = one_of(str, int, float, bool, ABSENT, list)
 MEASURED = one_of(int, float, ABSENT, infinite=True)
 ROW = {"step": NATURAL, ...: MEASURED}
-STATUS = {"state": STATE, "step": NATURAL, "error": PERHAPS_LONG_TEXT, "time": NUMBER, "orders": many(TEXT)}
+STATUS = {
+    **{"state": STATE, "step": NATURAL, "error": PERHAPS_LONG_TEXT, "time": NUMBER},
+    **dict.fromkeys(("orders", "failed_in"), many(TEXT)),
+}
 SUMMARY: dict[Any, Kind] = {
     **dict.fromkeys(COLUMNS, MEASURED),
     **dict.fromkeys(("algo", "topology", "dataset", "partition", "model", "links", "compressor"), TEXT),

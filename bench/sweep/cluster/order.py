@@ -63,7 +63,7 @@ def read(folder: Path) -> Order:
 
 
 def work(order: Order) -> int:
-    """Compute runs of the order until all are taken; returns 1 if a run failed in this process."""
+    """Compute runs of the order until all are taken; returns 1 if a run failed in it or in another worker before."""
     torch.set_num_threads(min(torch.get_num_threads(), core_share(1)))  # not every SLURM binds a job to its cores
     console = Console(width=140, highlight=False)
     fates = pull(order.groups, order.jobs, console, order.name, order.varies, order.id)
