@@ -96,7 +96,7 @@ class Lock:
             return False
         try:
             replaced = not os.path.samestat(os.lstat(self.path), os.fstat(self._stream.fileno()))
-        except FileNotFoundError:
+        except OSError:  # the file is missing or cannot be reached
             return True
         return replaced or _word(self.path.parent) == LEASES
 

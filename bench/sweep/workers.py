@@ -69,7 +69,7 @@ class Executor:
     def run(self, groups: Sequence[Group], jobs: int) -> None:
         self.waiting.add(groups)
         self._work(jobs)
-        self.waiting.follow(lambda: self._work(jobs), self._display.say)
+        self.waiting.follow(lambda: self._work(jobs), self._display.say, self._failing)
 
     def reuse(self, folder: Run) -> bool:
         """Use a finished run; False if another process has begun to repeat it."""
