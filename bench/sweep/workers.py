@@ -178,6 +178,7 @@ class Executor:
                 with errors.store_errors(folder.path):
                     facts |= {**how, "ranks": pool.ranks(folder.config)}
                     damage = folder.begin(facts, rows, damaged_checkpoints(folder))
+                    checkpoint.forget_after(folder.checkpoints, step)
                 if damage:
                     self._display.say(damage)
                 self.tracker.begin(folder.path, live=len(members) == 1)

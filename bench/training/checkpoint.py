@@ -128,6 +128,13 @@ def forget(folder: Path, step: int) -> None:
         path.unlink()
 
 
+def forget_after(folder: Path, step: int) -> None:
+    """Delete the checkpoints after a step: ``write`` keeps the highest steps, and would delete new files instead."""
+    for path in _files(folder):
+        if _numbers(path)[0] > step:
+            path.unlink()
+
+
 def damage(folder: Path) -> dict[str, str]:
     """Return the damaged files, with the reason."""
     return {path.name: FOREIGN for path in _files(folder) if arrays(path) is None}
