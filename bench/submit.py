@@ -161,7 +161,14 @@ def main() -> int:
     show_found(console, runs, found, list(found.values()))
     for line in queue_lines(runs.parent, found, only=True):
         console.print(line, soft_wrap=True)
-    return int(any(run["state"] not in FINAL for run in found.values()) or bool(skipped))
+    others = orders.outdated(order)
+    for name, reason in others.items():
+        console.print(
+            f"{name} was computed with {reason}. Add stale=rerun to repeat it, or stale=keep to use it.",
+            markup=False,
+            soft_wrap=True,
+        )
+    return int(any(run["state"] not in FINAL for run in found.values()) or bool(skipped or others))
 
 
 def workers_of(words: list[str], dry: bool = False) -> tuple[int, list[str]]:

@@ -17,7 +17,7 @@ from bench.engine import shared_memory
 from bench.engine.engines import Launch, engine_of
 from bench.engine.rank_pool import RankPool, RunFailed
 from bench.network import cache
-from bench.training.checkpoint import Resume
+from bench.training.checkpoint import Resume, start_of
 from bench.training.observer import Observer
 
 
@@ -47,6 +47,7 @@ class Pool:
             "runs": [config.plain() for config in configs],
             "runner": [os.getpid(), platform.node()],
             "checkpoints": [str(folder) for folder in checkpoints],
+            "starts": [start_of(folder) for folder in checkpoints],
             "resume": None if resume is None else {"step": resume.step, "rows": list(resume.rows)},
             "threads": engine.threads(self._jobs),
             "known": cache.about(first.nodes),

@@ -106,13 +106,15 @@ class Reporter(Observer):
         hosted: range,
         folders: Sequence[str],
         runner: tuple[object, ...],
+        starts: Sequence[str],
     ) -> None:
         self._link, self._first, self._beat = link, rank == 0, time.monotonic()
         self._shutdown = shutdown
         self._hosted, self._folders = hosted, [Path(folder) for folder in folders]
         self._locks = [Lock(lock_of(folder.parent)) for folder in self._folders]
-        # a file system of several hosts may show the earlier owner of a lock for some time
-        self._owners = [(None, runner, lock.owner()) for lock in self._locks]
+        self._runner, self._starts = runner, starts
+        # a file system of several hosts may show the earlier owner of a lock, or none, for some time
+        self._owners = [{None, runner, lock.owner()} for lock in self._locks]
 
     def _tell(self, message: Message) -> None:
         if self._first:
@@ -139,11 +141,13 @@ class Reporter(Observer):
     def checkpoint(self, r: int, moment: Snapshot) -> None:
         def must_be_ours() -> None:
             """A rank that was paused may outlive its runner, and another process may compute the run."""
-            if self._locks[r].owner() not in self._owners[r]:
+            if (owner := self._locks[r].owner()) == self._runner:
+                self._owners[r] = {None, self._runner}  # None: the file cannot be read at the moment
+            if owner not in self._owners[r]:  # a lease that another process took and released is missing
                 raise errors.Failure(f"{self._folders[r].parent.name} was taken over by another process.")
 
         with errors.store_errors(self._folders[r]):
-            checkpoint.write(self._folders[r], moment, self._hosted, must_be_ours)
+            checkpoint.write(self._folders[r], moment, self._hosted, must_be_ours, self._starts[r])
 
 
 def connect_to_runner(rank: int) -> Link:
@@ -168,7 +172,8 @@ def run(job: Message, comm: MPI.Intracomm, link: Link, inbox: Inbox) -> None:
     configs = [parse(values) for values in job["runs"]]
     hosted = nodes_of_rank(configs[0].nodes, comm.size, comm.rank)
     folders, runner = job["checkpoints"], tuple(job["runner"])
-    observer = Reporter(link, inbox.shutdown, comm.rank, hosted, folders, runner)  # while the runner holds the locks
+    # while the runner holds the locks
+    observer = Reporter(link, inbox.shutdown, comm.rank, hosted, folders, runner, job["starts"])
     link.send({"made_of": made_of(configs)})
     if not inbox.allowed():
         return

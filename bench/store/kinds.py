@@ -106,7 +106,10 @@ COUNT, NATURAL, STATE = whole(1), whole(0), word((*STATES, *renamed.STATES))
 LABEL = one_of(str, int, float, bool, ABSENT, list)
 MEASURED = one_of(int, float, ABSENT, infinite=True)
 ROW = {"step": NATURAL, ...: MEASURED}
-STATUS = {"state": STATE, "step": NATURAL, "error": PERHAPS_LONG_TEXT, "time": NUMBER, "orders": many(TEXT)}
+STATUS = {
+    **{"state": STATE, "step": NATURAL, "error": PERHAPS_LONG_TEXT, "time": NUMBER},
+    **dict.fromkeys(("orders", "failed_in"), many(TEXT)),
+}
 SUMMARY: dict[Any, Kind] = {
     **dict.fromkeys(COLUMNS, MEASURED),
     **dict.fromkeys(("algo", "topology", "dataset", "partition", "model", "links", "compressor"), TEXT),
@@ -123,7 +126,7 @@ RESERVED = frozenset({*SUMMARY, *WITH_GROUP, *WITH_GROUP.values()} - {*COLUMNS, 
 NEEDED = ("algo", "topology", "dataset", "seed", "nodes", "steps", "state")
 """Labels that every run must have."""
 MANIFEST: dict[Any, Kind] = {
-    **dict.fromkeys(("engine", "device", "started"), TEXT),
+    **dict.fromkeys(("engine", "device", "started", "start"), TEXT),
     **dict.fromkeys(("plugins", "pythonpath"), LONG_TEXT),
     **{"run_id": NAME, "fingerprint": PERHAPS_TEXT, "sweep": PERHAPS_LONG_TEXT, "also": many(LONG_TEXT)},
     **dict.fromkeys(("varies", "model"), many(TEXT)),

@@ -96,7 +96,7 @@ class Lock:
             return False
         try:
             replaced = not os.path.samestat(os.lstat(self.path), os.fstat(self._stream.fileno()))
-        except FileNotFoundError:
+        except OSError:  # the file is missing or cannot be reached
             return True
         return replaced or _word(self.path.parent) == LEASES
 
@@ -125,9 +125,11 @@ class Lock:
             return False
 
     def owner(self) -> tuple[object, ...] | None:
-        """Return the process id and the host of the last process that took the lock; None if they are unknown."""
-        content = self._content()
-        return (content.get("pid"), content.get("host")) if content else None
+        """Return the process id and the host of the last process that took the lock: empty if there is no file, None if
+        it cannot be read."""
+        if content := self._content():
+            return content.get("pid"), content.get("host")
+        return None if any(check_json(path, sealed=False)[1] for path in (self._leased, self.path)) else ()
 
     def _content(self) -> dict[str, Any]:
         return check_json(self._leased, sealed=False)[0] or check_json(self.path, sealed=False)[0]

@@ -5,12 +5,10 @@ from __future__ import annotations
 import itertools
 import os
 import time
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import yaml
 
 from bench.base.errors import Failure
@@ -18,6 +16,7 @@ from bench.store.disk import make_lasting
 from bench.store.files import line_of, lock_of, sha256, stream_of, write_json, write_text
 from bench.store.integrity import SUMS, examine, read_file
 from bench.store.locks import Lock
+from bench.store.parquet import parquet
 from bench.store.record import Row, final_state
 from bench.store.regular import NOT_REGULAR, append, content_of, is_regular, make_folder, no_link, remove, write_bytes
 from bench.store.stored_run import C, StoredRun
@@ -27,9 +26,7 @@ DAMAGED = "damaged"
 REPLACED = ("config.yaml", "metrics.parquet", "log.txt")
 """The files of an unfinished run that ``examine`` does not open."""
 REMEMBERED = 20
-"""Maximal number of orders in status.json."""
-COUNTS = {"step", "samples", "rounds", "vectors_sent", "bytes"}
-"""Metrics that are stored as integers."""
+"""Maximal length of a list of orders in status.json."""
 
 
 class LockLost(Failure):
@@ -49,10 +46,12 @@ class RunFolder(StoredRun[C]):
         super().__init__(config)
         self._order = order
         self._orders: list[str] = []
+        self._failed_in: list[str] = []
         self._rows: list[Row] = []
         self._marks: dict[str, Any] = {}
         self._manifest: dict[str, Any] = {}
         self._digest = ""  # of the stream's last line
+        self.start = ""  # the id of the start from step 0
         self.lock = Lock(lock_of(self.path))
 
     def claim(self) -> bool:
@@ -60,9 +59,15 @@ class RunFolder(StoredRun[C]):
         no_link(no_link(self.path.parent) / self.path.name)
         if not self.lock.take():
             return False
-        others = [order for order in self.status().get("orders", []) if order != self._order]
-        self._orders = [*others, *filter(None, [self._order])][-REMEMBERED:]
+        status = self.status()
+        self._orders = self._with_ours(status.get("orders", []))
+        self._failed_in = status.get("failed_in", [])
         return True
+
+    def _with_ours(self, orders: Sequence[str]) -> list[str]:
+        """Add our order, if any, to the end of a list."""
+        others = [order for order in orders if order != self._order]
+        return [*others, *filter(None, [self._order])][-REMEMBERED:]
 
     def must_be_ours(self) -> None:
         """Raise LockLost if another process has taken over the run; called before every change."""
@@ -102,7 +107,8 @@ class RunFolder(StoredRun[C]):
         self.must_be_ours()
         before, damaged = self.manifest(), self._set_aside(damage or {})
         make_folder(self.path, parents=True)
-        self._manifest = {"run_id": self.path.name, **facts}
+        self.start = before.get("start", "") if rows else uuid.uuid4().hex
+        self._manifest = {"run_id": self.path.name, "start": self.start, **facts}
         self._marks = {"replicas": facts.get("replicas", 1)}
         self._rows = list(rows or [])
         self._set_state("running")  # first, so that no reader takes the old files for a finished run
@@ -197,6 +203,7 @@ class RunFolder(StoredRun[C]):
         """Mark the run as failed, with a sentence and the details for log.txt."""
         make_folder(self.path, parents=True)  # it may have failed before ``begin``
         self.log(f"{error}\n{details}")
+        self._failed_in = self._with_ours(self._failed_in)
         self._set_state("failed", error)
 
     def interrupt(self) -> None:
@@ -216,26 +223,9 @@ class RunFolder(StoredRun[C]):
 
     def _set_status(self, state: str, error: str | None = None) -> None:
         step = self._rows[-1]["step"] if self._rows else 0
-        status = {"state": state, "step": step, "error": error, "time": time.time(), "orders": self._orders}
-        write_json(self.path / "status.json", status, self.must_be_ours)
-
-
-def parquet(rows: Sequence[Row]) -> bytes:
-    """Return the rows as a Parquet file, with a column for each metric."""
-    columns = [_column([row[name] for row in rows], np.int64 if name in COUNTS else np.float64) for name in rows[0]]
-    sink = pa.BufferOutputStream()
-    # without dictionaries and statistics, thousands of files are read a third faster
-    plain = {"use_dictionary": False, "write_statistics": False, "store_schema": False}
-    pq.write_table(pa.Table.from_arrays(columns, names=list(rows[0])), sink, write_page_checksum=True, **plain)
-    return sink.getvalue().to_pybytes()
-
-
-def _column(values: Sequence[float | None], dtype: type[np.number[Any]]) -> pa.Array:
-    """Return the values as an Arrow array; None is a missing value. ``pa.array`` would import pandas."""
-    valid = np.array([value is not None for value in values])
-    numbers = np.array([0 if value is None else value for value in values], dtype=dtype)
-    buffers = [pa.py_buffer(np.packbits(valid, bitorder="little")), pa.py_buffer(numbers)]
-    return pa.Array.from_buffers(pa.from_numpy_dtype(dtype), len(values), buffers)
+        status = {"state": state, "step": step, "error": error, "time": time.time()}
+        orders = {"orders": self._orders, "failed_in": self._failed_in}
+        write_json(self.path / "status.json", {**status, **orders}, self.must_be_ours)
 
 
 def settle(folders: Sequence[RunFolder[Any]]) -> None:

@@ -54,4 +54,4 @@ class Stored(Observer):
         folder = self._folders[r]
         folder.must_be_ours()
         with errors.store_errors(folder.path):
-            checkpoint.write(folder.checkpoints, moment, range(folder.config.nodes), folder.must_be_ours)
+            checkpoint.write(folder.checkpoints, moment, range(folder.config.nodes), folder.must_be_ours, folder.start)

@@ -12,6 +12,8 @@ from bench.base.preemption import Preempted
 from bench.sweep.resume import Run
 
 Group = list[Run]
+Failing = Callable[[Run], AbstractContextManager[None]]
+"""Handles errors of a run's folder."""
 LATE_S = 0.5
 """Seconds within which the first worker at a group has locked all its runs."""
 LOOK_S = 0.3
@@ -47,8 +49,8 @@ class Waiting:
         except IndexError:  # empty, or another thread was faster
             return None
 
-    def claim(self, group: Group, failing: Callable[[Run], AbstractContextManager[None]]) -> Group:
-        """Lock the runs of a group and return those that were free. ``failing`` handles errors of a folder."""
+    def claim(self, group: Group, failing: Failing) -> Group:
+        """Lock the runs of a group and return those that were free."""
         ours: Group = []
         theirs: Group = []
         for folder in group:
@@ -58,7 +60,7 @@ class Waiting:
         self.lose(theirs)
         return ours
 
-    def follow(self, work: Callable[[], None], say: Callable[[str], None]) -> None:
+    def follow(self, work: Callable[[], None], say: Callable[[str], None], failing: Failing) -> None:
         """Wait for other processes, and call ``work`` for runs that they release; with ``pulls``, do not wait long."""
         last, shown = time.monotonic(), ""
         while self._elsewhere:
@@ -66,7 +68,7 @@ class Waiting:
                 raise Preempted
             if self._pulls:
                 time.sleep(LATE_S)
-            free = self._taken_back()
+            free = self._taken_back(failing)
             work()
             last = time.monotonic() if free else last
             if self._elsewhere and not free:
@@ -77,16 +79,20 @@ class Waiting:
                     say(text)
                 time.sleep(LOOK_S)
 
-    def _taken_back(self) -> int:
+    def _taken_back(self, failing: Failing) -> int:
         """Queue the runs that other processes have released, in their groups; returns the number of groups."""
         groups, self._elsewhere = self._elsewhere, []
         before = len(self._groups)
         for group in groups:
-            free = [folder for folder in group if folder.claim()]
+            free: Group = []
+            taken: Group = []
+            for folder in group:
+                with failing(folder):
+                    (free if folder.claim() else taken).append(folder)
             for folder in free:
                 folder.release()
             self._groups += [free] if free else []
-            self.lose([folder for folder in group if folder not in free])
+            self.lose(taken)
         return len(self._groups) - before
 
     def _whom(self) -> str:

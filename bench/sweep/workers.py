@@ -69,7 +69,7 @@ class Executor:
     def run(self, groups: Sequence[Group], jobs: int) -> None:
         self.waiting.add(groups)
         self._work(jobs)
-        self.waiting.follow(lambda: self._work(jobs), self._display.say)
+        self.waiting.follow(lambda: self._work(jobs), self._display.say, self._failing)
 
     def reuse(self, folder: Run) -> bool:
         """Use a finished run; False if another process has begun to repeat it."""
@@ -150,16 +150,17 @@ class Executor:
     def _settled(self, folder: Run) -> bool:
         """Whether another process has computed this run in the meantime, also with other source or data. The workers
         of an order try a failing run and a forced run once."""
-        ours = self._order in folder.status().get("orders", [])
-        if ours:
+        status = folder.status()
+        if self._order in status.get("orders", []):
             folder.config = replace(folder.config, force=False)
-        if (reusable(folder) or (ours and folder.final)) and self.reuse(folder):
+        if reusable(folder) and self.reuse(folder):
             return True
         if reason := undecided(folder):
             remedy = "Add stale=rerun to repeat it, or stale=keep to use it."
             self._fail(folder, f"Another command has finished this run, with {reason}. {remedy}", folder.row_labels())
-        elif ours and folder.status().get("state") == "failed":
-            self._end(folder, "failed", "failed before, in another worker", folder.summary())
+        elif status.get("state") == "failed" and self._order in status.get("failed_in", []):
+            error = errors.shortened(status.get("error") or "?")
+            self._end(folder, "failed", "failed before, in another worker", folder.summary(), error)
         else:
             return False
         return True
@@ -177,6 +178,7 @@ class Executor:
                 with errors.store_errors(folder.path):
                     facts |= {**how, "ranks": pool.ranks(folder.config)}
                     damage = folder.begin(facts, rows, damaged_checkpoints(folder))
+                    checkpoint.forget_after(folder.checkpoints, step)
                 if damage:
                     self._display.say(damage)
                 self.tracker.begin(folder.path, live=len(members) == 1)

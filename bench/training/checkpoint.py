@@ -1,8 +1,9 @@
 """Checkpoints: one file per process with the state of its nodes, which any number of processes can read.
 
 <run>/checkpoint/<step>.<first node>-<last node>.npz holds plain arrays, never pickles, followed by a digest of the
-names of run and file and of the content. No file is interpreted before its digest is checked. hearsay keeps the last
-two steps, and the last step that the disk has confirmed.
+names of run and file, of the id of the run's start from step 0, and of the content. The id tells the files of a process
+that was paused while another one started the run again. No file is interpreted before its digest is checked. hearsay
+keeps the last two steps, and the last step that the disk has confirmed.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import torch
 from bench.base.errors import Misfit, UserError
 from bench.store.disk import Pace
 from bench.store.files import FOREIGN
+from bench.store.integrity import read_file
 from bench.store.record import Row
 from bench.store.regular import content_of, make_folder, write_bytes
 from bench.training.costs import SENT, SHARED, Stopwatch, reported, shared_counts
@@ -48,8 +50,17 @@ class Resume:
     rows: Sequence[Row]
 
 
-def write(folder: Path, moment: Snapshot, hosted: range, check: Callable[[], None] = lambda: None) -> None:
-    """Write the hosted nodes of one replica; delete all but the last two steps. ``check`` is as in ``write_bytes``."""
+def write(
+    folder: Path,
+    moment: Snapshot,
+    hosted: range,
+    check: Callable[[], None] = lambda: None,
+    start: str | None = None,
+) -> None:
+    """Write the hosted nodes of one replica; delete all but the last two steps.
+
+    ``check`` is as in ``write_bytes``; ``start`` is the id of the start, by default the one in the manifest.
+    """
     arrays = {name: tensor[0].cpu().numpy() for name, tensor in {**moment.state, **moment.in_flight}.items()}
     arrays[SECONDS] = np.array([moment.seconds[0][name] for name in Stopwatch.NAMES])
     arrays[COUNTS] = moment.counts[0]
@@ -58,7 +69,7 @@ def write(folder: Path, moment: Snapshot, hosted: range, check: Callable[[], Non
     make_folder(folder)
     span = f"{hosted.start}-{hosted.stop - 1}.npz"
     path = folder / f"{moment.step}.{span}"
-    write_bytes(path, buffer.getvalue() + _seal(_names(path), buffer.getvalue()), check)
+    write_bytes(path, buffer.getvalue() + _seal(_names(path, start), buffer.getvalue()), check)
     if pace.wait(moment.step, path):
         _lasting[folder] = moment.step
     for old in sorted(_files(folder, f"*.{span}"), key=_numbers)[:-KEEP]:
@@ -117,6 +128,13 @@ def forget(folder: Path, step: int) -> None:
         path.unlink()
 
 
+def forget_after(folder: Path, step: int) -> None:
+    """Delete the checkpoints after a step: ``write`` keeps the highest steps, and would delete new files instead."""
+    for path in _files(folder):
+        if _numbers(path)[0] > step:
+            path.unlink()
+
+
 def damage(folder: Path) -> dict[str, str]:
     """Return the damaged files, with the reason."""
     return {path.name: FOREIGN for path in _files(folder) if arrays(path) is None}
@@ -160,9 +178,14 @@ def arrays(path: Path) -> dict[str, np.ndarray] | None:
     return found if fits and SECONDS in found and found[SECONDS].shape == (len(Stopwatch.NAMES),) else None
 
 
-def _names(path: Path) -> str:
-    """Return the names of the run and of the file."""
-    return f"{path.parents[1].name}/{path.name}"
+def start_of(folder: Path) -> str:
+    """Return the id of the run's last start from step 0; empty for runs of earlier versions, which have none."""
+    return str(read_file(folder.parent, "manifest.json").get("start", ""))
+
+
+def _names(path: Path, start: str | None = None) -> str:
+    """Return the names of the run and of the file, and the id of the start."""
+    return f"{path.parents[1].name}/{path.name}{start_of(path.parent) if start is None else start}"
 
 
 def _seal(name: str, body: bytes) -> bytes:

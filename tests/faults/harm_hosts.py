@@ -52,7 +52,7 @@ def clocks_apart(trials: int, folder: Path) -> Counter[str]:
                 codes.append(orders.work(order))
             statuses = [folder / "runs" / run.run_id / "status.json" for run in (bad, fine)]
             times.append([json.loads(path.read_text())["time"] for path in statuses])
-        once = codes == [1, 0, 0, 0] and times[0] == times[1] == times[2] == times[3]
+        once = codes == [1, 1, 1, 1] and times[0] == times[1] == times[2] == times[3]
         seen[ONCE if once else f"codes {codes}, times {times}"] += 1
     return seen
 

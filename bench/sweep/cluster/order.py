@@ -13,7 +13,7 @@ from bench.base.errors import UserError
 from bench.base.machine import core_share
 from bench.config.run_config import RunConfig, parse
 from bench.store.files import read_json, write_json
-from bench.sweep.resume import Run, reusable
+from bench.sweep.resume import Run, reusable, stale
 from bench.sweep.sweep import pull, reject_stale
 from bench.terminal.console import Console
 from bench.terminal.table import varying
@@ -62,8 +62,15 @@ def read(folder: Path) -> Order:
     return Order(groups, **content)
 
 
+def outdated(order: Order) -> dict[str, str]:
+    """Return the finished runs whose source or data are not those of this command, unless it has stale=keep, with what
+    has changed: another command has finished them, or no worker has repeated them."""
+    finished = [run for run in map(Run, order.configs) if run.config.stale != "keep" and run.final]
+    return {run.path.name: reason for run in finished if (reason := stale(run))}
+
+
 def work(order: Order) -> int:
-    """Compute runs of the order until all are taken; returns 1 if a run failed in this process."""
+    """Compute runs of the order until all are taken; returns 1 if a run failed in it or in another worker before."""
     torch.set_num_threads(min(torch.get_num_threads(), core_share(1)))  # not every SLURM binds a job to its cores
     console = Console(width=140, highlight=False)
     fates = pull(order.groups, order.jobs, console, order.name, order.varies, order.id)

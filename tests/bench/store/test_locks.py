@@ -232,3 +232,12 @@ def test_a_lease_that_says_anything_is_another_process(tmp_path, monkeypatch, sa
     monkeypatch.setattr(leases, "DEAD_S", 0.0)
     assert lock.take()
     lock.release()
+
+
+def test_a_lock_that_cannot_be_reached_is_lost(tmp_path, new_lock):
+    lock = new_lock(tmp_path / ".locks" / "a")
+    assert lock.take()
+    assert not lock.lost
+    (tmp_path / ".locks").rename(tmp_path / "moved")
+    (tmp_path / ".locks").write_text("")
+    assert lock.lost

@@ -133,3 +133,20 @@ def test_a_run_that_another_command_repeats_is_left_alone(tmp_path, monkeypatch,
     change(folder)
     assert content(folder.path) == files[0]
     assert folder.stream.exists()
+
+
+def test_a_broken_lock_of_one_run_does_not_end_the_sweep(tmp_path, monkeypatch, new_lock):
+    first, second = (config(algo=algo, results=str(tmp_path)) for algo in ("dsgd", "dsgt"))
+    lock = new_lock(RunFolder(first).lock.path)
+    assert lock.take()
+    taken_back = Waiting._taken_back
+
+    def broken(self, *words):
+        lock.path.unlink()
+        lock.path.mkdir()
+        monkeypatch.setattr(Waiting, "_taken_back", taken_back)
+        return taken_back(self, *words)
+
+    monkeypatch.setattr(Waiting, "_taken_back", broken)
+    results = run_sweep([first, second], QUIET)
+    assert [result.state for result in results] == ["failed", "done"]

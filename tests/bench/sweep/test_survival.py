@@ -32,9 +32,11 @@ from bench.store.files import FOREIGN, check_rows, read_json, stream_of, write_j
 from bench.store.run_folder import RunFolder
 from bench.sweep.resume import resume_point
 from bench.sweep.sweep import run_all
+from bench.sweep.workers import Executor
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume
 from bench.training.observer import Outcome, Snapshot
+from tests.helpers.claims import QUIET
 from tests.helpers.cli import ROOT, typed
 from tests.helpers.configs import Kept, config, rows
 from tests.helpers.disks import on_a_disk
@@ -168,6 +170,67 @@ def test_a_checkpoint_without_its_rows_is_not_used(tmp_path):
         assert resume_point(folder) is None  # rows with other columns are not gone on with
         write_json(folder.path / "manifest.json", {**manifest, "versions": {**manifest["versions"], "numpy": "2.2.0"}})
         assert resume_point(folder) is None  # as on another host: half a run would be of each version
+
+
+def test_later_checkpoints_are_deleted_when_a_run_resumes_from_an_earlier_one(tmp_path, monkeypatch):
+    """The two highest steps are kept: later checkpoints without rows would replace each new one."""
+    c = config(results=str(tmp_path), algo="dsgd", steps=400, eval_every=10, checkpoint_every=20)
+    compute, write, found = Executor._compute, checkpoint.write, []
+
+    def stopped(folder, moment, *words):
+        write(folder, moment, *words)
+        if moment.step == stop:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(checkpoint, "write", stopped)
+    stop = 40
+    with pytest.raises(KeyboardInterrupt):
+        run_all([c], QUIET)
+    folder = RunFolder(c)
+    early = {path: path.read_bytes() for path in folder.checkpoints.iterdir()}
+    lines = folder.stream.read_text()
+    stop = 200
+    with pytest.raises(KeyboardInterrupt):
+        run_all([c], QUIET)
+    for path, content in early.items():
+        path.write_bytes(content)
+    folder.stream.write_text(lines)
+    stop = 100
+
+    def computed(self, *words):
+        found.append(checkpoint.steps(folder.checkpoints, c.nodes))
+        compute(self, *words)
+
+    monkeypatch.setattr(Executor, "_compute", computed)
+    with pytest.raises(KeyboardInterrupt):
+        run_all([c], QUIET)
+    assert found == [[40, 20]]
+    assert resume_point(folder)[0] == 100
+
+
+def test_a_checkpoint_of_another_start_is_not_used(tmp_path):
+    """A rank that was paused may write after another process has started the run again, with other source."""
+    c = config(results=str(tmp_path), steps=40, eval_every=10)
+    first = rows(c)[0][:3]
+    moment = Snapshot(20, {"x": torch.zeros(1, 6, 2)}, [dict.fromkeys(TIMES, 0.0)], [{}], COUNTS)
+    with claimed(c) as folder:
+        folder.begin(describe(c))
+        old = checkpoint.start_of(folder.checkpoints)
+        folder.begin(describe(c))
+        for row in first:
+            folder.record(row)
+        checkpoint.write(folder.checkpoints, moment, range(6), start=old)
+        assert resume_point(folder) is None
+        assert checkpoint.damage(folder.checkpoints) == {"20.0-5.npz": FOREIGN}
+        checkpoint.write(folder.checkpoints, moment, range(6), start=folder.start)
+        assert resume_point(folder)[0] == 20
+        folder.begin(describe(c, folder.manifest()), first)
+        assert resume_point(folder)[0] == 20  # the id of a resumed run stays
+        write_json(folder.path / "manifest.json", {k: v for k, v in folder.manifest().items() if k != "start"})
+        checkpoint.write(folder.checkpoints, moment, range(6))
+        assert resume_point(folder)[0] == 20  # a run of an earlier version has no id
+        folder.begin(describe(c, folder.manifest()), first)
+        assert resume_point(folder)[0] == 20
 
 
 def test_going_on_takes_the_columns_from_the_manifest(tmp_path, monkeypatch):

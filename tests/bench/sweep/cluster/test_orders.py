@@ -4,11 +4,12 @@ import json
 import threading
 import time
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 from rich.console import Console
 
-from bench.store.files import read_json
+from bench.store.files import read_json, write_json
 from bench.sweep.cluster import order as orders
 from bench.sweep.cluster import slurm
 from bench.sweep.cluster.estimate import duration, estimate, sentence
@@ -16,6 +17,9 @@ from bench.sweep.cluster.follow import follow
 from bench.sweep.cluster.order import Order, work
 from bench.sweep.cluster.tickets import Ticket, new_folder, queue_lines, tickets
 from bench.sweep.groups import Share, batches
+from bench.sweep.sweep import run_all
+from bench.sweep.workers import Executor
+from tests.helpers.claims import QUIET
 from tests.helpers.configs import config
 from tests.helpers.mentions import mentions
 from tests.helpers.run_folders import folders, state
@@ -72,7 +76,7 @@ def test_what_has_failed_is_tried_once_and_what_is_forced_is_made_once(runs, tmp
     assert work(order) == 1
     log = folders(tmp_path)[0] / "log.txt"
     before = log.read_text()
-    assert work(order) == 0  # another's failure, and no second try
+    assert work(order) == 1  # another's failure, and no second try
     assert log.read_text() == before
     assert work(ordered([huge])) == 1  # a new order is one
     assert work(ordered(runs)) == 0
@@ -84,6 +88,37 @@ def test_what_has_failed_is_tried_once_and_what_is_forced_is_made_once(runs, tmp
     assert all(new > old for new, old in zip(again, made, strict=True))
     assert work(forced) == 0
     assert [state(tmp_path / "runs" / c.run_id)["time"] for c in runs] == again
+
+
+def interrupted(order, monkeypatch):
+    """As a worker that is preempted at its first run."""
+    with monkeypatch.context() as patch:
+        patch.setattr(Executor, "_compute", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            work(order)
+
+
+@pytest.mark.parametrize("how", [{}, {"stale": "rerun"}, {"force": True}], ids=["", "rerun", "force"])
+def test_a_requeued_worker_does_not_take_a_run_of_another_source(runs, tmp_path, monkeypatch, how):
+    order = ordered([replace(runs[0], **how)])
+    interrupted(order, monkeypatch)
+    assert work(ordered(runs[:1])) == 0  # another command
+    (path,) = folders(tmp_path)
+    write_json(path / "manifest.json", {**read_json(path / "manifest.json"), "fingerprint": "0123"})
+    repeats = how == {"stale": "rerun"}
+    assert work(order) == int(not repeats)
+    assert (read_json(path / "manifest.json")["fingerprint"] != "0123") == repeats
+
+
+def test_a_run_that_failed_in_another_command_is_tried(runs, tmp_path, monkeypatch):
+    order = ordered(runs[:1])
+    interrupted(order, monkeypatch)
+    with monkeypatch.context() as patch:
+        patch.setattr(Executor, "_compute", Mock(side_effect=ValueError("no such luck")))
+        assert run_all(runs[:1], QUIET) == 1
+    assert state(folders(tmp_path)[0])["state"] == "failed"
+    assert work(order) == 0
+    assert state(folders(tmp_path)[0])["state"] == "done"
 
 
 @pytest.mark.parametrize("ahead_s", [600, -600])
@@ -104,7 +139,11 @@ def test_workers_on_a_host_with_another_clock(runs, tmp_path, monkeypatch, ahead
     first, second, third = kept([huge]), kept([huge]), kept(runs)
     forced = [kept([replace(c, force=True) for c in runs]) for _ in range(2)]
     there = ahead_s
-    assert [work(order) for order in (first, second, first, second)] == [1, 1, 0, 0]
+    assert [work(first), work(second)] == [1, 1]
+    log = tmp_path / "runs" / huge.run_id / "log.txt"
+    tried = log.read_text()
+    assert [work(first), work(second)] == [1, 1]
+    assert log.read_text() == tried
     assert work(third) == 0
     made = [times()]
     for order in (*forced, *forced):
