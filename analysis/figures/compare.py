@@ -37,7 +37,7 @@ MOST, MOST_LINES = 4, 16
 FROM_THE_FIRST_STEP = ("test_accuracy", "consensus")
 """Metrics whose initial value is not drawn: it would compress the axis, or is 0 since all nodes start together."""
 AFTER = ["accuracies and consensus errors are drawn from the first evaluation after step 0"]
-SLASHES = "several values (a / b) are those of the panels with this line, from left to right"
+SLASHES = "values separated by / belong to the panels that contain this line, from left to right"
 SELDOM = "runs of {} steps were evaluated only at their start and end; a smaller eval_every gives curves"
 
 

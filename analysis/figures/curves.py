@@ -22,8 +22,8 @@ ACCURACIES = ("test_accuracy", "val_accuracy")
 EARLY, LEAST = 0.05, 0.05
 """The fraction of the steps that is the start, and the fraction of later values that may lie below the axis."""
 BELOW = (
-    f"the axes of accuracies omit the lowest values: those of the first {100 * EARLY:g} % of the steps, and up to "
-    f"{100 * LEAST:g} % of the later ones; the final value of every run is visible"
+    f"the axes of accuracies are cut below: they omit values of the first {100 * EARLY:g} % of the steps, and up to "
+    f"{100 * LEAST:g} % of the later values; the final value of every run is visible"
 )
 SHOWN = ("train_loss", "test_loss", "test_accuracy", "stationarity")
 

@@ -21,7 +21,8 @@ SETTINGS = 3
 """The smallest number of stepsizes of a tuned method."""
 RULES = {
     "tuned": "tuned: every method draws {count} different settings ({what}) from its grid, as many as the smallest "
-    "grid has. It uses the one that at the other seeds has the fewest missed targets, then the least mean cost. "
+    "grid has. Of these it uses the setting that misses the fewest targets on the other seeds; ties go to the lower "
+    "mean cost. "
     "Curves are means over all such draws",
     "untuned": "untuned: every method draws one setting; a method without tuned options is the same in both panels",
 }
@@ -80,8 +81,8 @@ def _counted_problems(costs: pd.DataFrame) -> str:
     count, seeds = costs["problem"].nunique(), costs.groupby("problem")["seed"].nunique()
     few = "; with a single seed, that seed chooses the setting and reports its result" if (seeds == 1).any() else ""
     return (
-        f"{many(count, 'problem')}: settings on which every method with a stepsize was run with {SETTINGS} "
-        f"or more stepsizes; every problem has the same weight, divided equally among its seeds{few}"
+        f"{many(count, 'problem')}: combinations of data, network and n on which every method with a stepsize was run "
+        f"with {SETTINGS} or more stepsizes; every problem has the same weight, divided equally among its seeds{few}"
     )
 
 

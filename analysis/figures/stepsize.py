@@ -156,8 +156,8 @@ def against_option(
     notes = [*notes, *(f"{panel.title}: {sentence}" for panel in found for sentence in panel.notes)]
     if multiplied:
         notes.append(
-            f"{names} has no stepsize to tune: the horizontal line shows its prescribed stepsizes, the curve these "
-            "times the value on the x axis"
+            f"{names} has no stepsize to tune: the horizontal line is for its prescribed stepsizes, the curve for "
+            "these stepsizes multiplied by the value on the x axis"
         )
     notes += [one.note for one in overlays]
     shown = [metric_name(m, results) if m != "test_accuracy" else "test accuracy" for m in metrics_shown]

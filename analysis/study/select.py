@@ -18,7 +18,7 @@ from analysis.study.tuning import AS_WRITTEN, judged_by, numbers_tuned, tuned_ov
 from bench.store.record import COLUMNS
 
 CHOOSE, DRAWN_FOR = "(choose with --where", "drawn for"
-VARIANTS = "runs of its variants are not drawn here"
+VARIANTS = "runs of its variants are left out"
 """Parts of notes on the selection of runs, by which captions recognize and omit them."""
 
 

@@ -39,7 +39,8 @@ def make(results: Results, request: FigureOptions) -> Table:
             told = " ".join(f"{name}={value}" for name, value in zip(names, values, strict=True))
             shown.append((key, {"method": look[chosen["algo"]], "options": told or "—", **words}))
     notes = [
-        f"means over seeds, with Student's 95 % interval from {FEWEST} seeds on; no mean if a run diverged",
+        f"means over seeds, with Student's 95 % interval from {FEWEST} seeds on; no mean of losses and gradient "
+        "norms if a run diverged",
         "options with the same value in all runs of a method, except η, are only in the CSV",
     ]
     return Table(with_settings(shown), pd.DataFrame(data), notes, spare=spare(shown, request))

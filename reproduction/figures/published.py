@@ -13,8 +13,8 @@ from reproduction.study import published
 
 ENTRY = Line2D([], [], color=INK, ls="", marker="o", mfc="none", label="published (hollow; η scaled differently)")
 NOTE = (
-    "hollow markers show published results where the paper has this setting, that of D-NASA at the right edge; the "
-    "published code scales η differently, so compare accuracies and shapes, not positions on the x axis"
+    "hollow markers show published results where the paper has this setting; the published result of D-NASA is at the "
+    "right edge; the published code scales η differently, so compare accuracies and shapes, not positions on the x axis"
 )
 
 

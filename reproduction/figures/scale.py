@@ -96,10 +96,9 @@ def _title(data: pd.DataFrame, look: dict[str, Style], units: Units) -> str:
         ends = mine["mean"].to_numpy(float)
         even = len(ends) > 1 and np.isfinite(ends).all() and np.ptp(ends) <= SAME * abs(ends).max()
         (same if even else other).append(look[str(algo)].label)
+    start = f"Every method minimizing {units.f} with the same stepsizes for every c"
     if len(same) == 1 < len(look):
-        return (
-            f"Every method minimizing {units.f} at a fixed stepsize: only the results of {same[0]} do not depend on c"
-        )
+        return f"{start}: only the results of {same[0]} do not depend on c"
     if len(other) == 1 < len(look):
-        return f"Every method minimizing {units.f} at a fixed stepsize: only the results of {other[0]} depend on c"
-    return f"Every method minimizing {units.f} at a fixed stepsize"
+        return f"{start}: only the results of {other[0]} depend on c"
+    return start

@@ -61,7 +61,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
         used |= _fits(ax, finals, key, rates, drawn, styles(finals["algo"].unique(), results))
     for _, rate in rates.iterrows():
         letter = LETTERS[rate["of"]]
-        promised = f"; theory: {letter}^(−1/4), an upper bound" if np.isfinite(rate["theory"]) else ""
+        promised = f"; theory: at most of order {letter}^(−1/4)" if np.isfinite(rate["theory"]) else ""
         span = f" [{rate['low']:+.3f}, {rate['high']:+.3f}]" if np.isfinite(rate["low"]) else ""
         found = f"fitted exponent of {letter} at {rate['at']}: {rate['exponent']:+.3f}{span}{promised}"
         notes.append(f"{method_name(rate['algo'], results)}, {found}")

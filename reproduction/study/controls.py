@@ -13,9 +13,9 @@ NOISY, FORMULA = "formula alone, with noise", "formula alone"
 CONTROLS = {
     PRINTED: "n nodes on a ring, stepsizes for n nodes",
     COMPLETE: "n nodes on the complete graph, stepsizes for n nodes",
-    AVERAGING: "n nodes on a ring, stepsizes for the smallest n",
-    NOISY: "one node, stepsizes for n nodes",
-    FORMULA: "one node with exact gradients, stepsizes for n nodes",
+    AVERAGING: "n nodes on a ring, stepsizes as for the smallest n",
+    NOISY: "one node, stepsizes as for n nodes",
+    FORMULA: "one node with exact gradients, stepsizes as for n nodes",
 }
 
 
