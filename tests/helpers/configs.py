@@ -40,10 +40,15 @@ BASE: dict[str, Any] = {
 }
 
 
+STABLE: dict[str, dict[str, Any]] = {"deco": {"bound": 1000.0}}
+"""Options of methods whose defaults overflow on the base."""
+
+
 def config(**changes: Any) -> RunConfig:
     """The base with changes; ``algo="dsgt"`` stands for ``algo={"name": "dsgt"}``."""
     named = {k: {"name": v} if isinstance(v, str) and isinstance(BASE[k], dict) else v for k, v in changes.items()}
-    return parse({**BASE, **named})
+    algo = named.get("algo", BASE["algo"])
+    return parse({**BASE, **named, "algo": {**STABLE.get(algo["name"], {}), **algo}})
 
 
 class Kept(Observer):

@@ -9,6 +9,7 @@ from analysis.results.errors import NoData
 from analysis.results.folder import load_folder
 from analysis.study.figure_options import FigureOptions
 from analysis.study.outcome import outcome
+from analysis.study.select import VARIANTS
 from analysis.study.tuning import tuned_over
 from analysis.tables import table_makers
 from tests.helpers import sweeps
@@ -92,7 +93,7 @@ def test_what_makes_a_variant_is_tuned_over_only_if_asked(two):
     assert both["x"].isna().tolist() == [True, False, False, False]
     assert list(both["mean"]) == pytest.approx([expected[1.0], *expected])
     assert {"D-NASA", "D-NASA, scaled stepsizes"} <= set(words_of(picture))
-    assert not any("D-NASA" in note and "not drawn here" in note for note in picture.notes)  # they are drawn
+    assert not any("D-NASA" in note and VARIANTS in note for note in picture.notes)  # they are drawn
     assert "D-NASA" in picture.figure.axes[0].get_xlabel()
 
 
