@@ -65,7 +65,7 @@ def caption(drawing: Drawing, picture: Picture, results: Results, band: Band) ->
     plotted = any(ax.axison for ax in picture.figure.axes) and not runs.empty  # not a drawing of graphs
     return [
         picture.title or drawing.title,
-        *([*_setting(results, runs), *_seeds(results, runs, band), *_ends(runs)] if plotted else []),
+        *([*_setting(results, runs), *_seeds(results, runs, band), *_ends(results, runs)] if plotted else []),
         *(as_sentence(note, runs) for note in notes),
         *dict.fromkeys(DEFINITIONS[metric] for metric in picture.data.get("metric", ()) if metric in DEFINITIONS),
         *mixed_note(results, runs),
@@ -145,8 +145,9 @@ def _seeds(results: Results, runs: pd.DataFrame, band: Band) -> Iterable[str]:
         yield f"With fewer than {BAND_FROM} seeds, each run is drawn by itself"
 
 
-def _ends(runs: pd.DataFrame) -> Iterable[str]:
-    gone = int(runs["state"].isin(("nonfinite", "diverging")).sum())
+def _ends(results: Results, runs: pd.DataFrame) -> Iterable[str]:
+    risen = results.finals.loc[results.finals["diverging"], "run_id"]  # older runs have the state done
+    gone = int((runs["state"].isin(("nonfinite", "diverging")) | runs["run_id"].isin(risen)).sum())
     which = "a value became inf or NaN, or the training loss rose by more than 100 times its initial value"
     used = f"{len(runs)} runs used"
     yield f"Of the {used}, {gone} diverged: {which}" if gone else f"None of the {used} diverged"

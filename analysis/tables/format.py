@@ -24,7 +24,7 @@ from bench.terminal.visible import visible
 SUMMED = ("test_accuracy", "test_loss", "stationarity", "consensus")
 MORE = ("train_loss",)
 """Metrics that are always in the CSV, but in the table only on request."""
-SETTING = ("dataset", "graph", "n", "T", "else")
+SETTING = ("dataset", "graph", "n", "T", "other settings")
 
 
 def with_settings(rows: Sequence[tuple[Key, dict[str, Any]]]) -> pd.DataFrame:
@@ -32,7 +32,7 @@ def with_settings(rows: Sequence[tuple[Key, dict[str, Any]]]) -> pd.DataFrame:
     among, shown = Apart(key for key, _ in rows), []
     for key, cells in rows:
         setting = {"dataset": key["dataset"], "graph": key["topology"], "n": key["nodes"], "T": key["steps"]}
-        shown.append({**setting, "else": among.in_labels(key) or "—", **cells})
+        shown.append({**setting, "other settings": among.in_labels(key) or "—", **cells})
     return pd.DataFrame(shown, dtype=object)
 
 

@@ -69,7 +69,7 @@ def test_a_table_says_of_every_row_which_setting_it_is(name):
         [{**row, "accuracy": 90 - row["end"]} for row in rows(compressor=("top_k", "none"), batch_size=(16, 8))]
     )
     table = table_makers()[name].make(some, FigureOptions())
-    told = list(dict.fromkeys(table.shown["else"]))
+    told = list(dict.fromkeys(table.shown["other settings"]))
     assert told == [f"compressor={form} batch_size={size}" for form in ("none", "top_k") for size in (8, 16)]
 
 
