@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.base.options import Count, Positive
+from bench.base.options import Count, Decay, Positive
 from bench.method import Algorithm, Grad, Mix, Steps, algorithm
 from bench.method.schedules import Schedule
 
@@ -48,7 +48,7 @@ class AccumAdam(Algorithm):
 
     @staticmethod
     def stepsizes(
-        at: Steps, eta: Positive = 0.01, beta1: float = 0.9, beta2: float = 0.999, accumulate: Count = 4
+        at: Steps, eta: Positive = 0.01, beta1: Decay = 0.9, beta2: Decay = 0.999, accumulate: Count = 4
     ) -> dict[str, Any]:
         """η√(n/h), with h = t (diminishing) or T (fixed); η alone when constant. accumulate is A."""
         k = np.ceil((at.t + 1) / accumulate)

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from bench.base.options import Count, Positive
 from bench.method import Algorithm, Grad, Mix, Properties, Steps, algorithm
+from bench.method.gossip import repeatedly
 from bench.method.schedules import Schedule
 
 
@@ -62,15 +63,10 @@ class AutostepGT(Algorithm):
         return State(x, v, v, step, step)
 
     def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
-        x = self._mixed(s.x - s.step * s.y, mix)
+        x = repeatedly(mix, s.x - s.step * s.y, self.rounds)
         v = grad(x, t + 1)
-        y = self._mixed(s.y + v - s.v, mix)
+        y = repeatedly(mix, s.y + v - s.v, self.rounds)
         moved, turned = (torch.linalg.vector_norm(d, dim=-1, keepdim=True) for d in (x - s.x, y - s.y))
         step = torch.minimum((1 + s.step / s.before).sqrt() * s.step, moved / (2 * turned))
         adapts = (self.adapts[t] > 0) & (moved > 0) & (turned > 0)
         return State(x, y, v, torch.where(adapts, step, s.step), s.step)
-
-    def _mixed(self, x: Tensor, mix: Mix) -> Tensor:
-        for _ in range(self.rounds):
-            (x,) = mix(x)
-        return x

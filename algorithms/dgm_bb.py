@@ -9,6 +9,7 @@ from torch import Tensor
 
 from bench.base.options import Count, Positive
 from bench.method import Algorithm, Grad, Mix, Properties, Steps, algorithm
+from bench.method.gossip import repeatedly
 
 
 class State(NamedTuple):
@@ -62,14 +63,9 @@ class DGMBB(Algorithm):
         return State(x, v, v, torch.full_like(x[..., :1], torch.inf))
 
     def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
-        x = self._mixed(s.x - torch.minimum(s.bb, self.eta[t]) * s.y, mix)
+        x = repeatedly(mix, s.x - torch.minimum(s.bb, self.eta[t]) * s.y, self.rounds)
         v = grad(x, t + 1)
-        y = self._mixed(s.y + v - s.v, mix)
+        y = repeatedly(mix, s.y + v - s.v, self.rounds)
         z = v - s.v
         product = ((x - s.x) * z).sum(-1, keepdim=True).abs()
         return State(x, y, v, torch.where(product > 0, product / z.square().sum(-1, keepdim=True), s.bb))
-
-    def _mixed(self, x: Tensor, mix: Mix) -> Tensor:
-        for _ in range(self.rounds):
-            (x,) = mix(x)
-        return x

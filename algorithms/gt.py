@@ -61,7 +61,11 @@ class GT(Algorithm):
         rounds, start = 2 if form == "atc" else 1, 1 if begins == "mixed" else 0
         is_sgd = form != "awc" and not local_stepsizes
         return replace(
-            cls.properties, rounds=rounds, start_rounds=start, centralized_equivalent="sgd" if is_sgd else False
+            cls.properties,
+            rounds=rounds,
+            start_rounds=start,
+            centralized_equivalent="sgd" if is_sgd else False,
+            provenance="code" if form == "atc" and not local_stepsizes else "reconstructed",
         )
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> State | LocalState:

@@ -1,4 +1,4 @@
-"""Mixing variants that several methods share: lazy gossip and accelerated gossip."""
+"""Mixing variants that several methods share: lazy, repeated and accelerated gossip."""
 
 from __future__ import annotations
 
@@ -22,6 +22,17 @@ def lazily(mix: Mix, *tensors: Tensor) -> tuple[Tensor, ...]:
         >>> (x,) = lazily(mix, s.x)
     """
     return tuple((before + after) / 2 for before, after in zip(tensors, mix(*tensors), strict=True))
+
+
+def repeatedly(mix: Mix, x: Tensor, rounds: int) -> Tensor:
+    """Return W^rounds times x, in as many rounds.
+
+    Example:
+        >>> x = repeatedly(mix, s.x, 2)
+    """
+    for _ in range(rounds):
+        (x,) = mix(x)
+    return x
 
 
 def momentum_of_gossip(rho: Tensor) -> Tensor:
