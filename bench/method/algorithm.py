@@ -8,6 +8,8 @@ this process, P parameters. It reaches data and neighbors only through ``grad`` 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -33,6 +35,7 @@ class Algorithm:
 
     Attributes:
         properties: The declared properties; on an instance, those with its options.
+        defaults: The declared defaults of the schedule and of options of ``stepsizes``.
         layout: Where each tensor of the model lies in the vector of P parameters.
         n: Nodes of the whole network.
         prox: ``prox(x, η)``, the proximal step of a nonsmooth regularizer; returns x if there is none.
@@ -52,6 +55,7 @@ class Algorithm:
     """
 
     properties: ClassVar[Properties]
+    defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     layout: Layout
     n: int
     prox: Prox
@@ -81,8 +85,9 @@ class Algorithm:
 
         Args:
             at: The steps, nodes and schedule that a stepsize may depend on.
-            eta: The multiplier η > 0. Override the method for other stepsizes: every parameter with a default is an
-                option, and ``python bench/methods.py NAME`` prints the docstring up to its arguments.
+            eta: The multiplier η > 0. Its default suits no problem in particular; a method declares its own with
+                ``@algorithm(…, defaults={"eta": 0.3})``. Override the method for other stepsizes: every parameter with
+                a default is an option, and ``python bench/methods.py NAME`` prints the docstring up to its arguments.
 
         Returns:
             Stepsizes by name, each a number or an array over t, (T,). Each becomes an attribute of the method.
@@ -200,8 +205,9 @@ class Algorithm:
 
     @classmethod
     def stepsize_options(cls) -> Options:
-        """Return the schedule and the options of ``stepsizes``."""
-        return {"schedule": Option(Literal[tuple(schedules)], "diminishing"), **keyword_options(cls.stepsizes)}
+        """Return the schedule and the options of ``stepsizes``, with the defaults that the decorator declares."""
+        options = {"schedule": Option(Literal[tuple(schedules)], "diminishing"), **keyword_options(cls.stepsizes)}
+        return {name: replace(one, default=cls.defaults.get(name, one.default)) for name, one in options.items()}
 
     @classmethod
     def structure_options(cls) -> Options:
