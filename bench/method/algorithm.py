@@ -35,7 +35,8 @@ class Algorithm:
 
     Attributes:
         properties: The declared properties; on an instance, those with its options.
-        defaults: The declared defaults of the schedule and of options of ``stepsizes``.
+        defaults: The declared defaults of the schedule and of options of ``stepsizes``. ``bench/contract.py`` uses the
+            values of the signature instead.
         layout: Where each tensor of the model lies in the vector of P parameters.
         n: Nodes of the whole network.
         prox: ``prox(x, η)``, the proximal step of a nonsmooth regularizer; returns x if there is none.
@@ -205,14 +206,19 @@ class Algorithm:
 
     @classmethod
     def stepsize_options(cls) -> Options:
-        """Return the schedule and the options of ``stepsizes``, with the defaults that the decorator declares."""
-        options = {"schedule": Option(Literal[tuple(schedules)], "diminishing"), **keyword_options(cls.stepsizes)}
-        return {name: replace(one, default=cls.defaults.get(name, one.default)) for name, one in options.items()}
+        """Return the schedule and the options of ``stepsizes``."""
+        return {"schedule": Option(Literal[tuple(schedules)], "diminishing"), **keyword_options(cls.stepsizes)}
 
     @classmethod
     def structure_options(cls) -> Options:
         """Return the options that are class attributes."""
         return attribute_options(cls)
+
+    @classmethod
+    def options(cls) -> Options:
+        """Return all options of a run, with the defaults that the decorator declares."""
+        options = {**cls.stepsize_options(), **cls.structure_options()}
+        return {name: replace(one, default=cls.defaults.get(name, one.default)) for name, one in options.items()}
 
     @classmethod
     def number_options(cls) -> list[str]:

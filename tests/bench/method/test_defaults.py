@@ -23,13 +23,14 @@ def register(monkeypatch):
 
 
 def defaults_of(cls):
-    return {name: option.default for name, option in cls.stepsize_options().items()}
+    return {name: cls.options()[name].default for name in cls.stepsize_options()}
 
 
 def test_a_method_declares_defaults_of_inherited_options(register):
     made = register("with_defaults", defaults={"eta": 3, "schedule": "fixed"})
     assert defaults_of(made) == {"schedule": "fixed", "eta": 3.0}
-    assert isinstance(made.stepsize_options()["eta"].default, float)
+    assert isinstance(made.options()["eta"].default, float)
+    assert made.stepsize_options() == Algorithm.stepsize_options()  # those of bench/contract.py
     assert defaults_of(Algorithm) == {"schedule": "diminishing", "eta": 0.01}
     assert {name: option.default for name, option in options_of("algo", "with_defaults").items()}["eta"] == 3.0
     assert "algo.eta=3.0" in "\n".join(page("with_defaults"))
