@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from bench.base.registry import algorithms
 from bench.config.run_config import RunConfig, parse
 from bench.engine import stacked
 from bench.store.record import Row
@@ -48,7 +49,15 @@ def config(**changes: Any) -> RunConfig:
     """The base with changes; ``algo="dsgt"`` stands for ``algo={"name": "dsgt"}``."""
     named = {k: {"name": v} if isinstance(v, str) and isinstance(BASE[k], dict) else v for k, v in changes.items()}
     algo = named.get("algo", BASE["algo"])
-    return parse({**BASE, **named, "algo": {**STABLE.get(algo["name"], {}), **algo}})
+    return parse({**BASE, **named, "algo": {**_signature(algo["name"]), **STABLE.get(algo["name"], {}), **algo}})
+
+
+def _signature(name: str) -> dict[str, Any]:
+    """The values of the signature for options with a declared default, so that a new default changes no test."""
+    if name not in algorithms:
+        return {}
+    options = algorithms[name].stepsize_options()
+    return {option: options[option].default for option in algorithms[name].defaults}
 
 
 class Kept(Observer):
