@@ -170,7 +170,7 @@ def page(name: str) -> Iterator[str]:
     yield "options, with their defaults:"
     file = CONF / "algo" / f"{name}.yaml"
     comments = {key: each.comment for key, each in described(file).items()} if file.is_file() else {}
-    for option, value in {**cls.stepsize_options(), **cls.structure_options()}.items():
+    for option, value in cls.options().items():
         default = "null" if value.default is None else value.default
         typed = str(default).lower() if isinstance(default, bool) else default
         yield from wrapped(f"algo.{option}={typed}", comments.get(option, ""), 30)

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from bench.base.options import Count, NonNegative
 from bench.problem import Evaluation, Setting, dataset, vector_layout
-from datasets.known import Noisy
+from datasets.known import SUBOPTIMALITY, Noisy
 
 
 @dataset("quadratics")
@@ -18,6 +18,8 @@ class Quadratics(Noisy):
     Gradients are exact unless ``noise`` (standard deviation per coordinate) is set; x⁰ = 0.
     There are no samples: test_loss is f.
     """
+
+    columns = SUBOPTIMALITY
 
     def __init__(
         self,
@@ -54,7 +56,10 @@ class Quadratics(Noisy):
         apart = mean.double().unsqueeze(1) - self._b64
         gradients = _times(self._a64, apart)
         loss = (apart * gradients).sum(dim=(1, 2)) / (2 * self.setting.nodes)
-        return Evaluation(loss, loss, None, gradients.sum(1) / self.setting.nodes)
+        excess = (mean.double() - self.minimizer).unsqueeze(1)
+        suboptimality = (excess * _times(self._a64, excess)).sum(dim=(1, 2)) / (2 * self.setting.nodes)
+        also = {"suboptimality": suboptimality}  # without cancellation: the gradient of f at the minimizer is zero
+        return Evaluation(loss, loss, None, gradients.sum(1) / self.setting.nodes, also)
 
     def node_losses(self, x: Tensor) -> Tensor:
         apart = x - self.minimizer.unsqueeze(1)

@@ -81,7 +81,7 @@ MORE_SENTENCES = [
     ("run", "algo=dasagt algo.alpha=-1", "algo.alpha must be more than 0; got -1."),
     ("run", "topology=1", "There is no topology called '1'. Known: all_reduce, "),
     ("run", "model=true", "There is no model called 'true'. Known: cnn, lenet, linear, mlp, module, "),
-    ("run", "experiment=null", "There is no experiment called 'null'. Known: d_dog, example, "),
+    ("run", "experiment=null", "There is no experiment called 'null'. Known: d_dog, defaults, "),
     ("run", "algo.name=nan", "There is no algorithm called 'nan'. Known: "),
     ("run", "--cfg job dataset=nan", "There is no dataset called 'nan'. Known: a9a, "),
     ("topology", "topology=null", "There is no topology called 'null'. Known: all_reduce, "),

@@ -31,7 +31,7 @@ def options_of(group: str, name: str) -> Options:
         return TRACKERS[name]
     member = REGISTRIES[group][name]
     if group == "algo":
-        return {**member.stepsize_options(), **member.structure_options()}
+        return member.options()
     if group == "topology":
         if member.kind != "gossip":
             return {}

@@ -8,6 +8,8 @@ this process, P parameters. It reaches data and neighbors only through ``grad`` 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -33,6 +35,8 @@ class Algorithm:
 
     Attributes:
         properties: The declared properties; on an instance, those with its options.
+        defaults: The declared defaults of the schedule and of options of ``stepsizes``. ``bench/contract.py`` uses the
+            values of the signature instead.
         layout: Where each tensor of the model lies in the vector of P parameters.
         n: Nodes of the whole network.
         prox: ``prox(x, η)``, the proximal step of a nonsmooth regularizer; returns x if there is none.
@@ -52,6 +56,7 @@ class Algorithm:
     """
 
     properties: ClassVar[Properties]
+    defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     layout: Layout
     n: int
     prox: Prox
@@ -81,8 +86,9 @@ class Algorithm:
 
         Args:
             at: The steps, nodes and schedule that a stepsize may depend on.
-            eta: The multiplier η > 0. Override the method for other stepsizes: every parameter with a default is an
-                option, and ``python bench/methods.py NAME`` prints the docstring up to its arguments.
+            eta: The multiplier η > 0. Its default suits no problem in particular; a method declares its own with
+                ``@algorithm(…, defaults={"eta": 0.3})``. Override the method for other stepsizes: every parameter with
+                a default is an option, and ``python bench/methods.py NAME`` prints the docstring up to its arguments.
 
         Returns:
             Stepsizes by name, each a number or an array over t, (T,). Each becomes an attribute of the method.
@@ -207,6 +213,12 @@ class Algorithm:
     def structure_options(cls) -> Options:
         """Return the options that are class attributes."""
         return attribute_options(cls)
+
+    @classmethod
+    def options(cls) -> Options:
+        """Return all options of a run, with the defaults that the decorator declares."""
+        options = {**cls.stepsize_options(), **cls.structure_options()}
+        return {name: replace(one, default=cls.defaults.get(name, one.default)) for name, one in options.items()}
 
     @classmethod
     def number_options(cls) -> list[str]:

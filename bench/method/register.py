@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
 from bench.base import renamed
 from bench.base.errors import UserError, closest
+from bench.base.options import Options, convert
 from bench.base.provenance import PROVENANCE
 from bench.base.registry import algorithms
 from bench.method.algorithm import Algorithm
@@ -18,13 +19,16 @@ NAMES = ("needs", "assumes", "zero_sum", "diagnostic_states")
 """Properties that are tuples of names."""
 
 
-def algorithm(name: str, **properties: Any) -> Callable[[type[A]], type[A]]:
+def algorithm(
+    name: str, *, defaults: Mapping[str, Any] | None = None, **properties: Any
+) -> Callable[[type[A]], type[A]]:
     """Register a method under a name, together with its properties.
 
     A decorator for a subclass of ``Algorithm``. ``python bench/contract.py NAME`` checks the declared properties.
 
     Args:
         name: The name on the command line, ``algo=NAME``.
+        defaults: Defaults of inherited options, such as ``{"eta": 0.3, "schedule": "fixed"}``.
         **properties: Fields of ``Properties``. ``vectors_per_step`` and ``cite`` are required. A tuple of names may
             be any iterable, or one name. Defaults that depend on other properties: ``gradients`` is ``samples``;
             ``label`` and ``family`` are ``name``; ``fixed_point`` is ``"near"`` if the method assumes
@@ -34,7 +38,8 @@ def algorithm(name: str, **properties: Any) -> Callable[[type[A]], type[A]]:
         A decorator that sets ``cls.properties``, registers the class and returns it.
 
     Raises:
-        UserError: A property is unknown, renamed or missing, or the name is already registered.
+        UserError: A property is unknown, renamed or missing, ``defaults`` has an unknown option or an invalid value, or
+            the name is already registered.
 
     Example:
         >>> @algorithm("gossip", vectors_per_step=1, samples=0, cite="Boyd et al. 2006")
@@ -58,7 +63,7 @@ def algorithm(name: str, **properties: Any) -> Callable[[type[A]], type[A]]:
     if (status := properties.get("provenance", "unstated")) not in PROVENANCE:
         raise UserError(f"{name} declares provenance={status!r}; allowed are {list(PROVENANCE)}.")
     near = "bounded heterogeneity" in properties["assumes"] or any(map(properties.get, ("bounded_step", "scale_free")))
-    defaults = {
+    usual = {
         "gradients": properties.get("samples", 1),
         "label": name,
         "family": name,
@@ -66,8 +71,25 @@ def algorithm(name: str, **properties: Any) -> Callable[[type[A]], type[A]]:
     }
 
     def decorate(cls: type[A]) -> type[A]:
-        cls.properties = Properties(name=name, **defaults | properties)
+        cls.properties = Properties(name=name, **usual | properties)
+        cls.defaults = {}  # not those of a registered base class
+        if defaults:
+            cls.defaults = _checked(defaults, cls.stepsize_options(), name)
         algorithms.add(name, cls)
         return cls
 
     return decorate
+
+
+def _checked(defaults: Mapping[str, Any], options: Options, name: str) -> dict[str, Any]:
+    """Return the declared defaults with the types of their options; raise ``UserError`` if one is invalid."""
+    for option in defaults:
+        if option not in options:
+            raise UserError(
+                f"{name} declares defaults={{'{option}': …}}, which is not its schedule or an option of its stepsizes."
+                f"{closest(option, options)}"
+            )
+    return {
+        option: convert(value, options[option].type, f"{option} in defaults of {name}")
+        for option, value in defaults.items()
+    }

@@ -102,7 +102,7 @@ def test_the_command_of_a_page_can_be_run_and_its_options_are_those_of_the_yaml(
     assert len("\n".join(page(name))) > 500
     (config,) = of_command(example(algorithms[name]).split()[2:], checked)
     cls = algorithms[name]
-    defaults = {key: option.default for key, option in {**cls.stepsize_options(), **cls.structure_options()}.items()}
+    defaults = {key: option.default for key, option in cls.options().items()}
     assert config.algo.options == defaults
 
 

@@ -199,3 +199,19 @@ def test_from_the_command_line(tmp_path):
     assert set(found.dataset) == set(KNOWN)
     assert found.suboptimality.notna().all()
     assert (found.suboptimality <= found.train_loss).all()
+
+
+def test_suboptimality_of_quadratics():
+    """The nodes' parts sum to f(x) − f*, without cancellation close to the minimizer."""
+    setting = [
+        Setting(NODES, hosted, (3, 5), 1, torch.float64, CPU) for hosted in (range(NODES), range(1), range(1, NODES))
+    ]
+    whole, one, rest = (datasets["quadratics"](each, noise=0.3) for each in setting)
+    assert list(whole.columns) == ["suboptimality"]
+    x = points(whole, 2)
+    expected = whole.evaluate(x).train_loss - whole.evaluate(whole.minimizer).train_loss
+    assert torch.allclose(whole.evaluate(x).also["suboptimality"], expected, rtol=1e-12)
+    assert torch.allclose(sum(part.evaluate(x).also["suboptimality"] for part in (one, rest)), expected, rtol=1e-12)
+    near = whole.evaluate(whole.minimizer + 1e-9 * x).also["suboptimality"]
+    far = whole.evaluate(whole.minimizer + x).also["suboptimality"]
+    assert torch.allclose(near, 1e-18 * far, rtol=1e-6)
