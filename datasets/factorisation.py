@@ -54,7 +54,9 @@ class Factorization(Known):
         self._matrix = self._product(self.minimizer)  # M, (R, m, l)
         errors = setting.draw_shared("errors", lambda g: g.standard_normal(self._shape))
         self._values = self._matrix + noise * setting.exact(errors)  # Y
-        self._places = setting.draw_shared("observed", self._divide)[:, list(setting.hosted)]  # (S, k, N)
+        places = setting.draw_shared("observed", self._divide)  # (S, n, N)
+        self._everywhere = self._weights(setting.exact(places.reshape(len(places), 1, -1)), torch.float64)
+        self._places = places[:, list(setting.hosted)]  # (S, k, N)
         self._held = self._weights(setting.exact(self._places), torch.float64)
         self._fast = self._values.to(setting.dtype)
         self._blocks = Blocks(self._draw_block)
@@ -76,6 +78,14 @@ class Factorization(Known):
         loss, part = self._loss(point), hosted_share(self.setting)
         test = part * (self._product(point) - self._matrix).square().mean((1, 2)) / 2
         return Evaluation(loss, test, None, self.mean_gradient(mean), {"suboptimality": loss - self._least})
+
+    def node_losses(self, x: Tensor) -> Tensor:
+        values = self._values.unsqueeze(1)
+
+        def losses(some: Tensor) -> Tensor:
+            return (self._everywhere * (self._product(some) - values).square()).sum((2, 3)) / 2
+
+        return self._in_pieces(x, self._shape[0] * self._shape[1], losses)
 
     def _loss(self, point: Tensor) -> Tensor:
         """The share of this process in f at (R, P), (R,)."""

@@ -54,6 +54,9 @@ class HeavyTail(Noisy):
         loss = suboptimality + part * self.least
         return Evaluation(loss, loss, None, part * self._sigma * apart, {"suboptimality": suboptimality})
 
+    def node_losses(self, x: Tensor) -> Tensor:
+        return self._half_squares(x - self.minimizer.unsqueeze(1)) + self.least.unsqueeze(1)
+
     def _half_squares(self, apart: Tensor) -> Tensor:
         return (self._sigma * apart.square()).sum(-1) / 2
 

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from bench.base.randomness import BLOCK, Blocks
 from bench.problem import Column, Problem, Setting
+from bench.problem.rows import pieces
 
 SUBOPTIMALITY: Mapping[str, Column] = MappingProxyType({"suboptimality": Column("f(x̄) − f*", False)})
 """Extra column of results; a regularizer removes it, since the minimum is then not known."""
@@ -47,6 +48,11 @@ class Known(Problem):
     def mean_gradient(self, mean: Tensor) -> Tensor:
         """The share of this process in ∇f at x̄, (R, P)."""
         return self._at_mean(mean).sum(1) / self.setting.nodes
+
+    def _in_pieces(self, x: Tensor, numbers: int, losses: Callable[[Tensor], Tensor]) -> Tensor:
+        """``losses`` of some nodes at a time, (R, k), if it keeps so many numbers per point."""
+        size = pieces(x.device, numbers * len(x))
+        return torch.cat([losses(part) for part in x.split(size, dim=1)], dim=1)
 
     def _at_mean(self, mean: Tensor) -> Tensor:
         return self.exact(mean.double().unsqueeze(1).expand(-1, len(self.setting.hosted), -1))

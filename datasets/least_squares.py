@@ -54,6 +54,9 @@ class LeastSquares(Known):
         part = hosted_share(self.setting)
         return Evaluation(part * loss, test_loss, None, part * gradient)
 
+    def node_losses(self, x: Tensor) -> Tensor:
+        return (self._variance * (x - self._target.unsqueeze(1)).square()).sum(-1) + self._noise**2
+
     def _draw_block(self, stream: int, block: int) -> tuple[Tensor, Tensor]:
         """Features (BLOCK, S, k, B, d) and labels (BLOCK, S, k, B, 1) of one block."""
         shape = (BLOCK, self.setting.batch_size, len(self._sd) + 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -54,16 +56,31 @@ class PhaseRetrieval(Known):
         test = self._mean(mean.double(), self._tests)
         return Evaluation(loss, test, None, self.mean_gradient(mean), {"suboptimality": loss - self._least})
 
+    def node_losses(self, x: Tensor) -> Tensor:
+        a, y = (self.setting.exact(part).flatten(1, 2) for part in self._everywhere)  # (R, n·N, …)
+
+        def losses(some: Tensor) -> Tensor:
+            seen = torch.matmul(some, a.mT)
+            return (seen.square() - y.unsqueeze(1)).square().mean(-1) / 4
+
+        return self._in_pieces(x, y.shape[1], losses)
+
+    @cached_property
+    def _everywhere(self) -> tuple[np.ndarray, np.ndarray]:
+        """The samples of all nodes."""
+        s = self.setting
+        return self._data if len(s.hosted) == s.nodes else self._drawn("samples", self._samples, range(s.nodes))
+
     def _mean(self, point: Tensor, data: tuple[np.ndarray, np.ndarray]) -> Tensor:
         """The share of this process in the mean loss at (R, P), (R,)."""
         a, y = map(self.setting.exact, data)
         seen = torch.matmul(a, point[:, None, :, None]).squeeze(-1)
         return (seen.square() - y).square().mean((1, 2)) / 4 * hosted_share(self.setting)
 
-    def _drawn(self, purpose: str, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """a (S, k, N, d) and y (S, k, N) of the hosted nodes."""
+    def _drawn(self, purpose: str, count: int, nodes: range | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """a (S, k, N, d) and y (S, k, N) of these nodes, by default the hosted ones."""
         d = self.layout.size
-        draws = self.setting.draw(purpose, lambda g: g.standard_normal((count, d + 1)))
+        draws = self.setting.draw(purpose, lambda g: g.standard_normal((count, d + 1)), nodes=nodes)
         seen = np.einsum("sknd,sd->skn", draws[..., :d], self._planted)
         return draws[..., :d], seen**2 + self._noise * draws[..., d]
 

@@ -36,7 +36,11 @@ class Quadratics(Noisy):
         a = setting.draw("curvature", lambda g: _curvature(g, dimension, condition), nodes=everyone)
         b = setting.draw("centre", lambda g: spread * g.standard_normal(dimension), nodes=everyone)
         total = a.sum(axis=1), np.einsum("snij,snj->si", a, b)
-        self.minimizer = setting.per_replica(torch.as_tensor(np.linalg.solve(total[0], total[1][..., None])[..., 0]))
+        minimizer = np.linalg.solve(total[0], total[1][..., None])[..., 0]
+        self.minimizer = setting.exact(minimizer)
+        apart = minimizer[:, None] - b
+        self._least = setting.exact(np.einsum("sni,snij,snj->s", apart, a, apart) / (2 * setting.nodes))  # f*
+        self._mean64 = setting.exact(total[0] / setting.nodes)
         hosted = slice(setting.hosted.start, setting.hosted.stop)
         self._a64, self._b64 = setting.exact(a[:, hosted]), setting.exact(b[:, hosted])
         self._a, self._b = self._a64.to(setting.dtype), self._b64.to(setting.dtype)
@@ -56,6 +60,10 @@ class Quadratics(Noisy):
         suboptimality = (excess * _times(self._a64, excess)).sum(dim=(1, 2)) / (2 * self.setting.nodes)
         also = {"suboptimality": suboptimality}  # without cancellation: the gradient of f at the minimizer is zero
         return Evaluation(loss, loss, None, gradients.sum(1) / self.setting.nodes, also)
+
+    def node_losses(self, x: Tensor) -> Tensor:
+        apart = x - self.minimizer.unsqueeze(1)
+        return (apart * torch.matmul(apart, self._mean64)).sum(-1) / 2 + self._least.unsqueeze(1)
 
 
 def _curvature(g: np.random.Generator, dimension: int, condition: float) -> np.ndarray:

@@ -62,6 +62,7 @@ class Tokens(Noisy):
         rows = tokens[setting.hosted.start * each : setting.hosted.stop * each].reshape(-1, each, len(w))
         self._a = torch.as_tensor(rows, device=setting.device)  # (k, N, d)
         self._y = self._a @ self.minimizer[0]
+        self._all = torch.as_tensor(tokens, device=setting.device)
 
     def exact(self, x: Tensor) -> Tensor:
         r = self._residuals(x)
@@ -70,15 +71,24 @@ class Tokens(Noisy):
 
     def evaluate(self, mean: Tensor) -> Evaluation:
         point = mean.double()
-        inside = (1 - (self._residuals(point.unsqueeze(1)) / C).square()).clamp_min(0)
-        loss = (C**2 / 6 * (1 - inside**3)).sum((1, 2)) / SAMPLES
+        loss = _biweight(self._residuals(point.unsqueeze(1))).sum((1, 2)) / SAMPLES
         part = len(self.setting.hosted) / self.setting.nodes
         distance = part * (point - self.minimizer).square().sum(-1)
         return Evaluation(loss, loss, None, self.mean_gradient(mean), {"distance": distance})
 
+    def node_losses(self, x: Tensor) -> Tensor:
+        apart = x - self.minimizer.unsqueeze(1)
+        return self._in_pieces(apart, SAMPLES, lambda part: _biweight(part @ self._all.T).mean(-1))
+
     def _residuals(self, x: Tensor) -> Tensor:
         """aᵀx − y of the hosted samples at points (R, k or 1, d), (R, k, N)."""
         return torch.matmul(self._a, x.unsqueeze(-1)).squeeze(-1) - self._y
+
+
+def _biweight(r: Tensor) -> Tensor:
+    """ℓ(r), Tukey's biweight."""
+    inside = (1 - (r / C).square()).clamp_min(0)
+    return C**2 / 6 * (1 - inside**3)
 
 
 def drawn() -> tuple[np.ndarray, np.ndarray]:

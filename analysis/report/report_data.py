@@ -172,6 +172,7 @@ def run_table(results: Results) -> tuple[pd.DataFrame, list[str]]:
         "test_accuracy",
         "test_loss",
         "train_loss",
+        "node_loss",
         "grad_norm",
         "consensus",
         *results.measures,

@@ -29,6 +29,7 @@ METRICS = {
     "test_accuracy": "test accuracy (%)",
     "test_loss": "test loss",
     "train_loss": "training loss",
+    "node_loss": "node loss",
     "stationarity": r"$\|\nabla f(\bar{x})\|^2$",
     "grad_norm": r"$\|\nabla f(\bar{x})\|$",
     "grad_norm_mean": r"mean of $\|\nabla f(\bar{x})\|$ over all steps",
@@ -46,6 +47,8 @@ METRICS = {
 DEFINITIONS = {
     "consensus": "The consensus error is (1/n) Σ ‖x_i − x̄‖², where x̄ is the mean of the nodes' parameters x_i",
     "tracking_error": "The tracking error is ‖g − ∇f(x̄)‖, not squared; g is the mean of the nodes' gradient estimates",
+    "node_loss": "The node loss is the mean over the nodes of the loss at each node's own parameters; for a dataset "
+    "with samples, the loss is the mean over at most 500 samples, the same for all nodes",
     "grad_norm": "The gradient ∇f(x̄) is evaluated at the mean x̄ of the nodes' parameters",
     "stationarity": "The gradient ∇f(x̄) is evaluated at the mean x̄ of the nodes' parameters",
 }

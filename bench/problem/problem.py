@@ -170,6 +170,13 @@ class Problem(ABC):
         """Yield ∇f_i(x̄) of each hosted node, (R, P), float64; None if the problem has no exact gradients."""
         return None
 
+    def node_losses(self, x: Tensor) -> Tensor | None:
+        """Return the loss of the whole network at the points x of the hosted nodes, from (R, k, P) to (R, k), float64.
+
+        None, the default: the runs have no node_loss.
+        """
+        return None
+
 
 def vector_layout(size: int) -> Layout:
     """Return the layout of a problem whose P = ``size`` parameters form one vector."""

@@ -115,8 +115,8 @@ class Absolute(Regularizer):
 class Regularized(Around):
     """The objective f + r.
 
-    The training loss includes r. The gradient includes ∇r if r is smooth; otherwise ``prox`` is set. Test losses do
-    not include r. There is no column ``suboptimality``, since the minimum of f + r is not known.
+    The training loss and the node loss include r. The gradient includes ∇r if r is smooth; otherwise ``prox`` is set.
+    Test losses do not include r. There is no column ``suboptimality``, since the minimum of f + r is not known.
     """
 
     def __init__(self, problem: Problem, by: Regularizer) -> None:
@@ -144,6 +144,10 @@ class Regularized(Around):
     def node_gradients(self, mean: Tensor) -> Iterable[Tensor] | None:
         gradients = self.problem.node_gradients(mean)
         return None if gradients is None else (self._with(gradient, mean) for gradient in gradients)
+
+    def node_losses(self, x: Tensor) -> Tensor | None:
+        losses = self.problem.node_losses(x)
+        return None if losses is None else losses + self.by.value(x)
 
     def _with(self, gradient: Tensor, x: Tensor) -> Tensor:
         return gradient + self.by.gradient(x) if self.by.smooth else gradient

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from bench.base.randomness import BLOCK, generator
+from bench.base.randomness import BLOCK, EVERYONE, generator
 from bench.problem.problem import Setting
 
+FIXED = 500
+"""Maximal number of samples on which the loss at each node is measured."""
 Shards = Sequence[Sequence[np.ndarray]]
 """For every distinct seed, the rows of each node."""
 
@@ -51,6 +53,12 @@ def at_most(setting: Setting, shards: Shards, most: int) -> list[list[np.ndarray
         ]
         for seed, of_seed in zip(setting.distinct_seeds, shards, strict=True)
     ]
+
+
+def fixed(rows: np.ndarray) -> np.ndarray:
+    """Return at most ``FIXED`` of these rows, the same for all seeds, nodes and methods."""
+    some = generator(0, EVERYONE, "node loss").choice(len(rows), min(FIXED, len(rows)), replace=False)
+    return rows[np.sort(some)]
 
 
 def pieces(device: torch.device, floats: int) -> int:

@@ -69,6 +69,10 @@ class Rescaled(Around):
         gradients = self.problem.node_gradients(mean / self.input_scale)
         return None if gradients is None else (self.slope * gradient for gradient in gradients)
 
+    def node_losses(self, x: Tensor) -> Tensor | None:
+        losses = self.problem.node_losses(x / self.input_scale)
+        return None if losses is None else self.value * losses
+
 
 def _times(c: float, found: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Scale losses and suboptimalities, which have the unit of f, but not scores."""

@@ -18,6 +18,7 @@ from bench.problem.losses import Loss, columns
 from bench.problem.problem import Evaluation, Problem, Setting
 from bench.problem.rows import (
     at_most,
+    fixed,
     hosted_rows,
     pieces,
     sliced,
@@ -107,6 +108,8 @@ class Supervised(Problem):
             self._measured = self._x[places], self._y[places], shares
         self._tests = self._share(arrays.test_x, arrays.test_y, np.arange(len(arrays.test_y)))
         self._held_out = None if held_out is None else self._share(arrays.train_x, arrays.train_y, held_out)
+        rows = fixed(np.arange(len(arrays.train_y)) if held_out is None else held_out)
+        self._fixed = Tests(*self._on_device(arrays.train_x, arrays.train_y, rows), len(rows))
         self._blocks = Blocks(self._draw_block)
 
     @property
@@ -164,6 +167,9 @@ class Supervised(Problem):
                 known[seed, x] = self._node_gradient(point[r : r + 1], shard)
             yield torch.stack([known[key] for key in keys])
 
+    def node_losses(self, x: Tensor) -> Tensor:
+        return self._test(x.to(self.setting.dtype).flatten(0, 1), self._fixed, "node")["node_loss"].view(x.shape[:2])
+
     def _node_gradient(self, point: Tensor, shard: np.ndarray) -> Tensor:
         """Return ∇f_i at one point, (1, P), from the rows of one shard, in float64."""
         total = torch.zeros(point.shape[1], dtype=torch.float64, device=point.device)
@@ -217,9 +223,7 @@ class Supervised(Problem):
         if self._arrays.tokens:
             return raw.long()
         x = raw.to(self.setting.dtype)
-        if (self._arrays.mean, self._arrays.sd) == (0.0, 1.0):
-            return x
-        return (x - self._arrays.mean) / self._arrays.sd
+        return x if (self._arrays.mean, self._arrays.sd) == (0.0, 1.0) else (x - self._arrays.mean) / self._arrays.sd
 
     def _on_device(self, x: np.ndarray, y: np.ndarray, rows: np.ndarray | slice) -> tuple[Tensor, Tensor]:
         device = self.setting.device

@@ -9,7 +9,7 @@ import numpy as np
 
 COLUMNS = [
     *("step", "epoch", "samples", "gradients", "rounds", "vectors_sent", "scalars_sent", "bytes"),
-    *("train_loss", "test_loss", "test_accuracy", "stationarity", "grad_norm", "grad_norm_mean"),
+    *("train_loss", "test_loss", "test_accuracy", "node_loss", "stationarity", "grad_norm", "grad_norm_mean"),
     *("consensus", "consensus_z", "consensus_bound", "tracking_error"),
     *("compute_s", "comm_s", "eval_s", "wall_s"),
 ]

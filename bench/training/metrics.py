@@ -26,6 +26,7 @@ class Measurement:
     train_loss: np.ndarray
     test_loss: np.ndarray
     test_accuracy: np.ndarray | None  # percent
+    node_loss: np.ndarray | None  # None: the problem does not define it
     grad_norm: np.ndarray
     consensus: np.ndarray
     consensus_z: np.ndarray | None
@@ -38,8 +39,9 @@ class Measurement:
 
     @property
     def finite(self) -> np.ndarray:
-        """Whether all metrics of a replica are finite, (R,)."""
-        return np.isfinite(np.stack([values for values in self._builtin.values() if values is not None])).all(axis=0)
+        """Whether all metrics of a replica are finite, (R,). A node loss does not end a run: x̄ may still be good."""
+        at_mean = [values for name, values in self._builtin.items() if name != "node_loss" and values is not None]
+        return np.isfinite(np.stack(at_mean)).all(axis=0)
 
     def row(self, r: int) -> Row:
         """Return the columns of replica ``r``."""
@@ -158,7 +160,7 @@ def measured_states(declaration: Properties) -> list[str]:
 
 
 def measure(state: Any, problem: Problem, hosting: Hosting, declaration: Properties) -> Measurement:
-    """Return the metrics of a state, by two exchanges: the means over nodes, then the shares of all metrics."""
+    """Return the metrics of a state, by three exchanges: means over nodes, shares of other metrics, the node loss."""
     n = hosting.nodes
     states = {name: getattr(state, name).double() for name in measured_states(declaration)}
     flat = hosting.total(torch.cat([value.sum(1) for value in states.values()], dim=-1)) / n
@@ -183,18 +185,33 @@ def measure(state: Any, problem: Problem, hosting: Hosting, declaration: Propert
     tracking = None
     if declaration.estimates is not None:
         tracking = _numpy(torch.linalg.vector_norm(means[declaration.estimates] - evaluation.gradient, dim=-1))
+    at_nodes = _node_loss(states[declaration.report or "x"], problem, hosting)
     losses = evaluation.train_loss, evaluation.test_loss
     view = View(point, evaluation.gradient, *losses, state, n, problem, hosting.total)
     return Measurement(
         train_loss=_numpy(evaluation.train_loss),
         test_loss=_numpy(evaluation.test_loss),
         test_accuracy=None if evaluation.test_correct is None else 100 * _numpy(evaluation.test_correct),
+        node_loss=None if at_nodes is None else _numpy(at_nodes),
         grad_norm=_numpy(torch.linalg.vector_norm(stationarity, dim=-1)),
         consensus=_numpy(totals[:, 0]),
         consensus_z=_numpy(totals[:, 1]) if declaration.averages else None,
         tracking_error=tracking,
         own={**{n: problem.columns[n].finish(_numpy(mean)) for n, mean in evaluation.also.items()}, **_own(view)},
     )
+
+
+def _node_loss(x: Tensor, problem: Problem, hosting: Hosting) -> Tensor | None:
+    """Return the mean over all nodes of the loss at each node's own point, (R,).
+
+    The exchange is of its own, since the order of an MPI sum, and so the last digits, may depend on its length.
+    """
+    losses = problem.node_losses(x)
+    if losses is None:
+        return None
+    if losses.shape != x.shape[:2]:
+        raise UserError(f"The problem's node losses must have shape {tuple(x.shape[:2])}, got {tuple(losses.shape)}.")
+    return hosting.total(losses.double().sum(1)) / hosting.nodes
 
 
 def heterogeneity(x: Tensor, problem: Problem, hosting: Hosting) -> list[float | None]:

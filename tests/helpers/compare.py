@@ -80,6 +80,7 @@ CASES = {
         "regularizer": {"name": "nonconvex"},
     },
     "dnasa heavy tail": {"dataset": {"name": "heavy_tail"}},
+    "dsgt phase retrieval": {"algo": "dsgt", "dataset": {"name": "phase_retrieval", "samples": 20, "evaluation": 20}},
 }
 """Networks that point one way, change, lose and compress; objectives of every kind."""
 SHARED = (2, 3)

@@ -114,6 +114,20 @@ def test_every_metric_may_be_a_column(two, name):
         chosen(table_makers()[name].make(two, FigureOptions(columns=("byts",))), ("byts",), two)
 
 
+def test_runs_of_earlier_versions_have_no_node_loss_and_are_shown_beside_others(two):
+    older = next(iter(two.runs["algo"]))
+    ids = two.runs.loc[two.runs["algo"] == older, "run_id"]
+    mixed = replace(two, rows=two.rows.assign(node_loss=two.rows["train_loss"].mask(two.rows["run_id"].isin(ids))))
+    asked = FigureOptions(metrics=("node_loss",))
+    cells = table_makers()["final"].make(mixed, asked).data.set_index("algo")["node_loss"]
+    assert cells.index.nunique() == 2
+    assert np.isnan(cells[older])
+    assert np.isfinite(cells.drop(older)).all()
+    assert drawings()["compare"].draw(mixed, asked).figure.axes[0].get_ylabel() == "node loss"
+    with pytest.raises(NoData, match="node_loss"):
+        drawings()["compare"].draw(two, asked)
+
+
 @pytest.mark.thorough
 def test_an_archive_is_drawn_elsewhere_and_what_is_not_obeyed_is_said(archive, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

@@ -60,6 +60,8 @@ def test_metrics_match_their_definitions(name):
         assert row["train_loss"] == pytest.approx(((middle - theta) ** 2).sum() + 0.01)
         assert row["test_loss"] == pytest.approx(f.evaluate(point).test_loss.item())
         assert row["test_loss"] != row["train_loss"]
+        each = ((getattr(state, properties.report or "x")[0].numpy() - theta) ** 2).sum(axis=1) + 0.01
+        assert row["node_loss"] == pytest.approx(each.mean())
         assert row["grad_norm"] == pytest.approx(np.linalg.norm(gradient))
         assert row["stationarity"] == pytest.approx((gradient**2).sum())
         assert row["consensus"] == pytest.approx(((X - mean) ** 2).sum() / 6, rel=1e-9, abs=1e-25)
@@ -165,10 +167,11 @@ def test_rounds_are_numbered_through_the_run():
 
 
 def test_any_nonfinite_metric_is_a_divergence():
-    whole = {field.name: np.ones(2) for field in fields(Measurement) if field.name != "own"}
+    whole = {field.name: np.ones(2) for field in fields(Measurement) if field.name not in ("own", "node_loss")}
+    whole["node_loss"] = None
     assert Measurement(**whole).finite.tolist() == [True, True]
     assert Measurement(**{**whole, "test_accuracy": None, "consensus_z": None}).finite.all()
-    for name in whole:
+    for name in whole.keys() - {"node_loss"}:
         assert Measurement(**{**whole, name: np.array([1.0, np.nan])}).finite.tolist() == [True, False], name
     broken = Measurement(**{**whole, "test_accuracy": np.array([np.nan, 50.0])})
     assert broken.row(0)["test_accuracy"] is None
