@@ -82,7 +82,7 @@ def _values(results: Results, finals: pd.DataFrame) -> pd.Series:
 
 
 def _losses(results: Results, runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the initial and the final loss of each run, by run_id; infinite if the run diverged."""
+    """Return the initial and the final loss of each run, by run_id; the final one is infinite if it is undefined."""
     rows = results.rows[results.rows["run_id"].isin(runs["run_id"])]
     first, last = rows.drop_duplicates("run_id"), rows.drop_duplicates("run_id", keep="last")
     name = next(name for name in LOSSES if name == LOSSES[-1] or (name in first and first[name].notna().all()))
@@ -90,7 +90,7 @@ def _losses(results: Results, runs: pd.DataFrame) -> pd.DataFrame:
     gone = runs.set_index("run_id")["diverging"] | (runs.set_index("run_id")["state"] == "nonfinite")
     least = first["train_loss"] - first["suboptimality"] if "suboptimality" in first else np.nan
     minimum = pd.Series(least, index=first.index).set_axis(first["run_id"])
-    return out.assign(metric=name, diverged=gone, minimum=minimum, final=out["final"].where(~gone, np.inf))
+    return out.assign(metric=name, diverged=gone, minimum=minimum, final=out["final"].where(~gone).fillna(np.inf))
 
 
 def _references(runs: pd.DataFrame, losses: pd.DataFrame) -> dict[int, float]:

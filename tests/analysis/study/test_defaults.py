@@ -98,6 +98,19 @@ def test_pooled_methods_set_the_reference_without_a_known_minimum():
     assert made["adam"].values == {"eta": 1.0}
 
 
+def test_an_undefined_final_loss_sets_no_reference():
+    """The faster pooled setting has no final loss at two of two seeds, so that the slower one sets the targets."""
+    ours, slow = (
+        grid(algo, {0.1: 0.5, 1.0: 1.0}, minimum=None, topology=on)
+        for algo, on in (("dsgd", "ring"), ("adam", "all_reduce"))
+    )
+    broken = grid("storm", {0.1: 3.0, 1.0: 2.0}, minimum=None, topology="all_reduce")
+    for _, rows in broken:
+        rows.iloc[-1, rows.columns.get_loc("val_loss")] = np.nan
+    assert found(*ours, *slow, *broken)["dsgd"].score == found(*ours, *slow)["dsgd"].score
+    assert found(*ours, *slow, *broken)["storm"].final == {"one": np.inf, "two": np.inf}
+
+
 def test_rejects_two_runs_at_one_setting():
     runs = grid("dsgd", {0.1: 0.5, 1.0: 1.0})
     with pytest.raises(NoData, match="dsgd"):
