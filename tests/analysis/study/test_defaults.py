@@ -99,16 +99,16 @@ def test_pooled_methods_set_the_reference_without_a_known_minimum():
 
 
 def test_an_undefined_final_loss_sets_no_reference():
-    """The faster pooled setting has no final loss at two of two seeds, so that the slower one sets the targets."""
-    ours, slow = (
-        grid(algo, {0.1: 0.5, 1.0: 1.0}, minimum=None, topology=on)
-        for algo, on in (("dsgd", "ring"), ("adam", "all_reduce"))
-    )
-    broken = grid("storm", {0.1: 3.0, 1.0: 2.0}, minimum=None, topology="all_reduce")
-    for _, rows in broken:
-        rows.iloc[-1, rows.columns.get_loc("val_loss")] = np.nan
-    assert found(*ours, *slow, *broken)["dsgd"].score == found(*ours, *slow)["dsgd"].score
-    assert found(*ours, *slow, *broken)["storm"].final == {"one": np.inf, "two": np.inf}
+    """The fast pooled method has no final loss at one of two seeds, so that the slow one still sets the targets."""
+    ours = grid("dsgd", {0.1: 0.5, 1.0: 1.0}, minimum=None)
+    slow = grid("adam", {0.1: 0.5, 1.0: 0.7}, minimum=None, topology="all_reduce")
+    fast = grid("storm", {0.1: 3.0, 1.0: 2.0}, minimum=None, topology="all_reduce")
+    for labels, rows in fast:
+        if labels["seed"] == 0:
+            rows.iloc[-1, rows.columns.get_loc("val_loss")] = np.nan
+    both = found(*ours, *slow, *fast)
+    assert both["adam"].score == found(*ours, *slow)["adam"].score
+    assert both["storm"].final == {"one": np.inf, "two": np.inf}
 
 
 def test_rejects_two_runs_at_one_setting():
