@@ -152,13 +152,20 @@ def coerce(
 def _plain(value: Any, name: str) -> Any:
     """Return a value of a mapping: numbers, words, switches, and lists and mappings of these."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(part, f"{name}.{key}") for key, part in value.items()}
+        return {_word(key, name): _plain(part, f"{name}.{key}") for key, part in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(part, name) for part in value]
     _storable(value, name)
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise UserError(f"{name} must be a number, a word, true or false, or a list or mapping of these; got {value!r}.")
+
+
+def _word(key: Any, name: str) -> str:
+    """Return a key of a mapping; raise ``UserError`` if it is no text, since JSON has no other keys."""
+    if isinstance(key, str):
+        return key
+    raise UserError(f"{name} must be a mapping from words; got the key {key!r}. Quote it: '{key}'.")
 
 
 def _storable(value: Any, name: str) -> None:

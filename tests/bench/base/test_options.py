@@ -64,6 +64,13 @@ def test_rejects_infinite_numbers_in_mappings(value):
             convert(kwargs, dict[str, Any], "model.kwargs")
 
 
+@pytest.mark.parametrize("key", [1, 2.5, True, None])
+def test_rejects_keys_that_are_no_text(key):
+    for kwargs in ({"widths": {key: 16}}, {"widths": [{key: 16}]}):
+        with pytest.raises(UserError, match=rf"^model\.kwargs\.widths .*{key!r}"):
+            convert(kwargs, dict[str, Any], "model.kwargs")
+
+
 def test_rejects_large_integers_of_every_setting():
     """Tables store integers of 64 bits."""
     last = (1 << 63) - 1
