@@ -165,7 +165,7 @@ def _word(key: Any, name: str) -> str:
     """Return a key of a mapping; raise ``UserError`` if it is no text, since JSON has no other keys."""
     if isinstance(key, str):
         return key
-    raise UserError(f"{name} must be a mapping from words; got the key {key!r}. Quote it: '{key}'.")
+    raise UserError(f"{name} must be a mapping from words; got the key {key!r}. Use keys that start with a letter.")
 
 
 def _storable(value: Any, name: str) -> None:
