@@ -27,6 +27,7 @@ from bench.base.account import ignored, mode, mode_of_environment, notices, noti
 from bench.base.errors import UserError
 from bench.store.integrity import Damaged, read_file
 from bench.store.regular import no_link, run_names
+from bench.sweep.tracking.mark import place_of
 from bench.terminal.command import command
 from bench.terminal.console import Console
 from bench.terminal.parser import command_parser
@@ -59,7 +60,16 @@ def main() -> int:
     named = (runs / name for name in run_names(runs.parent))
     folders = [path for path in named if path.is_symlink() or (path / "summary.json").exists()]
     no_link(runs.parent / "wandb")
-    todo = [path for path in folders if path.is_symlink() or not up_to_date(path)]
+    asked = {"project": arguments.project, "entity": arguments.entity}
+    todo = [path for path in folders if path.is_symlink() or not up_to_date(path, **asked)]
+    unknown = sum(not place_of(path) for path in set(folders) - set(todo))
+    if unknown and any(asked.values()):
+        words = " and ".join(f"--{name}" for name, value in asked.items() if value)
+        console.print(
+            f"{words} {'are' if all(asked.values()) else 'is'} ignored for {unknown} "
+            f"{'run' if unknown == 1 else 'runs'}: {'it is' if unknown == 1 else 'they are'} up to date in an unknown "
+            "project. Delete wandb.json from a run folder to write its W&B run again."
+        )
     why = "their W&B runs are up to date. Delete wandb.json from a run folder to write its W&B run again."
     for notice in notices_of_existing(len(folders) - len(todo), why, alone=False):
         console.print(notice)

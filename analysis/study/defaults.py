@@ -128,8 +128,16 @@ def _scored(results: Results, runs: pd.DataFrame, losses: pd.DataFrame, referenc
     return found.assign(score=[score(costs[run], tuned) for run in found["run_id"]])
 
 
+def steadiest(diverged: pd.Series) -> pd.Series:
+    """Return which settings have the fewest diverged runs: a default must not diverge where another does not."""
+    return diverged == diverged.min()
+
+
 def _chosen(found: pd.DataFrame) -> Iterator[Choice]:
-    """Yield the setting of every method with the best mean score; settings that lack a run do not count."""
+    """Yield the setting of every method with the fewest diverged runs and, among these, the best mean score.
+
+    Settings that lack a run do not count.
+    """
     datasets = found["dataset"].nunique()
     for (algo, pooled), runs in found.groupby(["algo", "pooled"]):
         means = runs.pivot_table("score", "setting", "dataset", aggfunc="mean").dropna()
@@ -137,7 +145,7 @@ def _chosen(found: pd.DataFrame) -> Iterator[Choice]:
         means = means[counts == counts.max()] if len(means) else means
         if means.shape[1] < datasets or runs["setting"].nunique() < 2:
             continue
-        totals = means.mean(axis=1)
+        totals = means.mean(axis=1)[steadiest(runs.groupby("setting")["diverged"].sum().loc[means.index])]
         mine = runs[runs["setting"] == totals.idxmax()]
         best = dict(mine["values"].iloc[0])
         grid = {name: {values[name] for values in runs["values"]} for name in best}

@@ -152,14 +152,28 @@ def coerce(
 def _plain(value: Any, name: str) -> Any:
     """Return a value of a mapping: numbers, words, switches, and lists and mappings of these."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(part, f"{name}.{key}") for key, part in value.items()}
+        return {_word(key, name): _plain(part, f"{name}.{key}") for key, part in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(part, name) for part in value]
-    if isinstance(value, int):
-        _fit_64_bits(value, name)
+    _storable(value, name)
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise UserError(f"{name} must be a number, a word, true or false, or a list or mapping of these; got {value!r}.")
+
+
+def _word(key: Any, name: str) -> str:
+    """Return a key of a mapping; raise ``UserError`` if it is no text, since JSON has no other keys."""
+    if isinstance(key, str):
+        return key
+    raise UserError(f"{name} must be a mapping from words; got the key {key!r}. Use keys that start with a letter.")
+
+
+def _storable(value: Any, name: str) -> None:
+    """Raise ``UserError`` if the files of a run cannot store a number."""
+    if isinstance(value, int):
+        _fit_64_bits(value, name)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise UserError(f"{name} must be a finite number; got {value!r}.")
 
 
 def _fit_64_bits(value: int, name: str) -> None:
@@ -175,8 +189,7 @@ def convert(value: Any, to: Any, name: str) -> Any:
     """Return ``value`` as type ``to``; raise ``UserError`` if it is none. 3.0 is an integer, true is not a number."""
     origin = typing.get_origin(to)
     if to is Any:
-        if isinstance(value, int):
-            _fit_64_bits(value, name)
+        _storable(value, name)
         return value
     if origin is Annotated:
         inner, limit = typing.get_args(to)

@@ -181,7 +181,11 @@ def start_summary(config: RunConfig) -> list[list[float]] | None:
     model = models[config.model.name](inputs, outputs[-1], **config.model.options)
     constants = model.constants().values() if isinstance(model, Wrapped) else ()
     real = (torch.view_as_real(value) if value.is_complex() else value for value in constants)
-    parts = [model.initial(generator(config.seed, EVERYONE, "init")), *(value.double().numpy() for value in real)]
+    return summarize([model.initial(generator(config.seed, EVERYONE, "init")), *(v.double().numpy() for v in real)])
+
+
+def summarize(parts: Sequence[np.ndarray]) -> list[list[float]]:
+    """Return the norm and a projection of each array."""
     finite = [np.where(np.isfinite(part), part, 0).ravel() for part in parts]  # masks have infinite entries
     return [[float(np.linalg.norm(x)), float(np.cos(np.arange(len(x))) @ x)] for x in finite]
 

@@ -153,9 +153,19 @@ def libraries() -> dict[str, str]:
 
 def has_plugins(config: RunConfig) -> bool:
     """Return whether a run uses code of plug-ins."""
+    return _outside(chosen(config), _registering(config))
+
+
+def is_plugin(registry: Registry[Any], name: str) -> bool:
+    """Return whether an item, a base of it or its registration is code of a plug-in."""
+    item, file = registry[name], registry.file(name)
+    return _outside(inspect.getmro(item) if inspect.isclass(item) else [item], [file] if file else [])
+
+
+def _outside(items: Iterable[object], files: Iterable[Path]) -> bool:
     ours = (*imported.FOLDERS, *sys.stdlib_module_names, *LIBRARIES)
-    tops = [str(getattr(item, "__module__", "")).partition(".")[0] for item in chosen(config)]
-    tops += [imported.name(file).partition("/")[0] for file in _registering(config)]
+    tops = [str(getattr(item, "__module__", "")).partition(".")[0] for item in items]
+    tops += [imported.name(file).partition("/")[0] for file in files]
     return any(top not in ours for top in tops)
 
 

@@ -21,6 +21,7 @@ from bench.build.build import model_notes
 from bench.build.fingerprint import SHORT, fingerprint, libraries, parts
 from bench.build.material import columns_of, describe_data
 from bench.build.network import mixing_of, properties_of
+from bench.build.probe import problem_summary
 from bench.config.run_config import RunConfig
 from bench.store.record import COLUMNS
 from bench.training.metrics import describe_metrics
@@ -69,7 +70,7 @@ def describe(config: RunConfig, before: Mapping[str, Any] | None = None) -> dict
         "device": config.device,
         "algorithm": asdict(properties_of(config)),
         "mixing": describe_network(config),
-        **{name: known[name] for name in ("data", "model", "columns", "metrics") if name in known},
+        **{name: known[name] for name in ("data", "problem", "model", "columns", "metrics") if name in known},
         **_plugins(config),
     }
 
@@ -86,8 +87,10 @@ def _data_part(config: RunConfig, data: Mapping[str, Any]) -> dict[str, str]:
 def _of_data(config: RunConfig) -> dict[str, Any]:
     """Return the entries that need the dataset."""
     notes, described = model_notes(config), describe_metrics(columns_of(config))
+    problem = problem_summary(config)
     return {
         "data": describe_data(config),
+        **({"problem": problem} if problem else {}),
         **({"model": list(notes)} if notes else {}),
         "columns": [*COLUMNS, *described],
         **({"metrics": described} if described else {}),

@@ -6,21 +6,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from bench.base import imported
 from bench.build.build import start_summary
 from bench.build.fingerprint import combined, joined, libraries, sources
 from bench.build.material import data_checksum, shards_checksum
 from bench.build.network import mixing_of
+from bench.build.probe import CLOSE, FAR, KEYED, SETTINGS, near, problem_summary
 from bench.config.run_config import GROUPS, RunConfig
 
 Origin = dict[str, Any]
-Starts = Sequence[Sequence[Sequence[float]] | None] | None
+Summaries = Sequence[Sequence[Sequence[float]] | None] | None
 
 
 def made_of(configs: Sequence[RunConfig]) -> Origin:
-    """Return hashes of the source files of these runs, library versions, and data, start, network and run_id of each.
+    """Return hashes of the source files of these runs and library versions, and of each run data, start and network.
 
     A process reads the file of a setting when it needs it, so a file that the user edits changes the network and the
     run_id of processes that read it later.
@@ -35,6 +34,7 @@ def made_of(configs: Sequence[RunConfig]) -> Origin:
         "data": [data_checksum(config) for config in configs],
         "shards": _each(configs, ("dataset", "data_dir", "validation", "partition", "nodes", "seed"), shards_checksum),
         "starts": _each(configs, ("dataset", "data_dir", "loss", "model", "seed"), start_summary),
+        "problems": _each(configs, SETTINGS, problem_summary),
         "networks": [mixing_of(config).certificate.hash for config in configs],
         "run_ids": [config.run_id for config in configs],
         "inputs": [[*_inputs(config)] for config in configs],
@@ -84,11 +84,13 @@ def disagreement(reported: Mapping[str, Any], meant: Origin, who: str) -> str | 
             f"{who} divides the data among the nodes in another way than this command. A partition must draw only with "
             f"the generator that it receives. {AGAIN}"
         )
-    if not _near(reported.get("starts"), meant["starts"]):
+    if not _all_near(reported.get("starts"), meant["starts"]):
         return (
             f"{who} creates a model with other numbers than this command. A model must have the same initial "
             f"parameters and constants on all machines. {AGAIN}"
         )
+    if not _all_near(reported.get("problems"), meant["problems"], FAR):
+        return f"{who} computes other losses or gradients than this command. {KEYED}"
     for kind in ("networks", "run_ids"):
         theirs = reported.get(kind) or []
         for r, value in enumerate(meant[kind]):
@@ -97,10 +99,10 @@ def disagreement(reported: Mapping[str, Any], meant: Origin, who: str) -> str | 
     return None
 
 
-def _near(theirs: Starts, ours: Starts) -> bool:
-    """Return whether starts agree up to rounding, which differs between kinds of processors."""
-    one, other = (np.array([pair for run in all_runs or () for pair in run or ()]) for all_runs in (ours, theirs))
-    return one.shape == other.shape and bool((np.abs(one - other) <= 1e-6 * one[..., :1]).all())
+def _all_near(theirs: Summaries, ours: Summaries, far: float = CLOSE) -> bool:
+    """Return whether the summaries of all runs agree up to rounding."""
+    one, other = ([pair for run in all_runs or () for pair in run or ()] for all_runs in (ours, theirs))
+    return near(one, other, far)
 
 
 def _other(kind: str, inputs: Sequence[str]) -> str:

@@ -87,7 +87,7 @@ def no_memory(cls: type[Algorithm]) -> None:
         resumed = simulate(Resumed, w, gradient, start(), STEPS)
         same = torch.equal(resumed.states[-1].x, whole.states[-1].x)
         words = f"resuming from the state after step {first} gives another result"
-        must(same, f"{words}: the method keeps values outside its state")
+        must(same, f"{words}: the method keeps values outside its state, or draws with torch.rand or np.random")
 
 
 def counts(cls: type[Algorithm]) -> None:

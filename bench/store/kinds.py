@@ -137,6 +137,7 @@ MANIFEST: dict[Any, Kind] = {
         "host": mapping({...: one_of(str, int, ABSENT)}),
     },
     "data": mapping({"sha256": PERHAPS_TEXT}),
+    "problem": many(many(NUMBER)),
     "algorithm": mapping(
         dict.fromkeys(("name", "label", "family", "cite"), TEXT)
         | {"assumes": many(TEXT), "needs": many(TEXT)}

@@ -20,6 +20,7 @@ from functools import cache
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from bench.base.errors import UserError
 from bench.store.files import check_json
@@ -208,7 +209,7 @@ def _mounted(folder: Path) -> str | None:
 
 def _trial(folder: Path) -> str | None:
     """Test whether a lock excludes a second process."""
-    path = folder / f".trial.{platform.node()}.{os.getpid()}"
+    path = folder / f".trial.{uuid4().hex}"  # containers may share the host name and the process id
     try:
         with open(opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)[0], "a") as stream:  # noqa: PTH123
             try:

@@ -16,6 +16,7 @@ from bench.base.registry import recipes
 from bench.build.build import build_compressor, check_method, problem_parts
 from bench.build.material import shards_checksum
 from bench.build.network import method_of, mixing_of, properties_of
+from bench.build.probe import KEYED, near, new_summary, problem_plugins
 from bench.config.run_config import RunConfig, parse
 from bench.data.recipe import data_folder, prepare
 from bench.engine.engines import engine_of
@@ -59,6 +60,8 @@ def check_data(config: RunConfig) -> None:
             f"partition={config.partition.name} gives other shards each time. It must draw only with the generator "
             "that it receives."
         )
+    if (plugins := problem_plugins(config)) and not near(new_summary(config), new_summary(config, earlier=1)):
+        raise UserError(f"{' or '.join(plugins)} gives other losses or gradients each time. {KEYED}")
     for line in (*parts[0].notes, *parts[2].notes) if parts else ():
         _say_once(line)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bench.base.registry import metrics
 from bench.build.fingerprint import SHORT, fingerprint, libraries, measuring
 from bench.build.material import data_checksum
+from bench.build.probe import FAR, near, problem_summary
 from bench.config.run_config import RunConfig
 from bench.store.files import check_rows
 from bench.store.record import Row
@@ -16,14 +17,18 @@ Run = RunFolder[RunConfig]
 
 
 def stale(run: Run) -> str | None:
-    """Return what has changed since the run was computed, the source or the data; None if nothing has."""
+    """Return what has changed since the run was computed: source, data or problem; None if nothing has."""
     made = run.manifest()
     before = made.get("sources") or {}
     remeasured = any(before.get(name, digest[:SHORT]) != digest[:SHORT] for name, digest in measuring().items())
     if remeasured or made.get("fingerprint") != fingerprint(run.config):
         return "another version of the source"
     data = (made.get("data") or {}).get("sha256")
-    return "other data of the same name" if data not in (None, data_checksum(run.config)) else None
+    if data not in (None, data_checksum(run.config)):
+        return "other data of the same name"
+    problem = made.get("problem")  # runs before this entry, and those without plug-ins, have none
+    same = problem is None or near(problem, problem_summary(run.config), FAR)
+    return None if same else "other losses or gradients of the same name"
 
 
 def undecided(run: Run) -> str | None:

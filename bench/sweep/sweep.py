@@ -18,6 +18,7 @@ from bench.store.regular import make_folder
 from bench.sweep.groups import batches, common_jobs
 from bench.sweep.resume import Run, reusable, undecided
 from bench.sweep.tracking.agent import reject_other_parameters
+from bench.sweep.tracking.mark import elsewhere
 from bench.sweep.tracking.tracker import Trackers, tracks
 from bench.sweep.workers import Executor, RunResult
 from bench.terminal.console import Console
@@ -140,10 +141,10 @@ def about_wandb(configs: Sequence[RunConfig], elsewhere: bool = False) -> list[s
 
 
 def about_done(folders: Sequence[Run], alone: bool) -> list[str]:
-    """Return a notice about variables of W&B without effect, since these runs were done before."""
-    count = sum(tracks(folder.config.tracker.name) for folder in folders)
+    """Return notices about variables and settings of W&B without effect, since these runs were done before."""
+    tracked = [folder for folder in folders if tracks(folder.config.tracker.name)]
     why = "done before, so their W&B runs are not written again. Add force=true to repeat the runs."
-    return notices_of_existing(count, why, alone)
+    return notices_of_existing(len(tracked), why, alone) + ([] if has_agent() else elsewhere(tracked))
 
 
 def reject_stale(folders: Sequence[Run]) -> None:

@@ -22,11 +22,12 @@ from bench.network.drawing import Graph, edges_of, on_a_circle, svg
 from bench.store.files import read_json, write_json
 from bench.store.integrity import Damaged, examine, read_file, read_table
 from bench.store.record import FACTS, FINAL
-from bench.store.regular import no_link, remove
+from bench.store.regular import make_folder, no_link, remove
+from bench.sweep.tracking.mark import MARK, place_of
 
-MARK = "wandb.json"
-"""The file in a run folder that describes its W&B run."""
 AXES = ("step", "epoch", "samples", "gradients", "rounds", "scalars_sent", "bytes", "wall_s")
+NEEDED = os.R_OK | os.W_OK | os.X_OK
+"""The access that W&B needs to a folder."""
 EXIT = {**dict.fromkeys(FINAL, 0), "failed": 1, "interrupted": 130, "running": 130}
 """Exit codes by state. A diverged run is a result; an interrupted one has the exit code of a shell."""
 
@@ -64,9 +65,11 @@ class WandbMirror:
     ) -> None:
         """``parameters``: those that `wandb agent` chose, by which its controller knows the run."""
         self._folder, self._results = folder, folder.parents[1]
+        self._place = {} if has_agent() else {"project": project, "entity": entity}
         found, manifest = examine(folder), read_file(folder, "manifest.json")
         if found.damaged:
             raise Damaged(f"skipped, since files are damaged: {found.sentence()}")
+        must_write(self._results)
         labels = {name: value for name, value in found.labels.items() if name != "state"}
         run_id = folder.name
         for old in images(self._results, run_id):
@@ -75,7 +78,6 @@ class WandbMirror:
         edge_list = edges_of(manifest["mixing"])  # None if there are too many
         certificate = {name: value for name, value in manifest["mixing"].items() if name != "edge_list"}
         facts = {name: manifest[name] for name in FACTS if name in manifest}
-        self._results.mkdir(exist_ok=True)
         given = os.environ.get
         sweep = None if has_agent() else shortened(str(manifest.get("sweep") or "single runs"), 128)
         self._run = wandb.init(
@@ -122,7 +124,17 @@ class WandbMirror:
         self.update()
         self._run.summary["state"] = mark["state"]
         self._run.finish(exit_code=EXIT.get(mark["state"], 1))
-        write_json(self._folder / MARK, mark)
+        write_json(self._folder / MARK, {**mark, **self._place})
+
+
+def must_write(results: Path) -> None:
+    """Raise PermissionError if W&B cannot write to the results folder: it would write to a temporary one."""
+    folder = results
+    if os.access(folder, NEEDED):
+        folder = make_folder(results / "wandb")
+        if os.access(folder, NEEDED):
+            return
+    raise PermissionError(f"W&B cannot write to '{folder}'. Make this folder writable.")
 
 
 def current(folder: Path) -> dict[str, Any]:
@@ -133,10 +145,15 @@ def current(folder: Path) -> dict[str, Any]:
     return {**mark, "also": also} if also else mark
 
 
-def up_to_date(folder: Path) -> bool:
-    """Whether the W&B run exists and is complete."""
-    mark = read_json(folder / MARK)
-    if mark != current(folder):
+def up_to_date(folder: Path, project: str | None = None, entity: str | None = None) -> bool:
+    """Whether the W&B run exists, is complete, and is in this project of this entity, as far as its mark says.
+
+    Without ``project`` or ``entity``, any is right.
+    """
+    place, mark = place_of(folder), read_json(folder / MARK)
+    asked = {name: value for name, value in (("project", project), ("entity", entity)) if value is not None}
+    moved = any(name in place and place[name] != value for name, value in asked.items())
+    if moved or {name: value for name, value in mark.items() if name not in place} != current(folder):
         return False
     return mode() == "online" or bool(images(folder.parents[1], folder.name))
 

@@ -47,11 +47,28 @@ def test_conversions(value, to, expected):
         (10**400, int),
         (10**400, float),
         (1 << 63, Any),
+        (float("inf"), Any),
+        (float("nan"), Any),
     ],
 )
 def test_rejects_invalid_values(value, to):
     with pytest.raises(UserError, match=rf"^algo\.eta .*{value!r}"):
         convert(value, to, "algo.eta")
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])
+def test_rejects_infinite_numbers_in_mappings(value):
+    """JSON has none, so an order for a cluster would change them."""
+    for kwargs in ({"limit": value}, {"limits": [1.0, value]}, {"limits": {"low": value}}):
+        with pytest.raises(UserError, match=rf"^model\.kwargs\.limit.*{value!r}"):
+            convert(kwargs, dict[str, Any], "model.kwargs")
+
+
+@pytest.mark.parametrize("key", [1, 2.5, True, None])
+def test_rejects_keys_that_are_no_text(key):
+    for kwargs in ({"widths": {key: 16}}, {"widths": [{key: 16}]}):
+        with pytest.raises(UserError, match=rf"^model\.kwargs\.widths .*{key!r}"):
+            convert(kwargs, dict[str, Any], "model.kwargs")
 
 
 def test_rejects_large_integers_of_every_setting():

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.store import leases
+from bench.store import leases, locks
 from bench.store.leases import Lease
 from bench.store.locks import FLOCK, KIND, LEASES, Lock, mounted_alone, untrusted
 
@@ -78,3 +78,17 @@ def test_a_mount_of_something_without_a_name_hinders_nothing(tmp_path):
     assert mounted_alone(Path("/far"), lines) is None
     assert mounted_alone(Path("/home"), lines) is None
     assert untrusted(tmp_path) is None
+
+
+def test_containers_with_one_host_name_and_process_id_test_locks_at_once(tmp_path, monkeypatch):
+    run, reasons = locks.subprocess.run, []
+
+    def during(*args, **options):
+        monkeypatch.setattr(locks.subprocess, "run", run)
+        reasons.append(locks._trial(tmp_path))
+        return run(*args, **options)
+
+    monkeypatch.setattr(locks.subprocess, "run", during)
+    reasons.append(locks._trial(tmp_path))
+    assert reasons == [None, None]
+    assert not list(tmp_path.iterdir())

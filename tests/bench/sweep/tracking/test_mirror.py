@@ -1,0 +1,75 @@
+"""Where W&B runs are written, and which ones are up to date."""
+
+import os
+from types import SimpleNamespace
+
+import pytest
+
+from bench.store.files import read_json, write_json
+from bench.store.run_folder import RunFolder
+from bench.sweep.sweep import about_done
+from bench.sweep.tracking import wandb_run
+from bench.sweep.tracking.mark import MARK, PLACE
+from bench.sweep.tracking.wandb_run import WandbMirror, current, up_to_date
+from tests.bench.sweep.tracking.test_variables import WORDS
+from tests.bench.sweep.tracking.test_wandb import command
+from tests.helpers.configs import config
+from tests.helpers.run_folders import folders
+from tests.helpers.wandb_files import images
+
+
+@pytest.mark.parametrize("place", ["", "wandb"])
+def test_rejects_a_results_folder_that_wandb_cannot_write_to(place, tmp_path, monkeypatch):
+    """W&B would write to the temporary folder."""
+    access, closed = os.access, tmp_path / place
+    monkeypatch.setattr(os, "access", lambda path, how: access(path, how) and (path != closed or not how & os.W_OK))
+    monkeypatch.setattr(wandb_run, "examine", lambda folder: SimpleNamespace(damaged=None, labels={}))
+    with pytest.raises(PermissionError, match=str(closed)):
+        WandbMirror(tmp_path / "runs/a", "hearsay", None)
+
+
+def test_a_run_in_another_project_is_not_up_to_date(tmp_path, monkeypatch):
+    monkeypatch.setenv("WANDB_MODE", "online")
+    run = tmp_path / "runs/a"
+    run.mkdir(parents=True)
+    older = current(run)
+    for mark, asked, expected in [
+        (older, {}, True),
+        (older, {"project": "b", "entity": "team"}, True),
+        ({**older, "project": "a", "entity": None}, {}, True),
+        ({**older, "project": "a", "entity": None}, {"project": "a"}, True),
+        ({**older, "project": "a", "entity": None}, {"project": "b"}, False),
+        ({**older, "project": "a", "entity": None}, {"project": "a", "entity": "team"}, False),
+        ({**older, "project": "a", "entity": "team"}, {"entity": "team"}, True),
+        ({**older, "state": "done", "project": "a", "entity": "team"}, {}, False),
+    ]:
+        write_json(run / MARK, mark)
+        assert up_to_date(run, **asked) == expected, (mark, asked)
+
+
+@pytest.mark.thorough
+def test_sync_moves_runs_to_the_given_project_and_says_which_it_cannot(tmp_path):
+    results = tmp_path / "results"
+    assert command("bench/run.py", *WORDS, "tracker=none", cwd=tmp_path).returncode == 0
+    for words, line in [((), "1 written"), (("--project", "b"), "1 written"), (("--project", "b"), "1 up to date")]:
+        assert line in command("bench/sync.py", *words, cwd=tmp_path).stdout
+    (run,) = folders(results)
+    assert images(results)[run.name].run.project == "b"
+    mark = read_json(run / MARK)
+    write_json(run / MARK, {name: mark[name] for name in mark if name not in PLACE})  # an older one
+    out = command("bench/sync.py", "--project", "c", cwd=tmp_path).stdout
+    assert ("--project is ignored for 1 run" in out, "1 up to date" in out) == (True, True), out
+
+
+def test_another_project_of_a_run_that_is_done_is_reported(tmp_path, monkeypatch):
+    for name in ("WANDB_PROJECT", "WANDB_ENTITY", "WANDB_MODE"):
+        monkeypatch.delenv(name, raising=False)
+    tracker = {"name": "wandb", "project": "b", "entity": None}
+    folder = RunFolder(config(results=str(tmp_path), tracker=tracker))
+    assert about_done([folder], alone=True) == []
+    folder.path.mkdir(parents=True)
+    for project, reported in (("a", True), ("b", False)):
+        write_json(folder.path / MARK, {"project": project, "entity": None})
+        assert [str(tmp_path) in line and "--project b" in line for line in about_done([folder], alone=True)] == (
+            [True] * reported
+        )
