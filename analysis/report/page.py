@@ -19,7 +19,6 @@ from analysis.report.commands import portable, run_command
 from analysis.report.report_data import COMMANDS, ReportData, run_table
 from analysis.results.results import Results
 from analysis.results.wording import natural_order
-from analysis.tables.digits import in_digits
 from analysis.tables.format import SETTING, is_empty
 from bench import __version__
 from bench.store.integrity import read_file
@@ -56,8 +55,8 @@ def page(report: ReportData, command: str = "") -> str:
             style=(HERE / "page.css").read_text(encoding="utf-8"),
             script=(HERE / "page.js").read_text(encoding="utf-8"),
             figures=[
-                {"name": d.name, "title": p.title or d.title, "svg": svg, "used": used, "notes": p.notes}
-                for d, p, svg, used in report.figures
+                {"name": drawing.name, "title": title, "svg": svg, "used": used, "notes": notes}
+                for drawing, title, notes, svg, used in report.figures
             ],
             tables=[
                 {
@@ -68,7 +67,7 @@ def page(report: ReportData, command: str = "") -> str:
                     "notes": [*same, *t.notes],
                 }
                 for r, t in report.tables
-                for shown_part, same in [what_differs(in_digits(t).shown)]
+                for shown_part, same in [what_differs(t.shown)]
             ],
             runs={
                 "columns": [LETTERS.get(c, c) for c in runs.columns],
