@@ -187,7 +187,6 @@ def trouble(results: Results) -> list[dict[str, str]]:
 def details(results: Results) -> dict[str, Any]:
     """Return the config, state, log, command and curves of every run, which a click on the run shows."""
     metrics = [c for c in (*SPARKS, *results.measures) if c in results.rows]
-    curves = {run: _curves(rows, metrics) for run, rows in results.rows.groupby("run_id")} if len(results.rows) else {}
     look = styles(results.runs["algo"].unique(), results) if len(results.runs) else {}
     out = {}
     origin = ("fingerprint", "engine", "device", "ranks", "replicas", "sweep")
@@ -203,21 +202,22 @@ def details(results: Results) -> dict[str, Any]:
             "command": run_command(config, fact, results.source) if home else "",
             "log": _text(home / "log.txt", LOG) if home else "",
             "origin": {key: fact[key] for key in origin if fact.get(key)},
-            "curves": curves.get(run, {}),
+            "curves": _curves(results, run, metrics) if len(results.rows) else {},
             "color": to_hex(look[row["algo"]].color),
         }
         out[run] = {name: value for name, value in known.items() if value}
     return out
 
 
-def _curves(rows: pd.DataFrame, metrics: list[str]) -> dict[str, Any]:
+def _curves(results: Results, run: str, metrics: list[str]) -> dict[str, Any]:
     """Return at most ``POINTS`` points of each metric."""
-    rows = rows.iloc[np.unique(np.linspace(0, len(rows) - 1, min(POINTS, len(rows))).astype(int))]
-    out: dict[str, Any] = {"step": [int(step) for step in rows["step"]]}
+    steps, _ = results.course(run, "step")
+    some = np.unique(np.linspace(0, len(steps) - 1, min(POINTS, len(steps))).astype(int))
+    out: dict[str, Any] = {"step": steps[some].tolist()} if len(steps) else {}
     for metric in metrics:
-        values = [None if not math.isfinite(v) else float(f"{v:.4g}") for v in rows[metric].astype(float)]
-        if any(value is not None for value in values):
-            out[metric] = values
+        found = results.course(run, metric)[1][some].astype(float).tolist()
+        if any(map(math.isfinite, found)):
+            out[metric] = [float(f"{v:.4g}") if math.isfinite(v) else None for v in found]
     return out
 
 
