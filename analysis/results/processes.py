@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -23,6 +24,7 @@ def on_all_cores(work: Sequence[Callable[[], T]]) -> Iterator[T]:
         yield from (function() for function in work)
         return
     _work = work
+    gc.freeze()  # a search for garbage in a process would copy the memory that it shares with the others
     with ProcessPoolExecutor(min(len(work), os.cpu_count() or 1), get_context("fork"), _ignore_interrupts) as pool:
         yield from pool.map(_call, range(len(work)))
 
