@@ -5,7 +5,7 @@ from collections import defaultdict
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis.drawing.lines import curve
+from analysis.drawing.lines import DRAWN, curve
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
 from analysis.drawing.style import styles
 from analysis.drawing.symbols import what_is_tuned, with_values
@@ -45,7 +45,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
         best, chosen = at_best(results, runs, request)
         found += chosen.values()
         notes += [*omitted, *rule_in_words(results, runs, chosen, f"{name_of(key['dataset'])}: ", request)]
-        rows = results.curves(best)
+        rows = results.curves(best[["algo", *DRAWN]])
         x = wanted if wanted != "epoch" or rows["epoch"].notna().any() else "step"
         if x == "wall_s":
             notes += _one_machine(results, best)

@@ -108,7 +108,7 @@ def to_target(
             continue
         shared = set.intersection(*(set(part["seed"]) for part, _ in parts.values()))
         table = pd.concat([part[part["seed"].isin(shared)] for part, _ in parts.values()])
-        rows = results.curves(runs[runs["run_id"].isin(table["run_id"])])
+        rows = results.curves(runs.loc[runs["run_id"].isin(table["run_id"]), ["run_id", "algo", "seed"]])
         target = targets(rows, yardstick)
         reached = rows[rows["train_loss"] <= rows["seed"].map(target)].groupby("run_id")[request.cost].min()
         # a cost of 0 would make every ratio infinite

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from analysis.drawing.symbols import LETTERS
@@ -24,11 +25,11 @@ VARIANTS = "runs of its variants are left out"
 
 def has_no_variant(finals: pd.DataFrame, asked: str | None = None) -> pd.Series:
     """Return which runs are no variants; the option ``asked`` makes no variant, nor does a missing one."""
-    keep = pd.Series(True, index=finals.index)
+    keep = np.ones(len(finals), dtype=bool)
     for option, usual in AS_WRITTEN.items():
         if option in finals and option != asked:
-            keep &= finals[option].isna() | (finals[option] == usual)
-    return keep
+            keep &= finals[option].isna().to_numpy() | (finals[option] == usual).to_numpy(bool)
+    return pd.Series(keep, finals.index)
 
 
 def as_written(
