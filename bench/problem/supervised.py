@@ -208,7 +208,7 @@ class Supervised(Problem):
 
     def _gather(self, rows: Tensor, shifts: Tensor | None) -> tuple[Tensor, Tensor]:
         """Return the inputs of the model and the targets for these rows."""
-        raw = self._x[rows]
+        raw = self._x.index_select(0, rows.flatten()).view(*rows.shape, *self._x.shape[1:])  # x[rows] is much slower
         if shifts is not None and self._arrays.crops is not None:
             raw = augmented(raw, shifts, self._arrays.crops)
         return self._inputs(raw), self._y[rows]
