@@ -119,7 +119,10 @@ class Model(ABC):
         shapes = self.layout.shapes
         # one node of the autograd graph, unlike slices; x.split takes twice the time
         parts = x.split_with_sizes(self.layout.sizes, dim=1)
-        return {name: part.view(-1, *shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
+        return {
+            name: part if len(shape) == 1 else part.view(-1, *shape)
+            for (name, shape), part in zip(shapes.items(), parts, strict=True)
+        }
 
 
 def fan_in(weight: tuple[int, ...]) -> int:

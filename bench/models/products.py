@@ -35,6 +35,6 @@ def affine(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 
 
 def _by_numpy(a: Tensor, b: Tensor) -> bool:
-    if MKL or len(a) < MANY or a.is_cuda or torch.get_num_threads() > 1:
+    if MKL or a.shape[0] < MANY or a.is_cuda or torch.get_num_threads() > 1:
         return False
     return a.shape[1] * a.shape[2] * b.shape[2] <= SMALL

@@ -52,8 +52,6 @@ class DenseMixer(Mixer):
             w = r.pick(torch.stack([self._round(turn, by) for turn in range(self._period)]), self._period)
         else:
             w = self._round(r % self._period, by)
-        if w.dim() == 2 and len(tensors[0]) == 1:  # without the overhead of broadcasting
-            return tuple(torch.mm(w, tensor[0]).unsqueeze(0) for tensor in tensors)
         return tuple(torch.matmul(w, tensor) for tensor in tensors)
 
     def _round(self, turn: int, by: Operator) -> Tensor:
