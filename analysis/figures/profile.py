@@ -16,6 +16,7 @@ from analysis.study.select import as_written, clock_note, counted, problems, ref
 from analysis.study.statistics import Grid, profile, tries
 from analysis.study.targets import TAU, target_method, targets
 from analysis.study.tuning import tuned_over
+from analysis.study.variants import shown_values
 
 SETTINGS = 3
 """The smallest number of stepsizes of a tuned method."""
@@ -71,6 +72,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
         "its target has infinite cost and still counts",
         "cheapest run: the one with the least cost of all methods and settings on the same problem with the same seed",
         _counted_problems(costs),
+        *dict.fromkeys(note for _, some in costs.groupby("problem") for note in shown_values(results, some)),
         *uncounted,
         *clock_note(results, request.cost),
     ]

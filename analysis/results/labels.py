@@ -104,9 +104,18 @@ def methods(algos: Iterable[str], results: Results | None = None) -> dict[str, s
     return {algo: method_name(algo, results) for algo in sorted(set(algos), key=place)}
 
 
-def marked(names: Mapping[str, str], results: Results) -> tuple[dict[str, str], list[str]]:
-    """Return the names with the marks of methods that no ranking includes, and a note per mark."""
-    marks = {algo: _mark(results.declared.get(algo, {})) for algo in names}
+def marked(
+    names: Mapping[str, str], results: Results, runs: Mapping[str, Iterable[str]] | None = None
+) -> tuple[dict[str, str], list[str]]:
+    """Return the names with the marks of methods that no ranking includes, and a note per mark.
+
+    ``runs`` are the shown runs of every method, whose options may decide on the mark.
+    """
+    marks = {}
+    for algo in names:
+        shown = [results.facts.get(run, {}).get("algorithm") or {} for run in (runs or {}).get(algo, ())]
+        found = [_mark(one) for one in shown if "provenance" in one] or [_mark(results.declared.get(algo, {}))]
+        marks[algo] = next(filter(None, found), "")
     notes = [f"{mark} {note}" for mark, note in MARKS.items() if mark in marks.values()]
     return {algo: f"{name}{marks[algo]}" for algo, name in names.items()}, notes
 

@@ -16,6 +16,7 @@ from analysis.study.figure_options import USUAL, FigureOptions
 from analysis.study.reported import means_of, reported_all
 from analysis.study.settings import Apart, Key, Setting, apart
 from analysis.study.tuning import AS_WRITTEN, judged_by, numbers_tuned, tuned_over
+from analysis.study.variants import most_frequent, shown_values
 from bench.store.record import COLUMNS
 
 CHOOSE, DRAWN_FOR = "(choose with --where", "drawn for"
@@ -35,10 +36,10 @@ def has_no_variant(finals: pd.DataFrame, asked: str | None = None) -> pd.Series:
 def as_written(
     results: Results, finals: pd.DataFrame, request: FigureOptions = USUAL, asked: str | None = None
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return the methods of one problem as in their papers, and notes on the runs that are excluded.
+    """Return the methods of one problem as in their papers, and notes on the excluded runs and on unusual values.
 
-    Tuned options keep all values, others the value with most runs. The schedule of ``request`` is used if a method has
-    runs with it.
+    Tuned options keep all values, others the value with most runs; ties go to the default. The schedule of
+    ``request`` is used if a method has runs with it.
     """
     kept, notes = [], []
     differ = [option for option in results.options if option in finals and finals[option].nunique(dropna=False) > 1]
@@ -51,29 +52,12 @@ def as_written(
         tuned = tuned_over(results, chosen, asked)
         for option in differ:
             if option not in (*tuned, *AS_WRITTEN) and chosen[option].nunique(dropna=False) > 1:
-                chosen = chosen[_most_frequent(results, chosen, option, differ)]
+                chosen = chosen[most_frequent(chosen, str(algo), option)]
         if left_out := len(runs) - len(chosen):
             notes.append(f"{method_name(algo, results)}: {left_out} {VARIANTS}")
         kept.append(chosen)
-    return (pd.concat(kept) if kept else finals), notes
-
-
-def _most_frequent(results: Results, runs: pd.DataFrame, option: str, differ: Sequence[str]) -> pd.Series:
-    """Return which runs of one method have the most frequent value of an option; null wins ties.
-
-    A missing number is the value null. A missing word is that of runs older than the option, so that it fits every
-    value; but it is null if another run differs from such a run in this option alone.
-    """
-    missing = runs[option].isna()
-    if missing.all():
-        return missing
-    is_null, counts = bool(missing.any()), runs[option].value_counts()
-    if is_null and option not in results.numbers:
-        others = [c for c in (*results.problem, *differ, "seed") if c in runs and c != option]
-        is_null = bool((missing.groupby([runs[c] for c in others], dropna=False).nunique() > 1).any())
-    if is_null and missing.sum() >= counts.max():
-        return missing
-    return (runs[option] == counts.index[0]) | (missing & (not is_null))
+    shown = pd.concat(kept) if kept else finals
+    return shown, [*notes, *shown_values(results, shown)]
 
 
 def problems(

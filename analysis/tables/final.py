@@ -40,7 +40,8 @@ def make(results: Results, request: FigureOptions) -> Table:
         by += [score_in_words(results, runs, request)] if chosen else []
         tried = tried or was_chosen(chosen.values())
         gaps = _gaps(found, against, decides or judged_by(results, runs, request)[0])
-        names, some_marks = marked(methods(found, results), results)
+        ids = {str(algo): mine["run_id"] for algo, mine in runs.groupby("algo")}
+        names, some_marks = marked(methods(found, results), results, ids)
         marks |= dict.fromkeys(some_marks)
         for algo, name in names.items():
             mine, seeds, gap = found[algo].runs, found[algo].in_words, gaps.get(algo)

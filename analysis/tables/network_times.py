@@ -17,6 +17,7 @@ from analysis.study.settings import in_order
 from analysis.study.statistics import FEWEST, Interval, mean
 from analysis.study.targets import TARGET_RULE, hits, seconds_until, target_method
 from analysis.study.tuning import at_best, setting_of
+from analysis.study.variants import shown_values
 from analysis.tables import Table, table
 from analysis.tables.format import Number, interval, with_settings
 from bench.clock import Network
@@ -27,10 +28,11 @@ NOTE = f"means with Student's 95 % intervals over seeds, from {FEWEST} seeds on;
 @table("network_times", "Time to a target loss on physical networks", uses=("network", "reference", "tune_by"))
 def make(results: Results, request: FigureOptions) -> Table:
     refuse_unless(bool(request.networks), NO_NETWORK)
-    data, shown, setters = [], [], set()
+    data, shown, setters, values = [], [], set(), list[str]()
     untimed: dict[Network, dict[str, str]] = {network: {} for network in request.networks}
     for key, runs in in_order(problems(results, results.finals)):
-        best, chosen = at_best(results, as_written(results, runs, request)[0], request)
+        runs = as_written(results, runs, request)[0]
+        best, chosen = at_best(results, runs, request)
         if best["algo"].nunique() < 2:
             continue
         setter = target_method(results, best["algo"].unique(), request)
@@ -42,6 +44,7 @@ def make(results: Results, request: FigureOptions) -> Table:
             found[_heading(network)], more = seconds_until(found, costs, network)
             untimed[network] |= {**wrong, **more}
         setters.add(method_name(setter, results))
+        values += shown_values(results, runs)
         for algo, name in methods(best["algo"].unique(), results).items():
             mine = found[found["algo"] == algo]
             row = {**key, "algo": algo, **setting_of(chosen, algo), "target_by": setter, "step": mine["step"].mean()}
@@ -56,7 +59,7 @@ def make(results: Results, request: FigureOptions) -> Table:
     sentences = [sentence for network, wrong in untimed.items() for sentence in without_time(wrong, network)]
     refuse_unless(bool(shown), "no problem has two methods with a run that reaches its target")
     notes = [TARGET_RULE.format(method=" or ".join(sorted(setters))), NOTE, *(_source(n) for n in request.networks)]
-    return Table(with_settings(shown), pd.DataFrame(data), [*notes, *sentences])
+    return Table(with_settings(shown), pd.DataFrame(data), [*notes, *dict.fromkeys(values), *sentences])
 
 
 def _heading(network: Network) -> str:

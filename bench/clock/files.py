@@ -17,6 +17,7 @@ import yaml
 
 from bench.base.errors import UserError, closest
 from bench.base.home import ROOT
+from bench.base.unique_yaml import load_unique
 from bench.clock.compute import OPTIONS, Compute, compute_of
 from bench.clock.network import Deal, Network, Uplink
 
@@ -61,7 +62,7 @@ def load_network(name: str | Path) -> Network:
             sites.sort(key=int)
         return _network(path, {"sites": sites, "pairs": rows})
     try:
-        content = yaml.safe_load(text)
+        content = load_unique(text)
     except yaml.YAMLError as error:
         raise UserError(f"{path.name} is not valid YAML: {' '.join(str(error).split())}.") from error
     if not isinstance(content, dict):

@@ -14,6 +14,8 @@ from bench.clock.costs import Graph, RunCosts, StaticGraph
 from bench.network.drawn import build_network
 from bench.network.graphs import NetworkKind
 from bench.network.mixing import Mixing
+from bench.network.sparse import Arcs
+from bench.network.weights import weighed
 from bench.store.record import LATER
 
 REFERENCES: dict[str, NetworkKind] = {"all_reduce": "all_reduce", "alone": "alone"}
@@ -117,8 +119,16 @@ def _graph(labels: Mapping[str, Any], manifest: Mapping[str, Any], nodes: int, s
     if reliable and mixing.get("period") == 1 and "edge_list" in mixing:
         return _static(nodes, tuple(map(tuple, mixing["edge_list"])), bool(mixing.get("directed", False)))
     options = _options(labels, "topology")
+    edges: tuple[tuple[int, int], ...] | None = None
+    if "file" in dict(options):  # the file may have changed, or may be that of a stranger
+        if "edge_list" not in mixing:
+            raise UserError(
+                f"The run {name} has a graph from a file with too many edges for its manifest, so that it has no time "
+                "on a network."
+            )
+        edges, options = tuple(map(tuple, mixing["edge_list"])), (("directed", bool(mixing.get("directed", False))),)
     lost = None if reliable else (str(links), _options(labels, "links"))
-    return _built(topology, nodes, options, seed if lost or mixing.get("drawn") else 0, lost)
+    return _built(topology, nodes, options, seed if lost or mixing.get("drawn") else 0, lost, edges)
 
 
 @lru_cache(maxsize=256)
@@ -133,12 +143,25 @@ def _built(
     options: tuple[tuple[str, Any], ...],
     seed: int,
     lost: tuple[str, tuple[tuple[str, Any], ...]] | None,
+    edges: tuple[tuple[int, int], ...] | None,
 ) -> Mixing:
     from bench.base.registry import links
 
-    network = build_network(topology, nodes, dict(options), seed)
+    if edges is None:
+        network = build_network(topology, nodes, dict(options), seed)
+    else:
+        network = _of_edges(topology, nodes, edges, **dict(options))
     built: Mixing = network if lost is None else links[lost[0]](**dict(lost[1])).over(network, seed)
     return built
+
+
+def _of_edges(topology: str, nodes: int, edges: tuple[tuple[int, int], ...], directed: bool) -> Mixing:
+    """Return a network with these edges; its weights are not those of the run, but the messages are."""
+    ends = np.array(edges, dtype=np.int64).reshape(-1, 2)
+    if len(ends) and not 0 <= ends.min() <= ends.max() < nodes:
+        raise ValueError("an edge has a node that does not exist")
+    arcs = Arcs(nodes, ends[:, 0], ends[:, 1], directed)
+    return Mixing([weighed(arcs, "out_degree" if directed else "metropolis")], topology)
 
 
 def _options(labels: Mapping[str, Any], group: str) -> tuple[tuple[str, Any], ...]:

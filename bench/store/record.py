@@ -25,6 +25,14 @@ LATER = {"links": "reliable", "compressor": "none", "loss": "usual", "regularize
 """Settings that were added later, with the value of runs without them."""
 SINCE = {**LATER, "input_scale": 1.0, "validation": 0.0, "partition.equal": False, "dataset.exact": False}
 """Labels that were added later, with the value that has no effect."""
+ADDED: dict[tuple[str, str], dict[str, Any]] = {
+    ("algo", "dsgd"): {"order": "adapt_then_combine"},
+    ("algo", "dsgd_clip"): {"clipping": "given", "p": 2.0},
+    ("algo", "gt"): {"local_stepsizes": False},
+    ("topology", "edges"): {"topology.directed": False},
+    ("dataset", "cifar10"): {"dataset.augment": False},
+}
+"""Labels of options that a member of a group got later, with their neutral values, which runs without them have."""
 STATES = {
     "done": "completed all steps",
     "diverging": "completed all steps, but the training loss rose by more than "
