@@ -36,7 +36,8 @@ def durations(compute: Compute, seed: int, nodes: int, end: int) -> list[np.ndar
     if not compute.random:
         constant = _whole(base + compute.other_s * NANO, beyond).tolist()
         return [np.full(end // each + 1, each) for each in constant]
-    blocks, reached = [], np.zeros(nodes, dtype=np.int64)
+    blocks: list[np.ndarray] = []
+    reached = np.zeros(nodes, dtype=np.int64)
     while reached.min() <= end:
         factors, extra = compute.draws(seed, nodes, 1 + BLOCK * len(blocks), BLOCK)
         block = _whole(base * factors + extra, beyond)
@@ -51,4 +52,6 @@ def durations(compute: Compute, seed: int, nodes: int, end: int) -> list[np.ndar
 
 def _whole(times: np.ndarray, beyond: int) -> np.ndarray:
     """Return times in whole nanoseconds, at least 1, so that time advances, and at most ``beyond``."""
-    return np.rint(np.clip(times, 1, beyond)).astype(np.int64).clip(1, beyond)
+    out = np.rint(np.clip(times, 1, beyond)).astype(np.int64)
+    out[times >= beyond] = beyond  # a float may be too coarse for this number
+    return out

@@ -125,8 +125,8 @@ class Tape:
 
 
 def _spread(name: str, values: np.ndarray) -> dict[str, float]:
-    of = {"min": np.min, "median": np.median, "max": np.max}
-    return {f"{name}_{word}": float(function(values)) for word, function in of.items()}
+    low, middle, high = np.min(values), np.median(values), np.max(values)
+    return {f"{name}_min": float(low), f"{name}_median": float(middle), f"{name}_max": float(high)}
 
 
 def draw_tape(
