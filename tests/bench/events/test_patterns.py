@@ -54,7 +54,7 @@ def test_a_node_that_never_answers(compute):
 
 def test_the_longest_tape_does_not_overflow():
     long = Compute(1e9, slow_node=0, slow_factor=1e280, lognormal_sigma=0.5)
-    far = dict.fromkeys(case().arcs, (2**62, 2**62))
+    far = dict.fromkeys(case().arcs, (2**63 - 1, 2**63 - 1))
     for pattern in PATTERNS:
         tape = case(compute=long).tape(pattern, steps=2, arcs=far if pattern == "messages" else case().arcs)
         assert (tape.time >= tape.computed).all()

@@ -95,6 +95,13 @@ def test_other_rates_of_meetings_equal_a_simulation(rate):
     check("meetings", case("grid", "jitter", "usual", steps=25, options={"rate": rate}))
 
 
+@pytest.mark.parametrize("delay", [499, 500, 501])
+def test_gradients_that_end_with_an_exchange_equal_a_simulation(delay):
+    """The first exchange ends 1 ns before, with or 1 ns after the first gradient of the passive node."""
+    slow = Compute(1e-6, slow_node=1, slow_factor=1.5)
+    check("pairs", Case(2, {(0, 1): (delay, 0), (1, 0): (delay, 0)}, slow))
+
+
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_blocks_of_random_draws_continue(pattern):
     """Three nodes, of which one computes more than 1024 gradients."""
