@@ -20,12 +20,22 @@ from bench.base.node_samples import NodeSamples, NotPerNode
 from bench.events.tape import Kind, Tape
 from bench.method.asynchronous import Asynchronous, Graph, Node, weights_of
 from bench.network.mixing import Operator
-from bench.problem.problem import Problem
+from bench.problem.problem import Column, Problem
 from bench.training.costs import CostCounter
 from bench.training.hosting import Mixer
 from bench.training.running_sums import CHANNEL
 
 BEGUN, UNDER_WAY = f"{CHANNEL}begun", f"{CHANNEL}under_way"
+
+TIMED = {
+    "virtual_s": Column("virtual time (s)", None),
+    **{f"gradients_{which}": Column(f"gradients of a node ({which})", None) for which in ("min", "median", "max")},
+    **{f"idle_s_{which}": Column(f"idle time of a node ({which}, s)", None) for which in ("min", "median", "max")},
+    **{f"staleness_{which}": Column(f"staleness of gradients ({which}, events)", None) for which in ("mean", "max")},
+    **{f"staleness_s_{which}": Column(f"staleness of gradients ({which}, s)", None) for which in ("mean", "max")},
+    **{f"messages_{what}": Column(f"messages {what.replace('_', ' ')}", None) for what in ("under_way", "lost", "replaced")},
+}
+"""The columns that the tape determines."""
 
 
 class Events(Mixer):
