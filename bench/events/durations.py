@@ -8,7 +8,7 @@ from bench.base.errors import UserError
 from bench.clock.compute import BLOCK, NANO, Compute
 
 LONGEST = 2**61
-"""Nanoseconds of the longest tape, 73 years: the sum of two such times fits into int64."""
+"""Nanoseconds of the longest tape, 73 years: the sum of three such times fits into int64."""
 
 
 def nominal(compute: Compute) -> int:
@@ -17,9 +17,10 @@ def nominal(compute: Compute) -> int:
     Raises:
         UserError: The network has no time per gradient, or one below a nanosecond.
     """
-    unit = round(((compute.gradient_s or 0.0) + compute.other_s) * NANO) if compute.gradient_s is not None else 0
+    c = compute.gradient_s
+    unit = 0 if c is None else round((c + compute.other_s) * NANO)
     if unit < 1:
-        value = "'measured'" if compute.gradient_s is None else f"{1000 * compute.gradient_s:g}"
+        value = "'measured'" if c is None else f"{1000 * c:g}"
         raise UserError(
             f"Asynchronous methods need the time of a gradient before the run, but gradient_ms is {value}. Set "
             "gradient_ms in the section compute of the network file to a positive number of milliseconds."

@@ -104,7 +104,8 @@ def meetings(arcs: TimedArcs, durations: list[np.ndarray], seed: int, end: int, 
     for asked, i, j, m in zip(*columns, strict=True):
         begin = max(asked, free[i], free[j])
         free[i] = free[j] = until = begin + arcs.edges[i, j]
-        averaged.append((until, i, j, m, begin))
+        if until <= end:
+            averaged.append((until, i, j, m, begin))
     time, first, second, number, begins = _columns(averaged)
     rows.append(Rows(Kind.PAIR, time, first, second, number, begins))
     return _drawn(rows, np.array([each[-1] for each in ends]))

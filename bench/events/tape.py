@@ -78,7 +78,7 @@ class Tape:
         return gradients_of(self.kind, self.node, self.peer, self.time, self.begins, self.computed, self.nodes)
 
     def summary(self, steps: float) -> dict[str, float]:
-        """Return facts about the run until time ``steps * unit``.
+        """Return facts about the run until time ``steps * unit``, which must not be after the end of the tape.
 
         Returns:
             virtual_s: The time in seconds.
@@ -97,8 +97,8 @@ class Tape:
         count = np.bincount(self.node[facts.rows[:made]], minlength=self.nodes)
         idle = (now - self._busy(now, count)) / NANO
         ends = [int(np.searchsorted(each, now, side="right")) for each in (self.lost, self.replaced)]
-        sent = int(count @ self.degree) if len(self.degree) else 0
         delivered = int(np.count_nonzero(self.kind[:events] == Kind.DELIVER))
+        under_way = int(count @ self.degree) - delivered - sum(ends) if len(self.degree) else 0
         return {
             "virtual_s": now / NANO,
             **_spread("gradients", count),
@@ -107,7 +107,7 @@ class Tape:
             "staleness_max": float(facts.most[made]),
             "staleness_s_mean": float(facts.waited[made] / max(made, 1) / NANO),
             "staleness_s_max": float(facts.longest[made] / NANO),
-            "messages_under_way": float(max(sent - delivered - sum(ends), 0)),
+            "messages_under_way": float(under_way),
             "messages_lost": float(ends[0]),
             "messages_replaced": float(ends[1]),
         }

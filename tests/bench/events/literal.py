@@ -53,6 +53,13 @@ class Case:
         return sorted(target for source, target in self.arcs if source == i)
 
 
+def hashes(patterns):
+    """Return the hashes of tapes of a ring."""
+    arcs = {arc: (300 + arc[0], 40) for i in range(6) for arc in ((i, (i + 1) % 6), ((i + 1) % 6, i))}
+    case = Case(6, arcs, Compute(1e-6, lognormal_sigma=0.5, exponential_s=1e-7, slow_node=0, slow_factor=4))
+    return [case.tape(pattern).hash() for pattern in patterns]
+
+
 @cache
 def draws(compute, seed, nodes, step):
     return compute.draws(seed, nodes, step, 1)
@@ -227,6 +234,8 @@ def meetings(case, end):
             gaps, total = generator(case.seed, EVERYONE, f"meetings {i} {j}", 0).standard_exponential(1024), 0.0
             for number, gap in enumerate(gaps):
                 total += gap
+                if total * scale > end + 1:
+                    break
                 queue.add(int(np.rint(total * scale)), meet, i, j, number)
     for i in range(case.nodes):
         queue.add(case.duration(i, 0), ready, i, 0, 0)

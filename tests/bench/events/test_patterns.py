@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import replace
+from itertools import product
 
 import networkx as nx
 import numpy as np
@@ -55,12 +56,13 @@ def test_a_node_that_never_answers(compute):
 def test_the_longest_tape_does_not_overflow():
     long = Compute(1e9, slow_node=0, slow_factor=1e280, lognormal_sigma=0.5)
     far = dict.fromkeys(case().arcs, (2**63 - 1, 2**63 - 1))
-    for pattern in PATTERNS:
-        tape = case(compute=long).tape(pattern, steps=2, arcs=far if pattern == "messages" else case().arcs)
+    for pattern, arcs in product(PATTERNS, (far, case().arcs)):
+        tape = case(compute=long).tape(pattern, steps=2, arcs=arcs)
         assert (tape.time >= tape.computed).all()
         assert (tape.computed > tape.begins - (tape.kind != Kind.GRADIENT)).all()
         assert (tape.begins >= 0).all()
         assert gradients(tape)[0] == 0
+        assert gradients(tape).max() > 0 or arcs is far
     with pytest.raises(UserError, match="10"):
         case(compute=long).tape("messages", steps=10)
 
