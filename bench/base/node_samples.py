@@ -30,8 +30,8 @@ class NodeSamples:
         """Return the blocks of so many samples that hold the samples."""
         return set((self.numbers // block).tolist())
 
-    __bool__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __hash__ = _reject  # type: ignore[assignment]
-    __index__ = __int__ = __float__ = __str__ = __repr__ = __format__ = _reject  # type: ignore[assignment]
+    __bool__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __hash__ = _reject
+    __index__ = __int__ = __float__ = __str__ = __repr__ = __format__ = _reject
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __mod__ = __divmod__ = __floordiv__ = _reject
 
 
@@ -57,7 +57,9 @@ class NodePicks:
         nodes = torch.arange(len(number), device=first.device)
         if len(set(number.tolist())) == 1:
             return first[torch.as_tensor(offset, device=first.device), :, nodes].transpose(0, 1)
-        picked = [self._blocks[b][o, :, i] for i, (b, o) in enumerate(zip(number.tolist(), offset.tolist(), strict=True))]
+        picked = [
+            self._blocks[b][o, :, i] for i, (b, o) in enumerate(zip(number.tolist(), offset.tolist(), strict=True))
+        ]
         return torch.stack(picked, dim=1)
 
 

@@ -31,7 +31,15 @@ MODULES = "HEARSAY_PLUGINS"
 SIGNATURE = "found by the harness through the registry"
 """A phrase in the first line of the packages algorithms and datasets, by which they are recognized."""
 _registries: list[Registry[Any]] = []
-HOME = ("algorithms", "datasets", "bench.models", "bench.problem", "bench.network", "bench.engine.engines", "bench.clock.choice")
+HOME = (
+    "algorithms",
+    "datasets",
+    "bench.models",
+    "bench.problem",
+    "bench.network",
+    "bench.engine.engines",
+    "bench.clock.choice",
+)
 
 
 class Registry(Generic[T]):

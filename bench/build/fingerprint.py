@@ -33,7 +33,8 @@ from bench.network.graphs import Topology
 from bench.network.weights import Rule
 from bench.store.software import LIBRARIES
 
-ORDER = tuple(BENCH / name for name in ("build/events.py", "clock/choice.py", "clock/compute.py", "clock/network.py")) + (
+ORDER = (
+    *(BENCH / name for name in ("build/events.py", "clock/choice.py", "clock/compute.py", "clock/network.py")),
     *sorted((BENCH / "events").glob("*.py")),
 )
 """The files that determine the order of events of an asynchronous run."""

@@ -40,7 +40,7 @@ class RunNetwork:
     def network(self) -> Network:
         """Return the network with these options."""
         found = load_network(self.source)
-        changes: dict[str, object] = {}
+        changes: dict[str, Any] = {}
         if self.gradient_ms is not None:
             changes["gradient_s"] = self.gradient_ms / 1000
         if self.jitter is not None:
@@ -62,6 +62,7 @@ class OwnFile(RunNetwork):
 
     @property
     def source(self) -> str | Path:
+        """The path of the network file."""
         if self.path is None:
             raise UserError("network=file needs the path of a network file. Add network.path=my.yaml.")
         return self.path

@@ -16,7 +16,6 @@ import numpy as np
 import yaml
 
 from bench.base.errors import UserError, closest
-from bench.base.home import ROOT
 from bench.clock.compute import OPTIONS, Compute, compute_of
 from bench.clock.network import Deal, Network, Uplink
 

@@ -147,9 +147,11 @@ class Asynchronous(Algorithm):
         raise NotImplementedError
 
     def start(self, x: Tensor, grad: Grad, mix: Mix) -> Any:
+        """Return ``begin`` at a copy of x."""
         return self.begin(x.clone())
 
     def step(self, s: Any, t: int, grad: Grad, mix: Mix) -> Any:
+        """Raise an error: events take the place of steps."""
         raise NotImplementedError("An asynchronous method has events instead of steps. Use engine=events.")
 
 

@@ -33,7 +33,10 @@ TIMED = {
     **{f"idle_s_{which}": Column(f"idle time of a node ({which}, s)", None) for which in ("min", "median", "max")},
     **{f"staleness_{which}": Column(f"staleness of gradients ({which}, events)", None) for which in ("mean", "max")},
     **{f"staleness_s_{which}": Column(f"staleness of gradients ({which}, s)", None) for which in ("mean", "max")},
-    **{f"messages_{what}": Column(f"messages {what.replace('_', ' ')}", None) for what in ("under_way", "lost", "replaced")},
+    **{
+        f"messages_{what}": Column(f"messages {what.replace('_', ' ')}", None)
+        for what in ("under_way", "lost", "replaced")
+    },
 }
 """The columns that the tape determines."""
 
@@ -65,9 +68,12 @@ class Events(Mixer):
         self._widths = _widths(method, layout.size)
         self.tape = self._draw(sum(self._widths) * 8 * setting.dtype.itemsize)
         method.graph = self._graph
-        weights = weights_of(method.graph, self._w, setting.dtype, setting.device)
-        ends = zip(method.graph.senders, method.graph.receivers, weights, self._paces.tolist(), strict=True)
-        self._nodes = [Node(i, *sides, *own, pace, self._post) for i, (*sides, own, pace) in enumerate(ends)]
+        own = weights_of(method.graph, self._w, setting.dtype, setting.device)
+        senders, receivers = method.graph.senders, method.graph.receivers
+        self._nodes = [
+            Node(i, senders[i], receivers[i], *own[i], float(self._paces[i]), self._post)
+            for i in range(method.graph.nodes)
+        ]
         tape, played = self.tape, slice(0, int(self.tape.upto(step)))
         ended = tape.kind[played] == Kind.GRADIENT
         self._numbers = np.bincount(tape.node[played][ended], minlength=tape.nodes).astype(np.int64)
@@ -184,8 +190,12 @@ class Events(Mixer):
         """Take over what ``kept`` returned, if it belongs to this tape."""
         begun, messages = self._restored.get(BEGUN), self._restored.get(UNDER_WAY)
         wanted = {BEGUN: shape, UNDER_WAY: (*shape[:2], 1 + sum(self._widths))}
-        if begun is None or messages is None or begun.shape != shape or messages.ndim != 4 or (
-            (*messages.shape[:2], messages.shape[3]) != wanted[UNDER_WAY]
+        if (
+            begun is None
+            or messages is None
+            or begun.shape != shape
+            or messages.ndim != 4
+            or ((*messages.shape[:2], messages.shape[3]) != wanted[UNDER_WAY])
         ):
             found = {name: tuple(value.shape) for name, value in self._restored.items()}
             raise Misfit(f"The checkpoint has other messages under way: shapes {found}, expected {wanted}.")

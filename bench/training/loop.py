@@ -82,6 +82,8 @@ class Training:
             Preempted: The observer has preempted the run, after a checkpoint.
         """
         self._learn({"threads": self._threads[1]})
+        if isinstance(self._hosting.mixer, Events):
+            self._learn({"tape": self._hosting.mixer.tape.hash()})
         with threads(self._threads[1]):
             return self._run()
 
