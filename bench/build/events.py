@@ -69,11 +69,11 @@ def events_of(config: RunConfig) -> Events | None:
     mixing, network, key = mixing_of(config), network_of(config), _key(config)
     base = network.compute.base(config.nodes)
     unit = (network.compute.gradient_s or 0) * 1e9
-    graph = Graph(config.nodes, *_arcs(mixing))
+    graph = Graph(config.nodes, *arcs_of(mixing))
     return Events(lambda bits: _tape(*key, bits=bits, steps=config.steps), graph, mixing.matrices[0], base / unit)
 
 
-def _arcs(mixing: Mixing) -> tuple[np.ndarray, np.ndarray]:
+def arcs_of(mixing: Mixing) -> tuple[np.ndarray, np.ndarray]:
     messages = mixing.messages(0)
     sent = messages.source != messages.target
     return messages.source[sent], messages.target[sent]
@@ -93,7 +93,7 @@ def _tape(
 ) -> Tape:
     chosen = networks[name](**dict(options))
     network: Network = chosen.network()
-    source, target = _arcs(mixing)
+    source, target = arcs_of(mixing)
     links = network.links(mixing.nodes)
     return draw_tape(
         pattern,
