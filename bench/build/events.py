@@ -42,6 +42,12 @@ def check_engine(config: RunConfig, asynchronous: bool) -> None:
             f"links={config.links.name} applies to synchronous rounds, and {name} has none. Remove it, and use "
             "network.drop for the loss of messages."
         )
+    drop = config.network.options.get("drop")
+    if drop and method.events != "messages":
+        raise UserError(
+            f"network.drop={drop:g} loses messages for good, which {name} does not allow: its nodes wait for each "
+            "other or exchange their models in pairs. Remove network.drop."
+        )
     mixing = mixing_of(config)
     if mixing.kind != "gossip" or mixing.period != 1:
         raise UserError(f"{name} needs one graph for the whole run, which '{mixing.name}' is not. Use topology=ring.")
@@ -71,7 +77,12 @@ def events_of(config: RunConfig) -> Events | None:
     mixing, network, key = mixing_of(config), network_of(config), _key(config)
     lasts = network.compute.base(config.nodes) + network.compute.other_s * NANO
     graph = Graph(config.nodes, *arcs_of(mixing))
-    return Events(lambda bits: _tape(*key, bits=bits, steps=config.steps), graph, mixing.matrices[0], lasts / nominal(network.compute))
+    return Events(
+        lambda bits: _tape(*key, bits=bits, steps=config.steps),
+        graph,
+        mixing.matrices[0],
+        lasts / nominal(network.compute),
+    )
 
 
 def arcs_of(mixing: Mixing) -> tuple[np.ndarray, np.ndarray]:
