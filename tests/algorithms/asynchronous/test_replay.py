@@ -37,7 +37,7 @@ class Keeper(Kept):
         self.flying += int(np.count_nonzero(moment.in_flight[UNDER_WAY][..., 0]))
 
 
-@pytest.mark.parametrize("name", ASYNCHRONOUS)
+@pytest.mark.parametrize("name", few(ASYNCHRONOUS, ["adpsgd", "osgp", "rasgp"]))
 def test_a_run_resumes_after_any_step_bit_for_bit(name, tmp_path):
     c = config(name, checkpoint_every=1, network={**LAN, "drop": LOSSY.get(name, 0.0)})
     keeper = Keeper(tmp_path)
