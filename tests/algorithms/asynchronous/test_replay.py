@@ -9,8 +9,10 @@ import pytest
 import torch
 
 from bench.base.registry import algorithms
+from bench.clock.compute import Compute
 from bench.contracts.play import Pace, play
 from bench.engine import stacked
+from bench.events.tape import draw_tape
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume
 from bench.training.events import UNDER_WAY
@@ -145,3 +147,19 @@ def test_a_node_that_never_ends_its_gradient_still_serves_pairs():
 def test_a_node_that_never_ends_its_gradient_stops_all_that_wait_for_it():
     assert made("osgp", Pace(slow=1e9)) == [0, 1, 2, 3, 2, 1]  # as many as the hops from node 0
     assert made("osgp", Pace("directed_ring", slow=1e9)) in ([0, 1, 2, 3, 4, 5], [0, 5, 4, 3, 2, 1])
+
+
+@pytest.mark.parametrize("pattern", ["pairs", "meetings", "messages", "one_late"])
+def test_a_node_that_never_answers_stops_its_neighbors_if_they_need_an_answer(pattern):
+    graph = Pace(nodes=8).graph()
+    delays = np.where((graph.source == 1) | (graph.target == 1), 10**15, 100_000)
+    compute = Compute(1e-3, lognormal_sigma=0.2)
+    tape = draw_tape(pattern, graph.source, graph.target, delays, compute, seed=0, nodes=8, steps=60)
+    count = np.bincount(tape.node[tape.kind == 2], minlength=8)
+    if pattern == "pairs":  # an active neighbor waits as soon as it has asked; node 1 is locked from then on
+        assert count[:3].max() < 10
+        assert count[3:].min() > 45
+    elif pattern == "one_late":
+        assert count.max() <= 4
+    else:
+        assert count.min() > 45
