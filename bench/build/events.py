@@ -69,8 +69,13 @@ def events_of(config: RunConfig) -> Events | None:
     mixing, network, key = mixing_of(config), network_of(config), _key(config)
     base = network.compute.base(config.nodes)
     unit = (network.compute.gradient_s or 0) * 1e9
-    graph = Graph(config.nodes, *_arcs(mixing))
-    return Events(lambda bits: _tape(*key, bits=bits, steps=config.steps), graph, mixing.matrices[0], base / unit)
+    w = mixing.matrices[0]
+    return Events(lambda bits: _tape(*key, bits=bits, steps=config.steps), graph_of(config), w, base / unit)
+
+
+def graph_of(config: RunConfig) -> Graph:
+    """Return the arcs of the network of an asynchronous run."""
+    return Graph(config.nodes, *_arcs(mixing_of(config)))
 
 
 def _arcs(mixing: Mixing) -> tuple[np.ndarray, np.ndarray]:
@@ -79,17 +84,19 @@ def _arcs(mixing: Mixing) -> tuple[np.ndarray, np.ndarray]:
     return messages.source[sent], messages.target[sent]
 
 
-Key = tuple[Mixing, Any, str, tuple[tuple[str, Any], ...]]
+Key = tuple[Mixing, Any, str, tuple[tuple[str, Any], ...], float]
 
 
 def _key(config: RunConfig) -> Key:
     options = tuple(sorted(config.network.options.items()))
-    return mixing_of(config), properties_of(config).events, config.network.name, options
+    pattern = properties_of(config).events
+    rate = float(config.algo.options.get("rate", 1)) if pattern == "meetings" else 1.0
+    return mixing_of(config), pattern, config.network.name, options, rate
 
 
 @lru_cache(maxsize=16)
 def _tape(
-    mixing: Mixing, pattern: Any, name: str, options: tuple[tuple[str, Any], ...], *, bits: int, steps: int
+    mixing: Mixing, pattern: Any, name: str, options: tuple[tuple[str, Any], ...], rate: float, *, bits: int, steps: int
 ) -> Tape:
     chosen = networks[name](**dict(options))
     network: Network = chosen.network()
@@ -106,4 +113,5 @@ def _tape(
         nodes=mixing.nodes,
         steps=steps,
         lost=chosen.drop,
+        rate=rate,
     )
