@@ -128,3 +128,8 @@ def put_first(algo: str, label: str) -> None:
 def family(algo: str, results: Results | None = None) -> str:
     """Return the family that the runs of a method declare; by default its name."""
     return (results.declared.get(algo, {}).get("family") if results else None) or algo
+
+
+def is_asynchronous(algo: str, results: Results) -> bool:
+    """Return whether the runs of a method declare events in the place of steps."""
+    return bool(results.declared.get(algo, {}).get("events"))

@@ -63,8 +63,8 @@ def on_network(results: Results, network: Network) -> tuple[Results, list[str]]:
 
 
 def has_networks(results: Results) -> bool:
-    """Return whether an ended run has a network of its own, from its setting ``network``."""
-    return bool((_networks(results) != NONE).any())
+    """Return whether some run has a network of its own, from its setting ``network``."""
+    return bool((_networks(results.runs) != NONE).any())
 
 
 def on_own_networks(results: Results) -> tuple[Results, list[str]]:
@@ -76,7 +76,7 @@ def on_own_networks(results: Results) -> tuple[Results, list[str]]:
     Raises:
         NoData: Some run has no network of its own, or no run has a time.
     """
-    own = _networks(results)
+    own = _networks(results.finals)
     if without := list(results.finals["run_id"][own == NONE]):
         raise NoData(
             f"{many(len(without), 'run')} of {len(own)} {_have(without)} no network, so that there is no time for all: "
@@ -112,10 +112,9 @@ def asynchronous(results: Results, run: str) -> bool:
     return bool((results.facts.get(run, {}).get("algorithm") or {}).get("events"))
 
 
-def _networks(results: Results) -> pd.Series:
-    """Return the network of every ended run."""
-    finals = results.finals
-    return finals["network"].astype(str) if "network" in finals else pd.Series(NONE, index=finals.index)
+def _networks(runs: pd.DataFrame) -> pd.Series:
+    """Return the network of every run."""
+    return runs["network"].fillna(NONE).astype(str) if "network" in runs else pd.Series(NONE, index=runs.index)
 
 
 def _of_network(label: str) -> bool:

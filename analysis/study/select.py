@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.drawing.symbols import LETTERS
 from analysis.results.errors import NoData, perhaps
-from analysis.results.labels import method_name, methods, name_of
+from analysis.results.labels import is_asynchronous, method_name, methods, name_of
 from analysis.results.results import NETWORK_S, Results
 from analysis.study.figure_options import USUAL, FigureOptions
 from analysis.study.reported import means_of, reported_all
@@ -198,7 +198,7 @@ def clock_note(results: Results, column: str | None) -> list[str]:
     if column != NETWORK_S:
         return []
     timed = set(results.finals["algo"][results.finals[NETWORK_S].notna()])
-    waits = any(results.declared.get(algo, {}).get("events") for algo in timed)
+    waits = any(is_asynchronous(algo, results) for algo in timed)
     how = "computed from the gradients, rounds and bytes of every run; they are not measured"
     more = "; those of asynchronous runs are the virtual times of their events" if waits else ""
     return [f"the seconds on the network ({results.network}) are {how}{more}"]

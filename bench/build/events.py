@@ -73,6 +73,13 @@ def events_of(config: RunConfig) -> Events | None:
     return Events(lambda bits: _tape(*key, bits=bits, steps=config.steps), graph_of(config), w, base / unit)
 
 
+def tape_of(config: RunConfig, parameters: int) -> Tape:
+    """Return all events of an asynchronous run, whose model has so many parameters."""
+    method = properties_of(config)
+    numbers = int(method.vectors_per_step) * parameters + int(method.scalars_per_step)
+    return _tape(*_key(config), bits=numbers * 8 * np.dtype(config.dtype).itemsize, steps=config.steps)
+
+
 def graph_of(config: RunConfig) -> Graph:
     """Return the arcs of the network of an asynchronous run."""
     return Graph(config.nodes, *_arcs(mixing_of(config)))
