@@ -34,6 +34,10 @@ def check_engine(config: RunConfig, asynchronous: bool) -> None:
                 f"network.drop={config.network.options['drop']:g} loses messages of asynchronous methods only, and "
                 f"{name} is synchronous. Use links=lossy."
             )
+        if config.network.name != NONE:
+            network = network_of(config)
+            network.links(config.nodes)
+            network.compute.base(config.nodes, measured_s=0.0)
         return
     if config.network.name == NONE:
         raise UserError(f"{name} is asynchronous: its steps depend on a network. Add network=lan.")
@@ -76,13 +80,24 @@ def events_of(config: RunConfig) -> Events | None:
         return None
     mixing, network, key = mixing_of(config), network_of(config), _key(config)
     lasts = network.compute.base(config.nodes) + network.compute.other_s * NANO
-    graph = Graph(config.nodes, *arcs_of(mixing))
     return Events(
         lambda bits: _tape(*key, bits=bits, steps=config.steps),
-        graph,
+        graph_of(config),
         mixing.matrices[0],
         lasts / nominal(network.compute),
     )
+
+
+def tape_of(config: RunConfig, parameters: int) -> Tape:
+    """Return all events of an asynchronous run, whose model has so many parameters."""
+    method = properties_of(config)
+    numbers = int(method.vectors_per_step) * parameters + int(method.scalars_per_step)
+    return _tape(*_key(config), bits=numbers * 8 * np.dtype(config.dtype).itemsize, steps=config.steps)
+
+
+def graph_of(config: RunConfig) -> Graph:
+    """Return the arcs of the network of an asynchronous run."""
+    return Graph(config.nodes, *arcs_of(mixing_of(config)))
 
 
 def arcs_of(mixing: Mixing) -> tuple[np.ndarray, np.ndarray]:
