@@ -36,6 +36,7 @@ from benchmarks.around import data, digests, overheads, reporting, storing
 from benchmarks.busy import busy
 from benchmarks.clock import Entry
 from benchmarks.engines import REPLICAS, all_batched, engines, networks
+from benchmarks.events import tapes
 from benchmarks.methods import methods
 from benchmarks.models import modules, residual, texts
 from benchmarks.networks import gossip, many, scaling
@@ -117,6 +118,7 @@ def main() -> int:
         "methods, 8 nodes, perceptron of a9a's size: a step": lambda: methods(50 if quick else 300),
         "start of a command: seconds of CPU": lambda: starting(2 if quick else 5),
         "archive: seconds of CPU": archived,
+        "events of asynchronous methods: seconds of CPU per million": lambda: tapes(100_000 if quick else 1_000_000),
         "figures and report": lambda: reporting(2 if quick else 17),
         "networks that change, and large ones": lambda: gossip(40 if quick else 200),
         "many nodes": lambda: many([512] if quick else [512, 4096]),

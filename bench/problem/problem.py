@@ -86,7 +86,7 @@ class Column:
 
     Attributes:
         label: The name in figures and tables.
-        more_is_better: Whether larger values are better.
+        more_is_better: Whether larger values are better. None: neither.
         finish: Applied to the sum over processes, (R,), such as a root or a factor for the unit.
 
     Example:
@@ -94,7 +94,7 @@ class Column:
     """
 
     label: str
-    more_is_better: bool
+    more_is_better: bool | None
     finish: Callable[[np.ndarray], np.ndarray] = lambda mean: mean
 
 

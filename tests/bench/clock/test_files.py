@@ -72,11 +72,12 @@ def test_a_csv_with_both_directions(saved):
 
 def test_options_of_links_and_compute(saved):
     options = {**LINK, "uplink": "separate", "loss": 0.1, "timeout_ms": 200, "tcp_window_mb": 1}
-    compute = {"gradient_ms": "measured", "exponential_ms": 2, "lognormal_sigma": 0.5}
+    compute = {"gradient_ms": "measured", "exponential_ms": 2, "lognormal_sigma": 0.5, "other_ms": 3}
     network = load_network(saved({"links": options, "compute": compute}))
     assert (network.uplink, network.loss, network.timeout_s, network.window_bits) == ("separate", 0.1, 0.2, 8e6)
     assert network.compute.gradient_s is None
     assert network.compute.exponential_s == 0.002
+    assert network.compute.other_s == 0.003
 
 
 def test_the_window_limits_one_connection(saved):
