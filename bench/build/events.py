@@ -11,8 +11,10 @@ from bench.base.errors import UserError
 from bench.base.registry import networks
 from bench.build.network import mixing_of, properties_of
 from bench.clock.choice import NONE
+from bench.clock.compute import NANO
 from bench.clock.network import Network
 from bench.config.run_config import RunConfig
+from bench.events.durations import nominal
 from bench.events.tape import Tape, draw_tape
 from bench.method.asynchronous import Graph
 from bench.network.mixing import Mixing
@@ -67,33 +69,33 @@ def events_of(config: RunConfig) -> Events | None:
     if not properties_of(config).asynchronous:
         return None
     mixing, network, key = mixing_of(config), network_of(config), _key(config)
-    base = network.compute.base(config.nodes)
-    unit = (network.compute.gradient_s or 0) * 1e9
-    graph = Graph(config.nodes, *_arcs(mixing))
-    return Events(lambda bits: _tape(*key, bits=bits, steps=config.steps), graph, mixing.matrices[0], base / unit)
+    lasts = network.compute.base(config.nodes) + network.compute.other_s * NANO
+    graph = Graph(config.nodes, *arcs_of(mixing))
+    return Events(lambda bits: _tape(*key, bits=bits, steps=config.steps), graph, mixing.matrices[0], lasts / nominal(network.compute))
 
 
-def _arcs(mixing: Mixing) -> tuple[np.ndarray, np.ndarray]:
+def arcs_of(mixing: Mixing) -> tuple[np.ndarray, np.ndarray]:
     messages = mixing.messages(0)
     sent = messages.source != messages.target
     return messages.source[sent], messages.target[sent]
 
 
-Key = tuple[Mixing, Any, str, tuple[tuple[str, Any], ...]]
+Key = tuple[Mixing, Any, float, str, tuple[tuple[str, Any], ...]]
 
 
 def _key(config: RunConfig) -> Key:
     options = tuple(sorted(config.network.options.items()))
-    return mixing_of(config), properties_of(config).events, config.network.name, options
+    rate = float(config.algo.options.get("rate", 1))
+    return mixing_of(config), properties_of(config).events, rate, config.network.name, options
 
 
 @lru_cache(maxsize=16)
 def _tape(
-    mixing: Mixing, pattern: Any, name: str, options: tuple[tuple[str, Any], ...], *, bits: int, steps: int
+    mixing: Mixing, pattern: Any, rate: float, name: str, options: tuple[tuple[str, Any], ...], *, bits: int, steps: int
 ) -> Tape:
     chosen = networks[name](**dict(options))
     network: Network = chosen.network()
-    source, target = _arcs(mixing)
+    source, target = arcs_of(mixing)
     links = network.links(mixing.nodes)
     return draw_tape(
         pattern,
@@ -106,4 +108,5 @@ def _tape(
         nodes=mixing.nodes,
         steps=steps,
         lost=chosen.drop,
+        rate=rate,
     )

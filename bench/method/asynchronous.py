@@ -58,7 +58,7 @@ class Node:
         return (*self.at, self._place[sender])
 
     def send(self, *tensors: Tensor) -> None:
-        """Send tensors (R, 1, P) or (R, 1, 1) to all receivers. Every call is counted in the cost of the run."""
+        """Send tensors (R, 1, P) or (R, 1, 1) to all receivers: at most once in ``on_gradient``, and nowhere else."""
         self._post(self, tensors)
 
     def average(self, own: Tensor, heard: Tensor) -> Tensor:
@@ -89,7 +89,8 @@ class Asynchronous(Algorithm):
 
     Declare ``events`` in ``@algorithm``: ``"messages"`` (nodes send when a gradient ends and never wait), ``"pairs"``
     (a node whose gradient has ended averages with one neighbor), ``"meetings"`` (pairs of neighbors meet at random
-    times) or ``"one_late"`` (a node waits for the messages of its neighbors' last but one gradient). The costs
+    times) or ``"one_late"`` (a node waits for the messages of its neighbors' last but one gradient). An option ``rate``
+    of a method with meetings is the mean number of meetings of a node per nominal gradient. The costs
     ``vectors_per_step`` and ``scalars_per_step`` are those of one message.
 
     Unlike the states of other methods, these are modified in place. Only the state may change.

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from bench.base.errors import UserError
 from bench.base.machine import cores, locks_per_job
-from bench.build.network import method_of, mixing_of
+from bench.build.network import method_of, mixing_of, properties_of
 from bench.config.run_config import RunConfig
 from bench.engine.engines import engine_of
 from bench.sweep.memory import FIXED, budget, sized
@@ -33,7 +33,9 @@ def program(config: RunConfig) -> str:
     for option in method_of(config).number_options():
         identity["algo"].pop(option, None)
     network = mixing_of(config)
-    if network.changing and not network.one_way:
+    if properties_of(config).asynchronous:
+        pass  # the graph determines the order of events, which replicas share
+    elif network.changing and not network.one_way:
         identity["topology"] = "changing"
         identity.pop("links", None)
     elif config.nodes < SPARSE_FROM and not network.one_way:

@@ -45,6 +45,7 @@ class Events(Mixer):
     """Plays a tape. It holds what is between the nodes: messages under way, and the points of running gradients."""
 
     tape: Tape
+    _sender: Node | None  # the node that may send now
 
     def __init__(self, draw: Callable[[int], Tape], graph: Graph, w: np.ndarray, paces: np.ndarray) -> None:
         """Prepare a network.
@@ -66,6 +67,7 @@ class Events(Mixer):
         self._method, self._problem, self._costs = method, problem, costs
         setting, layout = problem.setting, problem.layout
         self._widths = _widths(method, layout.size)
+        self._sends, self._sender = method.properties.events in ("messages", "one_late"), None
         self.tape = self._draw(sum(self._widths) * 8 * setting.dtype.itemsize)
         method.graph = self._graph
         own = weights_of(method.graph, self._w, setting.dtype, setting.device)
@@ -119,7 +121,9 @@ class Events(Mixer):
                 continue
             node.number = number
             g = self._gradient(i)
+            self._sender = node if self._sends else None
             method.on_gradient(state, node, g)
+            self._sender = None
             self._begun[node.at] = state.x[node.at]
             self._numbers[i], self._known[i] = number + 1, False
             self._costs.node_gradient()
@@ -145,6 +149,13 @@ class Events(Mixer):
         return self._gradients[:, i : i + 1]
 
     def _post(self, node: Node, tensors: tuple[Tensor, ...]) -> None:
+        if self._sender is not node:
+            where = "in on_gradient, once" if self._sends else "in no event: nodes that meet exchange in on_pair"
+            raise UserError(
+                f"A method with events={self._method.properties.events!r} may call node.send {where}, but "
+                f"{self._method.properties.name} calls it elsewhere or twice."
+            )
+        self._sender = None
         widths = tuple(tensor.shape[-1] for tensor in tensors)
         if widths != self._widths:
             name, size = self._method.properties.name, self._problem.layout.size
