@@ -25,7 +25,8 @@ class State(NamedTuple):
     fixed_point="elsewhere",
     cite="Nabli, Belilovsky and Oyallon 2023, A²CiD²: Accelerating Asynchronous Communication in Decentralized Deep "
     "Learning, Algorithm 1",
-    source="github.com/AdelNabli/ACiD; the release exchanges x before it relaxes, which does not preserve the sum",
+    source="github.com/AdelNabli/ACiD, commit 257dea2, p2p_averaging.py; the release exchanges x before it relaxes, "
+    "which does not preserve the sum",
     provenance="code",
 )
 class ACiD(Asynchronous):

@@ -21,7 +21,8 @@ class State(NamedTuple):
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity"},
     cite="Bornstein et al. 2023, SWIFT: Rapid Decentralized Federated Learning via Wait-Free Model Communication",
-    source="github.com/marcobornstein/SWIFT",
+    source="github.com/marcobornstein/SWIFT, commit a759254, Communicators/AsyncCommunicator.py; with every > 1, the "
+    "release also sends after local steps",
     provenance="code",
 )
 class SWIFT(Asynchronous):

@@ -42,7 +42,7 @@ from analysis.results.errors import NoData, in_sentences, perhaps, trouble
 from analysis.results.plugins import broken
 from analysis.results.read import METRIC, REFERENCE, TUNE_BY, add_network, add_source, condition, read
 from analysis.results.results import NETWORK_S, Results
-from analysis.results.seconds import on_network
+from analysis.results.seconds import has_networks, on_network, on_own_networks
 from analysis.results.warnings import warnings
 from analysis.study.figure_options import FigureOptions, unused
 from analysis.study.select import can_be_asked
@@ -70,7 +70,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     untimed: list[str] = []
     if networks and "seconds" in (arguments.x, arguments.cost):
         results, untimed = on_network(results, networks[0])
-    costs = {**X, "seconds": NETWORK_S} if networks else X
+    elif "seconds" in (arguments.x, arguments.cost) and has_networks(results):
+        results, untimed = on_own_networks(results)
+    costs = {**X, "seconds": NETWORK_S} if networks or results.network else X
     out = Path(arguments.out) if arguments.out else no_link(Path(arguments.results) / "figures")
     request = FigureOptions(
         x=costs[arguments.x] if arguments.x else None,

@@ -37,14 +37,29 @@ from bench.terminal.console import Console
 from bench.terminal.parser import command_parser
 from bench.terminal.table import show_columns
 
-KINDS = ("gossip", "compressed", "directed", "reference")
+KINDS = ("gossip", "compressed", "directed", "asynchronous", "reference")
 """Kinds of methods, by the network that they need, in the order of the table."""
+EVENTS = {
+    "messages": ("no waiting", "sends {cost} to each neighbor when a gradient ends, and never waits"),
+    "pairs": ("pairs", "exchanges {cost} with one neighbor when a gradient ends"),
+    "meetings": ("random pairs", "exchanges {cost} with one neighbor at random times, while it computes"),
+    "one_late": (
+        "one step late",
+        "sends {cost} to each neighbor when a gradient ends, which it uses one step late",
+    ),
+}
+"""The patterns of asynchronous methods, in the column rounds and in a sentence."""
 SPARED = ("cite", "assumes", "family", "requires", "kind", "rule", "gradients", "rounds")
 """Columns that a narrow terminal hides, in this order."""
 WIDTH = 100
+ALL = ("G(X)", "mini-batch gradients of all nodes at X; W: one round of gossip; unit(z) = z/‖z‖")
+NODE = ("G_i(x)", "mini-batch gradient of node i at x; t: virtual time divided by the nominal time of a gradient")
+"""Symbols of synchronous and of asynchronous rules."""
 
 
 def kind(properties: Properties) -> str:
+    if properties.asynchronous:
+        return "asynchronous"
     if properties.exact_average:
         return "reference"
     if properties.mixes != "doubly":
@@ -61,8 +76,28 @@ def _scalars(properties: Properties) -> str:
 
 
 def sends(properties: Properties) -> str:
-    """Return the vectors and single numbers that a step sends to each neighbor."""
+    """Return the vectors and single numbers that a step sends to each neighbor, or that a message has."""
     return f"{properties.vectors_per_step:g}{_scalars(properties)}" + ", compressed" * (properties.compresses != "no")
+
+
+def rounds(properties: Properties) -> str:
+    """Return the rounds of a step, or when the nodes of an asynchronous method communicate."""
+    return EVENTS[properties.events][0] if properties.events else f"{properties.rounds:g}"
+
+
+def _costs(properties: Properties) -> tuple[str, str]:
+    """Return what a step or an event costs: its name in the description of a method, and a sentence."""
+    cost = f"{_counted(properties.vectors_per_step, 'vector')}{_scalars(properties)}"
+    if properties.events:
+        return "a node", EVENTS[properties.events][1].format(cost=cost)
+    compressed = ", compressed," if properties.compresses != "no" else ""
+    start = {"sample": properties.start_samples, "round": properties.start_rounds}
+    used = " and ".join(f"{count} {noun}" for noun, count in start.items() if count)
+    return "a step", (
+        f"sends {cost}{compressed} to each neighbor "
+        f"in {_counted(properties.rounds, 'round')}, evaluates {_counted(properties.gradients, 'gradient')} on "
+        f"{_counted(properties.samples, 'sample')} per node" + (f"; the start uses {used}" if used else "")
+    )
 
 
 def requirements(properties: Properties) -> str:
@@ -72,6 +107,9 @@ def requirements(properties: Properties) -> str:
         f"λₙ > {properties.lambda_min or 0:.2g}": properties.lambda_min is not None,
         properties.mixes: properties.mixes != "doubly",
         "the same W every round": properties.static,
+        "a network": properties.asynchronous,
+        "a bipartite graph": properties.events == "pairs",
+        "an undirected graph": properties.events == "meetings",
         "float64": properties.requires_float64,
     }
     return ", ".join(text for text, holds in requires.items() if holds)
@@ -102,7 +140,7 @@ def columns() -> dict[str, list[str]]:
         "kind": kind,
         "family": lambda p: p.family,
         "sends": sends,
-        "rounds": lambda p: f"{p.rounds:g}",
+        "rounds": rounds,
         "gradients": lambda p: f"{p.gradients}",
         "needs to know": lambda p: ", ".join(p.needs) or "–",
         "assumes": assumptions,
@@ -143,22 +181,14 @@ def page(name: str) -> Iterator[str]:
     yield ""
     yield textwrap.indent(textwrap.dedent("    " + (cls.__doc__ or "").strip()), "  ")
     yield ""
-    yield from wrapped("G(X)", "mini-batch gradients of all nodes at X; W: one round of gossip; unit(z) = z/‖z‖")
+    yield from wrapped(*(NODE if properties.asynchronous else ALL))
     yield from wrapped("stepsizes", " ".join((cls.stepsizes.__doc__ or "").partition("Args:")[0].split()))
     yield from wrapped("paper", properties.cite)
     if properties.source:
         yield from wrapped("rule read in", properties.source)
     verified = PROVENANCE[properties.provenance] if properties.published else "unpublished"
     yield from wrapped("status", verified if properties.rankable else f"{verified}; not ranked")
-    compressed = ", compressed," if properties.compresses != "no" else ""
-    start = {"sample": properties.start_samples, "round": properties.start_rounds}
-    used = " and ".join(f"{count} {noun}" for noun, count in start.items() if count)
-    yield from wrapped(
-        "a step",
-        f"sends {_counted(properties.vectors_per_step, 'vector')}{_scalars(properties)}{compressed} to each neighbor "
-        f"in {_counted(properties.rounds, 'round')}, evaluates {_counted(properties.gradients, 'gradient')} on "
-        f"{_counted(properties.samples, 'sample')} per node" + (f"; the start uses {used}" if used else ""),
-    )
+    yield from wrapped(*_costs(properties))
     yield from wrapped("needs to know", ", ".join(properties.needs) or "only n (nodes) and T (steps)")
     yield from wrapped("assumes", assumptions(properties) or "nothing beyond smoothness and bounded variance")
     if requirements(properties):
@@ -212,6 +242,8 @@ def example(cls: type[Algorithm]) -> str:
         words.append("dtype=float64")
     if properties.compresses != "no":
         words.append("compressor=top_k")
+    if properties.asynchronous:
+        words.append("network.slow=4")
     return f"python bench/run.py {' '.join(words)}"
 
 

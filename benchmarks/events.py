@@ -1,4 +1,4 @@
-"""CPU time of drawing the events of asynchronous methods."""
+"""CPU time of drawing and of computing the events of asynchronous methods."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ from typing import get_args
 
 import numpy as np
 
+from bench.base.registry import algorithms
+from bench.build.events import tape_of
 from bench.clock import Compute
+from bench.config.compose import compose_one
 from bench.events import Pattern, draw_tape
-from benchmarks.clock import Entry
+from bench.sweep.memory import problem_of
+from bench.training.observer import Observer
+from benchmarks.clock import PERCEPTRON, Entry, on_stacked
 
 NODES = 16
 COMPUTE = {
@@ -32,4 +37,31 @@ def tapes(events: int) -> list[Entry]:
             drawn = len(draw_tape(pattern, *graph, steps, transfer=transfer))
             spent = time.process_time() - began
             entries.append({"what": f"{pattern}, {kind}", "s": spent * 1e6 / drawn})
+    return entries
+
+
+class Ticks(Observer):
+    """Records the CPU time after every step."""
+
+    def __init__(self) -> None:
+        self.at: dict[int, float] = {}
+
+    def tick(self, t: int) -> None:
+        self.at[t] = time.process_time()
+
+
+def played(steps: int) -> list[Entry]:
+    """Return the events per second of CPU of every asynchronous method, 16 nodes on a ring, without evaluations.
+
+    The compute times are random, so that no two gradients end together.
+    """
+    entries: list[Entry] = []
+    for name in algorithms:
+        if algorithms[name].properties.asynchronous:
+            where = [f"nodes={NODES}", f"steps={steps}", f"eval_every={steps}", "network.jitter=0.3"]
+            config, ticks = compose_one([f"algo={name}", *PERCEPTRON, *where]), Ticks()
+            on_stacked(config, ticks)
+            begin, end = steps // 4, steps - 1
+            first, last = tape_of(config, problem_of(config).layout.size).upto([begin, end])
+            entries.append({"what": name, "per_s": (last - first) / (ticks.at[end] - ticks.at[begin])})
     return entries

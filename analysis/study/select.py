@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.drawing.symbols import LETTERS
 from analysis.results.errors import NoData, perhaps
-from analysis.results.labels import method_name, methods, name_of
+from analysis.results.labels import is_asynchronous, method_name, methods, name_of
 from analysis.results.results import NETWORK_S, Results
 from analysis.study.figure_options import USUAL, FigureOptions
 from analysis.study.reported import means_of, reported_all
@@ -85,19 +85,38 @@ def problems(
         yield dict(zip(keys, values, strict=True)), runs
 
 
-def one_per_dataset(results: Results, finals: pd.DataFrame) -> tuple[list[Setting], list[str]]:
-    """Return the setting of every dataset with most runs, and notes; ties go to random graphs, then to most steps."""
+ROWS = 5
+"""The largest number of settings of a dataset that are drawn one below the other."""
+
+
+def one_per_dataset(
+    results: Results, finals: pd.DataFrame, beside: tuple[str, ...] = ()
+) -> tuple[list[Setting], list[str]]:
+    """Return the setting of every dataset with most runs, and notes; ties go to random graphs, then to most steps.
+
+    With labels in ``beside``, also return the settings that differ from it in these labels and their options alone.
+    """
     settings = list(problems(results, finals))
     among = apart(settings)
-    best: dict[str, Setting] = {}
+    best: dict[str, list[Setting]] = {}
     notes = []
     for dataset in dict.fromkeys(key["dataset"] for key, _ in settings):
         mine = [setting for setting in settings if setting[0]["dataset"] == dataset]
-        key, _ = best[dataset] = first(mine, among, lambda key, runs: (key["topology"] == "random", key["steps"]))
-        notes += [f"{name_of(dataset)}: {note}" for note in drawn_for(key, mine, among)]
+        key, _ = first(mine, among, lambda key, runs: (key["topology"] == "random", key["steps"]))
+        shown = _without(key, beside)
+        rows = [k for k, (other, _) in enumerate(mine) if str(_without(other, beside)) == str(shown)]
+        rows.sort(key=lambda k: among.place(mine[k][0]))
+        best[dataset] = [mine[k] for k in rows[:ROWS]]
+        others = [setting for k, setting in enumerate(mine) if k == rows[0] or k not in rows[:ROWS]]
+        notes += [f"{name_of(dataset)}: {note}" for note in drawn_for(shown, others, among)]
     order = ["mnist", "a9a", "miniboone"]
     names = sorted(best, key=lambda name: (order.index(name) if name in order else len(order), name))
-    return [best[name] for name in names], notes
+    return [setting for name in names for setting in best[name]], notes
+
+
+def _without(key: Key, labels: tuple[str, ...]) -> Key:
+    """Return the labels of a setting without these and their options."""
+    return {name: value for name, value in key.items() if name.partition(".")[0] not in labels}
 
 
 def first(settings: Sequence[Setting], among: Apart, then: Callable[[Key, pd.DataFrame], Any] | None = None) -> Setting:
@@ -176,8 +195,13 @@ NO_NETWORK = "it needs a network, such as --network cities8"
 
 def clock_note(results: Results, column: str | None) -> list[str]:
     """Return a note on how seconds on a network are computed, if they are the cost."""
+    if column != NETWORK_S:
+        return []
+    timed = set(results.finals["algo"][results.finals[NETWORK_S].notna()])
+    waits = any(is_asynchronous(algo, results) for algo in timed)
     how = "computed from the gradients, rounds and bytes of every run; they are not measured"
-    return [f"the seconds on the network ({results.network}) are {how}"] if column == NETWORK_S else []
+    more = "; those of asynchronous runs are the virtual times of their events" if waits else ""
+    return [f"the seconds on the network ({results.network}) are {how}{more}"]
 
 
 def reference(results: Results, request: FigureOptions = USUAL) -> str | None:

@@ -70,8 +70,20 @@ def events_of(config: RunConfig) -> Events | None:
         return None
     mixing, network, key = mixing_of(config), network_of(config), _key(config)
     lasts = network.compute.base(config.nodes) + network.compute.other_s * NANO
-    graph = Graph(config.nodes, *arcs_of(mixing))
-    return Events(lambda bits: _tape(*key, bits=bits, steps=config.steps), graph, mixing.matrices[0], lasts / nominal(network.compute))
+    paces, w = lasts / nominal(network.compute), mixing.matrices[0]
+    return Events(lambda bits: _tape(*key, bits=bits, steps=config.steps), graph_of(config), w, paces)
+
+
+def tape_of(config: RunConfig, parameters: int) -> Tape:
+    """Return all events of an asynchronous run, whose model has so many parameters."""
+    method = properties_of(config)
+    numbers = int(method.vectors_per_step) * parameters + int(method.scalars_per_step)
+    return _tape(*_key(config), bits=numbers * 8 * np.dtype(config.dtype).itemsize, steps=config.steps)
+
+
+def graph_of(config: RunConfig) -> Graph:
+    """Return the arcs of the network of an asynchronous run."""
+    return Graph(config.nodes, *arcs_of(mixing_of(config)))
 
 
 def arcs_of(mixing: Mixing) -> tuple[np.ndarray, np.ndarray]:
@@ -80,18 +92,19 @@ def arcs_of(mixing: Mixing) -> tuple[np.ndarray, np.ndarray]:
     return messages.source[sent], messages.target[sent]
 
 
-Key = tuple[Mixing, Any, float, str, tuple[tuple[str, Any], ...]]
+Key = tuple[Mixing, Any, str, tuple[tuple[str, Any], ...], float]
 
 
 def _key(config: RunConfig) -> Key:
     options = tuple(sorted(config.network.options.items()))
-    rate = float(config.algo.options.get("rate", 1))
-    return mixing_of(config), properties_of(config).events, rate, config.network.name, options
+    pattern = properties_of(config).events
+    rate = float(config.algo.options.get("rate", 1)) if pattern == "meetings" else 1.0
+    return mixing_of(config), pattern, config.network.name, options, rate
 
 
 @lru_cache(maxsize=16)
 def _tape(
-    mixing: Mixing, pattern: Any, rate: float, name: str, options: tuple[tuple[str, Any], ...], *, bits: int, steps: int
+    mixing: Mixing, pattern: Any, name: str, options: tuple[tuple[str, Any], ...], rate: float, *, bits: int, steps: int
 ) -> Tape:
     chosen = networks[name](**dict(options))
     network: Network = chosen.network()

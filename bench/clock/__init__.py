@@ -20,6 +20,7 @@ For studies of a parameter:
 All of them raise ``UserError`` with a sentence for the user.
 """
 
+from bench.clock.choice import network_of_run
 from bench.clock.compute import Compute
 from bench.clock.costs import RunCosts, StaticGraph, costs_of_method
 from bench.clock.files import load_network, network_names
@@ -37,6 +38,7 @@ __all__ = [
     "costs_of_run",
     "load_network",
     "network_names",
+    "network_of_run",
     "seconds",
     "uniform",
 ]

@@ -6,12 +6,12 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from bench.base.errors import UserError
-from bench.base.options import AtLeast, Natural, NonNegative, Positive
+from bench.base.errors import UserError, closest
+from bench.base.options import AtLeast, Natural, NonNegative, Positive, attribute_options, coerce
 from bench.base.registry import networks
 from bench.clock.files import load_network, network_names
 from bench.clock.network import Network
@@ -24,7 +24,7 @@ class NoNetwork:
 class RunNetwork:
     """A network file, with other compute times. Annotated class attributes are options, ``network.NAME``."""
 
-    file: str
+    file: ClassVar[str]
     """The name of the file."""
     slow: Positive = 1.0
     slow_node: Natural = 0
@@ -76,8 +76,38 @@ def content_of(name: str, options: Mapping[str, Any]) -> str:
     return hashlib.sha256(b"|".join([*parts, repr(others).encode()])).hexdigest()[:16]
 
 
+def network_of_run(labels: Mapping[str, Any]) -> RunNetwork | None:
+    """Return the network of a stored run by its labels, network and network.OPTION; None if it has none.
+
+    Raises:
+        UserError: There is no such network, or a label is invalid.
+    """
+    name = labels.get("network", NONE)
+    if missing(name) or name == NONE:
+        return None
+    if name not in CHOICES:
+        raise UserError(f"There is no network called '{name}'.{closest(str(name), CHOICES)}")
+    known = attribute_options(CHOICES[name])
+    given = {key.partition(".")[2]: value for key, value in labels.items() if key.startswith("network.")}
+    # whole numbers are floats in a table in which they are missing for another run
+    kept = {key: _whole(value) for key, value in given.items() if key in known and not missing(value)}
+    return CHOICES[name](**coerce(known, kept, "network.", f"network={name}"))
+
+
+def missing(value: Any) -> bool:
+    """Return whether a label of a stored run has no value."""
+    return value is None or (isinstance(value, float) and bool(np.isnan(value)))
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 NONE = "none"
+CHOICES: dict[str, type[RunNetwork]] = {"file": OwnFile} | {
+    name: type(name, (RunNetwork,), {"file": name, "__doc__": RunNetwork.__doc__}) for name in network_names()
+}
+"""The networks of runs that have one."""
 networks.add(NONE, NoNetwork)
-networks.add("file", OwnFile)
-for _name in network_names():
-    networks.add(_name, type(_name, (RunNetwork,), {"file": _name, "__doc__": RunNetwork.__doc__}))
+for _name, _choice in CHOICES.items():
+    networks.add(_name, _choice)

@@ -10,6 +10,7 @@ import numpy as np
 
 from bench.base import renamed
 from bench.base.errors import UserError
+from bench.clock.choice import missing
 from bench.clock.costs import Graph, RunCosts, StaticGraph
 from bench.network.drawn import build_network
 from bench.network.graphs import NetworkKind
@@ -41,6 +42,8 @@ def costs_of_run(labels: Mapping[str, Any], manifest: Mapping[str, Any], rows: M
     if steps is None or not len(steps):
         raise UserError(f"The run {name} has no evaluations, so that it has no time on a network.")
     declared = {renamed.PROPERTIES.get(key, key): value for key, value in (manifest.get("algorithm") or {}).items()}
+    if declared.get("events"):
+        raise UserError(f"The run {name} is asynchronous, so that it has a time on its own network only (virtual_s).")
     graph = _graph(labels, manifest, nodes, seed, name)
     rounds = _column(rows, "rounds", name)
     if rounds is None:
@@ -110,7 +113,7 @@ def _graph(labels: Mapping[str, Any], manifest: Mapping[str, Any], nodes: int, s
     """Return the graph by the edges in the manifest; a changing or lossy one is built from its topology."""
     topology = str(_label(labels, "topology", name))
     links = labels.get("links")
-    reliable = _missing(links) or links == LATER["links"]
+    reliable = missing(links) or links == LATER["links"]
     mixing = manifest.get("mixing") or {}
     if topology in REFERENCES:
         return StaticGraph(nodes, [], kind=REFERENCES[topology])
@@ -143,23 +146,19 @@ def _built(
 
 def _options(labels: Mapping[str, Any], group: str) -> tuple[tuple[str, Any], ...]:
     own = {key.partition(".")[2]: value for key, value in labels.items() if key.startswith(f"{group}.")}
-    return tuple(sorted((key, value) for key, value in own.items() if not _missing(value)))
-
-
-def _missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and bool(np.isnan(value)))
+    return tuple(sorted((key, value) for key, value in own.items() if not missing(value)))
 
 
 def _label(labels: Mapping[str, Any], label: str, name: str) -> Any:
     value = labels.get(label)
-    if _missing(value):
+    if missing(value):
         raise UserError(f"The run {name} has no label '{label}', so that it has no time on a network.")
     return value
 
 
 def _declared(declared: Mapping[str, Any], what: str, name: str) -> float:
     value = declared.get(what)
-    if _missing(value):
+    if missing(value):
         raise UserError(
             f"The run {name} has not counted its {what} and its manifest does not declare them, so that it has no "
             "time on a network. Repeat the run."

@@ -14,6 +14,15 @@ COLUMNS = [
     *("compute_s", "comm_s", "eval_s", "wall_s"),
 ]
 _COLUMNS = frozenset(COLUMNS)
+EVENT_COLUMNS = {
+    "virtual_s": "virtual time (s)",
+    **{f"gradients_{which}": f"gradients of a node ({which})" for which in ("min", "median", "max")},
+    **{f"idle_s_{which}": f"idle time of a node ({which}, s)" for which in ("min", "median", "max")},
+    **{f"staleness_{which}": f"staleness of gradients ({which}, events)" for which in ("mean", "max")},
+    **{f"staleness_s_{which}": f"staleness of gradients ({which}, s)" for which in ("mean", "max")},
+    **{f"messages_{what}": f"messages {what.replace('_', ' ')}" for what in ("under_way", "lost", "replaced")},
+}
+"""The further columns of asynchronous runs, which the order of events determines, with their labels."""
 SCORE = "test_"
 """Prefix of the columns that measure predictions: test_accuracy, test_rmse."""
 DIVERGING_FROM = 100.0

@@ -21,23 +21,14 @@ from bench.events.tape import Kind, Tape
 from bench.method.asynchronous import Asynchronous, Graph, Node, weights_of
 from bench.network.mixing import Operator
 from bench.problem.problem import Column, Problem
+from bench.store.record import EVENT_COLUMNS
 from bench.training.costs import CostCounter
 from bench.training.hosting import Mixer
 from bench.training.running_sums import CHANNEL
 
 BEGUN, UNDER_WAY = f"{CHANNEL}begun", f"{CHANNEL}under_way"
 
-TIMED = {
-    "virtual_s": Column("virtual time (s)", None),
-    **{f"gradients_{which}": Column(f"gradients of a node ({which})", None) for which in ("min", "median", "max")},
-    **{f"idle_s_{which}": Column(f"idle time of a node ({which}, s)", None) for which in ("min", "median", "max")},
-    **{f"staleness_{which}": Column(f"staleness of gradients ({which}, events)", None) for which in ("mean", "max")},
-    **{f"staleness_s_{which}": Column(f"staleness of gradients ({which}, s)", None) for which in ("mean", "max")},
-    **{
-        f"messages_{what}": Column(f"messages {what.replace('_', ' ')}", None)
-        for what in ("under_way", "lost", "replaced")
-    },
-}
+TIMED = {name: Column(label, None) for name, label in EVENT_COLUMNS.items()}
 """The columns that the tape determines."""
 
 

@@ -22,6 +22,7 @@ from tests.helpers.cli import ROOT, fresh, python, typed
 from tests.helpers.configs import Kept, config, rows
 from tests.helpers.few import few
 from tests.helpers.run_folders import TIMES, folders, metrics, state
+from tests.helpers.synchronous import SYNCHRONOUS
 
 MIXED = [
     ("diminishing", 0.05, "ring", 0),
@@ -41,7 +42,7 @@ def mixed(algo: str, **changes):
     return out
 
 
-PAIRS = [(algo, dataset) for algo in algorithms for dataset in ("synthetic", "digits")]
+PAIRS = [(algo, dataset) for algo in SYNCHRONOUS for dataset in ("synthetic", "digits")]
 
 
 @pytest.mark.parametrize(("algo", "dataset"), few(PAIRS, [("dnasa", "synthetic"), ("dsgd", "digits")]))
@@ -246,7 +247,7 @@ def test_a_killed_group_goes_on_to_the_same_end(tmp_path):
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
-@pytest.mark.parametrize("algo", list(algorithms))
+@pytest.mark.parametrize("algo", SYNCHRONOUS)
 def test_a_gpu_computes_what_the_cpu_computes(algo):
     """Of a perceptron ten steps: at these stepsizes a difference of 1e-16 grows tenfold in every ten, with Adam's
     methods and with momentum, until at 100 nothing is the same."""
