@@ -15,6 +15,7 @@ import numpy as np
 from bench.base.errors import UserError
 from bench.base.randomness import EVERYONE, generator
 from bench.base.registry import algorithms, datasets, losses, partitions, recipes
+from bench.build.rates import rates_of
 from bench.config.run_config import RunConfig
 from bench.data.recipe import PARTS, checksum, data_folder, load
 from bench.problem.arrays import Arrays, sound
@@ -53,6 +54,8 @@ def columns_of(config: RunConfig) -> Mapping[str, Column]:
     """Return the further columns that the problem of a configuration measures."""
     entry = datasets[config.dataset.name]
     own = entry.columns if is_problem(entry) else columns(loss_of(config), config.validation > 0)
+    if is_problem(entry) and rates_of(config) is not None:
+        own = {**own, **entry.network_columns}
     return {**own, **TIMED} if algorithms[config.algo.name].properties.asynchronous else own
 
 

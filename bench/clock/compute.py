@@ -77,6 +77,13 @@ class Compute:
             out[self.slow_node] *= self.slow_factor
         return out
 
+    def rates(self, nodes: int) -> tuple[float, ...] | None:
+        """Return the gradients per second of every node, one over its mean time; None if this needs a measured time."""
+        if not self.gradient_s:
+            return None
+        mean = self.base(nodes) * np.exp(self.lognormal_sigma**2 / 2) / NANO + self.other_s + self.exponential_s
+        return tuple((1 / mean).tolist())
+
     def draws(self, seed: int, nodes: int, first: int, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Return exp(σ z) and o + e, in nanoseconds, of the steps ``first`` … ``first + count − 1``: two (count, n)."""
         factors, extra = np.ones((count, nodes)), np.full((count, nodes), self.other_s * NANO)

@@ -109,6 +109,7 @@ class Problem(ABC):
         epoch_size: Samples in the training set; None for a stream.
         autograd: Whether ``grad`` uses autograd. If False, the run uses the faster inference mode.
         columns: The metrics that ``evaluate`` returns in ``also``.
+        network_columns: Those that it adds if the setting has the rates of the nodes.
         prox: The proximal step of r if the objective is f + r with a nonsmooth r.
         setting: Nodes, seeds, batch size, dtype and device of the run.
 
@@ -130,6 +131,7 @@ class Problem(ABC):
     epoch_size: int | None = None
     autograd: bool = True
     columns: Mapping[str, Column] = MappingProxyType({})
+    network_columns: Mapping[str, Column] = MappingProxyType({})
     prox: Prox | None = None
 
     def __init__(self, setting: Setting) -> None:

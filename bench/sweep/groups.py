@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from bench.base.errors import UserError
 from bench.base.machine import cores, locks_per_job
-from bench.build.network import method_of, mixing_of, properties_of
+from bench.build.network import method_of, mixing_of
 from bench.config.run_config import RunConfig
 from bench.engine.engines import engine_of
 from bench.sweep.memory import FIXED, budget, sized
