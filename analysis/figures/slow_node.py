@@ -23,8 +23,8 @@ from analysis.study.tuning import at_best, columns_of, one_rule, rule_in_words, 
 SPLIT = "split in words"
 """A column of this figure. The blanks prevent a clash with an option of a method."""
 CLOCK = (
-    "seconds on the network of each run: of synchronous methods until all nodes have completed the step, of asynchronous "
-    "ones the time of the events"
+    "seconds on the network of each run: of synchronous methods until all nodes have completed the step, of "
+    "asynchronous ones the time of the events"
 )
 
 
