@@ -18,8 +18,8 @@ from analysis.study.slow_node import SLOW, most_factors
 
 EQUAL = "equal_weights"
 DISTANCES = {
-    "minimizer_distance": r"distance from the minimizer of $\sum_i f_i$",
-    "weighted_minimizer_distance": r"distance from the minimizer of $\sum_i r_i f_i$",
+    "minimizer_distance": r"distance from the minimizer of $\Sigma\,f_i$",
+    "weighted_minimizer_distance": r"distance from the minimizer of $\Sigma\,r_i f_i$",
 }
 NOTE = "r_i: gradients per second of node i; without a slow node, both minimizers are the same"
 

@@ -25,7 +25,9 @@ def minimizer(f, weights) -> np.ndarray:
     """The point at which the weighted sum of the nodes' gradients is 0, from gradients at 0 and at unit vectors."""
     d = f.layout.size
     sums = [
-        torch.einsum("n,rnp->rp", torch.tensor(weights, dtype=torch.float64), f.exact(x.expand(len(SEEDS), NODES, d))).numpy()
+        torch.einsum(
+            "n,rnp->rp", torch.tensor(weights, dtype=torch.float64), f.exact(x.expand(len(SEEDS), NODES, d))
+        ).numpy()
         for x in (torch.zeros(d).double(), *torch.eye(d).double())
     ]
     slopes = np.stack([one - sums[0] for one in sums[1:]], axis=-1)
