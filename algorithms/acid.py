@@ -1,5 +1,6 @@
 """A²CiD²: asynchronous gossip with a continuous momentum."""
 
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -7,7 +8,7 @@ import numpy as np
 from torch import Tensor
 
 from bench.base.options import Count
-from bench.method import Asynchronous, Node, algorithm
+from bench.method import Asynchronous, Node, Properties, algorithm
 
 
 class State(NamedTuple):
@@ -19,6 +20,7 @@ class State(NamedTuple):
     "acid",
     label="A²CiD²",
     events="meetings",
+    keeps_mean=True,
     vectors_per_step=1,
     needs={"smoothness", "variance", "topology"},
     assumes={"bounded heterogeneity", "equal speeds"},
@@ -38,6 +40,10 @@ class ACiD(Asynchronous):
 
     rate: Count = 1
     accelerate: bool = True
+
+    @classmethod
+    def declare(cls, *, accelerate: bool, **others: object) -> Properties:
+        return cls.properties if accelerate else replace(cls.properties, diagnostic_states=("y",))
 
     def begin(self, x: Tensor) -> State:
         return State(x, x.clone())

@@ -15,6 +15,7 @@ class State(NamedTuple):
     "adpsgd",
     label="AD-PSGD",
     events="pairs",
+    keeps_mean=True,
     vectors_per_step=1,
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity", "equal speeds"},

@@ -19,6 +19,7 @@ class State(NamedTuple):
     "osgp",
     label="OSGP",
     events="one_late",
+    keeps_mean=True,
     vectors_per_step=1,
     scalars_per_step=1,
     needs={"smoothness", "variance"},

@@ -23,6 +23,7 @@ class State(NamedTuple):
     "rasgp",
     label="RASGP",
     events="messages",
+    keeps_mean=True,
     vectors_per_step=1,
     scalars_per_step=1,
     needs={"smoothness", "variance"},

@@ -42,6 +42,12 @@ def check_engine(config: RunConfig, asynchronous: bool) -> None:
             f"links={config.links.name} applies to synchronous rounds, and {name} has none. Remove it, and use "
             "network.drop for the loss of messages."
         )
+    drop = config.network.options.get("drop")
+    if drop and method.events != "messages":
+        raise UserError(
+            f"network.drop={drop:g} loses messages for good, which {name} does not allow: its nodes wait for each "
+            "other or exchange their models in pairs. Remove network.drop."
+        )
     mixing = mixing_of(config)
     if mixing.kind != "gossip" or mixing.period != 1:
         raise UserError(f"{name} needs one graph for the whole run, which '{mixing.name}' is not. Use topology=ring.")

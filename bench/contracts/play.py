@@ -14,7 +14,7 @@ from bench.base.layout import Layout
 from bench.base.node_samples import NodeSamples
 from bench.build.events import arcs_of
 from bench.clock.compute import Compute
-from bench.events.tape import Kind, Tape, draw_tape
+from bench.events.tape import Tape, draw_tape
 from bench.method.asynchronous import Asynchronous, Graph
 from bench.method.schedules import Schedule
 from bench.method.trajectory import assemble
@@ -74,6 +74,9 @@ class Pace:
         )
 
 
+USUAL = Pace()
+
+
 class Event(NamedTuple):
     """What happened, in which step and to whom; the columns are those of the tape."""
 
@@ -123,7 +126,7 @@ def play(
     x: Tensor,
     steps: int,
     options: Mapping[str, Any] | Sequence[Mapping[str, Any]] = (),
-    pace: Pace = Pace(),
+    pace: Pace = USUAL,
     *,
     keep: bool = True,
     layout: Layout | None = None,

@@ -57,6 +57,8 @@ class Properties:
         proximal: True if the method calls ``prox``, so that the objective may have a nonsmooth term.
         compresses: Whether the method sends compressed vectors, and which compressors its theory allows.
         events: When the nodes of an asynchronous method act; see ``Asynchronous``. None: the method has steps.
+        keeps_mean: True if the nodes of an asynchronous method without gradients agree at the mean of their initial
+            points, whatever their speeds and the losses.
         cite: The publication.
         source: Where the rule was read: the paper with its arXiv number or DOI and the number of the algorithm, or
             the code with its repository, file and commit. Also deviations from it.
@@ -98,6 +100,7 @@ class Properties:
     proximal: bool = False
     compresses: Compresses = "no"
     events: EventPattern | None = None
+    keeps_mean: bool = False
     cite: str
     source: str = ""
     provenance: Provenance = "unstated"

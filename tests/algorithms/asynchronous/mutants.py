@@ -164,13 +164,15 @@ class NoTracking(SONATA):
 
 
 class LateRelaxation(ACID):
-    """Exchanges before it relaxes, as the release."""
+    """Hears the other model before it is relaxed, as the release: the sum of the two is not kept."""
 
     def on_pair(self, s, one, other):
-        m = s.x[one.at] - s.x[other.at]
-        (x, y), (a, b) = self._relaxed(s, one), self._relaxed(s, other)
-        s.x[one.at], s.y[one.at] = x - m / 2, y - self._constants[1] * m
-        s.x[other.at], s.y[other.at] = a + m / 2, b + self._constants[1] * m
+        heard = s.x[other.at].clone(), s.x[one.at].clone()
+        for node, x in zip((one, other), heard, strict=True):
+            s.x[node.at], s.y[node.at] = self._relaxed(s, node)
+            m = s.x[node.at] - x
+            s.x[node.at] -= m / 2
+            s.y[node.at] -= self._constants[1] * m
 
 
 class OneSidedMomentum(ACID):

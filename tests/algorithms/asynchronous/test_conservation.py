@@ -9,7 +9,7 @@ from bench.base.registry import algorithms
 from bench.contracts.play import Pace, play
 from bench.network.mixing import build_mixing
 from tests.algorithms.asynchronous.mutants import KeepsTooMuch, LosesArrived, MassWithoutWeight, OneSided, TakesAgain
-from tests.algorithms.asynchronous.worlds import N, START, G, T, gradient, start
+from tests.algorithms.asynchronous.worlds import START, G, N, T, gradient, start
 from tests.algorithms.literal.asynchronous import DELIVER, GRADIENT, PAIR, acid_constants
 
 A = 0.05
