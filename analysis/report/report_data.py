@@ -19,7 +19,7 @@ from analysis.study.figure_options import FigureOptions
 from analysis.study.outcome import outcome
 from analysis.study.settings import NEUTRAL, in_title
 from analysis.tables import Table, TableMaker, table_makers
-from bench.store.record import STATES
+from bench.store.record import EVENT_COLUMNS, STATES
 
 TOLD = ("partition", "batch_size", "model", "validation")
 """Settings that every report states."""
@@ -175,7 +175,7 @@ def run_table(results: Results) -> tuple[pd.DataFrame, list[str]]:
         "node_loss",
         "grad_norm",
         "consensus",
-        *results.measures,
+        *(name for name in results.measures if name not in EVENT_COLUMNS),
         "wall_s",
         NETWORK_S,
     ]

@@ -34,6 +34,10 @@ def check_engine(config: RunConfig, asynchronous: bool) -> None:
                 f"network.drop={config.network.options['drop']:g} loses messages of asynchronous methods only, and "
                 f"{name} is synchronous. Use links=lossy."
             )
+        if config.network.name != NONE:
+            network = network_of(config)
+            network.links(config.nodes)
+            network.compute.base(config.nodes, measured_s=0.0)
         return
     if config.network.name == NONE:
         raise UserError(f"{name} is asynchronous: its steps depend on a network. Add network=lan.")

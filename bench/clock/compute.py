@@ -72,7 +72,7 @@ class Compute:
             if not 0 <= self.slow_node < nodes:
                 raise UserError(
                     f"slow_node={self.slow_node} does not exist: the run has the nodes 0 … {nodes - 1}. Choose one "
-                    "of them in the network file."
+                    "of them, in the network file or with network.slow_node."
                 )
             out[self.slow_node] *= self.slow_factor
         return out
