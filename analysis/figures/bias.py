@@ -13,13 +13,13 @@ from analysis.results.labels import name_of
 from analysis.results.results import Results
 from analysis.study.families import at_most
 from analysis.study.figure_options import FigureOptions
-from analysis.study.select import as_written, first, problems, refuse_unless, what_else
-from analysis.study.settings import apart
+from analysis.study.select import as_written, what_else
+from analysis.study.slow_node import SLOW, most_factors
 
-SLOW, EQUAL = "network.slow", "equal_weights"
+EQUAL = "equal_weights"
 DISTANCES = {
-    "minimizer_distance": r"distance from the minimizer of $\sum_i f_i$",
-    "weighted_minimizer_distance": r"distance from the minimizer of $\sum_i r_i f_i$",
+    "minimizer_distance": r"distance from the minimizer of $\Sigma\,f_i$",
+    "weighted_minimizer_distance": r"distance from the minimizer of $\Sigma\,r_i f_i$",
 }
 NOTE = "r_i: gradients per second of node i; without a slow node, both minimizers are the same"
 
@@ -31,7 +31,7 @@ NOTE = "r_i: gradients per second of node i; without a slow node, both minimizer
     uses=("tune_by",),
 )
 def draw(results: Results, request: FigureOptions) -> Picture:
-    key, found = most_factors(results)
+    key, found = most_factors(results, needs=tuple(DISTANCES))
     weighted = (found[EQUAL] == True) if EQUAL in found else pd.Series(False, index=found.index)  # noqa: E712
     look = styles(found["algo"].unique(), results)
     figure, axes = panels(1, len(DISTANCES), 2.3, look=look, sharey=True)
@@ -69,16 +69,3 @@ def factors_axis(ax: Any, factors: pd.Series) -> None:
     ax.set_xticks(values, [f"{value:g}" for value in values])
     ax.minorticks_off()
     ax.set_xlabel("compute time of the slow node, relative to the others")
-
-
-def most_factors(results: Results) -> tuple[dict[str, Any], pd.DataFrame]:
-    """Return the problem with most runs of methods with at least two factors of the slow node and both distances."""
-    finals, sentence = results.finals, "no method with distances was run with two values of network.slow or more"
-    refuse_unless({SLOW, *DISTANCES} <= set(finals), sentence)
-    settings = []
-    for key, runs in problems(results, finals.dropna(subset=[SLOW, *DISTANCES]), but=("network",)):
-        spans = runs.groupby("algo")[SLOW].transform("nunique")
-        if (spans >= 2).any():
-            settings.append((key, runs[spans >= 2]))
-    refuse_unless(bool(settings), sentence)
-    return first(settings, apart(settings))
