@@ -80,17 +80,8 @@ def events_of(config: RunConfig) -> Events | None:
         return None
     mixing, network, key = mixing_of(config), network_of(config), _key(config)
     lasts = network.compute.base(config.nodes) + network.compute.other_s * NANO
-<<<<<<< HEAD
-    return Events(
-        lambda bits: _tape(*key, bits=bits, steps=config.steps),
-        graph_of(config),
-        mixing.matrices[0],
-        lasts / nominal(network.compute),
-    )
-=======
     paces, w = lasts / nominal(network.compute), mixing.matrices[0]
     return Events(lambda bits: _tape(*key, bits=bits, steps=config.steps), graph_of(config), w, paces)
->>>>>>> h-sci
 
 
 def tape_of(config: RunConfig, parameters: int) -> Tape:
