@@ -117,8 +117,7 @@ class Supervised(Problem):
         return self.setting.batch_size * (self._model.floats + 2 * self._x[0].numel())
 
     def start(self) -> Tensor:
-        s = self.setting
-        initial = self._model.initial
+        s, initial = self.setting, self._model.initial
         x = s.draw("init", initial) if self._init == "independent" else s.draw_shared("init", initial)[:, None]
         return s.per_replica(s.tensor(x)).expand(-1, len(s.hosted), -1).contiguous()
 
