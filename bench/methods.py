@@ -29,6 +29,7 @@ if __name__ == "__main__":
 from bench.base.errors import UserError
 from bench.base.provenance import MARKS, PROVENANCE
 from bench.base.registry import algorithms, no_such, say_broken_plugins
+from bench.config.method_words import costs, requirements, rounds, sends
 from bench.config.names import CONF
 from bench.config.reference import described, settings_page
 from bench.method import Algorithm, Properties
@@ -39,16 +40,6 @@ from bench.terminal.table import show_columns
 
 KINDS = ("gossip", "compressed", "directed", "asynchronous", "reference")
 """Kinds of methods, by the network that they need, in the order of the table."""
-EVENTS = {
-    "messages": ("no waiting", "sends {cost} to each neighbor when a gradient ends, and never waits"),
-    "pairs": ("pairs", "exchanges {cost} with one neighbor when a gradient ends"),
-    "meetings": ("random pairs", "exchanges {cost} with one neighbor at random times, while it computes"),
-    "one_late": (
-        "one step late",
-        "sends {cost} to each neighbor when a gradient ends, which it uses one step late",
-    ),
-}
-"""The patterns of asynchronous methods, in the column rounds and in a sentence."""
 SPARED = ("cite", "assumes", "family", "requires", "kind", "rule", "gradients", "rounds")
 """Columns that a narrow terminal hides, in this order."""
 WIDTH = 100
@@ -65,54 +56,6 @@ def kind(properties: Properties) -> str:
     if properties.mixes != "doubly":
         return "directed"
     return "compressed" if properties.compresses != "no" else "gossip"
-
-
-def _counted(number: float, noun: str) -> str:
-    return f"{number:g} {noun}{'s' * (number != 1)}"
-
-
-def _scalars(properties: Properties) -> str:
-    return f" and {_counted(properties.scalars_per_step, 'number')}" if properties.scalars_per_step else ""
-
-
-def sends(properties: Properties) -> str:
-    """Return the vectors and single numbers that a step sends to each neighbor, or that a message has."""
-    return f"{properties.vectors_per_step:g}{_scalars(properties)}" + ", compressed" * (properties.compresses != "no")
-
-
-def rounds(properties: Properties) -> str:
-    """Return the rounds of a step, or when the nodes of an asynchronous method communicate."""
-    return EVENTS[properties.events][0] if properties.events else f"{properties.rounds:g}"
-
-
-def _costs(properties: Properties) -> tuple[str, str]:
-    """Return what a step or an event costs: its name in the description of a method, and a sentence."""
-    cost = f"{_counted(properties.vectors_per_step, 'vector')}{_scalars(properties)}"
-    if properties.events:
-        return "a node", EVENTS[properties.events][1].format(cost=cost)
-    compressed = ", compressed," if properties.compresses != "no" else ""
-    start = {"sample": properties.start_samples, "round": properties.start_rounds}
-    used = " and ".join(f"{count} {noun}" for noun, count in start.items() if count)
-    return "a step", (
-        f"sends {cost}{compressed} to each neighbor "
-        f"in {_counted(properties.rounds, 'round')}, evaluates {_counted(properties.gradients, 'gradient')} on "
-        f"{_counted(properties.samples, 'sample')} per node" + (f"; the start uses {used}" if used else "")
-    )
-
-
-def requirements(properties: Properties) -> str:
-    """Return the requirements of the method on the network and the floating-point type."""
-    requires = {
-        "the exact average": properties.exact_average,
-        f"λₙ > {properties.lambda_min or 0:.2g}": properties.lambda_min is not None,
-        properties.mixes: properties.mixes != "doubly",
-        "the same W every round": properties.static,
-        "a network": properties.asynchronous,
-        "a bipartite graph": properties.events == "pairs",
-        "an undirected graph": properties.events == "meetings",
-        "float64": properties.requires_float64,
-    }
-    return ", ".join(text for text, holds in requires.items() if holds)
 
 
 def status(properties: Properties) -> str:
@@ -188,7 +131,7 @@ def page(name: str) -> Iterator[str]:
         yield from wrapped("rule read in", properties.source)
     verified = PROVENANCE[properties.provenance] if properties.published else "unpublished"
     yield from wrapped("status", verified if properties.rankable else f"{verified}; not ranked")
-    yield from wrapped(*_costs(properties))
+    yield from wrapped(*costs(properties))
     yield from wrapped("needs to know", ", ".join(properties.needs) or "only n (nodes) and T (steps)")
     yield from wrapped("assumes", assumptions(properties) or "nothing beyond smoothness and bounded variance")
     if requirements(properties):
