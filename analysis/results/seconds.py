@@ -63,8 +63,11 @@ def on_network(results: Results, network: Network) -> tuple[Results, list[str]]:
 
 
 def has_networks(results: Results) -> bool:
-    """Return whether some run has a network of its own, from its setting ``network``."""
-    return bool((_networks(results.finals) != NONE).any())
+    """Return whether some ended run has a network of its own, from its setting ``network``."""
+    try:
+        return bool((_networks(results.finals) != NONE).any())
+    except NoData:  # no run has ended
+        return False
 
 
 def on_own_networks(results: Results) -> tuple[Results, list[str]]:
