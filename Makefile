@@ -33,8 +33,8 @@ paper-quick: install  ## Run all experiments of the paper in a small size, draw 
 	$(BIN)/python analysis/check_claims.py --results results/quick
 	$(BIN)/python analysis/make_report.py --results results/quick
 
-reproduction: install  ## Regenerate REPRODUCTION.md from the archived full-size runs
-	$(BIN)/python analysis/check_claims.py --results reproduction/archive --out REPRODUCTION.md
+reproduction: install  ## Regenerate REPRODUCTION.md and its page per claim from the archived full-size runs
+	$(BIN)/python analysis/check_claims.py --results reproduction/archive --out REPRODUCTION.md --pages reproduction/verdicts
 
 test: install  ## Run the fast tests (about 4 minutes on 2 cores)
 	$(BIN)/python -m pytest -n auto --dist loadgroup

@@ -55,11 +55,7 @@ LINK = re.compile(r"\]\(([^)\s]+)\)|src=\"([^\"]+)\"")
 @pytest.mark.parametrize("page", ["README.md", "reproduction/README.md", "docs/methods.md", "docs/settings.md"])
 def test_links_lead_to_files(page):
     for link in ("".join(found) for found in LINK.findall((ROOT / page).read_text(encoding="utf-8"))):
-        file, _, anchor = link.partition("#")
-        target = (ROOT / page).parent / file
-        assert "://" in link or target.exists(), link
-        if anchor and file.endswith("REPRODUCTION.md") and "-" not in anchor:
-            assert f'id="{anchor}"' in target.read_text(encoding="utf-8"), link
+        assert "://" in link or ((ROOT / page).parent / link.partition("#")[0]).exists(), link
 
 
 def test_the_citation_names_this_version_and_the_paper():
