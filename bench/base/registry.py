@@ -149,7 +149,7 @@ def _ours(home: str) -> ModuleType:
         raise UserError(
             f"Python finds another package called '{home}' ({file}) instead of hearsay's. Start hearsay by its "
             f"commands, as in python {ROOT / 'bench' / 'run.py'}, and do not install that package into {ROOT}. "
-            "README.md explains how to use both."
+            "docs/machines.md explains how to use both."
         )
     return importlib.import_module(home)
 
