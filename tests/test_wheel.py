@@ -28,7 +28,7 @@ def tracked(*places: str) -> list[str]:
     except (OSError, subprocess.CalledProcessError) as error:
         pytest.skip(f"git does not know these files: {error}")
     names = [name for name in done.stdout.splitlines() if (ROOT / name).is_file()]
-    return [name for name in names if not name.startswith(("docs/", "reproduction/archive/"))]
+    return [name for name in names if not name.startswith(("docs/", "reproduction/archive/", "reproduction/verdicts/"))]
 
 
 def test_every_file_of_the_suite_goes_into_the_wheel():
