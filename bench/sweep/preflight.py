@@ -12,11 +12,14 @@ import numpy as np
 import torch
 
 from bench.base.errors import Refused, UserError
-from bench.base.registry import recipes
+from bench.base.registry import algorithms, recipes
 from bench.build.build import build_compressor, check_method, problem_parts
+from bench.build.fingerprint import is_plugin
+from bench.build.global_draws import GlobalDraws, plugins_of
 from bench.build.material import shards_checksum
 from bench.build.network import method_of, mixing_of, properties_of
 from bench.build.probe import KEYED, near, new_summary, problem_plugins
+from bench.build.rehearsal import program_key, rehearse
 from bench.config.run_config import RunConfig, parse
 from bench.data.recipe import data_folder, prepare
 from bench.engine.engines import engine_of
@@ -28,15 +31,19 @@ from bench.terminal.console import Console
 
 DATA = (
     *("dataset", "partition", "model", "loss", "nodes", "batch_size", "seed", "scale", "input_scale"),
-    *("init", "sampling", "eval_samples", "validation", "data_dir"),
+    *("init", "sampling", "eval_samples", "validation", "regularizer", "data_dir"),
 )
 """Settings that determine the data of a problem."""
 _passed: set[str] = set()
 """Data that passed the check, so that a sweep checks them once."""
+_rehearsed: set[str] = set()
+"""Programs that passed the check of their plug-ins."""
 
 
 def check(config: RunConfig) -> None:
     """Raise a UserError if this run is invalid."""
+    program = program_key(config)
+    draws = None if program in _rehearsed else GlobalDraws()
     engine_of(config).check(config)
     if (data := repr([getattr(config, name) for name in DATA])) not in _passed:
         check_data(config)
@@ -48,6 +55,11 @@ def check(config: RunConfig) -> None:
         check_network(config)
     except UserError as error:
         raise Refused(str(error)) from error
+    if draws is not None:
+        draws.check(plugins_of(config))
+        if not is_plugin(algorithms, config.algo.name):  # a method may hang or exit: the process of its run does this
+            rehearse(config)
+        _rehearsed.add(program)
 
 
 def check_data(config: RunConfig) -> None:
