@@ -21,6 +21,9 @@ from bench.network.mixing import Mixing
 from bench.store.record import LATER
 from bench.training.events import Events
 
+RATE = "rate"
+"""The option of a method that determines its meetings."""
+
 
 def check_engine(config: RunConfig, asynchronous: bool) -> None:
     """Raise ``UserError`` if the engine does not suit the method, or an asynchronous run has no valid network."""
@@ -107,7 +110,7 @@ Key = tuple[Mixing, Any, float, str, tuple[tuple[str, Any], ...]]
 
 def _key(config: RunConfig) -> Key:
     options = tuple(sorted(config.network.options.items()))
-    rate = float(config.algo.options.get("rate", 1))
+    rate = float(config.algo.options.get(RATE, 1))
     return mixing_of(config), properties_of(config).events, rate, config.network.name, options
 
 
