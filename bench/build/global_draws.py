@@ -67,14 +67,17 @@ class GlobalDraws:
     def __init__(self) -> None:
         self._before = {name: state() for name, state in STATES.items()}
 
+    def used(self) -> str | None:
+        """Return the module of a generator that has been used since; None if there is none."""
+        return next((name for name, before in self._before.items() if STATES[name]() != before), None)
+
     def check(self, plugins: Mapping[str, str]) -> None:
         """Raise ``UserError`` if there are plug-ins, and a generator has been used since."""
-        for name, before in self._before.items() if plugins else ():
-            if STATES[name]() != before:
-                raise UserError(
-                    f"{either(plugins)} draws from the global generator of {name}, so its numbers would differ between "
-                    f"engines and in resumed runs. {remedy(plugins)}"
-                )
+        if plugins and (name := self.used()):
+            raise UserError(
+                f"{either(plugins)} draws from the global generator of {name}, so its numbers would differ between "
+                f"engines and in resumed runs. {remedy(plugins)}"
+            )
 
 
 def either(plugins: Mapping[str, str]) -> str:

@@ -31,9 +31,22 @@ def is_problem(entry: object) -> bool:
 
 def load_arrays(config: RunConfig) -> Arrays:
     """Return the dataset. Downloaded datasets must have been prepared."""
-    folder = data_folder(config.data_dir)
+    return _load(*_key(config))
+
+
+def load_again(config: RunConfig) -> Arrays:
+    """Return the dataset, made again."""
+    return _load.__wrapped__(*_key(config))
+
+
+def same_arrays(one: Arrays, other: Arrays) -> bool:
+    """Return whether two datasets are equal, also in mean and standard deviation."""
+    return all(np.array_equal(value, getattr(other, name)) for name, value in vars(one).items())
+
+
+def _key(config: RunConfig) -> tuple[str, tuple[tuple[str, object], ...], Path]:
     options = {name: tuple(v) if isinstance(v, list) else v for name, v in config.dataset.options.items()}
-    return _load(config.dataset.name, tuple(sorted(options.items())), folder)
+    return config.dataset.name, tuple(sorted(options.items())), data_folder(config.data_dir)
 
 
 @lru_cache(maxsize=4)

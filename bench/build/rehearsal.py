@@ -18,7 +18,7 @@ from bench.build.build import build_algorithm, build_compressor
 from bench.build.events import events_of
 from bench.build.fingerprint import choices, is_plugin
 from bench.build.global_draws import GlobalDraws, either, plugins_of, remedy
-from bench.build.network import method_of, mixing_of, new_mixing
+from bench.build.network import mixing_of, new_mixing
 from bench.build.probe import CLOSE, FAR, small_problem
 from bench.build.rates import rates_of
 from bench.config.run_config import GROUPS, RunConfig
@@ -48,8 +48,9 @@ def rehearse(config: RunConfig, tick: Callable[[int], None] = lambda t: None) ->
     if (key := program_key(config)) in _passed:
         return
     if plugins := plugins_of(config):
+        mixings = _mixings(config)  # a graph may seed a global generator itself: only the numbers must agree
         draws = GlobalDraws()
-        differ = _differ(config, tick)
+        differ = _differ(config, mixings, tick)
         draws.check(plugins)
         if differ:
             raise UserError(
@@ -61,11 +62,11 @@ def rehearse(config: RunConfig, tick: Callable[[int], None] = lambda t: None) ->
 
 
 def program_key(config: RunConfig) -> str:
-    """Return a key that is equal for runs that differ only in seed and stepsizes."""
-    numbers = method_of(config).number_options()
-    algo = {name: value for name, value in config.algo.options.items() if name not in numbers}
+    """Return a key that is equal for runs that differ only in seed, stepsizes and other numbers of the method."""
+    algo = {name: value for name, value in config.algo.options.items() if not isinstance(value, float)}
     others = [getattr(config, group) for group in GROUPS if group not in ("algo", "engine", "tracker")]
-    return repr([config.algo.name, algo, *others, config.nodes, config.dtype, config.batch_size])
+    named = [(choice.name, choice.options) for choice in others]
+    return repr([config.algo.name, algo, named, config.nodes, config.dtype, config.batch_size])
 
 
 class _Kept(Observer):
@@ -91,16 +92,20 @@ class _Played(NamedTuple):
     kept: _Kept
 
 
-def _differ(config: RunConfig, tick: Callable[[int], None]) -> bool:
+def _mixings(config: RunConfig) -> list[Mixing]:
+    """Return the network of each run; of a plug-in's network, the second one is built again."""
+    own = (is_plugin(*choice) for choice in choices(config) if choice[0] in (topologies, weight_rules, links))
+    return [mixing_of(config), new_mixing(config) if any(own) else mixing_of(config)]
+
+
+def _differ(config: RunConfig, mixings: list[Mixing], tick: Callable[[int], None]) -> bool:
     """Return whether the two runs differ; False if one raises an error, which the run itself reports."""
     try:
-        steps, mixing = min(STEPS, config.steps), mixing_of(config)
-        first = _play(config, mixing, range(steps + 1), _Kept(tick))
+        steps = min(STEPS, config.steps)
+        first = _play(config, mixings[0], range(steps + 1), _Kept(tick))
         if first is None or first.end.step < steps:  # not finite
             return False
-        if any(is_plugin(*choice) for choice in choices(config) if choice[0] in (topologies, weight_rules, links)):
-            mixing = new_mixing(config)
-        second = _play(config, mixing, [steps], _Kept(tick), first.kept.checkpoints.get(RESUMED))
+        second = _play(config, mixings[1], [steps], _Kept(tick), first.kept.checkpoints.get(RESUMED))
         far = CLOSE if config.dtype == "float64" else FAR
         return second is not None and not _equal(first, second, far)
     except (Exception, SystemExit):  # a plug-in may raise anything

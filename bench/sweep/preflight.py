@@ -12,14 +12,14 @@ import numpy as np
 import torch
 
 from bench.base.errors import Refused, UserError
-from bench.base.registry import algorithms, recipes
+from bench.base.registry import algorithms, datasets, recipes
 from bench.build.build import build_compressor, check_method, problem_parts
 from bench.build.fingerprint import is_plugin
-from bench.build.global_draws import GlobalDraws, plugins_of
-from bench.build.material import shards_checksum
+from bench.build.global_draws import GlobalDraws
+from bench.build.material import is_problem, load_again, load_arrays, same_arrays, shards_checksum
 from bench.build.network import method_of, mixing_of, properties_of
 from bench.build.probe import KEYED, near, new_summary, problem_plugins
-from bench.build.rehearsal import program_key, rehearse
+from bench.build.rehearsal import rehearse
 from bench.config.run_config import RunConfig, parse
 from bench.data.recipe import data_folder, prepare
 from bench.engine.engines import engine_of
@@ -36,14 +36,10 @@ DATA = (
 """Settings that determine the data of a problem."""
 _passed: set[str] = set()
 """Data that passed the check, so that a sweep checks them once."""
-_rehearsed: set[str] = set()
-"""Programs that passed the check of their plug-ins."""
 
 
 def check(config: RunConfig) -> None:
     """Raise a UserError if this run is invalid."""
-    program = program_key(config)
-    draws = None if program in _rehearsed else GlobalDraws()
     engine_of(config).check(config)
     if (data := repr([getattr(config, name) for name in DATA])) not in _passed:
         check_data(config)
@@ -55,17 +51,15 @@ def check(config: RunConfig) -> None:
         check_network(config)
     except UserError as error:
         raise Refused(str(error)) from error
-    if draws is not None:
-        draws.check(plugins_of(config))
-        if not is_plugin(algorithms, config.algo.name):  # a method may hang or exit: the process of its run does this
-            rehearse(config)
-        _rehearsed.add(program)
+    if not is_plugin(algorithms, config.algo.name):  # a method may hang or exit: the process of its run does this
+        rehearse(config)
 
 
 def check_data(config: RunConfig) -> None:
     """Download missing data, and check that it makes a valid problem."""
     if config.dataset.name in recipes:
         _prepared(config.dataset.name, data_folder(config.data_dir))
+    _check_arrays(config)
     parts = problem_parts(config, [config.seed])
     if shards_checksum(config) != shards_checksum(config):
         raise UserError(
@@ -76,6 +70,18 @@ def check_data(config: RunConfig) -> None:
         raise UserError(f"{' or '.join(plugins)} gives other losses or gradients each time. {KEYED}")
     for line in (*parts[0].notes, *parts[2].notes) if parts else ():
         _say_once(line)
+
+
+def _check_arrays(config: RunConfig) -> None:
+    """Raise ``UserError`` if a dataset function draws from a global generator that it has not seeded."""
+    if is_problem(datasets[config.dataset.name]):
+        return
+    draws, arrays = GlobalDraws(), load_arrays(config)
+    if draws.used() and not same_arrays(arrays, load_again(config)):
+        raise UserError(
+            f"dataset={config.dataset.name} gives other data each time. Draw with a generator with a fixed seed, such "
+            "as np.random.default_rng(0)."
+        )
 
 
 def check_network(config: RunConfig) -> None:

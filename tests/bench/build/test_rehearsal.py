@@ -12,17 +12,13 @@ import torch
 from algorithms.dsgd import DSGD
 from bench.base.errors import UserError
 from bench.base.registry import (
-    algorithms,
     compressors,
     discover,
     links,
     metrics,
-    regularizers,
-    schedules,
-    topologies,
-    weight_rules,
 )
 from bench.build import probe, rehearsal
+from bench.build.global_draws import KINDS
 from bench.build.network import _mixing
 from bench.config.choices import options_of
 from bench.engine.engines import engine_of
@@ -35,6 +31,7 @@ from bench.network.faulty import LossyNetwork
 from bench.network.graphs import topology
 from bench.network.links import LinkModel
 from bench.network.weights import weights
+from bench.problem import Arrays, dataset
 from bench.problem.regularized import Regularizer, regularizer
 from bench.sweep import preflight
 from bench.training.metrics import metric
@@ -64,11 +61,10 @@ def drawn() -> float:
 def _plugins(monkeypatch):
     """One plug-in of every kind. All of them call ``drawn``."""
     discover()
-    for registry in (algorithms, compressors, links, metrics, regularizers, schedules, topologies, weight_rules):
+    for registry in KINDS:
         monkeypatch.setattr(registry, "_items", dict(registry._items))
     for module in (rehearsal, preflight):
         monkeypatch.setattr(module, "_passed", set())
-    monkeypatch.setattr(preflight, "_rehearsed", set())
     monkeypatch.setattr(probe, "_known", {})
     metrics._items.clear()
 
@@ -111,11 +107,18 @@ def _plugins(monkeypatch):
 
     @topology("mine", weights="metropolis")
     def graph(nodes: int):
-        return nx.cycle_graph(nodes) if drawn() < 0.5 else nx.complete_graph(nodes)
+        return nx.cycle_graph(sorted(range(nodes), key=lambda node: drawn()))
 
     @weights("mine")
     def quarter(arcs):
         return np.full(len(arcs.source), 0.2 + drawn() / 10)
+
+    @dataset("mine")
+    def blobs(seeded: bool = True):
+        if seeded:
+            np.random.seed(0)
+        x = np.random.standard_normal((80, 3))
+        return Arrays(x[:60], np.arange(60) % 2, x[60:], np.arange(20) % 2, classes=2)
 
     clear()
     yield
@@ -145,12 +148,12 @@ RUNS = {
 def chosen(name):
     if name == "metric=mine":
         metric("mine")(noted)
-    return config(**RUNS[name], nodes=4)
+    return config(**RUNS[name], nodes=10)
 
 
 UNKEYED = [where for where in DRAWS if where != "keyed"]
 REJECTED = [(name, where) for name in RUNS for where in (UNKEYED if name != "topology=mine" else UNKEYED[:3])]
-"""Two graphs may be equal by chance."""
+"""The order of numbers is that of a counter, so the graph is the same each time."""
 
 
 @pytest.mark.parametrize(("name", "where"), REJECTED)
@@ -183,6 +186,17 @@ def test_a_run_fails_at_the_first_evaluation_after_a_later_draw(where, monkeypat
     with pytest.raises(UserError, match=r"^algo=mine "):
         engine_of(run).compute([run], kept, None, None)
     assert [row["step"] for row in kept.rows[0]] == [0, 10]
+
+
+def test_a_dataset_function_may_seed_a_global_generator_and_use_it():
+    preflight.check(config(dataset="mine", nodes=4))
+    with pytest.raises(UserError, match=r"^dataset=mine .*default_rng"):
+        preflight.check(config(dataset={"name": "mine", "seeded": False}, nodes=4))
+
+
+def test_a_graph_may_seed_a_global_generator_and_use_it(monkeypatch):
+    monkeypatch.setitem(DRAWS, "keyed", lambda: np.random.seed(0) or np.random.uniform())
+    preflight.check(chosen("topology=mine"))
 
 
 def test_rounding_errors_of_a_resumed_run_are_accepted():
