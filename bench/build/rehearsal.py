@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from bench.base.errors import UserError
-from bench.base.registry import links, metrics, topologies, weight_rules
+from bench.base.registry import links, topologies, weight_rules
 from bench.build.build import build_algorithm, build_compressor
 from bench.build.events import events_of
 from bench.build.fingerprint import choices, is_plugin
@@ -24,7 +24,7 @@ from bench.build.rates import rates_of
 from bench.config.run_config import GROUPS, RunConfig
 from bench.network.mixing import Mixing
 from bench.problem.problem import Setting
-from bench.store.record import Row
+from bench.store.record import COLUMNS, Row
 from bench.training.hosting import OneProcess
 from bench.training.loop import Timetable, Training
 from bench.training.mixers import make_mixer
@@ -139,7 +139,8 @@ def _equal(one: _Played, other: _Played, far: float) -> bool:
     if [(name, value.shape) for name, value in a.items()] != [(name, value.shape) for name, value in b.items()]:
         return False
     if all(np.array_equal(a[name], b[name], equal_nan=True) for name in a):
-        columns = ["train_loss", "test_loss", "grad_norm", *metrics]
+        own = [name for name in one.kept.row if name not in COLUMNS]  # of the problem and of plug-ins
+        columns = ["train_loss", "test_loss", "node_loss", "grad_norm", *own]
         rows = [np.array([played.kept.row[name] for name in columns], dtype=float) for played in (one, other)]
         return np.array_equal(rows[0], rows[1], equal_nan=True)
     largest = max(float(np.abs(value).max(initial=0)) for value in a.values())

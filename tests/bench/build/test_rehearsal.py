@@ -188,6 +188,15 @@ def test_a_run_fails_at_the_first_evaluation_after_a_later_draw(where, monkeypat
     assert [row["step"] for row in kept.rows[0]] == [0, 10]
 
 
+def test_rejects_a_metric_that_changes_the_problem_in_place():
+    @metric("mine")
+    def distance(view):
+        return torch.linalg.vector_norm(view.problem.minimizer.sub_(view.x), dim=-1)
+
+    with pytest.raises(UserError, match=r"^metric=mine "):
+        preflight.check(config(algo="dsgd", dataset={"name": "quadratics"}))
+
+
 def test_a_dataset_function_may_seed_a_global_generator_and_use_it():
     preflight.check(config(dataset="mine", nodes=4))
     with pytest.raises(UserError, match=r"^dataset=mine .*default_rng"):
