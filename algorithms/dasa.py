@@ -24,6 +24,7 @@ class State(NamedTuple):
     estimates="z",
     averages="z",
     centralized_equivalent=True,
+    defaults={"eta": 0.1},
     cite="Xiao et al. 2023, A One-Sample Decentralized Proximal Algorithm (DASA, proximal term zero)",
     source="github.com/tesixiao/ProxDASA, commit 5d33229, methods/proxdasa.py, with one round of gossip",
     provenance="code",

@@ -27,6 +27,7 @@ class State(NamedTuple):
     common_start=True,
     report="average",
     fixed_point="near",
+    defaults={"eta": 0.1, "schedule": "fixed"},
     cite="Duchi, Agarwal, Wainwright 2012, Dual Averaging for Distributed Optimization",
     source="textbook form, without constraints",
     provenance="reconstructed",
