@@ -19,7 +19,8 @@ def folder(tmp_path):
     """A user's own configurations, beside the folder where commands are typed."""
     home = tmp_path / "own"
     files = {
-        "mine.yaml": "defaults:\n  - config\n  - override algo: dsgt\n  - _self_\nsteps: 7\nnodes: 4\nalgo: {eta: 0.01}\n",
+        "mine.yaml": "defaults:\n  - config\n  - override algo: dsgt\n  - _self_\nsteps: 7\nnodes: 4\n"
+        "algo: {eta: 0.01}\n",
         "bare.yaml": "steps: 7\n",
         "typo.yaml": "defaults: [config, _self_]\nstepps: 7\n",
         "tuned.yaml": "defaults: [config, _self_]\nhydra: {sweeper: {params: {seed: '0,1'}}}\n",
