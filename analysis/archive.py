@@ -22,7 +22,7 @@ if __name__ == "__main__":
     begin()
 
 
-from analysis.results.archive import write_archive
+from analysis.results.archive import check_target, write_archive
 from analysis.results.duplicates import contradicting, together
 from analysis.results.errors import in_sentences
 from analysis.results.warnings import unreadable
@@ -39,6 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("results", nargs="+", metavar="SOURCE", help=sources)
     parser.add_argument("archive", type=Path, metavar="ARCHIVE", help="folder to write the archive to")
     arguments = parser.parse_args(argv)
+    check_target(arguments.archive)
     parts = [read(one) for one in arguments.results]
     results = together(parts)
     for sentence in unreadable(results):  # copies and mixed versions are packed, and reported to their readers
@@ -53,9 +54,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     if len(unended):
         names = [f"{run} ({state})" for run, state in zip(unended["run_id"], unended["state"], strict=True)]
         print(f"Not packing {many(len(names), 'run')} that did not end: {_some(names)}.", file=sys.stderr)
+    bare = results.runs.loc[results.runs["state"].isin(FINAL), "run_id"]
+    bare = bare[~bare.isin(results.rows["run_id"])]
+    if len(bare):
+        print(f"Not packing {many(len(bare), 'run')} without evaluations: {_some([*bare])}.", file=sys.stderr)
     write_archive(results, arguments.archive)
     size = sum(path.stat().st_size for path in arguments.archive.iterdir() if path.is_file())
-    print(f"{many(len(results.runs) - len(unended), 'run')}, {size / 1e6:.1f} MB: {arguments.archive}")
+    print(f"{many(len(results.runs) - len(unended) - len(bare), 'run')}, {size / 1e6:.1f} MB: {arguments.archive}")
     return 0
 
 

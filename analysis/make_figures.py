@@ -12,13 +12,10 @@ Examples:
 """
 
 import argparse
-import os
-import signal
 import sys
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, fields
-from multiprocessing import get_context
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +37,10 @@ from analysis.report.table_files import make_table
 from analysis.results.archive import is_archive
 from analysis.results.errors import NoData, in_sentences, perhaps, trouble
 from analysis.results.plugins import broken
+from analysis.results.processes import on_all_cores
 from analysis.results.read import METRIC, REFERENCE, TUNE_BY, add_network, add_source, condition, read
 from analysis.results.results import NETWORK_S, Results
-from analysis.results.seconds import on_network
+from analysis.results.seconds import has_networks, on_network, on_own_networks
 from analysis.results.warnings import warnings
 from analysis.study.figure_options import FigureOptions, unused
 from analysis.study.select import can_be_asked
@@ -70,7 +68,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     untimed: list[str] = []
     if networks and "seconds" in (arguments.x, arguments.cost):
         results, untimed = on_network(results, networks[0])
-    costs = {**X, "seconds": NETWORK_S} if networks else X
+    elif "seconds" in (arguments.x, arguments.cost) and has_networks(results):
+        results, untimed = on_own_networks(results)
+    costs = {**X, "seconds": NETWORK_S} if networks or results.network else X
     out = Path(arguments.out) if arguments.out else no_link(Path(arguments.results) / "figures")
     request = FigureOptions(
         x=costs[arguments.x] if arguments.x else None,
@@ -169,38 +169,22 @@ Outcome = tuple[str, bool | None]
 
 
 def make_all(order: Order, named: list[str] | None) -> Iterator[Outcome]:
-    """Make the named figures and tables, or all, on all cores."""
-    global _order
+    """Make the named figures and tables, or all."""
     order.out.mkdir(parents=True, exist_ok=True)
     jobs = [name for name in [*drawings(), *table_makers()] if not named or name in named]
-    _order = order
-    if len(jobs) < 3 or sys.platform != "linux":
-        yield from map(_make, jobs)
-        return
-    # fork, so that the results need not be sent to the processes
-    with ProcessPoolExecutor(min(len(jobs), os.cpu_count() or 1), get_context("fork"), _ignore_interrupts) as pool:
-        yield from pool.map(_make, jobs)
+    yield from on_all_cores([partial(_make, name, order) for name in jobs])
 
 
-_order: Order | None = None
-
-
-def _ignore_interrupts() -> None:
-    """Leave Ctrl-C to the parent: a worker finishes its figure, and gets no other."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _make(name: str) -> Outcome:
-    assert _order is not None
+def _make(name: str, order: Order) -> Outcome:
     if drawing := drawings().get(name):
-        message, made, ignored = make_figure(drawing, _order)
+        message, made, ignored = make_figure(drawing, order)
         uses = drawing.uses
     else:
         recipe = table_makers()[name]
-        message, made = make_table(recipe, _order.results, _order.request, _order.out)
-        ignored = [*_order.layout.given(), *(["--band"] if _order.band != "range" else [])]
+        message, made = make_table(recipe, order.results, order.request, order.out)
+        ignored = [*order.layout.given(), *(["--band"] if order.band != "range" else [])]
         uses = None if recipe.uses is None else ("columns", *recipe.uses)
-    ignored = [*unused(_order.request, uses), *ignored]
+    ignored = [*unused(order.request, uses), *ignored]
     return f"{message}\n{'':15} (ignored options: {', '.join(ignored)})" if made and ignored else message, made
 
 

@@ -23,9 +23,9 @@ from analysis.drawing.style import use_paper_style
 from analysis.report.commands import as_typed
 from analysis.report.page import page
 from analysis.report.report_data import gather_report
-from analysis.results.errors import in_sentences
+from analysis.results.errors import NoData, in_sentences
 from analysis.results.read import METRIC, REFERENCE, TUNE_BY, add_network, add_source, read
-from analysis.results.seconds import on_network
+from analysis.results.seconds import has_networks, on_network, on_own_networks
 from analysis.study.figure_options import FigureOptions
 from analysis.study.select import can_be_asked
 from bench.clock import load_network
@@ -56,6 +56,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     networks, untimed = tuple(map(load_network, arguments.network)), list[str]()
     for network in networks:
         results, untimed = on_network(results, network)
+    if not networks and has_networks(results):
+        try:
+            results, untimed = on_own_networks(results)
+        except NoData as error:
+            untimed = [f"The report has no seconds on the networks of the runs: {error}."]
     request = FigureOptions(metrics=shown, reference=arguments.reference, tune_by=arguments.tune_by, networks=networks)
     if request != FigureOptions():
         can_be_asked(results, request)

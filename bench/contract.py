@@ -64,13 +64,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in names:
         if name not in algorithms and name not in compressors:
             raise UserError(no_such("algorithm or compressor", name, {*algorithms, *compressors}))
-    methods: Checks = of_methods.CHECKS
+    more: Checks = ()
     if given.literal:
         if len(names) != 1 or names[0] not in algorithms:
             raise UserError(f"--literal {given.literal} needs the name of exactly one method, got {names}.")
-        methods = (*methods, literal(load(given.literal), given.literal))
-    by_group = {"algo": methods, "compressor": of_compressors.CHECKS}
-    todo = [(checks, *each) for group, checks in by_group.items() for each in _chosen(group, names, settings)]
+        if algorithms[names[0]].properties.asynchronous:
+            raise UserError(f"--literal compares steps of all nodes, but {names[0]} is asynchronous. Remove --literal.")
+        more = (literal(load(given.literal), given.literal),)
+    todo: list[tuple[Checks, str, Any]] = [
+        *(((*of_methods.checks_of(cls), *more), name, cls) for name, cls in _chosen("algo", names, settings)),
+        *((of_compressors.CHECKS, *each) for each in _chosen("compressor", names, settings)),
+    ]
     failed = 0
     for checks, name, cls in todo:
         results = [_result(cls, check) for check in checks]

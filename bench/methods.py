@@ -13,7 +13,6 @@ Examples:
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
 import textwrap
@@ -29,6 +28,7 @@ if __name__ == "__main__":
 from bench.base.errors import UserError
 from bench.base.provenance import MARKS, PROVENANCE
 from bench.base.registry import algorithms, no_such, say_broken_plugins
+from bench.build.words import KINDS, assumptions, costs, kind, requirements, rounds, sends, short, status
 from bench.config.names import CONF
 from bench.config.reference import described, settings_page
 from bench.method import Algorithm, Properties
@@ -37,60 +37,12 @@ from bench.terminal.console import Console
 from bench.terminal.parser import command_parser
 from bench.terminal.table import show_columns
 
-KINDS = ("gossip", "compressed", "directed", "reference")
-"""Kinds of methods, by the network that they need, in the order of the table."""
 SPARED = ("cite", "assumes", "family", "requires", "kind", "rule", "gradients", "rounds")
 """Columns that a narrow terminal hides, in this order."""
 WIDTH = 100
-
-
-def kind(properties: Properties) -> str:
-    if properties.exact_average:
-        return "reference"
-    if properties.mixes != "doubly":
-        return "directed"
-    return "compressed" if properties.compresses != "no" else "gossip"
-
-
-def _counted(number: float, noun: str) -> str:
-    return f"{number:g} {noun}{'s' * (number != 1)}"
-
-
-def _scalars(properties: Properties) -> str:
-    return f" and {_counted(properties.scalars_per_step, 'number')}" if properties.scalars_per_step else ""
-
-
-def sends(properties: Properties) -> str:
-    """Return the vectors and single numbers that a step sends to each neighbor."""
-    return f"{properties.vectors_per_step:g}{_scalars(properties)}" + ", compressed" * (properties.compresses != "no")
-
-
-def requirements(properties: Properties) -> str:
-    """Return the requirements of the method on the network and the floating-point type."""
-    requires = {
-        "the exact average": properties.exact_average,
-        f"λₙ > {properties.lambda_min or 0:.2g}": properties.lambda_min is not None,
-        properties.mixes: properties.mixes != "doubly",
-        "the same W every round": properties.static,
-        "float64": properties.requires_float64,
-    }
-    return ", ".join(text for text, holds in requires.items() if holds)
-
-
-def status(properties: Properties) -> str:
-    """Return the provenance of the rule, with the mark of a method that no ranking includes."""
-    return f"{properties.provenance if properties.published else 'unpublished'} {properties.mark}".rstrip()
-
-
-def assumptions(properties: Properties) -> str:
-    """Return the assumptions of the theory beyond smoothness and bounded variance."""
-    more = ["exact gradients"] * properties.exact + ["equal initial points"] * properties.common_start
-    return ", ".join([*properties.assumes, *more])
-
-
-def short(cite: str) -> str:
-    """Return the citation up to its year."""
-    return re.sub(r"(\b(?:19|20)\d\d\b).*", r"\1", cite)
+ALL = ("G(X)", "mini-batch gradients of all nodes at X; W: one round of gossip; unit(z) = z/‖z‖")
+NODE = ("G_i(x)", "mini-batch gradient of node i at x; t: virtual time divided by the nominal time of a gradient")
+"""Symbols of synchronous and of asynchronous rules."""
 
 
 def columns() -> dict[str, list[str]]:
@@ -102,7 +54,7 @@ def columns() -> dict[str, list[str]]:
         "kind": kind,
         "family": lambda p: p.family,
         "sends": sends,
-        "rounds": lambda p: f"{p.rounds:g}",
+        "rounds": rounds,
         "gradients": lambda p: f"{p.gradients}",
         "needs to know": lambda p: ", ".join(p.needs) or "–",
         "assumes": assumptions,
@@ -143,22 +95,14 @@ def page(name: str) -> Iterator[str]:
     yield ""
     yield textwrap.indent(textwrap.dedent("    " + (cls.__doc__ or "").strip()), "  ")
     yield ""
-    yield from wrapped("G(X)", "mini-batch gradients of all nodes at X; W: one round of gossip; unit(z) = z/‖z‖")
+    yield from wrapped(*(NODE if properties.asynchronous else ALL))
     yield from wrapped("stepsizes", " ".join((cls.stepsizes.__doc__ or "").partition("Args:")[0].split()))
     yield from wrapped("paper", properties.cite)
     if properties.source:
         yield from wrapped("rule read in", properties.source)
     verified = PROVENANCE[properties.provenance] if properties.published else "unpublished"
     yield from wrapped("status", verified if properties.rankable else f"{verified}; not ranked")
-    compressed = ", compressed," if properties.compresses != "no" else ""
-    start = {"sample": properties.start_samples, "round": properties.start_rounds}
-    used = " and ".join(f"{count} {noun}" for noun, count in start.items() if count)
-    yield from wrapped(
-        "a step",
-        f"sends {_counted(properties.vectors_per_step, 'vector')}{_scalars(properties)}{compressed} to each neighbor "
-        f"in {_counted(properties.rounds, 'round')}, evaluates {_counted(properties.gradients, 'gradient')} on "
-        f"{_counted(properties.samples, 'sample')} per node" + (f"; the start uses {used}" if used else ""),
-    )
+    yield from wrapped(*costs(properties))
     yield from wrapped("needs to know", ", ".join(properties.needs) or "only n (nodes) and T (steps)")
     yield from wrapped("assumes", assumptions(properties) or "nothing beyond smoothness and bounded variance")
     if requirements(properties):
@@ -212,6 +156,8 @@ def example(cls: type[Algorithm]) -> str:
         words.append("dtype=float64")
     if properties.compresses != "no":
         words.append("compressor=top_k")
+    if properties.asynchronous:
+        words.append("network.slow=4")
     return f"python bench/run.py {' '.join(words)}"
 
 

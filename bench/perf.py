@@ -36,6 +36,7 @@ from benchmarks.around import data, digests, overheads, reporting, storing
 from benchmarks.busy import busy
 from benchmarks.clock import Entry
 from benchmarks.engines import REPLICAS, all_batched, engines, networks
+from benchmarks.events import played, tapes
 from benchmarks.methods import methods
 from benchmarks.models import modules, residual, texts
 from benchmarks.networks import gossip, many, scaling
@@ -46,7 +47,11 @@ TOLERATED = 1.1
 
 
 def table(title: str, entries: list[Entry]) -> Table:
-    units = [unit for unit in ("ms", "us", "s", "mb", "ratio", "beyond_ms") if any(unit in entry for entry in entries)]
+    units = [
+        unit
+        for unit in ("ms", "us", "s", "mb", "ratio", "beyond_ms", "per_s")
+        if any(unit in entry for entry in entries)
+    ]
     out = Table(title, *units)
     for entry in entries:
         out.add_row(entry["what"], *(f"{entry[unit]:.3g}" if unit in entry else "" for unit in units))
@@ -117,6 +122,10 @@ def main() -> int:
         "methods, 8 nodes, perceptron of a9a's size: a step": lambda: methods(50 if quick else 300),
         "start of a command: seconds of CPU": lambda: starting(2 if quick else 5),
         "archive: seconds of CPU": archived,
+        "events of asynchronous methods: seconds of CPU per million": lambda: tapes(100_000 if quick else 1_000_000),
+        "asynchronous methods, 16 nodes, perceptron of a9a's size: events per second of CPU": lambda: played(
+            40 if quick else 400
+        ),
         "figures and report": lambda: reporting(2 if quick else 17),
         "networks that change, and large ones": lambda: gossip(40 if quick else 200),
         "many nodes": lambda: many([512] if quick else [512, 4096]),

@@ -20,7 +20,7 @@ ROUNDS = 5
 
 def methods(steps: int) -> list[Entry]:
     """Milliseconds per step, the ratio to the method's gradients, and the difference."""
-    runs = {name: config_of(name, steps) for name in algorithms}
+    runs = {name: config_of(name, steps) for name in algorithms if not algorithms[name].properties.asynchronous}
     best: dict[str, float] = {}
     gradients: dict[str, float] = {}
     for _ in range(ROUNDS):

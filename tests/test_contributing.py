@@ -30,6 +30,8 @@ def test_every_recipe(tmp_path):
         elif language == "bash":
             ran += [follow(copy, line) for line in body.splitlines()]
     assert any("\n  FAIL" not in out and len(re.findall("\n  (?:PASS|SKIP)", out)) == len(CHECKS) for out in ran)
+    assert any(out.startswith("newest") and "\n  FAIL" not in out and "\n  PASS" in out for out in ran)
+    assert len(list((copy / "results" / "runs").glob("newest-*"))) == 1
     assert any(re.search("PASS .*50 steps .*nesterov_rule.py:nesterov", out) for out in ran)
     assert any(re.search(r"\b\d+ passed", out) for out in ran)
     assert any("wheel: 9 nodes, 16 edges" in out for out in ran)

@@ -44,7 +44,9 @@ def over_seeds(groups: DataFrameGroupBy, metric: str) -> pd.DataFrame:
     """Return the mean of a metric, the ends of its band and the number of runs, for each group of runs."""
     band = current.get()
     band.used = True
-    out = groups.agg(mean=(metric, "mean"), low=(metric, "min"), high=(metric, "max"), runs=("run_id", "nunique"))
+    values = groups[metric]
+    ends = {"mean": values.mean(), "low": values.min(), "high": values.max()}
+    out = pd.DataFrame({**ends, "runs": groups["run_id"].nunique()})
     if band.kind != "range":
         half = groups[metric].std() if band.kind != "none" else np.nan
         if band.kind == "ci":

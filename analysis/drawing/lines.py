@@ -16,6 +16,8 @@ from analysis.results.results import Results
 
 BAND_FROM = 3
 """The smallest number of seeds for a band; with fewer, each seed is drawn."""
+DRAWN = ["run_id", "state", "diverging"]
+"""The labels that ``curve`` needs. To join all labels to the rows of many runs takes most of the time."""
 MARKED = 8
 """Number of markers along a curve."""
 
@@ -131,7 +133,8 @@ def spread(values: pd.DataFrame, key: str, metric: str, results: Results | None 
 
     The mean is NaN if a run is nonfinite, since it would only average the surviving seeds.
     """
-    groups = values.assign(off=_diverging(values, metric, results), gone=values["state"] == "nonfinite").groupby(key)
+    table = values[[*dict.fromkeys(("run_id", key, metric))]]  # labels would take most of the time
+    groups = table.assign(off=_diverging(values, metric, results), gone=values["state"] == "nonfinite").groupby(key)
     out = over_seeds(groups, metric).assign(nonfinite=groups["gone"].sum(), diverging=groups["off"].sum())
     out.loc[out["nonfinite"] > 0, "mean"] = np.nan
     return out.reset_index()

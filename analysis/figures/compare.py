@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis.drawing.lines import curve
+from analysis.drawing.lines import DRAWN, curve
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
 from analysis.drawing.style import Style, styles, variant
 from analysis.drawing.symbols import with_values
@@ -77,7 +77,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     for column, (key, runs) in enumerate(settings):
         title = f"{name_of(key['dataset'])}, {key['topology']} graph{ends[column]}"
         notes_of.setdefault(title, []).extend(note for line in columns[column] for note in line.notes)
-        rows = results.curves(runs)
+        rows = results.curves(runs[DRAWN])
         notes += [SELDOM.format(key["steps"])] if rows["step"].nunique() <= 2 else []
         x = request.x if request.x and rows[request.x].notna().any() else "step"  # on a stream there are no epochs
         for ax, metric in zip(axes[:, column], names[column], strict=True):
@@ -138,7 +138,7 @@ def _panel(
     log = log_scale(ax, rows[metric], metric)
     for line in lines:
         style, after = looks[line.algo, line.form], 0 if metric in FROM_THE_FIRST_STEP else -1
-        table = curve(ax, results.curves(line.runs), x, metric, style, after, log, results)
+        table = curve(ax, results.curves(line.runs[DRAWN]), x, metric, style, after, log, results)
         yield table.assign(algo=line.algo, variant=line.form.removeprefix(", "), **columns_of(line.chosen, line.algo))
     if log and not (rows[metric] > 0).any():
         ax.text(0.5, 0.5, "0 at every step", ha="center", va="center", transform=ax.transAxes)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from analysis.drawing.lines import curve
+from analysis.drawing.lines import DRAWN, curve
 from analysis.drawing.palette import COLORS
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
 from analysis.drawing.style import styles, variant
@@ -56,7 +56,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
             used |= set(best["run_id"])
             for ax, metric in zip(axes[0], names, strict=True):
                 log = log_scale(ax, runs[metric], metric)
-                table = curve(ax, results.curves(best), x, metric, look, 0, log, results)
+                table = curve(ax, results.curves(best[DRAWN]), x, metric, look, 0, log, results)
                 drawn.append(table.assign(algo=algo, compressor=form))
     refuse_unless(bool(used), "every run diverged")
     for ax, metric in zip(axes[0], names, strict=True):

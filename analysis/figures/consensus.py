@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from analysis.drawing.lines import curve
+from analysis.drawing.lines import DRAWN, curve
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
 from analysis.drawing.style import INK, Style, styles
 from analysis.drawing.symbols import with_values
@@ -43,7 +43,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
         runs, omitted = as_written(results, runs, request)
         best, chosen = at_best(results, runs, request)
         notes += [*omitted, *rule_in_words(results, runs, chosen, f"{key['topology']} graph: ", request)]
-        rows = results.curves(best)
+        rows = results.curves(best[["algo", *DRAWN]])
         for ax, metric in zip(axes[:, column], names, strict=True):
             log = log_scale(ax, rows[metric], metric)
             for algo, style in look.items():

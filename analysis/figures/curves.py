@@ -5,16 +5,17 @@ from collections import defaultdict
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis.drawing.lines import curve
+from analysis.drawing.lines import DRAWN, curve
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
 from analysis.drawing.style import styles
 from analysis.drawing.symbols import what_is_tuned, with_values
 from analysis.figures import figure
 from analysis.figures.stepsize import COMMAND
 from analysis.results.labels import metric_name, name_of
-from analysis.results.results import Results
+from analysis.results.results import NETWORK_S, Results
 from analysis.study.figure_options import FigureOptions
 from analysis.study.select import as_written, clock_note, counted, metrics, one_per_dataset, with_accuracies
+from analysis.study.settings import apart
 from analysis.study.statistics import Best
 from analysis.study.tuning import at_best, columns_of, one_rule, rule_in_words, setting_of, was_chosen
 
@@ -33,19 +34,21 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     wanted = request.x or "epoch"
     finals, uncounted = counted(results.finals, wanted)
     finals, omitted = with_accuracies(finals)
-    settings, notes = one_per_dataset(results, finals)
+    by_network = ("network",) if wanted == NETWORK_S and not request.networks else ()
+    settings, notes = one_per_dataset(results, finals, beside=by_network)
+    ends, _ = apart(settings).side_by_side([key for key, _ in settings])
     notes += [*omitted, *uncounted, *clock_note(results, wanted)]
     names = metrics(results.of(finals), request.metrics, SHOWN)
     look = styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
     figure, axes = panels(len(settings), len(names), 1.55, look=look)
     drawn, used, values = [], set(), defaultdict(list)
     found: list[Best | None] = []
-    for row, (key, runs) in zip(axes, settings, strict=True):
+    for row, end, (key, runs) in zip(axes, ends, settings, strict=True):
         runs, omitted = as_written(results, runs, request)
         best, chosen = at_best(results, runs, request)
         found += chosen.values()
         notes += [*omitted, *rule_in_words(results, runs, chosen, f"{name_of(key['dataset'])}: ", request)]
-        rows = results.curves(best)
+        rows = results.curves(best[["algo", *DRAWN]])
         x = wanted if wanted != "epoch" or rows["epoch"].notna().any() else "step"
         if x == "wall_s":
             notes += _one_machine(results, best)
@@ -60,7 +63,8 @@ def draw(results: Results, request: FigureOptions) -> Picture:
                 notes.append(BELOW)
         for algo in look:
             values[algo].append(setting_of(chosen, algo))
-        row[0].set_ylabel(f"{name_of(key['dataset'])}, {key['topology']} graph", fontsize=8)
+        more = end.replace(", ", "\n", 1) if by_network else ""
+        row[0].set_ylabel(f"{name_of(key['dataset'])}, {key['topology']} graph{more}", fontsize=8)
         used |= set(best["run_id"])
     legend(figure, [legend_entry(style, with_values(style.label, values[algo])) for algo, style in look.items()])
     what = what_is_tuned(option for chosen_of in values.values() for chosen in chosen_of for option in chosen)

@@ -22,6 +22,7 @@ from analysis.study.select import DRAWN_FOR, NO_NETWORK, as_written, problems, r
 from analysis.study.settings import Key, apart
 from analysis.study.targets import TARGET_RULE, hits, seconds_until, target_method
 from analysis.study.tuning import Chosen, at_best, columns_of, rule_in_words
+from analysis.study.variants import shown_values
 from bench.clock import Network
 
 LATENCIES_MS = [float(ms) for ms in np.logspace(-2, 3, 11)]
@@ -167,6 +168,7 @@ def _notes(results: Results, one: Compared, network: Network, request: FigureOpt
     out = [
         f"{DRAWN_FOR} {name_of(key['dataset'])}, {key['topology']} graph, n = {key['nodes']}, T = {key['steps']}",
         *what_else(results, one.runs),
+        *shown_values(results, one.runs),
         TARGET_RULE.format(method=look[one.setter].label),
         "the strip at the bottom of a panel has the color of the method with the least mean time",
         f"compute times and losses are those of the network {network.name}; a latency or bandwidth that is not on the "

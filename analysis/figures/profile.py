@@ -16,6 +16,7 @@ from analysis.study.select import as_written, clock_note, counted, problems, ref
 from analysis.study.statistics import Grid, profile, tries
 from analysis.study.targets import TAU, target_method, targets
 from analysis.study.tuning import tuned_over
+from analysis.study.variants import shown_values
 
 SETTINGS = 3
 """The smallest number of stepsizes of a tuned method."""
@@ -71,6 +72,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
         "its target has infinite cost and still counts",
         "cheapest run: the one with the least cost of all methods and settings on the same problem with the same seed",
         _counted_problems(costs),
+        *dict.fromkeys(note for _, some in costs.groupby("problem") for note in shown_values(results, some)),
         *uncounted,
         *clock_note(results, request.cost),
     ]
@@ -108,7 +110,7 @@ def to_target(
             continue
         shared = set.intersection(*(set(part["seed"]) for part, _ in parts.values()))
         table = pd.concat([part[part["seed"].isin(shared)] for part, _ in parts.values()])
-        rows = results.curves(runs[runs["run_id"].isin(table["run_id"])])
+        rows = results.curves(runs.loc[runs["run_id"].isin(table["run_id"]), ["run_id", "algo", "seed"]])
         target = targets(rows, yardstick)
         reached = rows[rows["train_loss"] <= rows["seed"].map(target)].groupby("run_id")[request.cost].min()
         # a cost of 0 would make every ratio infinite

@@ -19,7 +19,6 @@ from analysis.report.commands import portable, run_command
 from analysis.report.report_data import COMMANDS, ReportData, run_table
 from analysis.results.results import Results
 from analysis.results.wording import natural_order
-from analysis.tables.digits import in_digits
 from analysis.tables.format import SETTING, is_empty
 from bench import __version__
 from bench.store.integrity import read_file
@@ -56,8 +55,8 @@ def page(report: ReportData, command: str = "") -> str:
             style=(HERE / "page.css").read_text(encoding="utf-8"),
             script=(HERE / "page.js").read_text(encoding="utf-8"),
             figures=[
-                {"name": d.name, "title": p.title or d.title, "svg": svg, "used": used, "notes": p.notes}
-                for d, p, svg, used in report.figures
+                {"name": drawing.name, "title": title, "svg": svg, "used": used, "notes": notes}
+                for drawing, title, notes, svg, used in report.figures
             ],
             tables=[
                 {
@@ -68,7 +67,7 @@ def page(report: ReportData, command: str = "") -> str:
                     "notes": [*same, *t.notes],
                 }
                 for r, t in report.tables
-                for shown_part, same in [what_differs(in_digits(t).shown)]
+                for shown_part, same in [what_differs(t.shown)]
             ],
             runs={
                 "columns": [LETTERS.get(c, c) for c in runs.columns],
@@ -188,7 +187,6 @@ def trouble(results: Results) -> list[dict[str, str]]:
 def details(results: Results) -> dict[str, Any]:
     """Return the config, state, log, command and curves of every run, which a click on the run shows."""
     metrics = [c for c in (*SPARKS, *results.measures) if c in results.rows]
-    curves = {run: _curves(rows, metrics) for run, rows in results.rows.groupby("run_id")} if len(results.rows) else {}
     look = styles(results.runs["algo"].unique(), results) if len(results.runs) else {}
     out = {}
     origin = ("fingerprint", "engine", "device", "ranks", "replicas", "sweep")
@@ -204,21 +202,22 @@ def details(results: Results) -> dict[str, Any]:
             "command": run_command(config, fact, results.source) if home else "",
             "log": _text(home / "log.txt", LOG) if home else "",
             "origin": {key: fact[key] for key in origin if fact.get(key)},
-            "curves": curves.get(run, {}),
+            "curves": _curves(results, run, metrics) if len(results.rows) else {},
             "color": to_hex(look[row["algo"]].color),
         }
         out[run] = {name: value for name, value in known.items() if value}
     return out
 
 
-def _curves(rows: pd.DataFrame, metrics: list[str]) -> dict[str, Any]:
+def _curves(results: Results, run: str, metrics: list[str]) -> dict[str, Any]:
     """Return at most ``POINTS`` points of each metric."""
-    rows = rows.iloc[np.unique(np.linspace(0, len(rows) - 1, min(POINTS, len(rows))).astype(int))]
-    out: dict[str, Any] = {"step": [int(step) for step in rows["step"]]}
+    steps, _ = results.course(run, "step")
+    some = np.unique(np.linspace(0, len(steps) - 1, min(POINTS, len(steps))).astype(int))
+    out: dict[str, Any] = {"step": steps[some].tolist()} if len(steps) else {}
     for metric in metrics:
-        values = [None if not math.isfinite(v) else float(f"{v:.4g}") for v in rows[metric].astype(float)]
-        if any(value is not None for value in values):
-            out[metric] = values
+        found = results.course(run, metric)[1][some].astype(float).tolist()
+        if any(map(math.isfinite, found)):
+            out[metric] = [float(f"{v:.4g}") if math.isfinite(v) else None for v in found]
     return out
 
 

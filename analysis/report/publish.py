@@ -17,7 +17,6 @@ from analysis.report.report_data import COMMANDS, ReportData
 from analysis.results.from_wandb import PATIENCE_S, unreachable
 from analysis.results.labels import name_of
 from analysis.tables import format as words
-from analysis.tables.digits import in_digits
 from bench.base.account import mode
 from bench.store.files import write_text
 
@@ -85,7 +84,7 @@ def build(report: ReportData, entity: str, project: str) -> wr.Report:
     blocks.append(wr.H2("Tables"))
     for recipe, table in report.tables:
         if recipe.name in SHORT:
-            blocks.append(wr.MarkdownBlock(words.markdown(in_digits(table), table.title or recipe.title)))
+            blocks.append(wr.MarkdownBlock(words.markdown(table, table.title or recipe.title)))
     blocks += [wr.H2("Runs"), wr.MarkdownBlock(links(report, entity, project))]
     description = " ".join(dict.fromkeys([report.headline, report.scope]))[:500]
     return wr.Report(project, entity, title=TITLE, description=description, blocks=blocks, width="fluid")

@@ -1,17 +1,20 @@
 """The content of a report, for the HTML page and for W&B."""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pandas as pd
 
 from analysis.drawing.files import page_svg
-from analysis.drawing.panels import Picture, seeds_in_words
+from analysis.drawing.panels import seeds_in_words
 from analysis.figures import Drawing, drawings
 from analysis.report.commands import sweep_commands
 from analysis.results.errors import NoData, trouble
 from analysis.results.labels import methods, metric_name, name_of
+from analysis.results.processes import on_all_cores
 from analysis.results.results import NETWORK_S, Results
 from analysis.results.warnings import warnings
 from analysis.results.wording import listed, many, ranges
@@ -19,12 +22,16 @@ from analysis.study.figure_options import FigureOptions
 from analysis.study.outcome import outcome
 from analysis.study.settings import NEUTRAL, in_title
 from analysis.tables import Table, TableMaker, table_makers
-from bench.store.record import STATES
+from analysis.tables.digits import in_digits
+from bench.store.record import EVENT_COLUMNS, STATES
 
 TOLD = ("partition", "batch_size", "model", "validation")
 """Settings that every report states."""
 COMMANDS = 6
 """The largest number of shown commands."""
+
+Drawn = tuple[str, list[str], str, str]
+"""A figure: its title, notes, SVG, and its runs in words."""
 
 
 @dataclass
@@ -38,44 +45,70 @@ class ReportData:
     scope: str = ""
     outcome: list[str] = field(default_factory=list)  # further sentences after the headline
     commands: list[tuple[str, int]] = field(default_factory=list)  # with the number of runs of each
-    figures: list[tuple[Drawing, Picture, str, str]] = field(default_factory=list)  # SVG, and the runs in words
-    tables: list[tuple[TableMaker, Table]] = field(default_factory=list)
+    figures: list[tuple[Drawing, str, list[str], str, str]] = field(default_factory=list)  # with ``Drawn``
+    tables: list[tuple[TableMaker, Table]] = field(default_factory=list)  # with their numbers as text
     missing: list[tuple[str, str, str]] = field(default_factory=list)  # figures without runs: title, reason, command
     troubles: list[str] = field(default_factory=list)  # figures and tables that raised an error
 
 
 def gather_report(results: Results, request: FigureOptions | None = None) -> ReportData:
-    """Make all figures, tables and sentences that the results allow."""
-    request = request or FigureOptions()
-    sentences, troubles = list[str](), list[str]()
-    try:
-        sentences = outcome(results, request)
-    except ValueError as error:  # figures and tables may still be right
-        troubles.append(f"methods not compared: {trouble(error, outcome)}")
-    headline, *more = [*sentences, scope(results)]
+    """Make all figures, tables and sentences that the results allow, on all cores."""
+    request, cautions = request or FigureOptions(), warnings(results)
+    figures, tables = list(drawings().values()), list(table_makers().values())
+    make: list[Callable[[], Any]] = [partial(_sentences, results, request)]
+    make += [partial(_figure, drawing, results, request) for drawing in figures]
+    make += [partial(_table, recipe, results, request) for recipe in tables]
+    sentences, *parts = on_all_cores(make)
+    compared = sentences if isinstance(sentences, list) else []
+    headline, *more = [*compared, scope(results)]
     about = [*counts(results), *settings(results), *origin(results)]
-    report = ReportData(results, headline, about, warnings(results), scope(results), more[:-1], sweep_commands(results))
-    report.troubles += troubles
-    for drawing in drawings().values():
-        try:
-            picture = drawing.picture(results, request)
-            svg = page_svg(picture.figure, drawing.name)
-        except NoData as error:
-            report.missing.append((drawing.title, str(error), drawing.command))
-        except Exception as error:  # a plug-in may raise anything; the other figures are still drawn
-            report.troubles.append(f"{drawing.name} not drawn: {trouble(error, drawing.draw)}")
+    report = ReportData(results, headline, about, cautions, scope(results), more[:-1], sweep_commands(results))
+    report.troubles += [sentences] if isinstance(sentences, str) else []
+    for drawing, part in zip(figures, parts[: len(figures)], strict=True):
+        if isinstance(part, NoData):
+            report.missing.append((drawing.title, str(part), drawing.command))
+        elif isinstance(part, str):
+            report.troubles.append(part)
         else:
-            used = results.runs[results.runs["run_id"].isin(picture.runs)]
-            report.figures.append((drawing, picture, svg, seeds_in_words(used)))
-    for recipe in table_makers().values():
-        try:
-            report.tables.append((recipe, recipe.table(results, request)))
-        except NoData:
-            continue
-        except Exception as error:  # as above
-            report.troubles.append(f"{recipe.name} not made: {trouble(error, recipe.make)}")
+            report.figures.append((drawing, *part))
+    for recipe, part in zip(tables, parts[len(figures) :], strict=True):
+        if isinstance(part, str):
+            report.troubles.append(part)
+        elif part is not None:
+            report.tables.append((recipe, part))
     report.warnings += report.troubles
     return report
+
+
+def _sentences(results: Results, request: FigureOptions) -> list[str] | str:
+    """Return the findings, or why there are none: figures and tables may still be right."""
+    try:
+        return outcome(results, request)
+    except ValueError as error:
+        return f"methods not compared: {trouble(error, outcome)}"
+
+
+def _figure(drawing: Drawing, results: Results, request: FigureOptions) -> Drawn | NoData | str:
+    """Return a figure, or why it is not drawn: no runs, or an error of a plug-in, which may raise anything."""
+    try:
+        picture = drawing.picture(results, request)
+        svg = page_svg(picture.figure, drawing.name)
+    except NoData as error:
+        return error
+    except Exception as error:
+        return f"{drawing.name} not drawn: {trouble(error, drawing.draw)}"
+    used = results.runs[results.runs["run_id"].isin(picture.runs)]
+    return picture.title or drawing.title, picture.notes, svg, seeds_in_words(used)
+
+
+def _table(recipe: TableMaker, results: Results, request: FigureOptions) -> Table | str | None:
+    """Return a table with its numbers as text; None without runs, or a sentence on an error."""
+    try:
+        return in_digits(recipe.table(results, request))
+    except NoData:
+        return None
+    except Exception as error:  # as above
+        return f"{recipe.name} not made: {trouble(error, recipe.make)}"
 
 
 def scope(results: Results) -> str:
@@ -175,7 +208,7 @@ def run_table(results: Results) -> tuple[pd.DataFrame, list[str]]:
         "node_loss",
         "grad_norm",
         "consensus",
-        *results.measures,
+        *(name for name in results.measures if name not in EVENT_COLUMNS),
         "wall_s",
         NETWORK_S,
     ]

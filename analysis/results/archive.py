@@ -15,11 +15,12 @@ import pyarrow.parquet as pq
 from analysis.results.errors import NoData
 from analysis.results.results import HOW, Results
 from bench.base import renamed
-from bench.store.files import parsed, write_text
-from bench.store.integrity import UNREADABLE, read_table
+from bench.base.errors import UserError
+from bench.store.files import parsed, sha256
+from bench.store.integrity import SUMS, UNREADABLE, read_table
 from bench.store.kinds import LONGEST, MANIFEST, NEEDED, RESERVED, SUMMARY, are_labels, is_name, odd, twice
 from bench.store.record import FINAL, WITH_GROUP
-from bench.store.regular import TABLE, content_of, write_bytes
+from bench.store.regular import TABLE, content_of, write_together
 
 RUNS, ROWS, FACTS = "runs.parquet", "rows.parquet", "facts.json"
 DROPPED = ("vectors_sent", "compute_s", "comm_s", "eval_s")
@@ -32,10 +33,24 @@ def is_archive(folder: Path) -> bool:
     return (folder / RUNS).is_file()
 
 
+def check_target(folder: Path) -> None:
+    """Raise ``UserError`` if an archive in this folder would hide runs."""
+    if (folder / "runs").is_dir():
+        raise UserError(
+            f"{folder} is a results folder: it has a folder 'runs'. An archive needs a folder of its own. To pack "
+            f"several sources, type the archive last: python analysis/archive.py {folder} OTHER_SOURCE ARCHIVE."
+        )
+
+
 def write_archive(results: Results, folder: Path) -> None:
-    """Write labels and states, evaluations in single precision, and each distinct manifest once."""
+    """Write labels and states, evaluations in single precision, and each distinct manifest once.
+
+    Runs without evaluations are not written.
+    """
+    check_target(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    ended = results.runs[results.runs["state"].isin(FINAL)].reset_index(drop=True)
+    ended = results.runs[results.runs["state"].isin(FINAL) & results.runs["run_id"].isin(results.rows["run_id"])]
+    ended = ended.reset_index(drop=True)
     labels = ended[[c for c in ended.columns if c.partition(".")[0] not in HOW]].dropna(axis=1, how="all")
     different: dict[str, int] = {}
     numbers, zetas = [], []
@@ -56,17 +71,23 @@ def write_archive(results: Results, folder: Path) -> None:
     for name in labels:  # a column of Parquet has one type
         if labels[name].dtype.kind == "O" and labels[name].dropna().map(type).nunique() > 1:
             labels[name] = labels[name].map(lambda value: value if pd.isna(value) else str(value))
-    _write(folder / RUNS, labels)
-    _write(folder / ROWS, table)
-    write_text(folder / FACTS, "[\n" + ",\n".join(different) + "\n]\n")
+    tables = {RUNS: _content(labels), ROWS: _content(table)}
+    seal = json.dumps({SUMS: {name: sha256(content) for name, content in tables.items()}})
+    facts = "[\n" + ",\n".join([*different, seal]) + "\n]\n"
+    # the digests first: if only some files are replaced, they do not match the others
+    write_together({folder / name: content for name, content in {FACTS: facts.encode(), **tables}.items()})
 
 
 def read_archive(folder: Path) -> Results:
+    if (folder / "runs").is_dir():
+        files = ", ".join((RUNS, ROWS, FACTS))
+        raise NoData(f"{folder} is a results folder and an archive; move {files} to a folder of their own")
     try:
-        runs = read_table(content_of(folder / RUNS, TABLE), texts=True).to_pandas()
-        rows = read_table(content_of(folder / ROWS, TABLE)).to_pandas()
+        tables = {name: content_of(folder / name, TABLE) for name in (RUNS, ROWS)}
+        different = _unsealed(parsed(content_of(folder / FACTS).decode()), tables)
+        runs = read_table(tables[RUNS], texts=True).to_pandas()
+        rows = read_table(tables[ROWS]).to_pandas()
         runs["state"] = runs["state"].replace(renamed.STATES)
-        different = parsed(content_of(folder / FACTS).decode())
         if nameless := [name for name in runs["run_id"] if not is_name(name)]:
             raise ValueError(f"{reprlib.repr(nameless[0])} is not a valid name of a run")
         if not are_labels({name: runs[name].tolist() for name in ("run_id", *NEEDED)}):
@@ -86,6 +107,21 @@ def read_archive(folder: Path) -> Results:
     return Results(runs, rows.astype(wide), facts, [], str(folder))
 
 
+def _unsealed(facts: list[dict[str, Any]], tables: dict[str, bytes]) -> list[dict[str, Any]]:
+    """Return the manifests; ``ValueError`` if the tables do not have the digests after them.
+
+    Archives of earlier versions have no digests.
+    """
+    if not facts or [*facts[-1]] != [SUMS]:
+        return facts
+    if other := [name for name, content in tables.items() if facts[-1][SUMS].get(name) != sha256(content)]:
+        raise ValueError(
+            f"{other[0]} does not belong to {FACTS}; an update may have been interrupted. Write the archive again with "
+            "python analysis/archive.py"
+        )
+    return facts[:-1]
+
+
 def _check(runs: pd.DataFrame, rows: pd.DataFrame) -> None:
     """Raise ``ValueError`` if the tables are not those of an archive: it may come from a stranger."""
     values = [value for name in runs for value in runs[name].dropna().unique().tolist()]
@@ -103,6 +139,8 @@ def _check(runs: pd.DataFrame, rows: pd.DataFrame) -> None:
     kinds = {rows[name].dtype.kind if name in rows else None for name in ("run", "step")}
     if kinds != {"i"} or ({*rows} - {"run"}) & {*runs, *RESERVED}:
         raise ValueError("the evaluations are invalid")
+    if len(bare := runs["run_id"][~runs.index.isin(rows["run"])]):
+        raise ValueError(f"the run {bare.iloc[0]} has no evaluations")
     places = rows[["run", "step"]].to_numpy(dtype=np.int64)
     later = (np.diff(places, axis=0) * [[1 << 32, 1]]).sum(axis=1) > 0
     if len(places) and (places.min() < 0 or places.max() >= 1 << 31 or not later.all()):
@@ -128,7 +166,8 @@ def _public(fact: dict[str, Any]) -> dict[str, Any]:
     return {**out, **day, "host": host}
 
 
-def _write(path: Path, table: pd.DataFrame) -> None:
+def _content(table: pd.DataFrame) -> bytes:
     sink = pa.BufferOutputStream()
     pq.write_table(pa.Table.from_pandas(table, preserve_index=False), sink, compression="zstd", compression_level=19)
-    write_bytes(path, sink.getvalue().to_pybytes())
+    content: bytes = sink.getvalue().to_pybytes()
+    return content

@@ -11,14 +11,14 @@ from analysis.results.wording import by_count
 from bench.base.provenance import MARKS, mark_of
 
 FAMILIES = """
--      dnsgd dog gt_nsgdm nsgdm demuon d_dog
+-      dnsgd dog gt_nsgdm nsgdm demuon d_dog asy_sonata
 dsgd   dsgdm qg_dsgdm decentlam mg_dsgd dsgd_clip dsgd_n dsgd_cclip
 dsgt   push_pull push_diging sgp fspda sclip_ef dat_sgd dda
-dasagt dasa gt_hsgd storm deepstorm
-d2     ed edm led proxskip deco
+dasagt dasa gt_hsgd storm deepstorm adpsgd acid
+d2     ed edm led proxskip deco osgp swift
 gt     momentum_tracking dsgt_hb dsmt kgt detag autostep_gt dgm_bb
 dadam  adam damsgrad gt_adam prodigy adamdos dadam_written accum_adam
-choco  beer docom motef dadagrad_norm adagrad_norm
+choco  beer docom motef dadagrad_norm adagrad_norm rasgp
 """
 """The shipped methods, a family per line. Add new ones at the end of a line; ``-`` keeps a place for a plug-in."""
 ORDER = [name for name in FAMILIES.split() if name != "-"]
@@ -104,9 +104,18 @@ def methods(algos: Iterable[str], results: Results | None = None) -> dict[str, s
     return {algo: method_name(algo, results) for algo in sorted(set(algos), key=place)}
 
 
-def marked(names: Mapping[str, str], results: Results) -> tuple[dict[str, str], list[str]]:
-    """Return the names with the marks of methods that no ranking includes, and a note per mark."""
-    marks = {algo: _mark(results.declared.get(algo, {})) for algo in names}
+def marked(
+    names: Mapping[str, str], results: Results, runs: Mapping[str, Iterable[str]] | None = None
+) -> tuple[dict[str, str], list[str]]:
+    """Return the names with the marks of methods that no ranking includes, and a note per mark.
+
+    ``runs`` are the shown runs of every method, whose options may decide on the mark.
+    """
+    marks = {}
+    for algo in names:
+        shown = [results.facts.get(run, {}).get("algorithm") or {} for run in (runs or {}).get(algo, ())]
+        found = [_mark(one) for one in shown if "provenance" in one] or [_mark(results.declared.get(algo, {}))]
+        marks[algo] = next(filter(None, found), "")
     notes = [f"{mark} {note}" for mark, note in MARKS.items() if mark in marks.values()]
     return {algo: f"{name}{marks[algo]}" for algo, name in names.items()}, notes
 
@@ -131,3 +140,8 @@ def put_first(algo: str, label: str) -> None:
 def family(algo: str, results: Results | None = None) -> str:
     """Return the family that the runs of a method declare; by default its name."""
     return (results.declared.get(algo, {}).get("family") if results else None) or algo
+
+
+def is_asynchronous(algo: str, results: Results) -> bool:
+    """Return whether the runs of a method declare events in the place of steps."""
+    return bool(results.declared.get(algo, {}).get("events"))

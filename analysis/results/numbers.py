@@ -10,8 +10,10 @@ import pandas as pd
 
 def are_numbers(values: pd.Series) -> bool:
     """Whether some values are known, and these are numbers."""
+    if values.dtype.kind in "if":
+        return bool(values.notna().any())
     known = values.dropna()
-    return len(known) > 0 and (values.dtype.kind in "if" or {*map(type, known)} <= {int, float})
+    return len(known) > 0 and {*map(type, known)} <= {int, float}
 
 
 def with_numbers(runs: pd.DataFrame, option: str) -> pd.DataFrame:

@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+import pandas as pd
+
 from analysis.results.archive import is_archive, read_archive
 from analysis.results.errors import NoData
 from analysis.results.folder import load_folder
@@ -57,6 +59,7 @@ def add_network(parser: argparse.ArgumentParser, about: str) -> None:
 
 def read(source: str | Path, without: Sequence[Condition] = ()) -> Results:
     """Return the runs of a source, except those made with the versions in ``without``."""
+    pd.options.mode.string_storage = "python"  # Arrow's texts make the many small tables a third slower
     results = _read(source)
     if not without:
         return results

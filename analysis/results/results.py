@@ -15,7 +15,7 @@ from analysis.results.declarations import most_frequent
 from analysis.results.errors import NoData, perhaps
 from analysis.results.numbers import fits_word, missing, with_numbers
 from bench.base import renamed
-from bench.store.record import COLUMNS, DIVERGING_FROM, FINAL, LATER, SINCE, WITH_GROUP
+from bench.store.record import ADDED, COLUMNS, DIVERGING_FROM, FINAL, LATER, SINCE, WITH_GROUP
 from bench.store.software import software
 
 HOW = ("engine", "tracker", "checkpoint_every", "ranks", "jobs", "device", "results", "data_dir", "force", "stale")
@@ -58,6 +58,8 @@ class Results:
         later = {name: value for name, value in SINCE.items() if name in self.runs and self.runs[name].isna().any()}
         if later:  # some runs are older than a setting: they had its default
             object.__setattr__(self, "runs", self.runs.fillna(later).infer_objects())
+        if options := _of_older_runs(self.runs):
+            object.__setattr__(self, "runs", self.runs.assign(**options))
 
     @cached_property
     def options(self) -> list[str]:
@@ -220,6 +222,17 @@ def _with_group(runs: pd.DataFrame, taken: dict[str, str]) -> pd.DataFrame:
         if new in runs:
             runs = runs.assign(**{new: runs[new].where(runs[new].notna(), runs[old])}).drop(columns=old)
     return runs.rename(columns=taken)
+
+
+def _of_older_runs(runs: pd.DataFrame) -> dict[str, pd.Series]:
+    """Return the options that some runs are older than, with the neutral value in these runs."""
+    out: dict[str, pd.Series] = {}
+    for (group, member), options in ADDED.items():
+        for label, neutral in options.items():
+            older = runs[label].isna() & (runs[group] == member) if {group, label} <= {*runs} else pd.Series(dtype=bool)
+            if older.any():
+                out[label] = runs[label].astype(object).where(~older, neutral).infer_objects()
+    return out
 
 
 def _number(value: Any) -> float:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from analysis.results.errors import NoData
 from analysis.results.results import NETWORK_S, Results
 from analysis.results.wording import many
 from bench.base.errors import UserError
-from bench.clock import Network, RunCosts, costs_of_run, seconds
+from bench.clock import Network, RunCosts, costs_of_run, network_of_run, seconds
+from bench.store.record import LATER
 
 COUNTS = ("step", "rounds", "gradients", "bytes", "compute_s")
+NONE = LATER["network"]
+VIRTUAL = "virtual_s"
 NAMED = 3
 """The largest number of runs that a sentence names."""
 
@@ -56,14 +62,91 @@ def on_network(results: Results, network: Network) -> tuple[Results, list[str]]:
     return replace(results, rows=rows, network=network.title or network.name), sentences
 
 
-def without_time(wrong: dict[str, str], network: Network) -> list[str]:
-    """Return a sentence for each reason why runs have no time on a network, with the names of these runs."""
+def has_networks(results: Results) -> bool:
+    """Return whether some run has a network of its own, from its setting ``network``."""
+    return bool((_networks(results.runs) != NONE).any())
+
+
+def on_own_networks(results: Results) -> tuple[Results, list[str]]:
+    """Return the results with the column ``NETWORK_S`` on the network of each run, and sentences on runs without one.
+
+    A synchronous run has the time of the clock, with the seed of its network. An asynchronous one has its column
+    ``virtual_s``.
+
+    Raises:
+        NoData: Some run has no network of its own, or no run has a time.
+    """
+    own = _networks(results.finals)
+    if without := list(results.finals["run_id"][own == NONE]):
+        raise NoData(
+            f"{many(len(without), 'run')} of {len(own)} {_have(without)} no network, so that there is no time for all: "
+            f"{_named(without)}. Choose runs with --where network={next(name for name in own if name != NONE)}, or one "
+            "network for all of them with --network NAME"
+        )
+    places = results.rows.groupby("run_id", sort=False).indices
+    column, titles, wrong = np.full(len(results.rows), np.nan), set(), dict[str, str]()
+    costs, reasons = costs_of(results, results.finals["run_id"])
+    for labels in results.finals[["run_id", *(c for c in results.runs if _of_network(c))]].to_dict("records"):
+        run = str(labels["run_id"])
+        try:
+            own_labels = {str(k): v for k, v in labels.items() if _of_network(str(k)) and pd.notna(v)}
+            network, seed = _own_network(tuple(sorted(own_labels.items())))
+            titles.add(network.title or network.name)
+            if asynchronous(results, run):
+                column[places[run]] = results.rows[VIRTUAL].to_numpy(float)[places[run]]
+            elif run in costs:
+                column[places[run]] = seconds(replace(costs[run], seed=seed), network).slowest
+            else:
+                wrong[run] = reasons[run]
+        except UserError as error:
+            wrong[run] = str(error)
+    sentences = without_time(wrong)
+    if np.isnan(column).all():
+        raise NoData(" ".join(sentences).removesuffix("."))
+    title = titles.pop() if len(titles) == 1 else "own network of each run"
+    return replace(results, rows=results.rows.assign(**{NETWORK_S: column}), network=title), sentences
+
+
+def asynchronous(results: Results, run: str) -> bool:
+    """Return whether a run has an asynchronous method, by its manifest."""
+    return bool((results.facts.get(run, {}).get("algorithm") or {}).get("events"))
+
+
+def _networks(runs: pd.DataFrame) -> pd.Series:
+    """Return the network of every run."""
+    return runs["network"].fillna(NONE).astype(str) if "network" in runs else pd.Series(NONE, index=runs.index)
+
+
+def _of_network(label: str) -> bool:
+    return label.partition(".")[0] == "network"
+
+
+@lru_cache(maxsize=256)
+def _own_network(labels: tuple[tuple[str, Any], ...]) -> tuple[Network, int]:
+    """Return the network of a run and its seed; runs with the same labels share it, and so the cache of the clock."""
+    own = network_of_run(dict(labels))
+    assert own is not None
+    return own.network(), own.seed
+
+
+def without_time(wrong: dict[str, str], network: Network | None = None) -> list[str]:
+    """Return a sentence for each reason why runs have no time on a network, with the names of these runs.
+
+    Without ``network``, each run has its own.
+    """
+    where = f"the network '{network.name}'" if network else "their own network"
     by_reason: dict[str, list[str]] = {}
     for run, why in wrong.items():
         by_reason.setdefault(why.replace(f"The run {run}", "A run"), []).append(run)
     out = []
     for why, runs in by_reason.items():
-        names = ", ".join(runs[:NAMED]) + (f" and {len(runs) - NAMED} more" if len(runs) > NAMED else "")
-        have = "has" if len(runs) == 1 else "have"
-        out.append(f"{many(len(runs), 'run')} {have} no time on the network '{network.name}': {names}. {why}")
+        out.append(f"{many(len(runs), 'run')} {_have(runs)} no time on {where}: {_named(runs)}. {why}")
     return out
+
+
+def _have(runs: Sequence[str]) -> str:
+    return "has" if len(runs) == 1 else "have"
+
+
+def _named(runs: Sequence[str]) -> str:
+    return ", ".join(runs[:NAMED]) + (f" and {len(runs) - NAMED} more" if len(runs) > NAMED else "")

@@ -55,7 +55,8 @@ def uneven_splits(results: Results) -> dict[str, pd.DataFrame]:
     """Return the runs by split, for the problem with the most splits of its data; at least two, of two methods each."""
     best: dict[str, pd.DataFrame] = {}
     for _, runs in neutral_first(problems(results, results.finals, but=("partition",))):
-        runs = runs.assign(split=[split_in_words(row) for row in runs.to_dict("records")])
+        labels = runs[[c for c in runs if c.partition(".")[0] == "partition"]]
+        runs = runs.assign(split=[split_in_words(row) for row in labels.to_dict("records")])
         splits = {str(split): some for split, some in runs.groupby("split") if some["algo"].nunique() >= 2}
         if len(splits) > max(len(best), 1):
             best = splits

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.results.results import NETWORK_S
+from bench.base.errors import UserError
 from bench.clock import Network
 
 
@@ -23,6 +24,9 @@ class FigureOptions:
         tune_by: The metric that settings are tuned by. None: test accuracy or loss.
         networks: The networks for which seconds are computed.
         schedule: The stepsize schedule to show. None: the schedule is tuned too.
+
+    Raises:
+        UserError: Two networks have the same name.
     """
 
     x: str | None = None
@@ -34,6 +38,14 @@ class FigureOptions:
     tune_by: str | None = None
     networks: tuple[Network, ...] = ()
     schedule: str | None = None
+
+    def __post_init__(self) -> None:
+        names = [network.name for network in self.networks]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise UserError(
+                f"Two networks are called '{twice[0]}', so that tables cannot distinguish them. A network has the name "
+                "of its file: rename one file, or type each network once."
+            )
 
 
 USUAL = FigureOptions()

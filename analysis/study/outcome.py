@@ -20,6 +20,7 @@ from analysis.study.select import as_written, problems, reference
 from analysis.study.settings import apart, in_order
 from analysis.study.statistics import FEWEST, OWN, Reported, across, mean, ratio, significantly_different
 from analysis.study.tuning import judged_by, setting_of
+from analysis.study.variants import shown_values
 
 MOST = 3
 """The largest number of problems with a sentence each; more are only counted."""
@@ -78,7 +79,9 @@ def outcome(results: Results, request: FigureOptions = USUAL) -> list[str]:
     look = methods(finals["algo"].unique(), results)
     if len(compared) <= MOST:
         each = [_one(results, one, look, against) for one in compared]
-        return each if len(each) == 1 else [_count(compared, look), *each]
+        notes = dict.fromkeys(note for one in compared for note in shown_values(results, one.runs))
+        each += [f"{note[0].upper()}{note[1:]}." for note in notes]
+        return each if len(compared) == 1 else [_count(compared, look), *each]
     out, few = [_count(compared, look)], sum(one.significant is None for one in compared)
     if 0 < few < len(compared):
         out.append(f"{few} of these problems have fewer than {FEWEST} seeds, too few to test significance.")

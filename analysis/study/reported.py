@@ -9,18 +9,20 @@ import pandas as pd
 
 from analysis.results.results import Results
 from analysis.study.figure_options import USUAL, FigureOptions
-from analysis.study.statistics import UNTUNED, Best, Reported, report
+from analysis.study.statistics import UNTUNED, Reported, numbered, report
 from analysis.study.tuning import Chosen, criterion, tuned_over
 
 
 def reported_all(results: Results, finals: pd.DataFrame, request: FigureOptions = USUAL) -> dict[str, Reported]:
     """Return what to report of every method of one problem."""
     by = criterion(results, finals, request)
-    out = {}
-    for algo, runs in finals.groupby("algo", sort=False):
-        over = tuned_over(results, runs)
-        out[str(algo)] = report(runs, over, by) if over else Reported(None, runs, UNTUNED)
-    return out
+    return {str(algo): reported_one(results, runs, by) for algo, runs in finals.groupby("algo", sort=False)}
+
+
+def reported_one(results: Results, runs: pd.DataFrame, by: tuple[str, float]) -> Reported:
+    """Return what to report of one method on one problem; ``by`` as ``criterion`` returns it for all methods."""
+    over = tuned_over(results, runs)
+    return report(runs, over, by) if over else Reported(None, runs, UNTUNED)
 
 
 def best_of_all(
@@ -34,17 +36,18 @@ def best_of_all(
     overs: dict[str, list[str]] = {}
     for algo, runs in finals[~finals["algo"].isin(list(but))].groupby("algo", sort=False):
         over = overs[str(algo)] = tuned_over(results, runs)
-        mine = runs.dropna(subset=over)
-        number = mine.groupby(over).ngroup() if over else pd.Series(0, index=mine.index)
-        parts.append(mine.assign(setting=number.astype(float)))
+        mine = runs[runs[over].notna().to_numpy().all(axis=1)]
+        parts.append(pd.Series(numbered(mine, over) if over else 0, mine.index, dtype=float))
     if not parts:
         return None
-    found = report(pd.concat(parts), ["algo", "setting"], criterion(results, finals, request))
+    setting = pd.concat(parts)
+    table = finals.loc[setting.index].assign(setting=setting)
+    found = report(table, ["algo", "setting"], criterion(results, finals, request))
     if found.best is None:
         return found
-    algo, (row,) = str(found.best.values["algo"]), found.best.of(pd.concat(parts)).head(1).to_dict("records")
-    values: dict[str, float | str] = {"algo": algo, **{option: row[option] for option in overs[algo]}}
-    return replace(found, best=Best(values, [], found.best.seeds, found.best.means))
+    algo = str(found.best.values["algo"])
+    (values,) = found.best.of(table)[["algo", *overs[algo]]].head(1).to_dict("records")
+    return replace(found, best=replace(found.best, values=values, edges=[]))
 
 
 def means_of(found: dict[str, Reported], metric: str, sign: float) -> pd.Series:

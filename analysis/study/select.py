@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from analysis.drawing.symbols import LETTERS
 from analysis.results.errors import NoData, perhaps
-from analysis.results.labels import method_name, methods, name_of
+from analysis.results.labels import is_asynchronous, method_name, methods, name_of
 from analysis.results.results import NETWORK_S, Results
 from analysis.study.figure_options import USUAL, FigureOptions
 from analysis.study.reported import means_of, reported_all
 from analysis.study.settings import Apart, Key, Setting, apart
 from analysis.study.tuning import AS_WRITTEN, judged_by, numbers_tuned, tuned_over
+from analysis.study.variants import most_frequent, shown_values
 from bench.store.record import COLUMNS
 
 CHOOSE, DRAWN_FOR = "(choose with --where", "drawn for"
@@ -24,20 +26,20 @@ VARIANTS = "runs of its variants are left out"
 
 def has_no_variant(finals: pd.DataFrame, asked: str | None = None) -> pd.Series:
     """Return which runs are no variants; the option ``asked`` makes no variant, nor does a missing one."""
-    keep = pd.Series(True, index=finals.index)
+    keep = np.ones(len(finals), dtype=bool)
     for option, usual in AS_WRITTEN.items():
         if option in finals and option != asked:
-            keep &= finals[option].isna() | (finals[option] == usual)
-    return keep
+            keep &= finals[option].isna().to_numpy() | (finals[option] == usual).to_numpy(bool)
+    return pd.Series(keep, finals.index)
 
 
 def as_written(
     results: Results, finals: pd.DataFrame, request: FigureOptions = USUAL, asked: str | None = None
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return the methods of one problem as in their papers, and notes on the runs that are excluded.
+    """Return the methods of one problem as in their papers, and notes on the excluded runs and on unusual values.
 
-    Tuned options keep all values, others the value with most runs. The schedule of ``request`` is used if a method has
-    runs with it.
+    Tuned options keep all values, others the value with most runs; ties go to the default. The schedule of
+    ``request`` is used if a method has runs with it.
     """
     kept, notes = [], []
     differ = [option for option in results.options if option in finals and finals[option].nunique(dropna=False) > 1]
@@ -50,29 +52,12 @@ def as_written(
         tuned = tuned_over(results, chosen, asked)
         for option in differ:
             if option not in (*tuned, *AS_WRITTEN) and chosen[option].nunique(dropna=False) > 1:
-                chosen = chosen[_most_frequent(results, chosen, option, differ)]
+                chosen = chosen[most_frequent(chosen, str(algo), option)]
         if left_out := len(runs) - len(chosen):
             notes.append(f"{method_name(algo, results)}: {left_out} {VARIANTS}")
         kept.append(chosen)
-    return (pd.concat(kept) if kept else finals), notes
-
-
-def _most_frequent(results: Results, runs: pd.DataFrame, option: str, differ: Sequence[str]) -> pd.Series:
-    """Return which runs of one method have the most frequent value of an option; null wins ties.
-
-    A missing number is the value null. A missing word is that of runs older than the option, so that it fits every
-    value; but it is null if another run differs from such a run in this option alone.
-    """
-    missing = runs[option].isna()
-    if missing.all():
-        return missing
-    is_null, counts = bool(missing.any()), runs[option].value_counts()
-    if is_null and option not in results.numbers:
-        others = [c for c in (*results.problem, *differ, "seed") if c in runs and c != option]
-        is_null = bool((missing.groupby([runs[c] for c in others], dropna=False).nunique() > 1).any())
-    if is_null and missing.sum() >= counts.max():
-        return missing
-    return (runs[option] == counts.index[0]) | (missing & (not is_null))
+    shown = pd.concat(kept) if kept else finals
+    return shown, [*notes, *shown_values(results, shown)]
 
 
 def problems(
@@ -85,19 +70,38 @@ def problems(
         yield dict(zip(keys, values, strict=True)), runs
 
 
-def one_per_dataset(results: Results, finals: pd.DataFrame) -> tuple[list[Setting], list[str]]:
-    """Return the setting of every dataset with most runs, and notes; ties go to random graphs, then to most steps."""
+ROWS = 5
+"""The largest number of settings of a dataset that are drawn one below the other."""
+
+
+def one_per_dataset(
+    results: Results, finals: pd.DataFrame, beside: tuple[str, ...] = ()
+) -> tuple[list[Setting], list[str]]:
+    """Return the setting of every dataset with most runs, and notes; ties go to random graphs, then to most steps.
+
+    With labels in ``beside``, also return the settings that differ from it in these labels and their options alone.
+    """
     settings = list(problems(results, finals))
     among = apart(settings)
-    best: dict[str, Setting] = {}
+    best: dict[str, list[Setting]] = {}
     notes = []
     for dataset in dict.fromkeys(key["dataset"] for key, _ in settings):
         mine = [setting for setting in settings if setting[0]["dataset"] == dataset]
-        key, _ = best[dataset] = first(mine, among, lambda key, runs: (key["topology"] == "random", key["steps"]))
-        notes += [f"{name_of(dataset)}: {note}" for note in drawn_for(key, mine, among)]
+        key, _ = first(mine, among, lambda key, runs: (key["topology"] == "random", key["steps"]))
+        shown = _without(key, beside)
+        rows = [k for k, (other, _) in enumerate(mine) if str(_without(other, beside)) == str(shown)]
+        rows.sort(key=lambda k: among.place(mine[k][0]))
+        best[dataset] = [mine[k] for k in rows[:ROWS]]
+        others = [setting for k, setting in enumerate(mine) if k == rows[0] or k not in rows[:ROWS]]
+        notes += [f"{name_of(dataset)}: {note}" for note in drawn_for(shown, others, among)]
     order = ["mnist", "a9a", "miniboone"]
     names = sorted(best, key=lambda name: (order.index(name) if name in order else len(order), name))
-    return [best[name] for name in names], notes
+    return [setting for name in names for setting in best[name]], notes
+
+
+def _without(key: Key, labels: tuple[str, ...]) -> Key:
+    """Return the labels of a setting without these and their options."""
+    return {name: value for name, value in key.items() if name.partition(".")[0] not in labels}
 
 
 def first(settings: Sequence[Setting], among: Apart, then: Callable[[Key, pd.DataFrame], Any] | None = None) -> Setting:
@@ -176,8 +180,13 @@ NO_NETWORK = "it needs a network, such as --network cities8"
 
 def clock_note(results: Results, column: str | None) -> list[str]:
     """Return a note on how seconds on a network are computed, if they are the cost."""
+    if column != NETWORK_S:
+        return []
+    timed = set(results.finals["algo"][results.finals[NETWORK_S].notna()])
+    waits = any(is_asynchronous(algo, results) for algo in timed)
     how = "computed from the gradients, rounds and bytes of every run; they are not measured"
-    return [f"the seconds on the network ({results.network}) are {how}"] if column == NETWORK_S else []
+    more = "; those of asynchronous runs are the virtual times of their events" if waits else ""
+    return [f"the seconds on the network ({results.network}) are {how}{more}"]
 
 
 def reference(results: Results, request: FigureOptions = USUAL) -> str | None:

@@ -33,7 +33,7 @@ QUIET = (*WATCHED, "validation")
 """Labels that are not in the titles of panels if the dataset determines them; captions have the validation split."""
 
 TITLES = {"validation": "validation split", "eval_every": "evaluation interval", "init": "initial points"}
-TITLES |= {"equal": "equal shards", "exact": "exact gradients"}
+TITLES |= {"equal": "equal shards", "exact": "exact gradients", "slow": "slow factor"}
 """Words for labels in titles and captions, where the label alone is unclear."""
 
 

@@ -46,7 +46,7 @@ def hits(results: Results, runs: pd.DataFrame, algo: str) -> pd.DataFrame:
 
     The columns are run_id, algo, seed, step and evaluation; the last two are NaN if the run misses the target.
     """
-    rows = results.curves(runs)
+    rows = results.curves(runs[["run_id", "algo", "seed"]])
     rows = rows.assign(evaluation=rows.groupby("run_id").cumcount())
     first = rows[rows["train_loss"] <= rows["seed"].map(targets(rows, algo))].drop_duplicates("run_id")
     return runs[["run_id", "algo", "seed"]].merge(first[["run_id", "step", "evaluation"]], on="run_id", how="left")

@@ -24,8 +24,7 @@ Chosen = dict[str, Best | None]
 
 def tuned_over(results: Results, runs: pd.DataFrame, asked: str | None = None) -> list[str]:
     """Return the tuned options of one method: numbers, and the schedule if there are two or more."""
-    schedules = runs["schedule"] if "schedule" in runs else pd.Series(dtype=object)
-    several = schedules.nunique() >= 2 and schedules.notna().all()
+    several = "schedule" in runs and runs["schedule"].nunique() >= 2 and runs["schedule"].notna().all()
     return [*numbers_tuned(results, runs, asked), *(["schedule"] if several else [])]
 
 
@@ -63,9 +62,9 @@ def criterion(results: Results, finals: pd.DataFrame, request: FigureOptions = U
     that compares methods.
     """
     if request.tune_by is None:
-        done = finals[finals["state"] == "done"]
+        done = (finals["state"] == "done").to_numpy(bool)
         for name, sign, _ in VALIDATION:
-            if name in done and len(done) and done[name].notna().all():
+            if name in finals and done.any() and finals[name].notna().to_numpy()[done].all():
                 return name, sign
     return judged_by(results, finals, request)
 

@@ -102,8 +102,10 @@ def in_digits(table: Table) -> Table:
 
 def text(cell: object, more: int = 0) -> object:
     """Return a cell rounded to its significant digits."""
-    if not isinstance(cell, Number) or not np.isfinite(cell.found.value):
+    if not isinstance(cell, Number):
         return plain_cell(cell)
+    if not np.isfinite(cell.found.value):
+        return str(cell)
     value, half, power = rounded(cell.found, more)
     return " ± ".join(f"{part}e{power:+03d}" if power else part for part in (value, half) if part)
 

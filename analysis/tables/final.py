@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 
 from analysis.drawing.symbols import symbol, what_is_tuned
-from analysis.results.labels import marked, method_name, methods, metric_in_words
+from analysis.results.labels import is_asynchronous, marked, method_name, methods, metric_in_words
 from analysis.results.results import Results
-from analysis.results.wording import many
+from analysis.results.wording import listed, many
 from analysis.study.figure_options import FigureOptions
 from analysis.study.reported import chosen_of, reported_all
 from analysis.study.select import as_written, problems, reference
@@ -20,6 +20,12 @@ from analysis.tables.format import DIFFERENCE, interval, spare, summarize, with_
 NOTE = (
     f"means with Student's 95 % intervals over seeds, from {FEWEST} seeds on; differences of {{what}} are paired by "
     "seed, with simultaneous 95 % intervals within a setting (Bonferroni)"
+)
+
+
+STEPS = (
+    "steps of asynchronous methods ({methods}) are multiples of the nominal time of a gradient: with a slow node, a "
+    "synchronous method takes more seconds for as many steps (compare them with --x seconds)"
 )
 
 
@@ -40,7 +46,8 @@ def make(results: Results, request: FigureOptions) -> Table:
         by += [score_in_words(results, runs, request)] if chosen else []
         tried = tried or was_chosen(chosen.values())
         gaps = _gaps(found, against, decides or judged_by(results, runs, request)[0])
-        names, some_marks = marked(methods(found, results), results)
+        ids = {str(algo): mine["run_id"] for algo, mine in runs.groupby("algo")}
+        names, some_marks = marked(methods(found, results), results, ids)
         marks |= dict.fromkeys(some_marks)
         for algo, name in names.items():
             mine, seeds, gap = found[algo].runs, found[algo].in_words, gaps.get(algo)
@@ -62,6 +69,9 @@ def make(results: Results, request: FigureOptions) -> Table:
     compared = metric_in_words(decides, results) if decides else "accuracies or test losses"
     notes = [RULE.format(what=what, score=" or ".join(dict.fromkeys(by))), HELD_OUT] if tried else []
     notes += [NOTE.format(what=compared), *dict.fromkeys(note for *_, some in written for note in some), *marks]
+    present = methods(results.finals["algo"].unique(), results)
+    waits = [name for algo, name in present.items() if is_asynchronous(algo, results)]
+    notes += [STEPS.format(methods=listed(waits))] if waits else []
     title = f"Final results{f', baselines at their best {what}' if tried else ''}"
     return Table(with_settings(shown), pd.DataFrame(data), notes, title, spare=spare(shown, request))
 

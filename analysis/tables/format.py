@@ -18,7 +18,7 @@ from analysis.study.figure_options import USUAL, FigureOptions
 from analysis.study.settings import Apart, Key
 from analysis.study.statistics import Interval, mean
 from analysis.tables import Table
-from bench.store.record import COLUMNS
+from bench.store.record import COLUMNS, EVENT_COLUMNS
 from bench.terminal.visible import visible
 
 SUMMED = ("test_accuracy", "test_loss", "stationarity", "consensus")
@@ -82,7 +82,8 @@ def summarize(
     numbers: dict[str, Any] = {}
     words: dict[str, Any] = {}
     precision, seeds = _precision(runs), pd.Index(runs["seed"])
-    told = [*(request.metrics or (*SUMMED, *results.measures)), *also(results, request.columns)]
+    usual = (*SUMMED, *(name for name in results.measures if name not in EVENT_COLUMNS))
+    told = [*(request.metrics or usual), *also(results, request.columns)]
     for metric in dict.fromkeys([*told, *SUMMED, *MORE, *results.measures]):
         more = direction(metric, results)
         values = runs[metric].to_numpy(float, na_value=np.nan) if metric in runs else np.empty(0)

@@ -4,33 +4,42 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from analysis.drawing.symbols import in_symbols
 from analysis.results.labels import method_name, methods
-from analysis.results.results import Results
-from analysis.results.seconds import costs_of, without_time
+from analysis.results.results import NETWORK_S, Results
+from analysis.results.seconds import costs_of, has_networks, on_own_networks, without_time
 from analysis.results.wording import listed
 from analysis.study.figure_options import FigureOptions
-from analysis.study.select import NO_NETWORK, as_written, problems, refuse_unless
+from analysis.study.select import NO_NETWORK, as_written, clock_note, problems, refuse_unless
 from analysis.study.settings import in_order
 from analysis.study.statistics import FEWEST, Interval, mean
 from analysis.study.targets import TARGET_RULE, hits, seconds_until, target_method
 from analysis.study.tuning import at_best, setting_of
+from analysis.study.variants import shown_values
 from analysis.tables import Table, table
 from analysis.tables.format import Number, interval, with_settings
 from bench.clock import Network
 
+OWN = "seconds (own network)"
+"""The heading of the times on the network of each run."""
 NOTE = f"means with Student's 95 % intervals over seeds, from {FEWEST} seeds on; no mean if a seed misses the target"
 
 
 @table("network_times", "Time to a target loss on physical networks", uses=("network", "reference", "tune_by"))
 def make(results: Results, request: FigureOptions) -> Table:
-    refuse_unless(bool(request.networks), NO_NETWORK)
-    data, shown, setters = [], [], set()
+    own = not request.networks and has_networks(results)
+    refuse_unless(bool(request.networks) or own, NO_NETWORK)
+    notes_on_own = list[str]()
+    if own and not results.network:
+        results, notes_on_own = on_own_networks(results)
+    data, shown, setters, values = [], [], set(), list[str]()
     untimed: dict[Network, dict[str, str]] = {network: {} for network in request.networks}
     for key, runs in in_order(problems(results, results.finals)):
-        best, chosen = at_best(results, as_written(results, runs, request)[0], request)
+        runs = as_written(results, runs, request)[0]
+        best, chosen = at_best(results, runs, request)
         if best["algo"].nunique() < 2:
             continue
         setter = target_method(results, best["algo"].unique(), request)
@@ -41,22 +50,33 @@ def make(results: Results, request: FigureOptions) -> Table:
         for network in request.networks:
             found[_heading(network)], more = seconds_until(found, costs, network)
             untimed[network] |= {**wrong, **more}
+        if own:
+            found[OWN] = _at_evaluation(results, found)
         setters.add(method_name(setter, results))
+        values += shown_values(results, runs)
         for algo, name in methods(best["algo"].unique(), results).items():
             mine = found[found["algo"] == algo]
             row = {**key, "algo": algo, **setting_of(chosen, algo), "target_by": setter, "step": mine["step"].mean()}
             cells: dict[str, Any] = {"method": name, "setting": in_symbols(setting_of(chosen, algo)) or "—"}
             missed = int(mine["evaluation"].isna().sum())
             cells["steps"] = f"{mine['step'].mean():.4g}" if not missed else f"missed by {missed} of {len(mine)} seeds"
-            for network in request.networks:
-                number, cells[_heading(network)] = _time(mine, _heading(network))
-                row |= {f"{_heading(network)}{end}": value for end, value in number.items()}
+            for heading in [OWN] if own else map(_heading, request.networks):
+                number, cells[heading] = _time(mine, heading)
+                row |= {f"{heading}{end}": value for end, value in number.items()}
             data.append({**row, "missed": missed, "runs": len(mine)})
             shown.append((key, cells))
     sentences = [sentence for network, wrong in untimed.items() for sentence in without_time(wrong, network)]
     refuse_unless(bool(shown), "no problem has two methods with a run that reaches its target")
     notes = [TARGET_RULE.format(method=" or ".join(sorted(setters))), NOTE, *(_source(n) for n in request.networks)]
-    return Table(with_settings(shown), pd.DataFrame(data), [*notes, *sentences])
+    notes += clock_note(results, NETWORK_S) if own else []
+    notes += [*dict.fromkeys(values), *sentences, *notes_on_own]
+    return Table(with_settings(shown), pd.DataFrame(data), notes)
+
+
+def _at_evaluation(results: Results, found: pd.DataFrame) -> list[float]:
+    """Return the seconds of every run on its own network until its target; NaN if it misses the target."""
+    hits = zip(found["run_id"], found["evaluation"], strict=True)
+    return [np.nan if np.isnan(k) else float(results.course(run, NETWORK_S)[1][int(k)]) for run, k in hits]
 
 
 def _heading(network: Network) -> str:

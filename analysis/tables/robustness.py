@@ -12,7 +12,7 @@ from analysis.drawing.symbols import in_symbols, symbol
 from analysis.results.labels import method_name, methods
 from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
-from analysis.study.reported import reported_all
+from analysis.study.reported import reported_one
 from analysis.study.select import as_written, problems, reference, refuse_unless
 from analysis.study.settings import in_order
 from analysis.study.statistics import FEWEST, HELD_OUT, WITHIN, Interval, Reported, Robustness, mean, paired, report
@@ -97,7 +97,9 @@ def _rows(results: Results, runs: pd.DataFrame, request: FigureOptions, against:
     if not runs["test_accuracy"].notna().any():
         return [], True
     plain = FigureOptions(schedule=request.schedule)
-    ours = reported_all(results, as_written(results, runs, plain)[0], plain).get(str(against))
+    written = as_written(results, runs, plain)[0]
+    mine = written[written["algo"] == against]
+    ours = reported_one(results, mine, criterion(results, written, plain)) if len(mine) else None
     untuned = ours is None or not ours.tuned
     rows = [row for algo in methods(runs["algo"].unique(), results) if (row := _row(results, runs, algo, request))]
     if ours is None:

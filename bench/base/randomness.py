@@ -14,6 +14,7 @@ import numpy as np
 from bench.base.keyed import EVERYONE, generator
 
 if TYPE_CHECKING:
+    from bench.base.node_samples import NodeSamples
     from bench.base.step_index import StepIndex
 
 __all__ = ["BLOCK", "EVERYONE", "Blocks", "generator"]
@@ -40,10 +41,13 @@ class Blocks(Generic[T]):
     @overload
     def at(self, s: StepIndex, stream: int = 0) -> tuple[Any, StepIndex]: ...
 
-    def at(self, s: int | StepIndex, stream: int = 0) -> tuple[T, int] | tuple[Any, StepIndex]:
+    @overload
+    def at(self, s: NodeSamples, stream: int = 0) -> tuple[Any, NodeSamples]: ...
+
+    def at(self, s: int | StepIndex | NodeSamples, stream: int = 0) -> tuple[Any, Any]:
         """The block that holds sample ``s`` of ``stream``, and the place of ``s`` in it."""
         if not isinstance(s, (int, np.integer)):
-            return self._captured(s, stream), s
+            return self._other(s, stream), s
         number, offset = divmod(s, BLOCK)
         kept = self._kept.setdefault(stream, {})
         if number not in kept:
@@ -52,10 +56,13 @@ class Blocks(Generic[T]):
             kept[number] = self._draw(stream, number)
         return kept[number], offset
 
-    def _captured(self, s: StepIndex, stream: int) -> Any:
-        """The samples of a stream as a captured step reads them."""
-        from bench.base.step_index import Ring  # imports torch, which the analysis does without
+    def _other(self, s: StepIndex | NodeSamples, stream: int) -> Any:
+        """The samples of a stream as a captured step reads them, or those of nodes with numbers of their own."""
+        from bench.base.node_samples import NodeSamples, picked  # imports torch, which the analysis does without
+        from bench.base.step_index import Ring
 
+        if isinstance(s, NodeSamples):
+            return picked(self._kept.setdefault(stream, {}), s, BLOCK, partial(self._draw, stream))
         key = id(self), stream
         ring = s.capture.buffer(key, lambda: Ring(BLOCK, partial(self._draw, stream), s.now // BLOCK))
         s.before_replay(key, lambda value: ring.load(s.key, value))

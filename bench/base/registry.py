@@ -31,7 +31,15 @@ MODULES = "HEARSAY_PLUGINS"
 SIGNATURE = "found by the harness through the registry"
 """A phrase in the first line of the packages algorithms and datasets, by which they are recognized."""
 _registries: list[Registry[Any]] = []
-HOME = ("algorithms", "datasets", "bench.models", "bench.problem", "bench.network", "bench.engine.engines")
+HOME = (
+    "algorithms",
+    "datasets",
+    "bench.models",
+    "bench.problem",
+    "bench.network",
+    "bench.engine.engines",
+    "bench.clock.choice",
+)
 
 
 class Registry(Generic[T]):
@@ -106,6 +114,7 @@ schedules: Registry[Any] = Registry("schedule")
 engines: Registry[Any] = Registry("engine")
 links: Registry[Any] = Registry("kind of links")
 compressors: Registry[Any] = Registry("compressor")
+networks: Registry[Any] = Registry("network")
 
 broken_plugins: dict[str, str] = {}
 """Plug-ins whose import failed, with the reason."""

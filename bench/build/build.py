@@ -13,6 +13,7 @@ from bench.base.randomness import EVERYONE, generator
 from bench.base.registry import algorithms, compressors, datasets, models, regularizers, topologies
 from bench.build.material import held_out, in_words, is_problem, load_arrays, loss_of, shards
 from bench.build.network import method_of, mixing_of, properties_of
+from bench.build.rates import rates_of
 from bench.config.run_config import RunConfig
 from bench.method.algorithm import Algorithm
 from bench.method.trajectory import assemble
@@ -41,7 +42,8 @@ def run_in(
     """Run configurations that differ only in stepsizes, seed or graph as replicas of one program."""
     first = configs[0]
     dtype, device = getattr(torch, first.dtype), torch.device(first.device)
-    setting = Setting(first.nodes, hosting.hosted, tuple(c.seed for c in configs), first.batch_size, dtype, device)
+    seeds, rates = tuple(c.seed for c in configs), rates_of(first)
+    setting = Setting(first.nodes, hosting.hosted, seeds, first.batch_size, dtype, device, rates)
     problem = build_problem(first, setting)
     algorithm = build_algorithm(configs, problem)
     due = evaluation_steps(first.steps, first.eval_every, first.eval_spacing)

@@ -27,12 +27,17 @@ from bench.base.registry import (
     topologies,
     weight_rules,
 )
-from bench.build.source_files import core, with_imports
+from bench.build.source_files import BENCH, core, with_imports
 from bench.config.run_config import RunConfig
 from bench.network.graphs import Topology
 from bench.network.weights import Rule
 from bench.store.software import LIBRARIES
 
+ORDER = (
+    *(BENCH / name for name in ("build/events.py", "clock/choice.py", "clock/compute.py", "clock/network.py")),
+    *sorted((BENCH / "events").glob("*.py")),
+)
+"""The files that determine the order of events of an asynchronous run."""
 SHORT = 16
 """Digits of a hash in a manifest."""
 
@@ -125,7 +130,8 @@ def _choices(config: RunConfig) -> list[tuple[Registry[Any], str]]:
 
 def _registering(config: RunConfig) -> list[Path]:
     """Return the files of the modules that registered the choices: their arguments may come from there."""
-    return [file for registry, name in _choices(config) if (file := registry.file(name))]
+    files = [file for registry, name in _choices(config) if (file := registry.file(name))]
+    return [*files, *ORDER] if algorithms[config.algo.name].properties.asynchronous else files
 
 
 def chosen(config: RunConfig) -> list[object]:

@@ -22,6 +22,7 @@ from bench.build.fingerprint import SHORT, fingerprint, libraries, parts
 from bench.build.material import columns_of, describe_data
 from bench.build.network import mixing_of, properties_of
 from bench.build.probe import problem_summary
+from bench.config.choices import Choice
 from bench.config.run_config import RunConfig
 from bench.store.record import COLUMNS
 from bench.training.metrics import describe_metrics
@@ -58,7 +59,7 @@ def describe(config: RunConfig, before: Mapping[str, Any] | None = None) -> dict
     return {
         "versions": {"hearsay": __version__, "python": platform.python_version(), **libraries()},
         "fingerprint": fingerprint(config),
-        "sources": {**parts(config), **_data_part(config, known.get("data") or {})},
+        "sources": {**parts(config), **_input_parts(config, known.get("data") or {})},
         "started": time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime()),
         "host": {
             "name": platform.node(),
@@ -75,13 +76,23 @@ def describe(config: RunConfig, before: Mapping[str, Any] | None = None) -> dict
     }
 
 
-def _data_part(config: RunConfig, data: Mapping[str, Any]) -> dict[str, str]:
-    """Return name and checksum of the data for comparisons of runs; the name has a hash of the options."""
-    if not data.get("sha256"):
-        return {}
-    chosen = {name: value for name, value in config.plain(identity_only=True)["dataset"].items() if name != "name"}
+def _input_parts(config: RunConfig, data: Mapping[str, Any]) -> dict[str, str]:
+    """Return names and checksums of the data, and of the file of a graph, for comparisons of runs."""
+    digests = config.plain(identity_only=True)["topology"]
+    files = [digests[name] for name, value in config.topology.options.items() if isinstance(value, Path)]
+    return {
+        **({_input_name(config, "data", "dataset"): data["sha256"][:SHORT]} if data.get("sha256") else {}),
+        **({_input_name(config, "graph", "topology"): files[0][:SHORT]} if files else {}),
+    }
+
+
+def _input_name(config: RunConfig, kind: str, group: str) -> str:
+    """Return the name of an input, with a hash of its options: of a file it has the path, not the content."""
+    choice: Choice = getattr(config, group)
+    chosen = {name: value for name, value in config.plain(identity_only=True)[group].items() if name != "name"}
+    chosen |= {name: str(value) for name, value in choice.options.items() if isinstance(value, Path)}
     options = hashlib.sha256(json.dumps(chosen, sort_keys=True).encode()).hexdigest()[:8]
-    return {f"data/{config.dataset.name}{f'-{options}' * bool(chosen)}": data["sha256"][:SHORT]}
+    return f"{kind}/{choice.name}{f'-{options}' * bool(chosen)}"
 
 
 def _of_data(config: RunConfig) -> dict[str, Any]:

@@ -14,12 +14,14 @@ import numpy as np
 
 from bench.base.errors import UserError
 from bench.base.randomness import EVERYONE, generator
-from bench.base.registry import datasets, losses, partitions, recipes
+from bench.base.registry import algorithms, datasets, losses, partitions, recipes
+from bench.build.rates import rates_of
 from bench.config.run_config import RunConfig
 from bench.data.recipe import PARTS, checksum, data_folder, load
 from bench.problem.arrays import Arrays, sound
 from bench.problem.losses import Loss, columns
 from bench.problem.problem import Column, Problem
+from bench.training.events import TIMED
 
 
 def is_problem(entry: object) -> bool:
@@ -51,7 +53,10 @@ def loss_of(config: RunConfig) -> Loss:
 def columns_of(config: RunConfig) -> Mapping[str, Column]:
     """Return the further columns that the problem of a configuration measures."""
     entry = datasets[config.dataset.name]
-    return entry.columns if is_problem(entry) else columns(loss_of(config), config.validation > 0)
+    own = entry.columns if is_problem(entry) else columns(loss_of(config), config.validation > 0)
+    if is_problem(entry) and rates_of(config) is not None:
+        own = {**own, **entry.network_columns}
+    return {**own, **TIMED} if algorithms[config.algo.name].properties.asynchronous else own
 
 
 @contextmanager

@@ -17,6 +17,7 @@ BENCH = ROOT / "bench"
 CORE = (
     "bench/base/keyed.py",
     "bench/base/layout.py",
+    "bench/base/node_samples.py",
     "bench/base/prox.py",
     "bench/base/randomness.py",
     "bench/base/step_index.py",

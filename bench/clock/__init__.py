@@ -4,7 +4,7 @@ Synchronous gossip is a recursion in (max, +) over compute times, latencies and 
 run, so that a stored run has a time on every network. The clock counts int64 nanoseconds; random compute times and
 losses are keyed by the seed of the run, so that all methods see the same ones. Imports no torch and no Hydra.
 
-    network = load_network("cities8")               # a file of conf/network, or the path of a .yaml or .csv file
+    network = load_network("cities8")               # a file of bench/clock/networks, or the path of a file
     costs = costs_of_run(labels, manifest, rows)    # a stored run; or costs_of_method(graph, steps, rounds=…, …)
     times = seconds(costs, network)                 # arrays over the evaluations: times.slowest, times.mean
 
@@ -15,11 +15,12 @@ For studies of a parameter:
     network.changed(compute=Compute(gradient_s=0.01))    # another time per mini-batch gradient, other stragglers
     uniform(latency_ms=1, bandwidth_mbps=1000)           # a network without a file
     seconds(costs, network, gradient_s=0.02)             # a measured time per mini-batch gradient
-    network_names()                                      # the files of conf/network
+    network_names()                                      # the files of bench/clock/networks
 
 All of them raise ``UserError`` with a sentence for the user.
 """
 
+from bench.clock.choice import network_of_run
 from bench.clock.compute import Compute
 from bench.clock.costs import RunCosts, StaticGraph, costs_of_method
 from bench.clock.files import load_network, network_names
@@ -37,6 +38,7 @@ __all__ = [
     "costs_of_run",
     "load_network",
     "network_names",
+    "network_of_run",
     "seconds",
     "uniform",
 ]

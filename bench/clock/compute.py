@@ -20,7 +20,7 @@ NANO = 1e9
 
 @dataclass(frozen=True)
 class Compute:
-    """The time of a mini-batch gradient of node i in step k: c_i(k) = c · s_i · exp(σ z_i(k)) + e_i(k).
+    """The time of a mini-batch gradient of node i in step k: c_i(k) = c · s_i · exp(σ z_i(k)) + o + e_i(k).
 
     z is standard normal and e exponential, drawn with the key (seed, i, k).
 
@@ -30,6 +30,7 @@ class Compute:
         exponential_s: The mean of e, in seconds: a shifted exponential.
         slow_node: The node with s_i = ``slow_factor``; all others have s_i = 1.
         slow_factor: How many times longer the slow node computes.
+        other_s: o, in seconds: work beside the gradient, such as loading data, which is the same on all nodes.
     """
 
     gradient_s: float | None = 0.0
@@ -37,9 +38,10 @@ class Compute:
     exponential_s: float = 0.0
     slow_node: int | None = None
     slow_factor: float = 1.0
+    other_s: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("gradient_s", "lognormal_sigma", "exponential_s"):
+        for name in ("gradient_s", "lognormal_sigma", "exponential_s", "other_s"):
             value = getattr(self, name)
             if value is not None and not 0 <= value < np.inf:
                 raise UserError(f"The compute option {name} must be finite and not negative, got {value!r}.")
@@ -70,18 +72,25 @@ class Compute:
             if not 0 <= self.slow_node < nodes:
                 raise UserError(
                     f"slow_node={self.slow_node} does not exist: the run has the nodes 0 … {nodes - 1}. Choose one "
-                    "of them in the network file."
+                    "of them, in the network file or with network.slow_node."
                 )
             out[self.slow_node] *= self.slow_factor
         return out
 
+    def rates(self, nodes: int) -> tuple[float, ...] | None:
+        """Return the gradients per second of every node, one over its mean time; None if this needs a measured time."""
+        if not self.gradient_s:
+            return None
+        mean = self.base(nodes) * np.exp(self.lognormal_sigma**2 / 2) / NANO + self.other_s + self.exponential_s
+        return tuple((1 / mean).tolist())
+
     def draws(self, seed: int, nodes: int, first: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return exp(σ z) and e, in nanoseconds, of the steps ``first`` … ``first + count − 1``: two (count, n)."""
-        factors, extra = np.ones((count, nodes)), np.zeros((count, nodes))
+        """Return exp(σ z) and o + e, in nanoseconds, of the steps ``first`` … ``first + count − 1``: two (count, n)."""
+        factors, extra = np.ones((count, nodes)), np.full((count, nodes), self.other_s * NANO)
         if self.lognormal_sigma:
             factors = np.exp(self.lognormal_sigma * _standard("normal", seed, nodes, first, count))
         if self.exponential_s:
-            extra = self.exponential_s * NANO * _standard("exponential", seed, nodes, first, count)
+            extra += self.exponential_s * NANO * _standard("exponential", seed, nodes, first, count)
         return factors, extra
 
 
@@ -102,6 +111,7 @@ def _block(law: str, seed: int, nodes: int, block: int) -> np.ndarray:
 OPTIONS = {
     "gradient_ms": "gradient_s",
     "exponential_ms": "exponential_s",
+    "other_ms": "other_s",
     **{each.name: each.name for each in fields(Compute) if not each.name.endswith("_s")},
 }
 """Keys of the section ``compute`` of a network file, with the attributes they set."""

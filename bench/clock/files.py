@@ -1,4 +1,4 @@
-"""Network files: conf/network/NAME.yaml, or a user's .yaml or .csv file. Every mistake is a ``UserError``.
+"""Network files: bench/clock/networks/NAME.yaml, or a user's .yaml or .csv file. Every mistake is a ``UserError``.
 
 A .yaml file has the same link between all nodes (``links`` with ``latency_ms`` and ``bandwidth_mbps``), or ``sites``
 with a link for every pair (``pairs``). A .csv file has the columns from, to, latency_ms and bandwidth_mbps.
@@ -16,11 +16,11 @@ import numpy as np
 import yaml
 
 from bench.base.errors import UserError, closest
-from bench.base.home import ROOT
+from bench.base.unique_yaml import load_unique
 from bench.clock.compute import OPTIONS, Compute, compute_of
 from bench.clock.network import Deal, Network, Uplink
 
-FOLDER = ROOT / "conf" / "network"
+FOLDER = Path(__file__).with_name("networks")
 COLUMNS = ("from", "to", "latency_ms", "bandwidth_mbps")
 TOP = ("title", "source", "links", "sites", "deal", "within", "pairs", "compute")
 LINKS = ("latency_ms", "bandwidth_mbps", "uplink", "loss", "timeout_ms", "tcp_window_mb")
@@ -37,7 +37,7 @@ def network_names() -> list[str]:
 
 
 def load_network(name: str | Path) -> Network:
-    """Return the network of a file of conf/network by its name, or of a .yaml or .csv file by its path.
+    """Return the network of a file of bench/clock/networks by its name, or of a .yaml or .csv file by its path.
 
     Raises:
         UserError: There is no such file, or its content is invalid.
@@ -61,7 +61,7 @@ def load_network(name: str | Path) -> Network:
             sites.sort(key=int)
         return _network(path, {"sites": sites, "pairs": rows})
     try:
-        content = yaml.safe_load(text)
+        content = load_unique(text)
     except yaml.YAMLError as error:
         raise UserError(f"{path.name} is not valid YAML: {' '.join(str(error).split())}.") from error
     if not isinstance(content, dict):

@@ -87,7 +87,7 @@ class Network:
             return np.array(self.order)
         if not count:
             return np.zeros(nodes, dtype=np.int64)
-        if self.deal == "blocks":
+        if self.deal == "blocks" and nodes > count:
             return np.arange(nodes) * count // nodes
         if nodes > count and self.deal is None:
             raise UserError(

@@ -103,7 +103,7 @@ def _compute_times(
     """Return the compute times of so many steps, int64 (steps, n), in which a node evaluates so many gradients."""
     nodes, each = len(base), gradients / steps
     if not compute.random:
-        return np.broadcast_to(np.rint(each * base).astype(np.int64), (steps, nodes))
+        return np.broadcast_to(np.rint(each * (base + compute.other_s * NANO)).astype(np.int64), (steps, nodes))
     factors, extra = compute.draws(seed, nodes, first + 1, steps)
     return np.rint(each * (base * factors + extra)).astype(np.int64)
 

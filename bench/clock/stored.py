@@ -10,10 +10,13 @@ import numpy as np
 
 from bench.base import renamed
 from bench.base.errors import UserError
+from bench.clock.choice import missing
 from bench.clock.costs import Graph, RunCosts, StaticGraph
 from bench.network.drawn import build_network
 from bench.network.graphs import NetworkKind
 from bench.network.mixing import Mixing
+from bench.network.sparse import Arcs
+from bench.network.weights import weighed
 from bench.store.record import LATER
 
 REFERENCES: dict[str, NetworkKind] = {"all_reduce": "all_reduce", "alone": "alone"}
@@ -41,6 +44,8 @@ def costs_of_run(labels: Mapping[str, Any], manifest: Mapping[str, Any], rows: M
     if steps is None or not len(steps):
         raise UserError(f"The run {name} has no evaluations, so that it has no time on a network.")
     declared = {renamed.PROPERTIES.get(key, key): value for key, value in (manifest.get("algorithm") or {}).items()}
+    if declared.get("events"):
+        raise UserError(f"The run {name} is asynchronous, so that it has a time on its own network only (virtual_s).")
     graph = _graph(labels, manifest, nodes, seed, name)
     rounds = _column(rows, "rounds", name)
     if rounds is None:
@@ -110,15 +115,23 @@ def _graph(labels: Mapping[str, Any], manifest: Mapping[str, Any], nodes: int, s
     """Return the graph by the edges in the manifest; a changing or lossy one is built from its topology."""
     topology = str(_label(labels, "topology", name))
     links = labels.get("links")
-    reliable = _missing(links) or links == LATER["links"]
+    reliable = missing(links) or links == LATER["links"]
     mixing = manifest.get("mixing") or {}
     if topology in REFERENCES:
         return StaticGraph(nodes, [], kind=REFERENCES[topology])
     if reliable and mixing.get("period") == 1 and "edge_list" in mixing:
         return _static(nodes, tuple(map(tuple, mixing["edge_list"])), bool(mixing.get("directed", False)))
     options = _options(labels, "topology")
+    edges: tuple[tuple[int, int], ...] | None = None
+    if "file" in dict(options):  # the file may have changed, or may be that of a stranger
+        if "edge_list" not in mixing:
+            raise UserError(
+                f"The run {name} has a graph from a file with too many edges for its manifest, so that it has no time "
+                "on a network."
+            )
+        edges, options = tuple(map(tuple, mixing["edge_list"])), (("directed", bool(mixing.get("directed", False))),)
     lost = None if reliable else (str(links), _options(labels, "links"))
-    return _built(topology, nodes, options, seed if lost or mixing.get("drawn") else 0, lost)
+    return _built(topology, nodes, options, seed if lost or mixing.get("drawn") else 0, lost, edges)
 
 
 @lru_cache(maxsize=256)
@@ -133,33 +146,42 @@ def _built(
     options: tuple[tuple[str, Any], ...],
     seed: int,
     lost: tuple[str, tuple[tuple[str, Any], ...]] | None,
+    edges: tuple[tuple[int, int], ...] | None,
 ) -> Mixing:
     from bench.base.registry import links
 
-    network = build_network(topology, nodes, dict(options), seed)
+    if edges is None:
+        network = build_network(topology, nodes, dict(options), seed)
+    else:
+        network = _of_edges(topology, nodes, edges, **dict(options))
     built: Mixing = network if lost is None else links[lost[0]](**dict(lost[1])).over(network, seed)
     return built
 
 
+def _of_edges(topology: str, nodes: int, edges: tuple[tuple[int, int], ...], directed: bool) -> Mixing:
+    """Return a network with these edges; its weights are not those of the run, but the messages are."""
+    ends = np.array(edges, dtype=np.int64).reshape(-1, 2)
+    if len(ends) and not 0 <= ends.min() <= ends.max() < nodes:
+        raise ValueError("an edge has a node that does not exist")
+    arcs = Arcs(nodes, ends[:, 0], ends[:, 1], directed)
+    return Mixing([weighed(arcs, "out_degree" if directed else "metropolis")], topology)
+
+
 def _options(labels: Mapping[str, Any], group: str) -> tuple[tuple[str, Any], ...]:
     own = {key.partition(".")[2]: value for key, value in labels.items() if key.startswith(f"{group}.")}
-    return tuple(sorted((key, value) for key, value in own.items() if not _missing(value)))
-
-
-def _missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and bool(np.isnan(value)))
+    return tuple(sorted((key, value) for key, value in own.items() if not missing(value)))
 
 
 def _label(labels: Mapping[str, Any], label: str, name: str) -> Any:
     value = labels.get(label)
-    if _missing(value):
+    if missing(value):
         raise UserError(f"The run {name} has no label '{label}', so that it has no time on a network.")
     return value
 
 
 def _declared(declared: Mapping[str, Any], what: str, name: str) -> float:
     value = declared.get(what)
-    if _missing(value):
+    if missing(value):
         raise UserError(
             f"The run {name} has not counted its {what} and its manifest does not declare them, so that it has no "
             "time on a network. Repeat the run."

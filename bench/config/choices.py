@@ -38,7 +38,7 @@ def options_of(group: str, name: str) -> Options:
         biased, weights = {"allow_biased": Option(bool, False)}, {"weights": Option(str, member.weights)}
         own = biased if member.weights is None else weights
         return {**keyword_options(member.graph), **own, "lazy": Option(bool, False)}
-    if group in ("engine", "links", "compressor", "regularizer"):
+    if group in ("engine", "links", "compressor", "regularizer", "network"):
         return attribute_options(member)
     is_class, build = isinstance(member, type), member
     return keyword_options(build.__init__ if is_class else build)
@@ -68,6 +68,7 @@ REGISTRIES: dict[str, registry.Registry[Any]] = {
     "compressor": registry.compressors,
     "loss": registry.losses,
     "regularizer": registry.regularizers,
+    "network": registry.networks,
 }
 TRACKERS: dict[str, Options] = {
     "none": {},

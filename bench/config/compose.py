@@ -24,6 +24,7 @@ from bench.config.main_file import check_main_file
 from bench.config.names import CONF, check_names, is_plain, is_sweep, no_such_name, not_a_setting
 from bench.config.run_config import GROUPS, RunConfig, meant, no_such_setting, parse
 from bench.config.source import CONFIG, USUAL, Source, used
+from bench.store.record import LATER
 
 HYDRA_ERRORS = (HydraException, OmegaConfBaseException, YAMLError)
 
@@ -153,6 +154,8 @@ def _no_such_setting(key: str, typed: Sequence[str], source: Source) -> str:
         with hydra_here(chosen, source):
             names = hydra.compose(source.name, overrides=chosen)[group].name
     lacking = {name: known for name in names.split(",") if option not in (known := options_of(group, name))}
+    if group == "network" and lacking.keys() == {LATER["network"]}:
+        return f"network={LATER['network']} has no option '{key}'. Choose a network, as in network=lan {key}=…"
     return " ".join(
         f"{group}={name} has no option '{key}'.{closest(option, known, meant(key))}" for name, known in lacking.items()
     )

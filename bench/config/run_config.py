@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from bench.base import renamed
 from bench.base.errors import UserError, closest
 from bench.base.options import Count, Natural, coerce, convert, without_neutral
+from bench.clock.choice import content_of
 from bench.config.choices import Choice, options_of, with_option
 from bench.store.record import LATER, TAKEN, Spacing
 
@@ -34,6 +35,7 @@ class RunConfig:
     topology: Choice
     links: Choice = field(metadata={NEUTRAL: Choice(LATER["links"], {})})
     compressor: Choice = field(metadata={NEUTRAL: Choice(LATER["compressor"], {})})
+    network: Choice = field(metadata={NEUTRAL: Choice(LATER["network"], {})})
     dataset: Choice
     partition: Choice
     model: Choice
@@ -76,6 +78,8 @@ class RunConfig:
                 known = options_of(item.name, value.name)
                 options = without_neutral(known, value.options) if identity_only else value.options
                 value = {"name": value.name, **options}
+                if identity_only and item.name == "network":
+                    value["content"] = content_of(self.network.name, self.network.options)
             out[item.name] = value
         out = _with_earlier_names(out) if identity_only else out
         return _without_paths(out, _content if identity_only else str)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import TYPE_CHECKING
 
+from bench.contracts import asynchronous
 from bench.contracts.fixtures import SKIP, Check, CheckFailed
 from bench.contracts.form import counts, no_memory, nothing_in_place, rounding, shapes, states
 from bench.contracts.mathematics import average, centralized, descent, end, estimate, rest, scale, stepsize
@@ -25,14 +26,26 @@ from bench.method.algorithm import Algorithm
 if TYPE_CHECKING:
     import pytest
 
-__all__ = ["CHECKS", "SKIP", "CheckFailed", "check_algorithm", "parametrize_with_checks"]
+__all__ = ["CHECKS", "SKIP", "CheckFailed", "check_algorithm", "checks_of", "parametrize_with_checks"]
 
 CHECKS: tuple[Check, ...] = (
     *(shapes, nothing_in_place, no_memory, counts, network_use, rounding, states, compression, permutation, locality),
     *(replicas, one_node, one_voice, states_read, asked_read, average, descent, stepsize, estimate, rest, end),
     *(bound, centralized, scale),
 )
-"""Each raises ``CheckFailed``, or returns ``SKIP`` if it does not apply."""
+"""Each raises ``CheckFailed``, or returns ``SKIP`` if it does not apply. Asynchronous methods have others."""
+
+
+def checks_of(method: type[Algorithm]) -> tuple[Check, ...]:
+    """Return the checks of a method, which depend on whether it is asynchronous.
+
+    Args:
+        method: A class decorated with ``@algorithm``.
+
+    Example:
+        >>> [check.__doc__ for check in checks_of(MyMethod)]
+    """
+    return asynchronous.CHECKS if method.properties.asynchronous else CHECKS
 
 
 def check_algorithm(method: type[Algorithm]) -> None:
@@ -47,7 +60,7 @@ def check_algorithm(method: type[Algorithm]) -> None:
     Example:
         >>> check_algorithm(MyMethod)
     """
-    for check in CHECKS:
+    for check in checks_of(method):
         check(method)
 
 
@@ -79,6 +92,6 @@ def parametrize_with_checks(methods: Iterable[type[Algorithm]]) -> pytest.MarkDe
     cases = [
         pytest.param(method, skipping(check), id=f"{method.__name__}-{check.__name__}")
         for method in methods
-        for check in CHECKS
+        for check in checks_of(method)
     ]
     return pytest.mark.parametrize(("method", "check"), cases)

@@ -13,6 +13,7 @@ from bench.base.machine import core_share, cores, several_machines, slurm_tasks
 from bench.base.options import NonNegative, Positive
 from bench.base.registry import engines
 from bench.build.build import run_in
+from bench.build.events import check_engine
 from bench.build.network import mixing_of
 from bench.config.run_config import RunConfig
 from bench.engine import stacked
@@ -37,6 +38,7 @@ class Engine(ABC):
 
     grouped: ClassVar[bool]  # whether runs that differ only in stepsizes, seed and graph form one program
     one_process: ClassVar[bool]  # whether a run needs one process, which survives a failed run
+    asynchronous: ClassVar[bool] = False  # whether it runs asynchronous methods, and no others
     timeout_s: NonNegative = 300.0  # seconds without progress after which a run fails
 
     def __init__(self, **options: Any) -> None:
@@ -57,6 +59,7 @@ class Engine(ABC):
         """Raise UserError if this engine cannot compute the run on this machine."""
         if config.device == "cuda" and not torch.cuda.is_available():
             raise UserError("device=cuda needs a GPU, and torch finds none. Use device=cpu.")
+        check_engine(config, self.asynchronous)
         if self.one_process and config.ranks:
             raise UserError(f"engine={config.engine.name} uses one process, got ranks={config.ranks}. Use engine=mpi.")
 
@@ -76,17 +79,29 @@ class Engine(ABC):
         """Compute this process's part of the runs; ``comm`` is the MPI communicator, None for a single process."""
 
 
-@engines.register("stacked")
-class Stacked(Engine):
-    """All nodes of all replicas in one process, as one tensor program."""
+class InOneProcess(Engine):
+    """All nodes of all replicas in one process."""
 
     grouped = True
     one_process = True
     memory_gb: Positive | None = None
-    capture: bool = True
 
     def compute(self, configs: Sequence[RunConfig], observer: Observer, resume: Resume | None, comm: Any) -> None:
         stacked.run(configs, observer, resume)
+
+
+@engines.register("stacked")
+class Stacked(InOneProcess):
+    """All nodes of all replicas in one process, as one tensor program."""
+
+    capture: bool = True
+
+
+@engines.register("events")
+class Events(InOneProcess):
+    """Asynchronous methods: the events of all nodes in the order of their virtual times."""
+
+    asynchronous = True
 
 
 @engines.register("mpi")

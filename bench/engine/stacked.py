@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 
 from bench.build.build import run_in
+from bench.build.events import events_of
 from bench.build.network import mixing_of
 from bench.config.run_config import RunConfig
 from bench.engine.torch_setup import set_up_torch
@@ -31,7 +32,7 @@ def run(configs: Sequence[RunConfig], observer: Observer, resume: Resume | None 
     ended: dict[int, Outcome] = {}
     while running:
         chosen = [configs[r] for r in running]
-        hosting = OneProcess(first.nodes, make_mixer([mixing_of(c) for c in chosen], dtype, device))
+        hosting = OneProcess(first.nodes, events_of(first) or make_mixer([mixing_of(c) for c in chosen], dtype, device))
         outcomes, moment = run_in(hosting, chosen, ReplicaObserver(observer, running), moment, thin=len(running) > 1)
         ended |= {r: outcome for r, outcome in zip(running, outcomes, strict=True) if outcome}
         moment = moment.only([i for i, outcome in enumerate(outcomes) if outcome is None])

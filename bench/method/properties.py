@@ -11,6 +11,7 @@ from bench.base.provenance import Provenance, mark_of
 INFORMATION = ("smoothness", "variance", "heterogeneity", "topology")
 """Problem parameters that a stepsize rule may use. All methods may use n (nodes) and T (steps)."""
 Mixes = Literal["doubly", "push", "pull", "push and pull"]
+EventPattern = Literal["messages", "pairs", "meetings", "one_late"]
 Compresses = Literal["no", "contractive", "any"]
 CentralizedEquivalent = bool | Literal["sgd"]
 FixedPoint = Literal["exact", "near", "elsewhere"]
@@ -55,6 +56,9 @@ class Properties:
         mixes: The kind of mixing matrix that the method uses.
         proximal: True if the method calls ``prox``, so that the objective may have a nonsmooth term.
         compresses: Whether the method sends compressed vectors, and which compressors its theory allows.
+        events: When the nodes of an asynchronous method act; see ``Asynchronous``. None: the method has steps.
+        keeps_mean: True if the nodes of an asynchronous method without gradients agree at the mean of their initial
+            points, whatever their speeds and the losses.
         cite: The publication.
         source: Where the rule was read: the paper with its arXiv number or DOI and the number of the algorithm, or
             the code with its repository, file and commit. Also deviations from it.
@@ -95,12 +99,19 @@ class Properties:
     mixes: Mixes = "doubly"
     proximal: bool = False
     compresses: Compresses = "no"
+    events: EventPattern | None = None
+    keeps_mean: bool = False
     cite: str
     source: str = ""
     provenance: Provenance = "unstated"
     published: bool = True
     label: str
     family: str
+
+    @property
+    def asynchronous(self) -> bool:
+        """True if the nodes do not take their steps together."""
+        return self.events is not None
 
     @property
     def mark(self) -> str:

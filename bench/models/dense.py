@@ -11,6 +11,7 @@ from torch import Tensor
 from bench.base.layout import Layout
 from bench.base.options import Count
 from bench.models.model import Model, Pullback, model
+from bench.models.products import affine, product
 
 
 def dense(p: Mapping[str, Tensor], layer: str, x: Tensor) -> Tensor:
@@ -36,18 +37,16 @@ class DenseModel(Model):
         self.floats = 2 * sum(ends)
 
     def forward(self, p: Mapping[str, Tensor], x: Tensor) -> Tensor:
-        return dense(p, "out", self._sources(p, x)[-1])
-
-    def _sources(self, p: Mapping[str, Tensor], x: Tensor) -> list[Tensor]:
-        """Return the inputs of every layer."""
-        sources = [x.flatten(2)]
+        x = x.flatten(2)
         for layer in self._layers[:-1]:
-            sources.append(torch.tanh(dense(p, layer, sources[-1])))
-        return sources
+            x = torch.tanh(dense(p, layer, x))
+        return dense(p, "out", x)
 
     def linearize(self, x: Tensor, inputs: Tensor) -> tuple[Tensor, Pullback]:
         p = self.unpack(x)
-        sources = self._sources(p, inputs)
+        sources = [inputs.flatten(2)]
+        for layer in self._layers[:-1]:
+            sources.append(affine(sources[-1], p[f"{layer}.weight"], p[f"{layer}.bias"]).tanh_())
 
         def pull(delta: Tensor) -> Tensor:
             out = torch.empty_like(x)
@@ -56,16 +55,16 @@ class DenseModel(Model):
                 delta = dense_back(p, g, layer, source, delta, last=layer == self._layers[0])
             return out
 
-        return dense(p, "out", sources[-1]), pull
+        return affine(sources[-1], p["out.weight"], p["out.bias"]), pull
 
 
 def dense_back(
     p: Mapping[str, Tensor], g: Mapping[str, Tensor], layer: str, source: Tensor, delta: Tensor, last: bool = False
 ) -> Tensor:
     """Write the gradient of a dense layer into ``g``; return the gradient before the tanh, unless it is the last."""
-    torch.bmm(source.mT, delta, out=g[f"{layer}.weight"])
+    product(source.mT, delta, out=g[f"{layer}.weight"])
     torch.sum(delta, dim=1, out=g[f"{layer}.bias"])
-    return delta if last else tanh_back(torch.bmm(delta, p[f"{layer}.weight"].mT), source)
+    return delta if last else tanh_back(product(delta, p[f"{layer}.weight"].mT), source)
 
 
 tanh_back = torch.ops.aten.tanh_backward

@@ -117,8 +117,12 @@ class Model(ABC):
     def unpack(self, x: Tensor) -> dict[str, Tensor]:
         """Return views of parameter vectors (M, P) as the model's tensors, by name."""
         shapes = self.layout.shapes
-        parts = x.split(self.layout.sizes, dim=1)  # one node of the autograd graph, unlike slices
-        return {name: part.view(-1, *shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
+        # one node of the autograd graph, unlike slices; x.split takes twice the time
+        parts = x.split_with_sizes(self.layout.sizes, dim=1)
+        return {
+            name: part if len(shape) == 1 else part.view(-1, *shape)
+            for (name, shape), part in zip(shapes.items(), parts, strict=True)
+        }
 
 
 def fan_in(weight: tuple[int, ...]) -> int:

@@ -86,7 +86,7 @@ class Column:
 
     Attributes:
         label: The name in figures and tables.
-        more_is_better: Whether larger values are better.
+        more_is_better: Whether larger values are better. None: neither.
         finish: Applied to the sum over processes, (R,), such as a root or a factor for the unit.
 
     Example:
@@ -94,7 +94,7 @@ class Column:
     """
 
     label: str
-    more_is_better: bool
+    more_is_better: bool | None
     finish: Callable[[np.ndarray], np.ndarray] = lambda mean: mean
 
 
@@ -109,6 +109,7 @@ class Problem(ABC):
         epoch_size: Samples in the training set; None for a stream.
         autograd: Whether ``grad`` uses autograd. If False, the run uses the faster inference mode.
         columns: The metrics that ``evaluate`` returns in ``also``.
+        network_columns: Those that it adds if the setting has the rates of the nodes.
         prox: The proximal step of r if the objective is f + r with a nonsmooth r.
         setting: Nodes, seeds, batch size, dtype and device of the run.
 
@@ -130,6 +131,7 @@ class Problem(ABC):
     epoch_size: int | None = None
     autograd: bool = True
     columns: Mapping[str, Column] = MappingProxyType({})
+    network_columns: Mapping[str, Column] = MappingProxyType({})
     prox: Prox | None = None
 
     def __init__(self, setting: Setting) -> None:

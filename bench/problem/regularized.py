@@ -112,18 +112,22 @@ class Absolute(Regularizer):
         return x.sign() * (x.abs() - least).clamp_min(0)
 
 
+UNKNOWN = ("suboptimality", "minimizer_distance")
+"""Endings of the columns that need the minimum of f."""
+
+
 class Regularized(Around):
     """The objective f + r.
 
     The training loss and the node loss include r. The gradient includes ∇r if r is smooth; otherwise ``prox`` is set.
-    Test losses do not include r. There is no column ``suboptimality``, since the minimum of f + r is not known.
+    Test losses do not include r. There are no columns ``UNKNOWN``, since the minimum of f + r is not known.
     """
 
     def __init__(self, problem: Problem, by: Regularizer) -> None:
         super().__init__(problem)
         self.by = by
         self.prox = None if by.smooth else by.prox
-        self.columns = {name: c for name, c in problem.columns.items() if not name.endswith("suboptimality")}
+        self.columns = {name: c for name, c in problem.columns.items() if not name.endswith(UNKNOWN)}
 
     def start(self) -> Tensor:
         return self.problem.start()
@@ -138,7 +142,7 @@ class Regularized(Around):
         e, share = self.problem.evaluate(mean), hosted_share(self.setting)
         gradient = e.gradient + share * self.by.gradient(mean) if self.by.smooth else e.gradient
         loss = e.train_loss + share * self.by.value(mean)
-        also = {name: value for name, value in e.also.items() if not name.endswith("suboptimality")}
+        also = {name: value for name, value in e.also.items() if not name.endswith(UNKNOWN)}
         return replace(e, train_loss=loss, gradient=gradient, also=also)
 
     def node_gradients(self, mean: Tensor) -> Iterable[Tensor] | None:

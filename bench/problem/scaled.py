@@ -63,7 +63,14 @@ class Rescaled(Around):
 
     def evaluate(self, mean: Tensor) -> Evaluation:
         e, a = self.problem.evaluate(mean / self.input_scale), self.value
-        return Evaluation(a * e.train_loss, a * e.test_loss, e.test_correct, self.slope * e.gradient, _times(a, e.also))
+        slope, also = self.slope * e.gradient, self._also(e.also)
+        return Evaluation(a * e.train_loss, a * e.test_loss, e.test_correct, slope, also)
+
+    def _also(self, found: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Scale losses and suboptimalities, which have the unit of f, and squared distances, but not scores."""
+        units = {"loss": self.value, "suboptimality": self.value, "minimizer_distance": self.input_scale**2}
+        factors = {name: next((c for end, c in units.items() if name.endswith(end)), None) for name in found}
+        return {name: value if (c := factors[name]) is None else c * value for name, value in found.items()}
 
     def node_gradients(self, mean: Tensor) -> Iterable[Tensor] | None:
         gradients = self.problem.node_gradients(mean / self.input_scale)
@@ -72,8 +79,3 @@ class Rescaled(Around):
     def node_losses(self, x: Tensor) -> Tensor | None:
         losses = self.problem.node_losses(x / self.input_scale)
         return None if losses is None else self.value * losses
-
-
-def _times(c: float, found: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Scale losses and suboptimalities, which have the unit of f, but not scores."""
-    return {name: c * value if name.endswith(("loss", "suboptimality")) else value for name, value in found.items()}

@@ -26,6 +26,7 @@ class Setting:
         batch_size: Samples per mini-batch and node.
         dtype: The type of points and gradients.
         device: The device of points and gradients.
+        rates: Gradients per second of every node on the run's network; None without a network.
 
     Example:
         >>> setting = Setting(4, range(4), (0, 1), 8, torch.float32, torch.device("cpu"))
@@ -39,6 +40,7 @@ class Setting:
     batch_size: int
     dtype: torch.dtype
     device: torch.device
+    rates: tuple[float, ...] | None = None
 
     @cached_property
     def distinct_seeds(self) -> tuple[int, ...]:

@@ -117,8 +117,7 @@ class Supervised(Problem):
         return self.setting.batch_size * (self._model.floats + 2 * self._x[0].numel())
 
     def start(self) -> Tensor:
-        s = self.setting
-        initial = self._model.initial
+        s, initial = self.setting, self._model.initial
         x = s.draw("init", initial) if self._init == "independent" else s.draw_shared("init", initial)[:, None]
         return s.per_replica(s.tensor(x)).expand(-1, len(s.hosted), -1).contiguous()
 
@@ -176,7 +175,7 @@ class Supervised(Problem):
         for piece in np.array_split(shard, -(-len(shard) // self._piece(1))):
             rows = torch.as_tensor(piece, device=point.device)
             weights = point.new_full((1, len(piece)), 1 / len(shard))
-            total += self._weighted(point, self._x[rows][None], self._y[rows], weights)[1][0].double()
+            total += self._weighted(point, self._x.index_select(0, rows)[None], self._y[rows], weights)[1][0].double()
         return total
 
     def _share(self, x: np.ndarray, y: np.ndarray, rows: np.ndarray) -> Tests:
@@ -214,7 +213,9 @@ class Supervised(Problem):
 
     def _gather(self, rows: Tensor, shifts: Tensor | None) -> tuple[Tensor, Tensor]:
         """Return the inputs of the model and the targets for these rows."""
-        raw = self._x[rows]
+        raw = self._x.index_select(0, rows.flatten()).view(
+            *rows.shape, *self._x.shape[1:]
+        )  # x[rows] takes 6 times as long
         if shifts is not None and self._arrays.crops is not None:
             raw = augmented(raw, shifts, self._arrays.crops)
         return self._inputs(raw), self._y[rows]

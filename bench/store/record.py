@@ -14,6 +14,15 @@ COLUMNS = [
     *("compute_s", "comm_s", "eval_s", "wall_s"),
 ]
 _COLUMNS = frozenset(COLUMNS)
+EVENT_COLUMNS = {
+    "virtual_s": "virtual time (s)",
+    **{f"gradients_{which}": f"gradients of a node ({which})" for which in ("min", "median", "max")},
+    **{f"idle_s_{which}": f"idle time of a node ({which}, s)" for which in ("min", "median", "max")},
+    **{f"staleness_{which}": f"staleness of gradients ({which}, events)" for which in ("mean", "max")},
+    **{f"staleness_s_{which}": f"staleness of gradients ({which}, s)" for which in ("mean", "max")},
+    **{f"messages_{what}": f"messages {what.replace('_', ' ')}" for what in ("under_way", "lost", "replaced")},
+}
+"""The further columns of asynchronous runs, which the order of events determines, with their labels."""
 SCORE = "test_"
 """Prefix of the columns that measure predictions: test_accuracy, test_rmse."""
 DIVERGING_FROM = 100.0
@@ -21,10 +30,18 @@ DIVERGING_FROM = 100.0
 
 Of the suite's own runs, none above it predicted more than the most frequent class; one at 30 times had 81 % accuracy.
 """
-LATER = {"links": "reliable", "compressor": "none", "loss": "usual", "regularizer": "none"}
+LATER = {"links": "reliable", "compressor": "none", "loss": "usual", "regularizer": "none", "network": "none"}
 """Settings that were added later, with the value of runs without them."""
 SINCE = {**LATER, "input_scale": 1.0, "validation": 0.0, "partition.equal": False, "dataset.exact": False}
 """Labels that were added later, with the value that has no effect."""
+ADDED: dict[tuple[str, str], dict[str, Any]] = {
+    ("algo", "dsgd"): {"order": "adapt_then_combine"},
+    ("algo", "dsgd_clip"): {"clipping": "given", "p": 2.0},
+    ("algo", "gt"): {"local_stepsizes": False},
+    ("topology", "edges"): {"topology.directed": False},
+    ("dataset", "cifar10"): {"dataset.augment": False},
+}
+"""Labels of options that a member of a group got later, with their neutral values, which runs without them have."""
 STATES = {
     "done": "completed all steps",
     "diverging": "completed all steps, but the training loss rose by more than "

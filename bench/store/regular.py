@@ -11,7 +11,7 @@ import os
 import shutil
 import stat
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 LINK = "it is a link, and inside a results folder links are not followed; only that folder itself may be a link"
@@ -76,20 +76,37 @@ def append(path: Path, text: str) -> None:
 
 def write_bytes(path: Path, content: bytes, check: Callable[[], None] = lambda: None) -> None:
     """Replace a file, or a link, atomically. ``check`` is called last; if it raises, nothing is replaced."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
+    write_together({path: content}, check)
+
+
+def write_together(contents: Mapping[Path, bytes], check: Callable[[], None] = lambda: None) -> None:
+    """Replace several files, in this order, once all of them are written beside the old ones."""
+    drafts: dict[Path, Path] = {}
     try:
-        try:
-            descriptor, _ = opened(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-        except FileExistsError:  # left by a killed process with the same id
-            draft.unlink()
-            descriptor, _ = opened(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        for path, content in contents.items():
+            drafts[path] = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
+            _create(drafts[path], content, path)
+        check()
+        for path, draft in drafts.items():
+            draft.replace(path)
+    except BaseException:
+        for draft in drafts.values():
+            draft.unlink(missing_ok=True)
+        raise
+
+
+def _create(draft: Path, content: bytes, path: Path) -> None:
+    """Write the draft of a file; errors name the file."""
+    try:
+        descriptor, _ = opened(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    except FileExistsError:  # left by a killed process with the same id
+        draft.unlink()
+        descriptor, _ = opened(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    try:
         with open(descriptor, "wb") as file:  # noqa: PTH123
             file.write(content)
-        check()
-        draft.replace(path)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
+    except OSError as error:  # a full disk raises one without a name
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def no_link(folder: Path) -> Path:

@@ -1,8 +1,8 @@
 """Divide runs into groups, and choose the number of processes.
 
-Runs of engine=stacked that differ only in stepsizes, seed and graph are replicas of one tensor program. The available
-memory limits the size of a group. On a CPU, a long sweep has at least one group per core, since processes are faster
-than threads.
+Runs of engine=stacked that differ only in stepsizes, seed and graph are replicas of one tensor program. Those of
+engine=events must also have the same graph. The available memory limits the size of a group. On a CPU, a long sweep has
+at least one group per core, since processes are faster than threads.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ def program(config: RunConfig) -> str:
     for option in method_of(config).number_options():
         identity["algo"].pop(option, None)
     network = mixing_of(config)
-    if network.changing and not network.one_way:
+    if method_of(config).properties.asynchronous:  # replicas share the events, and so the graph
+        identity["topology"] = network.certificate.hash
+    elif network.changing and not network.one_way:
         identity["topology"] = "changing"
         identity.pop("links", None)
     elif config.nodes < SPARSE_FROM and not network.one_way:

@@ -9,8 +9,10 @@ import torch
 
 from bench.base.machine import free_memory
 from bench.build.build import build_algorithm, build_problem
+from bench.build.events import graph_of
 from bench.config.run_config import RunConfig
 from bench.engine.engines import engine_of
+from bench.method.asynchronous import Asynchronous
 from bench.method.trajectory import blank_state
 from bench.problem.problem import Problem, Setting
 from bench.training.metrics import measured_states
@@ -67,9 +69,13 @@ def vectors_alive(config: RunConfig, problem: Problem) -> float:
     mean.
     """
     algorithm = build_algorithm([config], problem, steps=1)
-    x = torch.zeros(1, 1, problem.layout.size, dtype=problem.setting.dtype)
+    nodes = 1
+    if isinstance(algorithm, Asynchronous):
+        algorithm.graph, nodes = graph_of(config), config.nodes
+    x = torch.zeros(1, nodes, problem.layout.size, dtype=problem.setting.dtype, device="meta" if nodes > 1 else "cpu")
     state = blank_state(algorithm, x)
     held = sum(tensor.numel() for tensor in state) / x.numel()
+    held += 2 + algorithm.properties.vectors_per_step if nodes > 1 else 0  # gradients, their points and messages
     measured = len(measured_states(algorithm.properties))
     double = torch.float64.itemsize / x.dtype.itemsize
     step = 2 * held + algorithm.properties.vectors_per_step

@@ -107,7 +107,7 @@ class CostCounter:
         """A resumed run passes the counts that ``kept`` returned, one array per replica, as ``before``."""
         s = problem.setting
         self._problem, self._batch, self._bits = problem, s.batch_size * s.nodes, 8 * s.dtype.itemsize
-        self._mixings = mixings
+        self._mixings, self._nodes = mixings, s.nodes
         alike = all(mixing.bills_alike and mixing.turns == mixings[0].turns for mixing in mixings)
         self._bills = [self._bill(r, 0) for r in range(mixings[0].turns)] if alike else []
         self._alike: dict[tuple[int, int, tuple[int, ...]], int] = {}
@@ -140,6 +140,19 @@ class CostCounter:
             bill = self._bills[self.round % len(self._bills)] if self._bills else self._bill(self.round, t)
             self._sent += self._cost(bill, size, widths) * (1 if when is None else when)
         self.round += 1
+
+    def node_gradient(self) -> None:
+        """Count a mini-batch gradient of one node."""
+        self._gradients += self._batch // self._nodes
+        self._samples += self._batch // self._nodes
+
+    def message(self, widths: tuple[int, ...], copies: int) -> None:
+        """Count a message of one node to ``copies`` receivers. A round is one message of every node, on average."""
+        self.round += 1
+        numbers, vectors = sum(widths), sum(width // self._problem.layout.size for width in widths)
+        self._sent += np.array([0, 0, copies, copies * numbers, copies * numbers * self._bits], dtype=np.int64)[:, None]
+        rounds = self.round // self._nodes
+        self._sent[:2] = np.array([rounds, rounds * vectors])[:, None]
 
     def _bill(self, r: int, t: int) -> np.ndarray:
         """Return the counts of a round with one scalar, one vector and one bit, (counts, replicas)."""

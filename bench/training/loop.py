@@ -12,6 +12,7 @@ from torch import Tensor
 from bench.base.errors import Misfit, UserError
 from bench.base.preemption import Preempted
 from bench.method.algorithm import Algorithm
+from bench.method.asynchronous import Asynchronous
 from bench.method.trajectory import blank_state, trajectory
 from bench.network.compressor import Compressor
 from bench.network.mixing import Mixing
@@ -19,6 +20,7 @@ from bench.problem.problem import Problem
 from bench.store.record import Row
 from bench.training.captured import ReplayedSteps, Step
 from bench.training.costs import CostCounter, RowBuilder, Stopwatch
+from bench.training.events import Events
 from bench.training.hosting import Hosting
 from bench.training.metrics import heterogeneity, measure
 from bench.training.network import GradOracle, MixOracle, Network, make_oracles
@@ -66,6 +68,9 @@ class Training:
         self._threads = torch.get_num_threads(), step_threads(problem)  # for evaluations, and for steps
         if begin:
             hosting.mixer.restore(begin.in_flight)
+        if isinstance(hosting.mixer, Events):
+            assert isinstance(algorithm, Asynchronous)
+            hosting.mixer.attach(algorithm, problem, self._costs, begin.step if begin else 0)
 
     def run(self) -> tuple[list[Outcome | None], Snapshot]:
         """Run the steps and report to the observer; return how every replica ended, and the last snapshot.
@@ -77,6 +82,8 @@ class Training:
             Preempted: The observer has preempted the run, after a checkpoint.
         """
         self._learn({"threads": self._threads[1]})
+        if isinstance(self._hosting.mixer, Events):
+            self._learn({"tape": self._hosting.mixer.tape.hash()})
         with threads(self._threads[1]):
             return self._run()
 
@@ -101,7 +108,9 @@ class Training:
         return self._outcomes, self._moment(t, state)
 
     def _faster(self, grad: GradOracle, mix: MixOracle) -> Step | None:
-        """A step that is captured as soon as the first ones have run; None: steps run one by one."""
+        """A step of events, or one that is captured as soon as the first ones have run; None: steps run one by one."""
+        if isinstance(self._hosting.mixer, Events):
+            return self._hosting.mixer.play
         if not self._capture:
             return None
 
@@ -142,6 +151,8 @@ class Training:
         with self._clock.timing("eval_s"), threads(self._threads[0]):
             zetas = heterogeneity(state.x, self._problem, self._hosting) if t == 0 else []
             measured = measure(state, self._problem, self._hosting, self._algorithm.properties)
+            if isinstance(self._hosting.mixer, Events):
+                measured.own.update(self._hosting.mixer.facts(t, len(self._outcomes)))
         seconds = self._clock.seconds()
         with self._clock.timing("paused"):
             for r, zeta in enumerate(zetas):

@@ -24,6 +24,7 @@ CHANGES = {
 }
 
 
+@lru_cache(maxsize=1)  # a figure, a table and claims share these runs
 def variants(results: Results) -> pd.DataFrame:
     """Runs of methods as written and as released, on one dataset, with columns ``change`` and ``split``."""
     best = None

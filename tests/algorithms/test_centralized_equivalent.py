@@ -16,6 +16,7 @@ from tests.algorithms.literal import LAYOUT, OPTIONS, PARTS, RULES, VARIANTS
 from tests.algorithms.literal.averaged import msgn, stepsizes_of_dnasa
 from tests.algorithms.literal.common import norm, root, unit
 from tests.helpers import noisy
+from tests.helpers.synchronous import SYNCHRONOUS
 
 T, KINDS = 50, ("diminishing", "fixed", "constant")
 EVERYONE = np.full((noisy.N, noisy.N), 1 / noisy.N)
@@ -204,7 +205,7 @@ def test_equals_its_centralized_counterpart(name):
     assert np.abs(ours.x().mean(2).numpy() - central).max() <= 1e-12 * np.abs(central).max()
 
 
-NAMES = [module.name for module in pkgutil.iter_modules(package.__path__)]
+NAMES = [module.name for module in pkgutil.iter_modules(package.__path__) if module.name in SYNCHRONOUS]
 FORMS = [(name, {}) for name in NAMES] + VARIANTS
 
 

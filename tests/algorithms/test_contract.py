@@ -14,6 +14,7 @@ from bench.contracts.fixtures import with_options
 from bench.method import unit
 from tests.algorithms.literal import VARIANTS
 from tests.helpers.few import few
+from tests.helpers.synchronous import SYNCHRONOUS
 
 LONG = (contract.rounding, contract.end, contract.descent, contract.average, contract.stepsize)
 """These take longer than the rest together; that the mathematics is right, the literal rules say too."""
@@ -33,7 +34,7 @@ def changed(name, variant):
     return cls
 
 
-@pytest.mark.parametrize("name", list(algorithms))
+@pytest.mark.parametrize("name", SYNCHRONOUS)
 def test_promises(name):
     kept(algorithms[name])
 
@@ -46,12 +47,12 @@ def test_variants_keep_their_promises_too(name, variant):
     kept(changed(name, variant))
 
 
-@pytest.mark.parametrize("name", few(algorithms, ["dsgd"]))
+@pytest.mark.parametrize("name", few(SYNCHRONOUS, ["dsgd"]))
 def test_no_method_drifts_by_rounding(name):
     contract.rounding(algorithms[name])
 
 
-@pytest.mark.parametrize("name", few(algorithms, ["d2", "dnasa", "dog", "kgt", "sgp", "push_pull"]))
+@pytest.mark.parametrize("name", few(SYNCHRONOUS, ["d2", "dnasa", "dog", "kgt", "sgp", "push_pull"]))
 def test_every_method_descends_averages_and_ends_where_it_declares(name):
     for check in LONG[1:]:
         check(algorithms[name])
@@ -83,7 +84,7 @@ MILD = "sclip_ef"
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in algorithms if algorithms[name].properties.fixed_point == "elsewhere" and name != MILD]
+    "name", [name for name in SYNCHRONOUS if algorithms[name].properties.fixed_point == "elsewhere" and name != MILD]
 )
 def test_rejects_near_for_methods_that_end_elsewhere(name):
     class Claims(algorithms[name]):

@@ -8,6 +8,7 @@ from bench.base.errors import UserError
 from bench.base.registry import algorithms
 from bench.contracts.simulate import simulate
 from bench.network.mixing import Mixing
+from tests.helpers.synchronous import SYNCHRONOUS
 
 APART = torch.tensor([[[1.0], [-1.0]]], dtype=torch.float64)
 
@@ -79,7 +80,7 @@ def left(name: str, eigenvalues: list[float], options: dict) -> torch.Tensor:
 
 STANDING = [
     name
-    for name in algorithms
+    for name in SYNCHRONOUS
     if not (name == "qg_dsgdm" or algorithms[name].properties.common_start)
     and any(served(name, value) for value in (-0.98, 0.8))
 ]

@@ -33,6 +33,7 @@ from bench.training.mixers import make_mixer
 from bench.training.network import Network, make_oracles
 from bench.training.observer import Observer
 from tests.helpers.configs import config
+from tests.helpers.synchronous import SYNCHRONOUS
 
 STEPS, DTYPE, CPU = 16, torch.float64, torch.device("cpu")
 GRAPHS = ["ring", "one_peer_exponential"]
@@ -196,7 +197,7 @@ def without_persistent_collectives():
 def asked(nodes, ranks, whose) -> dict:
     """The configurations of this call, by name."""
     cases = {}
-    for name in algorithms if whose == "all" else SOME:
+    for name in SYNCHRONOUS if whose == "all" else SOME:
         properties = algorithms[name].declare_for({})
         graphs = AVERAGE if properties.exact_average else [*GRAPHS, *ONCE] if name == "dnasa" else GRAPHS
         for graph in graphs:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -33,6 +34,12 @@ def score(finals: pd.DataFrame) -> tuple[str, float]:
     return ("test_accuracy", 1.0) if has else ("test_loss", -1.0)
 
 
+def numbered(runs: pd.DataFrame, options: Sequence[str]) -> np.ndarray:
+    """Return the number of the setting of every run, in the order of the values of the options; none is missing."""
+    each = [np.unique(runs[option].to_numpy(), return_inverse=True)[1] for option in options]
+    return each[0] if len(each) == 1 else np.unique(np.stack(each), axis=1, return_inverse=True)[1].ravel()
+
+
 @dataclass(frozen=True)
 class Best:
     """The best setting of one method on one problem: a value for every tuned option."""
@@ -40,18 +47,24 @@ class Best:
     values: dict[str, float | str]  # numbers, and the name of a schedule
     edges: list[str]  # options at the smallest or largest value of their grid: a better value may lie outside
     seeds: list[int]  # the tuning seeds, which compare the settings
-    means: pd.Series  # by setting, over the tuning seeds; −∞ for accuracies and ∞ for losses if a run diverged
+    settings: pd.DataFrame  # all compared settings
+    scores: np.ndarray  # their means
+
+    @cached_property
+    def means(self) -> pd.Series:
+        """The means by setting, over the tuning seeds; −∞ for accuracies and ∞ for losses if a run diverged."""
+        return pd.Series(self.scores, index=pd.MultiIndex.from_frame(self.settings))
 
     @property
     def alone(self) -> bool:
         """Whether only one setting was run."""
-        return len(self.means) == 1
+        return len(self.scores) == 1
 
     def of(self, runs: pd.DataFrame, but: str | None = None) -> pd.DataFrame:
         """Return the runs with the best values; the option ``but`` may have any value."""
-        keep = pd.Series(True, index=runs.index)
+        keep = np.ones(len(runs), dtype=bool)
         for option, value in self.values.items():
-            keep &= (runs[option] == value) | (option == but)
+            keep &= (runs[option] == value).to_numpy(bool) | (option == but)
         return runs[keep]
 
     def along(self, option: str) -> pd.Series:
@@ -68,29 +81,28 @@ class Grid:
     def __init__(self, finals: pd.DataFrame, over: Sequence[str], by: tuple[str, float] | None = None) -> None:
         name, self.sign = by or score(finals)
         self.options = list(over)
-        known = finals[self.options].notna().all(axis=1)
+        known = finals[self.options].notna().to_numpy().all(axis=1)
         self.runs = finals if known.all() else finals[known]
         """The runs of all settings and seeds."""
-        setting = self.runs[self.options].groupby(self.options).ngroup().to_numpy()
-        seed = self.runs["seed"].to_numpy()
-        having = pd.Series(setting).groupby(seed).nunique()
-        most = having * 2 > len(np.unique(setting))
-        self.seeds = [int(s) for s in sorted(having.index[most]) or sorted(having.index[having == having.max()])]
-        found = {pair: place for place, pair in enumerate(zip(setting, seed, strict=True))}
+        setting, seed = numbered(self.runs, self.options), self.runs["seed"].to_numpy()
+        found = {pair: place for place, pair in enumerate(zip(setting.tolist(), seed.tolist(), strict=True))}
         if len(found) < len(seed):
             raise ValueError("several runs have the same setting and seed: they are not of one problem")
-        whole = [k for k in range(len(np.unique(setting))) if all((k, s) in found for s in self.seeds)]
+        seeds, having = np.unique(seed, return_counts=True)  # a setting has a seed at most once
+        count = int(setting.max(initial=-1)) + 1
+        most = having * 2 > count
+        self.seeds = [int(s) for s in seeds[most if most.any() else having == having.max(initial=0)]]
+        whole = [k for k in range(count) if all((k, s) in found for s in self.seeds)]
         self.places = np.array([[found[k, s] for s in self.seeds] for k in whole], dtype=int)
         self.places = self.places.reshape(len(whole), len(self.seeds))
         """The position in ``runs`` of setting k at tuning seed j."""
-        self.settings = self.runs.iloc[self.places[:, 0]][self.options] if whole else self.runs.iloc[:0][self.options]
-        well = (self.runs["state"] == "done").to_numpy()
-        column = self.runs[name] if name in self.runs else pd.Series(np.nan, index=self.runs.index)
-        values = column.to_numpy(dtype=float, na_value=np.nan)
-        self._scores = np.where(well & np.isfinite(values), self.sign * values, -np.inf)[self.places]
+        self.settings = self.runs[self.options].iloc[self.places[:, 0] if whole else []]
+        self._well = (self.runs["state"] == "done").to_numpy(bool)
+        values = self.runs[name].to_numpy(float, na_value=np.nan) if name in self.runs else np.full(len(seed), np.nan)
+        self._scores = np.where(self._well & np.isfinite(values), self.sign * values, -np.inf)[self.places]
         further = ~np.isin(seed, self.seeds)
-        self._gone_elsewhere = np.isin(whole, setting[~well & further])
-        self._further = np.array([len(set(seed[(setting == k) & further])) for k in whole], dtype=int)
+        self._gone_elsewhere = np.isin(whole, setting[~self._well & further])
+        self._further = np.bincount(setting[further], minlength=count)[whole]
 
     def _means(self, without: int | None = None, elsewhere: bool = True) -> np.ndarray:
         """Return the mean score of every setting over the tuning seeds, optionally without one of them.
@@ -116,13 +128,16 @@ class Grid:
         means = self._means(elsewhere=not self.apart)
         if (place := _first(means)) is None:
             return None
-        (first,) = self.settings.iloc[[place]].to_dict("records")
-        values = {str(o): value if isinstance(value, str) else float(value) for o, value in first.items()}
+        columns: dict[str, list[Any]] = {option: self.settings[option].tolist() for option in self.options}
+        first = {option: column[place] for option, column in columns.items()}
+        values = {o: value if isinstance(value, str) else float(value) for o, value in first.items()}
         words = [o for o, value in values.items() if isinstance(value, str)]  # each schedule may have its own grid
-        grid = self.settings[(self.settings[words] == pd.Series(first)[words]).all(axis=1)].drop(columns=words)
-        edges = [str(o) for o in grid if grid[o].nunique() > 1 and values[str(o)] in (grid[o].min(), grid[o].max())]
-        by_setting = pd.Series(self.sign * means, index=pd.MultiIndex.from_frame(self.settings))
-        return Best(values, edges, self.seeds, by_setting)
+        grid = [k for k in range(len(means)) if all(columns[o][k] == values[o] for o in words)]
+        edges = []
+        for option in (o for o in self.options if o not in words):
+            tried = {columns[option][k] for k in grid}
+            edges += [option] if len(tried) > 1 and values[option] in (min(tried), max(tried)) else []
+        return Best(values, edges, self.seeds, self.settings, self.sign * means)
 
     @cached_property
     def by_the_others(self) -> list[int]:
@@ -132,8 +147,7 @@ class Grid:
 
     def values(self, metric: str) -> np.ndarray:
         """Return a metric by setting and tuning seed; NaN if the run diverged."""
-        found = self.runs[metric].astype(float).where(self.runs["state"] == "done").to_numpy()
-        return found[self.places]
+        return np.where(self._well, self.runs[metric].to_numpy(float, na_value=np.nan), np.nan)[self.places]
 
 
 def _first(means: np.ndarray) -> int | None:
@@ -168,7 +182,8 @@ class Reported:
 
     def values(self, metric: str) -> pd.Series:
         """Return a metric by seed; NaN if the run diverged."""
-        return self.runs.set_index("seed")[metric].astype(float).where((self.runs["state"] == "done").to_numpy())
+        well, values = self.runs["state"] == "done", self.runs[metric].to_numpy(float, na_value=np.nan)
+        return pd.Series(np.where(well, values, np.nan), pd.Index(self.runs["seed"]), name=metric)
 
     @property
     def in_words(self) -> str:

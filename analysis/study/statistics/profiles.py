@@ -22,11 +22,12 @@ def tries(costs: pd.DataFrame, count: int) -> pd.DataFrame:
         m, k = len(table), min(count, len(table))
         chances = np.array([comb(m - place, k - 1) / comb(m, k) for place in range(1, m + 1)])
         weight: dict[tuple[object, object], float] = {}
-        for seed in table:
-            others = table.drop(columns=seed) if table.shape[1] > 1 else table
-            missed = np.isinf(others).sum(axis=1).to_numpy()
-            paid = others.where(np.isfinite(others)).mean(axis=1).fillna(0.0).to_numpy()
-            order = table.index[np.lexsort((np.arange(m), paid, missed))]
+        paid = table.to_numpy(float)
+        for place, seed in enumerate(table):
+            others = np.delete(paid, place, axis=1) if table.shape[1] > 1 else paid
+            known = np.isfinite(others)
+            means = np.where(known, others, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+            order = table.index[np.lexsort((np.arange(m), means, np.isinf(others).sum(axis=1)))]
             weight |= {(setting, seed): chance / table.shape[1] for setting, chance in zip(order, chances, strict=True)}
         out.append(mine.assign(weight=[weight[pair] for pair in zip(mine["setting"], mine["seed"], strict=True)]))
     return pd.concat(out, ignore_index=True)

@@ -21,7 +21,8 @@ from tests.helpers.few import few
 from tests.helpers.invented import made, of
 
 pytestmark = pytest.mark.xdist_group("figures")
-OF_NETWORKS = {"packet_loss", "compression", "network"}  # they need other runs or options: test_network*.py
+OF_NETWORKS = {"packet_loss", "compression", "network", "slow_node", "bias"}
+"""They need other runs or options: test_network*.py, test_slow_node.py."""
 NAMES = [name for name in drawings() if name not in OF_NETWORKS]
 
 

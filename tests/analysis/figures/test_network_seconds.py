@@ -15,6 +15,7 @@ from analysis.results.results import NETWORK_S
 from analysis.results.seconds import on_network
 from analysis.study.figure_options import FigureOptions, unused
 from analysis.tables import table_makers
+from bench.base.errors import UserError
 from bench.clock import load_network
 from tests.helpers.mentions import mentions
 from tests.helpers.timed import expected, pair, slow, timed
@@ -71,6 +72,12 @@ def test_the_table_has_the_time_to_the_target_on_every_network():
     assert shown.loc["D-SGD", "seconds (slow)"].found.value == pytest.approx(expected(200), rel=1e-3)
 
 
+def test_rejects_two_networks_of_one_name():
+    wan = load_network("wan")
+    with pytest.raises(UserError, match="wan"):
+        FigureOptions(networks=(wan, wan.changed(latency_ms=1.0)))
+
+
 def test_the_figure_has_the_time_to_the_target_by_latency_and_bandwidth():
     picture = drawings()["network"].draw(both(), FigureOptions(networks=(slow(),)))
     data = picture.data[picture.data["algo"] == "dsgd"].set_index(["x_axis", "x"])["mean"]
@@ -92,7 +99,7 @@ def test_the_figure_has_the_best_and_the_worst_order_of_cities():
     assert any(note.count("Seoul") == 2 for note in picture.notes)
 
 
-@pytest.mark.parametrize("request_", [FigureOptions(), FigureOptions(networks=(slow(), slow()))])
+@pytest.mark.parametrize("request_", [FigureOptions(), FigureOptions(networks=(slow(), load_network("lan")))])
 def test_the_figure_needs_one_network(request_):
     with pytest.raises(NoData, match=f"{len(request_.networks) or '--network'}"):
         drawings()["network"].draw(both(), request_)
@@ -134,6 +141,7 @@ def test_measured_seconds_stay_measured(command):
     [
         ("--x seconds --network lan wan", ("lan", "wan")),
         ("--cost seconds --network lan wan", ("lan", "wan")),
+        ("--network lan wan lan", ("lan",)),
         ("--network citis8", ("citis8", "cities8")),
         ("--x seconds --network nowhere.csv", ("nowhere.csv",)),
     ],

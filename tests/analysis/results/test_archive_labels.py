@@ -8,6 +8,7 @@ from analysis.results.errors import NoData
 from analysis.results.read import read
 from bench.sweep.sweep import run_all
 from bench.terminal.console import Console
+from tests.helpers.archives import without_digests
 from tests.helpers.configs import config
 
 
@@ -26,7 +27,7 @@ def made(tmp_path_factory):
 def forge(made, folder, **labels):
     write_archive(made, folder)
     pd.read_parquet(folder / RUNS).assign(**labels).to_parquet(folder / RUNS, index=False)
-    return folder
+    return without_digests(folder)
 
 
 @pytest.mark.parametrize(

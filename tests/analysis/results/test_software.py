@@ -1,5 +1,6 @@
 """Warnings about runs of different versions of the suite, of torch or of NumPy."""
 
+import os
 from argparse import ArgumentParser
 
 import pytest
@@ -15,6 +16,7 @@ from analysis.results.read import add_source, condition, read
 from analysis.results.warnings import mixed_note, mixed_sources, warnings
 from analysis.study.figure_options import FigureOptions
 from analysis.tables import table_makers
+from bench.build import material
 from bench.build.manifest import describe
 from bench.store.software import mixed
 from tests.helpers.configs import config, rows
@@ -198,3 +200,25 @@ def test_runs_on_other_data_of_the_same_name_are_not_compared_silently():
     (said,) = warnings(results(first, second))
     assert f"--without {name}=" in said
     assert not [name for name in describe(config(dataset="quadratics"), None)["sources"] if name.startswith("data/")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "group", "option", "contents", "more"),
+    [
+        ("data/file", "dataset", "path", ["x,y\n" + "1,0\n2,1\n" * 9, "x,y\n" + "1,1\n2,0\n" * 9], {"column": "y"}),
+        ("graph/edges", "topology", "file", ["0 1\n1 2\n2 3\n", "0 1\n1 2\n2 3\n3 0\n"], {}),
+    ],
+)
+def test_a_file_that_changed_between_two_runs_is_reported(tmp_path, kind, group, option, contents, more):
+    file, made = tmp_path / ("t.csv" if group == "dataset" else "t.txt"), []
+    for number, content in enumerate(contents):
+        file.write_text(content)
+        os.utime(file, (number, number))
+        material._load.cache_clear()  # another process reads the file again
+        made.append(
+            describe(config(**{group: {"name": kind.rpartition("/")[2], option: str(file), **more}, "nodes": 4}))
+        )
+    (name,) = {name for one in made for name in one["sources"] if name.startswith(kind)}
+    (said,) = warnings(results(*made))
+    assert f"--without {name}=" in said
+    assert not [name for name in describe(config())["sources"] if name.startswith("graph/")]

@@ -7,7 +7,8 @@ import pytest
 from analysis.report import report_data
 from analysis.results.results import Results
 from analysis.study.outcome import outcome
-from analysis.study.select import VARIANTS, as_written
+from analysis.study.select import VARIANTS, as_written, problems
+from analysis.study.tuning import tuned_over
 from tests.helpers.invented import made
 
 
@@ -53,13 +54,37 @@ def test_the_value_of_most_runs_excludes_null():
     assert set(chosen.loc[chosen["algo"] == "led", "b"]) == {0.3}
 
 
-def test_runs_older_than_an_option_of_words_stay_with_the_others():
-    older = [{"algo": "dsgd", "eta": 0.1, "seed": seed, "end": 0.5} for seed in (0, 1)]
-    newer = [{"algo": "dsgd", "eta": 0.2, "seed": seed, "order": "first", "end": 0.4} for seed in (0, 1)]
-    results = made([*older, *newer])
+def older_and_newer(algo: str, option: str, value: object) -> Results:
+    older = [{"algo": algo, "eta": 0.1, "seed": seed, "end": 0.5} for seed in (0, 1, 2)]
+    newer = [{"algo": algo, "eta": 0.1, "seed": seed, option: value, "end": 0.4} for seed in (3, 4)]
+    return made([*older, *newer, {"algo": "dnasa", "seed": 0, "end": 0.3}])
+
+
+@pytest.mark.parametrize(
+    ("algo", "option", "neutral", "other"),
+    [
+        ("dsgd", "order", "adapt_then_combine", "combine_then_adapt"),
+        ("gt", "local_stepsizes", False, True),
+        ("dsgd_clip", "clipping", "given", "decay"),
+        ("dsgd_clip", "p", 2.0, 1.5),
+    ],
+)
+def test_runs_older_than_an_option_have_its_neutral_value(algo, option, neutral, other):
+    results = older_and_newer(algo, option, neutral)
     chosen, notes = as_written(results, results.finals)
-    assert len(chosen) == 4
+    assert set(chosen.loc[chosen["algo"] == algo, "seed"]) == {0, 1, 2, 3, 4}
     assert not notes
+    results = older_and_newer(algo, option, other)
+    for one in (results.finals, results.finals[::-1]):
+        chosen, _ = as_written(results, one)
+        values = chosen.loc[chosen["algo"] == algo, option]
+        assert option in tuned_over(results, chosen[chosen["algo"] == algo]) or set(values) == {neutral}
+
+
+def test_runs_older_than_an_option_of_a_group_have_its_neutral_value():
+    older = [{"algo": "dsgd", "topology": "edges", "eta": 0.1, "seed": seed, "end": 0.5} for seed in (0, 1)]
+    results = made([*older, *({**older[0], "seed": 5, "topology.directed": directed} for directed in (True, False))])
+    assert [len(runs) for _, runs in problems(results, results.finals)] == [3, 1]
 
 
 def test_a_comparison_that_fails_does_not_end_the_report(monkeypatch):

@@ -1,5 +1,6 @@
 """What is tuned over, and by what: of invented runs, of which the best are known."""
 
+import pickle
 import re
 from dataclasses import replace
 
@@ -20,7 +21,7 @@ from analysis.study.outcome import outcome
 from analysis.study.select import VARIANTS
 from analysis.study.statistics import mean
 from analysis.tables import TABLES, Table, table, table_makers
-from analysis.tables.digits import best
+from analysis.tables.digits import best, in_digits
 from analysis.tables.format import Number, chosen, interval
 from analysis.tables.latex import latex
 from bench.store.record import COLUMNS
@@ -223,3 +224,9 @@ def test_configurations_stand_in_order(two):
     shuffled = replace(two, runs=two.runs.sample(frac=1, random_state=0).reset_index(drop=True))
     options = list(table_makers()["configurations"].make(shuffled, FigureOptions()).shown["options"])
     assert options[:4] == [f"schedule={s} eta={e}" for s in ("constant", "diminishing") for e in ("0.1", "1")]
+
+
+def test_a_table_with_numbers_as_text_crosses_processes():
+    table = cells(True, a=[1.0, np.nan], b=[1.0, 2.0])
+    sent = pickle.loads(pickle.dumps(in_digits(Table(table, table[["method"]]))))
+    assert sent.shown["m"].tolist() == ["—", "1.5"]

@@ -30,6 +30,8 @@ def literal_times(costs: RunCosts, network: Network, steps: int, sizes: Sequence
             if network.compute.random:
                 factor, extra = network.compute.draws(costs.seed, n, k + 1, 1)
                 c = c * factor[0, i] + extra[0, i]
+            else:
+                c += network.compute.other_s * 1e9
             now[i] += round(c)
         for bits in sizes:
             sent = costs.graph.messages(r, k)

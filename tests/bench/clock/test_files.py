@@ -50,6 +50,18 @@ def test_two_campuses_have_half_of_the_nodes_each():
     assert links.delays(source, target, 0).tolist() == [1_000_000, 11_000_000]
 
 
+def test_blocks_with_fewer_nodes_than_sites_use_the_first_sites(saved):
+    network = load_network(saved({**SITES, "deal": "blocks", "within": LINK}))
+    assert network.sites_of(2).tolist() == [0, 1]
+    assert network.sites_of(3).tolist() == [0, 1, 2]
+    assert network.sites_of(6).tolist() == [0, 0, 1, 1, 2, 2]
+
+
+def test_a_merge_is_no_duplicate_key(saved):
+    text = "within: &link {latency_ms: 1, bandwidth_mbps: 1}\nlinks: {<<: *link, latency_ms: 5}\n"
+    assert load_network(saved(text)).latency_s[0, 0] == 0.005
+
+
 def test_a_csv_with_each_pair_once_counts_for_both_directions(saved):
     network = load_network(saved(PAIRS, "mine.csv"))
     assert network.sites == ("0", "1", "2")
@@ -72,11 +84,12 @@ def test_a_csv_with_both_directions(saved):
 
 def test_options_of_links_and_compute(saved):
     options = {**LINK, "uplink": "separate", "loss": 0.1, "timeout_ms": 200, "tcp_window_mb": 1}
-    compute = {"gradient_ms": "measured", "exponential_ms": 2, "lognormal_sigma": 0.5}
+    compute = {"gradient_ms": "measured", "exponential_ms": 2, "lognormal_sigma": 0.5, "other_ms": 3}
     network = load_network(saved({"links": options, "compute": compute}))
     assert (network.uplink, network.loss, network.timeout_s, network.window_bits) == ("separate", 0.1, 0.2, 8e6)
     assert network.compute.gradient_s is None
     assert network.compute.exponential_s == 0.002
+    assert network.compute.other_s == 0.003
 
 
 def test_the_window_limits_one_connection(saved):
@@ -125,6 +138,8 @@ def test_the_order_of_the_sites_matters(saved):
         ({**SITES, "sites": ["a", "a"]}, "sites"),
         ({"pairs": SITES["pairs"]}, "sites"),
         ("links: [", "YAML"),
+        ("links: {latency_ms: 1, bandwidth_mbps: 1, latency_ms: 50}", "'latency_ms'"),
+        ("title: a\nlinks: {latency_ms: 1, bandwidth_mbps: 1}\ntitle: b\n", "'title'"),
         ("- 1", "mine.yaml"),
     ],
 )

@@ -39,6 +39,13 @@ def test_equal_links_and_compute_give_the_formula_exactly():
     assert (times(costs, shared)[1] == step + 3 * 1000 * 32 * 100).all()
 
 
+def test_other_work_is_the_same_on_a_slow_node():
+    network = uniform(0, 1, compute=Compute(0.003, slow_node=1, slow_factor=4, other_s=0.005))
+    costs = costs_of_method(StaticGraph(3, [], kind="alone"), [1, 10], parameters=0)
+    assert times(costs, network).tolist() == [[8e6, 17e6, 8e6], [80e6, 170e6, 80e6]]
+    assert times(costs, network).tolist()[1] == literal_times(costs, network, 10, [])[-1]
+
+
 def test_a_straggler_delays_one_more_hop_every_round():
     network = uniform(1, 1000, compute=Compute(0.001, slow_node=0, slow_factor=100))
     now = times(costs_of_method(ring(9), [1, 2, 3, 4, 5], parameters=0), network)

@@ -56,6 +56,27 @@ def test_a_stored_run_has_the_times_of_its_method(settings):
     assert (times(costs, network) == times(expected, network)).all()
 
 
+@pytest.mark.parametrize("topology", ["edges", "matrix", "directed"])
+def test_a_lossy_run_on_a_graph_from_a_file_has_the_times_of_its_method(tmp_path, topology):
+    file, settings = tmp_path / "graph.csv", {"links": {"name": "lossy", "p": 0.2}, "seed": 3}
+    file.write_text(
+        "0 1\n1 2\n2 3\n3 0\n" if topology != "matrix" else ".6 .4 0 0\n.4 .2 .4 0\n0 .4 .2 .4\n0 0 .4 .6\n"
+    )
+    name = "matrix" if topology == "matrix" else "edges"
+    settings["topology"] = {"name": name, "file": str(file)}
+    if topology == "directed":
+        settings["topology"] |= {"directed": True, "weights": "out_degree"}
+        settings["algo"] = {"name": "sgp"}
+    labels, manifest, rows, mixing = stored(nodes=4, **settings)
+    file.unlink()
+    costs, expected = costs_of_run(labels, manifest, rows), costs_of_method(mixing, [0, 20, 50], 100, seed=3)
+    network = NETWORK.changed(timeout_s=0.1)
+    assert (times(costs, network) == times(expected, network)).all()
+    del manifest["mixing"]["edge_list"]
+    with pytest.raises(UserError, match=labels["run_id"]):
+        costs_of_run(labels, manifest, rows)
+
+
 def test_an_old_run_has_its_declared_counts():
     labels, manifest, rows, _ = stored()
     manifest["algorithm"] = {"name": "dsgd", "sends": 1, "rounds": 1, "samples": 1}

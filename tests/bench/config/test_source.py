@@ -97,7 +97,7 @@ def test_files_of_a_config_path_take_precedence_and_a_config_dir_must_not_repeat
         ("hydra.searchpath=[file://nowhere]", "hydra.searchpath=[file://nowhere]: there is no folder 'nowhere'"),
         ("hydra.searchpath=[pkg://nowhere.conf]", "'nowhere.conf'"),
         ("hydra.searchpath=[", "'hydra.searchpath=['"),
-        ("--config-dir {} --config-name bare", "algo, topology, links and 29 other settings"),
+        ("--config-dir {} --config-name bare", "algo, topology, links and 30 other settings"),
         ("--config-dir {} --config-name typo", "'stepps'. Did you mean 'steps'?"),
         ("--config-dir {} --config-name tuned -m", "hydra.sweeper.params"),
         ("--config-dir {} --config-name first", "steps"),

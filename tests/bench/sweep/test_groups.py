@@ -10,6 +10,7 @@ from rich.console import Console
 
 from bench.base.errors import UserError
 from bench.base.registry import algorithms, engines
+from bench.config.compose import compose_one
 from bench.engine import stacked
 from bench.engine.engines import Stacked
 from bench.sweep import groups as grouping
@@ -22,6 +23,7 @@ from tests.helpers.cli import ROOT, fresh, python, typed
 from tests.helpers.configs import Kept, config, rows
 from tests.helpers.few import few
 from tests.helpers.run_folders import TIMES, folders, metrics, state
+from tests.helpers.synchronous import SYNCHRONOUS
 
 MIXED = [
     ("diminishing", 0.05, "ring", 0),
@@ -41,7 +43,7 @@ def mixed(algo: str, **changes):
     return out
 
 
-PAIRS = [(algo, dataset) for algo in algorithms for dataset in ("synthetic", "digits")]
+PAIRS = [(algo, dataset) for algo in SYNCHRONOUS for dataset in ("synthetic", "digits")]
 
 
 @pytest.mark.parametrize(("algo", "dataset"), few(PAIRS, [("dnasa", "synthetic"), ("dsgd", "digits")]))
@@ -246,7 +248,7 @@ def test_a_killed_group_goes_on_to_the_same_end(tmp_path):
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
-@pytest.mark.parametrize("algo", list(algorithms))
+@pytest.mark.parametrize("algo", SYNCHRONOUS)
 def test_a_gpu_computes_what_the_cpu_computes(algo):
     """Of a perceptron ten steps: at these stepsizes a difference of 1e-16 grows tenfold in every ten, with Adam's
     methods and with momentum, until at 100 nothing is the same."""
@@ -276,3 +278,17 @@ def test_a_problem_that_cannot_be_built_fails_alone(tmp_path):
     impossible = config(dataset={"name": "quadratics", "dimension": 10**9}, results=str(tmp_path))
     assert run_all([impossible, config(results=str(tmp_path))], Console(quiet=True)) == 1
     assert sorted(state(folder)["state"] for folder in folders(tmp_path)) == ["done", "failed"]
+
+
+def test_asynchronous_runs_share_a_program_on_one_graph_only():
+    def key(word):
+        return program(compose_one(["algo=swift", word]))
+
+    assert key("seed=1") == key("seed=2")
+    assert key("topology=ring") != key("topology=star")
+
+
+@pytest.mark.parametrize("algo", [name for name in algorithms if name not in SYNCHRONOUS])
+def test_the_memory_of_asynchronous_runs_is_known(algo):
+    c = compose_one([f"algo={algo}", "dataset.dimension=10"])
+    assert 0 < bytes_per_replica(c, problem_of(c)) < 1e6

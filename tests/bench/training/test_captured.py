@@ -7,7 +7,6 @@ import pytest
 import torch
 from rich.console import Console
 
-from bench.base.registry import algorithms
 from bench.base.step_index import Capture, NotCapturable, StepIndex
 from bench.build import build
 from bench.engine import stacked
@@ -17,6 +16,7 @@ from bench.training.loop import Training
 from tests.helpers.configs import Kept, config
 from tests.helpers.few import few
 from tests.helpers.run_folders import TIMES, folders
+from tests.helpers.synchronous import SYNCHRONOUS
 
 EAGER = {
     "dog": "quotient",  # 9 / (9 + t)
@@ -74,7 +74,7 @@ def pair(algo: str, **changes):
     ]
 
 
-@pytest.mark.parametrize("algo", few(algorithms, ["dnasa", "d2", "dsgt", "dadam", "detag", "kgt", "proxskip"]))
+@pytest.mark.parametrize("algo", few(SYNCHRONOUS, ["dnasa", "d2", "dsgt", "dadam", "detag", "kgt", "proxskip"]))
 def test_replays_equal_single_steps(algo, request):
     expected = result(*pair(algo))
     request.getfixturevalue("replayed")
@@ -152,7 +152,7 @@ def test_sample_numbers_may_be_affine_in_t():
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
-@pytest.mark.parametrize("algo", list(algorithms))
+@pytest.mark.parametrize("algo", SYNCHRONOUS)
 @pytest.mark.parametrize("dataset", ["synthetic", "digits"])
 def test_a_captured_step_computes_the_same_on_a_gpu(algo, dataset):
     changes = {"device": "cuda", "dataset": dataset, **({"model": "mlp"} if dataset == "digits" else {})}

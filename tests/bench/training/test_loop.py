@@ -26,6 +26,7 @@ from bench.training.metrics import Measurement, measure
 from bench.training.mixers import DenseMixer
 from tests.helpers.configs import Kept, config, rows
 from tests.helpers.few import few
+from tests.helpers.synchronous import SYNCHRONOUS
 
 TIMES = {"compute_s", "comm_s", "eval_s", "wall_s"}
 
@@ -41,7 +42,7 @@ def test_evaluation_steps():
     assert ratios.max() < 1.3 * ratios.min()
 
 
-@pytest.mark.parametrize("name", few(algorithms, ["dsgd", "dsgt", "dnasa"]))
+@pytest.mark.parametrize("name", few(SYNCHRONOUS, ["dsgd", "dsgt", "dnasa"]))
 def test_metrics_match_their_definitions(name):
     """Recomputed from a simulation on the same problem, with NumPy."""
     c = config(algo=name, topology={"name": "ring", "lazy": True}, eval_every=1)
@@ -219,7 +220,7 @@ def test_the_bound_starts_where_the_run_starts():
     assert all(row["consensus"] <= row["consensus_bound"] * (1 + 1e-9) for row in measured)
 
 
-@pytest.mark.parametrize("name", few(algorithms, ["dsgt", "push_pull"]))
+@pytest.mark.parametrize("name", few(SYNCHRONOUS, ["dsgt", "push_pull"]))
 def test_replicas_equal_separate_runs(name):
     lazy = {"name": "ring", "lazy": True}
     changes = [

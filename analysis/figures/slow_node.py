@@ -1,0 +1,55 @@
+"""Learning curves over the seconds on each run's own network, with a panel per factor of the slow node."""
+
+from collections import defaultdict
+from itertools import count
+
+import pandas as pd
+
+from analysis.drawing.lines import curve
+from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
+from analysis.drawing.style import styles
+from analysis.drawing.symbols import with_values
+from analysis.figures import figure
+from analysis.results.labels import metric_name, name_of
+from analysis.results.results import NETWORK_S, Results
+from analysis.results.seconds import on_own_networks
+from analysis.study.figure_options import FigureOptions
+from analysis.study.select import metrics
+from analysis.study.slow_node import CLOCK, SLOW, SPLIT, by_factor, most_factors
+from analysis.study.tuning import columns_of, one_rule, rule_in_words, setting_of
+
+
+@figure(
+    "slow_node",
+    "Learning curves over seconds, by the factor of the slow node",
+    "python bench/run.py -m algo=dsgd,swift network=lan network.slow=1,4",
+    uses=("metric", "tune_by"),
+)
+def draw(results: Results, request: FigureOptions) -> Picture:
+    key, found = most_factors(results, but=("partition",))
+    timed, untimed = on_own_networks(results.of(found))
+    metric = metrics(results, request.metrics[:1], ["train_loss"])[0]
+    look = styles(found["algo"].unique(), results)
+    several = found[SPLIT].nunique() > 1
+    figure, axes = panels(found[SPLIT].nunique(), found[SLOW].nunique(), 1.75, look=look, sharey="row", sharex=True)
+    drawn, used, notes, values = [], set[str](), list[str](), defaultdict(list)
+    for number, (split, slow, best, chosen) in zip(count(), by_factor(results, found, request)):
+        ax, where = axes.flat[number], f"{split}, slow factor {slow:g}"
+        notes += rule_in_words(results, best, chosen, f"{where}: ", request)
+        rows = timed.curves(best)
+        for algo, style in look.items():
+            table = curve(ax, rows[rows["algo"] == algo], NETWORK_S, metric, style, after=0, results=results)
+            drawn.append(table.assign(algo=algo, split=split, slow=slow, **columns_of(chosen, algo)))
+            values[algo].append(setting_of(chosen, algo))
+        log_scale(ax, rows[metric], metric)
+        ax.set_xscale("log")
+        letter_panel(ax, where if several else f"slow factor {slow:g}")
+        used |= set(best["run_id"])
+    for ax in axes[:, 0]:
+        ax.set_ylabel(metric_name(metric, results))
+    for ax in axes[-1]:
+        ax.set_xlabel("seconds on the network")
+    legend(figure, [legend_entry(style, with_values(style.label, values[algo])) for algo, style in look.items()])
+    setting = f"{name_of(key['dataset'])}, {key['topology']} graph, n = {key['nodes']}, T = {key['steps']}"
+    data = pd.concat(drawn, ignore_index=True)
+    return Picture(figure, data, used, [setting, CLOCK, *one_rule(notes), *untimed])

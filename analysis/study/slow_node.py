@@ -1,0 +1,56 @@
+"""Runs with a slow node: the problem that was run with most factors of its compute time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from analysis.results.results import Results
+from analysis.study.families import split_in_words
+from analysis.study.figure_options import FigureOptions
+from analysis.study.select import as_written, first, problems, refuse_unless
+from analysis.study.settings import apart
+from analysis.study.tuning import Chosen, at_best
+
+SLOW, SPLIT = "network.slow", "split in words"
+"""Columns of the factor, and of the partition; the blanks prevent a clash with an option of a method."""
+CLOCK = (
+    "seconds on the network of each run: of synchronous methods until all nodes have completed the step, of "
+    "asynchronous ones the time of the events"
+)
+
+
+def most_factors(
+    results: Results, but: tuple[str, ...] = (), needs: tuple[str, ...] = ()
+) -> tuple[dict[str, Any], pd.DataFrame]:
+    """Return the problem with most runs of methods with two factors of the slow node or more.
+
+    Args:
+        results: The runs.
+        but: Labels that may differ within the problem, besides the network.
+        needs: Metrics that the runs must have.
+    """
+    finals, sentence = results.finals, "no method was run with two values of network.slow or more"
+    missing = [name for name in needs if name not in finals]
+    refuse_unless(not missing, f"no run has the metric '{missing[0] if missing else ''}'")
+    refuse_unless(SLOW in finals, sentence)
+    settings = []
+    for key, runs in problems(results, finals.dropna(subset=[SLOW, *needs]), but=("network", *but)):
+        spans = runs.groupby("algo")[SLOW].transform("nunique")
+        if (spans >= 2).any():
+            settings.append((key, runs[spans >= 2]))
+    refuse_unless(bool(settings), sentence)
+    key, runs = first(settings, apart(settings))
+    return key, runs.assign(**{SPLIT: [split_in_words(row) for row in runs.to_dict("records")]})
+
+
+def by_factor(
+    results: Results, found: pd.DataFrame, request: FigureOptions
+) -> Iterator[tuple[str, float, pd.DataFrame, Chosen]]:
+    """Yield partition, factor, the runs of every method at its best setting there, and these settings."""
+    for split in dict.fromkeys(found[SPLIT]):
+        for slow in sorted(found[SLOW].unique()):
+            runs = as_written(results, found[(found[SPLIT] == split) & (found[SLOW] == slow)], request)[0]
+            yield split, float(slow), *at_best(results, runs, request)

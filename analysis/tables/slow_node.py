@@ -1,0 +1,59 @@
+"""Table of final losses and of the seconds until three losses, by the factor of the slow node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.drawing.symbols import in_symbols
+from analysis.results.labels import methods
+from analysis.results.results import NETWORK_S, Results
+from analysis.results.seconds import on_own_networks
+from analysis.study.figure_options import FigureOptions
+from analysis.study.slow_node import CLOCK, by_factor, most_factors
+from analysis.study.tuning import one_rule, rule_in_words, setting_of
+from analysis.tables import Table, table
+
+PARTS = (4, 8, 16)
+"""The targets are these parts of the initial training loss."""
+LOSS = "train_loss"
+NOTE = (
+    "seconds until the first evaluation with a training loss of at most 1/4, 1/8 and 1/16 of the initial one; means "
+    "over seeds, and — if a seed does not reach it"
+)
+
+
+@table("slow_node_times", "Seconds to three losses and final loss, by the factor of the slow node", uses=("tune_by",))
+def make(results: Results, request: FigureOptions) -> Table:
+    key, found = most_factors(results, but=("partition",))
+    timed, untimed = on_own_networks(results.of(found))
+    data, shown, notes = list[dict[str, Any]](), list[dict[str, Any]](), list[str]()
+    for split, slow, best, chosen in by_factor(results, found, request):
+        notes += rule_in_words(results, best, chosen, f"{split}, slow factor {slow:g}: ", request)
+        curves = timed.curves(best)
+        for algo, name in methods(best["algo"].unique(), results).items():
+            times = {f"1/{part}": _mean_time(curves[curves["algo"] == algo], 1 / part) for part in PARTS}
+            final, values = best.loc[best["algo"] == algo, LOSS], setting_of(chosen, algo)
+            cells = {part: "—" if np.isnan(time) else f"{time:.3g}" for part, time in times.items()}
+            shown.append(
+                {"partition": split, "slow factor": f"{slow:g}", "method": name, "setting": in_symbols(values) or "—"}
+                | cells
+                | {"final train loss": f"{final.mean():.3g} ({final.min():.3g}–{final.max():.3g})"}
+            )
+            data.append(
+                {**key, "partition": split, "slow": slow, "algo": algo, **values}
+                | {f"seconds to {part}": time for part, time in times.items()}
+                | {"final": final.mean(), "low": final.min(), "high": final.max(), "runs": len(final)}
+            )
+    return Table(pd.DataFrame(shown, dtype=object), pd.DataFrame(data), [CLOCK, NOTE, *one_rule(notes), *untimed])
+
+
+def _mean_time(rows: pd.DataFrame, part: float) -> float:
+    """Return the mean time until this part of the initial loss; NaN if a run does not reach it."""
+    times = []
+    for _, one in rows.groupby("run_id"):
+        reached = one[one[LOSS] <= part * one[LOSS].iloc[0]]
+        times.append(reached[NETWORK_S].iloc[0] if len(reached) else np.nan)
+    return float(np.mean(times)) if times else float("nan")

@@ -1,0 +1,96 @@
+"""The files of an archive belong together, and an archive has a folder of its own."""
+
+import errno
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from analysis.archive import main
+from analysis.results.archive import FACTS, ROWS, RUNS, read_archive, write_archive
+from analysis.results.errors import NoData
+from analysis.results.read import read
+from bench.store import regular
+from tests.analysis.results.test_selected import made
+from tests.helpers.archives import without_digests
+
+
+def files_of(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("sealed", [True, False])
+@pytest.mark.parametrize("stops_after", [1, 2])
+def test_rejects_an_archive_whose_update_stopped_between_its_files(tmp_path, monkeypatch, stops_after, sealed):
+    write_archive(made(8, 16), tmp_path)
+    if not sealed:
+        without_digests(tmp_path)
+    replaced, replace_file = [], Path.replace
+
+    def stop(draft, path):
+        if len(replaced) == stops_after:
+            raise KeyboardInterrupt
+        replaced.append(path.name)
+        return replace_file(draft, path)
+
+    some = made(32, 8, 16)
+    monkeypatch.setattr(Path, "replace", stop)
+    with pytest.raises(KeyboardInterrupt):
+        write_archive(replace(some, runs=some.runs[::-1]), tmp_path)
+    monkeypatch.undo()
+    assert {*files_of(tmp_path)} == {RUNS, ROWS, FACTS}
+    with pytest.raises(NoData, match=r"\.parquet does not belong"):
+        read_archive(tmp_path)
+    write_archive(some, tmp_path)
+    assert len(read_archive(tmp_path).runs) == 3
+
+
+@pytest.mark.parametrize("name", [RUNS, ROWS, FACTS])
+def test_a_full_disk_leaves_the_old_archive_whole(tmp_path, monkeypatch, capsys, name):
+    write_archive(made(8, 16), tmp_path / "source")
+    write_archive(made(8), tmp_path / "archive")
+    before, opened = files_of(tmp_path / "archive"), regular.opened
+
+    def full(path, flags=os.O_RDONLY):
+        if name in str(path) and flags & os.O_CREAT:
+            return os.open("/dev/full", os.O_WRONLY), 0
+        return opened(path, flags)
+
+    monkeypatch.setattr(regular, "opened", full)
+    assert main([str(tmp_path / "source"), str(tmp_path / "archive")]) == 2
+    assert os.strerror(errno.ENOSPC) in capsys.readouterr().err
+    assert files_of(tmp_path / "archive") == before
+
+
+def test_rejects_an_earlier_archive_with_a_run_without_evaluations(tmp_path):
+    write_archive(made(8), tmp_path / "fewer")
+    write_archive(made(8, 16), tmp_path)
+    (tmp_path / ROWS).write_bytes((tmp_path / "fewer" / ROWS).read_bytes())
+    with pytest.raises(NoData, match="r1"):
+        read_archive(without_digests(tmp_path))
+
+
+def test_a_run_without_evaluations_is_named_and_not_packed(tmp_path, capsys, monkeypatch):
+    some = made(8, 16)
+    monkeypatch.setattr("analysis.results.read.read", lambda _: replace(some, rows=some.rows[:2]))
+    assert main(["wandb:me/project", str(tmp_path)]) == 0
+    found = capsys.readouterr()
+    assert found.out.startswith("1 run, ")
+    assert "r1" in found.err
+    assert [*read_archive(tmp_path).runs["run_id"]] == ["r0"]
+
+
+def test_rejects_a_results_folder_as_the_target(tmp_path, capsys):
+    write_archive(made(8), tmp_path / "a")
+    (tmp_path / "b" / "runs").mkdir(parents=True)
+    assert main([str(tmp_path / "a"), str(tmp_path / "b")]) == 2
+    assert str(tmp_path / "b") in capsys.readouterr().err
+    assert [path.name for path in (tmp_path / "b").iterdir()] == ["runs"]
+
+
+def test_rejects_a_folder_that_is_a_results_folder_and_an_archive(tmp_path):
+    write_archive(made(8), tmp_path)
+    (tmp_path / "runs").mkdir()
+    with pytest.raises(NoData, match=str(tmp_path)):
+        read(tmp_path)

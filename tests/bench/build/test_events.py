@@ -1,0 +1,93 @@
+"""Which methods, engines, graphs and networks go together, and what a configuration makes of them."""
+
+import numpy as np
+import pytest
+
+from bench.base.errors import UserError
+from bench.build.events import events_of
+from bench.engine.engines import engine_of
+from bench.sweep.groups import program
+from tests.algorithms.asynchronous.runs import LAN, config
+from tests.helpers.configs import rows
+
+MEASURED = "title: mine\nsource: mine\nlinks: {latency_ms: 1, bandwidth_mbps: 10}\ncompute: {gradient_ms: measured}\n"
+
+
+def rejected(config):
+    """The sentence with which the engine rejects a run."""
+    with pytest.raises(UserError) as error:
+        engine_of(config).check(config)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("engine", ["mpi", "stacked"])
+def test_asynchronous_methods_need_their_engine(engine):
+    assert "engine=events" in rejected(config("swift", engine=engine))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"algo": "dsgd", "network": "none"}, ("dsgd", "engine=stacked")),
+        ({"algo": "dsgd", "network": {**LAN, "drop": 0.1}, "engine": "stacked"}, ("drop=0.1", "links=lossy")),
+        ({"algo": "swift", "network": "none"}, ("network=lan",)),
+        ({"algo": "swift", "links": "lossy"}, ("links=lossy", "network.drop")),
+        ({"algo": "swift", "topology": "one_peer_exponential", "nodes": 8}, ("one_peer_exponential", "topology=ring")),
+        ({"algo": "osgp", "topology": "matching"}, ("matching", "topology=ring")),
+        ({"algo": "adpsgd", "topology": "directed_ring"}, ("directed_ring", "topology=ring")),
+        ({"algo": "acid", "topology": "directed_ring"}, ("directed_ring", "topology=ring")),
+        ({"algo": "adpsgd", "nodes": 7}, ("bipartite", "7")),
+        ({"algo": "adpsgd", "topology": "complete"}, ("bipartite", "3")),
+        ({"algo": "swift", "network": {**LAN, "slow_node": 6}}, ("slow_node=6",)),
+        *(
+            ({"algo": name, "network": {**LAN, "drop": 0.1}}, ("network.drop=0.1", name))
+            for name in ("adpsgd", "osgp", "acid")
+        ),
+    ],
+)
+def test_bad_pairs_are_rejected(changes, words):
+    sentence = rejected(config(**changes))
+    assert all(word in sentence for word in words), sentence
+    assert sentence.endswith(".")
+
+
+def test_a_network_without_a_compute_time_is_rejected(tmp_path):
+    (tmp_path / "mine.yaml").write_text(MEASURED)
+    network = {"name": "file", "path": str(tmp_path / "mine.yaml")}
+    assert "network.gradient_ms" in rejected(config("swift", network=network))
+    good = config("swift", network={**network, "gradient_ms": 2.0})
+    engine_of(good).check(good)
+
+
+@pytest.mark.parametrize("name", ["swift", "osgp", "rasgp", "asy_sonata"])
+def test_messages_may_go_one_way(name):
+    good = config(name, topology="directed_ring", nodes=7)
+    engine_of(good).check(good)
+
+
+def test_runs_on_different_graphs_are_not_one_program():
+    runs = [config("swift", topology=topology) for topology in ("ring", "path")]
+    assert program(runs[0]) != program(runs[1])
+    assert program(runs[0]) == program(config({"name": "swift", "eta": 0.3}, seed=5))
+    assert program(runs[0]) != program(config("swift", network={**LAN, "seed": 1}))
+    ring, path = rows(runs[0])[0], rows(runs[1])[0]
+    assert ring[-1]["bytes"] > path[-1]["bytes"]
+
+
+def pairs(c):
+    (met,) = [row["rounds"] for row in rows(c)[0][-1:]]
+    return met
+
+
+def test_the_rate_of_acid_is_that_of_its_meetings():
+    slow = {**LAN, "gradient_ms": 50.0}  # so that exchanges seldom wait for each other
+    few, many = (pairs(config({"name": "acid", "rate": rate}, network=slow, steps=60)) for rate in (1, 4))
+    assert few == pytest.approx(60, rel=0.3)
+    assert many == pytest.approx(240, rel=0.2)
+
+
+def test_other_work_of_a_node_is_part_of_its_pace(tmp_path):
+    text = MEASURED.replace("{gradient_ms: measured}", "{gradient_ms: 2, other_ms: 6, slow_node: 1, slow_factor: 5}")
+    (tmp_path / "mine.yaml").write_text(text)
+    events = events_of(config("adpsgd", network={"name": "file", "path": str(tmp_path / "mine.yaml")}))
+    np.testing.assert_allclose(events._paces, [1, 2, 1, 1, 1, 1])
