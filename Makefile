@@ -18,7 +18,7 @@ install: .venv/installed  ## Create the virtual environment .venv with pinned ve
 	@touch $@
 
 demo: install  ## Run two methods on two graphs and write the report (no account, GPU or download)
-	$(BIN)/python bench/run.py -m algo=dnasa,dsgt topology=ring,complete dataset=digits
+	$(BIN)/python bench/run.py -m algo=dnasa,dsgt topology=ring,complete
 	$(BIN)/python analysis/make_figures.py --figure compare
 	$(BIN)/python analysis/make_report.py
 

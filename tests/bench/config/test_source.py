@@ -11,7 +11,7 @@ from bench.config.plan import of_command
 from bench.config.source import USUAL, Source
 from tests.helpers.cli import refused, typed
 
-QUICK = ("dataset.evaluation=10", "engine=stacked", "tracker=none")
+QUICK = ("dataset=synthetic", "dataset.evaluation=10", "engine=stacked", "tracker=none")
 
 
 @pytest.fixture
