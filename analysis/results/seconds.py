@@ -63,8 +63,11 @@ def on_network(results: Results, network: Network) -> tuple[Results, list[str]]:
 
 
 def has_networks(results: Results) -> bool:
-    """Return whether some run has a network of its own, from its setting ``network``."""
-    return bool((_networks(results.runs) != NONE).any())
+    """Return whether some ended run has a network of its own, from its setting ``network``."""
+    try:
+        return bool((_networks(results.finals) != NONE).any())
+    except NoData:  # no run has ended
+        return False
 
 
 def on_own_networks(results: Results) -> tuple[Results, list[str]]:
@@ -90,16 +93,20 @@ def on_own_networks(results: Results) -> tuple[Results, list[str]]:
         run = str(labels["run_id"])
         try:
             own_labels = {str(k): v for k, v in labels.items() if _of_network(str(k)) and pd.notna(v)}
+            if asynchronous(results, run):
+                titles.add(_title(own_labels))
+                column[places[run]] = results.rows[VIRTUAL].to_numpy(float)[places[run]]
+                continue
             network, seed = _own_network(tuple(sorted(own_labels.items())))
             titles.add(network.title or network.name)
-            if asynchronous(results, run):
-                column[places[run]] = results.rows[VIRTUAL].to_numpy(float)[places[run]]
-            elif run in costs:
+            if run in costs:
                 column[places[run]] = seconds(replace(costs[run], seed=seed), network).slowest
             else:
                 wrong[run] = reasons[run]
         except UserError as error:
             wrong[run] = str(error)
+        except (ArithmeticError, MemoryError, ValueError) as error:  # labels of another program
+            wrong[run] = f"Its labels are invalid: {error}."
     sentences = without_time(wrong)
     if np.isnan(column).all():
         raise NoData(" ".join(sentences).removesuffix("."))
@@ -115,6 +122,14 @@ def asynchronous(results: Results, run: str) -> bool:
 def _networks(runs: pd.DataFrame) -> pd.Series:
     """Return the network of every run."""
     return runs["network"].fillna(NONE).astype(str) if "network" in runs else pd.Series(NONE, index=runs.index)
+
+
+def _title(labels: dict[str, Any]) -> str:
+    """Return the title of a network of the suite; of another file, which is not opened, its setting."""
+    try:
+        return _own_network(tuple(sorted(labels.items())))[0].title
+    except UserError:
+        return str(labels["network"])
 
 
 def _of_network(label: str) -> bool:

@@ -87,6 +87,8 @@ def network_of_run(labels: Mapping[str, Any]) -> RunNetwork | None:
         return None
     if name not in CHOICES:
         raise UserError(f"There is no network called '{name}'.{closest(str(name), CHOICES)}")
+    if issubclass(CHOICES[name], OwnFile):  # the label may come from a stranger, and the file may have changed
+        raise UserError(f"network={name} names a file outside the results, which is not opened. Add --network FILE.")
     known = attribute_options(CHOICES[name])
     given = {key.partition(".")[2]: value for key, value in labels.items() if key.startswith("network.")}
     # whole numbers are floats in a table in which they are missing for another run

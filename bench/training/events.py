@@ -83,7 +83,7 @@ class Events(Mixer):
         self._one_by_one = False
         self._under_way: dict[tuple[int, int], Tensor] = {}
         self._begun: Tensor | None = None
-        if self._restored:
+        if step:
             self._unpack((len(setting.seeds), tape.nodes, layout.size))
 
     def play(self, state: Any, t: int) -> Any:
@@ -197,7 +197,8 @@ class Events(Mixer):
             or messages is None
             or begun.shape != shape
             or messages.ndim != 4
-            or ((*messages.shape[:2], messages.shape[3]) != wanted[UNDER_WAY])
+            or (*messages.shape[:2], messages.shape[3]) != wanted[UNDER_WAY]
+            or not torch.isfinite(messages[..., 0]).all()
         ):
             found = {name: tuple(value.shape) for name, value in self._restored.items()}
             raise Misfit(f"The checkpoint has other messages under way: shapes {found}, expected {wanted}.")

@@ -3,11 +3,13 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
+from bench.base.errors import Misfit
 from bench.base.registry import algorithms
 from bench.clock.compute import Compute
 from bench.contracts.play import Pace, play
@@ -52,6 +54,21 @@ def test_a_run_resumes_after_any_step_bit_for_bit(name, tmp_path):
         assert list(map(numbers, rest.rows[0])) == [numbers(row) for row in whole if row["step"] > step]
         assert rest.ends == {0: Outcome("done", 18)}
     assert (keeper.flying > 0) == (algorithms[name].properties.events in ("messages", "one_late"))
+
+
+@pytest.mark.parametrize(
+    "flying", [lambda kept: {}, lambda kept: {**kept, UNDER_WAY: torch.full_like(kept[UNDER_WAY], torch.nan)}]
+)
+def test_a_checkpoint_with_other_messages_under_way_is_rejected(flying, tmp_path):
+    class Damages(Kept):
+        def checkpoint(self, r, moment):
+            moment = replace(moment, in_flight=flying(moment.in_flight))
+            checkpoint.write(tmp_path / str(moment.step), moment, range(6))
+
+    c, keeper = config("swift", checkpoint_every=1, network=LAN), Damages()
+    stacked.run([c], keeper)
+    with pytest.raises(Misfit):
+        stacked.run([c], Kept(), Resume(7, [tmp_path / "7"], [{}]))
 
 
 def known(row):

@@ -78,3 +78,11 @@ def test_a_run_without_a_label_has_no_network():
     assert network_of_run({}) is network_of_run({"network": "none"}) is network_of_run({"network": np.nan}) is None
     own = network_of_run({**LAN, "network.slow": 4.0, "network.jitter": np.nan})
     assert (own.seed, own.network().compute.slow_factor) == (3, 4.0)
+
+
+def test_the_network_file_of_a_stored_run_is_not_opened(tmp_path):
+    secret = tmp_path / "secret.csv"
+    secret.write_text("password\nhunter2\n")
+    with pytest.raises(UserError) as error:
+        network_of_run({"network": "file", "network.path": str(secret)})
+    assert "password" not in str(error.value)
