@@ -10,9 +10,9 @@ from tests.helpers.configs import rows
 
 EXACT = {"autostep_gt", "dgm_bb"}
 """Methods for exact gradients, which do not move with mini-batches."""
-SLOW = {"acid", "dasa", "dda"}
+SLOW = {"acid", "asy_sonata", "dasa", "dda"}
 """Methods whose default stepsize is too small for digits in 300 steps."""
-NOT_CHOSEN = {"asy_sonata", "osgp", "rasgp", "swift"}
+NOT_CHOSEN = {"osgp", "rasgp", "swift"}
 """Asynchronous methods whose runs of experiment=defaults are not complete."""
 
 
