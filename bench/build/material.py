@@ -40,7 +40,15 @@ def load_arrays(config: RunConfig) -> Arrays:
 def _load(name: str, options: tuple[tuple[str, object], ...], folder: Path) -> Arrays:
     prepared = (load(name, folder),) if name in recipes else ()
     with in_words(f"dataset={name} cannot be made"):
-        return sound(name, datasets[name](*prepared, **dict(options)))
+        return _read_only(sound(name, datasets[name](*prepared, **dict(options))))
+
+
+def _read_only(arrays: Arrays) -> Arrays:
+    """Return views that plug-ins cannot change: all runs of a process share the arrays."""
+    views = {part: getattr(arrays, part).view() for part in PARTS}
+    for view in views.values():
+        view.setflags(write=False)
+    return replace(arrays, **views)
 
 
 def loss_of(config: RunConfig) -> Loss:

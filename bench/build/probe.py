@@ -84,7 +84,7 @@ def _small(config: RunConfig) -> Problem:
         return problem
     arrays, loss = load_arrays(config), loss_of(config)
     model = models[config.model.name](arrays.train_x.shape[1:], loss.outputs[-1], **config.model.options)
-    parts = {name: getattr(arrays, name)[:SAMPLES] for name in ("train_x", "train_y", "test_x", "test_y")}
+    parts = {name: getattr(arrays, name)[:SAMPLES].copy() for name in ("train_x", "train_y", "test_x", "test_y")}
     few, setting = replace(arrays, **parts), Setting(1, range(1), (config.seed,), 2, torch.float64, cpu)
     return Supervised(setting, few, [[np.arange(len(few.train_y))]], model, loss, "shared", "replacement")
 
