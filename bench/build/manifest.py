@@ -82,6 +82,7 @@ def _input_parts(config: RunConfig, data: Mapping[str, Any]) -> dict[str, str]:
     files = [digests[name] for name, value in config.topology.options.items() if isinstance(value, Path)]
     return {
         **({_input_name(config, "data", "dataset"): data["sha256"][:SHORT]} if data.get("sha256") else {}),
+        **({_input_name(config, "attributes", "dataset"): _short(known)} if (known := data.get("attributes")) else {}),
         **({_input_name(config, "graph", "topology"): files[0][:SHORT]} if files else {}),
     }
 
@@ -91,8 +92,12 @@ def _input_name(config: RunConfig, kind: str, group: str) -> str:
     choice: Choice = getattr(config, group)
     chosen = {name: value for name, value in config.plain(identity_only=True)[group].items() if name != "name"}
     chosen |= {name: str(value) for name, value in choice.options.items() if isinstance(value, Path)}
-    options = hashlib.sha256(json.dumps(chosen, sort_keys=True).encode()).hexdigest()[:8]
-    return f"{kind}/{choice.name}{f'-{options}' * bool(chosen)}"
+    return f"{kind}/{choice.name}{f'-{_short(chosen)[:8]}' * bool(chosen)}"
+
+
+def _short(values: Mapping[str, Any]) -> str:
+    """Return a hash of values."""
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:SHORT]
 
 
 def _of_data(config: RunConfig) -> dict[str, Any]:

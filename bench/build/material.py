@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -153,7 +154,7 @@ def describe_data(config: RunConfig) -> dict[str, object]:
     arrays = load_arrays(config)
     counts = class_counts(arrays, shards(config, config.seed))
     samples = counts.sum(axis=1).tolist()
-    facts = {"sha256": sha256, "samples": samples, "classes": counts.tolist()}
+    facts = {"sha256": sha256, "attributes": attributes(config), "samples": samples, "classes": counts.tolist()}
     if config.eval_samples is not None:
         facts["evaluated"] = [min(config.eval_samples, held) for held in samples]
     if (aside := held_out(config)) is not None:
@@ -166,6 +167,15 @@ def describe_data(config: RunConfig) -> dict[str, object]:
 def data_checksum(config: RunConfig) -> str | None:
     """Return the checksum of the arrays of a run; None if its problem draws the data."""
     return None if is_problem(datasets[config.dataset.name]) else _checksum(load_arrays(config))
+
+
+def attributes(config: RunConfig) -> dict[str, Any] | None:
+    """Return what determines the use of the arrays beside their values; None if the problem draws the data."""
+    if is_problem(datasets[config.dataset.name]):
+        return None
+    arrays = load_arrays(config)
+    whole = {name: None if (value := getattr(arrays, name)) is None else int(value) for name in ("classes", "crops")}
+    return {**whole, **{name: float(getattr(arrays, name)) for name in ("mean", "sd", "unit")}, "tokens": arrays.tokens}
 
 
 def shards_checksum(config: RunConfig) -> str | None:
