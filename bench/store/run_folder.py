@@ -14,7 +14,7 @@ import yaml
 from bench.base.errors import Failure
 from bench.store.disk import make_lasting
 from bench.store.files import line_of, lock_of, sha256, stream_of, write_json, write_text
-from bench.store.integrity import SUMS, examine, read_file
+from bench.store.integrity import START, SUMS, examine, read_file
 from bench.store.locks import Lock
 from bench.store.parquet import parquet
 from bench.store.record import Row, final_state
@@ -151,7 +151,8 @@ class RunFolder(StoredRun[C]):
         content = parquet(self._rows)
         write_bytes(self.path / "metrics.parquet", content, self.must_be_ours)
         config = content_of(self.path / "config.yaml")
-        self._set_state(state, sums={"config.yaml": sha256(config), "metrics.parquet": sha256(content)})
+        sums = {"config.yaml": sha256(config), "metrics.parquet": sha256(content), START: self.start}
+        self._set_state(state, sums=sums)
         self.log(f"{state} at step {step}")
         return state
 
