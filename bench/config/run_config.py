@@ -79,10 +79,15 @@ class RunConfig:
                 options = without_neutral(known, value.options) if identity_only else value.options
                 value = {"name": value.name, **options}
                 if identity_only and item.name == "network":
-                    value["content"] = content_of(self.network.name, self.network.options)
+                    value["content"] = self.network_content
             out[item.name] = value
         out = _with_earlier_names(out) if identity_only else out
         return _without_paths(out, _content if identity_only else str)
+
+    @cached_property
+    def network_content(self) -> str:
+        """A digest of the network, as its file was when the run_id was computed."""
+        return content_of(self.network.name, self.network.options)
 
     @cached_property
     def run_id(self) -> str:
