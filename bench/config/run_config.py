@@ -114,6 +114,8 @@ class RunConfig:
             options = {name: option for name, option in _flat(value).items() if name != "name"}
             bare = {name for name in options if key == "algo" and name not in taken}
             out.update({name if name in bare else f"{key}.{name}": option for name, option in options.items()})
+        if any(isinstance(value, Path) for value in self.network.options.values()):  # one path, several contents
+            out["network.content"] = self.network_content
         return out
 
 

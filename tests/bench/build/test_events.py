@@ -7,10 +7,12 @@ import pytest
 
 from bench.base.errors import Misfit, UserError
 from bench.build.events import events_of, tape_of
+from bench.build.manifest import describe
 from bench.build.rates import rates_of
 from bench.clock.choice import network_with
 from bench.engine.engines import engine_of
 from bench.store.run_folder import RunFolder
+from bench.store.software import differing
 from bench.sweep.groups import program
 from tests.algorithms.asynchronous.runs import LAN, config
 from tests.helpers.configs import rows
@@ -150,3 +152,16 @@ def test_a_checkpoint_of_other_events_is_not_resumed(tmp_path):
     folder.begin({})
     folder.learn({"tape": "2" * 64})
     folder.release()
+
+
+def test_runs_with_other_contents_of_one_network_file_are_told_apart(own):
+    network, write = own
+    first = config("swift", network=network)
+    made, labels = describe(first), first.labels()
+    write(100)
+    second = config("swift", network=network, seed=1)
+    (name,) = differing(("swift", each) for each in (made, describe(second)))
+    assert name.startswith("network/file-")
+    other = {key for key, value in second.labels().items() if labels[key] != value}
+    assert other == {"run_id", "seed", "network.content"}
+    assert "network.content" not in config("swift", network=LAN).labels()
