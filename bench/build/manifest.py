@@ -92,11 +92,8 @@ def _input_parts(config: RunConfig, data: Mapping[str, Any]) -> dict[str, str]:
 def _input_name(config: RunConfig, kind: str, group: str) -> str:
     """Return the name of an input, with a hash of its options: of a file it has the path, not the content."""
     choice: Choice = getattr(config, group)
-    chosen = {
-        name: value
-        for name, value in config.plain(identity_only=True)[group].items()
-        if name not in ("name", "content")
-    }
+    omitted = ("name", "content") if group == "network" else ("name",)
+    chosen = {name: value for name, value in config.plain(identity_only=True)[group].items() if name not in omitted}
     chosen |= {name: str(value) for name, value in choice.options.items() if isinstance(value, Path)}
     return f"{kind}/{choice.name}{f'-{_short(chosen)[:8]}' * bool(chosen)}"
 

@@ -27,7 +27,7 @@ class RunNetwork:
 
     file: ClassVar[str]
     """The name of the file."""
-    slow: Positive = 1.0
+    slow: Positive | None = 1.0
     slow_node: Natural = 0
     gradient_ms: Positive | None = None
     jitter: NonNegative | None = None
@@ -46,8 +46,8 @@ class RunNetwork:
             changes["gradient_s"] = self.gradient_ms / 1000
         if self.jitter is not None:
             changes["lognormal_sigma"] = self.jitter
-        if self.slow != 1:
-            changes |= {"slow_node": self.slow_node, "slow_factor": self.slow}
+        if self.slow is not None:
+            changes |= {"slow_node": None if self.slow == 1 else self.slow_node, "slow_factor": float(self.slow)}
         return found.changed(compute=replace(found.compute, **changes)) if changes else found
 
     @property
@@ -59,6 +59,7 @@ class RunNetwork:
 class OwnFile(RunNetwork):
     """A network file of the user."""
 
+    slow: Positive | None = None
     path: Path | None = None
 
     @property

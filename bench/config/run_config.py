@@ -80,6 +80,8 @@ class RunConfig:
                 value = {"name": value.name, **options}
                 if identity_only and item.name == "network":
                     value["content"] = self.network_content
+                    if value.get("slow", 1) is None:
+                        value["slow"] = 1.0  # the default before null, which the content tells from 1
             out[item.name] = value
         out = _with_earlier_names(out) if identity_only else out
         return _without_paths(out, _content if identity_only else str)

@@ -1,6 +1,7 @@
 """Which methods, engines, graphs and networks go together, and what a configuration makes of them."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from bench.base.errors import Misfit, UserError
 from bench.build.events import events_of, tape_of
 from bench.build.manifest import describe
-from bench.build.rates import rates_of
+from bench.build.rates import network_of, rates_of
 from bench.clock.choice import network_with
 from bench.engine.engines import engine_of
 from bench.store.run_folder import RunFolder
@@ -165,3 +166,15 @@ def test_runs_with_other_contents_of_one_network_file_are_told_apart(own):
     other = {key for key, value in second.labels().items() if labels[key] != value}
     assert other == {"run_id", "seed", "network.content"}
     assert "network.content" not in config("swift", network=LAN).labels()
+
+
+def test_slow_overrides_the_slow_node_of_a_network_file(own):
+    network, _ = own
+    plain = {slow: config("swift", network={**network, "slow": slow}).run_id for slow in (None, 1.0)}
+    assert plain[None] == plain[1.0] == config("swift", network=network).run_id
+    path = Path(network["path"])
+    path.write_text(path.read_text().replace("5}", "5, slow_node: 2, slow_factor: 4}"))
+    given = {slow: config("swift", network={**network, "slow": slow}) for slow in (None, 1.0, 3.0)}
+    computes = {slow: network_of(each).compute for slow, each in given.items()}
+    assert [(each.slow_node, each.slow_factor) for each in computes.values()] == [(2, 4.0), (None, 1.0), (0, 3.0)]
+    assert len({each.run_id for each in given.values()}) == 3
