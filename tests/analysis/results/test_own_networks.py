@@ -88,7 +88,7 @@ def test_the_network_file_of_a_stored_run_is_not_opened(tmp_path):
     assert "password" not in str(error.value)
 
 
-@pytest.mark.parametrize("label", [{"nodes": 20_000}, {"network.seed": [1, 2]}])
+@pytest.mark.parametrize("label", [{"nodes": 20_000}, {"network.seed": "x"}])
 def test_one_run_with_forged_labels_does_not_stop_the_others(label):
     results = both({"algo": "dsgt", **LAN, "network.slow": 1.0})
     runs = results.runs.astype(dict.fromkeys(label, object))
