@@ -87,7 +87,7 @@ def small_problem(config: RunConfig, setting: Setting) -> Problem:
         arrays, loss = load_arrays(config), loss_of(config)
         model = models[config.model.name](arrays.train_x.shape[1:], loss.outputs[-1], **config.model.options)
         samples = SAMPLES * setting.nodes
-        parts = {name: getattr(arrays, name)[:samples] for name in ("train_x", "train_y", "test_x", "test_y")}
+        parts = {name: getattr(arrays, name)[:samples].copy() for name in ("train_x", "train_y", "test_x", "test_y")}
         few = replace(arrays, **parts)
         split = np.array_split(np.arange(len(few.train_y)), setting.nodes)
         problem = Supervised(setting, few, [split], model, loss, "shared", "replacement")
