@@ -1,0 +1,45 @@
+"""Collect the pages of the site in one folder: those of the repository, and those that are generated."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from hearsay_site.pages import generated
+from hearsay_site.sources import ROOT
+
+PAGES = ("CHANGELOG.md", "CONTRIBUTING.md", "REPRODUCTION.md", "SECURITY.md", "reproduction/README.md")
+ANCHOR = re.compile(rb'^(#+ )<a id="([^"]+)"></a>', re.MULTILINE)
+IMAGES = {".png", ".svg", ".gif", ".jpg"}
+
+
+def collect(folder: Path) -> None:
+    """Write the pages to ``folder``; files that did not change keep their times, so that Sphinx skips them."""
+    wanted = dict(written())
+    for path, content in wanted.items():
+        file = folder / path
+        if not file.is_file() or file.read_bytes() != content:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+    for file in folder.rglob("*"):
+        if file.is_file() and file.relative_to(folder).as_posix() not in wanted:
+            file.unlink()
+
+
+def anchored(page: bytes) -> bytes:
+    """Replace anchors in headings by those of MyST, which checks links to them."""
+    return ANCHOR.sub(rb"(\2)=\n\1", page)
+
+
+def written() -> Iterator[tuple[str, bytes]]:
+    """Yield the path and the content of every page and image."""
+    docs = [file for file in (ROOT / "docs").rglob("*") if file.suffix in {".md", *IMAGES}]
+    figures = (ROOT / "reproduction/archive/figures").glob("*.png")
+    for file in [*docs, *(ROOT / page for page in PAGES), *figures]:
+        path = file.relative_to(ROOT).as_posix()
+        if not path.startswith(("docs/_", "docs/index.md")):
+            yield path, anchored(file.read_bytes()) if file.suffix == ".md" else file.read_bytes()
+    for path, text in generated():
+        yield path, text.encode()
+    yield "index.md", (ROOT / "docs/index.md").read_bytes()
