@@ -24,9 +24,8 @@ ACCENTS = {"\u0303": r"\tilde", "\u0304": r"\bar", "\u0302": r"\hat", "\u0305": 
 RAISED = {"⁺": "+", "⁻": "-", "ᵏ": "k", "ᵀ": r"\top", "½": "1/2", "'": r"\prime"}
 RAISED |= {"⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]: str(digit) for digit in range(10)}
 LOWERED = {"₋": "-", "ᵢ": "i", "ⱼ": "j"} | {"₀₁₂₃₄₅₆₇₈₉"[digit]: str(digit) for digit in range(10)}
-CODE = re.compile(
-    r"``([^`]+)``|([a-z]{2,}=\"?[a-z]+\"?|\w+(?:/\w+)+\.py|[a-z]{2,}(?:_[a-z]{2,})+|[a-z]\d[a-z])(?![\w(])"
-)
+NAMES = r"[a-z]{2,}=\"?[a-z]+\"?|\w+(?:/\w+)+\.py|[a-z]{2,}(?:_[a-z]{2,})+|[a-z]\d[a-z]"
+CODE = re.compile(rf"``([^`]+)``|({NAMES})(?![\w(])")
 WORD = re.compile(r"[A-Za-z]{2,}(?:[-–'’][A-Za-z]*)*|D-[A-Z]+\b(?:'s)?|[A-Za-z](?=-[A-Za-z]{2})|\ba(?= [a-z]{2,})")
 OPENING, CLOSING = ("(", r"\langle", r"\lceil"), (")", r"\rangle", r"\rceil")
 NUMBER = re.compile(r"(\d+(?:\.\d+)?)(?:e([-−]?\d+))?")
@@ -146,7 +145,12 @@ def index(text: str, place: int) -> tuple[str, int]:
         short = len(found[0]) == 2
         return found[0] if short else rf"\mathrm{{{found[0]}}}", found.end()
     letter = text[place]
-    return FRACTIONS.get(letter) or GREEK.get(letter, letter), place + 1
+    fraction = unicodedata.normalize("NFKD", letter).replace("\N{FRACTION SLASH}", "/")
+    known = letter.isascii() and letter.isalnum()
+    latex = letter if known else fraction if "/" in fraction else GREEK.get(letter, SYMBOLS.get(letter, ""))
+    if not latex:
+        raise UnknownSymbol(f"The index {letter!r} in {text!r} has no translation to LaTeX.")
+    return latex, place + 1
 
 
 def group(text: str, place: int) -> tuple[str, int]:
