@@ -3,11 +3,11 @@
 import math
 
 import pytest
+
+from bench.base.registry import algorithms, compressors, datasets, models, networks, topologies
 from hearsay_site.curves import compute, config_of, stored
 from hearsay_site.pages import generated
 from hearsay_site.plot import plot
-
-from bench.base.registry import algorithms, compressors, datasets, models, networks, topologies
 
 KINDS = {
     "methods": algorithms, "graphs": topologies, "datasets": datasets, "models": models, "compressors": compressors,

@@ -32,6 +32,12 @@ def anchored(page: bytes) -> bytes:
     return ANCHOR.sub(rb"(\2)=\n\1", page)
 
 
+def pages_of_repository() -> list[str]:
+    """Return the paths of the pages that are not generated."""
+    docs = [file.relative_to(ROOT).as_posix() for file in (ROOT / "docs").glob("*.md")]
+    return sorted([*docs, *PAGES])
+
+
 def written() -> Iterator[tuple[str, bytes]]:
     """Yield the path and the content of every page and image."""
     docs = [file for file in (ROOT / "docs").rglob("*") if file.suffix in {".md", *IMAGES}]

@@ -18,7 +18,7 @@ from hearsay_site.plot import plot
 from hearsay_site.rules import UnknownSymbol, markdown, statements
 from hearsay_site.text import ORPHAN, catalog, facts, html, table
 
-HEAD = ("method", "kind", "family", "sends", "rounds", "gradients", "must know", "assumes", "rule", "paper")
+HEAD = ("method", "kind", "must know", "assumes", "sends", "rounds", "gradients", "rule", "paper")
 CURVES = ("gradient norm at the average iterate", "consensus error")
 
 
@@ -41,8 +41,8 @@ def index(found: dict[str, Properties]) -> Iterator[str]:
     )
     rows = [
         (
-            f"[{p.label}](methods/{name}.md) `{name}`", kind(p), p.family, sends(p), rounds(p), f"{p.gradients}",
-            ", ".join(p.needs) or "nothing", assumptions(p), status(p), short(p.cite),
+            f"[{p.label}](methods/{name}.md) `{name}`", kind(p), ", ".join(p.needs) or "nothing",
+            assumptions(p), sends(p), rounds(p), f"{p.gradients}", status(p), short(p.cite),
         )
         for name, p in found.items()
     ]  # fmt: skip
