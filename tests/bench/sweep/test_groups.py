@@ -290,5 +290,5 @@ def test_asynchronous_runs_share_a_program_on_one_graph_only():
 
 @pytest.mark.parametrize("algo", [name for name in algorithms if name not in SYNCHRONOUS])
 def test_the_memory_of_asynchronous_runs_is_known(algo):
-    c = compose_one([f"algo={algo}", "dataset.dimension=10"])
+    c = compose_one([f"algo={algo}", "dataset=synthetic", "dataset.dimension=10"])
     assert 0 < bytes_per_replica(c, problem_of(c)) < 1e6
