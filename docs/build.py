@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     collect(source)
     print(f"Collected the pages in {time.monotonic() - begin:.1f} s", flush=True)
     doctrees = str(given.out.with_name(given.out.name + "-doctrees"))
-    words = ["-q", "-W", "--keep-going", "-j", "auto", "-c", str(ROOT / "docs"), "-d", doctrees]
+    words = ["-a", "-q", "-W", "--keep-going", "-j", "auto", "-c", str(ROOT / "docs"), "-d", doctrees]
     code = build_main([*words, str(source), str(given.out)])
     print(f"Site: {given.out / 'index.html'} ({time.monotonic() - begin:.1f} s)")
     return code

@@ -8,7 +8,8 @@ import shlex
 
 import pytest
 
-from hearsay_site.collect import pages_of_repository
+from bench.config.plan import of_command
+from hearsay_site.collect import listed_pages, pages_of_repository
 from tests.helpers.cli import ROOT, python
 
 BLOCK = re.compile(r"(?:<!-- not run: ([^>]+) -->\n)?^```(bash|python)\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -33,10 +34,21 @@ def blocks(page: str) -> list[tuple[str, str, str]]:
     return BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))
 
 
+def test_every_page_is_in_the_table_of_contents():
+    assert set(pages_of_repository()) - listed_pages() == {"docs/index.md"}
+
+
 def test_every_block_is_executed_or_marked():
     pages = [page for page in pages_of_repository() if page not in (*EXECUTED, *ELSEWHERE)]
     assert "docs/wandb.md" in pages
     assert [(page, body) for page in pages for reason, _, body in blocks(page) if not reason.strip()] == []
+
+
+def test_the_runs_of_the_tutorial_are_those_of_its_command():
+    text = (ROOT / "docs/start.md").read_text(encoding="utf-8")
+    command, *_ = re.findall(r"^python bench/run.py -m (.*)$", text, re.MULTILINE)
+    shown = set(re.findall(r"[a-z]+-[a-z]+-digits-s\d+-[0-9a-f]{8}\b", text))
+    assert shown == {config.run_id for config in of_command(command.split())}
 
 
 @pytest.mark.thorough

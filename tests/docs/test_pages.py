@@ -46,6 +46,15 @@ def test_the_page_of_a_graph_has_its_certificate(pages):
     assert page.count("<svg") == 3
 
 
+def test_commands_and_interface_have_their_docstrings(pages):
+    assert "## bench/run.py" in pages["catalog/commands.md"]
+    assert "## analysis/make_report.py" in pages["catalog/commands.md"]
+    interface = pages["catalog/interface.md"]
+    assert "### Algorithm\n" in interface
+    assert "### topology\n" in interface
+    assert "Parameters with a default are options, ``topology.NAME``." in interface
+
+
 def test_every_method_has_a_curve():
     curves = stored()
     assert set(curves) == set(algorithms)

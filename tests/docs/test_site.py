@@ -28,7 +28,7 @@ return seen;
 
 @pytest.fixture(scope="module")
 def site():
-    """The site of this checkout; after make docs, Sphinx only writes the pages that have changed."""
+    """The site of this checkout; after make docs, Sphinx only reads the pages that have changed."""
     done = subprocess.run(
         [sys.executable, ROOT / "docs/build.py"], cwd=ROOT, capture_output=True, text=True, timeout=380
     )

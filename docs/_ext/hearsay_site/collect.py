@@ -8,9 +8,12 @@ from pathlib import Path
 
 from hearsay_site.pages import generated
 from hearsay_site.sources import ROOT
+from hearsay_site.text import ORPHAN
 
 PAGES = ("CHANGELOG.md", "CONTRIBUTING.md", "REPRODUCTION.md", "SECURITY.md", "reproduction/README.md")
 ANCHOR = re.compile(rb'^(#+ )<a id="([^"]+)"></a>', re.MULTILINE)
+LISTED = re.compile(r"^(?:[^<\n]+<)?/([\w/-]+)>?$", re.MULTILINE)
+"""Entries of a table of contents."""
 IMAGES = {".png", ".svg", ".gif", ".jpg"}
 
 
@@ -27,9 +30,15 @@ def collect(folder: Path) -> None:
             file.unlink()
 
 
-def anchored(page: bytes) -> bytes:
-    """Replace anchors in headings by those of MyST, which checks links to them."""
-    return ANCHOR.sub(rb"(\2)=\n\1", page)
+def listed_pages() -> set[str]:
+    """Return the paths of the pages in the table of contents."""
+    return {f"{name}.md" for name in LISTED.findall((ROOT / "docs/index.md").read_text(encoding="utf-8"))}
+
+
+def prepared(path: str, page: bytes, listed: set[str]) -> bytes:
+    """Return a page for MyST: with its anchors, and marked if it is in no table of contents."""
+    anchored = ANCHOR.sub(rb"(\2)=\n\1", page)
+    return anchored if path in listed else ORPHAN.encode() + anchored
 
 
 def pages_of_repository() -> list[str]:
@@ -41,11 +50,14 @@ def pages_of_repository() -> list[str]:
 def written() -> Iterator[tuple[str, bytes]]:
     """Yield the path and the content of every page and image."""
     docs = [file for file in (ROOT / "docs").rglob("*") if file.suffix in {".md", *IMAGES}]
+    listed = listed_pages()
+    verdicts = (ROOT / "reproduction/verdicts").glob("*.md")
     figures = (ROOT / "reproduction/archive/figures").glob("*.png")
-    for file in [*docs, *(ROOT / page for page in PAGES), *figures]:
+    for file in [*docs, *(ROOT / page for page in PAGES), *verdicts, *figures]:
         path = file.relative_to(ROOT).as_posix()
         if not path.startswith(("docs/_", "docs/index.md")):
-            yield path, anchored(file.read_bytes()) if file.suffix == ".md" else file.read_bytes()
+            content = file.read_bytes()
+            yield path, prepared(path, content, listed) if file.suffix == ".md" else content
     for path, text in generated():
         yield path, text.encode()
     yield "index.md", (ROOT / "docs/index.md").read_bytes()

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from hearsay_site.pages import graphs, methods, other
+from hearsay_site.pages import code, graphs, methods, other
 
-KINDS = (methods, graphs, other)
+KINDS = (methods, graphs, other, code)
 
 
 def generated() -> Iterator[tuple[str, str]]:
