@@ -52,7 +52,7 @@ def test_commands_and_interface_have_their_docstrings(pages):
     interface = pages["catalog/interface.md"]
     assert "### Algorithm\n" in interface
     assert "### topology\n" in interface
-    assert "Parameters with a default are options, ``topology.NAME``." in interface
+    assert "Parameters with a default are options, `topology.NAME`." in interface
 
 
 def test_every_method_has_a_curve():

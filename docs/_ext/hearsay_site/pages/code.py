@@ -8,7 +8,9 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
+from hearsay_site.docstrings import docstring, plain
 from hearsay_site.sources import ROOT
+from hearsay_site.text import table
 
 MODULES = (
     "bench.method", "bench.network", "bench.problem", "bench.models", "bench.contracts", "bench.clock", "analysis",
@@ -30,7 +32,7 @@ def scripts() -> list[str]:
 
 def commands() -> Iterator[str]:
     yield "# Commands"
-    yield "Every command explains its options with `--help`. [Settings](../docs/settings.md) lists the settings of runs."
+    yield "Every command explains its options with `--help`. [Settings](../docs/settings.md) lists settings of runs."
     for path in scripts():
         text = ast.get_docstring(ast.parse((ROOT / path).read_text(encoding="utf-8"))) or ""
         yield f"## {path}"
@@ -52,17 +54,24 @@ def interface() -> Iterator[str]:
 
 
 def entry(name: str, item: Any) -> Iterator[str]:
-    """Yield the heading, the signature and the docstring of one name."""
+    """Yield the heading, the signature and the docstring of one name, and the methods of a class."""
     yield f"### {name}"
-    own = inspect.getdoc(item) if inspect.isclass(item) or inspect.isroutine(item) else None
-    yield f"```python\n{signature(name, item)}\n```"
-    if own:
-        yield f"```text\n{own}\n```"
+    yield f":::{{container}} wrapped\n```python\n{signature(name, item)}\n```\n:::"
+    if inspect.isclass(item) or inspect.isroutine(item):
+        yield from docstring(inspect.getdoc(item) or "")
+    if inspect.isclass(item):
+        public = {
+            key: value for key, value in vars(item).items() if not key.startswith("_") and inspect.isroutine(value)
+        }
+        rows = [(f"`{key}`", plain((inspect.getdoc(value) or "").partition("\n")[0])) for key, value in public.items()]
+        if rows := [row for row in rows if row[1]]:
+            yield table(("method", "meaning"), rows)
 
 
 def signature(name: str, item: Any) -> str:
     """Return a call of a function or class with its parameters; only the name if it has none."""
+    called = vars(item).get("__call__") if getattr(item, "_is_protocol", False) else item
     try:
-        return f"{name}{inspect.signature(item)}"
+        return f"{name}{inspect.signature(called)}".replace("(self, ", "(")
     except (TypeError, ValueError):
         return name
