@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -72,6 +73,7 @@ def signature(name: str, item: Any) -> str:
     """Return a call of a function or class with its parameters; only the name if it has none."""
     called = vars(item).get("__call__") if getattr(item, "_is_protocol", False) else item
     try:
-        return f"{name}{inspect.signature(called)}".replace("(self, ", "(")
+        text = str(inspect.signature(called)).replace("(self, ", "(")
+        return name + re.sub(r"(: |-> )'([^']*)'", r"\1\2", text)  # annotations that are strings
     except (TypeError, ValueError):
         return name
