@@ -14,6 +14,7 @@ PAGES = ("CHANGELOG.md", "CONTRIBUTING.md", "REPRODUCTION.md", "SECURITY.md", "r
 ANCHOR = re.compile(rb'^(#+ )<a id="([^"]+)"></a>', re.MULTILINE)
 LISTED = re.compile(r"^(?:[^<\n]+<)?/([\w/-]+)>?$", re.MULTILINE)
 """Entries of a table of contents."""
+REFERENCE = ":caption: Reference"
 IMAGES = {".png", ".svg", ".gif", ".jpg"}
 
 
@@ -30,9 +31,17 @@ def collect(folder: Path) -> None:
             file.unlink()
 
 
+def home() -> str:
+    """Return the first page; pages of docs that its tables of contents do not list are added to the reference."""
+    text = (ROOT / "docs/index.md").read_text(encoding="utf-8")
+    known = {*LISTED.findall(text), "docs/index"}
+    new = [f"/{name}\n" for page in pages_of_repository() if (name := page.removesuffix(".md")) not in known]
+    return text.replace(f"{REFERENCE}\n:hidden:\n\n", f"{REFERENCE}\n:hidden:\n\n{''.join(new)}")
+
+
 def listed_pages() -> set[str]:
-    """Return the paths of the pages in the table of contents."""
-    return {f"{name}.md" for name in LISTED.findall((ROOT / "docs/index.md").read_text(encoding="utf-8"))}
+    """Return the paths of the pages in the tables of contents."""
+    return {f"{name}.md" for name in LISTED.findall(home())}
 
 
 def prepared(path: str, page: bytes, listed: set[str]) -> bytes:
@@ -60,4 +69,4 @@ def written() -> Iterator[tuple[str, bytes]]:
             yield path, prepared(path, content, listed) if file.suffix == ".md" else content
     for path, text in generated():
         yield path, text.encode()
-    yield "index.md", (ROOT / "docs/index.md").read_bytes()
+    yield "index.md", home().encode()
