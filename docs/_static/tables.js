@@ -1,4 +1,4 @@
-// Tables in .catalog: a field filters the rows, and a click on a column sorts by it.
+// Tables in .catalog and long tables: a field filters the rows, and a click on a column sorts by it.
 "use strict";
 
 function value(row, column) {
@@ -34,9 +34,13 @@ function filter(table, words, count) {
   count.textContent = `${shown} of ${table.tBodies[0].rows.length}`;
 }
 
+const LONG = 20; // rows
+
 function enhance(table) {
+  table.classList.add("sortable");
   const field = document.createElement("input");
   field.type = "search";
+  field.className = "filter";
   field.placeholder = "Filter: type words";
   field.setAttribute("aria-label", "Filter the rows of the table");
   const count = document.createElement("span");
@@ -51,4 +55,10 @@ function enhance(table) {
   });
 }
 
-document.addEventListener("DOMContentLoaded", () => document.querySelectorAll(".catalog table").forEach(enhance));
+function begin() {
+  for (const table of document.querySelectorAll("article table")) {
+    if (table.tHead && (table.closest(".catalog") || table.tBodies[0].rows.length >= LONG)) enhance(table);
+  }
+}
+
+document.addEventListener("DOMContentLoaded", begin);

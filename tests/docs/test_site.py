@@ -15,8 +15,8 @@ LOADED = re.compile(r"<(?:script|img|link|iframe)\b[^>]*\b(?:src|href)=\"((?:htt
 SEEN = """
 await new Promise((done) => setTimeout(done, 300));
 const rows = () => [...document.querySelectorAll(".catalog tbody tr")].filter((row) => !row.hidden).length;
-const seen = { all: rows() };
-const field = document.querySelector(".catalog input");
+const seen = { all: rows(), filters: document.querySelectorAll("input.filter").length };
+const field = document.querySelector(".catalog input.filter");
 if (field) { field.value = "compressed"; field.dispatchEvent(new Event("input")); }
 seen.filtered = rows();
 seen.width = [document.documentElement.scrollWidth, innerWidth];
@@ -63,3 +63,4 @@ def test_a_page_fits_a_phone(page, dark, site, tmp_path):
         assert all(width > 0 for width in seen["math"])
     if page == "catalog/methods":
         assert seen["all"] == len(list(algorithms)) > seen["filtered"] > 0
+        assert seen["filters"] == 1
