@@ -16,6 +16,9 @@ SEEN = """
 await new Promise((done) => setTimeout(done, 300));
 const rows = () => [...document.querySelectorAll(".catalog tbody tr")].filter((row) => !row.hidden).length;
 const seen = { all: rows(), filters: document.querySelectorAll("input.filter").length };
+const head = document.querySelector(".catalog th");
+const names = () => [...document.querySelectorAll(".catalog tbody tr")].map((row) => row.cells[0].textContent);
+seen.sorted = head && ["first", "second"].map(() => { head.click(); return names(); });
 const field = document.querySelector(".catalog input.filter");
 if (field) { field.value = "compressed"; field.dispatchEvent(new Event("input")); }
 seen.filtered = rows();
@@ -64,3 +67,5 @@ def test_a_page_fits_a_phone(page, dark, site, tmp_path):
     if page == "catalog/methods":
         assert seen["all"] == len(list(algorithms)) > seen["filtered"] > 0
         assert seen["filters"] == 1
+        up, down = seen["sorted"]
+        assert up == sorted(up, key=str.lower) == down[::-1]
