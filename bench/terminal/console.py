@@ -16,6 +16,7 @@ class Console(rich.console.Console):
     """Rich's console without control characters in texts, and by default without markup and highlighting."""
 
     def __init__(self, *, highlight: bool = False, markup: bool = False, **options: Any) -> None:
+        options = {"force_jupyter": False, **options}  # rich's progress bars in notebooks need ipywidgets
         super().__init__(highlight=highlight, markup=markup, **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
