@@ -59,9 +59,7 @@ def load(source: str | Path = "results") -> pd.DataFrame:
     return _table(results)
 
 
-def figure(
-    name: str, runs: pd.DataFrame | str | Path = "results", *, band: str = "range", **options: Any
-) -> Figure:
+def figure(name: str, runs: pd.DataFrame | str | Path = "results", *, band: str = "range", **options: Any) -> Figure:
     """Draw a figure, one of those of ``analysis/make_figures.py``.
 
     Args:
