@@ -59,7 +59,7 @@ HOMES = {
 }
 """The modules that define the public names."""
 _HOME = {name: home for home, names in HOMES.items() for name in names}
-__all__ = sorted(_HOME)  # noqa: PLE0605
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:

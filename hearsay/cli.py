@@ -19,7 +19,6 @@ from bench.terminal.command import begin, command
 from bench.terminal.starting import say_starting
 from hearsay.commands import COMMANDS, about, docstring
 
-
 EXAMPLES = """Examples:
   hearsay run -m algo=dnasa,dsgt topology=ring,complete
   hearsay figures --figure compare

@@ -15,6 +15,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,8 +49,7 @@ class Kind(NamedTuple):
 def kinds() -> dict[str, Kind]:
     """Return all kinds by the word for a list."""
     found = [
-        Kind(group, WORDS.get(group, f"{group}s"), lambda registry=registry: list(registry))
-        for group, registry in REGISTRIES.items()
+        Kind(group, WORDS.get(group, f"{group}s"), partial(list, registry)) for group, registry in REGISTRIES.items()
     ]
     found.append(Kind("experiment", "experiments", lambda: files_of("experiment", USUAL.folders())))
     return {kind.word: kind for kind in found}

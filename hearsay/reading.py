@@ -200,6 +200,6 @@ def sentences(nothing: str) -> Iterator[None]:
 
 @contextmanager
 def _texts() -> Iterator[None]:
-    """Keep the pandas options of the user, which ``read`` changes."""
-    with pd.option_context("mode.string_storage", pd.get_option("mode.string_storage")):
+    """Store texts as ``read`` does, and restore the option of the user."""
+    with pd.option_context("mode.string_storage", "python"):
         yield

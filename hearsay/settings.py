@@ -9,7 +9,7 @@ from typing import Any
 
 from bench.base.errors import UserError
 
-PLAIN = re.compile(r"[A-Za-z_./~@-][\w./~@:-]*")
+PLAIN = re.compile(r"[A-Za-z_./][\w./@:-]*")
 """Texts that Hydra reads as a text without quotes, unless they mean a number, true, false or null."""
 NOT_TEXT = re.compile(r"(?i)null|true|false|nan|[+-]?inf|[+-]?\.?\d.*")
 

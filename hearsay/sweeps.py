@@ -93,3 +93,4 @@ def preemptible() -> Iterator[None]:
             signal.signal(number, handler)
     if received:
         signal.raise_signal(received)
+        raise SystemExit(128 + received)  # a handler of the user has returned

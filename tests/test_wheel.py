@@ -15,7 +15,7 @@ from bench.build.fingerprint import fingerprint
 from bench.config.compose import compose_one
 from tests.helpers.cli import ROOT
 
-PACKAGES = ("algorithms", "analysis", "bench", "benchmarks", "conf", "datasets", "reproduction")
+PACKAGES = ("algorithms", "analysis", "bench", "benchmarks", "conf", "datasets", "hearsay", "reproduction")
 WORDS = ("algo=dnasa", "steps=20", "tracker=none")
 
 long = [pytest.mark.thorough, pytest.mark.timeout(600), pytest.mark.xdist_group("wheel")]
