@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import matplotlib
+import matplotlib.text
 import pandas as pd
 
 from analysis.drawing.bands import KINDS, bands
@@ -86,9 +87,10 @@ def figure(name: str, runs: pd.DataFrame | str | Path = "results", *, band: str 
     with sentences(f"The figure {name} cannot be drawn"), matplotlib.rc_context(), bands(band):
         results, request = _requested(runs, drawing.uses, options)
         use_paper_style()
-        picture = drawing.picture(results, request)
-        show_figures()
-        return picture.figure
+        drawn = drawing.picture(results, request).figure
+        _fix_fonts(drawn)
+    show_figures()
+    return drawn
 
 
 def table(
@@ -125,6 +127,14 @@ def table(
     out = out.reset_index(drop=True)
     out.attrs = {"title": made.title or maker.title, "notes": made.notes}
     return out
+
+
+def _fix_fonts(figure: Figure) -> None:
+    """Set the fonts of all texts, because Matplotlib chooses them when it draws, with the style of the user."""
+    figure.draw_without_rendering()  # creates the labels of ticks
+    for text in figure.findobj(matplotlib.text.Text):
+        text.set_fontfamily(matplotlib.rcParams["font.serif"])  # type: ignore[attr-defined]
+        text.set_math_fontfamily(matplotlib.rcParams["mathtext.fontset"])  # type: ignore[attr-defined]
 
 
 def evaluations(folders: Sequence[Path]) -> pd.DataFrame:

@@ -29,11 +29,18 @@ def _shell() -> Any:
 
 
 def show_figures() -> None:
-    """Let a notebook show Matplotlib figures that were made without pyplot."""
-    if in_notebook():
-        from IPython.core.pylabtools import select_figure_formats
+    """Let a notebook show Matplotlib figures that were made without pyplot, unless it already does."""
+    if not in_notebook():
+        return
+    from IPython.core.pylabtools import select_figure_formats
 
-        select_figure_formats(_shell(), {"png"})
+    formats = _shell().display_formatter.formatters.values()
+    if not any(("matplotlib.figure", "Figure") in each.deferred_printers or _prints_figures(each) for each in formats):
+        select_figure_formats(_shell(), {"retina"})
+
+
+def _prints_figures(formatter: Any) -> bool:
+    return any((kind.__module__, kind.__name__) == ("matplotlib.figure", "Figure") for kind in formatter.type_printers)
 
 
 class NotebookLive:

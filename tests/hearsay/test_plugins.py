@@ -5,7 +5,7 @@ import sys
 import pytest
 
 import hearsay
-from tests.helpers.cli import ROOT, fresh, python
+from tests.helpers.cli import ROOT, python
 
 METHOD = '''
 from typing import NamedTuple
@@ -71,14 +71,13 @@ def test_an_edited_file_asks_for_a_new_start(tmp_path):
     (tmp_path / "filed.py").write_text(METHOD.format(name="filed"))
     text = (
         "import hearsay\n"
-        "if True:\n    hearsay.plugin('filed.py'); hearsay.plugin('filed.py')"
-        + SWEEP.format(name="filed", how="engine='stacked'")
-        + "    open('filed.py', 'a').write('# edited')\n"
-        "    try:\n        hearsay.plugin('filed.py')\n    except hearsay.UserError as error:\n        print(error)\n"
+        "print(hearsay.plugin('filed.py') is hearsay.plugin('filed.py'))\n"
+        "with open('filed.py', 'a') as file:\n    file.write('# edited')\n"
+        "try:\n    hearsay.plugin('filed.py')\nexcept hearsay.UserError as error:\n    print(error)\n"
     )
     (tmp_path / "use.py").write_text(text)
-    done = fresh(tmp_path / "use.py", cwd=tmp_path, PYTHONPATH=str(ROOT))
+    done = python(str(tmp_path / "use.py"), cwd=tmp_path, PYTHONPATH=str(ROOT))
     assert done.returncode == 0, done.stderr
     first, second = done.stdout.splitlines()
-    assert first == "compared 2"
+    assert first == "True"
     assert "filed.py" in second
