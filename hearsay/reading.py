@@ -22,6 +22,7 @@ from analysis.results.errors import NoData
 from analysis.results.folder import load_folder
 from analysis.results.read import read
 from analysis.results.results import Results
+from analysis.results.warnings import mixed_software, unreadable
 from analysis.results.warnings import warnings as remarks
 from analysis.study.figure_options import FigureOptions, unused
 from analysis.tables import table_makers
@@ -55,7 +56,8 @@ def load(source: str | Path = "results") -> pd.DataFrame:
     """
     with sentences("Nothing to load"):
         results = read(source)
-    for sentence in remarks(results):
+    made = [results.facts.get(run, {}) for run in results.runs["run_id"]]
+    for sentence in [*unreadable(results), *mixed_software(results.runs, made)]:
         warnings.warn(sentence, stacklevel=2)
     return _table(results)
 
@@ -133,8 +135,8 @@ def _fix_fonts(figure: Figure) -> None:
     """Set the fonts of all texts, because Matplotlib chooses them when it draws, with the style of the user."""
     figure.draw_without_rendering()  # creates the labels of ticks
     for text in figure.findobj(matplotlib.text.Text):
-        text.set_fontfamily(matplotlib.rcParams["font.serif"])  # type: ignore[attr-defined]
-        text.set_math_fontfamily(matplotlib.rcParams["mathtext.fontset"])  # type: ignore[attr-defined]
+        text.set_fontfamily(matplotlib.rcParams["font.serif"])
+        text.set_math_fontfamily(matplotlib.rcParams["mathtext.fontset"])
 
 
 def evaluations(folders: Sequence[Path]) -> pd.DataFrame:
@@ -183,7 +185,7 @@ def _table(results: Results) -> pd.DataFrame:
 def _requested(
     runs: pd.DataFrame | str | Path, uses: Sequence[str] | None, options: dict[str, Any]
 ) -> tuple[Results, FigureOptions]:
-    """Return the results and the options of a figure or table, and warn about options that it ignores."""
+    """Return the results and the options of a figure or table, and warn about skipped runs and ignored options."""
     for option, value in options.items():
         if option not in REQUEST:
             raise UserError(no_such("option", option, REQUEST))
@@ -193,7 +195,7 @@ def _requested(
             options[option] = [value]
     results, request, untimed = requested(results_of(runs), **options)
     ignored = [word.removeprefix("--").replace("-", "_") for word in unused(request, uses)]
-    for sentence in [*untimed, *(f"The option {name} is ignored." for name in ignored)]:
+    for sentence in [*remarks(results), *untimed, *(f"The option {name} is ignored." for name in ignored)]:
         warnings.warn(sentence, stacklevel=3)
     return results, request
 

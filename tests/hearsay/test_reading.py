@@ -1,6 +1,8 @@
 """Tables of runs go into figures and tables, whole or filtered, from folders and archives."""
 
+import shutil
 import warnings
+from pathlib import Path
 
 import matplotlib
 import pandas as pd
@@ -96,6 +98,16 @@ def test_warns_about_an_ignored_option(runs):
 def test_errors_are_user_errors_with_the_value(runs, call, shown):
     with warnings.catch_warnings(), pytest.raises(hearsay.UserError, match=shown):
         call(runs)
+
+
+def test_warns_about_unreadable_runs(runs, tmp_path):
+    folder = Path(runs["folder"][0])
+    shutil.copytree(folder.parent.parent, tmp_path / "copy")
+    (tmp_path / "copy/runs" / folder.name / "metrics.parquet").write_bytes(b"")
+    with pytest.warns(UserWarning, match=folder.name):
+        found = hearsay.load(tmp_path / "copy")
+    assert found.attrs["unreadable"] == [folder.name]
+    assert set(found["run_id"]) == set(runs["run_id"]) - {folder.name}
 
 
 def test_the_options_of_pandas_stay(runs, place):

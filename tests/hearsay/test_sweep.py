@@ -96,6 +96,8 @@ def test_a_failed_run_has_one_row_and_the_others_go_on(tmp_path, monkeypatch):
     (failed,) = made[made["state"] == "failed"].to_dict("records")
     assert failed["algo"] == "dsgt"
     assert set(made.loc[made["algo"] == "dnasa", "state"]) == {"done"}
+    with pytest.warns(UserWarning, match="1 failed run"):
+        hearsay.figure("compare", made)
 
 
 def test_works_in_a_thread(place):
