@@ -11,6 +11,7 @@ import importlib
 import os
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -27,8 +28,12 @@ CELLS = "cells"
 SHORT = 8
 """Digits of the hash in the name of such a module."""
 FILE = "Write it to a file and call hearsay.plugin('mine.py')."
+Item = tuple[Registry[Any], str]
+"""A registered name."""
 _importing: list[str] = []
 """The plug-ins that are being imported."""
+_published: dict[str, set[Item]] = {}
+"""The modules made of cells, with the names that each registers."""
 
 
 def plugin(path: str | Path) -> ModuleType:
@@ -60,14 +65,18 @@ def plugin(path: str | Path) -> ModuleType:
     return _load(module, imported.above(file), file)
 
 
-def register_cells(results: Path) -> None:
-    """Make modules of the names that notebook cells or the running script have registered, and import them."""
+def register_cells(results: Path, words: Sequence[str]) -> None:
+    """Make modules of the names that notebook cells or the running script have registered, and import them.
+
+    Raises:
+        UserError: A name that the settings in ``words`` use cannot be imported by other processes.
+    """
     if _importing:
         raise UserError(
             f"The plug-in '{_importing[-1]}' starts a sweep when it is imported. In a script, call hearsay.sweep under "
             'if __name__ == "__main__":'
         )
-    roots: dict[cells.Statement, list[tuple[Registry[Any], str]]] = {}
+    roots: dict[cells.Statement, list[Item]] = {}
     past = cells.history(sys.modules["__main__"])
     for one in registry.registries():
         for name, (file, line) in one.cells.items():
@@ -76,14 +85,24 @@ def register_cells(results: Path) -> None:
                     plugin(file)
                 continue
             source = cells.source_of(file)
-            if not (root := cells.at_line(source, line) if source else None):
+            if root := cells.at_line(source, line) if source else None:
+                roots.setdefault(root, []).append((one, name))
+            elif _used((one, name), words):
                 raise UserError(f"The source of the {one.kind} '{name}' is not available to other processes. {FILE}")
-            roots.setdefault(root, []).append((one, name))
-    groups = _groups({root: cells.with_needed(root, past) for root in roots})
-    for group in groups:
+    for group in _groups({root: cells.with_needed(root, past) for root in roots}):
         items = [item for root in group if root in roots for item in roots[root]]
         if any(one.file(name) is None for one, name in items):
-            _publish(group, items, results / CELLS)
+            try:
+                _publish(group, items, results / CELLS)
+            except UserError:
+                if any(_used(item, words) for item in items):
+                    raise
+
+
+def _used(item: Item, words: Sequence[str]) -> bool:
+    """Return whether a sweep may use a name: all runs use metrics, and an experiment may use any name."""
+    typed = {part for word in words for part in re.split(r"[=,]", word)}
+    return item[0] is registry.metrics or item[1] in typed or "experiment" in typed
 
 
 def _in_notebook(file: str) -> bool:
@@ -101,7 +120,7 @@ def _groups(needed: dict[cells.Statement, list[cells.Statement]]) -> list[list[c
     return groups
 
 
-def _publish(group: list[cells.Statement], items: list[tuple[Registry[Any], str]], folder: Path) -> None:
+def _publish(group: list[cells.Statement], items: list[Item], folder: Path) -> None:
     """Write the statements to a module, and import it in place of earlier versions."""
     text = '"""Made from the cells of a notebook."""\n\n' + "\n\n".join(each.text for each in group) + "\n"
     name = re.sub(r"\W", "_", items[0][1])
@@ -110,8 +129,10 @@ def _publish(group: list[cells.Statement], items: list[tuple[Registry[Any], str]
     if not file.is_file():
         make_folder(folder, parents=True)
         write_text(file, text)
-    for old in [each for each in _named() if each.rpartition("_")[0] == f"cell_{name}"]:
-        _environment(MODULES, old, remove=True)
+    for old, theirs in _published.items():
+        if not theirs.isdisjoint(items):
+            _environment(MODULES, old, remove=True)
+    _published[module] = {*items}
     sys.modules.pop(module, None)
     _forget()
     try:
@@ -145,10 +166,6 @@ def _load(module: str, folder: Path, file: Path) -> ModuleType:
     _environment(MODULES, module)
     _environment("PYTHONPATH", str(folder), os.pathsep)
     return made
-
-
-def _named() -> list[str]:
-    return [word for word in os.environ.get(MODULES, "").split(",") if word]
 
 
 def _environment(variable: str, word: str, separator: str = ",", remove: bool = False) -> None:

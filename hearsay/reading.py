@@ -59,7 +59,8 @@ def load(source: str | Path = "results") -> pd.DataFrame:
     made = [results.facts.get(run, {}) for run in results.runs["run_id"]]
     for sentence in [*unreadable(results), *mixed_software(results.runs, made)]:
         warnings.warn(sentence, stacklevel=2)
-    return _table(results)
+    with _texts():
+        return _table(results)
 
 
 def figure(name: str, runs: pd.DataFrame | str | Path = "results", *, band: str = "range", **options: Any) -> Figure:

@@ -60,7 +60,7 @@ def sweep(settings: Mapping[str, Any] | None = None, /, *, quiet: bool = False, 
         raise UserError(f"{min(twice)} is given twice. Give it once.")
     typed = words({**settings, **more})
     place = more.get("results", settings.get("results", "results"))
-    register_cells(Path(str(place)))
+    register_cells(Path(str(place)), typed)
     say_broken_plugins()
     source, typed = USUAL.divide(typed)
     configs, _ = gather(typed, checked, Console(stderr=True, soft_wrap=True), source)

@@ -23,7 +23,8 @@ class Mine(hearsay.Algorithm):
         return State(*mix(s.x - self.eta[t] * grad(s.x, t)))
 '''
 SWEEP = """
-    runs = hearsay.sweep(algo=["{name}", "dsgd"], steps=20, {how}, tracker="none", quiet=True)
+    same = {{"algo.eta": 0.01, "algo.schedule": "diminishing"}}
+    runs = hearsay.sweep(same, algo=["{name}", "dsgd"], steps=20, {how}, tracker="none", quiet=True)
     one, other = (runs[runs["algo"] == name].set_index("step")["train_loss"] for name in ("{name}", "dsgd"))
     assert set(runs["state"]) == {{"done"}} and (one - other).abs().max() < 1e-6, runs
     print("compared", len(one))

@@ -13,6 +13,7 @@ import hearsay
 from analysis.archive import main as pack
 from hearsay.reading import results_of
 
+pytestmark = pytest.mark.xdist_group("hearsay_reading")  # one process makes the runs
 QUICK = {"steps": 20, "eval_every": 10, "engine": "stacked", "tracker": "none", "quiet": True}
 
 

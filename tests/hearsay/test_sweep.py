@@ -13,6 +13,7 @@ from bench.base import preemption
 from bench.config.plan import of_command
 from hearsay.sweeps import preemptible
 
+pytestmark = pytest.mark.xdist_group("hearsay_sweep")  # one process makes the runs
 QUICK = {"steps": 20, "eval_every": 10, "engine": "stacked", "tracker": "none"}
 
 
