@@ -22,6 +22,7 @@ if __name__ == "__main__":
 from sphinx.cmd.build import build_main  # noqa: E402
 
 from hearsay_site.collect import collect  # noqa: E402
+from hearsay_site.llms import llms_txt  # noqa: E402
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -37,6 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     doctrees = str(given.out.with_name(given.out.name + "-doctrees"))
     words = ["-a", "-q", "-W", "--keep-going", "-j", "auto", "-c", str(ROOT / "docs"), "-d", doctrees]
     code = build_main([*words, str(source), str(given.out)])
+    (given.out / "llms.txt").write_text(llms_txt(source), encoding="utf-8")
     print(f"Site: {given.out / 'index.html'} ({time.monotonic() - begin:.1f} s)")
     return code
 
