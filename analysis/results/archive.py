@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from analysis.results.complete import cut_short
 from analysis.results.errors import NoData
 from analysis.results.results import HOW, Results
 from bench.base import renamed
@@ -104,7 +105,14 @@ def read_archive(folder: Path) -> Results:
     except (*UNREADABLE, IndexError, AttributeError, RecursionError) as error:
         raise NoData(f"the archive {folder} is invalid: {error}") from error
     wide = {name: "float64" for name in rows.columns if rows[name].dtype == np.float32}
-    return Results(runs, rows.astype(wide), facts, [], str(folder))
+    last = dict(zip(rows["run_id"], rows["step"].tolist(), strict=True))
+    each = (
+        (labels["run_id"], cut_short(labels, last[labels["run_id"]]))
+        for labels in runs[["run_id", "state", "steps"]].to_dict("records")
+    )
+    if reasons := {run: reason for run, reason in each if reason}:
+        runs, rows = (table[~table["run_id"].isin(reasons)].reset_index(drop=True) for table in (runs, rows))
+    return Results(runs, rows.astype(wide), facts, [*reasons], str(folder), reasons=reasons)
 
 
 def _unsealed(facts: list[dict[str, Any]], tables: dict[str, bytes]) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from analysis.results.clashes import clashing
+from analysis.results.complete import cut_short
 from bench.store.files import parsed
 from bench.store.kinds import LONGEST, MANIFEST, are_labels, odd, twice
 from bench.store.record import COLUMNS
@@ -21,7 +22,7 @@ TOGETHER = 200
 """Metrics of this many runs are merged into one table while reading, since small tables waste memory."""
 NUMBERS = (pa.int64(), pa.float64(), pa.null())
 STARTED = "started"
-MAGIC = b"hearsay index 5\n"
+MAGIC = b"hearsay index 6\n"
 BEGIN = len(MAGIC) + hashlib.sha256().digest_size
 LENGTH, LARGEST = 8, 4 * TABLE
 """Size of a length field and of the largest index that is read, in bytes."""
@@ -84,7 +85,7 @@ def collect(names: Iterable[str], runs: Iterable[tuple[str | None, Run | None]])
 
 
 def are_metrics(run: Run) -> bool:
-    """Check that the columns are numbers with short names that are no labels, and that every row has a step.
+    """Check that the columns are numbers with short names that are no labels, and that the steps are complete.
 
     A run without evaluations has no columns.
     """
@@ -94,7 +95,9 @@ def are_metrics(run: Run) -> bool:
     good = len({*names}) == len(names) and {*types} <= {*NUMBERS} and run.labels.keys().isdisjoint(names)
     good = good and max(map(len, names)) <= LONGEST
     steps = run.metrics["step"] if good and "step" in names else None
-    return steps is not None and steps.type == NUMBERS[0] and not steps.null_count
+    if steps is None or steps.type != NUMBERS[0] or steps.null_count:
+        return False
+    return not len(steps) or cut_short(run.labels, steps[-1].as_py()) is None
 
 
 def put_together(blocks: Sequence[Block], names: Sequence[str]) -> Found:

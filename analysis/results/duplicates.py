@@ -36,6 +36,7 @@ def together(parts: Sequence[Results]) -> Results:
         {run: part.facts[run] for part in fresh for run in part.runs["run_id"] if run in part.facts},
         [one for part in parts for one in part.unreadable if one not in complete],
         ", ".join(part.source for part in parts),
+        reasons={run: reason for part in reversed(parts) for run, reason in part.reasons.items()},
     )
 
 

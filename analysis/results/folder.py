@@ -43,7 +43,7 @@ def load(results: str | Path) -> pd.DataFrame:
     if is_archive(path):
         archive = read_archive(path)
         made = [archive.facts[run] for run in archive.runs["run_id"]]
-        runs = archive.runs
+        runs, unreadable = archive.runs, archive.unreadable
         table = runs.sort_values("run_id").merge(archive.rows, on="run_id")
     elif (path / "runs").is_dir():
         found = read_all(path, run_names(path))

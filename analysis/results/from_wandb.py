@@ -10,6 +10,7 @@ import pandas as pd
 import wandb
 
 from analysis.results.clashes import clashing
+from analysis.results.complete import cut_short
 from analysis.results.errors import NoData
 from analysis.results.results import Results
 from bench.base import renamed
@@ -43,7 +44,7 @@ def load_wandb(target: str) -> Results:
     if trouble := unreachable():
         raise NoData(trouble)
     newest: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {}  # W&B run, labels and facts, by run_id
-    rows, odd_ones = [], []
+    rows, reasons = list[dict[str, Any]](), dict[str, str]()  # the reasons by unreadable run
     try:
         for run in wandb.Api(timeout=PATIENCE_S).runs(target, per_page=100, lazy=False):
             config = renamed.columns({key: value for key, value in run.config.items() if not key.startswith("_")})
@@ -51,36 +52,45 @@ def load_wandb(target: str) -> Results:
                 continue  # not a run of this suite
             name = config["run_id"]
             plain = {key: value for key, value in config.items() if key not in KEPT}
-            wrong = odd(plain, SUMMARY) or odd(_facts(config), MANIFEST) or twice(plain)
-            if wrong or not {*NEEDED} <= {*plain, "state"}:
-                odd_ones.append(str(name)[:LONGEST_NAME])
+            lacking = next((f"has no '{need}'" for need in NEEDED if need not in {*plain, "state"}), None)
+            if wrong := odd(plain, SUMMARY) or odd(_facts(config), MANIFEST) or twice(plain) or lacking:
+                reasons[str(name)[:LONGEST_NAME]] = f"its config {wrong}"
                 continue
             state = str(run.summary.get("state", run.state))[:LONGEST_NAME]
             one = run, renamed.columns({**plain, "state": state}), _facts(config)
             if name not in newest or _age(*one) >= _age(*newest[name]):
                 newest[name] = one  # several trials of a W&B sweep may have the same run
-        for name, (run, _, _) in newest.items():
-            for entry in run.history(samples=EVALUATIONS, pandas=False):
-                metrics = {key: value for key, value in entry.items() if not key.startswith("_") and key != "topology"}
-                rows.append({"run_id": name, **renamed.columns(metrics)})
+        for name, (run, labeled, _) in newest.items():
+            mine = [_metrics(entry) for entry in run.history(samples=EVALUATIONS, pandas=False)]
+            if mine and (wrong := cut_short(labeled, max(row["step"] for row in mine), run.summary.get("step"))):
+                reasons[name] = wrong
+            else:
+                rows += [{"run_id": name, **row} for row in mine]
     except Exception as error:  # a server may answer anything
         raise NoData(f"W&B did not return the runs of {target}: {' '.join(str(error).split())[:300]}") from error
-    labels = [one for _, one, _ in newest.values()]
+    labels = [one for name, (_, one, _) in newest.items() if name not in reasons]
     columns = {one["run_id"]: set[str]() for one in labels}
     for row in rows:
         columns[row["run_id"]] |= row.keys() - {"run_id"}
     if bad := clashing((columns[one["run_id"]], {one["run_id"]: one}) for one in labels):
         labels, rows = ([one for one in some if one["run_id"] not in bad] for some in (labels, rows))
-        odd_ones += sorted(bad)
+        reasons |= dict.fromkeys(sorted(bad), "a metric has the name of a label")
     if not labels:
-        raise NoData(f"the W&B project {target} has no run of this suite")
+        some = next((f" that can be read: {name}: {reason}" for name, reason in reasons.items()), "")
+        raise NoData(f"the W&B project {target} has no run of this suite{some}")
     facts = {one["run_id"]: newest[one["run_id"]][2] for one in labels}
     table = pd.DataFrame(labels).sort_values("run_id", ignore_index=True)
     evaluations = pd.DataFrame(rows, columns=None if rows else ["run_id", "step"])
     order = evaluations.sort_values(["run_id", "step"], kind="stable", ignore_index=True)
     first = ["run_id", "algo"]
     table = table[[*first, *sorted(c for c in table.columns if c not in first)]]  # a server may change the order
-    return Results(table, order, facts, odd_ones, f"wandb:{target}")
+    return Results(table, order, facts, [*reasons], f"wandb:{target}", reasons=reasons)
+
+
+def _metrics(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return the metrics in an entry of the history."""
+    metrics = {key: value for key, value in entry.items() if not key.startswith("_") and key != "topology"}
+    return renamed.columns(metrics)
 
 
 def _age(run: Any, labels: dict[str, Any], _: dict[str, Any]) -> tuple[bool, str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,7 @@ class Results:
         unreadable: The runs that could not be read.
         source: The path or project that the runs come from.
         folder: The results folder; None for an archive and for W&B, whose run folders are not read.
+        reasons: Why runs could not be read, by their names, where this is known.
         network: The network of the column ``NETWORK_S``, in words; empty without that column.
     """
 
@@ -51,6 +52,7 @@ class Results:
     source: str
     folder: Path | None = None
     network: str = ""
+    reasons: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if taken := {name: new for name, new in WITH_GROUP.items() if name in self.runs}:

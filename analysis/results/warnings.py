@@ -48,10 +48,10 @@ def unreadable(results: Results) -> list[str]:
     """Return a warning if some runs could not be read."""
     if not results.unreadable:
         return []
-    return [
-        f"Skipping {many(len(results.unreadable), 'unreadable run')}: {_some(results.unreadable)}. "
-        "Run python bench/status.py for the reason."
-    ]
+    reasons = results.reasons
+    names = [f"{name} ({reasons[name]})" if name in reasons else name for name in results.unreadable]
+    remedy = " Run python bench/status.py for the reason." * any(name not in reasons for name in results.unreadable)
+    return [f"Skipping {many(len(names), 'unreadable run')}: {_some(names)}.{remedy}"]
 
 
 def _some(names: Sequence[str]) -> str:

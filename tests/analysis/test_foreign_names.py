@@ -128,7 +128,7 @@ def test_skips_a_wandb_run_with_an_invalid_id(monkeypatch, name):
         "run_id": "good",
     }
     runs = [
-        SimpleNamespace(config=config, summary={"state": "done"}, state="finished", history=lambda **_: [{"step": 0}])
+        SimpleNamespace(config=config, summary={"state": "done"}, state="finished", history=lambda **_: [{"step": 2}])
         for config in (good, {**good, "run_id": name})
     ]
     monkeypatch.setattr(from_wandb, "unreachable", lambda: None)

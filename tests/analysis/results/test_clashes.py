@@ -109,7 +109,7 @@ def test_skips_a_wandb_run_whose_metric_is_a_label_of_others(monkeypatch):
             config={key: value for key, value in {**label, "run_id": name}.items() if key not in row},
             summary={"state": "done"},
             state="finished",
-            history=lambda row=row, **_: [{"step": 0, **row}],
+            history=lambda row=row, **_: [{"step": 2, **row}],
         )
         for name, row in {"a": {}, "b": {"size": 2.0}, "c": {"eta": 2.0}, "d": {}}.items()
     ]
