@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
@@ -86,7 +87,7 @@ def svg(
     nodes = [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}"/>' for x, y in xy]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{size}" height="{size}" viewBox="0 0 {size} {size}">'
-        f"<title>{caption(mixing)}</title>"
+        f"<title>{escape(caption(mixing))}</title>"
         f'<g stroke="#7f7f7f" stroke-width="1">{"".join(lines)}</g><g fill="#0173b2">{"".join(nodes)}</g></svg>\n'
     )
 

@@ -1,11 +1,12 @@
 """Drawings: layouts, arrows, captions, lost edges."""
 
 import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from bench.network.drawing import caption, positions, svg
+from bench.network.drawing import Graph, caption, positions, svg
 from bench.network.drawn import build_network
 from bench.network.mixing import build_mixing
 
@@ -44,3 +45,9 @@ def test_the_caption_names_the_round_of_a_random_graph():
 
 def test_lost_edges_are_dashed():
     assert svg(build_mixing("ring", 8), lost=[(0, 1), (4, 5)]).count("dasharray") == 2
+
+
+def test_escapes_the_name_of_a_graph_of_somebody_else():
+    picture = svg(Graph("</title><script>alert(1)</script>", 2, [(0, 1)]))
+    assert "<script" not in picture
+    assert ElementTree.fromstring(picture)[0].text == "</title><script>alert(1)</script>, 2 nodes"
