@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import urllib.error
 import urllib.request
 from typing import Any
@@ -10,12 +11,12 @@ import pandas as pd
 import wandb
 
 from analysis.results.clashes import clashing
-from analysis.results.complete import cut_short
+from analysis.results.complete import are_steps, cut_short
 from analysis.results.errors import NoData
 from analysis.results.results import Results
 from bench.base import renamed
 from bench.base.account import base_url
-from bench.store.kinds import LONGEST_NAME, MANIFEST, NEEDED, SUMMARY, odd, twice
+from bench.store.kinds import LONGEST_NAME, MANIFEST, NEEDED, ROW, SUMMARY, odd, twice
 from bench.store.record import FACTS, FINAL
 
 PATIENCE_S = 10
@@ -23,6 +24,8 @@ EVALUATIONS = 100_000
 """More evaluations than any run has, so that W&B returns the complete history."""
 KEPT = ("certificate", "edges", *FACTS)
 """Entries of a W&B config that come from the manifest and are no labels."""
+NONFINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+"""Numbers that W&B returns as texts, since JSON has no notation for them."""
 
 
 def unreachable() -> str | None:
@@ -62,7 +65,7 @@ def load_wandb(target: str) -> Results:
                 newest[name] = one  # several trials of a W&B sweep may have the same run
         for name, (run, labeled, _) in newest.items():
             mine = [_metrics(entry) for entry in run.history(samples=EVALUATIONS, pandas=False)]
-            if mine and (wrong := cut_short(labeled, max(row["step"] for row in mine), run.summary.get("step"))):
+            if wrong := _odd_rows(mine) or (mine and cut_short(labeled, mine[-1]["step"], run.summary.get("step"))):
                 reasons[name] = wrong
             else:
                 rows += [{"run_id": name, **row} for row in mine]
@@ -87,10 +90,22 @@ def load_wandb(target: str) -> Results:
     return Results(table, order, facts, [*reasons], f"wandb:{target}", reasons=reasons)
 
 
-def _metrics(entry: dict[str, Any]) -> dict[str, Any]:
-    """Return the metrics in an entry of the history."""
+def _metrics(entry: Any) -> dict[str, Any]:
+    """Return the metrics in an entry of the history; none if it is no object."""
+    if type(entry) is not dict:
+        return {}
     metrics = {key: value for key, value in entry.items() if not key.startswith("_") and key != "topology"}
-    return renamed.columns(metrics)
+    return renamed.columns(
+        {key: NONFINITE.get(value, value) if type(value) is str else value for key, value in metrics.items()}
+    )
+
+
+def _odd_rows(rows: list[dict[str, Any]]) -> str | None:
+    """Describe the first invalid evaluation of a run, if any: a history may contain anything."""
+    for row in rows:
+        if wrong := odd(row, ROW) or ("has no step" if "step" not in row else None):
+            return f"an evaluation {wrong}"
+    return None if are_steps([row["step"] for row in rows]) else "its steps are not increasing"
 
 
 def _age(run: Any, labels: dict[str, Any], _: dict[str, Any]) -> tuple[bool, str]:

@@ -1,0 +1,53 @@
+"""Histories of W&B runs, which may contain anything."""
+
+import math
+
+import pytest
+
+from analysis.results.archive import read_archive, write_archive
+from analysis.results.warnings import unreadable
+from tests.helpers.mentions import mentions
+from tests.helpers.wandb_runs import ROWS, loaded, wandb_run
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"train_loss": "abc"},
+        {"train_loss": [1, 2]},
+        {"train_loss": {"a": 1}},
+        {"train_loss": True},
+        {"train_loss": 10**400},
+        {"picture": {"_type": "html-file", "path": "x"}},
+        {"step": "abc"},
+        {"step": None},
+        {"step": [1]},
+        {"step": 1.5},
+        {"step": True},
+        {"step": 0},
+        {"step": -1},
+        {"step": 1 << 31},
+    ],
+    ids=str,
+)
+def test_skips_a_wandb_run_with_an_invalid_value_in_its_history(monkeypatch, entry):
+    found = loaded(monkeypatch, wandb_run("good"), wandb_run("bad", [ROWS[0], {**ROWS[1], **entry}]))
+    assert (found.unreadable, [*found.runs["run_id"]]) == (["bad"], ["good"])
+    assert found.rows["train_loss"].dtype == float
+    assert mentions(unreadable(found)[0], "bad")
+
+
+@pytest.mark.parametrize("entry", [{"train_loss": 0.5}, 5, None], ids=str)
+def test_skips_a_wandb_run_with_an_entry_that_is_no_evaluation(monkeypatch, entry):
+    found = loaded(monkeypatch, wandb_run("good"), wandb_run("bad", [*ROWS, entry]))
+    assert (found.unreadable, [*found.runs["run_id"]]) == (["bad"], ["good"])
+
+
+def test_reads_the_texts_of_wandb_for_numbers_that_are_not_finite(monkeypatch, tmp_path):
+    texts = {"train_loss": "Infinity", "test_loss": "-Infinity", "grad_norm": "NaN"}
+    found = loaded(monkeypatch, wandb_run("a", [ROWS[0], {"step": 1, **texts}], "nonfinite"))
+    write_archive(found, tmp_path)
+    for results in (found, read_archive(tmp_path)):
+        last = results.finals.iloc[0]
+        assert (last["step"], last["train_loss"], last["test_loss"]) == (1, math.inf, -math.inf)
+        assert math.isnan(last["grad_norm"])
