@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.results.complete import cut_short
+from analysis.results.complete import STEPS, cut_short
 from analysis.results.errors import NoData
 from analysis.results.results import HOW, Results
 from bench.base import renamed
@@ -28,6 +28,8 @@ DROPPED = ("vectors_sent", "compute_s", "comm_s", "eval_s")
 """Metrics that no figure compares."""
 LARGEST = 3e38
 """Larger values are clipped, so that they stay finite in single precision."""
+INVALID = (*UNREADABLE, IndexError, AttributeError, RecursionError)
+"""Errors that invalid files of an archive raise."""
 
 
 def is_archive(folder: Path) -> bool:
@@ -46,12 +48,17 @@ def check_target(folder: Path) -> None:
 def write_archive(results: Results, folder: Path) -> None:
     """Write labels and states, evaluations in single precision, and each distinct manifest once.
 
-    Runs without evaluations are not written.
+    Runs without evaluations are not written. The files are decoded before they replace an older archive.
+
+    Raises:
+        NoData: No run has ended, or the runs would be an invalid archive.
     """
     check_target(folder)
     folder.mkdir(parents=True, exist_ok=True)
     ended = results.runs[results.runs["state"].isin(FINAL) & results.runs["run_id"].isin(results.rows["run_id"])]
     ended = ended.reset_index(drop=True)
+    if ended.empty:
+        raise NoData("no run with evaluations has ended")
     labels = ended[[c for c in ended.columns if c.partition(".")[0] not in HOW]].dropna(axis=1, how="all")
     different: dict[str, int] = {}
     numbers, zetas = [], []
@@ -62,6 +69,8 @@ def write_archive(results: Results, folder: Path) -> None:
     labels = labels.assign(fact=numbers, zeta=pd.Series(zetas, dtype=float))
     rows = results.rows[results.rows["run_id"].isin(ended["run_id"])]
     place = pd.Series(range(len(ended)), index=ended["run_id"])
+    if len(wrong := rows["step"][~rows["step"].between(0, STEPS - 1) | (rows["step"] % 1 != 0)]):
+        raise NoData(f"a run has an evaluation at step {wrong.iloc[0]}; a step must be from 0 to {STEPS - 1}")
     table = pd.DataFrame({"run": rows["run_id"].map(place).astype("int32"), "step": rows["step"].astype("int32")})
     for name in rows.columns:
         if name not in ("run_id", "step", *DROPPED):
@@ -75,8 +84,13 @@ def write_archive(results: Results, folder: Path) -> None:
     tables = {RUNS: _content(labels), ROWS: _content(table)}
     seal = json.dumps({SUMS: {name: sha256(content) for name, content in tables.items()}})
     facts = "[\n" + ",\n".join([*different, seal]) + "\n]\n"
+    files = {FACTS: facts.encode(), **tables}
+    try:
+        _decoded(files)
+    except INVALID as error:
+        raise NoData(f"the runs would be an invalid archive: {error}; {folder} is unchanged") from error
     # the digests first: if only some files are replaced, they do not match the others
-    write_together({folder / name: content for name, content in {FACTS: facts.encode(), **tables}.items()})
+    write_together({folder / name: content for name, content in files.items()})
 
 
 def read_archive(folder: Path) -> Results:
@@ -85,24 +99,8 @@ def read_archive(folder: Path) -> Results:
         raise NoData(f"{folder} is a results folder and an archive; move {files} to a folder of their own")
     try:
         tables = {name: content_of(folder / name, TABLE) for name in (RUNS, ROWS)}
-        different = _unsealed(parsed(content_of(folder / FACTS).decode()), tables)
-        runs = read_table(tables[RUNS], texts=True).to_pandas()
-        rows = read_table(tables[ROWS]).to_pandas()
-        runs["state"] = runs["state"].replace(renamed.STATES)
-        if nameless := [name for name in runs["run_id"] if not is_name(name)]:
-            raise ValueError(f"{reprlib.repr(nameless[0])} is not a valid name of a run")
-        if not are_labels({name: runs[name].tolist() for name in ("run_id", *NEEDED)}):
-            raise ValueError("the labels are invalid")
-        _check(runs, rows)
-        if wrong := next(filter(None, (odd(fact, MANIFEST) for fact in different)), None):
-            raise ValueError(f"{FACTS} {wrong}")
-        facts = {
-            run: {**different[number], "heterogeneity": None if np.isnan(zeta) else zeta}
-            for run, number, zeta in zip(runs["run_id"], runs.pop("fact"), runs.pop("zeta"), strict=True)
-        }
-        names = runs["run_id"].to_numpy()
-        rows.insert(0, "run_id", names[rows.pop("run").to_numpy()])
-    except (*UNREADABLE, IndexError, AttributeError, RecursionError) as error:
+        runs, rows, facts = _decoded({FACTS: content_of(folder / FACTS), **tables})
+    except INVALID as error:
         raise NoData(f"the archive {folder} is invalid: {error}") from error
     wide = {name: "float64" for name in rows.columns if rows[name].dtype == np.float32}
     last = dict(zip(rows["run_id"], rows["step"].tolist(), strict=True))
@@ -113,6 +111,28 @@ def read_archive(folder: Path) -> Results:
     if reasons := {run: reason for run, reason in each if reason}:
         runs, rows = (table[~table["run_id"].isin(reasons)].reset_index(drop=True) for table in (runs, rows))
     return Results(runs, rows.astype(wide), facts, [*reasons], str(folder), reasons=reasons)
+
+
+def _decoded(files: dict[str, bytes]) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, dict[str, Any]]]:
+    """Return the runs, evaluations and manifests in the files of an archive; one of ``INVALID`` if they are none."""
+    different = _unsealed(parsed(files[FACTS].decode()), {name: files[name] for name in (RUNS, ROWS)})
+    runs = read_table(files[RUNS], texts=True).to_pandas()
+    rows = read_table(files[ROWS]).to_pandas()
+    runs["state"] = runs["state"].replace(renamed.STATES)
+    if nameless := [name for name in runs["run_id"] if not is_name(name)]:
+        raise ValueError(f"{reprlib.repr(nameless[0])} is not a valid name of a run")
+    if not are_labels({name: runs[name].tolist() for name in ("run_id", *NEEDED)}):
+        raise ValueError("the labels are invalid")
+    _check(runs, rows)
+    if wrong := next(filter(None, (odd(fact, MANIFEST) for fact in different)), None):
+        raise ValueError(f"{FACTS} {wrong}")
+    facts = {
+        run: {**different[number], "heterogeneity": None if np.isnan(zeta) else zeta}
+        for run, number, zeta in zip(runs["run_id"], runs.pop("fact"), runs.pop("zeta"), strict=True)
+    }
+    names = runs["run_id"].to_numpy()
+    rows.insert(0, "run_id", names[rows.pop("run").to_numpy()])
+    return runs, rows, facts
 
 
 def _unsealed(facts: list[dict[str, Any]], tables: dict[str, bytes]) -> list[dict[str, Any]]:
@@ -151,7 +171,7 @@ def _check(runs: pd.DataFrame, rows: pd.DataFrame) -> None:
         raise ValueError(f"the run {bare.iloc[0]} has no evaluations")
     places = rows[["run", "step"]].to_numpy(dtype=np.int64)
     later = (np.diff(places, axis=0) * [[1 << 32, 1]]).sum(axis=1) > 0
-    if len(places) and (places.min() < 0 or places.max() >= 1 << 31 or not later.all()):
+    if len(places) and (places.min() < 0 or places.max() >= STEPS or not later.all()):
         raise ValueError("the evaluations are not sorted by run and step")
 
 

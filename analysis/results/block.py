@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from analysis.results.clashes import clashing
-from analysis.results.complete import cut_short
+from analysis.results.complete import are_steps, cut_short
 from bench.store.files import parsed
 from bench.store.kinds import LONGEST, MANIFEST, are_labels, odd, twice
 from bench.store.record import COLUMNS
@@ -95,7 +95,7 @@ def are_metrics(run: Run) -> bool:
     good = len({*names}) == len(names) and {*types} <= {*NUMBERS} and run.labels.keys().isdisjoint(names)
     good = good and max(map(len, names)) <= LONGEST
     steps = run.metrics["step"] if good and "step" in names else None
-    if steps is None or steps.type != NUMBERS[0] or steps.null_count:
+    if steps is None or steps.type != NUMBERS[0] or steps.null_count or not are_steps(steps.to_numpy()):
         return False
     return not len(steps) or cut_short(run.labels, steps[-1].as_py()) is None
 

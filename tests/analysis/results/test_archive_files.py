@@ -94,3 +94,21 @@ def test_rejects_a_folder_that_is_a_results_folder_and_an_archive(tmp_path):
     (tmp_path / "runs").mkdir()
     with pytest.raises(NoData, match=str(tmp_path)):
         read(tmp_path)
+
+
+@pytest.mark.parametrize("step", [0, -1, 1 << 31, (1 << 32) + 2, 2.5])
+def test_runs_that_would_be_an_invalid_archive_replace_none(tmp_path, step):
+    write_archive(made(8), tmp_path)
+    before, some = files_of(tmp_path), made(8, 16)
+    rows = some.rows.assign(step=[0, 2, 0, step])
+    with pytest.raises(NoData, match=rf"step {step}\b" if step else "sorted"):
+        write_archive(replace(some, rows=rows), tmp_path)
+    assert files_of(tmp_path) == before
+
+
+def test_an_archive_without_ended_runs_replaces_none(tmp_path):
+    write_archive(made(8), tmp_path)
+    before, some = files_of(tmp_path), made(8)
+    with pytest.raises(NoData, match="ended"):
+        write_archive(replace(some, runs=some.runs.assign(state="failed")), tmp_path)
+    assert files_of(tmp_path) == before

@@ -3,6 +3,7 @@
 import json
 import shutil
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -65,12 +66,18 @@ def test_an_archive_without_the_last_rows_of_a_run_has_only_the_others(tmp_path)
     assert mentions(unreadable(found)[0], short)
 
 
-def test_a_run_folder_without_its_last_rows_is_unreadable(tmp_path):
+@pytest.mark.parametrize("harm", ["short", "twice", "negative", "large"])
+def test_a_run_folder_with_other_steps_than_the_run_is_unreadable(tmp_path, harm):
     assert run_all([config(results=str(tmp_path))], Console(quiet=True), "by -m") == 0
     run = next((tmp_path / "runs").iterdir())
     other = shutil.copytree(run, run.with_name("short"))
     table, summary = pq.read_table(other / "metrics.parquet"), json.loads((other / "summary.json").read_bytes())
-    pq.write_table(table.slice(0, len(table) - 1), other / "metrics.parquet")
+    steps = table["step"].to_numpy()
+    table = table.slice(0, len(table) - 1) if harm == "short" else table
+    steps = {"short": steps[:-1], "twice": [0, *steps[:-2], steps[-1]], "negative": [-1, *steps[1:]]}.get(
+        harm, [*steps[:-1], 1 << 31]
+    )
+    pq.write_table(table.set_column(0, "step", pa.array(steps, pa.int64())), other / "metrics.parquet")
     summary["sha256"]["metrics.parquet"] = sha256((other / "metrics.parquet").read_bytes())
     sealed(other / "summary.json", {**summary, "run_id": "short"})
     sealed(other / "manifest.json", {**json.loads((run / "manifest.json").read_bytes()), "run_id": "short"})
