@@ -11,7 +11,7 @@ from analysis.results.declarations import disputed
 from analysis.results.plugins import broken, load_plugins
 from analysis.results.results import Results
 from analysis.results.wording import many
-from bench.store.record import FINAL, LATER
+from bench.store.record import FINAL, LATER, STATES
 from bench.store.software import differing, mixed
 
 
@@ -26,10 +26,7 @@ def warnings(results: Results) -> list[str]:
             f"{_some(results.copies)}. If they differ in an option that an earlier version did not record, repeat "
             "them with force=true."
         )
-    states = results.runs["state"].value_counts().to_dict() if len(results.runs) else {}
-    for state in ("running", "interrupted", "failed"):
-        if state in states:
-            out.append(f"Skipping {many(states[state], f'{state} run')}. Run python bench/status.py for a list.")
+    out += unended(results)
     if sources := mixed_sources(results):
         out.append(
             f"Runs of {', '.join(sources)} were made by different versions of the source. Compare them with care, or "
@@ -52,6 +49,24 @@ def unreadable(results: Results) -> list[str]:
     names = [f"{name} ({reasons[name]})" if name in reasons else name for name in results.unreadable]
     remedy = " Run python bench/status.py for the reason." * any(name not in reasons for name in results.unreadable)
     return [f"Skipping {many(len(names), 'unreadable run')}: {_some(names)}.{remedy}"]
+
+
+def unended(results: Results) -> list[str]:
+    """Return a warning for each state of runs that have not ended, and for ended runs without evaluations."""
+    if results.runs.empty:
+        return []
+    runs, out = results.runs, list[str]()
+    for state, some in runs.loc[~runs["state"].isin(FINAL), "run_id"].groupby(runs["state"].astype(str)):
+        if state in STATES:
+            out.append(f"Skipping {many(len(some), f'{state} run')}. Run python bench/status.py for a list.")
+        else:  # W&B has states of its own, which a run has until its summary has one
+            ended = f"{', '.join(FINAL[:-1])} or {FINAL[-1]}"
+            out.append(
+                f"Skipping {many(len(some), 'run')} with the state '{state}': {_some([*some])}. Ended runs are "
+                f"{ended}. To upload runs again, type python bench/sync.py RESULTS."
+            )
+    bare = [*runs.loc[runs["state"].isin(FINAL) & ~runs["run_id"].isin(results.rows["run_id"]), "run_id"]]
+    return [*out, *([f"Skipping {many(len(bare), 'run')} without evaluations: {_some(bare)}."] if bare else [])]
 
 
 def _some(names: Sequence[str]) -> str:

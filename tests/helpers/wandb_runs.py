@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,7 +15,7 @@ ROWS = ({"step": 0, "train_loss": 1.0}, {"step": 2, "train_loss": 0.5})
 
 def wandb_run(name: str, rows: Any = ROWS, state: str | None = "done", **summary: Any) -> SimpleNamespace:
     """Return a run with these rows as its history; ``state`` is that of its summary."""
-    config = {**LABELS, "run_id": name}
+    config = {**LABELS, "run_id": name, "seed": zlib.crc32(name.encode())}  # no run is a copy of another
     summary |= {} if state is None else {"state": state}
     return SimpleNamespace(config=config, summary=summary, state="finished", history=lambda **_: [*rows])
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from analysis.results.archive import read_archive, write_archive
-from analysis.results.warnings import unreadable
+from analysis.results.warnings import unreadable, warnings
 from tests.helpers.mentions import mentions
 from tests.helpers.wandb_runs import ROWS, loaded, wandb_run
 
@@ -51,3 +51,16 @@ def test_reads_the_texts_of_wandb_for_numbers_that_are_not_finite(monkeypatch, t
         last = results.finals.iloc[0]
         assert (last["step"], last["train_loss"], last["test_loss"]) == (1, math.inf, -math.inf)
         assert math.isnan(last["grad_norm"])
+
+
+def test_names_the_wandb_runs_that_no_figure_shows(monkeypatch):
+    runs = [
+        wandb_run("good"),
+        wandb_run("stateless", state=None),
+        wandb_run("bare", []),
+        wandb_run("lost", [], "failed"),
+    ]
+    sentences = warnings(loaded(monkeypatch, *runs))
+    for words in (("'finished'", "stateless"), ("evaluations", "bare"), ("1 failed run",)):
+        assert any(mentions(sentence, *words) for sentence in sentences)
+    assert not any(mentions(sentence, "good") for sentence in sentences)
