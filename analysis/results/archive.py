@@ -28,7 +28,7 @@ DROPPED = ("vectors_sent", "compute_s", "comm_s", "eval_s")
 """Metrics that no figure compares."""
 LARGEST = 3e38
 """Larger values are clipped, so that they stay finite in single precision."""
-INVALID = (*UNREADABLE, IndexError, AttributeError, RecursionError)
+INVALID = (*UNREADABLE, pa.ArrowException, IndexError, AttributeError, RecursionError)
 """Errors that invalid files of an archive raise."""
 
 

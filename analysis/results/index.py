@@ -43,7 +43,7 @@ def read_run(folder: Path) -> Run | None:
     }
     try:
         metrics = pa.Table.from_pylist(found.rows) if found.metrics is None else read_table(found.metrics)
-    except UNREADABLE:  # a digest can be forged
+    except (*UNREADABLE, pa.ArrowException):  # a digest can be forged
         return None
     whole = found.metrics is not None
     return Run(labels, metrics, found.made, whole) if len(metrics) or not whole else None

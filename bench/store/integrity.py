@@ -27,7 +27,7 @@ VALUES = 100_000_000
 PARQUET, ROWS = b"PAR1", 100
 """The first and last bytes of a Parquet file, and the rows per batch of a table with texts."""
 UNREADABLE = (OSError, ValueError, TypeError, KeyError, OverflowError, MemoryError, NotImplementedError)
-"""All errors that Arrow raises."""
+"""The errors of Arrow, except pyarrow.ArrowException itself: this module does not import Arrow."""
 
 
 class Damaged(Exception):
@@ -171,6 +171,8 @@ def read_table(content: bytes, texts: bool = False) -> Any:
             raise ValueError("a column is not made of numbers")
         # tables are small, and threads would be slower
         table = pa.Table.from_batches(_batches(file), file.schema_arrow) if texts else file.read(use_threads=False)
+        if texts:
+            table.validate(full=True)  # Arrow does not check the encoding of texts while reading
         return table.rename_columns([renamed.column(name) for name in table.column_names])
 
 

@@ -5,6 +5,8 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from analysis.archive import main
@@ -112,3 +114,11 @@ def test_an_archive_without_ended_runs_replaces_none(tmp_path):
     with pytest.raises(NoData, match="ended"):
         write_archive(replace(some, runs=some.runs.assign(state="failed")), tmp_path)
     assert files_of(tmp_path) == before
+
+
+def test_rejects_an_archive_with_a_text_that_is_not_utf_8(tmp_path):
+    write_archive(made(8), tmp_path)
+    half = pa.array([b"\xed\xa0\x80"]).view(pa.string())  # half a character
+    pq.write_table(pq.read_table(tmp_path / RUNS).append_column("algo.x", half), tmp_path / RUNS)
+    with pytest.raises(NoData, match="UTF"):
+        read_archive(without_digests(tmp_path))
