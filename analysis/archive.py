@@ -28,6 +28,7 @@ from analysis.results.errors import in_sentences
 from analysis.results.warnings import unreadable
 from analysis.results.wording import many
 from bench.store.record import FINAL
+from bench.terminal.command import say
 
 
 @in_sentences("Nothing to pack")
@@ -43,24 +44,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     parts = [read(one) for one in arguments.results]
     results = together(parts)
     for sentence in unreadable(results):  # copies and mixed versions are packed, and reported to their readers
-        print(sentence, file=sys.stderr)
+        say(sentence)
     if differ := contradicting(parts):
-        print(
+        say(
             f"Runs with other results in a later source: {_some(differ)} ({len(differ)} in all). "
-            "Using the results of the first source.",
-            file=sys.stderr,
+            "Using the results of the first source."
         )
     unended = results.runs[~results.runs["state"].isin(FINAL)]
     if len(unended):
         names = [f"{run} ({state})" for run, state in zip(unended["run_id"], unended["state"], strict=True)]
-        print(f"Not packing {many(len(names), 'run')} that did not end: {_some(names)}.", file=sys.stderr)
+        say(f"Not packing {many(len(names), 'run')} that did not end: {_some(names)}.")
     bare = results.runs.loc[results.runs["state"].isin(FINAL), "run_id"]
     bare = bare[~bare.isin(results.rows["run_id"])]
     if len(bare):
-        print(f"Not packing {many(len(bare), 'run')} without evaluations: {_some([*bare])}.", file=sys.stderr)
+        say(f"Not packing {many(len(bare), 'run')} without evaluations: {_some([*bare])}.")
     write_archive(results, arguments.archive)
     size = sum(path.stat().st_size for path in arguments.archive.iterdir() if path.is_file())
-    print(f"{many(len(results.runs) - len(unended) - len(bare), 'run')}, {size / 1e6:.1f} MB: {arguments.archive}")
+    say(
+        f"{many(len(results.runs) - len(unended) - len(bare), 'run')}, {size / 1e6:.1f} MB: {arguments.archive}",
+        sys.stdout,
+    )
     return 0
 
 

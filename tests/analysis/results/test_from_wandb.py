@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from analysis.archive import main
 from analysis.results.archive import read_archive, write_archive
 from analysis.results.warnings import unreadable, warnings
 from tests.helpers.mentions import mentions
@@ -64,3 +65,11 @@ def test_names_the_wandb_runs_that_no_figure_shows(monkeypatch):
     for words in (("'finished'", "stateless"), ("evaluations", "bare"), ("1 failed run",)):
         assert any(mentions(sentence, *words) for sentence in sentences)
     assert not any(mentions(sentence, "good") for sentence in sentences)
+
+
+def test_the_archive_command_escapes_control_characters(monkeypatch, tmp_path, capsys):
+    loaded(monkeypatch, wandb_run("good"), wandb_run("bad", state="\x1b[31mdone"), wandb_run("\x1b[31m"))
+    assert main(["wandb:me/project", str(tmp_path / "archive")]) == 0
+    out, err = capsys.readouterr()
+    assert mentions(err, "x1b[31m")
+    assert "\x1b" not in out + err
