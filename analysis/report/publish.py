@@ -2,11 +2,13 @@
 
 import json
 import logging
+import reprlib
 import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import pandas as pd
 import wandb
 import wandb_workspaces.reports.v2 as wr
 from wandb_workspaces.expr import Config, FilterExpr
@@ -19,6 +21,7 @@ from analysis.results.labels import name_of
 from analysis.tables import format as words
 from bench.base.account import mode
 from bench.store.files import write_text
+from bench.terminal.command import say
 
 TITLE = "hearsay"
 LINKS = 300
@@ -31,6 +34,8 @@ def publish(data: ReportData, target: str, specification: Path) -> int:
     entity, project = target.split("/")
     logged_in = mode() == "online"  # before W&B is used, which fails with an empty WANDB_MODE
     report = build(data, entity, project)
+    for sentence in _without_panels(data):
+        say(sentence)
     # the library has no public way to JSON; its version is pinned
     text = report._to_model().spec.model_dump_json(by_alias=True, exclude_none=True, indent=1)
     write_text(specification, text + "\n")
@@ -70,17 +75,19 @@ def existing(entity: str, project: str) -> str:
 
 def build(report: ReportData, entity: str, project: str) -> wr.Report:
     """Return the report, without a connection to the server."""
+    left_out = unusable(report)
     runs = report.results.runs
+    runs = runs[~runs["dataset"].isin(left_out) & ~runs["topology"].isin(left_out)]
     commands = [(f"Command ({count} runs)", f"`{command}`") for command, count in report.commands[:COMMANDS]]
     facts = "\n".join(f"- **{name}**: {words.in_markdown(text)}" for name, text in [*report.facts, *commands])
-    blocks: list[Any] = [wr.MarkdownBlock(facts), *(wr.CalloutBlock(sentence) for sentence in report.warnings)]
+    blocks: list[Any] = [wr.MarkdownBlock(facts), *map(wr.CalloutBlock, [*report.warnings, *_without_panels(report)])]
     blocks.append(wr.H2("Learning curves"))
     for dataset in runs["dataset"].unique():
         some = runs[runs["dataset"] == dataset]
         accuracy = _has_accuracy(report, dataset)
         blocks += [wr.H3(name_of(dataset)), grid(dataset, sorted(some["topology"].unique()), accuracy)]
     if "eta" in runs and runs["eta"].nunique() > 1:
-        blocks += [wr.H2("Sensitivity to the stepsize"), stepsizes(report)]
+        blocks += [wr.H2("Sensitivity to the stepsize"), stepsizes(report, runs)]
     blocks.append(wr.H2("Tables"))
     for recipe, table in report.tables:
         if recipe.name in SHORT:
@@ -104,6 +111,25 @@ def runset(dataset: str, topology: str | None, groupby: list[str]) -> wr.Runset:
     return wr.Runset(name=topology or dataset, filters=conditions, groupby=groupby)
 
 
+def unusable(report: ReportData) -> list[str]:
+    """Return the datasets and graphs that W&B cannot filter by: its library does not escape them."""
+    runs = report.results.runs
+    return [label for label in dict.fromkeys([*runs["dataset"], *runs["topology"]]) if not _survives(label)]
+
+
+def _survives(label: str) -> bool:
+    try:
+        filters = runset(label, None, [])._to_model().filters
+        return [one["value"] for one in filters["filters"]] == [label]
+    except Exception:  # the library parses the label as a part of a Python expression
+        return False
+
+
+def _without_panels(report: ReportData) -> list[str]:
+    names = ", ".join(map(reprlib.repr, unusable(report)))
+    return [f"The W&B report has no panels for {names}, since W&B cannot filter by these labels."] if names else []
+
+
 def grid(dataset: str, topologies: list[str], accuracy: bool) -> wr.PanelGrid:
     """Return curves of a dataset: a run set per graph, grouped by method and stepsize, with means and ranges."""
     metrics = (["test_accuracy"] if accuracy else ["test_loss"]) + ["train_loss", "grad_norm", "consensus"]
@@ -124,11 +150,11 @@ def grid(dataset: str, topologies: list[str], accuracy: bool) -> wr.PanelGrid:
     return wr.PanelGrid(runsets=sets, panels=panels)
 
 
-def stepsizes(report: ReportData) -> wr.PanelGrid:
-    """Return final values against η, a point per run."""
+def stepsizes(report: ReportData, runs: pd.DataFrame) -> wr.PanelGrid:
+    """Return final values of these runs against η, a point per run."""
     panels: list[Any] = []
     sets = []
-    for place, dataset in enumerate(report.results.runs.dropna(subset="eta")["dataset"].unique()):
+    for place, dataset in enumerate(runs.dropna(subset="eta")["dataset"].unique()):
         metric = "test_accuracy" if _has_accuracy(report, dataset) else "test_loss"
         sets.append(runset(dataset, None, ["config.algo"]))
         panels.append(
