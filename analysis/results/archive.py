@@ -28,6 +28,8 @@ DROPPED = ("vectors_sent", "compute_s", "comm_s", "eval_s")
 """Metrics that no figure compares."""
 LARGEST = 3e38
 """Larger values are clipped, so that they stay finite in single precision."""
+MIXED = b"mixed"
+"""In the metadata of the runs: row and value of the numbers and switches in columns of texts."""
 INVALID = (*UNREADABLE, pa.ArrowException, IndexError, AttributeError, RecursionError)
 """Errors that invalid files of an archive raise."""
 
@@ -78,10 +80,13 @@ def write_archive(results: Results, folder: Path) -> None:
             kind = "float64" if name == "test_accuracy" else "float32"
             table[name] = values.where(~np.isfinite(values), values.clip(-LARGEST, LARGEST)).astype(kind)
     table = table.sort_values(["run", "step"], ignore_index=True)
+    mixed: dict[str, list[tuple[int, Any]]] = {}
     for name in labels:  # a column of Parquet has one type
         if labels[name].dtype.kind == "O" and labels[name].dropna().map(type).nunique() > 1:
+            known = [(row, value) for row, value in enumerate(labels[name].tolist()) if not pd.isna(value)]
+            mixed[name] = [(row, value) for row, value in known if type(value) is not str]
             labels[name] = labels[name].map(lambda value: value if pd.isna(value) else str(value))
-    tables = {RUNS: _content(labels), ROWS: _content(table)}
+    tables = {RUNS: _content(labels, {MIXED: json.dumps(mixed)} if mixed else {}), ROWS: _content(table)}
     seal = json.dumps({SUMS: {name: sha256(content) for name, content in tables.items()}})
     facts = "[\n" + ",\n".join([*different, seal]) + "\n]\n"
     files = {FACTS: facts.encode(), **tables}
@@ -116,7 +121,13 @@ def read_archive(folder: Path) -> Results:
 def _decoded(files: dict[str, bytes]) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, dict[str, Any]]]:
     """Return the runs, evaluations and manifests in the files of an archive; one of ``INVALID`` if they are none."""
     different = _unsealed(parsed(files[FACTS].decode()), {name: files[name] for name in (RUNS, ROWS)})
-    runs = read_table(files[RUNS], texts=True).to_pandas()
+    runs = read_table(files[RUNS], texts=True).to_pandas()  # without metadata
+    metadata = pq.read_schema(pa.BufferReader(files[RUNS])).metadata or {}
+    for name, values in parsed(metadata.get(MIXED, b"{}").decode()).items():
+        column = runs[name].tolist()
+        for row, value in values:
+            column[row] = value
+        runs[name] = pd.Series(column, index=runs.index, dtype=object)
     rows = read_table(files[ROWS]).to_pandas()
     runs["state"] = runs["state"].replace(renamed.STATES)
     if nameless := [name for name in runs["run_id"] if not is_name(name)]:
@@ -194,8 +205,10 @@ def _public(fact: dict[str, Any]) -> dict[str, Any]:
     return {**out, **day, "host": host}
 
 
-def _content(table: pd.DataFrame) -> bytes:
-    sink = pa.BufferOutputStream()
-    pq.write_table(pa.Table.from_pandas(table, preserve_index=False), sink, compression="zstd", compression_level=19)
+def _content(data: pd.DataFrame, more: dict[bytes, str] | None = None) -> bytes:
+    """Return a table as a Parquet file; ``more`` is added to its metadata."""
+    sink, table = pa.BufferOutputStream(), pa.Table.from_pandas(data, preserve_index=False)
+    table = table.replace_schema_metadata({**table.schema.metadata, **(more or {})})
+    pq.write_table(table, sink, compression="zstd", compression_level=19)
     content: bytes = sink.getvalue().to_pybytes()
     return content

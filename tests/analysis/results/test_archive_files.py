@@ -5,12 +5,13 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from analysis.archive import main
-from analysis.results.archive import FACTS, ROWS, RUNS, read_archive, write_archive
+from analysis.results.archive import FACTS, MIXED, ROWS, RUNS, read_archive, write_archive
 from analysis.results.errors import NoData
 from analysis.results.read import read
 from bench.store import regular
@@ -121,4 +122,28 @@ def test_rejects_an_archive_with_a_text_that_is_not_utf_8(tmp_path):
     half = pa.array([b"\xed\xa0\x80"]).view(pa.string())  # half a character
     pq.write_table(pq.read_table(tmp_path / RUNS).append_column("algo.x", half), tmp_path / RUNS)
     with pytest.raises(NoData, match="UTF"):
+        read_archive(without_digests(tmp_path))
+
+
+def with_option(*values):
+    some = made(*range(len(values)))
+    return replace(some, runs=some.runs.assign(**{"algo.x": pd.Series(values, dtype=object)}))
+
+
+def test_numbers_of_an_option_that_is_a_text_in_other_runs_stay_numbers(tmp_path):
+    values = ["auto", 8, 0.5, None, True, "0.5"]
+    write_archive(with_option(*values), tmp_path)
+    back = [*read_archive(tmp_path).runs["algo.x"]]
+    assert [None if pd.isna(value) else value for value in back] == values
+    assert [type(value) for value in back if not pd.isna(value)] == [str, int, float, bool, str]
+
+
+@pytest.mark.parametrize(
+    "mixed", ['{"algo.x": [[9, 1]]}', '{"y": [[0, 1]]}', "[", "[]", '{"algo.x": 3}', '{"algo.x": [[0, {}]]}']
+)
+def test_rejects_an_archive_with_invalid_numbers_among_texts(tmp_path, mixed):
+    write_archive(with_option("auto", 8), tmp_path)
+    table = pq.read_table(tmp_path / RUNS)
+    pq.write_table(table.replace_schema_metadata({**table.schema.metadata, MIXED: mixed}), tmp_path / RUNS)
+    with pytest.raises(NoData, match="invalid"):
         read_archive(without_digests(tmp_path))
