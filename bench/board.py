@@ -34,7 +34,7 @@ from bench.base.errors import UserError
 from bench.base.home import ROOT
 from bench.base.registry import say_broken_plugins
 from bench.protocol.chosen import Chosen, read_chosen
-from bench.protocol.phases import PHASES, Cell, cells
+from bench.protocol.phases import PHASES, Cell, cells, of_workloads
 from bench.protocol.pieces import (
     check_words,
     composed,
@@ -82,6 +82,7 @@ def run(given: argparse.Namespace) -> int:
     check_words(given.words)
     board = board_of(given)
     found = cells(board, given.phase, settings_chosen(given, board, given.phase in NEEDS_CHOICE))
+    found = of_workloads(found, given.workload)
     if given.piece:
         found = piece_of(board, found, *given.piece)
     console, errors = Console(width=None if sys.stdout.isatty() else 140), Console(stderr=True, soft_wrap=True)
@@ -142,6 +143,13 @@ def parsed(argv: Sequence[str] | None) -> argparse.Namespace:
     size = argparse.ArgumentParser(add_help=False)
     size.add_argument("--size", choices=("full", "quick"), default="full", help="quick: 8 methods on 2 workloads")
     size.add_argument("--chosen", metavar="FILE", help="chosen settings (default: chosen.csv of the board)")
+    size.add_argument(
+        "--workload",
+        type=lambda text: text.split(","),
+        default=[],
+        metavar="W,…",
+        help="only these workloads, such as D1,T2",
+    )
     size.add_argument("--submission", metavar="NAME", help="only the method of board/submissions/NAME")
     running = parts.add_parser("run", parents=[size], help="compute the runs of a phase")
     running.add_argument("phase", metavar="PHASE", choices=tuple(PHASES), help=", ".join(PHASES))
@@ -174,7 +182,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if given.part == "run":
         return run(given)
     board = board_of(given)
-    show_progress(Console(), board, settings_chosen(given, board, False), given.words, given.size)
+    show_progress(Console(), board, settings_chosen(given, board, False), given.words, given.size, given.workload)
     return 0
 
 

@@ -56,6 +56,11 @@ def cells(board: Board, phase: str, chosen: Sequence[Chosen] = ()) -> list[Cell]
     return [cell for cell in made if cell.blocks]
 
 
+def of_workloads(found: Sequence[Cell], names: Sequence[str]) -> list[Cell]:
+    """Return the cells of these workloads; without names, all."""
+    return [cell for cell in found if not names or cell.workload.name in names]
+
+
 def _gate(board: Board, chosen: Sequence[Chosen]) -> Iterator[Cell]:
     yardstick = board.entrants[board.yardstick]
     felt = [yardstick, *(one for one in board.bounds.values() if one.reference)]

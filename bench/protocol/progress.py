@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bench.base.errors import UserError
 from bench.protocol.chosen import Chosen
-from bench.protocol.phases import PHASES, cells, seconds
+from bench.protocol.phases import PHASES, Cell, cells, of_workloads, seconds
 from bench.protocol.pieces import check_words, composed, measured_times
 from bench.protocol.read import Board
 from bench.store.record import FINAL
@@ -21,23 +21,25 @@ PIECE_S = 540.0
 """Seconds of a piece."""
 
 
-def show_progress(console: Console, board: Board, chosen: Sequence[Chosen], words: Sequence[str], size: str) -> None:
+def show_progress(
+    console: Console,
+    board: Board,
+    chosen: Sequence[Chosen],
+    words: Sequence[str],
+    size: str,
+    workloads: Sequence[str] = (),
+) -> None:
     """Print a line per phase and workload, the entrants with failed runs, and the commands that are left."""
     check_words(words)
     pairs = dict(word.split("=", 1) for word in words)
     measured = measured_times(Path(pairs.get("results", "results")), pairs.get("device", "cpu"))
     rows: dict[str, list[str]] = {name: [] for name in ("phase", "workload", "runs", "done", "failed", "left")}
     commands, failures = [], []
+    together = composed(_all_cells(console, board, chosen, workloads), words)
     for phase in PHASES:
-        try:
-            found = cells(board, phase, chosen)
-        except UserError as error:  # sealed workloads need a frozen version
-            console.print(f"{phase}: {error}", markup=False, soft_wrap=True)
-            continue
-        together = composed(found, words)
         left_s = 0.0
-        for name in dict.fromkeys(cell.workload.name for cell in found):
-            mine = [one for one in together if one.cell.workload.name == name]
+        for name in dict.fromkeys(one.cell.workload.name for one in together if one.cell.phase == phase):
+            mine = [one for one in together if (one.cell.phase, one.cell.workload.name) == (phase, name)]
             states: Counter[str] = Counter()
             left = 0.0
             for one in mine:
@@ -49,8 +51,8 @@ def show_progress(console: Console, board: Board, chosen: Sequence[Chosen], word
                 states += here
             total, done = states.total(), sum(states[state] for state in FINAL)
             left_s += left
-            cellwise = (phase, name, total, done, states["failed"], f"{left / 60:.1f} min" if done < total else "")
-            for column, value in zip(rows.values(), cellwise, strict=True):
+            line = (phase, name, total, done, states["failed"], f"{left / 60:.1f} min" if done < total else "")
+            for column, value in zip(rows.values(), line, strict=True):
                 column.append(str(value))
         if left_s:
             times = math.ceil(left_s / PIECE_S)
@@ -59,3 +61,14 @@ def show_progress(console: Console, board: Board, chosen: Sequence[Chosen], word
     show_columns(console, rows, ())
     for line in (*failures, *commands):
         console.print(line, markup=False, soft_wrap=True, highlight=False)
+
+
+def _all_cells(console: Console, board: Board, chosen: Sequence[Chosen], workloads: Sequence[str]) -> list[Cell]:
+    """Return the cells of all phases; those of the sealed workloads only in a frozen version."""
+    out = []
+    for phase in PHASES:
+        try:
+            out += of_workloads(cells(board, phase, chosen), workloads)
+        except UserError as error:
+            console.print(f"{phase}: {error}", markup=False, soft_wrap=True)
+    return out

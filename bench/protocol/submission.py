@@ -68,7 +68,7 @@ class Submission:
 
 
 def read_submission(name: str, home: Path = SUBMISSIONS) -> Submission:
-    """Read a submission and register its method; UserError with what is wrong. Call it before anything is registered."""
+    """Read a submission and register its method, before the registry is used; UserError with what is wrong."""
     folder = home / name
     file = folder / FILES[0]
     if not file.is_file():
