@@ -11,7 +11,7 @@ from bench.base.errors import UserError
 from bench.protocol.chosen import Chosen
 from bench.protocol.phases import PHASES, Cell, cells, of_workloads, seconds
 from bench.protocol.pieces import check_words, composed, measured_times
-from bench.protocol.read import Board
+from bench.protocol.read import FROZEN, Board
 from bench.store.record import FINAL
 from bench.store.stored_run import StoredRun
 from bench.terminal.console import Console
@@ -31,6 +31,8 @@ def show_progress(
 ) -> None:
     """Print a line per phase and workload, the entrants with failed runs, and the commands that are left."""
     check_words(words)
+    frozen = (board.folder / FROZEN[-1]).is_file()
+    console.print(f"Version: {board.version()}" if frozen else "Version: not frozen yet", soft_wrap=True)
     pairs = dict(word.split("=", 1) for word in words)
     measured = measured_times(Path(pairs.get("results", "results")), pairs.get("device", "cpu"))
     rows: dict[str, list[str]] = {name: [] for name in ("phase", "workload", "runs", "done", "failed", "left")}
@@ -59,6 +61,8 @@ def show_progress(
             typed = " ".join([*(["--size quick"] if size == "quick" else []), *words])
             commands.append(f"python bench/board.py run {phase} --minutes 9 {typed}".rstrip() + f"   # {times} times")
     show_columns(console, rows, ())
+    if not measured:
+        console.print("The minutes are those of one H200. The phase pilot measures this machine.", soft_wrap=True)
     for line in (*failures, *commands):
         console.print(line, markup=False, soft_wrap=True, highlight=False)
 
