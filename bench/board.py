@@ -45,8 +45,8 @@ from bench.protocol.pieces import (
     valid,
 )
 from bench.protocol.progress import show_progress
-from bench.protocol.read import Board, read
-from bench.protocol.submission import SUBMISSIONS, read_submission
+from bench.protocol.read import BOARD, Board, read
+from bench.protocol.submission import folder_of, read_submission
 from bench.protocol.verify import pack, verify
 from bench.sweep.sweep import run_sweep
 from bench.terminal.command import command
@@ -64,13 +64,15 @@ def typed(words: Sequence[str], key: str, usual: str) -> str:
 
 def board_of(given: argparse.Namespace) -> Board:
     """Return the protocol, with a submission alone if one is named."""
-    return read_submission(given.submission).board() if given.submission else read(size=given.size)
+    if given.submission:
+        return read_submission(given.submission, given.board).board()
+    return read(given.board, given.size)
 
 
 def settings_chosen(given: argparse.Namespace, board: Board, needed: bool) -> list[Chosen]:
     """Return the rows of chosen.csv; none if it does not exist and is not needed."""
     if given.submission:
-        file = SUBMISSIONS / given.submission / "chosen.csv"
+        file = folder_of(given.submission, given.board) / "chosen.csv"
         return read_chosen(file) if needed or file.is_file() else []
     home = Path(typed(given.words, "results", "results")) if given.size == "quick" else board.folder
     file = Path(given.chosen) if given.chosen else home / "chosen.csv"
@@ -119,7 +121,7 @@ def pilot(given: argparse.Namespace, found: Sequence[Cell], console: Console, er
 def check(given: argparse.Namespace) -> int:
     """Test a submission, or write its runs.parquet."""
     check_words(given.words)
-    submission = read_submission(given.name)
+    submission = read_submission(given.name, given.board)
     console = Console(width=None if sys.stdout.isatty() else 140)
     if given.pack:
         console.print(f"{pack(submission, given.words)} runs: {submission.folder / 'runs.parquet'}", soft_wrap=True)
@@ -140,7 +142,9 @@ def parsed(argv: Sequence[str] | None) -> argparse.Namespace:
     """Return the arguments of the command line."""
     parser = command_parser(__doc__)
     parts = parser.add_subparsers(dest="part", required=True, metavar="run|status|score|check")
-    size = argparse.ArgumentParser(add_help=False)
+    version = argparse.ArgumentParser(add_help=False)
+    version.add_argument("--board", type=Path, default=BOARD, metavar="FOLDER", help="version (default: board/v1)")
+    size = argparse.ArgumentParser(add_help=False, parents=[version])
     size.add_argument("--size", choices=("full", "quick"), default="full", help="quick: 8 methods on 2 workloads")
     size.add_argument("--chosen", metavar="FILE", help="chosen settings (default: chosen.csv of the board)")
     size.add_argument(
@@ -161,7 +165,7 @@ def parsed(argv: Sequence[str] | None) -> argparse.Namespace:
         each.add_argument("words", nargs="*", metavar="SETTING=VALUE", help="results, device, data_dir, …")
     scoring = parts.add_parser("score", help="make the tables: analysis/make_board.py score")
     scoring.add_argument("rest", nargs=argparse.REMAINDER, help="arguments of analysis/make_board.py score")
-    checking = parts.add_parser("check", help="test a submission")
+    checking = parts.add_parser("check", parents=[version], help="test a submission")
     checking.add_argument("name", metavar="NAME", help="folder in board/submissions")
     checking.add_argument("--pack", action="store_true", help="write its runs.parquet from a results folder")
     checking.add_argument("words", nargs="*", metavar="SETTING=VALUE", help="device, data_dir, …")

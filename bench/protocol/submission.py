@@ -13,13 +13,11 @@ from typing import Any
 import yaml
 
 from bench.base.errors import UserError, closest
-from bench.base.home import ROOT
 from bench.base.registry import MODULES, algorithms, broken_plugins, discover
 from bench.protocol.chosen import Chosen, read_chosen
 from bench.protocol.phases import Cell, cells
 from bench.protocol.read import Board, Entrant, entrant, read
 
-SUBMISSIONS = ROOT / "board" / "submissions"
 FILES = ("submission.yaml", "chosen.csv", "runs.parquet")
 KEYS = {
     "version": "hash of the version of the board, which bench/board.py status prints",
@@ -43,10 +41,11 @@ class Submission:
     folder: Path
     version: str
     entrant: Entrant
+    rules: Path
 
     def board(self) -> Board:
         """Return the protocol with this entrant alone."""
-        return replace(read(), entrants={self.name: self.entrant}, bounds={})
+        return replace(read(self.rules), entrants={self.name: self.entrant}, bounds={})
 
     def chosen(self) -> list[Chosen]:
         return read_chosen(self.folder / "chosen.csv")
@@ -67,9 +66,14 @@ class Submission:
         return sorted(found, key=place)[: -(-len(found) // EVERY)]
 
 
-def read_submission(name: str, home: Path = SUBMISSIONS) -> Submission:
+def folder_of(name: str, rules: Path) -> Path:
+    """Return the folder of a submission; ``rules`` is the folder of the version."""
+    return rules.parent / "submissions" / name
+
+
+def read_submission(name: str, rules: Path) -> Submission:
     """Read a submission and register its method, before the registry is used; UserError with what is wrong."""
-    folder = home / name
+    folder = folder_of(name, rules)
     file = folder / FILES[0]
     if not file.is_file():
         raise UserError(f"There is no submission '{name}': {file} is missing.")
@@ -84,7 +88,7 @@ def read_submission(name: str, home: Path = SUBMISSIONS) -> Submission:
         raise UserError(f"{module} does not register the method '{made.method}', which {file} names.")
     if made.stepsize is not None and made.stepsize not in algorithms[made.method].options():
         raise UserError(f"{file}: the method '{made.method}' has no option '{made.stepsize}'.")
-    return Submission(name, folder, str(values["version"]), made)
+    return Submission(name, folder, str(values["version"]), made, rules)
 
 
 def _check_keys(file: Path, values: Any) -> None:
