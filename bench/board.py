@@ -1,4 +1,4 @@
-"""Run the board: which method should I use on my network, and what does it cost?
+"""Run the board, which compares the costs of all methods on fixed problems.
 
 run PHASE computes the runs of a phase that are not done: gate, pilot, dev,
 tune, report, side or sealed. status shows what is done. score makes the tables
@@ -141,7 +141,7 @@ def piece(text: str) -> tuple[int, int]:
 def parsed(argv: Sequence[str] | None) -> argparse.Namespace:
     """Return the arguments of the command line."""
     parser = command_parser(__doc__)
-    parts = parser.add_subparsers(dest="part", required=True, metavar="run|status|score|check")
+    parts = parser.add_subparsers(dest="part", required=True, metavar="run|status|score|check", help="what to do")
     version = argparse.ArgumentParser(add_help=False)
     version.add_argument("--board", type=Path, default=BOARD, metavar="FOLDER", help="version (default: board/v1)")
     size = argparse.ArgumentParser(add_help=False, parents=[version])

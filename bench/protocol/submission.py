@@ -84,6 +84,8 @@ def read_submission(name: str, rules: Path) -> Submission:
         raise UserError(f"{file}: file must be a Python file in this folder such as mine.py, got '{values['file']}'.")
     register(module)
     made = entrant(name, values["entrant"])
+    if not (options := folder / "conf" / "algo" / f"{made.method}.yaml").is_file():
+        raise UserError(f"{options} is missing. It has the options of the method '{made.method}' with their defaults.")
     if made.method not in algorithms or not _is(algorithms.file(made.method), module):
         raise UserError(f"{module} does not register the method '{made.method}', which {file} names.")
     if made.stepsize is not None and made.stepsize not in algorithms[made.method].options():
