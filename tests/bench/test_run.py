@@ -113,7 +113,7 @@ BAD = {
     "lr=0.1": "'lr'. Known: ",
     "algo.steps=5": "'steps'? Known: alpha, ",
     "topology.eta=1": "'algo.eta'? Known: lazy, weights.",
-    "experiment=speedup": "'paper/speedup'? Known: d_dog, example, ",
+    "experiment=speedup": "'paper/speedup'? Known: d_dog, defaults, example, ",
     "algo=dsgd algo.beta=0.9": "'algo.beta'. Known: eta, ",
     "seed=-1": "got -1",
     "+foo=1": "'foo'",
