@@ -13,9 +13,8 @@ from bench.config.plan import of_blocks
 from bench.config.run_config import RunConfig
 from bench.protocol.phases import Cell, seconds
 from bench.protocol.read import Board
-from bench.store.record import FINAL
-from bench.store.stored_run import StoredRun
 from bench.sweep.preflight import check
+from bench.sweep.resume import Run, reusable
 from bench.terminal.console import Console
 from bench.terminal.display import counting
 
@@ -32,8 +31,8 @@ class Composed(NamedTuple):
     runs: list[RunConfig]
 
     def left(self) -> list[RunConfig]:
-        """Return the runs that have not ended; all with force=true."""
-        return [run for run in self.runs if run.force or StoredRun(run).state not in FINAL]
+        """Return the runs that are not done, or done by another version of the code; all with force=true."""
+        return [run for run in self.runs if not reusable(Run(run))]
 
 
 def check_words(words: Sequence[str]) -> None:
