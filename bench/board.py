@@ -54,7 +54,7 @@ from bench.terminal.console import Console
 from bench.terminal.parser import command_parser
 
 NEEDS_CHOICE = ("report", "sealed")
-"""Phases that run chosen settings."""
+"""Phases that run chosen settings, in a frozen version."""
 
 
 def typed(words: Sequence[str], key: str, usual: str) -> str:
@@ -88,6 +88,8 @@ def run(given: argparse.Namespace) -> int:
     if given.piece:
         found = piece_of(board, found, *given.piece)
     console, errors = Console(width=None if sys.stdout.isatty() else 140), Console(stderr=True, soft_wrap=True)
+    if given.phase in NEEDS_CHOICE and given.size == "full":
+        console.print(f"Version: {board.version()}", soft_wrap=True)
     preemption.listen()
     if given.phase == "pilot":
         return pilot(given, found, console, errors)

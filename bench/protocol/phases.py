@@ -62,8 +62,7 @@ def of_workloads(found: Sequence[Cell], names: Sequence[str]) -> list[Cell]:
 
 
 def _gate(board: Board, chosen: Sequence[Chosen]) -> Iterator[Cell]:
-    yardstick = board.entrants[board.yardstick]
-    felt = [yardstick, *(one for one in board.bounds.values() if one.reference)]
+    felt = [one for one in board.everyone.values() if one.reference or one.name == board.yardstick]
     return _grids(board, "gate", board.workloads.values(), felt, "gate", ())
 
 
