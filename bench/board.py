@@ -10,7 +10,7 @@ Examples:
   python bench/board.py run tune --minutes 9 device=cuda
   python bench/board.py run report --piece 2/8 device=cuda results=board_results
   python bench/board.py status
-  python bench/board.py score results
+  python bench/board.py score --size quick
   python bench/board.py check example
 """
 
@@ -53,6 +53,8 @@ from bench.terminal.command import command
 from bench.terminal.console import Console
 from bench.terminal.parser import command_parser
 
+PARTS = ("run", "status", "score", "check")
+NEEDS_SUBJECT = {"run": f"a phase: {', '.join(PHASES)}", "check": "the name of a submission"}
 NEEDS_CHOICE = ("report", "sealed")
 """Phases that run chosen settings, in a frozen version."""
 
@@ -81,25 +83,24 @@ def settings_chosen(given: argparse.Namespace, board: Board, needed: bool) -> li
 
 def run(given: argparse.Namespace) -> int:
     """Compute the runs of a phase that are not done, and return the exit code."""
-    check_words(given.words)
     board = board_of(given)
-    found = cells(board, given.phase, settings_chosen(given, board, given.phase in NEEDS_CHOICE))
+    found = cells(board, given.subject, settings_chosen(given, board, given.subject in NEEDS_CHOICE))
     found = of_workloads(found, given.workload)
     if given.piece:
         found = piece_of(board, found, *given.piece)
     console, errors = Console(width=None if sys.stdout.isatty() else 140), Console(stderr=True, soft_wrap=True)
-    if given.phase in NEEDS_CHOICE and given.size == "full":
+    if given.subject in NEEDS_CHOICE and given.size == "full":
         console.print(f"Version: {board.version()}", soft_wrap=True)
     preemption.listen()
-    if given.phase == "pilot":
+    if given.subject == "pilot":
         return pilot(given, found, console, errors)
     results, device = Path(typed(given.words, "results", "results")), typed(given.words, "device", "cpu")
     todo = first_minutes(board, composed(found, given.words), given.minutes, measured_times(results, device))
     todo = valid(todo, errors)
     if not todo:
-        console.print(f"All runs of {given.phase} are done.")
+        console.print(f"All runs of {given.subject} are done.")
         return 0
-    return int(any(result.error is not None for result in run_sweep(todo, console, f"board {given.phase}")))
+    return int(any(result.error is not None for result in run_sweep(todo, console, f"board {given.subject}")))
 
 
 def pilot(given: argparse.Namespace, found: Sequence[Cell], console: Console, errors: Console) -> int:
@@ -122,8 +123,7 @@ def pilot(given: argparse.Namespace, found: Sequence[Cell], console: Console, er
 
 def check(given: argparse.Namespace) -> int:
     """Test a submission, or write its runs.parquet."""
-    check_words(given.words)
-    submission = read_submission(given.name, given.board)
+    submission = read_submission(given.subject, given.board)
     console = Console(width=None if sys.stdout.isatty() else 140)
     if given.pack:
         console.print(f"{pack(submission, given.words)} runs: {submission.folder / 'runs.parquet'}", soft_wrap=True)
@@ -141,47 +141,44 @@ def piece(text: str) -> tuple[int, int]:
 
 
 def parsed(argv: Sequence[str] | None) -> argparse.Namespace:
-    """Return the arguments of the command line."""
+    """Return the arguments of the command line; the phase or the name stands before the settings."""
     parser = command_parser(__doc__)
-    parts = parser.add_subparsers(dest="part", required=True, metavar="run|status|score|check", help="what to do")
-    version = argparse.ArgumentParser(add_help=False)
-    version.add_argument("--board", type=Path, default=BOARD, metavar="FOLDER", help="version (default: board/v1)")
-    size = argparse.ArgumentParser(add_help=False, parents=[version])
-    size.add_argument("--size", choices=("full", "quick"), default="full", help="quick: 8 methods on 2 workloads")
-    size.add_argument("--chosen", metavar="FILE", help="chosen settings (default: chosen.csv of the board)")
-    size.add_argument(
-        "--workload",
-        type=lambda text: text.split(","),
-        default=[],
-        metavar="W,…",
-        help="only these workloads, such as D1,T2",
-    )
-    size.add_argument("--submission", metavar="NAME", help="only the method of board/submissions/NAME")
-    running = parts.add_parser("run", parents=[size], help="compute the runs of a phase")
-    running.add_argument("phase", metavar="PHASE", choices=tuple(PHASES), help=", ".join(PHASES))
-    limit = running.add_mutually_exclusive_group()
-    limit.add_argument("--piece", metavar="K/N", help="the K-th of N parts of about equal time")
-    limit.add_argument("--minutes", type=float, metavar="M", help="stop after about M minutes; repeat to go on")
-    looking = parts.add_parser("status", parents=[size], help="show what is done, missing and failed")
-    for each in (running, looking):
-        each.add_argument("words", nargs="*", metavar="SETTING=VALUE", help="results, device, data_dir, …")
-    scoring = parts.add_parser("score", help="make the tables: analysis/make_board.py score")
-    scoring.add_argument("rest", nargs=argparse.REMAINDER, help="arguments of analysis/make_board.py score")
-    checking = parts.add_parser("check", parents=[version], help="test a submission")
-    checking.add_argument("name", metavar="NAME", help="folder in board/submissions")
-    checking.add_argument("--pack", action="store_true", help="write its runs.parquet from a results folder")
-    checking.add_argument("words", nargs="*", metavar="SETTING=VALUE", help="device, data_dir, …")
-    given = parser.parse_args(argv)
-    if getattr(given, "piece", None):
-        given.piece = piece(given.piece)
+    parser.add_argument("part", choices=PARTS, metavar="PART", help=", ".join(PARTS))
+    about = "phase to run, or name of the submission to check; then results, device, data_dir and the like"
+    parser.add_argument("words", nargs="*", metavar="PHASE, NAME or SETTING=VALUE", help=about)
+    limit = parser.add_mutually_exclusive_group()
+    limit.add_argument("--piece", metavar="K/N", help="run the K-th of N parts of about equal time")
+    limit.add_argument("--minutes", type=float, metavar="M", help="run about M minutes; repeat the command to go on")
+    parser.add_argument("--workload", metavar="W,…", help="only these workloads, such as D1,T2")
+    parser.add_argument("--size", choices=("full", "quick"), default="full", help="quick: 8 methods on 2 workloads")
+    parser.add_argument("--submission", metavar="NAME", help="run only the method of board/submissions/NAME")
+    parser.add_argument("--pack", action="store_true", help="check: write runs.parquet from the results folder")
+    parser.add_argument("--chosen", metavar="FILE", help="chosen settings (default: chosen.csv of the version)")
+    parser.add_argument("--board", type=Path, default=BOARD, metavar="FOLDER", help="version (default: board/v1)")
+    given = parser.parse_intermixed_args(argv)
+    given.piece = piece(given.piece) if given.piece else None
+    given.workload = given.workload.split(",") if given.workload else []
+    given.subject = given.words.pop(0) if given.words and "=" not in given.words[0] else None
+    if (given.subject is None) == (given.part in NEEDS_SUBJECT):
+        what = NEEDS_SUBJECT.get(given.part)
+        raise UserError(f"board.py {given.part} needs {what}." if what else f"'{given.subject}' is no setting.")
+    check_words(given.words)
     return given
+
+
+def score(given: argparse.Namespace) -> int:
+    """Make the tables and the page, by a process of its own, since bench does not import analysis."""
+    script = [sys.executable, str(ROOT / "analysis" / "make_board.py")]
+    where = ["--results", typed(given.words, "results", "results"), "--board", str(given.board), "--size", given.size]
+    codes = (subprocess.run([*script, part, *where]).returncode for part in ("score", "page"))
+    return next((code for code in codes if code), 0)
 
 
 @command
 def main(argv: Sequence[str] | None = None) -> int:
     given = parsed(argv)
     if given.part == "score":
-        return subprocess.run([sys.executable, ROOT / "analysis" / "make_board.py", "score", *given.rest]).returncode
+        return score(given)
     if given.part == "check":
         return check(given)
     say_broken_plugins()
