@@ -81,9 +81,8 @@ def settings_chosen(given: argparse.Namespace, board: Board, needed: bool) -> li
     return read_chosen(file) if needed or given.chosen or file.is_file() else []
 
 
-def run(given: argparse.Namespace) -> int:
+def run(given: argparse.Namespace, board: Board) -> int:
     """Compute the runs of a phase that are not done, and return the exit code."""
-    board = board_of(given)
     found = cells(board, given.subject, settings_chosen(given, board, given.subject in NEEDS_CHOICE))
     found = of_workloads(found, given.workload)
     if given.piece:
@@ -181,10 +180,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return score(given)
     if given.part == "check":
         return check(given)
+    board = board_of(given)  # before the registry is used, since a submission is a plug-in
     say_broken_plugins()
     if given.part == "run":
-        return run(given)
-    board = board_of(given)
+        return run(given, board)
     show_progress(Console(), board, settings_chosen(given, board, False), given.words, given.size, given.workload)
     return 0
 
