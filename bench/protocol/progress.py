@@ -53,8 +53,8 @@ def show_progress(
                 states += here
             total, done = states.total(), sum(states[state] for state in FINAL)
             left_s += left
-            line = (phase, name, total, done, states["failed"], f"{left / 60:.1f} min" if done < total else "")
-            for column, value in zip(rows.values(), line, strict=True):
+            shown = (phase, name, total, done, states["failed"], f"{left / 60:.1f} min" if done < total else "")
+            for column, value in zip(rows.values(), shown, strict=True):
                 column.append(str(value))
         if left_s:
             times = math.ceil(left_s / PIECE_S)
