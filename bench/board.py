@@ -33,9 +33,9 @@ from bench.base import preemption
 from bench.base.errors import UserError
 from bench.base.home import ROOT
 from bench.base.registry import say_broken_plugins
-from bench.protocol.chosen import Chosen, read_chosen
-from bench.protocol.phases import PHASES, Cell, cells, of_workloads
-from bench.protocol.pieces import (
+from bench.sweep.protocol.chosen import Chosen, read_chosen
+from bench.sweep.protocol.phases import PHASES, Cell, cells, of_workloads
+from bench.sweep.protocol.pieces import (
     check_words,
     composed,
     first_minutes,
@@ -44,10 +44,10 @@ from bench.protocol.pieces import (
     piece_of,
     valid,
 )
-from bench.protocol.progress import show_progress
-from bench.protocol.read import BOARD, Board, read
-from bench.protocol.submission import folder_of, read_submission
-from bench.protocol.verify import pack, verify
+from bench.sweep.protocol.progress import show_progress
+from bench.sweep.protocol.read import BOARD, Board, read
+from bench.sweep.protocol.submission import folder_of, read_submission
+from bench.sweep.protocol.verify import pack, verify
 from bench.sweep.sweep import run_sweep
 from bench.terminal.command import command
 from bench.terminal.console import Console

@@ -4,10 +4,10 @@ import pytest
 
 from bench.base.errors import UserError
 from bench.base.registry import algorithms
-from bench.protocol.chosen import Chosen, next_value, values_to_try
-from bench.protocol.phases import PHASES, cells
-from bench.protocol.read import entrant, read
-from bench.protocol.sealed import sealed
+from bench.sweep.protocol.chosen import Chosen, next_value, values_to_try
+from bench.sweep.protocol.phases import PHASES, cells
+from bench.sweep.protocol.read import entrant, read
+from bench.sweep.protocol.sealed import sealed
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ import pytest
 
 from bench import board as command
 from bench.base.errors import UserError
-from bench.protocol.phases import cells
-from bench.protocol.pieces import TIMES, check_words, composed, first_minutes, piece_of
-from bench.protocol.read import read
+from bench.sweep.protocol.phases import cells
+from bench.sweep.protocol.pieces import TIMES, check_words, composed, first_minutes, piece_of
+from bench.sweep.protocol.read import read
 from tests.helpers.run_folders import folders
 
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 from bench.base.errors import Refused, UserError
 from bench.config.plan import of_blocks
 from bench.config.run_config import RunConfig
-from bench.protocol.phases import Cell, seconds
-from bench.protocol.read import Board
 from bench.sweep.preflight import check
+from bench.sweep.protocol.phases import Cell, seconds
+from bench.sweep.protocol.read import Board
 from bench.sweep.resume import Run, reusable
 from bench.terminal.console import Console
 from bench.terminal.display import counting

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from bench.base.errors import UserError
-from bench.protocol.read import Board, Entrant
+from bench.sweep.protocol.read import Board, Entrant
 
 COLUMNS = ("ruleset", "workload", "method")
 """Columns that are no options."""

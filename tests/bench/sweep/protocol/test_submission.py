@@ -8,12 +8,12 @@ import pytest
 import yaml
 
 from bench.base.errors import UserError
-from bench.protocol.phases import cells
-from bench.protocol.pieces import composed
-from bench.protocol.read import read
-from bench.protocol.submission import read_submission
-from bench.protocol.verify import check_complete, difference, submitted
 from bench.store.stored_run import StoredRun
+from bench.sweep.protocol.phases import cells
+from bench.sweep.protocol.pieces import composed
+from bench.sweep.protocol.read import read
+from bench.sweep.protocol.submission import read_submission
+from bench.sweep.protocol.verify import check_complete, difference, submitted
 from tests.helpers.cli import python
 
 METHOD = '''"""D-SGD under another name."""

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from bench.base.errors import UserError
-from bench.protocol.chosen import ALL, Chosen, values_to_try
-from bench.protocol.read import Board, Entrant, Settings, Workload
-from bench.protocol.sealed import sealed
+from bench.sweep.protocol.chosen import ALL, Chosen, values_to_try
+from bench.sweep.protocol.read import Board, Entrant, Settings, Workload
+from bench.sweep.protocol.sealed import sealed
 
 PHASES = {
     "gate": "is the graph felt? tuned D-SGD on the graph and on the average of all nodes",

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from bench.protocol.read import Board, Workload
+from bench.sweep.protocol.read import Board, Workload
 
 KINDS = {
     "Z1": ("quadratics", ("dimension", "condition", "spread", "noise")),

@@ -1,7 +1,7 @@
 import pytest
 import yaml
 
-from bench.protocol.read import BOARD
+from bench.sweep.protocol.read import BOARD
 
 
 @pytest.fixture

@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 from bench.base.errors import UserError
 from bench.base.home import ROOT
 from bench.config.run_config import RunConfig
-from bench.protocol.pieces import Composed, composed, valid
-from bench.protocol.submission import Submission
 from bench.store.record import FINAL
 from bench.store.stored_run import StoredRun
+from bench.sweep.protocol.pieces import Composed, composed, valid
+from bench.sweep.protocol.submission import Submission
 from bench.sweep.sweep import run_sweep
 from bench.terminal.console import Console
 

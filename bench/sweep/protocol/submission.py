@@ -14,9 +14,9 @@ import yaml
 
 from bench.base.errors import UserError, closest
 from bench.base.registry import MODULES, algorithms, broken_plugins, discover
-from bench.protocol.chosen import Chosen, read_chosen
-from bench.protocol.phases import Cell, cells
-from bench.protocol.read import Board, Entrant, entrant, read
+from bench.sweep.protocol.chosen import Chosen, read_chosen
+from bench.sweep.protocol.phases import Cell, cells
+from bench.sweep.protocol.read import Board, Entrant, entrant, read
 
 FILES = ("submission.yaml", "chosen.csv", "runs.parquet")
 KEYS = {
