@@ -131,7 +131,7 @@ def protocol_of(said: Mapping[str, Any], size: str = "full") -> Protocol:
         count=int(said.get("targets", COUNT)),
         comparisons=int(said.get("comparisons", COMPARISONS)),
         networks=tuple(said.get("networks", Protocol.networks)),
-        side={name: each for name, each in (said.get("side") or {}).items()},
+        side=dict(said.get("side") or {}) if size == "full" else {},
     )
 
 

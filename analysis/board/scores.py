@@ -19,7 +19,7 @@ from analysis.results.errors import NoData
 
 
 def reported(protocol: Protocol, table: pd.DataFrame, chosen: pd.DataFrame) -> pd.DataFrame:
-    """Return the runs with report seeds at the chosen settings, with their ruleset; a run may be in several rulesets."""
+    """Return the runs with report seeds at the chosen settings, with their ruleset; a run may be in several."""
     parts = []
     for row in chosen.to_dict("records"):
         setting = setting_of({str(name): value for name, value in row.items()})

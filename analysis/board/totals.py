@@ -15,7 +15,7 @@ from analysis.study.statistics import Interval
 from analysis.study.statistics.intervals import by_error
 
 COMPARISONS = 31
-"""The number of simultaneous intervals: each has the level 1 − 0.05/31. It is fixed, so that a new method moves none."""
+"""The number of simultaneous intervals, each at the level 1 − 0.05/31. It is fixed: a new method moves none."""
 
 Scores = Mapping[str, pd.Series]
 """The scores of one method: by workload, a series over the report seeds."""
