@@ -14,7 +14,7 @@ from bench.clock import load_network, seconds
 
 
 def clocks(results: Results, runs: Iterable[str], networks: Iterable[str]) -> dict[str, CostOf]:
-    """Return by network the seconds of these runs until each evaluation; a run has none on a network that it exceeds."""
+    """Return by network the seconds of these runs until each evaluation; runs that it is too small for have none."""
     costs, _ = costs_of(results, set(runs))
     out: dict[str, CostOf] = {}
     for name in networks:

@@ -65,7 +65,7 @@ def _untuned(standings: pd.DataFrame, label: Label) -> Iterable[Sequence[str]]:
 
 def _standing(mine: pd.DataFrame, label: Label) -> list[str]:
     fixed = ["tier", "method", "score", "interval"]
-    strata = [name for name in mine.columns[mine.columns.get_loc("behind") + 1 : mine.columns.get_loc("missed")]]
+    strata = list(mine.columns[mine.columns.get_loc("behind") + 1 : mine.columns.get_loc("missed")])
     rows = []
     for row in mine.to_dict("records"):
         tier = MISSING if pd.isna(row["tier"]) else f"{row['tier']:.0f}"
