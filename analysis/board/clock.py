@@ -15,7 +15,8 @@ from bench.clock import load_network, seconds
 
 def clocks(results: Results, runs: Iterable[str], networks: Iterable[str]) -> dict[str, CostOf]:
     """Return by network the seconds of these runs until each evaluation; runs that it is too small for have none."""
-    costs, _ = costs_of(results, set(runs))
+    networks = list(networks)
+    costs, _ = costs_of(results, set(runs) if networks else ())
     out: dict[str, CostOf] = {}
     for name in networks:
         network, found = load_network(name), dict[str, np.ndarray]()

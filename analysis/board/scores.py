@@ -98,8 +98,9 @@ def standings(protocol: Protocol, found: pd.DataFrame, ranked: Callable[[str], b
             )
     out = pd.DataFrame(rows)
     order = {name: place for place, name in enumerate([*RULESETS, *protocol.prices, *protocol.networks])}
-    keys = [out["ruleset"].map(order), out["price"].map(order), -out["score"].fillna(-np.inf)]
-    return out.iloc[np.lexsort([out["method"], *reversed(keys)])].reset_index(drop=True)
+    keys = {"by_rule": out["ruleset"].map(order), "by_price": out["price"].map(order), "by_score": -out["score"]}
+    ordered = out.assign(**keys).sort_values([*keys, "method"], na_position="last")
+    return ordered.drop(columns=list(keys)).reset_index(drop=True)
 
 
 def _by_workload(runs: pd.DataFrame) -> Scores:

@@ -6,7 +6,7 @@ import pytest
 from analysis.board.cells import cells, curves, named
 from analysis.board.choose import choose_dev, choose_tuned, graded, setting_of
 from analysis.board.gate import gate
-from analysis.board.protocol import hash_of, side_protocol
+from analysis.board.protocol import hash_of, protocol_of, side_protocol
 from analysis.board.targets import freeze
 from analysis.results.errors import NoData
 from tests.analysis.board.made import SAID, grid, protocol, results, run
@@ -114,8 +114,6 @@ def test_the_gate_needs_a_hundredth_of_the_gap_and_an_interval():
 
 def test_the_quick_size_has_its_own_budget_and_seeds():
     quick = {"workloads": ["T2"], "entrants": ["dsgd"], "seeds": {"tune": [0], "report": [100]}, "budget": 0.25}
-    from analysis.board.protocol import protocol_of
-
     board = protocol_of({**SAID, "quick": quick}, "quick")
     assert list(board.workloads) == ["T2"]
     assert (board.workloads["T2"].budget, board.workloads["T2"].report) == (256, (100,))

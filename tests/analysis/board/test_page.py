@@ -72,5 +72,5 @@ def test_missing_files_name_the_command(tmp_path):
     (tmp_path / "board.yaml").write_text(yaml.safe_dump(SAID))
     with pytest.raises(NoData, match="choose"):
         _ = Study(results(*grid("dsgd", DSGD)), tmp_path, tmp_path).chosen
-    with pytest.raises(NoData, match="board.yaml"):
+    with pytest.raises(NoData, match=r"board\.yaml"):
         _ = Study(results(*grid("dsgd", DSGD)), tmp_path / "none", tmp_path).protocol
