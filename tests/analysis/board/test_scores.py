@@ -73,7 +73,7 @@ def test_diverged_runs_miss_all_targets():
 
 
 def test_missing_does_not_pay_for_methods_that_hardly_communicate():
-    """Tuned D-SGD reaches target 8 with nearly the whole budget. A miss costs twice that, also without communication."""
+    """Tuned D-SGD reaches target 8 with nearly the whole budget. A miss costs more, also without communication."""
     local = grid("slow", {0.1: 0.1, 1.0: 0.1}, floor=400.0, rounds=0)
     long, *_ = everything(*grid("dsgd", {0.1: 0.71, 1.0: 0.6}), *local)
     costs = {
