@@ -85,10 +85,10 @@ def curves(results: Results, table: pd.DataFrame) -> dict[str, Curve]:
 
 
 def _planned(results: Results, finals: pd.DataFrame) -> list[float]:
-    """Return the gradients per node that each run was to take."""
+    """Return the gradients per node that each run was to take, with those of its start."""
     each = (results.facts.get(run, {}).get("algorithm") or {} for run in finals["run_id"])
     return [
-        float(steps) * float(said.get("gradients", said.get("samples", 1)))
+        float(steps) * float(said.get("gradients", said.get("samples", 1))) + float(said.get("start_samples", 0))
         for steps, said in zip(finals["steps"], each, strict=True)
     ]
 
