@@ -159,7 +159,9 @@ def _workload(name: str, said: Mapping[str, Any], seeds: Mapping[str, Any]) -> W
 
 
 def _smaller(workload: Workload, part: float, seeds: Mapping[str, tuple[int, ...]]) -> Workload:
-    return replace(workload, budget=workload.budget * part, **seeds)
+    own = {kind: seeds.get(kind, getattr(workload, kind)) for kind in ("tune", "report", "gate")}
+    budget = workload.budget * part
+    return replace(workload, budget=budget, tune=own["tune"], report=own["report"], gate=own["gate"])
 
 
 def _entrants(said: Mapping[str, Any], *, bound: bool) -> dict[str, Entrant]:

@@ -56,8 +56,8 @@ def _best_pooled(
     found = []
     for (name, setting), some in runs[runs["entrant"].isin(names)].groupby(["entrant", "setting"]):
         if set(some["seed"]) >= set(workload.tune):
-            final = np.where(some["diverged"], np.inf, [curves[run].losses[-1] for run in some["run_id"]])
-            found.append((float(np.median(np.where(np.isnan(final), np.inf, final))), str(name), str(setting)))
+            ends = np.where(some["diverged"], np.inf, [curves[run].losses[-1] for run in some["run_id"]])
+            found.append((float(np.median(np.where(np.isnan(ends), np.inf, ends))), str(name), str(setting)))
     if not found or not np.isfinite(min(found)[0]):
         wanted = ", ".join(names)
         raise NoData(f"{workload.name} has no finished reference ({wanted}) with the seeds {list(workload.tune)}")
