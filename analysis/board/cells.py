@@ -121,7 +121,7 @@ def _usual(runs: pd.DataFrame, others: list[str]) -> pd.DataFrame:
     """Return the runs whose untuned options have the values that most runs have: variants of them are other studies."""
     if runs.empty or not others:
         return runs
-    texts = runs[others].astype(str).agg("|".join, axis=1)
+    texts = pd.Series([str(row) for row in runs[others].itertuples(index=False, name=None)], index=runs.index)
     return runs[texts == texts.mode().iloc[0]]
 
 

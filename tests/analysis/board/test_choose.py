@@ -69,6 +69,11 @@ def test_runs_of_other_studies_are_left_out():
     assert sorted(table["run_id"]) == sorted(labels["run_id"] for labels, _ in usual)
 
 
+def test_options_of_other_methods_are_missing():
+    _, _, table, _ = loaded(*grid("dsgt", {0.1: 2.0}, ["D1"], TUNE, beta=0.9), *grid("dsgd", {0.1: 1.0}, ["D1"], TUNE))
+    assert table["entrant"].value_counts().to_dict() == {"dsgd": 2, "dsgt": 2}
+
+
 def test_two_runs_of_one_cell_are_refused():
     with pytest.raises(NoData, match="dsgt"):
         loaded(run("dsgt", 0.1, 1.0, "D1", 0, dtype="float32"), run("dsgt", 0.1, 1.0, "D1", 0, dtype="float64"))
