@@ -12,9 +12,9 @@ from analysis.board.protocol import Protocol
 from bench.base.provenance import MARKS
 
 RULES = {
-    TUNED: "Tuned: the best setting on each workload, chosen on other seeds",
-    DEV: "Development: one setting for all workloads, chosen on three other problems",
-    NATIVE: "Native: every number from the paper",
+    TUNED: "the best setting on each workload, chosen on other seeds",
+    DEV: "one setting for all workloads, chosen on three other problems",
+    NATIVE: "every number from the paper",
 }
 MISSING = "–"
 Label = Callable[[str], str]
@@ -35,7 +35,7 @@ def standings_markdown(protocol: Protocol, standings: pd.DataFrame, label: Label
         *as_lines(["method", *RULES, "price of not tuning"], _untuned(standings, label)),
     ]
     for (ruleset, price), mine in standings.groupby(["ruleset", "price"], sort=False):
-        lines += ["", f"## {RULES[str(ruleset)]}; {price}", "", *_standing(mine, label)]
+        lines += ["", f"## {str(ruleset).capitalize()} ({RULES[str(ruleset)]}); {price}", "", *_standing(mine, label)]
     lines += ["", *(f"{mark} {note}.  " for mark, note in MARKS.items())]
     return "\n".join(lines) + "\n"
 
