@@ -11,6 +11,7 @@ from analysis.board.page import page
 from analysis.board.study import Study
 from analysis.results.errors import NoData
 from tests.analysis.board.made import SAID, grid, results
+from tests.helpers import browser
 
 DSGD = {0.1: 0.7, 1.0: 1.0, 10.0: 0.5}
 
@@ -66,6 +67,36 @@ def test_the_page_has_every_cell_with_its_command(study):
     assert len(cell["x"]) == len(cell["y"]) == 12
     assert not found["methods"]["dsgt"]["ranked"]
     assert "http" not in re.sub(r"http://www\.w3\.org/2000/svg|http-equiv", "", text)
+
+
+USE = """
+const one = (id) => document.getElementById(id);
+const names = () => [...document.querySelectorAll("#standings tbody tr")].map((row) => row.cells[1].textContent);
+const pick = (id, value) => { one(id).value = value; one(id).dispatchEvent(new Event("change")); };
+const seen = { all: names(), scores: document.querySelectorAll("#standings .cell").length };
+pick("provenance", "reconstructed");
+seen.reconstructed = names();
+pick("provenance", "all");
+document.querySelector("#standings .cell").click();
+seen.open = one("details").open;
+seen.commands = document.querySelectorAll("#details pre").length;
+seen.lines = document.querySelectorAll("#profile polyline").length;
+return seen;
+"""
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(browser.find() is None, reason="needs a browser")
+def test_filters_and_cells_in_a_browser(study, tmp_path):
+    (tmp_path / "board.html").write_text(page(study))
+    seen, complaints = browser.look(tmp_path / "board.html", USE, tmp_path / "browser")
+    assert complaints == []
+    assert len(seen["all"]) == 3
+    assert seen["scores"] == 3 + 3 + 1  # tuned, development, native
+    assert [name[-1] for name in seen["reconstructed"]] == ["†"]
+    assert seen["open"]
+    assert seen["commands"] == 3  # one per workload
+    assert seen["lines"] == 2  # D-SGD and D-NASA
 
 
 def test_missing_files_name_the_command(tmp_path):
