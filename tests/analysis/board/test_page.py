@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from analysis import make_board
 from analysis.board.page import page
 from analysis.board.study import Study
 from analysis.results.errors import NoData
@@ -105,3 +106,17 @@ def test_missing_files_name_the_command(tmp_path):
         _ = Study(results(*grid("dsgd", DSGD)), tmp_path, tmp_path).chosen
     with pytest.raises(NoData, match=r"board\.yaml"):
         _ = Study(results(*grid("dsgd", DSGD)), tmp_path / "none", tmp_path).protocol
+
+
+def test_the_command_writes_next_to_the_protocol_or_elsewhere(study, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(make_board, "read", lambda *_: study.results)
+    before = (tmp_path / "chosen.csv").read_text()
+    words = ["--board", str(tmp_path)]
+    assert make_board.main(["choose", *words]) == 0
+    assert (tmp_path / "chosen.csv").read_text() == before
+    assert make_board.main(["score", *words, "--out", str(tmp_path / "tables")]) == 0
+    assert (tmp_path / "tables" / "board.md").is_file()
+    assert make_board.main(["page", *words]) == 0
+    assert (tmp_path / "board.html").read_text() == page(study)
+    assert make_board.main(["score", "--board", str(tmp_path / "nowhere")]) == 2
+    assert "nowhere" in capsys.readouterr().err
