@@ -10,7 +10,7 @@ Examples:
   python bench/board.py run tune --minutes 9 device=cuda
   python bench/board.py run report --piece 2/8 device=cuda results=board_results
   python bench/board.py status
-  python bench/board.py score --size quick
+  python bench/board.py score results=board_results
   python bench/board.py check example
 """
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from analysis.board.cells import Curve, named
@@ -19,6 +20,8 @@ ALL = "all"
 OPTION = "algo."
 CHOICE = "gradients"
 """The price at which settings are chosen."""
+EQUAL = 1e-9
+"""Mean scores that differ by less are a tie."""
 
 
 def graded(
@@ -49,13 +52,18 @@ def graded(
 def choose_tuned(found: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the setting with the best mean score of each entrant on each workload; D-SGD keeps that of the yardstick.
 
-    Settings that lack a seed do not count; ties go to the first in the order of their values.
+    Settings that lack a seed do not count. Ties go to the least mean final loss.
     """
     out = []
     for (workload, entrant), runs in found.groupby(["workload", "entrant"], sort=False):
-        mine = runs[runs["yardstick"]] if entrant == YARDSTICK else runs
-        means = _whole(mine).groupby("setting")["score"].mean()
-        out.append(_row(TUNED, str(workload), runs, str(means.idxmax()), float(means.max())))
+        whole = _whole(runs)
+        setting, tied = best_setting(whole.groupby("setting")["score"].mean(), whole)
+        if entrant == YARDSTICK:  # chosen by its costs, since its score is relative to itself
+            logs = pd.Series([-np.log2(costs).mean() for costs in whole["costs"]], index=whole["setting"])
+            _, tied = best_setting(logs.groupby(level=0).mean(), whole)
+            setting = str(whole.loc[whole["yardstick"], "setting"].iloc[0])
+        score = float(runs.loc[runs["setting"] == setting, "score"].mean())
+        out.append(_row(TUNED, str(workload), runs, setting, score, tied))
     return out
 
 
@@ -70,8 +78,19 @@ def choose_dev(found: pd.DataFrame) -> list[dict[str, Any]]:
             continue
         gone = runs.groupby("setting")["diverged"].sum().loc[parts.index]
         means = parts[gone == gone.min()].mean(axis=1)
-        out.append(_row(DEV, ALL, runs, str(means.idxmax()), float(means.max())))
+        setting, tied = best_setting(means, runs)
+        out.append(_row(DEV, ALL, runs, setting, float(means.max()), tied))
     return out
+
+
+def best_setting(means: pd.Series, runs: pd.DataFrame) -> tuple[str, int]:
+    """Return the setting with the highest mean and how many share it; ties go to the least mean final loss of the runs.
+
+    Settings tie if none of them reaches a target. Then their order says nothing about the grid.
+    """
+    tied = [str(name) for name in means.index[means >= means.max() - EQUAL]]
+    finals = runs.groupby("setting")["final"].mean()
+    return min(tied, key=lambda name: (finals[name], name)), len(tied)
 
 
 def native(protocol: Protocol) -> list[dict[str, Any]]:
@@ -86,7 +105,7 @@ def native(protocol: Protocol) -> list[dict[str, Any]]:
 def as_table(rows: list[dict[str, Any]]) -> pd.DataFrame:
     """Return the rows with the columns in a fixed order: the options, such as algo.eta, come after the method."""
     options = sorted({name for row in rows for name in row if name.startswith(OPTION)})
-    return pd.DataFrame(rows, columns=["ruleset", "workload", "method", *options, "score", "diverged", "edges"])
+    return pd.DataFrame(rows, columns=["ruleset", "workload", "method", *options, "score", "diverged", "tied", "edges"])
 
 
 def setting_of(row: Mapping[str, Any]) -> str:
@@ -105,11 +124,13 @@ def _whole(runs: pd.DataFrame) -> pd.DataFrame:
     return runs[counts == counts.max()]
 
 
-def _row(ruleset: str, workload: str, runs: pd.DataFrame, setting: str, score: float) -> dict[str, Any]:
+def _row(ruleset: str, workload: str, runs: pd.DataFrame, setting: str, score: float, tied: int) -> dict[str, Any]:
+    """Return a row of chosen.csv; ``tied``: settings that share the best score, which then has no edge."""
     mine = runs[runs["setting"] == setting]
     values = dict(mine["values"].iloc[0])
     row = {"ruleset": ruleset, "workload": workload, "method": runs["entrant"].iloc[0], **_typed(values)}
-    return {**row, "score": round(score, 4), "diverged": int(mine["diverged"].sum()), "edges": _edges(runs, values)}
+    edges = _edges(runs, values) if tied == 1 else ""
+    return {**row, "score": round(score, 4), "diverged": int(mine["diverged"].sum()), "tied": tied, "edges": edges}
 
 
 def _edges(runs: pd.DataFrame, values: Mapping[str, Any]) -> str:

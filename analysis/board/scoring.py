@@ -18,6 +18,10 @@ Aims = Mapping[int, tuple[float, float]]
 """By seed, the loss F_0 at the start and the reference F_ref."""
 CostOf = Callable[[str], np.ndarray | None]
 """The cost of a run until each evaluation; None if it is not known."""
+DIGITS = 9
+"""Costs whose logarithms are equal up to so many digits are a tie."""
+BEYOND = 1
+"""Distances below half of the last target's count as half of it, so that the cost of the last target is interpolated."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +48,8 @@ class Judge:
         if spent is None or seed not in self.aims:
             return None
         start, reference = self.aims[seed]
-        losses = self.curves[run].losses
-        return costs_to_reach(spent, losses, start, reference, np.nan, diverged=diverged, count=self.count)
+        losses, rule = self.curves[run].losses, {"count": self.count, "beyond": BEYOND}
+        return costs_to_reach(spent, losses, start, reference, np.nan, diverged=diverged, **rule)
 
     def costs(self, runs: pd.DataFrame, ours: pd.DataFrame) -> tuple[dict[str, np.ndarray], dict[str, int]]:
         """Return the cost of each target and the number of misses of each run whose cost is known.
@@ -71,7 +75,7 @@ class Judge:
         return float(spent[-1] * self.workload.budget / gradients[-1]) if gradients[-1] > 0 else 0.0
 
     def scored(self, runs: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
-        """Return the runs with their score, misses and cost of each target; ``ours`` are the runs of tuned D-SGD."""
+        """Return the runs with score, misses, cost of each target and final loss; ``ours`` are those of tuned D-SGD."""
         costs, missed = self.costs(runs, ours)
         base, _ = self.costs(ours, ours)
         known = runs[runs["run_id"].isin(costs)]
@@ -80,7 +84,17 @@ class Judge:
             score=[score(costs[run], against) for run in known["run_id"]],
             missed=[missed[run] for run in known["run_id"]],
             costs=[costs[run] for run in known["run_id"]],
+            final=self.finals(known),
         )
+
+    def finals(self, runs: pd.DataFrame) -> list[float]:
+        """Return the final loss of each run as a part of F_0 − F_ref; infinite if it is nonfinite or the run diverged."""
+        out = []
+        for run, seed, diverged in zip(runs["run_id"], runs["seed"], runs["diverged"], strict=True):
+            start, reference = self.aims[seed]
+            value = (self.curves[run].losses[-1] - reference) / (start - reference)
+            out.append(np.inf if diverged or not np.isfinite(value) else float(value))
+        return out
 
 
 def at_price(curves: Mapping[str, Curve], price: Price) -> CostOf:
@@ -96,7 +110,7 @@ def _priced(curves: Mapping[str, Curve], price: Price, run: str) -> np.ndarray:
 def yardstick_runs(judge: Judge, runs: pd.DataFrame) -> pd.DataFrame:
     """Return the runs of D-SGD at its best setting: the one with the least mean logarithm of its costs.
 
-    Settings that lack a seed do not count.
+    Settings that lack a seed do not count. Ties go to the least mean final loss.
     """
     ours = runs[runs["entrant"] == YARDSTICK]
     counts = ours.groupby("setting")["seed"].nunique()
@@ -106,6 +120,6 @@ def yardstick_runs(judge: Judge, runs: pd.DataFrame) -> pd.DataFrame:
     means = {}
     for setting, some in whole.groupby("setting"):
         costs, _ = judge.costs(some, some)
-        means[setting] = float(np.log(np.stack(list(costs.values()))).mean()) if costs else np.inf
-    best = min(means, key=lambda setting: (means[setting], setting))
-    return whole[whole["setting"] == best]
+        value = float(np.log(np.stack(list(costs.values()))).mean()) if costs else np.inf
+        means[setting] = (round(value, DIGITS), float(np.mean(judge.finals(some))), setting)
+    return whole[whole["setting"] == min(means, key=means.__getitem__)]

@@ -26,6 +26,8 @@ class Chosen(NamedTuple):
     workload: str
     entrant: str
     values: dict[str, Any]
+    tied: bool = False
+    """Whether other settings have the same score. Such a value says nothing about the grid."""
 
 
 def read_chosen(file: Path) -> list[Chosen]:
@@ -41,15 +43,20 @@ def read_chosen(file: Path) -> list[Chosen]:
         if row["ruleset"] not in RULESETS:
             raise UserError(f"{file} has the ruleset '{row['ruleset']}'. Use one of {', '.join(RULESETS)}.")
         options = {name: yaml.safe_load(text) for name, text in row.items() if name.startswith("algo.") and text}
-        out.append(Chosen(row["ruleset"], row["workload"], row["method"], options))
+        tied = (row.get("tied") or "1") not in ("1", "1.0")
+        out.append(Chosen(row["ruleset"], row["workload"], row["method"], options, tied))
     return out
 
 
 def values_to_try(board: Board, entrant: Entrant, chosen: Iterable[Chosen]) -> list[float]:
-    """Return the stepsizes to try, with more values on a side of the grid at whose end a chosen one lies."""
+    """Return the stepsizes to try, with more values on a side of the grid at whose end a chosen one lies.
+
+    A value that shares its score with others adds none.
+    """
     grid = board.grids[entrant.grid]
     key = f"algo.{entrant.stepsize}"
-    best = [row.values[key] for row in chosen if row.entrant == entrant.name and key in row.values]
+    mine = [row for row in chosen if row.entrant == entrant.name and not row.tied]
+    best = [row.values[key] for row in mine if key in row.values]
     return sorted({*_longer(board, grid, best, up=False), *grid, *_longer(board, grid, best, up=True)})
 
 

@@ -43,6 +43,23 @@ def test_settings_are_chosen_on_each_workload():
     assert setting_of(chosen["dsgt", "D1"]) == "eta=0.1 schedule=fixed"
 
 
+def test_ties_go_to_the_least_final_loss_and_have_no_edge():
+    """No setting reaches a target. The last one ends lowest."""
+    lost = [
+        run("dsgt", eta, 0.0, "D1", seed, floor=floor) for eta, floor in ((0.1, 500.0), (1.0, 400.0)) for seed in TUNE
+    ]
+    row = choose(choose_tuned, *grid("dsgd", DSGD, seeds=TUNE), *lost)["dsgt", "D1"]
+    assert (row["algo.eta"], row["tied"], row["edges"]) == (1.0, 2, "")
+
+
+def test_a_tied_yardstick_has_no_edge():
+    lost = [
+        run("dsgd", eta, 0.0, w, seed, floor=400.0 + eta) for eta in (0.1, 1.0) for seed in TUNE for w in ("D1", "T1", "T2")
+    ]
+    row = choose(choose_tuned, *lost)["dsgd", "D1"]
+    assert (row["algo.eta"], row["tied"], row["edges"]) == (0.1, 2, "")
+
+
 def test_report_seeds_choose_nothing():
     """On the report seeds another setting is the best one."""
     misleading = grid("dsgt", {0.1: 0.1, 1.0: 3.0}, seeds=(100, 101))
