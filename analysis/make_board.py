@@ -1,8 +1,9 @@
-"""Make the board from stored runs: targets, gate, choose, score or page.
+"""Make the board from stored runs: targets, gate, choose, finalists, score or page.
 
 targets freezes the losses to reach, gate says whether the graph is felt, choose
-writes the chosen settings, score writes the tables of the report seeds, page
-writes one HTML file. The quick size keeps its files in the results folder.
+writes the chosen settings, finalists the entrants of the last workload, score
+the tables of the report seeds, page one HTML file. The quick size keeps its
+files in the results folder.
 
 Examples:
   python analysis/make_board.py targets --results results
@@ -29,7 +30,7 @@ from bench.base.home import ROOT
 from bench.store.files import write_text
 from bench.terminal.command import say
 
-PARTS = ("targets", "gate", "choose", "score", "page")
+PARTS = ("targets", "gate", "choose", "finalists", "score", "page")
 
 
 @in_sentences("There is no board")

@@ -8,7 +8,7 @@ board/v1/rules.md has the rules.
 Examples:
   python bench/board.py run tune --size quick
   python bench/board.py run tune --minutes 9 device=cuda
-  python bench/board.py run report --piece 2/8 device=cuda results=board_results
+  python bench/board.py run report --workload T1,T2 --done archive device=cuda
   python bench/board.py status
   python bench/board.py score results=board_results
   python bench/board.py check example
@@ -36,6 +36,7 @@ from bench.base.registry import say_broken_plugins
 from bench.sweep.protocol.chosen import Chosen, read_chosen
 from bench.sweep.protocol.phases import PHASES, Cell, cells, of_workloads
 from bench.sweep.protocol.pieces import (
+    archived_runs,
     check_words,
     composed,
     first_minutes,
@@ -46,6 +47,7 @@ from bench.sweep.protocol.pieces import (
 )
 from bench.sweep.protocol.progress import show_progress
 from bench.sweep.protocol.read import BOARD, Board, read
+from bench.sweep.protocol.sealed import write_sealed
 from bench.sweep.protocol.submission import folder_of, read_submission
 from bench.sweep.protocol.verify import pack, verify
 from bench.sweep.sweep import run_sweep
@@ -90,11 +92,14 @@ def run(given: argparse.Namespace, board: Board) -> int:
     console, errors = Console(width=None if sys.stdout.isatty() else 140), Console(stderr=True, soft_wrap=True)
     if given.subject in NEEDS_CHOICE and given.size == "full":
         console.print(f"Version: {board.version()}", soft_wrap=True)
+    if given.subject == "sealed":
+        console.print(f"Written: {write_sealed(board)}", soft_wrap=True)
     preemption.listen()
     if given.subject == "pilot":
         return pilot(given, found, console, errors)
     results, device = Path(typed(given.words, "results", "results")), typed(given.words, "device", "cpu")
-    todo = first_minutes(board, composed(found, given.words), given.minutes, measured_times(results, device))
+    times, archived = measured_times(results, device), archived_runs(given.done)
+    todo = first_minutes(board, composed(found, given.words), given.minutes, times, archived)
     todo = valid(todo, errors)
     if not todo:
         console.print(f"All runs of {given.subject} are done.")
@@ -148,6 +153,8 @@ def parsed(argv: Sequence[str] | None) -> argparse.Namespace:
     limit = parser.add_mutually_exclusive_group()
     limit.add_argument("--piece", metavar="K/N", help="run the K-th of N parts of about equal time")
     limit.add_argument("--minutes", type=float, metavar="M", help="run about M minutes; repeat the command to go on")
+    about = "skip runs that this archive has; may be repeated"
+    parser.add_argument("--done", type=Path, action="append", default=[], metavar="ARCHIVE", help=about)
     parser.add_argument("--workload", metavar="W,…", help="only these workloads, such as D1,T2")
     parser.add_argument("--size", choices=("full", "quick"), default="full", help="quick: 8 methods on 2 workloads")
     parser.add_argument("--submission", metavar="NAME", help="run only the method of board/submissions/NAME")
@@ -184,7 +191,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     say_broken_plugins()
     if given.part == "run":
         return run(given, board)
-    show_progress(Console(), board, settings_chosen(given, board, False), given.words, given.size, given.workload)
+    chosen, archived = settings_chosen(given, board, False), archived_runs(given.done)
+    show_progress(Console(), board, chosen, given.words, given.size, given.workload, archived)
     return 0
 
 

@@ -18,7 +18,14 @@ LOSS = "node_loss"
 SPENT = (0.8, 1.01)
 """A run has the budget of a workload if its gradients are between these parts of it; start-up batches count too."""
 SCHEDULE, DTYPE = "schedule", "dtype"
-PLAIN = {"links": "reliable", "compressor": "none", "network": "none", "topology.lazy": False, "regularizer": "none"}
+PLAIN: Mapping[str, Any] = {
+    "links": "reliable",
+    "compressor": "none",
+    "network": "none",
+    "topology.lazy": False,
+    "regularizer": "none",
+    "scale": 1.0,
+}
 """Settings of runs that neither a workload nor an entrant states; runs without such a label have this value."""
 COLUMNS = ["workload", "entrant", "setting", "values", "seed", "run_id", "diverged"]
 

@@ -32,6 +32,7 @@ class Workload:
         tune: The seeds that choose settings.
         report: The seeds that report scores.
         gate: The seeds that decide whether the graph is felt.
+        finals: Whether only some entrants run on it, so that no total includes it.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Workload:
     tune: tuple[int, ...]
     report: tuple[int, ...]
     gate: tuple[int, ...] = ()
+    finals: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,12 +81,19 @@ class Protocol:
     comparisons: int = COMPARISONS
     networks: tuple[str, ...] = ("lan", "wan", "cities8")
     side: dict[str, Any] = field(default_factory=dict)
+    sealed: dict[str, Workload] = field(default_factory=dict)
+    finalists: Mapping[str, int] = field(default_factory=lambda: {"tiers": 2, "most": 10})
     hash: str = ""
 
     @property
     def strata(self) -> dict[str, str]:
-        """The stratum of each workload."""
-        return {name: workload.stratum for name, workload in self.workloads.items()}
+        """The stratum of each workload of the total."""
+        return {name: workload.stratum for name, workload in self.workloads.items() if not workload.finals}
+
+    @property
+    def finals(self) -> list[str]:
+        """The workloads that are in no total."""
+        return [name for name, workload in self.workloads.items() if workload.finals]
 
     @property
     def ranked(self) -> list[str]:
@@ -105,7 +114,25 @@ def read_protocol(folder: Path, size: str = "full") -> Protocol:
         found = protocol_of(yaml.safe_load(path.read_text(encoding="utf-8")), size)
     except (KeyError, TypeError, AttributeError) as error:
         raise NoData(f"{path} lacks or misstates {error}") from error
-    return replace(found, hash=hash_of(folder))
+    version = hash_of(folder)
+    return replace(found, hash=version, sealed=_sealed(folder / "sealed.yaml", version, found))
+
+
+def sealed_protocol(protocol: Protocol) -> Protocol:
+    """Return the protocol whose workloads are the sealed ones."""
+    return replace(protocol, workloads=protocol.sealed, dev={}, side={}, sealed={})
+
+
+def _sealed(path: Path, version: str, protocol: Protocol) -> dict[str, Workload]:
+    """Return the sealed workloads, with the report seeds of the others; none before bench/board.py has drawn them."""
+    if not path.is_file():
+        return {}
+    said = yaml.safe_load(path.read_text(encoding="utf-8"))
+    if said["version"] != version:
+        raise NoData(f"{path} is of the version {said['version']}; repeat python bench/board.py run sealed")
+    report = max((workload.report for workload in protocol.workloads.values()), key=len)
+    seeds = {"tune": (), "report": report, "gate": ()}
+    return {name: _workload(name, each, seeds) for name, each in said["workloads"].items()}
 
 
 def protocol_of(said: Mapping[str, Any], size: str = "full") -> Protocol:
@@ -132,6 +159,7 @@ def protocol_of(said: Mapping[str, Any], size: str = "full") -> Protocol:
         comparisons=int(said.get("comparisons", COMPARISONS)),
         networks=tuple(said.get("networks", Protocol.networks)),
         side=dict(said.get("side") or {}) if size == "full" else {},
+        finalists=said.get("finalists", {"tiers": 2, "most": 10}),
     )
 
 
@@ -155,7 +183,8 @@ def hash_of(folder: Path) -> str:
 
 def _workload(name: str, said: Mapping[str, Any], seeds: Mapping[str, Any]) -> Workload:
     own = {key: tuple(some) for key, some in {**seeds, **(said.get("seeds") or {})}.items()}
-    return Workload(name=name, stratum=said["stratum"], settings=said["set"], budget=float(said["budget"]), **own)
+    finals = bool(said.get("finals"))
+    return Workload(name, said["stratum"], said["set"], float(said["budget"]), finals=finals, **own)
 
 
 def _smaller(workload: Workload, part: float, seeds: Mapping[str, tuple[int, ...]]) -> Workload:

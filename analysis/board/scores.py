@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis.board.best_of import best_of
 from analysis.board.cells import Curve
-from analysis.board.choose import ALL, RULESETS, TUNED, setting_of
+from analysis.board.choose import ALL, CHOICE, RULESETS, TUNED, setting_of
 from analysis.board.protocol import YARDSTICK, Protocol
 from analysis.board.scoring import CostOf, Judge, at_price
 from analysis.board.targets import aims_of
@@ -37,18 +37,21 @@ def scored(
     curves: Mapping[str, Curve],
     frozen: pd.DataFrame,
     clocks: Mapping[str, CostOf] | None = None,
+    against: str = TUNED,
 ) -> pd.DataFrame:
     """Return the reported runs with ruleset, price, score, misses and costs; ``clocks`` are seconds on networks.
 
+    ``against`` is the ruleset of D-SGD whose cost has the score 0.
+
     Raises:
-        NoData: A workload has no runs of tuned D-SGD.
+        NoData: A workload has no such runs of D-SGD.
     """
     prices = {name: at_price(curves, price) for name, price in protocol.prices.items()} | dict(clocks or {})
     rows, parts = frozen.set_index("workload", drop=False), []
     for name, mine in runs.groupby("workload", sort=False):
-        ours = mine[(mine["entrant"] == YARDSTICK) & (mine["ruleset"] == TUNED)]
+        ours = mine[(mine["entrant"] == YARDSTICK) & (mine["ruleset"] == against)]
         if ours.empty or name not in rows.index:
-            raise NoData(f"{name} has no report runs of tuned {YARDSTICK}, or no row in targets.csv")
+            raise NoData(f"{name} has no report runs of {YARDSTICK} ({against}), or no row in targets.csv")
         aims = aims_of(rows.loc[name].to_dict(), mine, curves)
         for price, cost_of in prices.items():
             judge = Judge(protocol.workloads[str(name)], aims, curves, cost_of, protocol.count)
@@ -65,6 +68,8 @@ def standings(protocol: Protocol, found: pd.DataFrame, ranked: Callable[[str], b
     """
     rows: list[dict[str, Any]] = []
     for (ruleset, price), mine in found.groupby(["ruleset", "price"], sort=False):
+        everything = {str(name): _by_workload(some) for name, some in mine.groupby("entrant", sort=False)}
+        mine = mine[mine["workload"].isin(list(protocol.strata))]
         scores = {str(name): _by_workload(some) for name, some in mine.groupby("entrant", sort=False)}
         there = {w: s for w, s in protocol.strata.items() if w in set(mine["workload"])}
         whole = {name: some for name, some in scores.items() if not _lacking(protocol, some, there)}
@@ -88,6 +93,7 @@ def standings(protocol: Protocol, found: pd.DataFrame, ranked: Callable[[str], b
                     "high": own.high if own else np.nan,
                     "behind": gap.value if gap else np.nan,
                     **stratum_means(some, there),
+                    **{w: everything[name][w].mean() if w in everything[name] else np.nan for w in protocol.finals},
                     "missed": int(runs["missed"].sum()),
                     "targets": protocol.count * len(runs),
                     "diverged": int(runs["diverged"].sum()),
@@ -114,6 +120,13 @@ def _lacking(protocol: Protocol, scores: Scores, there: Mapping[str, str]) -> li
     ]
 
 
+def finalists(protocol: Protocol, standings: pd.DataFrame) -> pd.DataFrame:
+    """Return the entrants that run in the finals: the best of the first tiers, tuned, at the price of the choice."""
+    mine = standings[(standings["ruleset"] == TUNED) & (standings["price"] == CHOICE)]
+    best = mine[mine["tier"] <= protocol.finalists["tiers"]].sort_values(["tier", "score"], ascending=[True, False])
+    return best[["method", "tier", "score"]].head(protocol.finalists["most"])
+
+
 def by_tries(protocol: Protocol, graded: pd.DataFrame) -> pd.DataFrame:
     """Return V(K) of every entrant with runs on all workloads: the expected score of the best of K random settings.
 
@@ -121,7 +134,7 @@ def by_tries(protocol: Protocol, graded: pd.DataFrame) -> pd.DataFrame:
     """
     there = {w: s for w, s in protocol.strata.items() if w in set(graded["workload"])}
     share, out = weights(there), []
-    for name, runs in graded.groupby("entrant", sort=False):
+    for name, runs in graded[graded["workload"].isin(list(there))].groupby("entrant", sort=False):
         each = {
             w: best_of(some.pivot(index="setting", columns="seed", values="score"))
             for w, some in runs.groupby("workload")
@@ -150,7 +163,7 @@ def profiles(protocol: Protocol, found: pd.DataFrame, factors: Sequence[float]) 
     for (ruleset, price, name), runs in found.groupby(["ruleset", "price", "entrant"], sort=False):
         share = weights({w: s for w, s in protocol.strata.items() if w in set(runs["workload"])})
         solved = np.zeros(len(factors))
-        for workload, some in runs.groupby("workload"):
+        for workload, some in runs[runs["workload"].isin(list(share))].groupby("workload"):
             costs, missed = np.stack(list(some["costs"])), some["missed"].to_numpy(int)
             ratios = costs / base[workload, price]
             # targets are nested: the missed ones are the last ones

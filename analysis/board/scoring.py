@@ -21,7 +21,7 @@ CostOf = Callable[[str], np.ndarray | None]
 DIGITS = 9
 """Costs whose logarithms are equal up to so many digits are a tie."""
 BEYOND = 1
-"""Distances below half of the last target's count as half of it, so that the cost of the last target is interpolated."""
+"""Losses below half of the last target's distance count as half of it, so that its cost is interpolated too."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Judge:
         )
 
     def finals(self, runs: pd.DataFrame) -> list[float]:
-        """Return the final loss of each run as a part of F_0 − F_ref; infinite if it is nonfinite or the run diverged."""
+        """Return the final loss of each run as a part of F_0 − F_ref; infinite if nonfinite, or if the run diverged."""
         out = []
         for run, seed, diverged in zip(runs["run_id"], runs["seed"], runs["diverged"], strict=True):
             start, reference = self.aims[seed]

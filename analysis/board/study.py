@@ -10,13 +10,13 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.board.cells import Curve, cells, curves
-from analysis.board.choose import as_table, choose_dev, choose_tuned, graded, native
+from analysis.board.choose import DEV, TUNED, as_table, choose_dev, choose_tuned, graded, native
 from analysis.board.clock import clocks
 from analysis.board.gate import gate
 from analysis.board.markdown import side_markdown, standings_markdown
-from analysis.board.protocol import Protocol, read_protocol, side_protocol
-from analysis.board.scores import by_tries, reported, scored, standings
-from analysis.board.targets import freeze
+from analysis.board.protocol import Protocol, read_protocol, sealed_protocol, side_protocol
+from analysis.board.scores import by_tries, finalists, reported, scored, standings
+from analysis.board.targets import MINIMUM, freeze
 from analysis.results.errors import NoData
 from analysis.results.labels import marked, method_name
 from analysis.results.results import Results
@@ -45,6 +45,7 @@ class Study:
             "gate": lambda: {"gate.csv": _csv(self.gate)},
             "choose": lambda: {"chosen.csv": _csv(self.choice)},
             "score": self._score_files,
+            "finalists": lambda: {"finalists.csv": _csv(finalists(self.protocol, self.standings))},
         }
         return makers[part]()
 
@@ -150,6 +151,18 @@ class Study:
                 out[name] = standings(protocol, found, self.ranked)
         return out
 
+    @cached_property
+    def sealed(self) -> pd.DataFrame | None:
+        """The standings on the sealed workloads, relative to D-SGD's development setting; None if there are none."""
+        protocol = sealed_protocol(self.protocol)
+        table = cells(self.results, protocol, protocol.workloads)
+        runs = reported(protocol, table, self.chosen[self.chosen["ruleset"] != TUNED])
+        if runs.empty:
+            return None
+        courses = curves(self.results, runs.drop_duplicates("run_id"))
+        frozen = pd.DataFrame({"workload": list(protocol.workloads), "rule": MINIMUM})
+        return standings(protocol, scored(protocol, runs, courses, frozen, against=DEV), self.ranked)
+
     def algo(self, entrant: str) -> str:
         """Return the method of an entrant."""
         known = self.protocol.entrants.get(entrant)
@@ -177,6 +190,9 @@ class Study:
         for name, table in self.side.items():
             files[f"side_{name}.csv"] = _csv(table)
             files["board.md"] += side_markdown(name, table, self.label)
+        if self.sealed is not None:
+            files["sealed.csv"] = _csv(self.sealed)
+            files["board.md"] += side_markdown("sealed", self.sealed, self.label)
         return files
 
 

@@ -57,20 +57,6 @@ def of_command(
         return Planner(make, say, left_out, source.name).runs(jobs_of(words, several))
 
 
-def of_blocks(
-    blocks: Sequence[Mapping[str, Any]], words: Sequence[str], name: str, say: Say = lambda made, of: None
-) -> list[list[RunConfig]]:
-    """Return the runs of each block of an experiment that is no file; typed ``words`` come before its settings."""
-    source, words = prepared(words, USUAL)
-    with hydra_here(words, source):
-        planner = Planner(parse, say, None, source.name)
-        whole = planner.base(planner.divide(words)[0])
-        return [
-            [parse(point.values()) for point in planner.points_of_block(block, words, whole)]
-            for block in blocks_of({"blocks": [*blocks]}, name)
-        ]
-
-
 def jobs_of(words: Sequence[str], several: bool) -> list[list[str]]:
     """Return the words of each configuration of a sweep, in the order of Hydra, which must be initialized."""
     loader = GlobalHydra.instance().config_loader()

@@ -83,7 +83,7 @@ def _tune(board: Board, chosen: Sequence[Chosen]) -> Iterator[Cell]:
 
 def _report(board: Board, chosen: Sequence[Chosen]) -> Iterator[Cell]:
     for workload in board.workloads.values():
-        for entrant in board.everyone.values():
+        for entrant in (one for one in board.everyone.values() if board.takes_part(one, workload)):
             yield Cell("report", workload, entrant, _settled(board, workload, entrant, chosen))
 
 
@@ -124,7 +124,7 @@ def _grids(
     """Yield a cell with the whole grid for every workload and entrant."""
     some = list(entrants)
     for workload in workloads:
-        for entrant in some:
+        for entrant in (one for one in some if board.takes_part(one, workload)):
             grid: Settings = {"algo.schedule": list(entrant.schedules or workload.schedules)}
             if entrant.stepsize is not None:
                 grid[f"algo.{entrant.stepsize}"] = values_to_try(board, entrant, chosen)

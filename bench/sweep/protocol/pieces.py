@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import pyarrow.parquet as pq
+
 from bench.base.errors import Refused, UserError
-from bench.config.plan import of_blocks
+from bench.config.blocks import of_blocks
 from bench.config.run_config import RunConfig
+from bench.store.record import FINAL
 from bench.sweep.preflight import check
 from bench.sweep.protocol.phases import Cell, seconds
 from bench.sweep.protocol.read import Board
@@ -30,9 +33,24 @@ class Composed(NamedTuple):
     cell: Cell
     runs: list[RunConfig]
 
-    def left(self) -> list[RunConfig]:
-        """Return the runs that are not done, or done by another version of the code; all with force=true."""
-        return [run for run in self.runs if not reusable(Run(run))]
+    def left(self, archived: Collection[str] = ()) -> list[RunConfig]:
+        """Return the runs that are not done, or done by another version of the code; all with force=true.
+
+        ``archived`` are the runs that an archive has.
+        """
+        return [run for run in self.runs if run.run_id not in archived and not reusable(Run(run))]
+
+
+def archived_runs(archives: Sequence[Path]) -> set[str]:
+    """Return the runs that have ended in these archives of analysis/archive.py."""
+    out: set[str] = set()
+    for folder in archives:
+        file = folder / "runs.parquet"
+        if not file.is_file():
+            raise UserError(f"'{folder}' is no archive: {file} is missing. Make one with analysis/archive.py.")
+        table = pq.read_table(file, columns=["run_id", "state"]).to_pydict()
+        out.update(run for run, state in zip(table["run_id"], table["state"], strict=True) if state in FINAL)
+    return out
 
 
 def check_words(words: Sequence[str]) -> None:
@@ -63,13 +81,17 @@ def piece_of(board: Board, cells: Sequence[Cell], piece: int, pieces: int) -> li
 
 
 def first_minutes(
-    board: Board, cells: Sequence[Composed], minutes: float | None, measured: dict[str, float]
+    board: Board,
+    cells: Sequence[Composed],
+    minutes: float | None,
+    measured: dict[str, float],
+    archived: Collection[str] = (),
 ) -> list[RunConfig]:
     """Return the runs left that take about so many minutes, at least one cell; None: all runs left."""
     out: list[RunConfig] = []
     spent = 0.0
     for one in cells:
-        if not (left := one.left()):
+        if not (left := one.left(archived)):
             continue
         spent += seconds(board, one.cell, measured) * len(left) / len(one.runs)
         if out and minutes is not None and spent > 60 * minutes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from bench.base.errors import UserError
@@ -28,6 +28,7 @@ def show_progress(
     words: Sequence[str],
     size: str,
     workloads: Sequence[str] = (),
+    archived: Collection[str] = (),
 ) -> None:
     """Print a line per phase and workload, the entrants with failed runs, and the commands that are left."""
     check_words(words)
@@ -45,7 +46,7 @@ def show_progress(
             states: Counter[str] = Counter()
             left = 0.0
             for one in mine:
-                here = Counter(StoredRun(run).state for run in one.runs)
+                here = Counter("done" if run.run_id in archived else StoredRun(run).state for run in one.runs)
                 done = sum(here[state] for state in FINAL)
                 left += seconds(board, one.cell, measured) * (1 - done / len(one.runs))
                 if here["failed"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -21,6 +22,8 @@ BOARD = ROOT / "board" / "v1"
 FROZEN = ("rules.md", "board.yaml", "targets.csv")
 """The files whose hash is that of the version."""
 
+FINALISTS = "finalists.csv"
+"""The entrants that run on the workloads of the finals too."""
 Settings = dict[str, Any]
 
 
@@ -62,7 +65,10 @@ class Entrant:
 
 @dataclass(frozen=True)
 class Workload:
-    """A problem on a network, with a budget of gradients per node."""
+    """A problem on a network, with a budget of gradients per node.
+
+    ``finals``: only some entrants run on it (see ``Board.takes_part``), and no total includes it.
+    """
 
     name: str
     stratum: str
@@ -70,6 +76,7 @@ class Workload:
     set: Settings
     schedules: tuple[str, ...]
     seeds: Mapping[str, tuple[int, ...]]
+    finals: bool = False
 
 
 @dataclass(frozen=True)
@@ -107,6 +114,20 @@ class Board:
         """The entrants and the bounds."""
         return {**self.entrants, **self.bounds}
 
+    @cached_property
+    def finalists(self) -> frozenset[str]:
+        """The entrants of finalists.csv, which make_board.py writes; none before that."""
+        file = self.folder / FINALISTS
+        if not file.is_file():
+            return frozenset()
+        with file.open(newline="", encoding="utf-8") as stream:
+            return frozenset(row["method"] for row in csv.DictReader(stream))
+
+    def takes_part(self, entrant: Entrant, workload: Workload) -> bool:
+        """Return whether an entrant runs on a workload: in finals only D-SGD, native methods, references, finalists."""
+        always = entrant.name == self.yardstick or entrant.native is not None or entrant.reference
+        return always or not workload.finals or entrant.name in self.finalists
+
     def version(self) -> str:
         """Return the hash of the version; UserError if it is not frozen yet."""
         digest = hashlib.sha256()
@@ -132,7 +153,7 @@ def read(folder: Path = BOARD, size: str = "full") -> Board:
         )
         tried = tuple(one.get("schedules", schedules) if quick is None else quick["schedules"])
         budget = int(one["budget"] * (1 if quick is None else quick["budget"]))
-        return Workload(name, one["stratum"], budget, dict(one["set"]), tried, own)
+        return Workload(name, one["stratum"], budget, dict(one["set"]), tried, own, one.get("finals", False))
 
     workloads = {name: workload(name, one) for name, one in raw["workloads"].items()}
     sides = {name: _side(name, one, workloads) for name, one in raw["side"].items()}

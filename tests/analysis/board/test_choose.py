@@ -2,14 +2,15 @@
 
 import numpy as np
 import pytest
+import yaml
 
 from analysis.board.cells import cells, curves, named
 from analysis.board.choose import choose_dev, choose_tuned, graded, setting_of
 from analysis.board.gate import gate
-from analysis.board.protocol import hash_of, protocol_of, side_protocol
+from analysis.board.protocol import hash_of, protocol_of, read_protocol, sealed_protocol, side_protocol
 from analysis.board.targets import freeze
 from analysis.results.errors import NoData
-from tests.analysis.board.made import SAID, grid, protocol, results, run
+from tests.analysis.board.made import REPORT, SAID, grid, protocol, results, run
 
 DSGD = {0.1: 0.7, 1.0: 1.0, 10.0: 0.5}
 TUNE = (0, 1)
@@ -54,7 +55,10 @@ def test_ties_go_to_the_least_final_loss_and_have_no_edge():
 
 def test_a_tied_yardstick_has_no_edge():
     lost = [
-        run("dsgd", eta, 0.0, w, seed, floor=400.0 + eta) for eta in (0.1, 1.0) for seed in TUNE for w in ("D1", "T1", "T2")
+        run("dsgd", eta, 0.0, w, seed, floor=400.0 + eta)
+        for eta in (0.1, 1.0)
+        for seed in TUNE
+        for w in ("D1", "T1", "T2")
     ]
     row = choose(choose_tuned, *lost)["dsgd", "D1"]
     assert (row["algo.eta"], row["tied"], row["edges"]) == (0.1, 2, "")
@@ -104,6 +108,18 @@ def test_a_side_table_has_the_settings_and_entrants_of_its_own():
         lossy, run("dsgd", 0.1, 1.0, "T2", 0, links="reliable"), run("dsgt", 0.1, 1.0, "T2", 0, links="lossy")
     )
     assert cells(found, board, board.workloads)["run_id"].tolist() == [lossy[0]["run_id"]]
+
+
+def test_sealed_workloads_are_read_for_their_version_only(tmp_path):
+    (tmp_path / "board.yaml").write_text(yaml.safe_dump(SAID), encoding="utf-8")
+    drawn = {"Z1": {"stratum": "Z", "budget": 10, "set": {"dataset": "quadratics"}}}
+    file = tmp_path / "sealed.yaml"
+    file.write_text(yaml.safe_dump({"version": hash_of(tmp_path), "workloads": drawn}), encoding="utf-8")
+    found = sealed_protocol(read_protocol(tmp_path)).workloads["Z1"]
+    assert (found.stratum, found.budget, found.tune, found.report) == ("Z", 10, (), tuple(REPORT))
+    (tmp_path / "rules.md").write_text("changed")
+    with pytest.raises(NoData, match="run sealed"):
+        read_protocol(tmp_path)
 
 
 def test_a_known_minimum_is_the_reference():

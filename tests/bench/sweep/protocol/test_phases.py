@@ -1,13 +1,14 @@
 """The runs of the phases: budgets, seeds, grids and chosen settings."""
 
 import pytest
+import yaml
 
 from bench.base.errors import UserError
 from bench.base.registry import algorithms
 from bench.sweep.protocol.chosen import Chosen, next_value, values_to_try
 from bench.sweep.protocol.phases import PHASES, cells
 from bench.sweep.protocol.read import entrant, read
-from bench.sweep.protocol.sealed import sealed
+from bench.sweep.protocol.sealed import sealed, write_sealed
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +118,28 @@ def test_sealed_workloads_depend_on_the_version_only(board):
     drawn = sealed(board, "one")["Z1"].set
     assert 10 <= drawn["dataset.condition"] <= 1000
     assert drawn["nodes"] in (8, 16, 32)
+
+
+def test_the_drawn_workloads_are_written_with_the_hash_of_their_version(small):
+    for name in ("rules.md", "targets.csv"):
+        (small / name).write_text("1", encoding="utf-8")
+    board = read(small)
+    written = yaml.safe_load(write_sealed(board).read_text("utf-8"))
+    assert written["version"] == board.version()
+    assert written["workloads"]["Z1"]["set"] == sealed(board, board.version())["Z1"].set
+
+
+def test_finals_have_the_yardstick_native_methods_references_and_finalists(small):
+    raw = yaml.safe_load((small / "board.yaml").read_text("utf-8"))
+    raw["workloads"]["B"]["finals"] = True
+    (small / "board.yaml").write_text(yaml.safe_dump(raw), encoding="utf-8")
+
+    def there():
+        return {c.entrant.name for c in cells(read(small), "tune") if c.workload.name == "B"}
+
+    assert there() == {"dsgd", "dnasa", "pooled_dsgd", "pooled_storm"}
+    (small / "finalists.csv").write_text("method,tier\ndsgt,1\n", encoding="utf-8")
+    assert there() == {"dsgd", "dnasa", "dsgt", "pooled_dsgd", "pooled_storm"}
 
 
 def test_the_hash_changes_with_every_frozen_file(small):

@@ -2,12 +2,14 @@
 
 import json
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from bench import board as command
 from bench.base.errors import UserError
 from bench.sweep.protocol.phases import cells
-from bench.sweep.protocol.pieces import TIMES, check_words, composed, first_minutes, piece_of
+from bench.sweep.protocol.pieces import TIMES, archived_runs, check_words, composed, first_minutes, piece_of
 from bench.sweep.protocol.read import read
 from tests.helpers.run_folders import folders
 
@@ -44,6 +46,20 @@ def test_a_resumed_piece_computes_only_what_is_left(small, tmp_path):
     after = {folder.name: folder.stat().st_ino for folder in folders(tmp_path / "results")}
     assert after.items() >= done.items()
     assert first_minutes(board, composed(found, words), None, {}) == []
+
+
+def test_archived_runs_are_not_computed_again(small, tmp_path):
+    board, words = read(small), [f"results={tmp_path / 'results'}"]
+    found = composed(cells(board, "tune"), words)
+    names = [run.run_id for run in found[0].runs]
+    states = ["done", "nonfinite", "failed", "done"]
+    pq.write_table(pa.table({"run_id": names, "state": states}), tmp_path / "runs.parquet")
+    archived = archived_runs([tmp_path])
+    assert archived == {names[0], names[1], names[3]}
+    assert [run.run_id for run in found[0].left(archived)] == [names[2]]
+    assert names[2] in [run.run_id for run in first_minutes(board, found, None, {}, archived)]
+    with pytest.raises(UserError, match="absent"):
+        archived_runs([tmp_path / "absent"])
 
 
 def test_the_pilot_measures_every_workload(small, tmp_path):
