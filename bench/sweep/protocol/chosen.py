@@ -51,11 +51,12 @@ def read_chosen(file: Path) -> list[Chosen]:
 def values_to_try(board: Board, entrant: Entrant, chosen: Iterable[Chosen]) -> list[float]:
     """Return the stepsizes to try, with more values on a side of the grid at whose end a chosen one lies.
 
-    A value that shares its score with others adds none.
+    A value that shares its score with others adds none, and neither do the finals, which come after the choice.
     """
     grid = board.grids[entrant.grid]
     key = f"algo.{entrant.stepsize}"
-    mine = [row for row in chosen if row.entrant == entrant.name and not row.tied]
+    finals = [name for name, workload in board.workloads.items() if workload.finals]
+    mine = [row for row in chosen if row.entrant == entrant.name and not row.tied and row.workload not in finals]
     best = [row.values[key] for row in mine if key in row.values]
     return sorted({*_longer(board, grid, best, up=False), *grid, *_longer(board, grid, best, up=True)})
 

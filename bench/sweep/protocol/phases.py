@@ -63,7 +63,7 @@ def of_workloads(found: Sequence[Cell], names: Sequence[str]) -> list[Cell]:
 
 def _gate(board: Board, chosen: Sequence[Chosen]) -> Iterator[Cell]:
     felt = [one for one in board.everyone.values() if one.reference or one.name == board.yardstick]
-    return _grids(board, "gate", board.workloads.values(), felt, "gate", ())
+    return _grids(board, "gate", board.workloads.values(), felt, "gate", chosen)
 
 
 def _pilot(board: Board, chosen: Sequence[Chosen]) -> Iterator[Cell]:

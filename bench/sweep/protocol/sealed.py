@@ -28,9 +28,9 @@ def sealed(board: Board, version: str) -> dict[str, Workload]:
         if dataset == "quadratics":
             condition = drawn["dataset.condition"]
             drawn["dataset.dimension"] = round(drawn["dataset.dimension"])
-            # relative to the differences of the nodes' gradients, and with smoothness 1
+            # relative to the differences of the nodes' gradients, and with the smoothness of D1
             drawn["dataset.noise"] = _short(drawn["dataset.noise"] * drawn["dataset.spread"] * condition / 2)
-            drawn["scale"] = _short(1 / condition)
+            drawn["scale"] = _short(0.1 / condition)
         network = {key: _one_of(ranges[key], version, name, key) for key in ("nodes", "topology")}
         settings = {"dataset": dataset, **drawn, **network, "batch_size": 1, "dtype": "float64"}
         out[name] = Workload(name, "sealed", ranges["budget"], settings, (), board.seeds)

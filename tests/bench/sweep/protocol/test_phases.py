@@ -94,7 +94,8 @@ def test_a_best_value_at_an_end_adds_two_values_at_most_twice(board):
     assert tried(1, 300) == tried(3000) == [*grid, 100, 300, 1000, 3000]
     assert tried(0.03) == [0.003, 0.01, *grid]
     tied = [Chosen("tuned", "D1", "dsgd", {"algo.eta": 30}, tied=True)]
-    assert values_to_try(board, board.entrants["dsgd"], tied) == grid
+    final = [Chosen("tuned", "I3", "dsgd", {"algo.eta": 30})]
+    assert values_to_try(board, board.entrants["dsgd"], [*tied, *final]) == grid
 
 
 @pytest.mark.parametrize(
