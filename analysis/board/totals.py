@@ -19,6 +19,8 @@ COMPARISONS = 31
 
 Scores = Mapping[str, pd.Series]
 """The scores of one method: by workload, a series over the report seeds."""
+Sample = tuple[tuple[object, ...], np.ndarray]
+"""Seeds and the scores at them. Arrays make the many comparisons of tiers fast."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +48,50 @@ def total(scores: Scores, strata: Mapping[str, str], comparisons: int = 1) -> In
     Workloads with the same seeds make one total per seed. Totals of different seeds are independent, so that their
     variances add, with the degrees of freedom of Welch and Satterthwaite. The value is NaN if a workload is missing.
     """
+    return _total(_samples(scores), strata, comparisons)
+
+
+def difference(ours: Scores, theirs: Scores, strata: Mapping[str, str], comparisons: int = COMPARISONS) -> Interval:
+    """Return our total less theirs, paired by seed: only seeds that both have count."""
+    return _total(_apart(_samples(ours), _samples(theirs)), strata, comparisons)
+
+
+def tiers(scores: Mapping[str, Scores], strata: Mapping[str, str], comparisons: int = COMPARISONS) -> Tiers:
+    """Return the tiers: 1 are the methods that are not below the best one, 2 those of the rest, and so on.
+
+    A method is below another if the interval of the difference is below 0. Methods that lack a workload have no tier.
+    """
+    return _tiers({method: _samples(mine) for method, mine in scores.items()}, strata, comparisons)
+
+
+def _samples(scores: Scores) -> dict[str, Sample]:
+    """Return the scores as arrays, in the order of the seeds."""
+    ordered = {name: some.sort_index() for name, some in scores.items()}
+    return {name: (tuple(some.index), some.to_numpy(float)) for name, some in ordered.items()}
+
+
+def _apart(ours: Mapping[str, Sample], theirs: Mapping[str, Sample]) -> dict[str, Sample]:
+    """Return the differences of the seeds that both have."""
+    out: dict[str, Sample] = {}
+    for name in ours.keys() & theirs.keys():
+        (seeds, mine), (others, other) = ours[name], theirs[name]
+        if seeds != others:
+            both = [seed for seed in seeds if seed in others]
+            mine, other = mine[[seeds.index(seed) for seed in both]], other[[others.index(seed) for seed in both]]
+            seeds = tuple(both)
+        out[name] = seeds, mine - other
+    return out
+
+
+def _total(scores: Mapping[str, Sample], strata: Mapping[str, str], comparisons: int) -> Interval:
     share = weights(strata)
-    if not share or any(name not in scores or not len(scores[name]) for name in share):
+    if not share or any(name not in scores or not len(scores[name][1]) for name in share):
         return Interval(np.nan, np.nan, np.nan, 0)
-    groups: dict[tuple[object, ...], list[pd.Series]] = {}
+    groups: dict[tuple[object, ...], np.ndarray] = {}
     for name, weight in share.items():
-        some = scores[name].sort_index()
-        groups.setdefault(tuple(some.index), []).append(weight * some)
-    sums = [sum(parts[1:], parts[0]).to_numpy(float) for parts in groups.values()]
+        seeds, values = scores[name]
+        groups[seeds] = groups.get(seeds, 0.0) + weight * values
+    sums = list(groups.values())
     value = float(sum(values.mean() for values in sums))
     count = min(map(len, sums))
     if count < 2:
@@ -65,24 +103,14 @@ def total(scores: Scores, strata: Mapping[str, str], comparisons: int = 1) -> In
     return by_error(value, float(np.sqrt(variances.sum())), float(freedom), count, comparisons)
 
 
-def difference(ours: Scores, theirs: Scores, strata: Mapping[str, str], comparisons: int = COMPARISONS) -> Interval:
-    """Return our total less theirs, paired by seed: only seeds that both have count."""
-    apart = {name: (ours[name] - theirs[name]).dropna() for name in strata if name in ours and name in theirs}
-    return total(apart, strata, comparisons)
-
-
-def tiers(scores: Mapping[str, Scores], strata: Mapping[str, str], comparisons: int = COMPARISONS) -> Tiers:
-    """Return the tiers: 1 are the methods that are not below the best one, 2 those of the rest, and so on.
-
-    A method is below another if the interval of the difference is below 0. Methods that lack a workload have no tier.
-    """
-    means = {method: total(mine, strata).value for method, mine in scores.items()}
+def _tiers(scores: Mapping[str, Mapping[str, Sample]], strata: Mapping[str, str], comparisons: int) -> Tiers:
+    means = {method: _total(mine, strata, 1).value for method, mine in scores.items()}
     left = sorted((method for method, mean in means.items() if np.isfinite(mean)), key=lambda m: (-means[m], m))
     tier, behind, number = dict[str, int](), dict[str, Interval](), 0
     while left:
         number += 1
         best = left[0]
-        gaps = {method: difference(scores[method], scores[best], strata, comparisons) for method in left}
+        gaps = {method: _total(_apart(scores[method], scores[best]), strata, comparisons) for method in left}
         inside = [method for method in left if not gaps[method].high < 0]
         tier |= dict.fromkeys(inside, number)
         behind |= {method: gaps[method] for method in inside}
@@ -95,9 +123,10 @@ def tier_ranges(
 ) -> dict[str, tuple[int, int]]:
     """Return the lowest and highest tier of each method when any one workload is left out."""
     found = dict[str, list[int]]()
+    samples = {method: _samples(mine) for method, mine in scores.items()}
     for left_out in strata:
         rest = {name: stratum for name, stratum in strata.items() if name != left_out}
-        for method, number in tiers(scores, rest, comparisons).tier.items() if rest else ():
+        for method, number in _tiers(samples, rest, comparisons).tier.items() if rest else ():
             found.setdefault(method, []).append(number)
     return {method: (min(numbers), max(numbers)) for method, numbers in found.items()}
 
