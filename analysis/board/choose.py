@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis.board.cells import Curve, named
 from analysis.board.protocol import YARDSTICK, Protocol, Workload
-from analysis.board.scoring import Judge, at_price, yardstick_runs
+from analysis.board.scoring import CostOf, Judge, at_price, yardstick_runs
 from analysis.board.targets import aims_of
 from analysis.results.errors import NoData
 
@@ -30,8 +30,13 @@ def graded(
     table: pd.DataFrame,
     curves: Mapping[str, Curve],
     frozen: pd.DataFrame,
+    cost_of: CostOf | None = None,
 ) -> pd.DataFrame:
-    """Return the runs of the tuning seeds with their score in gradients; ``yardstick`` marks tuned D-SGD."""
+    """Return the runs of the tuning seeds with their score in gradients; ``yardstick`` marks tuned D-SGD.
+
+    ``cost_of`` is another cost than gradients.
+    """
+    cost_of = cost_of or at_price(curves, protocol.prices[CHOICE])
     rows, parts = frozen.set_index("workload", drop=False), []
     for workload in workloads:
         mine = table[(table["workload"] == workload.name) & table["seed"].isin(workload.tune)]
@@ -40,7 +45,7 @@ def graded(
         if workload.name not in rows.index:
             raise NoData(f"targets.csv has no row for {workload.name}; repeat make_board.py targets")
         aims = aims_of(rows.loc[workload.name].to_dict(), mine, curves)
-        judge = Judge(workload, aims, curves, at_price(curves, protocol.prices[CHOICE]), protocol.count)
+        judge = Judge(workload, aims, curves, cost_of, protocol.count)
         ours = yardstick_runs(judge, mine)
         scored = judge.scored(mine, ours)
         parts.append(scored.assign(yardstick=scored["run_id"].isin(ours["run_id"])))

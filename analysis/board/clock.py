@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from analysis.board.scoring import CostOf
-from analysis.results.results import Results
-from analysis.results.seconds import costs_of
+from analysis.results.results import NETWORK_S, Results
+from analysis.results.seconds import costs_of, on_own_networks
 from bench.base.errors import UserError
 from bench.clock import load_network, seconds
 
@@ -27,6 +27,13 @@ def clocks(results: Results, runs: Iterable[str], networks: Iterable[str]) -> di
                 continue
         out[name] = _of(found)
     return out
+
+
+def own_seconds(results: Results, runs: Iterable[str]) -> CostOf:
+    """Return the seconds of these runs on their own networks; of asynchronous runs their virtual time."""
+    finals = results.finals
+    timed, _ = on_own_networks(results.of(finals[finals["run_id"].isin(set(runs))]))
+    return _of({run: timed.course(run, NETWORK_S)[1].astype(float) for run in timed.runs["run_id"]})
 
 
 def _of(found: Mapping[str, np.ndarray]) -> CostOf:

@@ -16,6 +16,7 @@ from analysis.board.gate import gate
 from analysis.board.markdown import side_markdown, standings_markdown
 from analysis.board.protocol import Protocol, read_protocol, sealed_protocol, side_protocol
 from analysis.board.scores import by_tries, finalists, reported, scored, standings
+from analysis.board.side import SideTable
 from analysis.board.targets import MINIMUM, freeze
 from analysis.results.errors import NoData
 from analysis.results.labels import marked, method_name
@@ -97,22 +98,18 @@ class Study:
         if set(self.protocol.dev) & set(self.table["workload"]):
             found = graded(self.protocol, self.protocol.dev.values(), self.table, self.curves, self.targets)
             rows += choose_dev(found)
-        for name in self.protocol.side:
-            rows += self._side_choice(name)
+        for side in self._side_tables.values():
+            rows += side.choice()
         return as_table([*rows, *native(self.protocol)])
 
-    def _side_choice(self, name: str) -> list[dict[str, object]]:
-        protocol = side_protocol(self.protocol, name)
-        table = cells(self.results, protocol, protocol.workloads)
-        if table.empty:
-            return []
-        frozen = self._side_targets(name)
-        return choose_tuned(graded(protocol, protocol.workloads.values(), table, curves(self.results, table), frozen))
-
-    def _side_targets(self, name: str) -> pd.DataFrame:
-        """Return the targets of the workload that a side table is based on."""
-        base = self.protocol.side[name]["base"]
-        return self.targets[self.targets["workload"] == base].assign(workload=name)
+    @cached_property
+    def _side_tables(self) -> dict[str, SideTable]:
+        """The side tables, with the targets of the workload that each is based on."""
+        out = {}
+        for name, said in self.protocol.side.items():
+            frozen = self.targets[self.targets["workload"] == said["base"]].assign(workload=name)
+            out[name] = SideTable(self.results, side_protocol(self.protocol, name), frozen)
+        return out
 
     @cached_property
     def chosen(self) -> pd.DataFrame:
@@ -140,16 +137,8 @@ class Study:
     @cached_property
     def side(self) -> dict[str, pd.DataFrame]:
         """The standings of the side tables that have report runs."""
-        out = {}
-        for name in self.protocol.side:
-            protocol = side_protocol(self.protocol, name)
-            table = cells(self.results, protocol, protocol.workloads)
-            mine = self.chosen[self.chosen["workload"] == name]
-            runs = reported(protocol, table, mine)
-            if len(runs):
-                found = scored(protocol, runs, curves(self.results, table), self._side_targets(name))
-                out[name] = standings(protocol, found, self.ranked)
-        return out
+        found = {name: side.standings(self.chosen, self.ranked) for name, side in self._side_tables.items()}
+        return {name: table for name, table in found.items() if table is not None}
 
     @cached_property
     def sealed(self) -> pd.DataFrame | None:
