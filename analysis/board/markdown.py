@@ -41,10 +41,10 @@ def standings_markdown(protocol: Protocol, standings: pd.DataFrame, label: Label
 
 
 def side_markdown(name: str, table: pd.DataFrame, label: Label) -> str:
-    """Return the standings of a side table."""
+    """Return the standings of a side table or of the sealed workloads."""
     lines = []
-    for price, mine in table.groupby("price", sort=False):
-        lines += ["", f"## Side table: {name}; {price}", "", *_standing(mine, label)]
+    for (ruleset, price), mine in table.groupby(["ruleset", "price"], sort=False):
+        lines += ["", f"## Side table: {name}; {ruleset}; {price}", "", *_standing(mine, label)]
     return "\n".join(lines) + "\n"
 
 
