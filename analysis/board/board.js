@@ -3,8 +3,10 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const $ = (id) => document.getElementById(id);
 const RULES = ["native", "dev", "tuned"];
 const SVG = "http://www.w3.org/2000/svg";
-const COLORS = ["#0550ae", "#a40e26", "#116329", "#7d4e00", "#6639ba", "#0e7490", "#9a3412", "#57606a"];
+const COLORS = ["#2f81f7", "#d1242f", "#2da44e", "#bf8700", "#8250df", "#1b9aaa", "#e16f24", "#818b98"];
 const chosen = new Set(["dsgd", "dnasa", "gt_nsgdm"].filter((name) => data.methods[name]));
+const colorOf = (name) => COLORS[[...chosen].indexOf(name) % COLORS.length]; // the same in all charts
+const columns = [...data.strata, ...data.finals];
 const format = (value) => (value === null || value === undefined ? "–" : value.toFixed(2).replace("-", "−"));
 
 function element(tag, text, attributes = {}) {
@@ -24,7 +26,7 @@ const known = Object.values(data.methods);
 const unique = (values) => [...new Set(values)].sort();
 fill("price", data.prices);
 fill("ruleset", RULES.filter((rule) => data.standings.some((row) => row.ruleset === rule)).reverse());
-fill("stratum", data.strata, "all");
+fill("stratum", columns, "all");
 fill("family", unique(known.map((method) => method.family)), "all");
 fill("needs", ["nothing", ...unique(known.flatMap((method) => method.needs)).map((need) => `not ${need}`)], "all");
 fill("provenance", unique(known.map((method) => method.provenance)), "all");
@@ -53,7 +55,7 @@ function rows() {
 function show() {
   const rule = $("ruleset").value, found = rows(), body = [];
   const head = element("tr");
-  const titles = ["", "method", ...RULES, "price of not tuning", `tier (${rule})`, "95 % interval", ...data.strata, "missed", "diverged", "needs", "vectors, rounds, gradients", "scale-free"];
+  const titles = ["", "method", ...RULES, "price of not tuning", `tier (${rule})`, "95 % interval", ...columns, "missed", "diverged", "needs", "vectors, rounds, gradients", "scale-free"];
   head.append(...titles.map((title) => element("th", title, { scope: "col" })));
   $("standings").tHead.replaceChildren(head);
   for (const one of found) {
@@ -78,7 +80,7 @@ function show() {
     const range = row && row.tier_low !== null && row.tier_low !== row.tier_high ? ` (${row.tier_low}–${row.tier_high})` : "";
     const texts = [format(one.lost), row && row.tier !== null ? row.tier + range : "–"];
     texts.push(row && row.low !== null ? `${format(row.low)} … ${format(row.high)}` : "–");
-    texts.push(...data.strata.map((stratum) => format(row ? row[stratum] : null)));
+    texts.push(...columns.map((stratum) => format(row ? row[stratum] : null)));
     texts.push(row ? `${row.missed} of ${row.targets}` : "–", row ? row.diverged : "–");
     texts.push(method.needs.join(", ") || "nothing", method.costs.map((cost) => cost ?? "–").join(", "), method.scale_free ? "yes" : "");
     line.append(...texts.map((text) => element("td", text)));
@@ -97,32 +99,36 @@ function shape(tag, attributes, text) {
   return made;
 }
 
-// lines: [{label, x, y}]; places without a finite number are left out
-function chart(lines, across, up, logX, logY) {
+// lines: [{label, color, x, y}]; places without a finite number are left out
+function chart(lines, across, up, logX, logY, least = Infinity) {
   const X = logX ? Math.log10 : (v) => v, Y = logY ? Math.log10 : (v) => v;
   const points = lines.map((line) => line.x.map((x, i) => [X(x), line.y[i] === null ? NaN : Y(line.y[i])]).filter((p) => p.every(Number.isFinite)));
   const all = points.flat(), box = element("div");
   if (!all.length) { box.textContent = "No values."; return box; }
   const [left, right] = [Math.min(...all.map((p) => p[0])), Math.max(...all.map((p) => p[0]))];
-  const [low, high] = [Math.min(...all.map((p) => p[1])), Math.max(...all.map((p) => p[1]))];
+  const [low, high] = [Math.min(least, ...all.map((p) => p[1])), Math.max(...all.map((p) => p[1]))];
   const at = ([x, y]) => `${(60 + 520 * (x - left) / (right - left || 1)).toFixed(1)},${(220 - 200 * (y - low) / (high - low || 1)).toFixed(1)}`;
   const svg = shape("svg", { viewBox: "0 0 600 260", class: "chart", role: "img", "aria-label": `${up} by ${across}` });
   svg.append(shape("path", { d: "M60,20V220H580", fill: "none", stroke: "currentColor" }));
   const number = (v, log) => Number((log ? 10 ** v : v).toPrecision(3)).toString();
   const words = [[60, 236, number(left, logX), "start"], [580, 236, number(right, logX), "end"], [320, 254, across, "middle"], [54, 222, number(low, logY), "end"], [54, 26, number(high, logY), "end"], [64, 14, up, "start"]];
   svg.append(...words.map(([x, y, text, anchor]) => shape("text", { x, y, "text-anchor": anchor, "font-size": 12, fill: "currentColor" }, text)));
-  points.forEach((line, i) => svg.append(shape("polyline", { points: line.map(at).join(" "), fill: "none", stroke: COLORS[i % COLORS.length], "stroke-width": 2, "stroke-dasharray": i < COLORS.length ? "" : "5 3" })));
+  points.forEach((line, i) => svg.append(shape("polyline", { points: line.map(at).join(" "), fill: "none", stroke: lines[i].color ?? COLORS[0], "stroke-width": 2, "stroke-dasharray": i < COLORS.length ? "" : "5 3" })));
   box.append(svg);
-  lines.forEach((line, i) => { if (line.label) box.append(element("span", `— ${line.label}`, { class: "key", style: `color:${COLORS[i % COLORS.length]}` })); });
+  for (const line of lines.filter((one) => one.label)) {
+    const key = element("span", undefined, { class: "key" });
+    key.append(element("b", "— ", { style: `color:${line.color}` }), line.label);
+    box.append(key);
+  }
   return box;
 }
 
 function draw() {
   const price = $("price").value, rule = $("ruleset").value;
   const mine = data.profiles.filter((one) => one.price === price && one.ruleset === rule && chosen.has(one.method));
-  $("profile").replaceChildren(chart(mine.map((one) => ({ label: data.methods[one.method].label, x: data.factors, y: one.solved })), "cost relative to tuned D-SGD", "part of targets", true, false));
+  $("profile").replaceChildren(chart(mine.map((one) => ({ label: data.methods[one.method].label, color: colorOf(one.method), x: data.factors, y: one.solved })), "cost relative to tuned D-SGD", "part of targets", true, false, 0));
   const tried = [...chosen].filter((name) => data.tries[name]);
-  $("tried").replaceChildren(chart(tried.map((name) => ({ label: data.methods[name].label, x: data.tries[name].map((_, i) => i + 1), y: data.tries[name] })), "K", "score (gradients)", false, false));
+  $("tried").replaceChildren(chart(tried.map((name) => ({ label: data.methods[name].label, color: colorOf(name), x: data.tries[name].map((_, i) => i + 1), y: data.tries[name] })), "K", "score (gradients)", false, false));
 }
 
 function open(name, rule) {
@@ -143,10 +149,10 @@ $("close").onclick = () => $("details").close();
 
 for (const [name, table] of Object.entries(data.side)) {
   const sheet = element("table"), head = element("tr"), body = element("tbody"), top = element("thead");
-  head.append(...["price", "tier", "method", "score", "missed", "diverged"].map((title) => element("th", title, { scope: "col" })));
+  head.append(...["ruleset", "price", "tier", "method", "score", "missed", "diverged"].map((title) => element("th", title, { scope: "col" })));
   top.append(head);
   for (const row of table) {
-    const line = element("tr"), texts = [row.price, row.tier ?? "–", data.labels[row.method], format(row.score), `${row.missed} of ${row.targets}`, row.diverged];
+    const line = element("tr"), texts = [row.ruleset, row.price, row.tier ?? "–", data.labels[row.method], format(row.score), `${row.missed} of ${row.targets}`, row.diverged];
     line.append(...texts.map((text) => element("td", text)));
     body.append(line);
   }

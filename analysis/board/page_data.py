@@ -26,9 +26,10 @@ def page_data(study: Study) -> dict[str, Any]:
     """Return all that the page shows, as lists and dictionaries without NaN."""
     protocol = study.protocol
     names = list(dict.fromkeys(study.standings["method"]))
+    beside = study.side if study.sealed is None else {**study.side, "sealed": study.sealed}
     return {
         "strata": list(dict.fromkeys(protocol.strata.values())),
-        "workloads": protocol.strata,
+        "finals": protocol.finals,
         "prices": list(dict.fromkeys(study.standings["price"])),
         "factors": FACTORS,
         "methods": {name: _method(study, name) for name in names},
@@ -36,8 +37,8 @@ def page_data(study: Study) -> dict[str, Any]:
         "tries": {str(name): _rounded(some["score"]) for name, some in study.tries.groupby("method", sort=False)},
         "profiles": [{**one, "solved": _rounded(one["solved"])} for one in profiles(protocol, study.scored, FACTORS)],
         "cells": _cells(study),
-        "side": {name: _records(table) for name, table in study.side.items()},
-        "labels": {name: study.label(name) for table in study.side.values() for name in table["method"]},
+        "side": {name: _records(table) for name, table in beside.items()},
+        "labels": {name: study.label(name) for table in beside.values() for name in table["method"]},
     }
 
 
