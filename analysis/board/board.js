@@ -157,7 +157,9 @@ for (const [name, table] of Object.entries(data.side)) {
     body.append(line);
   }
   sheet.append(top, body);
-  $("sides").append(element("h3", name), sheet);
+  const frame = element("div", undefined, { class: "sheet" });
+  frame.append(sheet);
+  $("sides").append(element("h3", name), frame);
 }
 if (!Object.keys(data.side).length) $("sides").append(element("p", "No runs.", { class: "note" }));
 show();
