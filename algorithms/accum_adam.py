@@ -26,6 +26,7 @@ class State(NamedTuple):
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity"},
     fixed_point="elsewhere",
+    defaults={"eta": 0.03},
     cite="Wang et al. 2025, From Promise to Practice: Realizing High-performance Decentralized Training (AccumAdam)",
     source="a copy of the authors' code (WangZesen/Decent-DP, accum_adam_foreach) by others, without weight decay",
     provenance="reconstructed",

@@ -25,6 +25,7 @@ class State(NamedTuple):
     needs={"smoothness", "variance", "topology"},
     assumes={"bounded heterogeneity", "equal speeds"},
     fixed_point="elsewhere",
+    defaults={"eta": 0.03, "schedule": "fixed"},
     cite="Nabli, Belilovsky and Oyallon 2023, A²CiD²: Accelerating Asynchronous Communication in Decentralized Deep "
     "Learning, Algorithm 1",
     source="github.com/AdelNabli/ACiD, commit 257dea2, p2p_averaging.py; the release exchanges x before it relaxes, "
@@ -36,6 +37,7 @@ class ACiD(Asynchronous):
 
     before an event: (X, X̃) ← ((1 + e) X + (1 − e) X̃, (1 − e) X + (1 + e) X̃)/2, e = exp(−2 η Δt)
     gradient: X, X̃ ← X − a G, X̃ − a G;  pair: M = X_i − X_j, X_i, X_j ← X_i − M/2, X_j + M/2, X̃ likewise with α̃ M
+    The default stepsize is slow on digits: larger ones score lower on the quadratics that it was chosen on.
     """
 
     rate: Count = 1

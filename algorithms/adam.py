@@ -23,6 +23,7 @@ class State(NamedTuple):
     needs={"smoothness", "variance"},
     exact_average=True,
     centralized_equivalent=True,
+    defaults={"eta": 1.0, "schedule": "fixed"},
     cite="Kingma, Ba 2015, Adam: A Method for Stochastic Optimization",
     source="arXiv:1412.6980, Algorithm 1",
     provenance="paper",

@@ -28,6 +28,7 @@ class State(NamedTuple):
     assumes={"mean-squared smoothness"},
     estimates="y",
     tracks={"y": "u"},
+    defaults={"eta": 1.0, "schedule": "fixed"},
     cite="Huang, Zhao 2024, Faster Adaptive Decentralized Learning Algorithms",
     source="memory; the recursion of the scales from a summary of the paper",
     provenance="reconstructed",

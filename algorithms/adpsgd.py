@@ -20,6 +20,7 @@ class State(NamedTuple):
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity", "equal speeds"},
     fixed_point="elsewhere",
+    defaults={"eta": 1.0},
     cite="Lian et al. 2018, Asynchronous Decentralized Parallel Stochastic Gradient Descent, Algorithm 1",
     source="github.com/facebookresearch/stochastic_gradient_push, commit 1230036, gossip_module/ad_psgd.py",
     provenance="reconstructed",

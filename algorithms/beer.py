@@ -29,6 +29,7 @@ class State(NamedTuple):
     tracks={"v": "g"},
     static=True,
     compresses="contractive",
+    defaults={"eta": 0.1, "schedule": "fixed"},
     cite="Zhao, Li, Li, Richtárik, Chi 2022, BEER: Fast O(1/T) Rate for Decentralized Nonconvex Optimization with "
     "Communication Compression",
     source="github.com/liboyue/beer, commit 25cbbbb, beer/optim/BEER.py",

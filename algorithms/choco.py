@@ -22,6 +22,7 @@ class State(NamedTuple):
     assumes={"bounded heterogeneity"},
     static=True,
     compresses="contractive",
+    defaults={"eta": 3.0, "schedule": "fixed"},
     cite="Koloskova, Stich, Jaggi 2019, Decentralized Stochastic Optimization and Gossip Algorithms with Compressed "
     "Communication, Algorithm 2",
     source="github.com/epfml/ChocoSGD, commit ec0ae8a, convex_code/logistic.py, for order overlapped; "

@@ -22,6 +22,7 @@ class State(NamedTuple):
     lambda_min=-1 / 3,
     requires_float64=True,
     centralized_equivalent="sgd",
+    defaults={"eta": 3.0, "schedule": "fixed"},
     cite="Tang et al. 2018, D²: Decentralized Training over Decentralized Data",
     source="the code of third parties; equal to exact diffusion (ed) with W instead of (I + W)/2",
     provenance="reconstructed",

@@ -22,6 +22,7 @@ class State(NamedTuple):
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity"},
     fixed_point="elsewhere",
+    defaults={"eta": 0.1},
     cite="Lin et al. 2021, Quasi-Global Momentum: Accelerating Decentralized Deep Learning on Heterogeneous Data (its "
     "baseline Adam)",
     source="github.com/epfml/quasi-global-momentum, commit 0683d7a, code/pcode/optim/decentralized_adam.py, without "

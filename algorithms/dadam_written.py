@@ -25,6 +25,7 @@ class State(NamedTuple):
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity"},
     fixed_point="elsewhere",
+    defaults={"eta": 0.1, "schedule": "fixed"},
     cite="Nazari, Tarzanagh, Michailidis 2022, DAdam: A Consensus-based Distributed Adaptive Gradient Method for "
     "Online Optimization",
     source="arXiv:2109.03194, Algorithm 1, where Chen et al. restate it; the line of V̂ also in the authors' code "

@@ -25,6 +25,7 @@ class State(NamedTuple):
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity"},
     tracks={"u": "v_max"},
+    defaults={"eta": 0.03, "schedule": "fixed"},
     cite="Chen, Karimi, Zhao, Li 2023, On the Convergence of Decentralized Adaptive Gradient Methods",
     source="arXiv:2109.03194, Algorithm 3, in the authors' LaTeX (github.com/BelhalK/baiduresearch, commit 05a736d)",
     provenance="paper",

@@ -27,6 +27,7 @@ class State(NamedTuple):
     averages="z",
     tracks={"u": "v"},
     centralized_equivalent=True,
+    defaults={"eta": 1.0, "schedule": "fixed"},
     cite="Xiao et al. 2023, A One-Sample Decentralized Proximal Algorithm (DASA-GT, proximal term zero)",
     source="arXiv:2402.08821, where it is a baseline; X and U also in github.com/tesixiao/ProxDASA, commit 5d33229, "
     "methods/proxdasagt.py, whose Z averages V (average=gradient)",

@@ -22,6 +22,7 @@ class State(NamedTuple):
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity", "convexity"},
     centralized_equivalent=True,
+    defaults={"eta": 3.0},
     cite="Eisen, Dorfman, Levy 2025, Enhancing Parallelism in Decentralized Stochastic Convex Optimization",
     source="formulas in a summary of arXiv 2506.00961",
     provenance="reconstructed",

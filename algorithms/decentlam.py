@@ -22,6 +22,7 @@ class State(NamedTuple):
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity"},
     centralized_equivalent=True,
+    defaults={"eta": 0.3},
     cite="Yuan et al. 2021, DecentLaM: Decentralized Momentum SGD for Large-batch Deep Training",
     source="code of Takezawa et al. 2023, where it is a baseline",
     provenance="reconstructed",

@@ -31,6 +31,7 @@ class State(NamedTuple):
     tracks={"y": "d"},
     centralized_equivalent=True,
     proximal=True,
+    defaults={"a0": 0.1},
     cite="Mancino-Ball, Miao, Xu, Chen 2023, Proximal Stochastic Recursive Momentum Methods (v2)",
     source="github.com/gmancino/DEEPSTORM, commit a57e1f3, methods/deepstormv2.py, whose loss is divided by n",
     provenance="code",

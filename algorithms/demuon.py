@@ -26,6 +26,7 @@ class State(NamedTuple):
     tracks={"v": "m"},
     scale_free=True,
     centralized_equivalent=True,
+    defaults={"eta": 0.1},
     cite="He et al. 2025, DeMuon: A Decentralized Muon for Matrix Optimization over Graphs",
     source="github.com/MozarTuring/DeMuon, commit 0630ff3, exp3_decentralize_gpt.py, which divides vectors by their "
     "norm instead",

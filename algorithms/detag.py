@@ -31,6 +31,7 @@ class State(NamedTuple):
     static=True,
     accelerates=4,
     centralized_equivalent=True,
+    defaults={"eta": 1.0, "schedule": "fixed"},
     cite="Lu, De Sa 2021, Optimal Complexity in Decentralized Training",
     source="the code of a third party, with corrected start and buffer",
     provenance="reconstructed",

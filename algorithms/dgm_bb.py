@@ -30,6 +30,7 @@ class State(NamedTuple):
     estimates="y",
     tracks={"y": "v"},
     exact=True,
+    defaults={"eta": 3.0, "schedule": "fixed"},
     cite="Gao, Liu, Dai, Huang, Yang 2022, on distributed gradient methods with Barzilai–Borwein stepsizes (DGM-BB-C)",
     source="code of other authors (github.com/cziqin/Automated_Stepsizes, where it is a baseline) and the abstract",
     provenance="reconstructed",

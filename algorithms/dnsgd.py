@@ -32,6 +32,7 @@ class State(NamedTuple):
     accelerates=4,
     scale_free=True,
     centralized_equivalent=True,
+    defaults={"eta": 1.0},
     cite="Luo, Cui, Jia, Chen 2025, Decentralized Stochastic Nonconvex Optimization under the Relaxed Smoothness",
     source="the parts (normalization, gradient tracking, accelerated gossip, batches) from the abstract and the "
     "reviews; their order from memory",

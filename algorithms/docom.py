@@ -34,6 +34,7 @@ class State(NamedTuple):
     tracks={"y": "v"},
     static=True,
     compresses="contractive",
+    defaults={"eta": 0.1, "schedule": "fixed"},
     cite="Yau, Wai 2023, DoCoM: Compressed Decentralized Optimization with Near-Optimal Sample Complexity",
     source="github.com/OscarYau525/docom, commit a7d5241, pcode/optim/parallel_docom_v.py, which gossips before it "
     "compresses; the paper has the opposite order (from memory)",

@@ -21,6 +21,7 @@ class State(NamedTuple):
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity"},
     centralized_equivalent="sgd",
+    defaults={"eta": 1.0},
     cite="Lian et al. 2017, Can Decentralized Algorithms Outperform Centralized Algorithms?",
     source="arXiv:2402.08821, where it is a baseline, with W after the step",
     provenance="paper",

@@ -21,6 +21,7 @@ class State(NamedTuple):
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity"},
     fixed_point="elsewhere",
+    defaults={"eta": 1.0},
     cite="Armacki, Cai, Sayed 2026, Decentralized SGD under Heavy-Tailed Noise: Optimal Convergence Rates and the Role "
     "of Gradient Clipping (DSGD-CClip)",
     source="notes on the paper, whose Algorithm 1 clips whole gradients; coordinates are clipped in its experiments",

@@ -22,6 +22,7 @@ class State(NamedTuple):
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity"},
     fixed_point="elsewhere",
+    defaults={"eta": 1.0},
     cite="Armacki, Cai, Sayed 2026, Decentralized SGD under Heavy-Tailed Noise: Optimal Convergence Rates and the Role "
     "of Gradient Clipping",
     source="Algorithm 1 of the paper; clipping=heavy_tail: its Theorems 1 and 2 without the upper bound on η, which "

@@ -21,6 +21,7 @@ class State(NamedTuple):
     fixed_point="elsewhere",
     bounded_step=True,
     scale_free=True,
+    defaults={"eta": 1.0},
     cite="Armacki, Cai, Sayed 2026, Decentralized SGD under Heavy-Tailed Noise: Optimal Convergence Rates and the Role "
     "of Gradient Clipping (its baseline DSGD-N)",
     source="notes on the paper; also Yu, Jakovetić, Kar 2026, arXiv:2505.03736, Proposition 1",

@@ -23,6 +23,7 @@ class State(NamedTuple):
     estimates="u",
     tracks={"u": "v"},
     centralized_equivalent="sgd",
+    defaults={"eta": 3.0, "schedule": "fixed"},
     cite="Li et al. 2024, Problem-Parameter-Free Decentralized Nonconvex Stochastic Optimization, Algorithm 1",
     source="arXiv:2402.08821, Algorithm 1",
     provenance="paper",

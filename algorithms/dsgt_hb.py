@@ -28,6 +28,7 @@ class State(NamedTuple):
     estimates="y",
     tracks={"y": "v"},
     static=True,
+    defaults={"eta": 3.0},
     cite="Gao, Liu, Dai, Huang, Gu 2023, Distributed Stochastic Gradient Tracking Methods with Momentum Acceleration",
     source="code of the authors of DSMT (github.com/Kun73/DSMT, commit 81a1471), where it is a baseline",
     provenance="reconstructed",

@@ -29,6 +29,7 @@ class State(NamedTuple):
     estimates="y",
     tracks={"y": "z"},
     static=True,
+    defaults={"eta": 3.0, "schedule": "fixed"},
     cite="Huang, Pu, Nedić 2025, An Accelerated Distributed Stochastic Gradient Method with Momentum",
     source="github.com/Kun73/DSMT, commit 81a1471, NoncvxLogisticRegression/Optimizers/Dopt.py",
     provenance="code",

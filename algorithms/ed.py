@@ -20,6 +20,7 @@ class State(NamedTuple):
     vectors_per_step=1,
     needs={"smoothness", "topology"},
     requires_float64=True,
+    defaults={"eta": 3.0, "schedule": "fixed"},
     cite="Yuan, Ying, Zhao, Sayed 2019, Exact Diffusion for Distributed Optimization and Learning",
     source="github.com/Bluefog-Lib/bluefog, commit 0f6c3e8, examples/pytorch_optimization.py, by two of the authors",
     provenance="code",

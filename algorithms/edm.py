@@ -26,6 +26,7 @@ class State(NamedTuple):
     lambda_min=-1 / 3,
     requires_float64=True,
     centralized_equivalent=True,
+    defaults={"eta": 1.0},
     cite="Hu, Chen, Liu, Mao 2025, A Bias-Correction Decentralized Stochastic Gradient Algorithm with "
     "Momentum Acceleration",
     source="the recursion from a summary of the paper; the factor 1−β from memory",

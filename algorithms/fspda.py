@@ -22,6 +22,7 @@ class State(NamedTuple):
     needs={"smoothness", "topology"},
     zero_sum="dual",
     requires_float64=True,
+    defaults={"eta": 1.0, "schedule": "fixed"},
     cite="Yau, Liu, Wai 2025, Fully Stochastic Primal-dual Gradient Algorithm for Non-convex Optimization on Random "
     "Graphs",
     source="equations (7) and (8) of the paper; github.com/OscarYau525/FSPDA, commit 7268e8f, updates the dual with "

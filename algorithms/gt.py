@@ -36,6 +36,7 @@ class LocalState(NamedTuple):
     estimates="y",
     tracks={"y": "v"},
     centralized_equivalent="sgd",
+    defaults={"eta": 3.0, "schedule": "fixed"},
     cite="Xu, Zhu, Soh, Xie 2015, Augmented Distributed Gradient Methods; Di Lorenzo, Scutari 2016, NEXT; Pu, Nedić "
     "2021, Distributed Stochastic Gradient Tracking Methods; local stepsizes: Nedić, Olshevsky, Shi, Uribe 2017, "
     "Geometrically Convergent Distributed Optimization with Uncoordinated Step-Sizes",

@@ -26,6 +26,7 @@ class State(NamedTuple):
     needs={"smoothness", "topology"},
     estimates="s",
     tracks={"s": "g"},
+    defaults={"eta": 0.1, "schedule": "fixed"},
     cite="Carnevale, Farina, Notarnicola, Notarstefano 2022, GTAdam: Gradient Tracking with Adaptive Momentum for "
     "Distributed Online Optimization",
     source="github.com/OPT4SMART/disropt, commit 417b7cb, disropt/algorithms/nn/torch, which also caps V at 10⁶",

@@ -27,6 +27,7 @@ class State(NamedTuple):
     estimates="y",
     tracks={"y": "v"},
     centralized_equivalent=True,
+    defaults={"eta": 1.0, "schedule": "fixed"},
     cite="Xin, Khan, Kar 2021, A Hybrid Variance-Reduced Method for Decentralized Stochastic Non-Convex Optimization",
     source="code of the authors of DoCoM (github.com/OscarYau525/docom, commit a7d5241), where it is a baseline",
     provenance="reconstructed",

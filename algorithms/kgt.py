@@ -23,6 +23,7 @@ class State(NamedTuple):
     samples=5,
     needs={"smoothness", "topology"},
     zero_sum="c",
+    defaults={"eta": 0.01},
     cite="Liu, Lin, Koloskova, Stich 2024, Decentralized Gradient Tracking with Local Steps",
     source="the code of two libraries, with their start C⁰ = 0",
     provenance="reconstructed",

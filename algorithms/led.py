@@ -25,6 +25,7 @@ class State(NamedTuple):
     lambda_min=-1 / 3,
     zero_sum="y",
     requires_float64=True,
+    defaults={"eta": 0.1, "schedule": "fixed"},
     cite="Alghunaim 2024, Local Exact-Diffusion for Decentralized Optimization and Learning",
     source="the code of two libraries",
     provenance="reconstructed",

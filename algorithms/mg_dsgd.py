@@ -27,6 +27,7 @@ class State(NamedTuple):
     static=True,
     accelerates=4,
     centralized_equivalent=True,
+    defaults={"eta": 0.03},
     cite="Yuan et al. 2022, Revisiting Optimal Convergence Rate for Smooth and Non-convex Stochastic Decentralized "
     "Optimization",
     source="the abstract and memory; the gossip as in the code of three libraries",

@@ -22,6 +22,7 @@ class State(NamedTuple):
     vectors_per_step=2,
     needs={"smoothness", "topology"},
     zero_sum="c",
+    defaults={"eta": 0.1},
     cite="Takezawa et al. 2023, Momentum Tracking: Momentum Acceleration for Decentralized Deep Learning on "
     "Heterogeneous Data",
     source="github.com/yukiTakezawa/MomentumTracking, commit d9b126b, optimizer/momentum_tracking_optimizer.py, which "

@@ -30,6 +30,7 @@ class State(NamedTuple):
     tracks={"v": "m"},
     static=True,
     compresses="contractive",
+    defaults={"eta": 1.0},
     cite="Islamov, Gao, Stich 2024, Near Optimal Decentralized Optimization with Compression and Momentum Tracking",
     source="github.com/mlolab/MoTEF, commit 27dc47a, synthetic/solvers.py (the other file starts with M⁰ = 0)",
     provenance="code",

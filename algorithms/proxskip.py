@@ -24,6 +24,7 @@ class State(NamedTuple):
     needs={"smoothness", "topology"},
     zero_sum="y",
     requires_float64=True,
+    defaults={"eta": 0.1, "schedule": "fixed"},
     cite="Guo, Alghunaim, Yuan, Condat, Cao 2023, Revisiting Decentralized ProxSkip: Achieving Linear Speedup",
     source="code of the authors of FSPDA, where it is a baseline",
     provenance="reconstructed",

@@ -26,6 +26,7 @@ class State(NamedTuple):
     tracks={"y": "v"},
     mixes="push",
     centralized_equivalent="sgd",
+    defaults={"eta": 3.0, "schedule": "fixed"},
     cite="Nedić, Olshevsky, Shi 2017, Achieving Geometric Convergence over Time-Varying Graphs, Algorithm 2",
     source="the code of a library (github.com/Bluefog-Lib/bluefog, commit 0f6c3e8)",
     provenance="reconstructed",

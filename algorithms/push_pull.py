@@ -23,6 +23,7 @@ class State(NamedTuple):
     tracks={"y": "v"},
     mixes="push and pull",
     centralized_equivalent="sgd",
+    defaults={"eta": 3.0, "schedule": "fixed"},
     cite="Pu, Shi, Xu, Nedić 2021, Push–Pull Gradient Methods for Distributed Optimization in Networks",
     source="memory",
     provenance="reconstructed",

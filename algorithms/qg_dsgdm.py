@@ -22,6 +22,7 @@ class State(NamedTuple):
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity"},
     centralized_equivalent=True,
+    defaults={"eta": 0.3},
     cite="Lin et al. 2021, Quasi-Global Momentum: Accelerating Decentralized Deep Learning on Heterogeneous Data",
     source="github.com/epfml/quasi-global-momentum, commit 0683d7a, code/pcode/optim/decentralized_qg_sgd.py; the "
     "scripts set nesterov",

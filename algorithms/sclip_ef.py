@@ -22,6 +22,7 @@ class State(NamedTuple):
     needs={"smoothness"},
     assumes={"strong convexity", "symmetric noise"},
     fixed_point="elsewhere",
+    defaults={"eta": 10.0},
     cite="Yu, Jakovetić, Kar 2023, Smoothed Gradient Clipping and Error Feedback for Decentralized Optimization under "
     "Symmetric Heavy-Tailed Noise",
     source="authors' code (optim_network.py, also in github.com/MozarTuring/DeMuon, commit 88ccadf); arXiv 2310.16920",

@@ -22,6 +22,7 @@ class State(NamedTuple):
     assumes={"bounded heterogeneity"},
     mixes="push",
     centralized_equivalent="sgd",
+    defaults={"eta": 1.0},
     cite="Assran et al. 2019, Stochastic Gradient Push for Distributed Deep Learning, Algorithm 1",
     source="github.com/facebookresearch/stochastic_gradient_push, commit 1230036, gossip_module/distributed.py",
     provenance="code",

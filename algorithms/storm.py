@@ -26,6 +26,7 @@ class State(NamedTuple):
     estimates="v",
     exact_average=True,
     centralized_equivalent=True,
+    defaults={"eta": 3.0, "schedule": "fixed"},
     cite="Cutkosky, Orabona 2019, Momentum-Based Variance Reduction in Non-Convex SGD",
     source="github.com/google-research/google-research, commit 0c1bbe5, storm_optimizer/storm_optimizer.py, with given "
     "β and η instead of adaptive ones, without clipping",

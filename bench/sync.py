@@ -27,10 +27,13 @@ from bench.base.account import ignored, mode, mode_of_environment, notices, noti
 from bench.base.errors import UserError
 from bench.store.integrity import Damaged, read_file
 from bench.store.regular import no_link, run_names
-from bench.sweep.tracking.mark import place_of
+from bench.sweep.tracking.mark import others, place_of
 from bench.terminal.command import command
 from bench.terminal.console import Console
 from bench.terminal.parser import command_parser
+
+LONGEST = 80
+"""Characters of a name in a file of others that are shown."""
 
 
 @command
@@ -69,6 +72,12 @@ def main() -> int:
             f"{words} {'are' if all(asked.values()) else 'is'} ignored for {unknown} "
             f"{'run' if unknown == 1 else 'runs'}: {'it is' if unknown == 1 else 'they are'} up to date in an unknown "
             "project. Delete wandb.json from a run folder to write its W&B run again."
+        )
+    for who, count in others(set(folders) - set(todo)).items() if mode() == "online" else ():
+        runs_of = f"{count} {'run was' if count == 1 else 'runs were'} uploaded by {who[:LONGEST]!r}"
+        console.print(
+            f"According to wandb.json, {runs_of}. hearsay cannot verify this. Delete wandb.json from a run folder to "
+            "upload its run yourself."
         )
     why = "their W&B runs are up to date. Delete wandb.json from a run folder to write its W&B run again."
     for notice in notices_of_existing(len(folders) - len(todo), why, alone=False):

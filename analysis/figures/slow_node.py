@@ -22,7 +22,7 @@ from analysis.study.tuning import columns_of, one_rule, rule_in_words, setting_o
 @figure(
     "slow_node",
     "Learning curves over seconds, by the factor of the slow node",
-    "python bench/run.py -m algo=dsgd,swift network=lan network.slow=1,4",
+    "python bench/run.py -m algo=dsgd,swift network=lan network.slow=1,4 algo.eta=0.3",
     uses=("metric", "tune_by"),
 )
 def draw(results: Results, request: FigureOptions) -> Picture:

@@ -21,7 +21,7 @@ from analysis.study.settings import Setting, apart
 from analysis.study.statistics import best_setting, score
 from analysis.study.tuning import criterion, gone_in_words, score_in_words, sensitive_to, tuned_over
 
-COMMAND = "python bench/run.py -m algo=dsgd,dsgt algo.eta=0.01,0.03,0.1,0.3 seed=0,1,2,3,4"
+COMMAND = "python bench/run.py -m algo=dsgd,dsgt algo.eta=0.1,0.3,1,3,10 seed=0,1,2,3,4"
 GRAPHS = ("ring", "random", "ladder", "complete")
 """The order of the panels."""
 

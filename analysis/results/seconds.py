@@ -20,6 +20,8 @@ from bench.store.record import LATER
 COUNTS = ("step", "rounds", "gradients", "bytes", "compute_s")
 NONE = LATER["network"]
 VIRTUAL = "virtual_s"
+FOREIGN = (ArithmeticError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
+"""The errors of labels and columns of another program."""
 NAMED = 3
 """The largest number of runs that a sentence names."""
 
@@ -36,7 +38,7 @@ def costs_of(results: Results, runs: Iterable[str]) -> tuple[dict[str, RunCosts]
                 out[run] = costs_of_run({str(k): v for k, v in labels.items()}, results.facts.get(run, {}), rows)
             except UserError as error:
                 wrong[run] = str(error)
-            except (TypeError, ValueError) as error:  # labels or columns of another program
+            except FOREIGN as error:
                 wrong[run] = f"Its labels or counts are invalid: {error}."
     return out, wrong
 
@@ -55,6 +57,8 @@ def on_network(results: Results, network: Network) -> tuple[Results, list[str]]:
             column[places[run]] = seconds(each, network).slowest
         except UserError as error:
             wrong[run] = str(error)
+        except FOREIGN as error:
+            wrong[run] = f"Its labels or counts are invalid: {error}."
     sentences = without_time(wrong, network)
     if np.isnan(column).all():
         raise NoData(" ".join(sentences).removesuffix("."))
@@ -105,7 +109,7 @@ def on_own_networks(results: Results) -> tuple[Results, list[str]]:
                 wrong[run] = reasons[run]
         except UserError as error:
             wrong[run] = str(error)
-        except (ArithmeticError, MemoryError, ValueError) as error:  # labels of another program
+        except FOREIGN as error:
             wrong[run] = f"Its labels are invalid: {error}."
     sentences = without_time(wrong)
     if np.isnan(column).all():

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from bench.base.errors import UserError
-from bench.base.registry import networks
 from bench.build.network import mixing_of, properties_of
+from bench.build.rates import network_of
 from bench.clock.choice import NONE
 from bench.clock.compute import NANO
 from bench.clock.network import Network
@@ -20,6 +20,9 @@ from bench.method.asynchronous import Graph
 from bench.network.mixing import Mixing
 from bench.store.record import LATER
 from bench.training.events import Events
+
+RATE = "rate"
+"""The option of a method that determines its meetings."""
 
 
 def check_engine(config: RunConfig, asynchronous: bool) -> None:
@@ -68,12 +71,6 @@ def check_engine(config: RunConfig, asynchronous: bool) -> None:
     _tape(*_key(config), bits=0, steps=1)  # a pair may need a bipartite graph
 
 
-def network_of(config: RunConfig) -> Network:
-    """Return the physical network of a run."""
-    network: Network = networks[config.network.name](**config.network.options).network()
-    return network
-
-
 def events_of(config: RunConfig) -> Events | None:
     """Return the events of an asynchronous run; None for a synchronous method."""
     if not properties_of(config).asynchronous:
@@ -102,21 +99,18 @@ def arcs_of(mixing: Mixing) -> tuple[np.ndarray, np.ndarray]:
     return messages.source[sent], messages.target[sent]
 
 
-Key = tuple[Mixing, Any, float, str, tuple[tuple[str, Any], ...]]
+Key = tuple[Mixing, Any, float, Network, int, float]
 
 
 def _key(config: RunConfig) -> Key:
-    options = tuple(sorted(config.network.options.items()))
-    rate = float(config.algo.options.get("rate", 1))
-    return mixing_of(config), properties_of(config).events, rate, config.network.name, options
+    rate, options = float(config.algo.options.get(RATE, 1)), config.network.options
+    return mixing_of(config), properties_of(config).events, rate, network_of(config), options["seed"], options["drop"]
 
 
 @lru_cache(maxsize=16)
 def _tape(
-    mixing: Mixing, pattern: Any, rate: float, name: str, options: tuple[tuple[str, Any], ...], *, bits: int, steps: int
+    mixing: Mixing, pattern: Any, rate: float, network: Network, seed: int, drop: float, *, bits: int, steps: int
 ) -> Tape:
-    chosen = networks[name](**dict(options))
-    network: Network = chosen.network()
     source, target = arcs_of(mixing)
     links = network.links(mixing.nodes)
     return draw_tape(
@@ -126,9 +120,9 @@ def _tape(
         links.delays(source, target, bits),
         transfer=links.delays(source, target, bits) - links.delays(source, target, 0),
         compute=network.compute,
-        seed=chosen.seed,
+        seed=seed,
         nodes=mixing.nodes,
         steps=steps,
-        lost=chosen.drop,
+        lost=drop,
         rate=rate,
     )

@@ -115,7 +115,7 @@ def combined(files: Mapping[str, str]) -> str:
     return joined(f"{name}:{digest}" for name, digest in sorted(files.items()))[:SHORT]
 
 
-def _choices(config: RunConfig) -> list[tuple[Registry[Any], str]]:
+def choices(config: RunConfig) -> list[tuple[Registry[Any], str]]:
     """Return the choices of a configuration, as registries and names."""
     rule = config.topology.options.get("weights") or topologies[config.topology.name].weights
     return [
@@ -130,13 +130,13 @@ def _choices(config: RunConfig) -> list[tuple[Registry[Any], str]]:
 
 def _registering(config: RunConfig) -> list[Path]:
     """Return the files of the modules that registered the choices: their arguments may come from there."""
-    files = [file for registry, name in _choices(config) if (file := registry.file(name))]
+    files = [file for registry, name in choices(config) if (file := registry.file(name))]
     return [*files, *ORDER] if algorithms[config.algo.name].properties.asynchronous else files
 
 
 def chosen(config: RunConfig) -> list[object]:
     """Return the choices of a configuration: functions, and classes with their bases."""
-    items = [_function(registry[name]) for registry, name in _choices(config)]
+    items = [_function(registry[name]) for registry, name in choices(config)]
     items += models[config.model.name].sources(**config.model.options)
     return [part for item in items for part in (inspect.getmro(item) if inspect.isclass(item) else [item])]
 
@@ -164,15 +164,23 @@ def has_plugins(config: RunConfig) -> bool:
 
 def is_plugin(registry: Registry[Any], name: str) -> bool:
     """Return whether an item, a base of it or its registration is code of a plug-in."""
-    item, file = registry[name], registry.file(name)
+    item, file = _function(registry[name]), registry.file(name)
     return _outside(inspect.getmro(item) if inspect.isclass(item) else [item], [file] if file else [])
 
 
+def is_plugin_model(config: RunConfig) -> bool:
+    """Return whether a built-in model has a module of the user, as model=module has."""
+    return _outside(models[config.model.name].sources(**config.model.options), [])
+
+
+OURS = frozenset([*imported.FOLDERS, *sys.stdlib_module_names, *LIBRARIES])
+"""Top-level modules that are no plug-ins."""
+
+
 def _outside(items: Iterable[object], files: Iterable[Path]) -> bool:
-    ours = (*imported.FOLDERS, *sys.stdlib_module_names, *LIBRARIES)
     tops = [str(getattr(item, "__module__", "")).partition(".")[0] for item in items]
     tops += [imported.name(file).partition("/")[0] for file in files]
-    return any(top not in ours for top in tops)
+    return any(top not in OURS for top in tops)
 
 
 def _source(item: object) -> Path | None:

@@ -22,6 +22,7 @@ from bench.build.fingerprint import SHORT, fingerprint, libraries, parts
 from bench.build.material import columns_of, describe_data
 from bench.build.network import mixing_of, properties_of
 from bench.build.probe import problem_summary
+from bench.clock.choice import NONE
 from bench.config.choices import Choice
 from bench.config.run_config import RunConfig
 from bench.store.record import COLUMNS
@@ -77,22 +78,29 @@ def describe(config: RunConfig, before: Mapping[str, Any] | None = None) -> dict
 
 
 def _input_parts(config: RunConfig, data: Mapping[str, Any]) -> dict[str, str]:
-    """Return names and checksums of the data, and of the file of a graph, for comparisons of runs."""
+    """Return names and checksums of the data, of the file of a graph and of a network, for comparisons of runs."""
     digests = config.plain(identity_only=True)["topology"]
     files = [digests[name] for name, value in config.topology.options.items() if isinstance(value, Path)]
     return {
         **({_input_name(config, "data", "dataset"): data["sha256"][:SHORT]} if data.get("sha256") else {}),
+        **({_input_name(config, "attributes", "dataset"): _short(known)} if (known := data.get("attributes")) else {}),
         **({_input_name(config, "graph", "topology"): files[0][:SHORT]} if files else {}),
+        **({_input_name(config, "network", "network"): config.network_content} if config.network.name != NONE else {}),
     }
 
 
 def _input_name(config: RunConfig, kind: str, group: str) -> str:
     """Return the name of an input, with a hash of its options: of a file it has the path, not the content."""
     choice: Choice = getattr(config, group)
-    chosen = {name: value for name, value in config.plain(identity_only=True)[group].items() if name != "name"}
+    omitted = ("name", "content") if group == "network" else ("name",)
+    chosen = {name: value for name, value in config.plain(identity_only=True)[group].items() if name not in omitted}
     chosen |= {name: str(value) for name, value in choice.options.items() if isinstance(value, Path)}
-    options = hashlib.sha256(json.dumps(chosen, sort_keys=True).encode()).hexdigest()[:8]
-    return f"{kind}/{choice.name}{f'-{options}' * bool(chosen)}"
+    return f"{kind}/{choice.name}{f'-{_short(chosen)[:8]}' * bool(chosen)}"
+
+
+def _short(values: Mapping[str, Any]) -> str:
+    """Return a hash of values."""
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:SHORT]
 
 
 def _of_data(config: RunConfig) -> dict[str, Any]:

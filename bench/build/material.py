@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -31,16 +32,37 @@ def is_problem(entry: object) -> bool:
 
 def load_arrays(config: RunConfig) -> Arrays:
     """Return the dataset. Downloaded datasets must have been prepared."""
-    folder = data_folder(config.data_dir)
+    return _load(*_key(config))
+
+
+def load_again(config: RunConfig) -> Arrays:
+    """Return the dataset, made again."""
+    return _load.__wrapped__(*_key(config))
+
+
+def same_arrays(one: Arrays, other: Arrays) -> bool:
+    """Return whether two datasets are equal, also in mean and standard deviation."""
+    return all(np.array_equal(value, getattr(other, name)) for name, value in vars(one).items())
+
+
+def _key(config: RunConfig) -> tuple[str, tuple[tuple[str, object], ...], Path]:
     options = {name: tuple(v) if isinstance(v, list) else v for name, v in config.dataset.options.items()}
-    return _load(config.dataset.name, tuple(sorted(options.items())), folder)
+    return config.dataset.name, tuple(sorted(options.items())), data_folder(config.data_dir)
 
 
 @lru_cache(maxsize=4)
 def _load(name: str, options: tuple[tuple[str, object], ...], folder: Path) -> Arrays:
     prepared = (load(name, folder),) if name in recipes else ()
     with in_words(f"dataset={name} cannot be made"):
-        return sound(name, datasets[name](*prepared, **dict(options)))
+        return _read_only(sound(name, datasets[name](*prepared, **dict(options))))
+
+
+def _read_only(arrays: Arrays) -> Arrays:
+    """Return views that plug-ins cannot change: all runs of a process share the arrays."""
+    views = {part: getattr(arrays, part).view() for part in PARTS}
+    for view in views.values():
+        view.setflags(write=False)
+    return replace(arrays, **views)
 
 
 def loss_of(config: RunConfig) -> Loss:
@@ -145,7 +167,7 @@ def describe_data(config: RunConfig) -> dict[str, object]:
     arrays = load_arrays(config)
     counts = class_counts(arrays, shards(config, config.seed))
     samples = counts.sum(axis=1).tolist()
-    facts = {"sha256": sha256, "samples": samples, "classes": counts.tolist()}
+    facts = {"sha256": sha256, "attributes": attributes(config), "samples": samples, "classes": counts.tolist()}
     if config.eval_samples is not None:
         facts["evaluated"] = [min(config.eval_samples, held) for held in samples]
     if (aside := held_out(config)) is not None:
@@ -158,6 +180,15 @@ def describe_data(config: RunConfig) -> dict[str, object]:
 def data_checksum(config: RunConfig) -> str | None:
     """Return the checksum of the arrays of a run; None if its problem draws the data."""
     return None if is_problem(datasets[config.dataset.name]) else _checksum(load_arrays(config))
+
+
+def attributes(config: RunConfig) -> dict[str, Any] | None:
+    """Return what determines the use of the arrays beside their values; None if the problem draws the data."""
+    if is_problem(datasets[config.dataset.name]):
+        return None
+    arrays = load_arrays(config)
+    whole = {name: None if (value := getattr(arrays, name)) is None else int(value) for name in ("classes", "crops")}
+    return {**whole, **{name: float(getattr(arrays, name)) for name in ("mean", "sd", "unit")}, "tokens": arrays.tokens}
 
 
 def shards_checksum(config: RunConfig) -> str | None:

@@ -29,12 +29,21 @@ def properties_of(config: RunConfig) -> Properties:
 
 def mixing_of(config: RunConfig) -> Mixing:
     """Return the certified network: the same object for all runs on one network."""
+    return _mixing(*_key(config))
+
+
+def new_mixing(config: RunConfig) -> Mixing:
+    """Return the certified network, built again."""
+    return _mixing.__wrapped__(*_key(config))
+
+
+def _key(config: RunConfig) -> tuple[int, int, Key, Key]:
     random = topologies[config.topology.name].drawn or config.links.name != LATER["links"]
     seed = config.seed if random else 0  # a graph that is drawn once has a seed of its own
     topology, over = (
         (choice.name, tuple(sorted(choice.options.items()))) for choice in (config.topology, config.links)
     )
-    return _mixing(config.nodes, seed, topology, over)
+    return config.nodes, seed, topology, over
 
 
 @lru_cache(maxsize=512)

@@ -9,7 +9,7 @@ from typing import Any
 from bench.base import imported
 from bench.build.build import start_summary
 from bench.build.fingerprint import combined, joined, libraries, sources
-from bench.build.material import data_checksum, shards_checksum
+from bench.build.material import attributes, data_checksum, shards_checksum
 from bench.build.network import mixing_of
 from bench.build.probe import CLOSE, FAR, KEYED, SETTINGS, near, problem_summary
 from bench.config.run_config import GROUPS, RunConfig
@@ -31,7 +31,7 @@ def made_of(configs: Sequence[RunConfig]) -> Origin:
     return {
         "files": {name: one.pop() if len(one) == 1 else joined(sorted(one)) for name, one in found.items()},
         "libraries": libraries(),
-        "data": [data_checksum(config) for config in configs],
+        "data": [[data_checksum(config), attributes(config)] for config in configs],
         "shards": _each(configs, ("dataset", "data_dir", "validation", "partition", "nodes", "seed"), shards_checksum),
         "starts": _each(configs, ("dataset", "data_dir", "loss", "model", "seed"), start_summary),
         "problems": _each(configs, SETTINGS, problem_summary),

@@ -12,33 +12,35 @@ from typing import Any
 import numpy as np
 import torch
 
-from bench.base.registry import datasets, losses, models
+from bench.base.registry import datasets, losses, models, regularizers
 from bench.build.build import summarize
 from bench.build.fingerprint import is_plugin
 from bench.build.material import is_problem, load_arrays, loss_of
 from bench.config.run_config import RunConfig
 from bench.problem.problem import Problem, Setting
+from bench.problem.regularized import Regularized
 from bench.problem.supervised import Supervised
 
 Summary = list[list[float]]
-SETTINGS = ("dataset", "data_dir", "loss", "model", "nodes", "batch_size", "seed")
+SETTINGS = ("dataset", "data_dir", "loss", "model", "regularizer", "nodes", "batch_size", "seed")
 """Settings that the values depend on."""
 HOSTED, SAMPLES = 2, 4
-"""Nodes of a problem, and samples of a dataset, that are enough for the values."""
+"""Nodes of a problem, and samples of a node of a dataset, that are enough for the values."""
 CLOSE, FAR = 1e-6, 1e-4
 """Relative differences that rounding can explain: in float64, and on another machine also in float32."""
 KEYED = (
     "Code of plug-ins must not use np.random.rand, torch.rand or the like. Draw with setting.draw in a problem, and "
-    "with a generator that has a fixed seed in a loss, such as np.random.default_rng(0)."
+    "with a generator that has a fixed seed in a loss or a regularizer, such as np.random.default_rng(0)."
 )
 _known: dict[str, Summary | None] = {}
 """Values by settings, since every run of a sweep needs them."""
 
 
 def problem_plugins(config: RunConfig) -> list[str]:
-    """Return the settings whose code of plug-ins computes the objective: a problem, or a loss and a model."""
+    """Return the settings whose code of plug-ins computes the objective."""
     own = is_problem(datasets[config.dataset.name])
     groups: dict[str, Any] = {"dataset": datasets} if own else {"loss": losses, "model": models}
+    groups["regularizer"] = regularizers
     names = {group: getattr(config, group).name for group in groups}
     return [f"{group}={name}" for group, name in names.items() if is_plugin(groups[group], name)]
 
@@ -55,14 +57,17 @@ def new_summary(config: RunConfig, earlier: int = 0) -> Summary | None:
     """Build a small problem, and return the norm and a projection of its start, a gradient and an evaluation.
 
     Args:
-        config: The run. Regularizer and scaling are left out.
+        config: The run. Scaling and built-in regularizers are left out.
         earlier: Gradients that are computed before, which must not change the values.
 
     Returns:
         The values; None if the problem raises an error, which the run itself reports.
     """
     try:
-        problem = _small(config)
+        nodes, size = (config.nodes, config.batch_size) if is_problem(datasets[config.dataset.name]) else (1, 2)
+        hosted = range(min(nodes, HOSTED))
+        setting = Setting(nodes, hosted, (config.seed,), size, torch.float64, torch.device("cpu"))
+        problem = small_problem(config, setting)
         with torch.no_grad() if problem.autograd else torch.inference_mode():
             start = problem.start()
             x = start + 0.1 * torch.cos(torch.arange(start.shape[-1], dtype=start.dtype))
@@ -74,19 +79,21 @@ def new_summary(config: RunConfig, earlier: int = 0) -> Summary | None:
         return None
 
 
-def _small(config: RunConfig) -> Problem:
-    """Return the problem of a run for few nodes, or with few samples."""
-    cpu = torch.device("cpu")
+def small_problem(config: RunConfig, setting: Setting) -> Problem:
+    """Return the problem of a run with few samples, and with its regularizer if that is a plug-in."""
     if is_problem(datasets[config.dataset.name]):
-        hosted = range(min(config.nodes, HOSTED))
-        setting = Setting(config.nodes, hosted, (config.seed,), config.batch_size, torch.float64, cpu)
         problem: Problem = datasets[config.dataset.name](setting, **config.dataset.options)
-        return problem
-    arrays, loss = load_arrays(config), loss_of(config)
-    model = models[config.model.name](arrays.train_x.shape[1:], loss.outputs[-1], **config.model.options)
-    parts = {name: getattr(arrays, name)[:SAMPLES] for name in ("train_x", "train_y", "test_x", "test_y")}
-    few, setting = replace(arrays, **parts), Setting(1, range(1), (config.seed,), 2, torch.float64, cpu)
-    return Supervised(setting, few, [[np.arange(len(few.train_y))]], model, loss, "shared", "replacement")
+    else:
+        arrays, loss = load_arrays(config), loss_of(config)
+        model = models[config.model.name](arrays.train_x.shape[1:], loss.outputs[-1], **config.model.options)
+        samples = SAMPLES * setting.nodes
+        parts = {name: getattr(arrays, name)[:samples].copy() for name in ("train_x", "train_y", "test_x", "test_y")}
+        few = replace(arrays, **parts)
+        split = np.array_split(np.arange(len(few.train_y)), setting.nodes)
+        problem = Supervised(setting, few, [split], model, loss, "shared", "replacement")
+    if is_plugin(regularizers, config.regularizer.name):
+        return Regularized(problem, regularizers[config.regularizer.name](**config.regularizer.options))
+    return problem
 
 
 def near(one: Sequence[Sequence[float]] | None, other: Sequence[Sequence[float]] | None, far: float = CLOSE) -> bool:

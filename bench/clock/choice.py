@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -26,7 +27,7 @@ class RunNetwork:
 
     file: ClassVar[str]
     """The name of the file."""
-    slow: Positive = 1.0
+    slow: Positive | None = 1.0
     slow_node: Natural = 0
     gradient_ms: Positive | None = None
     jitter: NonNegative | None = None
@@ -45,8 +46,8 @@ class RunNetwork:
             changes["gradient_s"] = self.gradient_ms / 1000
         if self.jitter is not None:
             changes["lognormal_sigma"] = self.jitter
-        if self.slow != 1:
-            changes |= {"slow_node": self.slow_node, "slow_factor": self.slow}
+        if self.slow is not None:
+            changes |= {"slow_node": None if self.slow == 1 else self.slow_node, "slow_factor": float(self.slow)}
         return found.changed(compute=replace(found.compute, **changes)) if changes else found
 
     @property
@@ -58,6 +59,7 @@ class RunNetwork:
 class OwnFile(RunNetwork):
     """A network file of the user."""
 
+    slow: Positive | None = None
     path: Path | None = None
 
     @property
@@ -70,7 +72,27 @@ class OwnFile(RunNetwork):
 
 def content_of(name: str, options: Mapping[str, Any]) -> str:
     """Return a digest of everything that determines the times on a network."""
-    network: Network = networks[name](**options).network()
+    return _digest(networks[name](**options).network())
+
+
+@lru_cache(maxsize=16)
+def network_with(name: str, options: tuple[tuple[str, Any], ...], content: str) -> Network:
+    """Return a network by its name, its sorted options and the digest from ``content_of``: always the same object.
+
+    Raises:
+        UserError: The file was edited since the digest was computed.
+    """
+    network: Network = networks[name](**dict(options)).network()
+    if _digest(network) != content:
+        path = f" network.path={value}" if (value := dict(options).get("path")) else ""
+        raise UserError(
+            f"The file of network={name}{path} was edited since this command was started: its results would belong to "
+            "another run. Start the same command again; finished runs are kept."
+        )
+    return network
+
+
+def _digest(network: Network) -> str:
     parts = [network.latency_s.tobytes(), network.bandwidth.tobytes()]
     others = replace(network, latency_s=np.zeros(0), bandwidth=np.zeros(0), name="", title="", source="")
     return hashlib.sha256(b"|".join([*parts, repr(others).encode()])).hexdigest()[:16]

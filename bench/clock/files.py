@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
@@ -27,6 +28,8 @@ LINKS = ("latency_ms", "bandwidth_mbps", "uplink", "loss", "timeout_ms", "tcp_wi
 WITHIN = ("latency_ms", "bandwidth_mbps")
 UNITS = "Latencies are in milliseconds (latency_ms), bandwidths in Mbit/s (bandwidth_mbps)."
 MEASURED = "measured"
+MOST_SITES = 4096
+"""Links between so many sites take 0.3 GB."""
 RANGES = {"latency_ms": (0.0, 60_000.0), "bandwidth_mbps": (0.001, 10_000_000.0)}
 """Values outside are most likely in another unit."""
 
@@ -51,27 +54,38 @@ def load_network(name: str | Path) -> Network:
                 "by its path: my.yaml or my.csv."
             )
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"Cannot read the network file {path}: {error}.") from error
+        return _network(path, _content(path))
+    except (ArithmeticError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
+        why = f"{type(error).__name__}: {reprlib.repr(str(error))}"
+        raise UserError(f"{path.name} is not a valid network file: {why}.") from error
+
+
+def _content(path: Path) -> Mapping[str, Any]:
     if path.suffix == ".csv":
-        rows = _csv(text, path.name)
+        rows = _csv(_text(path), path.name)
         sites = list(dict.fromkeys(site for row in rows for site in row[:2]))
         if all(site.isdecimal() for site in sites):
             sites.sort(key=int)
-        return _network(path, {"sites": sites, "pairs": rows})
+        return {"sites": sites, "pairs": rows}
     try:
-        content = load_unique(text)
+        content = load_unique(_text(path))
     except yaml.YAMLError as error:
         raise UserError(f"{path.name} is not valid YAML: {' '.join(str(error).split())}.") from error
     if not isinstance(content, dict):
         raise UserError(f"{path.name} must have the sections of a network: {', '.join(TOP)}.")
     if isinstance(content.get("pairs"), str):
         table = path.parent / content["pairs"]
-        if not table.is_file():
-            raise UserError(f"{path.name}: the file of pairs, {table}, does not exist.")
-        content = {**content, "pairs": _csv(table.read_text(encoding="utf-8"), table.name)}
-    return _network(path, content)
+        return {**content, "pairs": _csv(_text(table, f"{path.name}: "), table.name)}
+    return content
+
+
+def _text(path: Path, of: str = "") -> str:
+    if not path.is_file():
+        raise UserError(f"{of}The network file {path} does not exist or is not a regular file.")
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{of}Cannot read the network file {path}: {error}.") from error
 
 
 def _network(path: Path, content: Mapping[str, Any]) -> Network:
@@ -127,8 +141,11 @@ def _matrices(content: Mapping[str, Any], links: Mapping[str, Any], file: str) -
     if extra := [key for key in WITHIN if key in links]:
         raise UserError(f"{file} has sites, so that links.{extra[0]} has no effect. Use 'pairs' and 'within'.")
     sites = content["sites"]
-    if not isinstance(sites, list) or len({*map(str, sites)}) < len(sites):
-        raise UserError(f"{file}: sites must be a list of different names, got {sites!r}.")
+    names = isinstance(sites, list) and all(isinstance(site, str | int | float) for site in sites)
+    if not names or len({*map(str, sites)}) < len(sites):
+        raise UserError(f"{file}: sites must be a list of different names, got {reprlib.repr(sites)}.")
+    if len(sites) > MOST_SITES:
+        raise UserError(f"{file} has {len(sites)} sites; the limit is {MOST_SITES}.")
     place = {str(site): number for number, site in enumerate(sites)}
     out = np.full((2, len(sites), len(sites)), np.nan)
     if content.get("within") is not None:

@@ -20,6 +20,8 @@ from bench.network.weights import weighed
 from bench.store.record import LATER
 
 REFERENCES: dict[str, NetworkKind] = {"all_reduce": "all_reduce", "alone": "alone"}
+MOST_NODES = 10_000
+"""Links between so many nodes take several GB; a label of a stranger may claim more."""
 SINGLE = 1e-6
 """The relative error of bytes in an archive, which has them in single precision."""
 
@@ -40,6 +42,8 @@ def costs_of_run(labels: Mapping[str, Any], manifest: Mapping[str, Any], rows: M
     """
     name = str(labels.get("run_id", "this run"))
     nodes, seed = int(_label(labels, "nodes", name)), int(_label(labels, "seed", name))
+    if nodes > MOST_NODES:
+        raise UserError(f"The run {name} has {nodes} nodes; times on a network have a limit of {MOST_NODES} nodes.")
     steps = _column(rows, "step", name)
     if steps is None or not len(steps):
         raise UserError(f"The run {name} has no evaluations, so that it has no time on a network.")

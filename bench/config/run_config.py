@@ -79,10 +79,17 @@ class RunConfig:
                 options = without_neutral(known, value.options) if identity_only else value.options
                 value = {"name": value.name, **options}
                 if identity_only and item.name == "network":
-                    value["content"] = content_of(self.network.name, self.network.options)
+                    value["content"] = self.network_content
+                    if value.get("slow", 1) is None:
+                        value["slow"] = 1.0  # the default before null, which the content tells from 1
             out[item.name] = value
         out = _with_earlier_names(out) if identity_only else out
         return _without_paths(out, _content if identity_only else str)
+
+    @cached_property
+    def network_content(self) -> str:
+        """A digest of the network, as its file was when the run_id was computed."""
+        return content_of(self.network.name, self.network.options)
 
     @cached_property
     def run_id(self) -> str:
@@ -109,6 +116,8 @@ class RunConfig:
             options = {name: option for name, option in _flat(value).items() if name != "name"}
             bare = {name for name in options if key == "algo" and name not in taken}
             out.update({name if name in bare else f"{key}.{name}": option for name, option in options.items()})
+        if any(isinstance(value, Path) for value in self.network.options.values()):  # one path, several contents
+            out["network.content"] = self.network_content
         return out
 
 

@@ -14,15 +14,18 @@ from bench.base.options import NonNegative, Positive
 from bench.base.registry import engines
 from bench.build.build import run_in
 from bench.build.events import check_engine
+from bench.build.global_draws import GlobalDraws, plugins_of
 from bench.build.network import mixing_of
+from bench.build.rehearsal import rehearse
 from bench.config.run_config import RunConfig
 from bench.engine import stacked
 from bench.engine.launch import launcher
 from bench.engine.listener import AUTO, LOOPBACK
+from bench.engine.stacked import ReplicaObserver
 from bench.store.record import Row
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume
-from bench.training.observer import Observer
+from bench.training.observer import Observer, Snapshot
 
 
 class Launch(NamedTuple):
@@ -79,6 +82,22 @@ class Engine(ABC):
         """Compute this process's part of the runs; ``comm`` is the MPI communicator, None for a single process."""
 
 
+class Watched(ReplicaObserver):
+    """Fails a run before its next evaluation or checkpoint if a plug-in has used a global random generator."""
+
+    def __init__(self, whole: Observer, configs: Sequence[RunConfig]) -> None:
+        super().__init__(whole, range(len(configs)))
+        self._plugins, self._draws = plugins_of(configs[0]), GlobalDraws()
+
+    def record(self, r: int, row: Row) -> None:
+        self._draws.check(self._plugins)
+        super().record(r, row)
+
+    def checkpoint(self, r: int, moment: Snapshot) -> None:
+        self._draws.check(self._plugins)
+        super().checkpoint(r, moment)
+
+
 class InOneProcess(Engine):
     """All nodes of all replicas in one process."""
 
@@ -87,7 +106,8 @@ class InOneProcess(Engine):
     memory_gb: Positive | None = None
 
     def compute(self, configs: Sequence[RunConfig], observer: Observer, resume: Resume | None, comm: Any) -> None:
-        stacked.run(configs, observer, resume)
+        rehearse(configs[0], observer.tick)
+        stacked.run(configs, Watched(observer, configs), resume)
 
 
 @engines.register("stacked")
@@ -146,6 +166,9 @@ class Ranks(Engine):
         if config.device == "cuda":
             take_gpu(comm)
         dtype, device = getattr(torch, config.dtype), torch.device(config.device)
+        if comm.rank == 0:
+            rehearse(config, observer.tick)
+        observer = Watched(observer, configs)
         with MPIHosting(comm, mixing, dtype, device) as hosting:
             begin = None if resume is None else checkpoint.load(resume, hosting.hosted, dtype, device)
             _, moment = run_in(hosting, [config], observer, begin)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from bench.base.randomness import BLOCK, EVERYONE, generator
 from bench.problem.problem import Setting
@@ -42,6 +44,17 @@ def sliced(rows: np.ndarray) -> np.ndarray | slice:
     """Return contiguous rows as a slice, which does not copy memory-mapped arrays; other rows unchanged."""
     contiguous = len(rows) > 0 and len(rows) == rows[-1] - rows[0] + 1
     return slice(int(rows[0]), int(rows[-1]) + 1) if contiguous else rows
+
+
+def on_device(inputs: np.ndarray, device: torch.device, used: torch.dtype) -> Tensor:
+    """Return inputs as a tensor. It shares their memory unless models, which may change it, use them as they are.
+
+    ``used`` is the type to which other inputs are converted before a model receives them.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch warns of arrays that are read-only
+        out = torch.as_tensor(inputs, device=device)
+    return out.clone() if out.dtype == used and out.device.type == "cpu" else out
 
 
 def at_most(setting: Setting, shards: Shards, most: int) -> list[list[np.ndarray]]:

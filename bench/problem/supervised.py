@@ -20,6 +20,7 @@ from bench.problem.rows import (
     at_most,
     fixed,
     hosted_rows,
+    on_device,
     pieces,
     sliced,
     weights_in_f,
@@ -213,9 +214,8 @@ class Supervised(Problem):
 
     def _gather(self, rows: Tensor, shifts: Tensor | None) -> tuple[Tensor, Tensor]:
         """Return the inputs of the model and the targets for these rows."""
-        raw = self._x.index_select(0, rows.flatten()).view(
-            *rows.shape, *self._x.shape[1:]
-        )  # x[rows] takes 6 times as long
+        # x[rows] takes 6 times as long
+        raw = self._x.index_select(0, rows.flatten()).view(*rows.shape, *self._x.shape[1:])
         if shifts is not None and self._arrays.crops is not None:
             raw = augmented(raw, shifts, self._arrays.crops)
         return self._inputs(raw), self._y[rows]
@@ -227,9 +227,9 @@ class Supervised(Problem):
         return x if (self._arrays.mean, self._arrays.sd) == (0.0, 1.0) else (x - self._arrays.mean) / self._arrays.sd
 
     def _on_device(self, x: np.ndarray, y: np.ndarray, rows: np.ndarray | slice) -> tuple[Tensor, Tensor]:
-        device = self.setting.device
-        kind = self.setting.dtype if self._arrays.classes is None else torch.int64
-        return torch.as_tensor(x[rows], device=device), torch.as_tensor(y[rows], dtype=kind, device=device)
+        s, tokens, numbers = self.setting, self._arrays.tokens, self._arrays.classes is None
+        inputs = on_device(x[rows], s.device, torch.int64 if tokens else s.dtype)
+        return inputs, torch.tensor(y[rows], dtype=s.dtype if numbers else torch.int64, device=s.device)
 
     def _draw_block(self, stream: int, block: int) -> Batches:
         s, pick = self.setting, with_replacement if self._sampling == "replacement" else without_replacement

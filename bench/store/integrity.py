@@ -17,7 +17,8 @@ from bench.store.regular import LINK, TABLE, content_of
 from bench.store.software import MADE
 
 SUMS = "sha256"
-"""In summary.json: the digests of metrics.parquet and config.yaml."""
+"""In summary.json: the digests of metrics.parquet and config.yaml, and the id of the start in the manifest."""
+START = "start"
 KINDS: dict[str, dict[Any, Kind]] = {"summary.json": SUMMARY, "status.json": STATUS, "manifest.json": MANIFEST}
 LARGEST = 1 << 24
 """Maximal size of a JSON file of a run in bytes. Parsed, it takes up to thirty times as much memory."""
@@ -77,12 +78,14 @@ def examine(folder: Path) -> Findings:
     place = str(folder)
     if os.path.islink(place):  # noqa: PTH114  Path.is_symlink is four times slower
         return Findings({}, {}, damaged={"the folder of the run": f"cannot be used: {LINK}"})
-    status, summary = (_json(place, name, damaged) for name in ("status.json", "summary.json"))
-    manifest = _json(place, "manifest.json", damaged)
+    # the summary last: a process that starts the run again replaces it before the manifest
+    status, manifest, summary = (_json(place, f"{name}.json", damaged) for name in ("status", "manifest", "summary"))
     for name, content in (("summary.json", summary), ("manifest.json", manifest)):
         if content.get("run_id", folder.name) != folder.name:
             damaged[name] = f"belongs to another run, {content['run_id']}"
     sums = summary.pop(SUMS, None)
+    if manifest and isinstance(sums, dict) and sums.get(START, manifest.get(START)) != manifest.get(START):
+        damaged["manifest.json"] = "belongs to another start of the run"
     own = manifest.get("metrics", {})
     if labels := [name for name in own if name in RESERVED]:
         damaged["manifest.json"] = f"has a metric '{labels[0]}', which is the name of a label"

@@ -11,10 +11,10 @@ from typing import Any
 
 import yaml
 
-from bench.base.errors import Failure
+from bench.base.errors import Failure, Misfit, UserError
 from bench.store.disk import make_lasting
 from bench.store.files import line_of, lock_of, sha256, stream_of, write_json, write_text
-from bench.store.integrity import SUMS, examine, read_file
+from bench.store.integrity import START, SUMS, examine, read_file
 from bench.store.locks import Lock
 from bench.store.parquet import parquet
 from bench.store.record import Row, final_state
@@ -25,6 +25,8 @@ DAMAGED = "damaged"
 """The folder for damaged files, in a run folder."""
 REPLACED = ("config.yaml", "metrics.parquet", "log.txt")
 """The files of an unfinished run that ``examine`` does not open."""
+TAPE = "tape"
+"""In the manifest: the digest of the events of an asynchronous run."""
 REMEMBERED = 20
 """Maximal length of a list of orders in status.json."""
 
@@ -105,6 +107,8 @@ class RunFolder(StoredRun[C]):
         Returns a sentence about damaged files, if there were any.
         """
         self.must_be_ours()
+        if self.config.run_id != self.path.name:
+            raise UserError(f"A file of {self.path.name} was edited since this command was started. Start it again.")
         before, damaged = self.manifest(), self._set_aside(damage or {})
         make_folder(self.path, parents=True)
         self.start = before.get("start", "") if rows else uuid.uuid4().hex
@@ -115,6 +119,7 @@ class RunFolder(StoredRun[C]):
         if rows:
             self._manifest["resumed"] = [*before.get("resumed", []), rows[-1]["step"]]
             self._manifest["heterogeneity"] = before.get("heterogeneity")
+            self._manifest |= {TAPE: before[TAPE]} if TAPE in before else {}
         else:
             for name in ("metrics.jsonl", "log.txt"):
                 remove(self.path / name)
@@ -133,6 +138,8 @@ class RunFolder(StoredRun[C]):
     def learn(self, facts: Row) -> None:
         """Add facts that are known only before the first step to the manifest."""
         self.must_be_ours()
+        if facts.get(TAPE, self._manifest.get(TAPE)) != self._manifest.get(TAPE, facts.get(TAPE)):
+            raise Misfit("The checkpoint belongs to another order of events.")
         self._manifest |= facts
         write_json(self.path / "manifest.json", self._manifest, self.must_be_ours)
 
@@ -151,7 +158,8 @@ class RunFolder(StoredRun[C]):
         content = parquet(self._rows)
         write_bytes(self.path / "metrics.parquet", content, self.must_be_ours)
         config = content_of(self.path / "config.yaml")
-        self._set_state(state, sums={"config.yaml": sha256(config), "metrics.parquet": sha256(content)})
+        sums = {"config.yaml": sha256(config), "metrics.parquet": sha256(content), START: self.start}
+        self._set_state(state, sums=sums)
         self.log(f"{state} at step {step}")
         return state
 

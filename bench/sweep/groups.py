@@ -1,8 +1,8 @@
 """Divide runs into groups, and choose the number of processes.
 
 Runs of engine=stacked that differ only in stepsizes, seed and graph are replicas of one tensor program. Those of
-engine=events must also have the same graph. The available memory limits the size of a group. On a CPU, a long sweep has
-at least one group per core, since processes are faster than threads.
+engine=events must also have the same events. The available memory limits the size of a group. On a CPU, a long sweep
+has at least one group per core, since processes are faster than threads.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from bench.base.errors import UserError
 from bench.base.machine import cores, locks_per_job
+from bench.build.events import RATE
 from bench.build.network import method_of, mixing_of
 from bench.config.run_config import RunConfig
 from bench.engine.engines import engine_of
@@ -30,10 +31,12 @@ def program(config: RunConfig) -> str:
     """Return a key that is equal for runs that can be replicas of one program."""
     identity = config.plain(identity_only=True)
     del identity["seed"]
+    asynchronous = method_of(config).properties.asynchronous
     for option in method_of(config).number_options():
-        identity["algo"].pop(option, None)
+        if not asynchronous or option != RATE:
+            identity["algo"].pop(option, None)
     network = mixing_of(config)
-    if method_of(config).properties.asynchronous:  # replicas share the events, and so the graph
+    if asynchronous:  # replicas share the events, and so the graph and the rate of meetings
         identity["topology"] = network.certificate.hash
     elif network.changing and not network.one_way:
         identity["topology"] = "changing"

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import torch
 
 from bench.base.machine import free_memory
+from bench.base.registry import metrics
 from bench.build.build import build_algorithm, build_problem
 from bench.build.events import graph_of
 from bench.config.run_config import RunConfig
@@ -65,8 +66,8 @@ def vectors_alive(config: RunConfig, problem: Problem) -> float:
     """Return the peak number of parameter vectors per node.
 
     The state that a resumed run started from is always in memory. A step adds the old and the new state and the sent
-    vectors. An evaluation adds the state, its measured parts in double precision, and twice their distances from the
-    mean.
+    vectors. An evaluation adds the state, its measured parts in double precision, twice their distances from the mean,
+    and the copy of the state for a metric of a plug-in.
     """
     algorithm = build_algorithm([config], problem, steps=1)
     nodes = 1
@@ -79,7 +80,7 @@ def vectors_alive(config: RunConfig, problem: Problem) -> float:
     measured = len(measured_states(algorithm.properties))
     double = torch.float64.itemsize / x.dtype.itemsize
     step = 2 * held + algorithm.properties.vectors_per_step
-    evaluation = held + double * (2 + (measured if double > 1 else 0))
+    evaluation = held + double * (2 + (measured if double > 1 else 0)) + (held if [*metrics] else 0)
     return held + max(step, evaluation) + SPARE
 
 

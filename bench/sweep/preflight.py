@@ -12,11 +12,14 @@ import numpy as np
 import torch
 
 from bench.base.errors import Refused, UserError
-from bench.base.registry import recipes
+from bench.base.registry import algorithms, datasets, recipes
 from bench.build.build import build_compressor, check_method, problem_parts
-from bench.build.material import shards_checksum
+from bench.build.fingerprint import is_plugin
+from bench.build.global_draws import GlobalDraws
+from bench.build.material import is_problem, load_again, load_arrays, same_arrays, shards_checksum
 from bench.build.network import method_of, mixing_of, properties_of
 from bench.build.probe import KEYED, near, new_summary, problem_plugins
+from bench.build.rehearsal import rehearse
 from bench.config.run_config import RunConfig, parse
 from bench.data.recipe import data_folder, prepare
 from bench.engine.engines import engine_of
@@ -28,7 +31,7 @@ from bench.terminal.console import Console
 
 DATA = (
     *("dataset", "partition", "model", "loss", "nodes", "batch_size", "seed", "scale", "input_scale"),
-    *("init", "sampling", "eval_samples", "validation", "data_dir"),
+    *("init", "sampling", "eval_samples", "validation", "regularizer", "data_dir"),
 )
 """Settings that determine the data of a problem."""
 _passed: set[str] = set()
@@ -48,12 +51,15 @@ def check(config: RunConfig) -> None:
         check_network(config)
     except UserError as error:
         raise Refused(str(error)) from error
+    if not is_plugin(algorithms, config.algo.name):  # a method may hang or exit: the process of its run does this
+        rehearse(config)
 
 
 def check_data(config: RunConfig) -> None:
     """Download missing data, and check that it makes a valid problem."""
     if config.dataset.name in recipes:
         _prepared(config.dataset.name, data_folder(config.data_dir))
+    _check_arrays(config)
     parts = problem_parts(config, [config.seed])
     if shards_checksum(config) != shards_checksum(config):
         raise UserError(
@@ -64,6 +70,18 @@ def check_data(config: RunConfig) -> None:
         raise UserError(f"{' or '.join(plugins)} gives other losses or gradients each time. {KEYED}")
     for line in (*parts[0].notes, *parts[2].notes) if parts else ():
         _say_once(line)
+
+
+def _check_arrays(config: RunConfig) -> None:
+    """Raise ``UserError`` if a dataset function draws from a global generator that it has not seeded."""
+    if is_problem(datasets[config.dataset.name]):
+        return
+    draws, arrays = GlobalDraws(), load_arrays(config)
+    if draws.used() and not same_arrays(arrays, load_again(config)):
+        raise UserError(
+            f"dataset={config.dataset.name} gives other data each time. Draw with a generator with a fixed seed, such "
+            "as np.random.default_rng(0)."
+        )
 
 
 def check_network(config: RunConfig) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bench.base.registry import metrics
 from bench.build.fingerprint import SHORT, fingerprint, libraries, measuring
-from bench.build.material import data_checksum
+from bench.build.material import attributes, data_checksum
 from bench.build.probe import FAR, near, problem_summary
 from bench.config.run_config import RunConfig
 from bench.store.files import check_rows
@@ -23,8 +23,9 @@ def stale(run: Run) -> str | None:
     remeasured = any(before.get(name, digest[:SHORT]) != digest[:SHORT] for name, digest in measuring().items())
     if remeasured or made.get("fingerprint") != fingerprint(run.config):
         return "another version of the source"
-    data = (made.get("data") or {}).get("sha256")
-    if data not in (None, data_checksum(run.config)):
+    data = made.get("data") or {}
+    known = data.get("attributes")  # runs of earlier versions have none
+    if data.get("sha256") not in (None, data_checksum(run.config)) or known not in (None, attributes(run.config)):
         return "other data of the same name"
     problem = made.get("problem")  # runs before this entry, and those without plug-ins, have none
     same = problem is None or near(problem, problem_summary(run.config), FAR)

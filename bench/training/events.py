@@ -81,7 +81,7 @@ class Events(Mixer):
         self._gradients: Tensor | None = None
         self._known = np.zeros(tape.nodes, dtype=bool)
         self._one_by_one = False
-        self._under_way: dict[tuple[int, int], Tensor] = {}
+        self._under_way: dict[tuple[int, int], Tensor | None] = {}  # None: the sender sent nothing
         self._begun: Tensor | None = None
         if step:
             self._unpack((len(setting.seeds), tape.nodes, layout.size))
@@ -113,6 +113,8 @@ class Events(Mixer):
             node.number = number
             g = self._gradient(i)
             self._sender = node if self._sends else None
+            if self._due[i, number]:
+                self._under_way[i, number] = None
             method.on_gradient(state, node, g)
             self._sender = None
             self._begun[node.at] = state.x[node.at]
@@ -171,7 +173,7 @@ class Events(Mixer):
         """Return the points of the running gradients, (R, n, P), and the messages under way, (R, n, m, 1 + q).
 
         The first number of a message is its age: how many gradients of its sender have ended since, itself included.
-        It is 0 in an empty place.
+        It is 0 in an empty place, and negative if the sender sent nothing after that gradient.
         """
         if self._begun is None:
             return {}
@@ -181,8 +183,10 @@ class Events(Mixer):
         messages = self._begun.new_zeros(*self._begun.shape[:2], max(map(len, ages)), 1 + sum(self._widths))
         for i, own in enumerate(ages):
             for place, age in enumerate(own):
-                messages[:, i, place, 0] = age
-                messages[:, i, place, 1:] = self._under_way[i, int(self._numbers[i]) - age][:, 0]
+                payload = self._under_way[i, int(self._numbers[i]) - age]
+                messages[:, i, place, 0] = age if payload is not None else -age
+                if payload is not None:
+                    messages[:, i, place, 1:] = payload[:, 0]
         return {BEGUN: self._begun.clone(), UNDER_WAY: messages}
 
     def restore(self, kept: Mapping[str, Tensor]) -> None:
@@ -199,15 +203,20 @@ class Events(Mixer):
             or messages.ndim != 4
             or (*messages.shape[:2], messages.shape[3]) != wanted[UNDER_WAY]
             or not torch.isfinite(messages[..., 0]).all()
+            or not (messages[..., 0] == messages[:1, ..., 0]).all()
         ):
             found = {name: tuple(value.shape) for name, value in self._restored.items()}
             raise Misfit(f"The checkpoint has other messages under way: shapes {found}, expected {wanted}.")
         self._begun = begun.clone()
         for i, place in torch.nonzero(messages[0, :, :, 0]).tolist():
-            number = int(self._numbers[i]) - int(messages[0, i, place, 0])
-            if not self._due[i, number]:
-                raise Misfit(f"The checkpoint has message {number} of node {i} under way, but the tape does not.")
-            self._under_way[i, number] = messages[:, i : i + 1, place, 1:].clone()
+            age = int(messages[0, i, place, 0])
+            payload = messages[:, i : i + 1, place, 1:].clone() if age > 0 else None
+            self._under_way[i, int(self._numbers[i]) - abs(age)] = payload
+        due = {(i, number) for (i, number), times in self._due.items() if times and number < self._numbers[i]}
+        if other := sorted(self._under_way.keys() ^ due):
+            i, number = other[0]
+            has, lacks = ("tape", "checkpoint") if other[0] in due else ("checkpoint", "tape")
+            raise Misfit(f"The {has} has message {number} of node {i} under way, but the {lacks} does not.")
 
 
 def _widths(method: Asynchronous, size: int) -> tuple[int, ...]:

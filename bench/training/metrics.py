@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,8 @@ class Measurement:
 class View:
     """The argument of a metric: R replicas, P parameters, k nodes hosted by this process.
 
+    Its tensors are copies, but ``problem`` is the problem of the run: never modify it in place.
+
     Attributes:
         x: The average points x̄, (R, P), float64.
         gradient: ∇f(x̄) on all data, (R, P), float64.
@@ -76,6 +78,11 @@ class View:
     nodes: int
     problem: Problem
     total: Callable[[Tensor], Tensor]
+
+    def copied(self) -> View:
+        """Return a view for one metric, which may change the tensors in place: neither run nor other metrics see it."""
+        tensors = {name: getattr(self, name).clone() for name in ("x", "gradient", "train_loss", "test_loss")}
+        return replace(self, **tensors, state=type(self.state)(*(part.clone() for part in self.state)))
 
 
 @dataclass(frozen=True)
@@ -145,7 +152,7 @@ def _own(view: View) -> dict[str, np.ndarray]:
     """Return the metrics of plug-ins, in the same order on every process."""
     out = {}
     for name in metrics:
-        value = metrics[name].function(view)
+        value = metrics[name].function(view.copied())
         if not isinstance(value, Tensor) or value.shape != view.x.shape[:1]:
             got = f"a tensor of shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
             raise UserError(f"The metric '{name}' must return a tensor of shape ({len(view.x)},), got {got}.")

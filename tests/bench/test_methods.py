@@ -135,8 +135,8 @@ def test_a_sweep_skips_and_reports_invalid_combinations(tmp_path):
     assert done.stderr.splitlines()[-1].startswith("2 configurations were skipped")
     made = sorted(folder.name.rsplit("-", 1)[0] for folder in folders(tmp_path / "results"))
     assert made == [
-        *("adam-complete-synthetic-s0", "d2-complete-synthetic-s0"),
-        *("dsgd-complete-synthetic-s0", "dsgd-ring-synthetic-s0"),
+        *("adam-complete-digits-s0", "d2-complete-digits-s0"),
+        *("dsgd-complete-digits-s0", "dsgd-ring-digits-s0"),
     ]
 
 

@@ -11,7 +11,7 @@ from bench.store.record import COLUMNS
 from tests.helpers.cli import fresh, refused, typed
 from tests.helpers.few import few
 
-QUICK = ("steps=30", "dataset.evaluation=50", "eval_every=10")
+QUICK = ("steps=30", "eval_every=10")
 
 
 def test_the_first_sweep(tmp_path):
@@ -70,7 +70,7 @@ def test_one_run(engine, tmp_path):
     words = ("algo=dsgd", "algo.eta=0.02", "seed=3", "eval_spacing=log", f"engine={engine}")
     one = typed(*words, *QUICK, cwd=tmp_path)
     assert one.returncode == 0, one.stderr
-    assert len(list((tmp_path / "results/runs").glob("dsgd-ring-synthetic-s3-*"))) == 1
+    assert len(list((tmp_path / "results/runs").glob("dsgd-ring-digits-s3-*"))) == 1
 
 
 @pytest.mark.thorough
@@ -81,11 +81,13 @@ def test_an_experiment(tmp_path):
 
 
 def test_divergence_is_a_result_and_failure_an_error(tmp_path):
-    wild = typed("algo=dsgd", "algo.schedule=constant", "algo.eta=1e30", "engine=stacked", *QUICK, cwd=tmp_path)
+    wild_step = ("dataset=synthetic", "algo=dsgd", "algo.schedule=constant", "algo.eta=1e30")
+    wild = typed(*wild_step, "engine=stacked", *QUICK, cwd=tmp_path)
     assert wild.returncode == 0
     assert "nonfinite at step 10" in wild.stdout
     # no machine has the memory for a trillion evaluation samples
-    broken = typed("-m", "dataset.evaluation=1000000000000,50", "seed=5", "steps=30", "engine=stacked", cwd=tmp_path)
+    sizes = ("dataset=synthetic", "dataset.evaluation=1000000000000,50")
+    broken = typed("-m", *sizes, "seed=5", "steps=30", "engine=stacked", cwd=tmp_path)
     assert broken.returncode == 1
     assert "failed:" in broken.stdout
     assert "log.txt" in broken.stdout
@@ -121,7 +123,7 @@ BAD = {
     "algo=dnasa,dsgt": "algo=dnasa,dsgt",
     "-m algo=d2 seed=0,1 steps=10": "topology.lazy=true",
     "topology=random topology.p=2": "got 2",
-    "dataset.dimension=-1": "got -1",
+    "dataset=synthetic dataset.dimension=-1": "got -1",
     "ranks=9": "got 9",
     "engine.launch=[nompi]": "'nompi'",
     "engine=stacked ranks=2": "ranks=2",

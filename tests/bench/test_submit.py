@@ -9,7 +9,7 @@ from bench.store.files import read_json, write_json
 from bench.sweep.cluster.order import work
 from tests.helpers.run_folders import folders
 
-SMALL = ["algo=dsgd", "nodes=4", "steps=5", "engine=stacked", "tracker=none", "dataset.evaluation=50"]
+SMALL = ["algo=dsgd", "nodes=4", "steps=5", "engine=stacked", "tracker=none"]
 
 
 @pytest.mark.parametrize(

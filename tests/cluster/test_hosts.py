@@ -19,7 +19,8 @@ from tests.helpers.cli import ROOT
 from tests.messages import KILLED
 
 pytestmark = [pytest.mark.thorough, pytest.mark.timeout(200), pytest.mark.xdist_group("hosts")]
-SMALL = ("engine=mpi", "nodes=6", "steps=30", "eval_every=10", "dataset.evaluation=50", "tracker=none")
+DATA = ("dataset=synthetic", "dataset.evaluation=50")
+SMALL = ("engine=mpi", "nodes=6", "steps=30", "eval_every=10", *DATA, "tracker=none")
 LAUNCH = 'engine.launch="mpiexec -f hosts"'
 TIMES = {"compute_s", "comm_s", "eval_s", "wall_s"}
 PLUGIN = {"HEARSAY_PLUGINS": "tests.helpers.trouble", "PYTHONPATH": str(ROOT)}

@@ -23,7 +23,8 @@ pytestmark = [
     pytest.mark.skipif(slurm.lacking() is not None, reason=f"no SLURM: {slurm.lacking()}"),
 ]
 
-SHORT = ("dataset.dimension=10", "dataset.evaluation=50", "nodes=4", "steps=200", "eval_every=50", "tracker=none")
+DATA = ("dataset=synthetic", "dataset.dimension=10", "dataset.evaluation=50")
+SHORT = (*DATA, "nodes=4", "steps=200", "eval_every=50", "tracker=none")
 LONG = ("dataset=digits", "nodes=4", "batch_size=8", "eval_every=100", "tracker=none")
 NEVER = "checkpoint_every=100000"
 """No regular checkpoints: every checkpoint was written because of a signal."""

@@ -192,7 +192,7 @@ def test_rejects_invalid_options(tmp_path):
 
 
 def test_from_the_command_line(tmp_path):
-    words = ["algo=dsgd", "nodes=4", "steps=20", "eval_every=10", "engine=stacked", "tracker=none"]
+    words = ["algo=dsgd", "algo.eta=0.01", "nodes=4", "steps=20", "eval_every=10", "engine=stacked", "tracker=none"]
     done = typed("-m", f"dataset={','.join(KNOWN)}", *words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     found = analysis.load(tmp_path / "results")

@@ -15,7 +15,7 @@ from tests.helpers import openmpi, slurm
 from tests.helpers.cli import ROOT
 
 THEME = "Clusters"
-SMALL = ("dataset.evaluation=50", "steps=20", "eval_every=10", "tracker=none", "engine=mpi")
+SMALL = ("dataset=synthetic", "dataset.evaluation=50", "steps=20", "eval_every=10", "tracker=none", "engine=mpi")
 DONE = "the run is done, and all its ranks were in one MPI world"
 
 

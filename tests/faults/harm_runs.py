@@ -37,7 +37,7 @@ OUTCOMES = {
 }
 """Each way to misbehave, and what the failed run must say; the same for both engines."""
 YAML = "name: trouble\nschedule: diminishing\neta: 0.01\nhow: none\n"
-SIZES = ("steps=40", "eval_every=5", "dataset.evaluation=50", "nodes=4", "tracker=none")
+SIZES = ("steps=40", "eval_every=5", "dataset=synthetic", "dataset.evaluation=50", "nodes=4", "tracker=none")
 NAMED, GOES_ON = "the run fails, and the error gives the reason", "the correct run is done"
 
 

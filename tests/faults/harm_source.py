@@ -13,7 +13,7 @@ from tests.faults.table import fault
 from tests.helpers.cli import ROOT, fresh, python
 from tests.helpers.mentions import mentions
 
-SIZES = ("steps=40", "eval_every=5", "dataset.evaluation=50", "nodes=4", "tracker=none")
+SIZES = ("steps=40", "eval_every=5", "dataset=synthetic", "dataset.evaluation=50", "nodes=4", "tracker=none")
 OTHERS = {
     "algorithms/dsgd.py": ("self.eta[t] * g", "2 * self.eta[t] * g"),
     "bench/training/mixers.py": ('mode="sum"', 'mode="mean"'),

@@ -33,7 +33,7 @@ def sweep(folder: Path, *words: str, **environment: str) -> list[tuple[dict, dic
     """Runs of the misbehaving method: what their status and summary say."""
     (folder / "conf" / "algo").mkdir(parents=True)
     (folder / "conf" / "algo" / "trouble.yaml").write_text(YAML)
-    quick = ("steps=40", "eval_every=5", "dataset.evaluation=50", "nodes=4", "engine=mpi")
+    quick = ("steps=40", "eval_every=5", "dataset=synthetic", "dataset.evaluation=50", "nodes=4", "engine=mpi")
     search = f"hydra.searchpath=[file://{folder}/conf]"
     plugin = {"HEARSAY_PLUGINS": "tests.helpers.trouble", "PYTHONPATH": str(ROOT)}
     words = ("-m", search, "algo=trouble", *quick, *words)

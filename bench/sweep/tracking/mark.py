@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import getpass
 import os
+import platform
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,11 +17,29 @@ from bench.store.run_folder import RunFolder
 MARK = "wandb.json"
 """The file in a run folder that describes its W&B run."""
 PLACE = ("project", "entity")
+WRITER = "writer"
+"""The entry of a mark with the user and the machine that have uploaded the run."""
 
 
 def place_of(folder: Path) -> dict[str, Any]:
     """Return project and entity of the W&B run; empty for older marks and runs of `wandb agent`."""
     return {name: value for name, value in read_json(folder / MARK).items() if name in PLACE}
+
+
+def writer() -> str:
+    """Return the user and the machine of this process, as in ada@laptop."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # a container may have no name for its user
+        user = str(os.getuid())
+    return f"{user}@{platform.node()}"
+
+
+def others(folders: Iterable[Path]) -> Counter[str]:
+    """Return how many marks others have written, by user and machine: what they say cannot be verified here."""
+    found = Counter(str(read_json(folder / MARK).get(WRITER, "an unknown user")) for folder in folders)
+    del found[writer()]
+    return found
 
 
 def elsewhere(folders: Iterable[RunFolder[RunConfig]]) -> list[str]:

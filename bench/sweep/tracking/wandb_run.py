@@ -23,7 +23,7 @@ from bench.store.files import read_json, write_json
 from bench.store.integrity import Damaged, examine, read_file, read_table
 from bench.store.record import FACTS, FINAL
 from bench.store.regular import make_folder, no_link, remove
-from bench.sweep.tracking.mark import MARK, place_of
+from bench.sweep.tracking.mark import MARK, WRITER, place_of, writer
 
 AXES = ("step", "epoch", "samples", "gradients", "rounds", "scalars_sent", "bytes", "wall_s")
 NEEDED = os.R_OK | os.W_OK | os.X_OK
@@ -124,7 +124,7 @@ class WandbMirror:
         self.update()
         self._run.summary["state"] = mark["state"]
         self._run.finish(exit_code=EXIT.get(mark["state"], 1))
-        write_json(self._folder / MARK, {**mark, **self._place})
+        write_json(self._folder / MARK, {**mark, **self._place, WRITER: writer()})
 
 
 def must_write(results: Path) -> None:
@@ -153,7 +153,7 @@ def up_to_date(folder: Path, project: str | None = None, entity: str | None = No
     place, mark = place_of(folder), read_json(folder / MARK)
     asked = {name: value for name, value in (("project", project), ("entity", entity)) if value is not None}
     moved = any(name in place and place[name] != value for name, value in asked.items())
-    if moved or {name: value for name, value in mark.items() if name not in place} != current(folder):
+    if moved or {name: value for name, value in mark.items() if name not in (*place, WRITER)} != current(folder):
         return False
     return mode() == "online" or bool(images(folder.parents[1], folder.name))
 

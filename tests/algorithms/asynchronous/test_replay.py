@@ -57,7 +57,14 @@ def test_a_run_resumes_after_any_step_bit_for_bit(name, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "flying", [lambda kept: {}, lambda kept: {**kept, UNDER_WAY: torch.full_like(kept[UNDER_WAY], torch.nan)}]
+    "flying",
+    [
+        lambda kept: {},
+        lambda kept: {**kept, UNDER_WAY: torch.full_like(kept[UNDER_WAY], torch.nan)},
+        lambda kept: {**kept, UNDER_WAY: kept[UNDER_WAY][:, :, :0]},
+        lambda kept: {**kept, UNDER_WAY: without_one(kept[UNDER_WAY])},
+        lambda kept: {**kept, UNDER_WAY: kept[UNDER_WAY] * 1e6},
+    ],
 )
 def test_a_checkpoint_with_other_messages_under_way_is_rejected(flying, tmp_path):
     class Damages(Kept):
@@ -69,6 +76,14 @@ def test_a_checkpoint_with_other_messages_under_way_is_rejected(flying, tmp_path
     stacked.run([c], keeper)
     with pytest.raises(Misfit):
         stacked.run([c], Kept(), Resume(7, [tmp_path / "7"], [{}]))
+
+
+def without_one(messages):
+    """Remove the first message that is under way."""
+    out = messages.clone()
+    r, i, place = torch.nonzero(out[..., 0])[0].tolist()
+    out[r, i, place] = 0
+    return out
 
 
 def known(row):

@@ -86,3 +86,16 @@ def test_the_network_file_of_a_stored_run_is_not_opened(tmp_path):
     with pytest.raises(UserError) as error:
         network_of_run({"network": "file", "network.path": str(secret)})
     assert "password" not in str(error.value)
+
+
+@pytest.mark.parametrize("label", [{"nodes": 20_000}, {"network.seed": "x"}])
+def test_one_run_with_forged_labels_does_not_stop_the_others(label):
+    results = both({"algo": "dsgt", **LAN, "network.slow": 1.0})
+    runs = results.runs.astype(dict.fromkeys(label, object))
+    for name, value in label.items():
+        runs[name] = [
+            value if run == "run4" else before for run, before in zip(runs["run_id"], runs[name], strict=True)
+        ]
+    found, (sentence,) = on_own_networks(replace(results, runs=runs))
+    assert "run4" in sentence
+    assert found.rows.loc[found.rows[NETWORK_S].isna(), "run_id"].unique().tolist() == ["run4"]

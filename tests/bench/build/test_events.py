@@ -1,11 +1,19 @@
 """Which methods, engines, graphs and networks go together, and what a configuration makes of them."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from bench.base.errors import UserError
-from bench.build.events import events_of
+from bench.base.errors import Misfit, UserError
+from bench.build.events import events_of, tape_of
+from bench.build.manifest import describe
+from bench.build.rates import network_of, rates_of
+from bench.clock.choice import network_with
 from bench.engine.engines import engine_of
+from bench.store.run_folder import RunFolder
+from bench.store.software import differing
 from bench.sweep.groups import program
 from tests.algorithms.asynchronous.runs import LAN, config
 from tests.helpers.configs import rows
@@ -91,3 +99,82 @@ def test_other_work_of_a_node_is_part_of_its_pace(tmp_path):
     (tmp_path / "mine.yaml").write_text(text)
     events = events_of(config("adpsgd", network={"name": "file", "path": str(tmp_path / "mine.yaml")}))
     np.testing.assert_allclose(events._paces, [1, 2, 1, 1, 1, 1])
+
+
+MINE = "links: {{latency_ms: {}, bandwidth_mbps: 10}}\ncompute: {{gradient_ms: 5}}\n"
+
+
+@pytest.fixture
+def own(tmp_path):
+    """A network file, and a function that replaces its content."""
+    path = tmp_path / "mine.yaml"
+    write = lambda latency: path.write_text(MINE.format(latency))  # noqa: E731
+    write(1)
+    return {"name": "file", "path": str(path)}, write
+
+
+def test_a_run_never_has_the_events_of_an_edited_network_file(own):
+    network, write = own
+    first, later = (config("swift", network=network) for _ in range(2))
+    tape = {each.run_id: tape_of(each, 10).hash() for each in (first, later)}[first.run_id]
+    network_with.cache_clear()
+    unread = config("swift", network=network, steps=30)
+    assert unread.run_id
+    write(100)
+    with pytest.raises(UserError, match=r"mine\.yaml"):
+        tape_of(unread, 10)
+    with pytest.raises(UserError, match=r"mine\.yaml"):
+        rates_of(unread)
+    edited = config("swift", network=network)
+    assert edited.run_id != first.run_id
+    assert tape_of(edited, 10).hash() != tape
+
+
+def test_a_forced_run_fails_if_its_network_file_was_edited(own, tmp_path):
+    network, write = own
+    folder = RunFolder(config("swift", network=network, results=str(tmp_path), force=True))
+    write(100)
+    folder.config = replace(folder.config, force=False)
+    assert folder.claim()
+    with pytest.raises(UserError, match=folder.path.name):
+        folder.begin({})
+    folder.release()
+
+
+def test_a_checkpoint_of_other_events_is_not_resumed(tmp_path):
+    folder = RunFolder(config("swift", results=str(tmp_path)))
+    assert folder.claim()
+    folder.begin({})
+    folder.learn({"tape": "1" * 64})
+    folder.begin({}, [{"step": 10}])
+    folder.learn({"tape": "1" * 64})
+    with pytest.raises(Misfit):
+        folder.learn({"tape": "2" * 64})
+    folder.begin({})
+    folder.learn({"tape": "2" * 64})
+    folder.release()
+
+
+def test_runs_with_other_contents_of_one_network_file_are_told_apart(own):
+    network, write = own
+    first = config("swift", network=network)
+    made, labels = describe(first), first.labels()
+    write(100)
+    second = config("swift", network=network, seed=1)
+    (name,) = differing(("swift", each) for each in (made, describe(second)))
+    assert name.startswith("network/file-")
+    other = {key for key, value in second.labels().items() if labels[key] != value}
+    assert other == {"run_id", "seed", "network.content"}
+    assert "network.content" not in config("swift", network=LAN).labels()
+
+
+def test_slow_overrides_the_slow_node_of_a_network_file(own):
+    network, _ = own
+    plain = {slow: config("swift", network={**network, "slow": slow}).run_id for slow in (None, 1.0)}
+    assert plain[None] == plain[1.0] == config("swift", network=network).run_id
+    path = Path(network["path"])
+    path.write_text(path.read_text().replace("5}", "5, slow_node: 2, slow_factor: 4}"))
+    given = {slow: config("swift", network={**network, "slow": slow}) for slow in (None, 1.0, 3.0)}
+    computes = {slow: network_of(each).compute for slow, each in given.items()}
+    assert [(each.slow_node, each.slow_factor) for each in computes.values()] == [(2, 4.0), (None, 1.0), (0, 3.0)]
+    assert len({each.run_id for each in given.values()}) == 3

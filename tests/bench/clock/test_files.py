@@ -1,5 +1,7 @@
 """Network files: those of the suite, a user's own, and their mistakes."""
 
+import os
+
 import numpy as np
 import pytest
 import yaml
@@ -141,6 +143,15 @@ def test_the_order_of_the_sites_matters(saved):
         ("links: {latency_ms: 1, bandwidth_mbps: 1, latency_ms: 50}", "'latency_ms'"),
         ("title: a\nlinks: {latency_ms: 1, bandwidth_mbps: 1}\ntitle: b\n", "'title'"),
         ("- 1", "mine.yaml"),
+        ("[" * 5000, "mine.yaml"),
+        ("title: 2020-99-99\nlinks: {latency_ms: 1, bandwidth_mbps: 1}\n", "mine.yaml"),
+        ({**SITES, "pairs": 5}, "mine.yaml"),
+        ({**SITES, "sites": 5}, "5"),
+        ({**SITES, "sites": [["a"], ["b"], ["c"]]}, "'a'"),
+        ({**SITES, "sites": [*range(5000)]}, "5000"),
+        ({"links": {**LINK, "uplink": ["a"]}}, "'a'"),
+        ("? [1]\n: 2\n", "mine.yaml"),
+        ({**SITES, "pairs": "mine.yaml"}, "from"),
     ],
 )
 def test_rejects_invalid_files(saved, content, offending):
@@ -192,3 +203,14 @@ def test_rejects_a_slow_node_that_does_not_exist(saved):
     network = load_network(saved({"links": LINK, "compute": {"gradient_ms": 1, "slow_node": 8, "slow_factor": 2}}))
     with pytest.raises(UserError, match="slow_node=8"):
         seconds(costs_of_method(StaticGraph(8, [(0, 1)]), [1], 1), network)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "bytes"])
+def test_rejects_network_files_that_are_no_text(tmp_path, kind):
+    path = tmp_path / "mine.yaml"
+    {"pipe": os.mkfifo, "folder": os.mkdir, "bytes": lambda path: path.write_bytes(b"\xff\xfe\xfa")}[kind](path)
+    with pytest.raises(UserError, match=r"mine\.yaml"):
+        load_network(path)
+    (tmp_path / "sites.yaml").write_text("sites: [a, b]\npairs: mine.yaml\n")
+    with pytest.raises(UserError, match=r"mine\.yaml"):
+        load_network(tmp_path / "sites.yaml")

@@ -157,3 +157,9 @@ def test_rejects_a_run_without_labels():
 def test_methods_declare_what_the_clock_reads():
     properties = properties_of(config(algo={"name": "gt_nsgdm"}))
     assert (properties.rounds, properties.vectors_per_step) == (2, 2)
+
+
+def test_rejects_more_nodes_than_memory_has_links_for():
+    labels, manifest, rows, _ = stored()
+    with pytest.raises(UserError, match="1000000"):
+        costs_of_run({**labels, "nodes": 1_000_000}, manifest, rows)

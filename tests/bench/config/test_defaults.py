@@ -6,7 +6,6 @@ import yaml
 from bench.base.registry import algorithms
 from bench.config.experiment import axes_of, blocks_of
 from tests.bench.config.test_config import CONF, HOMES
-from tests.helpers.synchronous import SYNCHRONOUS
 
 BUDGET = 2000
 NATIVE = {
@@ -39,7 +38,7 @@ BLOCKS = [(algo, grid) for grid in grids(DEFAULTS) for algo in grid["algo"]]
 
 def test_every_method_with_a_stepsize_has_the_same_budget_and_grid_size():
     datasets = {("digits", "ring"), ("magic", "ladder"), ("quadratics", "ring")}
-    for algo in set(SYNCHRONOUS) - NATIVE:
+    for algo in set(algorithms) - NATIVE:
         ours = [grid for name, grid in BLOCKS if name == algo and grid["topology"] != ["all_reduce"]]
         pooled = [grid for name, grid in BLOCKS if name == algo and grid["topology"] == ["all_reduce"]]
         if not algorithms[algo].properties.exact_average:
@@ -66,6 +65,9 @@ def test_a_block_fits_its_method(algo, grid):
     assert 31 <= steps // grid["eval_every"][0] <= 33
     assert grid["seed"] == [0, 1, 2]
     assert grid["dtype"] == ["float64"]
+    assert (grid["engine"], grid.get("network", ["none"])) == (
+        (["events"], ["lan"]) if properties.asynchronous else (["stacked"], ["none"])
+    )
     assert grid.get("topology.lazy", [False]) == [properties.lambda_min is not None]
     assert not properties.exact_average or grid["topology"] == ["all_reduce"]
 

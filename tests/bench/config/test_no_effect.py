@@ -100,7 +100,10 @@ def mains(search, tmp_path, **files):
 
 
 REPLACED = [
-    ({"mine": "defaults: [_self_, config]\ndataset: {evaluation: 77}\n"}, r"mine\.yaml sets dataset\.evaluation"),
+    (
+        {"mine": "defaults: [_self_, config, override dataset: synthetic]\ndataset: {evaluation: 77}\n"},
+        r"mine\.yaml sets dataset\.evaluation",
+    ),
     ({"mine": "defaults: [_self_, config]\nstretch: 2.0\n"}, r"mine\.yaml sets input_scale"),
     ({"mine": "defaults: [_self_, config]\nalgo: dsgt\n"}, r"mine\.yaml sets algo"),
     (
@@ -122,7 +125,8 @@ def test_rejects_main_files_whose_values_are_replaced(files, message, search, tm
 
 
 def test_main_files_replace_the_values_that_they_inherit(search, tmp_path):
-    base = "defaults: [config, _self_]\nsteps: 7\nnodes: 5\nstretch: 2.0\ndataset: {evaluation: 77}\n"
+    base = "defaults: [config, override dataset: synthetic, _self_]\nsteps: 7\nnodes: 5\nstretch: 2.0\n"
+    base += "dataset: {evaluation: 77}\n"
     more = "defaults: [base, override algo: dsgt, _self_]\nsteps: 9\nalgo: {eta: 0.5}\nbatch_size: ${nodes}\n"
     run = mains(search, tmp_path, base=base, mine=more)
     assert (run.steps, run.nodes, run.input_scale, run.batch_size) == (9, 5, 2.0, 5)

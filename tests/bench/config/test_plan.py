@@ -106,7 +106,7 @@ def test_an_option_that_the_default_member_lacks(tmp_path):
         ("dirichlet", 0.5),
         ("quantity", 0.5),
     ]
-    quick = ("steps=5", "dataset.evaluation=10", "engine=stacked", "tracker=none")
+    quick = ("steps=5", "dataset=synthetic", "dataset.evaluation=10", "engine=stacked", "tracker=none")
     done = typed("-m", "algo=dsgd,dsgt", "algo.eta=0.05", *quick, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert len(list(tmp_path.glob("results/runs/*"))) == 2
@@ -204,7 +204,7 @@ def test_a_single_file_without_yaml_is_a_plugin(tmp_path):
     """Its defaults are those of its signature, in every command."""
     (tmp_path / "solo.py").write_text(SOLO)
     home = {"PYTHONPATH": str(tmp_path), "HEARSAY_PLUGINS": "solo,gone"}
-    quick = ("steps=5", "dataset.evaluation=10", "engine=stacked", "tracker=none")
+    quick = ("steps=5", "dataset=synthetic", "dataset.evaluation=10", "engine=stacked", "tracker=none")
     words = ("-m", "algo=solo,dsgd", "topology=hoop", "algo.eta=0.05", "topology.skip=2,3", *quick)
     done = run(*words, cwd=tmp_path, **home)
     assert done.returncode == 0, done.stderr

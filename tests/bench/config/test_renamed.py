@@ -18,10 +18,10 @@ from tests.helpers.claims import QUIET
 from tests.helpers.configs import config
 
 NAMES = {
-    "stretch=2": "dnasa-ring-synthetic-s0-2e3c6d23",
-    "regulariser=l2": "dnasa-ring-synthetic-s0-ff364221",
-    "regulariser=l2 regulariser.alpha=0.5": "dnasa-ring-synthetic-s0-41ffde1c",
-    "stretch=3 regulariser=nonconvex algo=dsgd": "dsgd-ring-synthetic-s0-0057802e",
+    "dataset=synthetic stretch=2": "dnasa-ring-synthetic-s0-2e3c6d23",
+    "dataset=synthetic regulariser=l2": "dnasa-ring-synthetic-s0-ff364221",
+    "dataset=synthetic regulariser=l2 regulariser.alpha=0.5": "dnasa-ring-synthetic-s0-41ffde1c",
+    "dataset=synthetic stretch=3 regulariser=nonconvex algo=dsgd algo.eta=0.01": "dsgd-ring-synthetic-s0-0057802e",
 }
 """Names of runs as they were before settings were renamed."""
 

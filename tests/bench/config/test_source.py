@@ -11,7 +11,7 @@ from bench.config.plan import of_command
 from bench.config.source import USUAL, Source
 from tests.helpers.cli import refused, typed
 
-QUICK = ("dataset.evaluation=10", "engine=stacked", "tracker=none")
+QUICK = ("dataset=synthetic", "dataset.evaluation=10", "engine=stacked", "tracker=none")
 
 
 @pytest.fixture
@@ -19,15 +19,16 @@ def folder(tmp_path):
     """A user's own configurations, beside the folder where commands are typed."""
     home = tmp_path / "own"
     files = {
-        "mine.yaml": "defaults:\n  - config\n  - override algo: dsgt\n  - _self_\nsteps: 7\nnodes: 4\n",
+        "mine.yaml": "defaults:\n  - config\n  - override algo: dsgt\n  - _self_\nsteps: 7\nnodes: 4\n"
+        "algo: {eta: 0.01}\n",
         "bare.yaml": "steps: 7\n",
         "typo.yaml": "defaults: [config, _self_]\nstepps: 7\n",
         "tuned.yaml": "defaults: [config, _self_]\nhydra: {sweeper: {params: {seed: '0,1'}}}\n",
         "first.yaml": "defaults: [_self_, config]\nsteps: 7\n",
         "moved.yaml": "defaults: [config, _self_]\nhydra: {job: {chdir: true}}\n",
         "experiment/everywhere.yaml": "# @package _global_\nnodez: 4\nexperiment: {blocks: [{algo: dsgd}]}\n",
-        "experiment/small.yaml": "quick: {steps: 3}\nblocks: [{algo: dsgd, steps: 50}]\n",
-        "experiment/special.yaml": "steps: 6\nblocks:\n  - {algo: dsgd, seed: [0, 1]}\n",
+        "experiment/small.yaml": "quick: {steps: 3}\nblocks: [{algo: dsgd, algo.eta: 0.01, steps: 50}]\n",
+        "experiment/special.yaml": "steps: 6\nblocks:\n  - {algo: dsgd, algo.eta: 0.01, seed: [0, 1]}\n",
         "site/near.yaml": "partition: nearby\n",
     }
     for name, text in files.items():

@@ -33,7 +33,7 @@ def trouble(tmp_path):
     """Command-line words that make Hydra find the failing method."""
     (tmp_path / "conf" / "algo").mkdir(parents=True)
     (tmp_path / "conf" / "algo" / "trouble.yaml").write_text(YAML)
-    quick = ("steps=40", "eval_every=5", "dataset.evaluation=50", "nodes=4", "ranks=2")
+    quick = ("steps=40", "eval_every=5", "dataset=synthetic", "dataset.evaluation=50", "nodes=4", "ranks=2")
     return (f"hydra.searchpath=[file://{tmp_path}/conf]", "algo=trouble", "engine=mpi", *quick)
 
 

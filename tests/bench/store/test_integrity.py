@@ -57,7 +57,7 @@ def the_run(results, **changes):
 def test_digests_are_nobodys_label_or_metric(results):
     folder = the_run(results)
     text = json.loads((folder.path / "summary.json").read_text())
-    assert set(text["sha256"]) == {"config.yaml", "metrics.parquet"}
+    assert set(text["sha256"]) == {"config.yaml", "metrics.parquet", "start"}
     assert list(text)[-1] == "digest"
     assert list(text).index("state") < list(text).index("sha256")
     hidden = {"sha256", "digest"}
@@ -66,6 +66,20 @@ def test_digests_are_nobodys_label_or_metric(results):
     assert not hidden & set(status.look_at_run(folder.path))
     assert not hidden & set(examine(folder.path).labels)
     assert "digest" not in folder.manifest()
+
+
+def test_rejects_the_manifest_of_another_start(results):
+    folder = the_run(results)
+    earlier = (folder.path / "manifest.json").read_bytes()
+    assert run_all([config(results=str(results), force=True)], QUIET) == 0
+    assert folder.final
+    (folder.path / "manifest.json").write_bytes(earlier)
+    assert "manifest.json" in examine(folder.path).damaged
+    assert not folder.final
+    summary = read_json(folder.path / "summary.json")
+    del summary["sha256"]["start"]  # a run of an earlier version
+    write_json(folder.path / "summary.json", summary)
+    assert folder.final
 
 
 def test_the_order_of_keys_in_a_file_says_nothing(results):

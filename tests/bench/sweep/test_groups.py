@@ -8,11 +8,13 @@ import pytest
 import torch
 from rich.console import Console
 
+from algorithms.acid import ACiD
 from bench.base.errors import UserError
 from bench.base.registry import algorithms, engines
 from bench.config.compose import compose_one
 from bench.engine import stacked
 from bench.engine.engines import Stacked
+from bench.method import algorithm
 from bench.sweep import groups as grouping
 from bench.sweep import memory as batch
 from bench.sweep.groups import batches, program
@@ -41,6 +43,23 @@ def mixed(algo: str, **changes):
         topology = {"name": graph, "lazy": True}
         out.append(config(algo={"name": algo, **stepsizes}, topology=topology, seed=seed, **changes))
     return out
+
+
+def test_runs_with_other_rates_of_meetings_are_not_grouped(monkeypatch):
+    monkeypatch.setattr(algorithms, "_items", dict(algorithms._items))
+
+    @algorithm("smooth", events="meetings", vectors_per_step=1, cite="nobody")
+    class Smooth(ACiD):
+        rate: float = 1.0
+        accelerate: bool = False
+
+    def run(rate: float, eta: float):
+        algo = {"name": "smooth", "rate": rate, "eta": eta}
+        return config(algo=algo, engine="events", network={"name": "lan"}, steps=4, eval_every=4)
+
+    runs = [run(1.0, 0.01), run(4.0, 0.01), run(1.0, 0.02)]
+    assert batches(runs)[0] == [[0, 2], [1]]
+    assert rows(runs[0])[0][-1]["bytes"] < rows(runs[1])[0][-1]["bytes"]
 
 
 PAIRS = [(algo, dataset) for algo in SYNCHRONOUS for dataset in ("synthetic", "digits")]
@@ -290,5 +309,5 @@ def test_asynchronous_runs_share_a_program_on_one_graph_only():
 
 @pytest.mark.parametrize("algo", [name for name in algorithms if name not in SYNCHRONOUS])
 def test_the_memory_of_asynchronous_runs_is_known(algo):
-    c = compose_one([f"algo={algo}", "dataset.dimension=10"])
+    c = compose_one([f"algo={algo}", "dataset=synthetic", "dataset.dimension=10"])
     assert 0 < bytes_per_replica(c, problem_of(c)) < 1e6

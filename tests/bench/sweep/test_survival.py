@@ -434,7 +434,7 @@ def test_the_tidy_table_is_labels_times_metrics_and_needs_no_torch(tmp_path):
     table = load(tmp_path / "results")
     assert len(table) == 4 * 4
     assert table.groupby(["algo", "seed"]).size().tolist() == [4, 4, 4, 4]
-    assert set(table[table.algo == "dsgt"].eta) == {0.01}
+    assert set(table[table.algo == "dsgt"].eta) == {3.0}
     assert table[table.step == 60].test_accuracy.notna().all()
     first = folders(tmp_path / "results")[0]
     own = table[table.run_id == first.name][["step", "test_loss"]].reset_index(drop=True)

@@ -5,11 +5,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from bench import sync
 from bench.store.files import read_json, write_json
 from bench.store.run_folder import RunFolder
 from bench.sweep.sweep import about_done
 from bench.sweep.tracking import wandb_run
-from bench.sweep.tracking.mark import MARK, PLACE
+from bench.sweep.tracking.mark import MARK, PLACE, WRITER, others, writer
 from bench.sweep.tracking.wandb_run import WandbMirror, current, up_to_date
 from tests.bench.sweep.tracking.test_variables import WORDS
 from tests.bench.sweep.tracking.test_wandb import command
@@ -42,9 +43,32 @@ def test_a_run_in_another_project_is_not_up_to_date(tmp_path, monkeypatch):
         ({**older, "project": "a", "entity": None}, {"project": "a", "entity": "team"}, False),
         ({**older, "project": "a", "entity": "team"}, {"entity": "team"}, True),
         ({**older, "state": "done", "project": "a", "entity": "team"}, {}, False),
+        ({**older, WRITER: "ada@far"}, {}, True),
     ]:
         write_json(run / MARK, mark)
         assert up_to_date(run, **asked) == expected, (mark, asked)
+
+
+def test_marks_of_others_are_counted_by_their_writers(tmp_path):
+    runs = [tmp_path / name for name in "abcd"]
+    for run, mark in zip(runs, [{}, {WRITER: writer()}, {WRITER: "ada@far"}, {WRITER: "ada@far"}], strict=True):
+        run.mkdir()
+        write_json(run / MARK, mark)
+    assert others(runs) == {"an unknown user": 1, "ada@far": 2}
+
+
+@pytest.mark.parametrize(("who", "said"), [("ada@far", ["ada@far"]), (writer(), [])])
+def test_sync_names_the_writer_of_a_mark_that_it_cannot_verify(who, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("WANDB_MODE", "online")
+    monkeypatch.setattr("sys.argv", ["sync.py", str(tmp_path)])
+    run = RunFolder(config(results=str(tmp_path))).path
+    run.mkdir(parents=True)
+    (run / "summary.json").touch()
+    write_json(run / MARK, {**current(run), WRITER: who})
+    assert sync.main() == 0
+    out = capsys.readouterr().out
+    assert [name for name in ("ada@far", writer()) if name in out] == said
+    assert "1 up to date" in out
 
 
 @pytest.mark.thorough

@@ -1,0 +1,147 @@
+"""A short run with plug-ins, made twice, to detect code whose numbers depend on anything but its arguments.
+
+The second run is built anew and resumes the first one. Code that keeps values between calls, or draws without a key,
+gives other numbers there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from bench.base.errors import UserError
+from bench.base.registry import links, topologies, weight_rules
+from bench.build.build import build_algorithm, build_compressor
+from bench.build.events import events_of
+from bench.build.fingerprint import choices, is_plugin
+from bench.build.global_draws import GlobalDraws, either, plugins_of, remedy
+from bench.build.network import mixing_of, new_mixing
+from bench.build.probe import CLOSE, FAR, small_problem
+from bench.build.rates import rates_of
+from bench.config.run_config import GROUPS, RunConfig
+from bench.network.mixing import Mixing
+from bench.problem.problem import Setting
+from bench.store.record import COLUMNS, Row
+from bench.training.hosting import OneProcess
+from bench.training.loop import Timetable, Training
+from bench.training.mixers import make_mixer
+from bench.training.observer import Observer, Snapshot
+
+STEPS, RESUMED = 5, 2
+"""Steps of the first run, and the step from which the second run resumes it."""
+LARGEST = 10_000_000
+"""Numbers of a state, n · P, up to which a run is rehearsed."""
+_passed: set[str] = set()
+
+
+def rehearse(config: RunConfig, tick: Callable[[int], None] = lambda t: None) -> None:
+    """Make a few steps twice on few samples, on the CPU; raise ``UserError`` if the numbers differ.
+
+    Args:
+        config: The run. Nothing happens without plug-ins, and for runs that differ only in seed and stepsizes from one
+            that has passed.
+        tick: Called after every step.
+    """
+    if (key := program_key(config)) in _passed:
+        return
+    if plugins := plugins_of(config):
+        mixings = _mixings(config)  # a graph may seed a global generator itself: only the numbers must agree
+        draws = GlobalDraws()
+        differ = _differ(config, mixings, tick)
+        draws.check(plugins)
+        if differ:
+            raise UserError(
+                f"{either(plugins)} gives other numbers when a resumed run computes the same steps again. Code of "
+                "plug-ins must depend on its arguments only: keep the values of a method in its state, and use neither "
+                f"counters nor the time. {remedy(plugins)}"
+            )
+    _passed.add(key)
+
+
+def program_key(config: RunConfig) -> str:
+    """Return a key that is equal for runs that differ only in seed, stepsizes and other numbers of the method."""
+    algo = {name: value for name, value in config.algo.options.items() if not isinstance(value, float)}
+    others = [getattr(config, group) for group in GROUPS if group not in ("algo", "engine", "tracker")]
+    named = [(choice.name, choice.options) for choice in others]
+    return repr([config.algo.name, algo, named, config.nodes, config.dtype, config.batch_size])
+
+
+class _Kept(Observer):
+    """The checkpoints and the last row of a run."""
+
+    def __init__(self, tick: Callable[[int], None]) -> None:
+        self.checkpoints: dict[int, Snapshot] = {}
+        self.row: Row = {}
+        self._tick = tick
+
+    def tick(self, t: int) -> None:
+        self._tick(t)
+
+    def record(self, r: int, row: Row) -> None:
+        self.row = row
+
+    def checkpoint(self, r: int, moment: Snapshot) -> None:
+        self.checkpoints[moment.step] = moment
+
+
+class _Played(NamedTuple):
+    end: Snapshot
+    kept: _Kept
+
+
+def _mixings(config: RunConfig) -> list[Mixing]:
+    """Return the network of each run; of a plug-in's network, the second one is built again."""
+    own = (is_plugin(*choice) for choice in choices(config) if choice[0] in (topologies, weight_rules, links))
+    return [mixing_of(config), new_mixing(config) if any(own) else mixing_of(config)]
+
+
+def _differ(config: RunConfig, mixings: list[Mixing], tick: Callable[[int], None]) -> bool:
+    """Return whether the two runs differ; False if one raises an error, which the run itself reports."""
+    try:
+        steps = min(STEPS, config.steps)
+        first = _play(config, mixings[0], range(steps + 1), _Kept(tick))
+        if first is None or first.end.step < steps:  # not finite
+            return False
+        second = _play(config, mixings[1], [steps], _Kept(tick), first.kept.checkpoints.get(RESUMED))
+        far = CLOSE if config.dtype == "float64" else FAR
+        return second is not None and not _equal(first, second, far)
+    except (Exception, SystemExit):  # a plug-in may raise anything
+        return False
+
+
+def _play(
+    config: RunConfig, mixing: Mixing, due: range | list[int], kept: _Kept, begin: Snapshot | None = None
+) -> _Played | None:
+    """Run up to the last step of ``due``; None if the run is too large."""
+    dtype, cpu = getattr(torch, config.dtype), torch.device("cpu")
+    n = config.nodes
+    problem = small_problem(config, Setting(n, range(n), (config.seed,), 2, dtype, cpu, rates_of(config)))
+    if n * problem.layout.size > LARGEST:
+        return None
+    algorithm, compressor = build_algorithm([config], problem), build_compressor(config, problem.layout.size)
+    hosting = OneProcess(n, events_of(config) or make_mixer([mixing], dtype, cpu))
+    timetable = Timetable(due[-1], due, 1)
+    training = Training(algorithm, problem, hosting, [mixing], timetable, kept, begin, compressor)
+    with torch.no_grad() if problem.autograd else torch.inference_mode():
+        return _Played(training.run()[1], kept)
+
+
+def _equal(one: _Played, other: _Played, far: float) -> bool:
+    """Return whether two runs end with equal states and messages, and then with equal metrics.
+
+    Rounding may differ where a method keeps a view with other strides than the tensors of a checkpoint.
+    """
+    states = ({**played.end.state, **played.end.in_flight} for played in (one, other))
+    a, b = ({name: value.double().numpy() for name, value in state.items()} for state in states)
+    if [(name, value.shape) for name, value in a.items()] != [(name, value.shape) for name, value in b.items()]:
+        return False
+    if all(np.array_equal(a[name], b[name], equal_nan=True) for name in a):
+        own = [name for name in one.kept.row if name not in COLUMNS]  # of the problem and of plug-ins
+        columns = ["train_loss", "test_loss", "node_loss", "grad_norm", *own]
+        rows = [np.array([played.kept.row[name] for name in columns], dtype=float) for played in (one, other)]
+        return np.array_equal(rows[0], rows[1], equal_nan=True)
+    largest = max(float(np.abs(value).max(initial=0)) for value in a.values())
+    return all(np.allclose(a[name], b[name], rtol=0, atol=far * largest, equal_nan=True) for name in a)
