@@ -4,7 +4,8 @@ const $ = (id) => document.getElementById(id);
 const RULES = ["native", "dev", "tuned"];
 const SVG = "http://www.w3.org/2000/svg";
 const COLORS = ["#2f81f7", "#d1242f", "#2da44e", "#bf8700", "#8250df", "#1b9aaa", "#e16f24", "#818b98"];
-const chosen = new Set(["dsgd", "dnasa", "gt_nsgdm"].filter((name) => data.methods[name]));
+const shownFirst = ([name, method]) => name === "dsgd" || (method.native && !method.bound);
+const chosen = new Set(Object.entries(data.methods).filter(shownFirst).map(([name]) => name));
 const colorOf = (name) => COLORS[[...chosen].indexOf(name) % COLORS.length]; // the same in all charts
 const columns = [...data.strata, ...data.finals];
 const format = (value) => (value === null || value === undefined ? "–" : value.toFixed(2).replace("-", "−"));

@@ -48,6 +48,7 @@ def _method(study: Study, entrant: str) -> dict[str, Any]:
     return {
         "label": study.label(entrant),
         "bound": study.protocol.entrants[entrant].bound,
+        "native": study.protocol.entrants[entrant].native is not None,
         "ranked": study.ranked(entrant),
         "family": said.get("family", study.algo(entrant)),
         "needs": list(said.get("needs", ())),

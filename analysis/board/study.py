@@ -162,7 +162,7 @@ class Study:
         return not marked({self.algo(entrant): ""}, self.results)[0][self.algo(entrant)]
 
     def label(self, entrant: str) -> str:
-        """Return the name of an entrant with its mark: D-NASA, GT-NSGDm†, pooled Adam."""
+        """Return the name of an entrant with its mark: D-SGD, GT-NSGDm†, pooled Adam."""
         algo = self.algo(entrant)
         name = marked({algo: method_name(algo, self.results)}, self.results)[0][algo]
         prefix = entrant.removesuffix(algo).rstrip("_")
