@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import ChoiceSweep, Glob, Override, OverrideType, QuotedString
@@ -41,6 +42,31 @@ def check_names(words: Sequence[str], folders: Sequence[Path] = (CONF,)) -> None
                 if not ours:
                     raise UserError(f"'{word}' is not a setting. {FORM}")
                 raise UserError(no_such_name(group, str(name) if len(names) > 1 else typed, folders))
+
+
+def check_typed(overrides: Sequence[Override], blocks: Sequence[Mapping[str, Any]], experiment: str) -> None:
+    """Reject typed settings that would lose to the blocks of an experiment, and mappings that would drop its members.
+
+    A group beside its options is valid: the one chooses the member, the others set values of it.
+    """
+    for override in overrides:
+        key, value = override.key_or_group, override.value()
+        if key in GROUPS and isinstance(value, dict):
+            option, setting = next(iter(value.items()), ("NAME", "VALUE"))
+            remedy = f"{key}={setting}" if option == "name" else f"{key}.{option}={setting}"
+            raise UserError(
+                f"{override.input_line} is a mapping, which would replace the members of {key} in {experiment}. "
+                f"Type each option on its own, as {remedy}."
+            )
+        for theirs in dict.fromkeys(name for block in blocks for name in block):
+            outer, inner = sorted((key, theirs), key=len)
+            if inner.startswith(f"{outer}.") and outer not in GROUPS:
+                part = inner.removeprefix(f"{outer}.").partition(".")[0]
+                remedy = f"{theirs}=VALUE" if theirs == inner else f"'{theirs}={{{part}: VALUE}}'"
+                raise UserError(
+                    f"{override.input_line} and '{theirs}' of {experiment} overlap. Type {remedy}, which replaces the "
+                    "value of the experiment."
+                )
 
 
 def is_sweep(word: str) -> bool:

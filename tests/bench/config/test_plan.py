@@ -150,6 +150,29 @@ def test_an_experiment_that_refers_to_what_is_typed(tmp_path):
     assert [(run.steps, run.seed, run.algo.options["schedule"]) for run in made] == [(12, 0, "fixed"), (12, 1, "fixed")]
 
 
+@pytest.mark.parametrize(
+    ("setting", "word", "offending"),
+    [
+        ("model.kwargs: {width: 16}", "model.kwargs.width=8", "'model.kwargs={width: VALUE}'"),
+        ("model.kwargs.width: 16", "model.kwargs={width:8}", "model.kwargs.width=VALUE"),
+        ("algo.eta: 0.1", "algo={schedule:fixed}", "algo.schedule=fixed"),
+        ("algo.eta: 0.1", "++algo={name:ed}", "algo=ed"),
+    ],
+)
+def test_rejects_typed_settings_that_an_experiment_overlaps(setting, word, offending, tmp_path):
+    (tmp_path / "experiment").mkdir()
+    block = f"blocks:\n  - algo: [dsgd, dsgt]\n    model: module\n    {setting}\n"
+    (tmp_path / "experiment" / "mine.yaml").write_text(block)
+    words = ["experiment=mine", f"hydra.searchpath=[file://{tmp_path}]"]
+    with pytest.raises(UserError) as error:
+        of_command([*words, word])
+    assert word in str(error.value)
+    assert offending in str(error.value)
+    equal = setting.replace("16", "8").replace(": ", "=", 1)
+    assert [run.algo.name for run in of_command([*words, equal])] == ["dsgd", "dsgt"]
+    assert of_command([*words, equal])[0].model.options["kwargs"].get("width", 8) == 8
+
+
 def test_prints_the_version_of_hearsay(tmp_path):
     from bench import __version__
 
