@@ -130,7 +130,8 @@ def _flat(options: Mapping[str, Any]) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for name, value in options.items():
         if isinstance(value, Mapping):
-            out.update({f"{name}.{key}": part for key, part in _flat(value).items()})
+            words = {key: "null" if part is None else "{}" for key, part in value.items() if part is None or part == {}}
+            out.update({f"{name}.{key}": part for key, part in _flat({**value, **words}).items()})  # none is missing
         else:
             out[name] = ", ".join(map(str, value)) if isinstance(value, list) else value  # tables compare labels
     return out
