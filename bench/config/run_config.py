@@ -25,6 +25,8 @@ HOW = {"how": True}
 """Marks settings of how or where a run is computed, which do not change its numbers and its run_id."""
 NEUTRAL = "neutral"
 """Marks settings of later versions, with the value at which runs keep their earlier run_id and numbers."""
+SHORT = 16
+"""The number of characters of a digest in labels and manifests."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,18 @@ class RunConfig:
         return content_of(self.network.name, self.network.options)
 
     @cached_property
+    def contents(self) -> dict[str, str]:
+        """Digests of the files that options name, by GROUP.OPTION; ``network_content`` covers those of a network."""
+        groups = [item.name for item in fields(self) if item.name in GROUPS and "how" not in item.metadata]
+        chosen = {group: getattr(self, group) for group in groups if group != "network"}
+        return {
+            f"{group}.{option}": _content(value)[:SHORT]
+            for group, choice in chosen.items()
+            for option, value in without_neutral(options_of(group, choice.name), choice.options).items()
+            if isinstance(value, Path)
+        }
+
+    @cached_property
     def run_id(self) -> str:
         """A readable prefix and a hash of everything that can change the numbers.
 
@@ -118,7 +132,7 @@ class RunConfig:
             out.update({name if name in bare else f"{key}.{name}": option for name, option in options.items()})
         if any(isinstance(value, Path) for value in self.network.options.values()):  # one path, several contents
             out["network.content"] = self.network_content
-        return out
+        return out | {f"{option}.content": digest for option, digest in self.contents.items()}
 
 
 GROUPS = tuple(name for name, kind in RunConfig.__annotations__.items() if kind == Choice.__name__)
