@@ -15,7 +15,7 @@ from bench.base.errors import UserError, closest
 from bench.base.home import ROOT
 from bench.base.registry import no_such
 from bench.config.choices import members
-from bench.config.run_config import GROUPS, RunConfig
+from bench.config.run_config import GROUPS, RunConfig, is_text
 
 CONF = ROOT / "conf"
 FORM = "Type settings as NAME=VALUE, as in algo=dnasa."
@@ -67,6 +67,27 @@ def check_typed(overrides: Sequence[Override], blocks: Sequence[Mapping[str, Any
                     f"{override.input_line} and '{theirs}' of {experiment} overlap. Type {remedy}, which replaces the "
                     "value of the experiment."
                 )
+
+
+def with_quotes(word: str) -> str:
+    """Return a word with quotes around texts that Hydra would read and rewrite as numbers, as in results=1.10."""
+    key, _, typed = word.partition("=")
+    try:
+        value = OverridesParser.create().parse_override(word).value()
+    except HydraException:  # reported when Hydra composes it
+        return word
+    values = value.list if isinstance(value, ChoiceSweep) else [value]
+    texts = [text.strip() for text in typed.split(",")] if len(values) > 1 else [typed.strip()]
+    rewritten = [each for each in values if isinstance(each, int | float) and str(each) not in texts]
+    if not rewritten or not is_text(key.lstrip("+")):
+        return word
+    if len(texts) != len(values) or "(" in typed:
+        raise UserError(f"Hydra would read a text of {word} as the number {rewritten[0]}. Quote each text: '\"1.10\"'.")
+    return f"{key}={','.join(_quoted(*pair) for pair in zip(texts, values, strict=True))}"
+
+
+def _quoted(text: str, value: Any) -> str:
+    return f'"{text}"' if isinstance(value, int | float) else text
 
 
 def is_sweep(word: str) -> bool:

@@ -15,7 +15,7 @@ from bench.base import renamed
 from bench.base.errors import UserError, closest
 from bench.base.options import Count, Natural, coerce, convert, without_neutral
 from bench.clock.choice import content_of
-from bench.config.choices import Choice, options_of, with_option
+from bench.config.choices import Choice, options_of, types_of, with_option
 from bench.store.record import LATER, TAKEN, Spacing
 
 if TYPE_CHECKING:
@@ -211,6 +211,13 @@ def _hints() -> dict[str, Any]:
     from bench.problem import supervised  # slow: imports torch
 
     return typing.get_type_hints(RunConfig, localns=vars(supervised), include_extras=True)
+
+
+def is_text(key: str) -> bool:
+    """Return whether all values of a setting are texts."""
+    group, _, option = key.partition(".")
+    kinds = types_of(group, option) if group in GROUPS else [hint for name, hint in _hints().items() if name == key]
+    return bool(kinds) and all({*(typing.get_args(kind) or [kind])} <= {str, type(None)} for kind in kinds)
 
 
 def choice(group: str, value: Any) -> Choice:

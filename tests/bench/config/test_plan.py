@@ -173,6 +173,31 @@ def test_rejects_typed_settings_that_an_experiment_overlaps(setting, word, offen
     assert of_command([*words, equal])[0].model.options["kwargs"].get("width", 8) == 8
 
 
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("results=1.10", ["1.10"]),
+        ("++results=2026_11_17", ["2026_11_17"]),
+        ("results=1.10,b,5,'2.0',1e3,true", ["1.10", "b", "5", "2.0", "1e3", "true"]),
+        ("results=5", ["5"]),
+    ],
+)
+def test_keeps_typed_texts_that_look_like_numbers(words, found):
+    assert [run.results for run in of_command([words])] == found
+
+
+def test_keeps_the_typed_column_of_a_file():
+    (run,) = of_command(["dataset=file", "dataset.column=1.10", "seed=1_0"])
+    assert run.dataset.options["column"] == "1.10"
+    assert run.seed == 10
+
+
+@pytest.mark.parametrize("word", ["results='a,b',1.10", "results=choice(1.10,2)"])
+def test_rejects_texts_that_look_like_numbers_and_cannot_be_kept(word):
+    with pytest.raises(UserError, match=re.escape(word)):
+        of_command([word])
+
+
 def test_prints_the_version_of_hearsay(tmp_path):
     from bench import __version__
 
