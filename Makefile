@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE  # hundreds of test processes reuse the bytecode cache
 
-.PHONY: help install demo paper-quick reproduction test thorough faults perf lint style types layers clean
+.PHONY: help install demo paper-quick reproduction test thorough faults perf docs lint style types layers clean
 
 help:  ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,8 +33,8 @@ paper-quick: install  ## Run all experiments of the paper in a small size, draw 
 	$(BIN)/python analysis/check_claims.py --results results/quick
 	$(BIN)/python analysis/make_report.py --results results/quick
 
-reproduction: install  ## Regenerate REPRODUCTION.md from the archived full-size runs
-	$(BIN)/python analysis/check_claims.py --results reproduction/archive --out REPRODUCTION.md
+reproduction: install  ## Regenerate REPRODUCTION.md and its page per claim from the archived full-size runs
+	$(BIN)/python analysis/check_claims.py --results reproduction/archive --out REPRODUCTION.md --pages reproduction/verdicts
 
 test: install  ## Run the fast tests (about 4 minutes on 2 cores)
 	$(BIN)/python -m pytest -n auto --dist loadgroup
@@ -49,6 +49,9 @@ faults: install  ## Run all fault-injection tests of docs/reliability.md (most o
 
 perf: install  ## Run the performance benchmarks on this machine (minutes)
 	$(BIN)/python bench/perf.py
+
+docs: install  ## Build the documentation site into build/site (no network needed)
+	$(BIN)/python docs/build.py
 
 lint: style types layers  ## Check style, types and import layers (1 minute on 2 cores)
 

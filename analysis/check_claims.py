@@ -26,6 +26,7 @@ from rich.table import Table
 from analysis.claims.sets import claim_sets
 from analysis.claims.verdicts import Verdict, claims, judge
 from analysis.drawing.style import use_paper_style
+from analysis.report.claim_pages import Places, claim_pages, summary
 from analysis.report.claims import case_columns, case_rows, case_table, document
 from analysis.results.errors import NoData, in_sentences, perhaps
 from analysis.results.plugins import broken
@@ -59,15 +60,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     add("--claim", action="append", metavar="ID", help=f"{about}. Claims: {', '.join(known)}")
     about = "document to write (default: in the results folder, under its own name; mine.md for mine.yaml)"
     add("--out", type=Path, metavar="FILE", help=about)
+    about = "folder for one page per claim; the document then is a summary (default: one document with all claims)"
+    add("--pages", type=Path, metavar="FOLDER", help=about)
     add("--figures", type=Path, metavar="FOLDER", help="folder for its figures (default: <results>/figures)")
     arguments = parser.parse_args(argv)
     if wrong := [name for name in arguments.claim or [] if name not in known]:
         parser.error(f"unknown claim {wrong[0]!r}{perhaps(wrong[0], known)}; known: {', '.join(known)}")
     if not sets:
         raise NoData(NONE + "".join(f"; plug-in '{name}' cannot be imported: {why}" for name, why in broken.items()))
-    if arguments.out and len(sets) > 1:
-        files = ", ".join(str(one.file) for one, _ in sets)
-        parser.error(f"--out needs a single set of claims; add --claims with one of {files}")
+    if (arguments.out or arguments.pages) and len(sets) > 1:
+        files, option = ", ".join(str(one.file) for one, _ in sets), "--out" if arguments.out else "--pages"
+        parser.error(f"{option} needs a single set of claims; add --claims with one of {files}")
     results, console = read(arguments.results, arguments.without), Console()
     for sentence in warnings(results):
         say(sentence, sys.stdout)
@@ -84,7 +87,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         out = arguments.out or folder / one.document
         out.parent.mkdir(parents=True, exist_ok=True)
         pictures = arguments.figures or no_link(folder / "figures")
-        write_text(out, document(one, verdicts, results, pictures, Path(os.path.relpath(pictures, out.parent))))
+        if arguments.pages:
+            places = Places(out, arguments.pages, pictures, arguments.results)
+            pages = claim_pages(one, verdicts, results, places)
+            arguments.pages.mkdir(parents=True, exist_ok=True)
+            for name, text in pages.items():
+                write_text(arguments.pages / f"{name}.md", text)
+            write_text(out, summary(one, verdicts, results, pages, places))
+        else:
+            write_text(out, document(one, verdicts, results, pictures, Path(os.path.relpath(pictures, out.parent))))
         print(f"Written to {out}")
     return int(failed)
 

@@ -57,34 +57,20 @@ X = {
     **{"rounds": "rounds", "scalars": "scalars_sent", "bytes": "bytes", "seconds": "wall_s"},
 }
 """Costs, and their columns."""
+REQUEST = ("x", "cost", "metric", "network", "reference", "over", "columns", "tune_by")
+"""The options that all figures and tables receive."""
 
 
 @in_sentences("Nothing to draw")
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = parse(argv)
     everything = read(arguments.results, arguments.without)
-    results = everything.where(arguments.where)
-    networks = tuple(map(load_network, arguments.network))
-    untimed: list[str] = []
-    if networks and "seconds" in (arguments.x, arguments.cost):
-        results, untimed = on_network(results, networks[0])
-    elif "seconds" in (arguments.x, arguments.cost) and has_networks(results):
-        results, untimed = on_own_networks(results)
-    costs = {**X, "seconds": NETWORK_S} if networks or results.network else X
-    out = Path(arguments.out) if arguments.out else no_link(Path(arguments.results) / "figures")
-    request = FigureOptions(
-        x=costs[arguments.x] if arguments.x else None,
-        cost=costs[arguments.cost],
-        metrics=tuple(arguments.metric),
-        reference=arguments.reference,
-        over=arguments.over,
-        columns=tuple(arguments.columns),
-        tune_by=arguments.tune_by,
-        networks=networks,
+    results, request, untimed = requested(
+        everything.where(arguments.where), **{name: getattr(arguments, name) for name in REQUEST}
     )
+    out = Path(arguments.out) if arguments.out else no_link(Path(arguments.results) / "figures")
     layout = Layout(**{field.name: getattr(arguments, field.name) for field in fields(Layout)})
     order = Order(results, request, layout, arguments.band, arguments.format, bibliography(everything), out)
-    can_be_asked(results, request)
     use_paper_style()
     for sentence in [*warnings(results), *untimed]:
         say(sentence, sys.stdout)
@@ -97,6 +83,32 @@ def main(argv: Sequence[str] | None = None) -> int:
     write_text(out / "references.bib", order.papers.text())
     say(f"Figures and tables: {out}", sys.stdout)
     return int(None in states)
+
+
+def requested(
+    results: Results,
+    x: str | None = None,
+    cost: str = "steps",
+    metric: Sequence[str] = (),
+    network: Sequence[str | Path] = (),
+    **more: Any,
+) -> tuple[Results, FigureOptions, list[str]]:
+    """Return the results with the seconds that the options need, the options, and sentences about runs without them.
+
+    ``more``: reference, over, columns and tune_by.
+    """
+    networks, untimed = tuple(map(load_network, network)), list[str]()
+    if "seconds" in (x, cost) and networks:
+        results, untimed = on_network(results, networks[0])
+    elif "seconds" in (x, cost) and has_networks(results):
+        results, untimed = on_own_networks(results)
+    costs = {**X, "seconds": NETWORK_S} if networks or results.network else X
+    more["columns"] = tuple(more.get("columns", ()))
+    request = FigureOptions(
+        x=costs[x] if x else None, cost=costs[cost], metrics=tuple(metric), networks=networks, **more
+    )
+    can_be_asked(results, request)
+    return results, request, untimed
 
 
 def split(text: str) -> list[str]:

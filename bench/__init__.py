@@ -7,4 +7,4 @@ os.environ.setdefault("MIMALLOC_PURGE_DELAY", "1000")  # ms; else torch gives me
 
 from bench.base import imported as imported  # before anything else of the suite: it says what was imported
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

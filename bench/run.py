@@ -11,25 +11,21 @@ Examples:
 
 from __future__ import annotations
 
-import shlex
 import signal
 import sys
 from pathlib import Path
 
-VIEWS = {"-c", "--cfg", "-i", "--info", "--hydra-help", "-sc", "--shell-completion", "--version"}
-"""Flags of commands that run nothing."""
-
 if __name__ == "__main__":  # this repository comes before installed packages named datasets or analysis
     sys.path[0] = str(Path(__file__).resolve().parents[1])
-    from bench.terminal.command import begin, say
+    from bench.terminal.command import begin
+    from bench.terminal.starting import say_starting
 
     begin()
     if not {"-h", "--help"}.isdisjoint(sys.argv):  # before the slow imports
         from bench.config.help import show_help
 
         sys.exit(show_help(__doc__))
-    if VIEWS.isdisjoint(word.partition("=")[0] for word in sys.argv):
-        say(f"Starting {shlex.join(sys.argv[1:]) or 'the default run'}")  # the imports of torch and Hydra take seconds
+    say_starting(sys.argv[1:])
 
 from bench import __version__
 from bench.base import preemption

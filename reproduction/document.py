@@ -19,18 +19,26 @@ from reproduction.study import PAPER
 CLAIMS = Path(__file__).parent / "claims"
 HEAD = """# Reproduction of the D-NASA paper
 
-This page tests the claims of *Problem-Parameter-Free Decentralized Nonconvex Stochastic Optimization* (Li, Chen, Ma,
-Hong). `python analysis/check_claims.py` writes it from the results: every number and verdict is computed, except for
-numbers in the notes. [claims.yaml](reproduction/claims/claims.yaml) defines the claims, their statistics and their
-bounds. This command computes one claim from the archived runs in this repository:
+hearsay tests the claims of *Problem-Parameter-Free Decentralized Nonconvex Stochastic Optimization* (Li, Chen, Ma,
+Hong). `python analysis/check_claims.py` computes every number and verdict here from stored runs, except for numbers in
+the notes. [reproduction/README.md](reproduction/README.md) interprets the verdicts.
+
+## How to check a number
+
+This command computes one claim again, from the archived runs in this repository:
 
 ```bash
 python analysis/check_claims.py --results reproduction/archive --claim spike_lower
 ```
 
-The commands below each claim repeat its runs (`device=cuda` makes them faster).
-[reproduction/conf/experiment](reproduction/conf/experiment) defines these experiments. `make paper-quick` runs all of
-them at a small size.
+| part of a claim | where |
+|---|---|
+| statistic and bound | [claims.yaml](reproduction/claims/claims.yaml), [code](reproduction/evidence) |
+| runs behind a number | `analysis.load("reproduction/archive")` in Python: one row per run and evaluation |
+| settings of these runs | [reproduction/conf/experiment](reproduction/conf/experiment) |
+| new runs | the commands of the claim; `device=cuda` makes them faster |
+| new runs of all experiments at a small size | `make paper-quick` |
+| all claims again, from the archive | `make reproduction`, which writes this page and all others (90 seconds) |
 """
 FULL_DATA = ("stepsize", "topology", "curves", "consensus")
 """Figures of the paper, which use all training samples."""

@@ -1,12 +1,12 @@
-"""The code layout as the README draws it: few folders, each with one line that says what it contains."""
+"""The code layout as CONTRIBUTING.md draws it: few folders, each with one line that says what it contains."""
 
 import ast
 import re
 
 from bench.base.home import ROOT
 
-PACKAGES = ("algorithms", "analysis", "bench", "benchmarks", "datasets", "reproduction")
-ROOMS = 27
+PACKAGES = ("algorithms", "analysis", "bench", "benchmarks", "datasets", "hearsay", "reproduction")
+ROOMS = 28
 
 
 def folders(of):
@@ -35,9 +35,9 @@ def test_each_folder_says_in_one_line_what_lives_there():
             assert more[:1] in ([], [""]), face
 
 
-def test_the_map_in_the_readme_names_every_room():
-    drawn = (ROOT / "README.md").read_text().partition("## Code layout")[2].split("```")[1]
-    assert len(drawn.strip().splitlines()) <= 10
+def test_the_map_in_contributing_names_every_room():
+    drawn = (ROOT / "CONTRIBUTING.md").read_text().partition("## Code layout")[2].split("```")[1]
+    assert len(drawn.strip().splitlines()) <= 11
     rooms = [*commands(), *folders("bench"), *folders("bench/sweep"), *folders("analysis")]
     words = re.split(r"[\s/,;:]+", drawn)
     assert {room.stem for room in rooms} - {word.removesuffix(".py") for word in words} == set()

@@ -15,7 +15,7 @@ from bench.build.fingerprint import fingerprint
 from bench.config.compose import compose_one
 from tests.helpers.cli import ROOT
 
-PACKAGES = ("algorithms", "analysis", "bench", "benchmarks", "conf", "datasets", "reproduction")
+PACKAGES = ("algorithms", "analysis", "bench", "benchmarks", "conf", "datasets", "hearsay", "reproduction")
 WORDS = ("algo=dnasa", "steps=20", "tracker=none")
 
 long = [pytest.mark.thorough, pytest.mark.timeout(600), pytest.mark.xdist_group("wheel")]
@@ -28,7 +28,7 @@ def tracked(*places: str) -> list[str]:
     except (OSError, subprocess.CalledProcessError) as error:
         pytest.skip(f"git does not know these files: {error}")
     names = [name for name in done.stdout.splitlines() if (ROOT / name).is_file()]
-    return [name for name in names if not name.startswith(("docs/", "reproduction/archive/"))]
+    return [name for name in names if not name.startswith(("docs/", "reproduction/archive/", "reproduction/verdicts/"))]
 
 
 def test_every_file_of_the_suite_goes_into_the_wheel():
@@ -121,6 +121,11 @@ class TestWheel:
         assert "→ spike.png" in said
         told(run(python, "-m", "analysis.make_report", cwd=empty))
         assert (empty / "results/report.html").is_file()
+        count = len(list(empty.glob("results/runs/*/summary.json")))
+        assert f"{count} runs: " in told(run(python.with_name("hearsay"), "status", cwd=empty))
+        assert (
+            told(run(python, "-c", "import hearsay; print(hearsay.load().run_id.nunique())", cwd=empty)) == f"{count}\n"
+        )
         assert {path.name for path in empty.iterdir()} == {"results"}
 
 

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from analysis.results.results import Results
@@ -28,9 +29,14 @@ class Bibliography:
 
 def bibliography(results: Results) -> Bibliography:
     """Return the papers that the methods of these runs declare."""
+    return bibliography_of({algo: str(declared.get("cite") or "") for algo, declared in results.declared.items()})
+
+
+def bibliography_of(cites: Mapping[str, str]) -> Bibliography:
+    """Return the papers of these citations, which are given by method."""
     found = Bibliography()
-    for algo, declared in sorted(results.declared.items()):
-        if cite := str(declared.get("cite") or ""):
+    for algo, cite in sorted(cites.items()):
+        if cite:
             papers = cite.split("; ")
             papers = papers if all(map(CITED.fullmatch, papers)) else [cite]
             found.citations[algo] = "".join(_cite(found, algo, paper) for paper in papers).replace(r"}\cite{", ",")

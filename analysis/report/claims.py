@@ -23,23 +23,29 @@ from analysis.tables import table_makers
 
 def document(claims: ClaimSet, verdicts: list[Verdict], results: Results, pictures: Path, link: Path) -> str:
     """Return the document. Its figures are written to the folder ``pictures`` and linked as ``link``."""
-    shown = {verdict.claim.figure for verdict in verdicts if verdict.claim.figure}
-    drawn = {name: _draw(name, claims, results, pictures) for name in drawings() if name in shown}
-    sections = _by_kind(verdicts)
-    parts = [f"{claims.head}\n{RULES}", *_what_was_run(results), *_overview(sections)]
+    drawn = draw_figures(claims, verdicts, results, pictures)
+    sections = by_kind(verdicts)
+    parts = [claims.head, RULES, *what_was_run(results), *_overview(sections)]
     parts += claims.sections(verdicts, results)
     for title, some in sections.items():
         parts += [f"## {title}", ""]
         for verdict in some:
             name = verdict.claim.figure or ""
             picture = drawn.pop(name, None)  # a figure is shown once
-            parts += [*_claim(verdict, claims.words), *(_figure(name, picture, results, link) if picture else []), ""]
+            parts += [
+                f'### <a id="{verdict.claim.id}"></a>{verdict.claim.claim}',
+                "",
+                *claim_lines(verdict, claims.words),
+            ]
+            parts += [*(figure_lines(name, picture, results, link) if picture else []), ""]
     for name in claims.tables:
-        parts += _table(name, claims, results)
+        parts += table_lines(name, claims, results)
     return "\n".join(parts).rstrip() + "\n"
 
 
 RULES = """\
+## How verdicts are computed
+
 Each claim has one or more cases, and a bound. Verdicts are computed:
 
 | verdict | meaning |
@@ -60,13 +66,15 @@ Each claim has one or more cases, and a bound. Verdicts are computed:
 """
 
 
-def _by_kind(verdicts: list[Verdict]) -> dict[str, list[Verdict]]:
+def by_kind(verdicts: list[Verdict]) -> dict[str, list[Verdict]]:
+    """Return the verdicts by the title of their kind."""
     found = {title: [one for one in verdicts if one.claim.kind == kind] for kind, title in KINDS.items()}
     several = {title: some for title, some in found.items() if some}
     return several if len(several) > 1 else {"Claims": verdicts}
 
 
-def _what_was_run(results: Results) -> Iterator[str]:
+def what_was_run(results: Results) -> Iterator[str]:
+    """Yield the section on the runs: their number, seeds, machines and versions."""
     yield "## Runs"
     yield ""
     for name, text in facts(results):
@@ -79,8 +87,7 @@ def _overview(sections: dict[str, list[Verdict]]) -> Iterator[str]:
     yield "## Verdicts"
     yield ""
     for title, mine in sections.items():
-        counts = {word: sum(verdict.word == word for verdict in mine) for word in WORDS}
-        yield f"**{title}**: {', '.join(f'{count} {word}' for word, count in counts.items() if count)}."
+        yield f"**{title}**: {counts(mine)}."
         yield ""
         yield "| claim | verdict |"
         yield "|---|---|"
@@ -89,15 +96,19 @@ def _overview(sections: dict[str, list[Verdict]]) -> Iterator[str]:
         yield ""
 
 
+def counts(verdicts: list[Verdict]) -> str:
+    """Return the number of claims with each verdict, for example: 9 holds, 4 not settled."""
+    found = {word: sum(verdict.word == word for verdict in verdicts) for word in WORDS}
+    return ", ".join(f"{count} {word}" for word, count in found.items() if count)
+
+
 def in_cell(text: str) -> str:
     return text.replace("|", chr(92) + "|")
 
 
-def _claim(verdict: Verdict, where: Sequence[str] = ()) -> Iterator[str]:
-    """``where`` are the options with which a command finds these claims."""
+def claim_lines(verdict: Verdict, where: Sequence[str] = ()) -> Iterator[str]:
+    """Yield the text of a claim below its heading; ``where`` are the options with which a command finds the claims."""
     claim = verdict.claim
-    yield f'### <a id="{claim.id}"></a>{claim.claim}'
-    yield ""
     sentence = words.in_markdown(verdict.sentence)
     yield f"**{sentence[0].upper()}{sentence[1:]}.** ({claim.source})"
     yield ""
@@ -153,6 +164,14 @@ def number(case: Case) -> str:
     return f"{value} [{low}, {high}]{same}"
 
 
+def draw_figures(
+    claims: ClaimSet, verdicts: list[Verdict], results: Results, folder: Path
+) -> dict[str, Picture | None]:
+    """Draw the figures of all claims into a folder. A figure that the results do not allow is None."""
+    shown = {verdict.claim.figure for verdict in verdicts if verdict.claim.figure}
+    return {name: _draw(name, claims, results, folder) for name in drawings() if name in shown}
+
+
 def _draw(name: str, claims: ClaimSet, results: Results, folder: Path) -> Picture | None:
     try:
         picture = drawings()[name].draw(claims.runs_of(name, results), claims.request)
@@ -162,13 +181,15 @@ def _draw(name: str, claims: ClaimSet, results: Results, folder: Path) -> Pictur
     return picture
 
 
-def _figure(name: str, picture: Picture, results: Results, link: Path) -> list[str]:
+def figure_lines(name: str, picture: Picture, results: Results, link: Path) -> list[str]:
+    """Return the lines of a figure and its caption."""
     title = words.in_markdown(picture.title or drawings()[name].title)
     notes = " ".join(f"{words.in_markdown(as_sentence(note, results.runs))}." for note in picture.notes)
     return ["", f"![{title}]({(link / name).as_posix()}.png)", "", f"*{title}.* {notes}"]
 
 
-def _table(name: str, claims: ClaimSet, results: Results) -> Iterator[str]:
+def table_lines(name: str, claims: ClaimSet, results: Results) -> Iterator[str]:
+    """Yield a table with its heading; nothing if the results do not allow it."""
     recipe = table_makers()[name]
     try:
         yield words.markdown(recipe.table(results, claims.request), recipe.title)

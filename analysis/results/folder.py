@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,9 +60,9 @@ def load(results: str | Path) -> pd.DataFrame:
     return table
 
 
-def load_folder(results: Path) -> Results:
-    """Return the runs, including those without an evaluation, with their metrics and manifests."""
-    found = read_all(results, run_names(results))
+def load_folder(results: Path, runs: Sequence[str] | None = None) -> Results:
+    """Return the runs with these names (None: all), also those without an evaluation, with metrics and manifests."""
+    found = read_all(results, run_names(results) if runs is None else runs)
     names = [labels["run_id"] for labels in found.labels]
     rows = pd.DataFrame({"run_id": [], "step": []})
     if sum(found.lengths):
@@ -73,5 +74,4 @@ def load_folder(results: Path) -> Results:
         manifest = read_file(results / "runs" / name, "manifest.json")
         parts = {key: part for key, part in manifest.items() if isinstance(part, dict | list)}
         facts[name] = {**manifest, **{key: seen.setdefault(repr(part), part) for key, part in parts.items()}}
-    runs = pd.DataFrame(found.labels)
-    return Results(runs, rows, facts, found.unreadable, str(results), folder=results / "runs")
+    return Results(pd.DataFrame(found.labels), rows, facts, found.unreadable, str(results), folder=results / "runs")

@@ -47,6 +47,8 @@ class Registry(Generic[T]):
 
     Attributes:
         kind: The kind of the items, for messages.
+        cells: The file and line of each name that a notebook cell or the running script registered last. Such a name
+            may be registered again, since users execute cells repeatedly.
 
     Example:
         >>> @links.register("reliable")
@@ -59,17 +61,20 @@ class Registry(Generic[T]):
         self.kind = kind
         self._items: dict[str, T] = {}
         self._files: dict[str, Path | None] = {}
+        self.cells: dict[str, tuple[str, int]] = {}
         _registries.append(self)
 
     def add(self, name: str, item: T) -> None:
         """Add a function or class under its name on the command line; raise ``UserError`` if the name is taken."""
-        if name in self._items:
+        if name in self._items and name not in self.cells:
             raise UserError(
                 f"The {self.kind} '{name}' is already registered by {_origin(self._items[name])}. "
                 f"{_origin(item)} must use another name."
             )
         self._items[name] = item
         self._files[name] = _importing()
+        if cell := _cell():
+            self.cells[name] = cell
 
     def file(self, name: str) -> Path | None:
         """Return the file of the module that registered an item; the item may have been made by another one."""
@@ -149,7 +154,7 @@ def _ours(home: str) -> ModuleType:
         raise UserError(
             f"Python finds another package called '{home}' ({file}) instead of hearsay's. Start hearsay by its "
             f"commands, as in python {ROOT / 'bench' / 'run.py'}, and do not install that package into {ROOT}. "
-            "README.md explains how to use both."
+            "docs/machines.md explains how to use both."
         )
     return importlib.import_module(home)
 
@@ -214,6 +219,21 @@ def _importing() -> Path | None:
         return None
     file = Path(frame.f_code.co_filename)
     return file if file.is_file() else None
+
+
+def _cell() -> tuple[str, int] | None:
+    """Return the file and line of the statement of a cell or of the running script that registers a name."""
+    frame = inspect.currentframe()
+    while frame and frame.f_globals.get("__name__", "").partition(".")[0] == "bench":
+        frame = frame.f_back
+    if frame is None or frame.f_globals.get("__name__") != "__main__" or not frame.f_code.co_name.startswith("<"):
+        return None
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+def registries() -> list[Registry[Any]]:
+    """Return all registries."""
+    return _registries
 
 
 def _origin(item: object) -> str:

@@ -57,7 +57,7 @@ PLUMBING = (
         "bench/data/",
     ),
     *("bench/engine/", "bench/network/cache.py", "bench/network/describe.py", "bench/network/drawing.py"),
-    *("bench/store/", "bench/sweep/", "bench/terminal/"),
+    *("bench/store/", "bench/sweep/", "bench/terminal/", "hearsay/"),
 )
 """Files and folders that, except for the core, do not affect results: names, files, messages, checks."""
 

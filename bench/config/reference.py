@@ -70,10 +70,10 @@ def _group(group: str, found: Described) -> Iterator[str]:
         return
     yield f"| `{group}` | meaning | options and defaults |\n|---|---|---|"
     for file in sorted((CONF / group).glob("*.yaml")):
-        yield f"| `{file.stem}` | {_cell(_meaning(file))} | {'<br>'.join(_options(file))} |"
+        yield f"| `{file.stem}` | {_cell(meaning(file))} | {'<br>'.join(_options(file))} |"
 
 
-def _meaning(file: Path) -> str:
+def meaning(file: Path) -> str:
     """Return the first comment of a file, or an empty text."""
     found = re.search(r"^(?:name:[^#\n]*)?# *([^@\n]+)$", file.read_text(encoding="utf-8"), re.MULTILINE)
     return found[1] if found else ""

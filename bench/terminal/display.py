@@ -28,6 +28,7 @@ from rich.table import Column
 
 from bench.store.record import Row
 from bench.terminal.console import Console
+from bench.terminal.notebook import NotebookLive, in_notebook
 
 PATIENCE_S = 0.1
 """Seconds between updates of a bar."""
@@ -51,8 +52,9 @@ class Display:
         self._ended_steps = 0  # of all ended runs, also those of other processes
         self._states = Counter[str]()
         self._running: dict[int, Running] = {}
-        self._live: Live | None = None
-        if console.is_terminal:
+        self._live: Live | NotebookLive | None = None
+        notebook = in_notebook() and not console.quiet
+        if console.is_terminal or notebook:
             text = TextColumn("{task.description}", markup=False)
             self._sweep = Progress(
                 text, BarColumn(30), TextColumn("{task.percentage:3.0f} %"), TimeElapsedColumn(), TimeRemainingColumn()
@@ -62,7 +64,8 @@ class Display:
             count = MofNCompleteColumn(table_column=Column(no_wrap=True))
             self._bars = Progress(name, *bar, count, TextColumn("{task.fields[news]}"))
             self._all = self._sweep.add_task("", total=sum(steps))
-            self._live = Live(Stack(self._sweep, self._bars), console=console, transient=True)
+            bars = Stack(self._sweep, self._bars)
+            self._live = NotebookLive(bars) if notebook else Live(bars, console=console, transient=True)
 
     def __enter__(self) -> Display:
         if self._live:

@@ -15,6 +15,7 @@ from analysis import load, make_figures
 from analysis.claims.sets import ClaimSet, claim_sets
 from analysis.claims.verdicts import claims, judge
 from analysis.report.bibtex import bibliography
+from analysis.report.claim_pages import Places, claim_pages, summary
 from analysis.report.claims import document
 from analysis.report.commands import run_command
 from analysis.results.read import read
@@ -59,10 +60,13 @@ def test_nothing_in_the_document_of_claims_is_obeyed(results, tmp_path):
     verdicts = [judge(claim, found) for claim in claims(paper.file) if claim.id == "consensus_sum"]
     assert verdicts[0].cases
     mine = ClaimSet(paper.file, "mine.md", "Mine.")
-    text = document(mine, verdicts, found, tmp_path / "figures", tmp_path)
-    assert "\\x1b[2J&lt;img src=x>" in text
-    for command in ("\x1b", "<img", "](http", "](javascript", "\n# Title"):
-        assert command not in text
+    places = Places(tmp_path / "mine.md", tmp_path / "pages", tmp_path / "figures", str(results))
+    pages = claim_pages(mine, verdicts, found, places)
+    texts = [document(mine, verdicts, found, tmp_path / "figures", tmp_path), pages["consensus_sum"]]
+    assert all("\\x1b[2J&lt;img src=x>" in text for text in texts)
+    for text in (*texts, *pages.values(), summary(mine, verdicts, found, pages, places)):
+        for command in ("\x1b", "<img", "](http", "](javascript", "\n# Title"):
+            assert command not in text
 
 
 def test_a_warning_has_no_commands_to_the_terminal(results):

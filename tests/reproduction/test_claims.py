@@ -27,6 +27,7 @@ from tests.helpers.few import few
 pytestmark = pytest.mark.xdist_group("figures")
 CLAIMS = claims(SET.file)
 EXPERIMENTS = ROOT / "reproduction/conf/experiment"
+VERDICTS = ROOT / "reproduction/verdicts"
 
 
 def test_every_claim_of_the_paper_is_covered_or_has_a_reason():
@@ -73,8 +74,7 @@ def test_the_summary_counts_claims_runs_and_problems():
     assert f"evaluates {len(CLAIMS)} claims" in summary
     assert f"each of the {len(coverage())} claims of the paper" in summary
     assert f"from an archive of {runs} full-size runs" in summary
-    document = (ROOT / "REPRODUCTION.md").read_text()
-    text = document.partition("## Effect of the graph")[2].partition("Experiments without")[0]
+    text = (VERDICTS / "effect-of-the-graph.md").read_text().partition("Experiments without")[0]
     rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| ") and "experiments" not in line]
     effect = [row for row in rows if row[2].endswith(", effect")]
     assert f"on the {len(effect)} problems divided by labels" in summary
@@ -87,8 +87,7 @@ def test_the_summary_counts_claims_runs_and_problems():
 
 def test_notes_agree_with_the_verdicts():
     """Notes name the cases in which the paper's selection and a validation split differ."""
-    text = (ROOT / "REPRODUCTION.md").read_text()
-    part = {one.id: text.partition(f'id="{one.id}"')[2].partition("```bash")[0] for one in CLAIMS}
+    part = {one.id: (VERDICTS / f"{one.id}.md").read_text() for one in CLAIMS}
     assert re.search(r"\| MNIST, random \(best.*not settled", part["competitive"])
     assert re.search(r"\| MNIST, random, even, validation split \(best.*yes \|", part["competitive_validated"])
     assert re.search(r"\| MNIST, random, D-SGT .*not settled", part["sensitive"])
@@ -229,15 +228,42 @@ def test_one_claim_on_the_terminal(folder, capsys):
 @pytest.mark.thorough
 @pytest.mark.timeout(600)
 def test_the_document_in_the_repository_is_what_the_archive_says(tmp_path):
-    """Nothing in REPRODUCTION.md was typed by hand."""
+    """Nothing in REPRODUCTION.md and on its pages was typed by hand."""
     words = ["--results", str(ROOT / "reproduction/archive"), "--out", str(tmp_path / "REPRODUCTION.md")]
-    assert check_claims.main([*words, "--figures", str(tmp_path / "figures")]) == 0
-    assert (tmp_path / "figures" / "spike.png").exists()
-    made = (tmp_path / "REPRODUCTION.md").read_text().replace(str(ROOT) + "/", "")
-    kept = (ROOT / "REPRODUCTION.md").read_text()
-    links = [line for line in made.splitlines() if line.startswith("![")]
-    plain = [line for line in made.splitlines() if not line.startswith("![")]
-    assert plain == [line for line in kept.splitlines() if not line.startswith("![")]
-    assert len(links) == kept.count("\n![") >= 8
+    words += ["--pages", str(tmp_path / "reproduction/verdicts")]
+    assert check_claims.main([*words, "--figures", str(tmp_path / "reproduction/archive/figures")]) == 0
+    assert (tmp_path / "reproduction/archive/figures/spike.png").exists()
+    made = {
+        "REPRODUCTION.md",
+        *(f"reproduction/verdicts/{page.name}" for page in (tmp_path / "reproduction/verdicts").iterdir()),
+    }
+    assert made == {"REPRODUCTION.md", *(f"reproduction/verdicts/{page.name}" for page in VERDICTS.iterdir())}
+    for name in made:
+        text = (tmp_path / name).read_text().replace(str(ROOT) + "/", "")
+        assert text == (ROOT / name).read_text(), name
     size = sum(path.stat().st_size for path in (ROOT / "reproduction/archive").rglob("*") if path.is_file())
     assert size < 14_000_000
+
+
+def test_the_summary_is_short_and_leads_to_every_page():
+    """A page links back, and all links of the summary and the pages lead to files."""
+    text = (ROOT / "REPRODUCTION.md").read_text()
+    assert len(text.splitlines()) <= 150
+    rows = [line for line in text.splitlines() if re.match(r"\| \d \| ", line)]
+    assert len(rows) == len(CLAIMS)
+    pages = sorted(VERDICTS.iterdir())
+    assert set(re.findall(r"\]\(reproduction/verdicts/([\w-]+\.md)\)", text)) == {page.name for page in pages}
+    for page in (ROOT / "REPRODUCTION.md", *pages):
+        links = re.findall(r"\]\(([^)\s]+)\)", page.read_text())
+        assert [link for link in links if not (page.parent / link).exists()] == [], page
+        assert page not in pages or "../../REPRODUCTION.md" in links
+
+
+def test_each_verdict_of_the_summary_is_that_of_its_page():
+    text = (ROOT / "REPRODUCTION.md").read_text()
+    found = dict(
+        re.findall(r"^\| \d \| \[.*\]\(reproduction/verdicts/(\w+)\.md\) \| \*\*(.*)\*\* \|$", text, re.MULTILINE)
+    )
+    assert set(found) == {one.id for one in CLAIMS}
+    for name, verdict in found.items():
+        assert f"\n**{verdict[0].upper()}{verdict[1:]}.** (" in (VERDICTS / f"{name}.md").read_text(), name

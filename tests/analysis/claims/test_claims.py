@@ -175,6 +175,18 @@ def test_claims_of_ones_own_are_called_so_and_one_that_fails_stops_no_other(fold
     assert "mine.yaml" in page
     assert "paper" not in page.partition("## Runs")[0]
     assert page.count("\n## ") - page.count("\n## Sensitivity") - page.count("\n## Final") <= 4
+    pages = tmp_path / "pages"
+    assert (
+        check_claims.main(
+            [*words, "--figures", str(tmp_path), "--out", str(tmp_path / "short.md"), "--pages", str(pages)]
+        )
+        == 1
+    )
+    short = (tmp_path / "short.md").read_text()
+    assert re.search(r"^\| 1 \| \[Nobody goes far\.\]\(pages/near\.md\) \| \*\*holds\*\* \|$", short, re.MULTILINE)
+    near = (pages / "near.md").read_text()
+    assert near.startswith("# Nobody goes far.\n\n[All verdicts](../short.md)")
+    assert near.count("check_claims.py") == 1  # the command names the results already
     (tmp_path / "mine.yaml").write_text("- {id: x}")
     assert check_claims.main(words) == 2
     assert "x lacks claim and source" in capsys.readouterr().err

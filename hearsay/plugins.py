@@ -1,0 +1,186 @@
+"""Plug-ins from files, notebook cells and scripts.
+
+The processes that compute runs import a plug-in by the name of its module, and its file is part of the fingerprint of
+a run. A class in a notebook cell has no module. Its source is therefore written to a file below the results folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from bench.base import imported, registry
+from bench.base.errors import UserError, place
+from bench.base.registry import MODULES, Registry, discover
+from bench.store.files import write_text
+from bench.store.regular import make_folder
+from hearsay import cells
+
+CELLS = "cells"
+"""The folder of the results folder with the modules made of notebook cells."""
+SHORT = 8
+"""Digits of the hash in the name of such a module."""
+FILE = "Write it to a file and call hearsay.plugin('mine.py')."
+Item = tuple[Registry[Any], str]
+"""A registered name."""
+_importing: list[str] = []
+"""The plug-ins that are being imported."""
+_published: dict[str, set[Item]] = {}
+"""The modules made of cells, with the names that each registers."""
+
+
+def plugin(path: str | Path) -> ModuleType:
+    """Import a plug-in: a Python file or a package with methods, graphs, datasets, metrics, figures or others.
+
+    Other processes compute the runs of plug-ins. They import the plug-in again, so it must be a file. hearsay does the
+    same for names that a notebook cell or a script registers, when ``sweep`` is called.
+
+    Args:
+        path: A file such as ``"mine.py"``, or the folder of a package.
+
+    Returns:
+        The imported module.
+
+    Raises:
+        UserError: There is no such file, it cannot be imported, or it has been edited since it was imported.
+
+    Example:
+        >>> plugin("mine.py")
+        >>> sweep(algo=["mine", "dsgd"], steps=200)
+    """
+    found = Path(path).expanduser().resolve()
+    file = found / "__init__.py" if found.is_dir() else found
+    if file.suffix != ".py" or not file.is_file():
+        raise UserError(f"There is no plug-in '{path}'. Give a file such as mine.py, or a folder with an __init__.py.")
+    module = ".".join(Path(imported.name(file)).with_suffix("").parts).removesuffix(".__init__")
+    if not all(map(str.isidentifier, module.split("."))):
+        raise UserError(f"'{path}' cannot be imported: '{module}' is not the name of a module. Rename the file.")
+    return _load(module, imported.above(file), file)
+
+
+def register_cells(results: Path, words: Sequence[str]) -> None:
+    """Make modules of the names that notebook cells or the running script have registered, and import them.
+
+    Raises:
+        UserError: A name that the settings in ``words`` use cannot be imported by other processes.
+    """
+    if _importing:
+        raise UserError(
+            f"The plug-in '{_importing[-1]}' starts a sweep when it is imported. In a script, call hearsay.sweep under "
+            'if __name__ == "__main__":'
+        )
+    roots: dict[cells.Statement, list[Item]] = {}
+    past = cells.history(sys.modules["__main__"])
+    for one in registry.registries():
+        for name, (file, line) in one.cells.items():
+            if Path(file).is_file() and not _in_notebook(file):
+                if one.file(name) is None:
+                    plugin(file)
+                continue
+            source = cells.source_of(file)
+            if root := cells.at_line(source, line) if source else None:
+                roots.setdefault(root, []).append((one, name))
+            elif _used((one, name), words):
+                raise UserError(f"The source of the {one.kind} '{name}' is not available to other processes. {FILE}")
+    for group in _groups({root: cells.with_needed(root, past) for root in roots}):
+        items = [item for root in group if root in roots for item in roots[root]]
+        if any(one.file(name) is None for one, name in items):
+            try:
+                _publish(group, items, results / CELLS)
+            except UserError:
+                if any(_used(item, words) for item in items):
+                    raise
+
+
+def _used(item: Item, words: Sequence[str]) -> bool:
+    """Return whether a sweep may use a name: all runs use metrics, and an experiment may use any name."""
+    typed = {part for word in words for part in re.split(r"[=,]", word)}
+    return item[0] is registry.metrics or item[1] in typed or "experiment" in typed
+
+
+def _in_notebook(file: str) -> bool:
+    """Return whether a file is that of a cell: ipykernel may write cells to files for a debugger."""
+    return "get_ipython" in vars(sys.modules["__main__"]) and bool(cells.source_of(file)) and "ipykernel" in file
+
+
+def _groups(needed: dict[cells.Statement, list[cells.Statement]]) -> list[list[cells.Statement]]:
+    """Return the statements of each module. Statements that register names are in one module only."""
+    groups: list[list[cells.Statement]] = []
+    for closure in needed.values():
+        shared = [group for group in groups if any(root in group and root in closure for root in needed)]
+        groups = [group for group in groups if group not in shared]
+        groups.append(list(dict.fromkeys(each for part in (*shared, closure) for each in part)))
+    return groups
+
+
+def _publish(group: list[cells.Statement], items: list[Item], folder: Path) -> None:
+    """Write the statements to a module, and import it in place of earlier versions."""
+    text = '"""Made from the cells of a notebook."""\n\n' + "\n\n".join(each.text for each in group) + "\n"
+    name = re.sub(r"\W", "_", items[0][1])
+    module = f"cell_{name}_{hashlib.sha256(text.encode()).hexdigest()[:SHORT]}"
+    file = folder.resolve() / f"{module}.py"
+    if not file.is_file():
+        make_folder(folder, parents=True)
+        write_text(file, text)
+    for old, theirs in _published.items():
+        if not theirs.isdisjoint(items):
+            _environment(MODULES, old, remove=True)
+    _published[module] = {*items}
+    sys.modules.pop(module, None)
+    _forget()
+    try:
+        _load(module, folder.resolve(), file)
+    except UserError as error:
+        kinds = ", ".join(f"{one.kind} '{each}'" for one, each in items)
+        raise UserError(f"Other processes cannot import the {kinds} of this notebook. {error} {FILE}") from error
+
+
+def _load(module: str, folder: Path, file: Path) -> ModuleType:
+    discover()  # the names of the suite come first
+    if (known := sys.modules.get(module)) is not None:
+        if Path(str(known.__file__)).resolve() != file:
+            raise UserError(f"Another module is called '{module}' ({known.__file__}). Rename {file}.")
+        if imported.name(file) in imported.changed():
+            raise UserError(f"{file} was edited after its import. Restart Python, or the kernel of the notebook.")
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+    importlib.invalidate_caches()
+    _importing.append(module)
+    try:
+        made = importlib.import_module(module)
+    except Exception as error:  # a plug-in may raise anything
+        sys.modules.pop(module, None)
+        if isinstance(error, UserError):
+            raise
+        raise UserError(f"Cannot import {file}: {type(error).__name__}: {error}{place(error, module)}.") from error
+    finally:
+        _importing.pop()
+    imported.digest(file)
+    _environment(MODULES, module)
+    _environment("PYTHONPATH", str(folder), os.pathsep)
+    return made
+
+
+def _environment(variable: str, word: str, separator: str = ",", remove: bool = False) -> None:
+    """Add a word to a variable of the environment, which the processes that compute inherit."""
+    words = [each for each in os.environ.get(variable, "").split(separator) if each and each != word]
+    os.environ[variable] = separator.join(words if remove else [*words, word])
+
+
+def _forget() -> None:
+    """Clear the caches that depend on registered names."""
+    from bench.sweep import preflight
+
+    preflight._passed.clear()
+    for name, module in list(sys.modules.items()):
+        if name.startswith(("bench.build.", "bench.config.", "bench.sweep.")):
+            for value in vars(module).values():
+                if hasattr(value, "cache_clear"):
+                    value.cache_clear()

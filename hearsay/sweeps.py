@@ -1,0 +1,96 @@
+"""Run a sweep from Python."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bench.base import preemption
+from bench.base.errors import UserError
+from bench.terminal.console import Console
+from bench.terminal.notebook import in_notebook
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NOTEBOOK = 100
+"""Columns of the table below a cell."""
+
+
+def sweep(settings: Mapping[str, Any] | None = None, /, *, quiet: bool = False, **more: Any) -> pd.DataFrame:
+    """Run all combinations of the given settings, and return their evaluations as one table.
+
+    This is ``bench/run.py -m`` as a function: it rejects invalid settings before any run starts, skips and reports
+    incompatible combinations, reuses finished runs, and resumes interrupted ones.
+
+    Args:
+        settings: Settings whose names have a dot, such as ``{"algo.eta": [0.01, 0.1]}``. A list is a sweep.
+        quiet: Print nothing about the progress and the result. Skipped combinations are still reported.
+        **more: Settings without a dot, such as ``algo=["dnasa", "dsgt"]``, ``steps=200`` or ``results="results"``.
+
+    Returns:
+        One row per run and evaluation, in the order of the sweep. The columns are the settings, ``state``, the metrics,
+        and ``folder``, the folder of the run. A run without an evaluation, such as a failed one, has one row without
+        metrics.
+
+    Raises:
+        UserError: A setting is unknown or invalid, or finished runs were computed with another version of the source.
+        KeyboardInterrupt: The user interrupted the sweep. The same call resumes it.
+
+    Example:
+        >>> runs = sweep(algo=["dnasa", "dsgt"], topology=["ring", "complete"], steps=200)
+        >>> runs.groupby(["algo", "topology"])["train_loss"].last()
+    """
+    from bench.base.registry import say_broken_plugins
+    from bench.config.source import USUAL
+    from bench.sweep.gather import gather, sweep_name
+    from bench.sweep.preflight import checked
+    from bench.sweep.sweep import run_sweep
+    from hearsay.plugins import register_cells
+    from hearsay.reading import evaluations
+    from hearsay.settings import words
+
+    settings = dict(settings or {})
+    if twice := settings.keys() & more.keys():
+        raise UserError(f"{min(twice)} is given twice. Give it once.")
+    typed = words({**settings, **more})
+    place = more.get("results", settings.get("results", "results"))
+    register_cells(Path(str(place)), typed)
+    say_broken_plugins()
+    source, typed = USUAL.divide(typed)
+    configs, _ = gather(typed, checked, Console(stderr=True, soft_wrap=True), source)
+    with preemptible():
+        results = run_sweep(configs, console(quiet), sweep_name(typed, source))
+    return evaluations([result.path for result in results])
+
+
+def console(quiet: bool) -> Console:
+    """Return the console of a sweep."""
+    width = NOTEBOOK if in_notebook() else None if sys.stdout.isatty() else 140
+    return Console(quiet=quiet, width=width)
+
+
+@contextmanager
+def preemptible() -> Iterator[None]:
+    """Let runs write a checkpoint when a queue sends a signal, which then has its usual effect on this process."""
+    if threading.current_thread() is not threading.main_thread():  # Python delivers signals to the main thread only
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in preemption.SIGNALS}
+    preemption.listen()
+    received = None
+    try:
+        yield
+    except preemption.Preempted:
+        received = preemption.requested()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if received:
+        signal.raise_signal(received)
+        raise SystemExit(128 + received)  # a handler of the user has returned

@@ -1,0 +1,84 @@
+"""Plug-ins from files, scripts and notebooks."""
+
+import sys
+
+import pytest
+
+import hearsay
+from tests.helpers.cli import ROOT, python
+
+METHOD = '''
+from typing import NamedTuple
+import hearsay
+
+class State(NamedTuple):
+    x: object
+
+@hearsay.algorithm("{name}", vectors_per_step=1, assumes={{"bounded heterogeneity"}}, cite="folklore")
+class Mine(hearsay.Algorithm):
+    """X⁺ = W (X − η_t G(X))"""
+    def start(self, x, grad, mix):
+        return State(x)
+    def step(self, s, t, grad, mix):
+        return State(*mix(s.x - self.eta[t] * grad(s.x, t)))
+'''
+SWEEP = """
+    same = {{"algo.eta": 0.01, "algo.schedule": "diminishing"}}
+    runs = hearsay.sweep(same, algo=["{name}", "dsgd"], steps=20, {how}, tracker="none", quiet=True)
+    one, other = (runs[runs["algo"] == name].set_index("step")["train_loss"] for name in ("{name}", "dsgd"))
+    assert set(runs["state"]) == {{"done"}} and (one - other).abs().max() < 1e-6, runs
+    print("compared", len(one))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "shown"),
+    [
+        ("missing.py", None, "missing.py"),
+        ("bad-name.py", "", "bad-name"),
+        ("broken_1.py", "1 / 0", "ZeroDivisionError"),
+    ],
+)
+def test_rejects_what_cannot_be_imported(tmp_path, name, text, shown):
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    before = list(sys.path)
+    with pytest.raises(hearsay.UserError, match=shown):
+        hearsay.plugin(tmp_path / name)
+    sys.path[:] = before
+
+
+@pytest.mark.thorough
+def test_a_script_with_its_own_method_runs_on_mpi_ranks(tmp_path):
+    script = tmp_path / "my_script.py"
+    how = SWEEP.format(name="scripted", how="ranks=2")
+    script.write_text(METHOD.format(name="scripted") + 'if __name__ == "__main__":' + how)
+    done = python(str(script), cwd=tmp_path, PYTHONPATH=str(ROOT))
+    assert (done.returncode, done.stdout) == (0, "compared 2\n"), done.stderr
+
+
+@pytest.mark.thorough
+def test_a_script_without_a_guard_is_rejected(tmp_path):
+    script = tmp_path / "unguarded.py"
+    script.write_text(METHOD.format(name="unguarded") + "if True:" + SWEEP.format(name="unguarded", how="ranks=1"))
+    done = python(str(script), cwd=tmp_path, PYTHONPATH=str(ROOT))
+    assert done.returncode == 1
+    assert "UserError" in done.stderr
+    assert '__name__ == "__main__"' in done.stderr
+
+
+@pytest.mark.thorough
+def test_an_edited_file_asks_for_a_new_start(tmp_path):
+    (tmp_path / "filed.py").write_text(METHOD.format(name="filed"))
+    text = (
+        "import hearsay\n"
+        "print(hearsay.plugin('filed.py') is hearsay.plugin('filed.py'))\n"
+        "with open('filed.py', 'a') as file:\n    file.write('# edited')\n"
+        "try:\n    hearsay.plugin('filed.py')\nexcept hearsay.UserError as error:\n    print(error)\n"
+    )
+    (tmp_path / "use.py").write_text(text)
+    done = python(str(tmp_path / "use.py"), cwd=tmp_path, PYTHONPATH=str(ROOT))
+    assert done.returncode == 0, done.stderr
+    first, second = done.stdout.splitlines()
+    assert first == "True"
+    assert "filed.py" in second

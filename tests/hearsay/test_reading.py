@@ -1,0 +1,117 @@
+"""Tables of runs go into figures and tables, whole or filtered, from folders and archives."""
+
+import shutil
+import warnings
+from pathlib import Path
+
+import matplotlib
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+import hearsay
+from analysis.archive import main as pack
+from hearsay.reading import results_of
+
+pytestmark = pytest.mark.xdist_group("hearsay_reading")  # one process makes the runs
+QUICK = {"steps": 20, "eval_every": 10, "engine": "stacked", "tracker": "none", "quiet": True}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return tmp_path_factory.mktemp("reading")
+
+
+@pytest.fixture(scope="module")
+def runs(place):
+    grid = {"algo.eta": [0.001, 0.01, 0.1]}
+    return hearsay.sweep(grid, algo=["dsgd", "dsgt"], topology=["ring", "complete"], results=place / "a", **QUICK)
+
+
+@pytest.fixture(scope="module")
+def archive(runs, place):
+    assert pack([str(place / "a"), str(place / "packed")]) == 0
+    return place / "packed"
+
+
+def test_load_returns_the_table_of_the_sweep(runs, place):
+    found = hearsay.load(place / "a").sort_values(["run_id", "step"], ignore_index=True)
+    pd.testing.assert_frame_equal(found[runs.columns], runs.sort_values(["run_id", "step"], ignore_index=True))
+
+
+def test_load_reads_archives(runs, archive):
+    found = hearsay.load(archive)
+    assert set(found["run_id"]) == set(runs["run_id"])
+    assert set(found["folder"]) == {str(archive)}
+    assert results_of(found[found["algo"] == "dsgt"]).runs["algo"].unique().tolist() == ["dsgt"]
+
+
+def test_a_filtered_table_selects_the_runs_of_a_figure(runs):
+    before = dict(matplotlib.rcParams)
+    chosen = runs[(runs["topology"] == "ring") & (runs["algo"] == "dsgt")]
+    assert set(results_of(chosen).runs["run_id"]) == set(chosen["run_id"])
+    figure = hearsay.figure("stepsize", chosen)
+    assert isinstance(figure, Figure)
+    assert len([ax for ax in figure.axes if ax.get_visible()]) == 1
+    assert dict(matplotlib.rcParams) == before
+
+
+def test_runs_of_two_folders_are_drawn_together(runs, place, archive):
+    other = hearsay.sweep(algo="dnasa", results=place / "b", **QUICK)
+    both = pd.concat([hearsay.load(archive), other])
+    assert set(results_of(both).runs["run_id"]) == {*runs["run_id"], *other["run_id"]}
+    assert set(hearsay.table("final", both)["algo"]) == {"dnasa", "dsgd", "dsgt"}
+
+
+def test_table_returns_numbers_or_cells(runs):
+    numbers = hearsay.table("final", runs)
+    cells = hearsay.table("final", runs, formatted=True, columns=["method", "η"])
+    assert len(numbers) == len(cells) == 4
+    assert numbers["test_loss"].dtype.kind == "f"
+    assert list(cells.columns) == ["method", "η"]
+    assert numbers.attrs["notes"]
+
+
+def test_a_folder_will_do_for_runs(runs, place):
+    assert isinstance(hearsay.figure("compare", place / "a", metric="train_loss", x="bytes", band="none"), Figure)
+
+
+def test_warns_about_an_ignored_option(runs):
+    with pytest.warns(UserWarning, match="x is ignored"):
+        hearsay.figure("stepsize", runs, x="bytes")
+
+
+@pytest.mark.parametrize(
+    ("call", "shown"),
+    [
+        (lambda runs: hearsay.figure("stepsiz", runs), "stepsiz"),
+        (lambda runs: hearsay.figure("stepsize", runs, band="iqr"), "iqr"),
+        (lambda runs: hearsay.figure("curves", runs, x="miles"), "miles"),
+        (lambda runs: hearsay.figure("curves", runs, colour="red"), "colour"),
+        (lambda runs: hearsay.figure("curves", runs.drop(columns="folder")), "folder"),
+        (lambda runs: hearsay.figure("curves", runs[runs["algo"] == "x"]), "no rows"),
+        (lambda runs: hearsay.figure("slow_node", runs), "slow_node"),
+        (lambda runs: hearsay.table("finale", runs), "finale"),
+        (lambda runs: hearsay.table("final", runs, columns=["metod"]), "metod"),
+        (lambda runs: hearsay.load("nowhere"), "nowhere"),
+    ],
+)
+def test_errors_are_user_errors_with_the_value(runs, call, shown):
+    with warnings.catch_warnings(), pytest.raises(hearsay.UserError, match=shown):
+        call(runs)
+
+
+def test_warns_about_unreadable_runs(runs, tmp_path):
+    folder = Path(runs["folder"][0])
+    shutil.copytree(folder.parent.parent, tmp_path / "copy")
+    (tmp_path / "copy/runs" / folder.name / "metrics.parquet").write_bytes(b"")
+    with pytest.warns(UserWarning, match=folder.name):
+        found = hearsay.load(tmp_path / "copy")
+    assert found.attrs["unreadable"] == [folder.name]
+    assert set(found["run_id"]) == set(runs["run_id"]) - {folder.name}
+
+
+def test_the_options_of_pandas_stay(runs, place):
+    before = pd.get_option("mode.string_storage")
+    hearsay.load(place / "a")
+    assert pd.get_option("mode.string_storage") == before

@@ -1,0 +1,130 @@
+"""A sweep from Python: the runs, the table and the errors of the command line."""
+
+import json
+import signal
+import threading
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import hearsay
+from bench.base import preemption
+from bench.config.plan import of_command
+from hearsay.sweeps import preemptible
+
+pytestmark = pytest.mark.xdist_group("hearsay_sweep")  # one process makes the runs
+QUICK = {"steps": 20, "eval_every": 10, "engine": "stacked", "tracker": "none"}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return tmp_path_factory.mktemp("sweep")
+
+
+@pytest.fixture(scope="module")
+def runs(place):
+    return hearsay.sweep(algo=["dnasa", "dsgt"], topology=["ring", "complete"], results=place, quiet=True, **QUICK)
+
+
+def test_the_runs_are_those_of_the_command_line(runs, place):
+    words = ["algo=dnasa,dsgt", "topology=ring,complete", *(f"{name}={value}" for name, value in QUICK.items())]
+    assert list(runs["run_id"].unique()) == [config.run_id for config in of_command(words)]
+    assert sorted(path.name for path in (place / "runs").iterdir() if path.is_dir()) == sorted(runs["run_id"].unique())
+
+
+def test_the_table_has_one_row_per_evaluation_and_the_folder(runs):
+    assert runs.groupby("run_id")["step"].apply(list).tolist() == [[0, 10, 20]] * 4
+    assert set(runs["state"]) == {"done"}
+    for folder, mine in runs.groupby("folder"):
+        summary = json.loads(Path(folder, "summary.json").read_text())
+        assert summary["train_loss"] == mine["train_loss"].iloc[-1]
+        assert summary["algo"] == mine["algo"].iloc[0]
+
+
+def test_a_repeated_sweep_uses_the_finished_runs(runs, place, capsys):
+    again = hearsay.sweep(algo=["dnasa", "dsgt"], topology=["ring", "complete"], results=place, **QUICK)
+    assert capsys.readouterr().out.count("done before") == 4
+    pd.testing.assert_frame_equal(runs, again)
+
+
+def test_dotted_settings_stand_in_a_dictionary(place):
+    made = hearsay.sweep({"algo.eta": [0.1, 0.2]}, algo="dsgd", results=place, quiet=True, **QUICK)
+    assert list(made["eta"].unique()) == [0.1, 0.2]
+
+
+def test_quiet_prints_nothing(place, capsys):
+    hearsay.sweep(algo="dnasa", results=place, quiet=True, **QUICK)
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("settings", "shown"),
+    [
+        ({"algo": ["dnasa", "dnas"]}, "dnas"),
+        ({"stepz": 3}, "stepz"),
+        ({"steps": -1}, "-1"),
+        ({"algo.eta": [0.1], "algo": "dnasa"}, "eta"),
+        ({"algo": []}, "algo"),
+        ({"algo": "d2", "dtype": "float32"}, "d2"),
+    ],
+)
+def test_rejects_invalid_settings_before_any_run(settings, shown, tmp_path):
+    with pytest.raises(hearsay.UserError, match=shown):
+        hearsay.sweep({**QUICK, **settings}, results=tmp_path)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_rejects_a_setting_that_is_given_twice():
+    with pytest.raises(hearsay.UserError, match="algo"):
+        hearsay.sweep({"algo": "dnasa"}, algo="dsgd")
+
+
+def test_skips_and_reports_incompatible_combinations(tmp_path, capsys):
+    made = hearsay.sweep(algo=["dsgd", "sgp"], topology="random_digraph", results=tmp_path, quiet=True, **QUICK)
+    assert set(made["algo"]) == {"sgp"}
+    assert "dsgd" in capsys.readouterr().err
+
+
+def test_a_failed_run_has_one_row_and_the_others_go_on(tmp_path, monkeypatch):
+    from algorithms.dsgt import DSGT
+
+    def fail(*given):
+        raise RuntimeError("broken on purpose")
+
+    monkeypatch.setattr(DSGT, "step", fail)
+    made = hearsay.sweep(algo=["dsgt", "dnasa"], results=tmp_path, quiet=True, **QUICK)
+    (failed,) = made[made["state"] == "failed"].to_dict("records")
+    assert failed["algo"] == "dsgt"
+    assert set(made.loc[made["algo"] == "dnasa", "state"]) == {"done"}
+    with pytest.warns(UserWarning, match="1 failed run"):
+        hearsay.figure("compare", made)
+
+
+def test_works_in_a_thread(place):
+    found = []
+    thread = threading.Thread(
+        target=lambda: found.append(hearsay.sweep(algo="dnasa", results=place, quiet=True, **QUICK))
+    )
+    thread.start()
+    thread.join()
+    assert set(found[0]["state"]) == {"done"}
+
+
+def test_a_signal_of_a_queue_has_its_usual_effect_after_the_checkpoint(monkeypatch):
+    monkeypatch.setattr(preemption, "_received", [])
+    received = []
+    before = signal.signal(signal.SIGUSR1, lambda number, frame: received.append(number))
+
+    def preempted():
+        with preemptible():
+            signal.raise_signal(signal.SIGUSR1)
+            assert received == []
+            raise preemption.Preempted
+
+    try:
+        with pytest.raises(SystemExit) as end:
+            preempted()
+        assert (end.value.code, received) == (128 + signal.SIGUSR1, [signal.SIGUSR1])
+    finally:
+        signal.signal(signal.SIGUSR1, before)
